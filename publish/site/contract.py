@@ -48,7 +48,7 @@ def list_objects(connection: duckdb.DuckDBPyConnection) -> Json:
     )
     objects = []
     for kind, word in KINDS.items():
-        for entry in search.entries(connection, kind):
+        for entry in search.list_entries(connection, kind):
             reads = base_tables(connection, [entry.name])
             objects.append(
                 {

@@ -1,12 +1,13 @@
-"""Tests of the web server: access only with the token, and the same answers as the command line."""
+"""Tests of `traces explore`: access only with the token, and the same answers as the command line."""
 
 import csv
-import html
 import io
+import json
 import os
-import re
 import signal
 import subprocess
+import threading
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -15,15 +16,15 @@ from dataclasses import dataclass
 from email.message import Message
 from http.cookiejar import CookieJar
 from pathlib import Path
+from typing import Any
 
 import browser_tests
 import command_line
-import duckdb
 import pyarrow.parquet as pq
 import pytest
 
 from tracehouse.engines.duckdb.write import database
-from tracehouse.publish import explore
+from tracehouse.publish.site.contract import APPLICATION
 
 SLOW = """-- Number of ordered pairs (never ends)
 create or replace macro mine.slow() as table
@@ -63,8 +64,8 @@ class Reply:
     headers: Message
 
     @property
-    def text(self) -> str:
-        return html.unescape(self.body.decode())
+    def json(self) -> Any:
+        return json.loads(self.body)
 
 
 def start(warehouse: Path, scratch: Path, *options: str) -> Server:
@@ -126,7 +127,12 @@ def query_as_csv(warehouse: Path, *arguments: str) -> str:
     return run.stdout
 
 
-PAGES = ["/", "/?search=wait", "/query/itp.gpu_hours", "/query/itp.gpu_hours/answer.csv", "/?token=wrong"]
+PAGES = ["/", "/api/list.json", "/api/describe/itp.gpu_hours.json", "/api/run?query={}", "/?token=wrong"]
+Opener = urllib.request.OpenerDirector
+
+
+def call(opener: Opener, served: Server, work: str, **query: object) -> Reply:
+    return reply(opener, f"{served.root}/api/{work}?query={urllib.parse.quote(json.dumps(query))}&id=here")
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -139,7 +145,7 @@ def test_refuses_requests_without_token(served: Server, page: str) -> None:
         assert b"itp" not in refused.body and "Set-Cookie" not in refused.headers
 
 
-def test_rejects_other_host_names(served: Server, visitor: urllib.request.OpenerDirector) -> None:
+def test_rejects_other_host_names(served: Server, visitor: Opener) -> None:
     assert reply(visitor, served.root, Host="evil.example").status == 400
 
 
@@ -150,122 +156,131 @@ def test_listens_on_loopback_only(served: Server) -> None:
     assert listening == [f"0100007F:{port:04X}"]
 
 
-def test_rejects_post_requests(served: Server, visitor: urllib.request.OpenerDirector) -> None:
-    sent = urllib.request.Request(f"{served.root}/query/itp.gpu_hours", data=b"min_gpus=8")
+def test_rejects_post_requests(served: Server, visitor: Opener) -> None:
+    sent = urllib.request.Request(f"{served.root}/api/run", data=b"query={}")
     with pytest.raises(urllib.error.HTTPError, match="405"):
         visitor.open(sent)
 
 
-def test_search_finds_queries_by_meaning(served: Server, visitor: urllib.request.OpenerDirector) -> None:
-    everything = re.findall(r'href="/query/(.*?)"', reply(visitor, served.root).text)
-    assert len(everything) > 100
-    assert everything[0].startswith(("itp.", "openb.")), "those with data come first"
-    found = reply(visitor, f"{served.root}/?search=queueing+delay").text
-    assert "openb.waits" in re.findall(r'href="/query/(.*?)"', found)
-    nothing = reply(visitor, f"{served.root}/?search=giraffe")
-    assert "No queries match" in nothing.text
+def test_serves_the_built_pages_only(served: Server, visitor: Opener) -> None:
+    for path in APPLICATION.rglob("*.*"):
+        name = path.relative_to(APPLICATION).as_posix()
+        assert reply(visitor, f"{served.root}/{name}").body == path.read_bytes()
+    for name in ("..%2fcontract.py", "../contract.py", "nix.js"):
+        assert reply(visitor, f"{served.root}/{name}").status == 404
 
 
-def test_query_that_reads_catalog_has_all_data(synthetic: duckdb.DuckDBPyConnection) -> None:
-    listed = {row["query_name"]: row["data"] for row in explore._search(synthetic, "")}
-    assert {listed[name] for name in ("acme.power_by_day", "genai.requests_by_day")} == {"all"}
+def test_lists_objects_with_data_first(served: Server, visitor: Opener) -> None:
+    listed = reply(visitor, f"{served.root}/api/list.json").json
+    queries = [found for found in listed["objects"] if found["kind"] == "query"]
+    assert len(queries) > 100
+    assert queries[0]["name"].startswith(("itp.", "openb."))
+    data = {found["name"]: found["data"] for found in queries}
+    # These read the catalog too.
+    assert data["itp.gpu_hours"] == "all" and data["genai.requests_by_day"] == "none"
+    assert data["unified.traces"] == "some"
+    [itp] = [trace for trace in listed["traces"] if trace["name"] == "itp"]
+    assert itp["jobs"] > 0 and itp["gpus"] > 0 and itp["synthetic"]
 
 
 @pytest.mark.parametrize(
-    ("name", "options"),
+    ("name", "given"),
     [
-        ("itp.gpu_hours", {"min_gpus": "8"}),
-        # As the form sends it: all fields, and two values for a switch that is on.
-        ("itp.gpu_hours", {"min_gpus": "1", "with_total": ["false", "true"]}),
+        ("itp.gpu_hours", {"min_gpus": "8", "with_total": "true"}),
         ("openb.request_tiers", {"in_variant": "default"}),
         ("unified.run_cdf", {}),
+        ("itp.job", {}),
     ],
 )
 def test_answer_equals_that_of_command_line(
-    name: str,
-    options: dict[str, str | list[str]],
-    served: Server,
-    visitor: urllib.request.OpenerDirector,
-    warehouse: Path,
+    name: str, given: dict[str, str], served: Server, visitor: Opener, warehouse: Path
 ) -> None:
-    given = [f"{key}={text if isinstance(text, str) else text[-1]}" for key, text in options.items()]
-    expected = query_as_csv(warehouse, name, *(part for pair in given for part in ("-p", pair)))
-    address = f"{served.root}/query/{name}"
-    options_text = urllib.parse.urlencode(options, doseq=True)
-
-    download = reply(visitor, f"{address}/answer.csv?{options_text}")
-    assert download.body.decode() == expected
-    assert download.headers["Content-Disposition"] == f'attachment; filename="{name}.csv"'
-    table = pq.read_table(io.BytesIO(reply(visitor, f"{address}/answer.parquet?{options_text}").body))
+    options = [part for key, text in given.items() for part in ("-p", f"{key}={text}")]
+    expected = query_as_csv(warehouse, name, *options)
+    assert call(visitor, served, "bind", name=name, given=given).json == {}
+    assert call(visitor, served, "export/csv", name=name, given=given).body.decode() == expected
+    parquet = call(visitor, served, "export/parquet", name=name, given=given).body
     rows = list(csv.reader(io.StringIO(expected)))
+    table = pq.read_table(io.BytesIO(parquet))
     assert [table.column_names, table.num_rows] == [rows[0], len(rows) - 1]
-    assert reply(visitor, f"{address}/answer.png?{options_text}").body[:8] == b"\x89PNG\r\n\x1a\n"
 
-    page = reply(visitor, f"{address}?{options_text}")
-    assert page.status == 200
-    assert f"<p>{len(rows) - 1} row" in page.text
-    assert all(f"<td>{row[0]}</td>" in page.text for row in rows[1:])
-    assert "synthetic data" in page.text and "Sources" in page.text and "create or replace macro" in page.text
-    assert 'role="img"' in page.text
-
-
-def test_form_has_widget_for_each_kind_of_parameter(
-    served: Server, visitor: urllib.request.OpenerDirector
-) -> None:
-    numbers = reply(visitor, f"{served.root}/query/itp.gpu_hours").text
-    assert re.search(r'name="min_gpus" value="1"[^>]*type="number" min="0" max="10000">', numbers)
-    assert re.search(r'type="checkbox" role="switch" id="with_total"', numbers)
-    [select] = re.findall(
-        r'<select id="in_variant".*?</select>',
-        reply(visitor, f"{served.root}/query/openb.request_tiers?in_variant=gpushare40").text,
-        re.S,
-    )
-    assert '<option value="gpushare40" selected>' in select and '<option value="default">' in select
+    found = call(visitor, served, "run", name=name, given=given).json
+    assert [column["name"] for column in found["columns"]] == rows[0]
+    assert [row[0] for row in found["rows"]] == [row[0] for row in rows[1:]]
+    assert "synthetic data" in {note["name"] for note in found["notes"]} and found["sources"]
+    drawn = call(visitor, served, "draw", name=name, given=given).json
+    assert "has no chart" in drawn["no_chart"] if name == "itp.job" else drawn["spec"]["data"]["values"]
 
 
-def test_long_list_becomes_text_field_and_empty_default_remains_a_choice(
-    served: Server, visitor: urllib.request.OpenerDirector, warehouse: Path
-) -> None:
+def test_statement_has_caveats_of_its_columns(served: Server, visitor: Opener) -> None:
+    statement = "select median(run_s) as median_run_s from itp.job"
+    found = call(visitor, served, "run", statement=statement).json
+    assert found["columns"] == [{"name": "median_run_s", "type": "DOUBLE"}]
+    assert "itp.min_duration_600" in {note["name"] for note in found["notes"]}
+    for wrong in ("drop table itp.raw_job", "copy itp.job to 'x.csv'", "select 1; select 2"):
+        assert call(visitor, served, "run", statement=wrong).status in (400, 503)
+
+
+def test_description_has_parameters_of_each_kind(served: Server, visitor: Opener, warehouse: Path) -> None:
+    def parameters(name: str) -> dict[str, dict]:
+        described = reply(visitor, f"{served.root}/api/describe/{name}.json").json
+        return {parameter["name"]: parameter for parameter in described["parameters"]}
+
+    number = parameters("itp.gpu_hours")["min_gpus"]
+    assert [number[key] for key in ("type", "default", "at_least", "at_most")] == ["INTEGER", "1", "0", "10000"]
+    assert parameters("itp.gpu_hours")["with_total"]["type"] == "BOOLEAN"
+    assert "gpushare40" in parameters("openb.request_tiers")["in_variant"]["choices"]
+    local = parameters("mine.one_job")
     listed = query_as_csv(warehouse, "itp.raw_job", "--limit", "200").splitlines()
-    job = listed[1].split(",")[listed[0].split(",").index("job_id")]
-    page = reply(visitor, f"{served.root}/query/mine.one_job?of_job={job}&in_cluster=").text
-    assert re.search(rf'name="of_job" value="{job}"[^>]*type="text" list="of_job-values">', page)
-    assert page.count("<option value=") > 100 and f'<option value="{job}"></option>' in page
-    assert '<option value="" selected>–</option>' in page
-    assert f"<td>{job}</td>" in page
-    again = reply(visitor, f"{served.root}/query/mine.one_job?in_cluster=cluster04").text
-    assert '<option value="">–</option>' in again and '<option value="cluster04" selected>' in again
+    assert listed[1].split(",")[listed[0].split(",").index("job_id")] in local["of_job"]["choices"]
+    assert local["of_job"]["default"] is None and len(local["of_job"]["choices"]) > 100
 
 
-@pytest.mark.parametrize("ending", ["", "/answer.csv"])
+@pytest.mark.parametrize("work", ["bind", "run", "export/csv"])
 def test_invalid_value_gives_error_of_command_line(
-    ending: str, served: Server, visitor: urllib.request.OpenerDirector, warehouse: Path
+    work: str, served: Server, visitor: Opener, warehouse: Path
 ) -> None:
-    wrong = reply(visitor, f"{served.root}/query/itp.gpu_hours{ending}?min_gpus=%3Cb%3E")
+    wrong = call(visitor, served, work, name="itp.gpu_hours", given={"min_gpus": "<b>"})
     run = command_line.server().run("query", "itp.gpu_hours", "-p", "min_gpus=<b>", "-w", warehouse)
     assert run.code == 2
     assert wrong.status == 400
-    assert run.errors[0].removeprefix("error: ") in wrong.text
-    assert b"<b>" not in wrong.body and "Traceback" not in wrong.text
+    assert wrong.json["error"].startswith(run.errors[0].removeprefix("error: "))
 
 
-def test_unknown_names_give_404(served: Server, visitor: urllib.request.OpenerDirector) -> None:
-    for name in ("itp.nix", "itp.raw_job", "itp.gpu_hours()%20union%20select%201"):
-        assert reply(visitor, f"{served.root}/query/{name}").status == 404
-    assert reply(visitor, f"{served.root}/query/itp.gpu_hours/answer.exe").status == 404
+@pytest.mark.parametrize("query", ["", "1", "[]", '{"given": 1}'])
+def test_malformed_query_is_an_error(query: str, served: Server, visitor: Opener) -> None:
+    wrong = reply(visitor, f"{served.root}/api/run?query={urllib.parse.quote(query)}")
+    assert wrong.status == 400 and "query as JSON" in wrong.json["error"]
+
+
+def test_unknown_names_are_errors(served: Server, visitor: Opener) -> None:
+    for name in ("itp.nix", "itp.gpu_hours() union select 1"):
+        assert call(visitor, served, "run", name=name).status == 400
+        assert reply(visitor, f"{served.root}/api/describe/{urllib.parse.quote(name)}.json").status == 400
+    assert call(visitor, served, "export/exe", name="itp.gpu_hours").status == 400
 
 
 def test_stops_query_after_timeout(warehouse: Path, tmp_path: Path) -> None:
     started = start(warehouse, tmp_path, "--timeout", "1.5")
     opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
     reply(opener, started.address)
-    late = reply(opener, f"{started.root}/query/mine.slow")
+    late = call(opener, started, "run", name="mine.slow")
     assert late.status == 503
-    assert "No answer within 1.5 s. Request less data, or raise --timeout" in late.text
+    assert "No answer within 1.5 s. Request less data, or raise --timeout" in late.json["error"]
     assert interrupt(started) == 128 + signal.SIGINT
     # No temporary files remain, and the server printed only the URL.
     assert list(tmp_path.iterdir()) == []
     assert started.process.stdout and started.process.stdout.read() == "Stop with Ctrl-C\n"
+
+
+def test_cancel_interrupts_the_query(served: Server, visitor: Opener) -> None:
+    replies: list[Reply] = []
+    slow = threading.Thread(target=lambda: replies.append(call(visitor, served, "run", name="mine.slow")))
+    slow.start()
+    while slow.is_alive():
+        reply(visitor, f"{served.root}/api/cancel?id=here")
+        time.sleep(0.2)
+    assert replies[0].status == 503 and "INTERRUPT" in replies[0].json["error"]
 
 
 def test_reports_port_in_use(served: Server, warehouse: Path) -> None:
@@ -277,35 +292,3 @@ def test_reports_port_in_use(served: Server, warehouse: Path) -> None:
 def test_does_not_start_without_warehouse(tmp_path: Path) -> None:
     run = command_line.server().run("explore", "--no-browser", "-w", tmp_path)
     assert run.code == 1 and "no such database" in run.stderr
-
-
-@browser_tests.in_browser
-def test_in_a_browser(served: Server, warehouse: Path) -> None:
-    with browser_tests.browser() as opened:
-        page = opened.new_page(viewport={"width": 360, "height": 740})
-        messages: list[str] = []
-        requests: list[str] = []
-        page.on("console", lambda message: messages.append(message.text))
-        page.on("request", lambda request: requests.append(request.url))
-        page.goto(served.address)
-        assert "token" not in page.url
-        page.get_by_label("Search the queries").fill("gpu hours cluster itp")
-        page.get_by_role("button", name="Search").click()
-        page.get_by_role("link", name="itp.gpu_hours").click()
-        page.get_by_label("min_gpus").fill("8")
-        page.get_by_label("with_total").check()
-        page.get_by_role("button", name="Run").click()
-        page.wait_for_url("**min_gpus=8**")
-        expected = query_as_csv(warehouse, "itp.gpu_hours", "-p", "min_gpus=8", "-p", "with_total=true")
-        rows = list(csv.reader(io.StringIO(expected)))
-        assert page.locator("#answer tbody tr").count() == len(rows) - 1
-        assert page.locator("#answer tbody tr:last-child td").first.inner_text() == "all"
-        assert page.get_by_role("img", name="Chart of itp.gpu_hours").is_visible()
-        assert "min_gpus = 8" in page.locator("svg").text_content()
-        assert "itp.min_duration_600" in page.locator(".note strong").all_inner_texts()
-        with page.expect_download() as download:
-            page.get_by_role("link", name="CSV").click()
-        assert Path(download.value.path()).read_text() == expected
-        assert page.evaluate("document.documentElement.scrollWidth") == 360
-        assert messages == []
-        assert requests and all(url.startswith(served.root) for url in requests)

@@ -72,7 +72,7 @@ def find(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str, words: s
     """The names of a kind, of one trace or schema if any is given, that match all the words, best first."""
     wanted = [word for word in _split(words) if word not in STOP_WORDS]
     scores = {}
-    for entry in entries(connection, kind, trace):
+    for entry in list_entries(connection, kind, trace):
         of_words = [entry.score(word) for word in wanted]
         if all(of_words):
             scores[entry.name] = sum(of_words)
@@ -85,9 +85,9 @@ def suggest_queries(connection: duckdb.DuckDBPyConnection, name: str) -> str:
     First queries and views of very similar spelling; without these, queries of similar meaning, then those of
     somewhat similar spelling.
     """
-    entries = entries(connection, Kind.QUERIES, "")
+    entries = list_entries(connection, Kind.QUERIES, "")
     names = [entry.name for entry in entries]
-    with_views = [*names, *(entry.name for entry in entries(connection, Kind.VIEWS, ""))]
+    with_views = [*names, *(entry.name for entry in list_entries(connection, Kind.VIEWS, ""))]
     schema = name.partition(".")[0]
     if similar := similar_names(name, with_views, 0.8):
         return _sentence(similar)
@@ -121,7 +121,7 @@ def _sentence(names: Sequence[str]) -> str:
     return f" Close matches: {', '.join(names)}." if names else ""
 
 
-def entries(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str = "") -> list[Entry]:
+def list_entries(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str = "") -> list[Entry]:
     """The objects of a kind, of one trace or schema if any is given, with the words to search."""
     rows = connection.execute(
         f"""

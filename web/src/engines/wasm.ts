@@ -7,9 +7,12 @@ import { fillTemplate, type Template } from "./template";
 import { fetchDescription, type Listing } from "./files";
 
 const MOST_ROWS = 10_000;
-const MOST_BYTES_OF_CHOICES = 1000;
+const MOST_CHOICES = 1000;
 // The numbers, texts and booleans that JavaScript has; DuckDB writes all other values as texts.
 const PLAIN = /^(U?(TINYINT|SMALLINT|INTEGER|BIGINT)|FLOAT|DOUBLE|VARCHAR|BOOLEAN)$/;
+
+// Where a function needs an extension, DuckDB-WASM tries to load it and then fails in this way.
+const CRASH = /out of bounds|unreachable|is not loaded|null function/;
 
 interface Published extends Description {
   /** Why the query has no parameters here. */
@@ -48,7 +51,12 @@ export function openWasm(listing: Listing): Engine {
           reject(signal.reason);
         }),
       );
-      return Promise.race([work(opened), aborted]);
+      return Promise.race([work(opened), aborted]).catch((error: Error) => {
+        if (!(error instanceof WebAssembly.RuntimeError) && !CRASH.test(error.message)) throw error;
+        opened.worker.terminate();
+        session = undefined;
+        throw new Error(`DuckDB in the browser cannot run this; it lacks extensions such as ICU for time zones (${error.message})`);
+      });
     });
     queue = result.catch(() => undefined);
     return result;
@@ -65,7 +73,7 @@ export function openWasm(listing: Listing): Engine {
       const fail = (): never => {
         throw new Error(`${query.name}: ${name} must be ${expected}, not '${text}'`);
       };
-      if (choices.length && choices.length < MOST_BYTES_OF_CHOICES && !choices.includes(text)) fail();
+      if (choices.length && choices.length < MOST_CHOICES && !choices.includes(text)) fail();
       // A cast would round 1.5 to 2.
       if (isInteger(type) && !/^[+-]?\d+(\.0+)?$/.test(text)) fail();
       const value = `try_cast(${quote(text)} as ${type})`;
@@ -137,7 +145,7 @@ const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 
 async function connect(listing: Listing): Promise<Session> {
   const address = (path: string): string => new URL(path, document.baseURI).href;
-  const worker = new Worker(address("duckdb/duckdb-browser-eh.worker.js"));
+  const worker = new Worker(address("worker.js"));
   const database = new duckdb.AsyncDuckDB(new duckdb.VoidLogger(), worker);
   await database.instantiate(address("duckdb/duckdb-eh.wasm"));
   await database.open({ filesystem: { reliableHeadRequests: true, allowFullHTTPReads: true, forceFullHTTPReads: false } });
