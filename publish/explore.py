@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,9 +20,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import duckdb
 
 from tracehouse.core.errors import UsageError, UserError, not_installed
+from tracehouse.engines.duckdb.names import NAME
 from tracehouse.engines.duckdb.read import answer, notes, sandbox
 from tracehouse.engines.duckdb.read.binding import BoundQuery, bind_query, bind_statement
 from tracehouse.engines.duckdb.read.sandbox import Limits
+from tracehouse.ingest.store.layout import resolve_warehouse
 from tracehouse.publish import answers, columns
 from tracehouse.publish.formats import Format
 from tracehouse.publish.plot import pictures
@@ -193,9 +196,13 @@ def build_application(warehouse: Path, limits: Limits, token: str, port: int) ->
 
         return require_token(respond)
 
+    @lru_cache(maxsize=1)
+    def list_version(_changed: int) -> contract.Json:
+        return service.run(contract.list_objects)
+
     def list_objects(request: Request) -> Any:
         facts = {"engine": "local", "formats": list(FORMATS)}
-        return facts | service.run(contract.list_objects)
+        return facts | list_version((resolve_warehouse(warehouse) / NAME).stat().st_mtime_ns)
 
     def describe_object(request: Request) -> Any:
         return service.run(lambda c: contract.describe_object(c, request.path_params["name"]))

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 from random_seed import REPEAT
 
 REPOSITORY = Path(__file__).parents[1]
-PARTS = ("docs-test", "spark-test", "bi-test", "hostile", "random-test")
+PARTS = ("docs-test", "site-test", "spark-test", "bi-test", "hostile", "random-test")
 MOST_NAMES = 30
 
 

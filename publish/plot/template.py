@@ -32,7 +32,11 @@ def build_template(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str
     drawn = spec["data"]["values"]
     _complete_ranges(spec, found)
     return {
-        "spec": {**spec, "data": {"name": DATA}, "transform": [*_select_rows(found), *_prepare(found, drawn)]},
+        "spec": {
+            **spec,
+            "data": {"name": DATA},
+            "transform": [*_select_rows(found), *_prepare(found, drawn)],
+        },
         "with": found.chart.parameter,
         "lines": pictures.write_subtitle(connection, found, PARAMETERS) + pictures.explain_marks(found),
         "defaults": dict(texts.effective_parameters(connection, name, {})),
@@ -57,7 +61,9 @@ def _select_rows(found: Drawable) -> list[dict[str, Any]]:
     needed = [chart.color] if chart.kind == "heat" else [c for c in chart.heights if c != chart.rule]
     conditions = [f"isValid({_value(column)})" for column in needed]
     if chart.kind != "box":
-        conditions += [f"{_value(axis.column)} > 0" for axis in (chart.x, chart.y) if _drops_zero(found, axis)]
+        conditions += [
+            f"{_value(axis.column)} > 0" for axis in (chart.x, chart.y) if _drops_zero(found, axis)
+        ]
     return [{"filter": " && ".join(conditions)}]
 
 

@@ -63,8 +63,8 @@ def _check_programs(folder: Path) -> None:
     for name, expected in CHECKSUMS.items():
         path = folder / name
         advice = (
-            f"Run `npm ci` in the folder web of the clone, or unpack `npm pack @duckdb/duckdb-wasm@{VERSION}` "
-            "and name its folder dist with --duckdb-wasm"
+            "Run `npm ci` in the folder web of the clone, or unpack "
+            f"`npm pack @duckdb/duckdb-wasm@{VERSION}` and name its folder dist with --duckdb-wasm"
         )
         if not path.is_file():
             raise UserError(f"{path}: no such file. The site needs DuckDB-WASM {VERSION}. {advice}")

@@ -3,9 +3,7 @@
 import csv
 import io
 import json
-import os
 import signal
-import subprocess
 import threading
 import time
 import urllib.error
@@ -18,10 +16,10 @@ from http.cookiejar import CookieJar
 from pathlib import Path
 from typing import Any
 
-import browser_tests
 import command_line
 import pyarrow.parquet as pq
 import pytest
+from explore_server import Server, interrupt, start
 
 from tracehouse.engines.duckdb.write import database
 from tracehouse.publish.site.contract import APPLICATION
@@ -42,20 +40,6 @@ select job_id, run_s from itp.job where job_id = of_job and (in_cluster is null 
 
 
 @dataclass(frozen=True)
-class Server:
-    """A server: its process, the URL that it printed, and its temporary folder."""
-
-    process: subprocess.Popen[str]
-    address: str
-    scratch: Path
-
-    @property
-    def root(self) -> str:
-        """The URL without the token and the final slash."""
-        return self.address.partition("/?")[0]
-
-
-@dataclass(frozen=True)
 class Reply:
     """The reply of a server."""
 
@@ -66,25 +50,6 @@ class Reply:
     @property
     def json(self) -> Any:
         return json.loads(self.body)
-
-
-def start(warehouse: Path, scratch: Path, *options: str) -> Server:
-    process = subprocess.Popen(
-        [command_line.TRACES, "explore", "-w", warehouse, "--no-browser", *options],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env={**os.environ, "TMPDIR": str(scratch), "PYTHONUNBUFFERED": "1"},
-    )
-    assert process.stdout
-    line = process.stdout.readline()
-    assert line.startswith("Open http://127.0.0.1:"), line + process.stdout.read()
-    return Server(process, line.split()[1], scratch)
-
-
-def interrupt(served: Server) -> int:
-    served.process.send_signal(signal.SIGINT)
-    return served.process.wait(120)
 
 
 @pytest.fixture(scope="module")
@@ -227,7 +192,12 @@ def test_description_has_parameters_of_each_kind(served: Server, visitor: Opener
         return {parameter["name"]: parameter for parameter in described["parameters"]}
 
     number = parameters("itp.gpu_hours")["min_gpus"]
-    assert [number[key] for key in ("type", "default", "at_least", "at_most")] == ["INTEGER", "1", "0", "10000"]
+    assert [number[key] for key in ("type", "default", "at_least", "at_most")] == [
+        "INTEGER",
+        "1",
+        "0",
+        "10000",
+    ]
     assert parameters("itp.gpu_hours")["with_total"]["type"] == "BOOLEAN"
     assert "gpushare40" in parameters("openb.request_tiers")["in_variant"]["choices"]
     local = parameters("mine.one_job")

@@ -3,14 +3,17 @@
 import asyncio
 import csv
 import io
+import json
 import urllib.parse
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 from html.parser import HTMLParser
 from pathlib import Path
 
+import browser_tests
 import command_line
 import pytest
+from explore_server import interrupt, start
 
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.engines.duckdb.write import database
@@ -69,8 +72,8 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "warehouse"
 
 
-def open_page(warehouse: Path, path: str, **parameters: str) -> str:
-    """Request a page of `traces explore` from its application."""
+def call(warehouse: Path, path: str, **query: object) -> tuple[str, str]:
+    """Call the interface of `traces explore`. Returns the type and the text of the reply."""
     sent: list[dict] = []
     scope = {
         "type": "http",
@@ -79,7 +82,7 @@ def open_page(warehouse: Path, path: str, **parameters: str) -> str:
         "scheme": "http",
         "server": ("127.0.0.1", 1),
         "path": path,
-        "query_string": urllib.parse.urlencode(parameters).encode(),
+        "query_string": urllib.parse.urlencode({"query": json.dumps(query)}).encode(),
         "headers": [(b"host", b"127.0.0.1"), (b"cookie", f'tracehouse-1="{TOKEN}"'.encode())],
     }
 
@@ -90,7 +93,9 @@ def open_page(warehouse: Path, path: str, **parameters: str) -> str:
         sent.append(message)
 
     asyncio.run(explore.build_application(warehouse, Limits(), TOKEN, 1)(scope, receive, send))
-    return b"".join(message.get("body", b"") for message in sent).decode()
+    headers = dict(sent[0]["headers"])
+    assert headers[b"x-content-type-options"] == b"nosniff"
+    return headers[b"content-type"].decode(), b"".join(message.get("body", b"") for message in sent).decode()
 
 
 def write_with(warehouse: Path, out: Path, *arguments: object) -> str:
@@ -142,24 +147,48 @@ def find_missing(page: str, texts: Iterable[str]) -> set[str]:
     return {text for text in texts if not any(text in each for each in shown)}
 
 
-PAGES = {
-    "answer": ("/query/openb.capacity_by_model", {}, HOSTILE),
-    "answer with colours": ("/query/openb.phases_by_qos", {}, HOSTILE),
-    "list of values": ("/query/mine.by_qos", {"of_qos": HOSTILE[1]}, HOSTILE),
-    "unknown parameter": ("/query/mine.by_qos", {HOSTILE[0]: HOSTILE[1]}, HOSTILE[:1]),
-    "invalid value": ("/query/openb.capacity_by_model", {"in_list": HOSTILE[0]}, HOSTILE[:1]),
-    "unknown query": (f"/query/{HOSTILE[0]}", {}, HOSTILE[:1]),
-    "unknown format": (f"/query/mine.by_qos/answer.{HOSTILE[0]}", {}, HOSTILE[:1]),
-    "search": ("/", {"search": HOSTILE[0]}, HOSTILE[:1]),
+CALLS = {
+    "answer": ("/api/run", {"name": "openb.capacity_by_model"}, HOSTILE),
+    "chart": ("/api/draw", {"name": "openb.phases_by_qos"}, HOSTILE),
+    "list of values": ("/api/describe/mine.by_qos.json", {}, HOSTILE),
+    "unknown parameter": ("/api/run", {"name": "mine.by_qos", "given": {HOSTILE[0]: "1"}}, HOSTILE[:1]),
+    "invalid value": ("/api/bind", {"name": "mine.by_qos", "given": {"of_qos": "<x>"}}, HOSTILE[:1]),
+    "unknown query": ("/api/run", {"name": HOSTILE[0]}, HOSTILE[:1]),
+    "unknown format": (f"/api/export/{HOSTILE[0]}", {}, HOSTILE[:1]),
 }
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_pages_show_hostile_values_as_texts(page: str, warehouse: Path) -> None:
-    path, parameters, texts = PAGES[page]
-    text = open_page(warehouse, path, **parameters)
-    assert find_markup(text) == []
-    assert find_missing(text, texts) == set()
+@pytest.mark.parametrize("case", CALLS)
+def test_pages_get_hostile_values_as_json(case: str, warehouse: Path) -> None:
+    path, query, texts = CALLS[case]
+    kind, text = call(warehouse, path, **query)
+    assert kind == "application/json"
+    found = "\n".join(strings_in(json.loads(text)))
+    assert {value for value in texts if value not in found} == set()
+
+
+def strings_in(value: object) -> Iterable[str]:
+    """Every text in a value of JSON."""
+    if isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from strings_in(one)
+    elif isinstance(value, str):
+        yield value
+
+
+@browser_tests.in_browser
+def test_browser_shows_hostile_values_as_texts(warehouse: Path, tmp_path: Path) -> None:
+    started = start(warehouse, tmp_path)
+    with browser_tests.browser() as opened:
+        page = opened.new_page()
+        page.goto(started.address)
+        for name in ("mine.by_qos", "openb.capacity_by_model"):
+            page.evaluate("hash => { location.hash = hash }", f"#/query/{name}")
+            page.locator("figure svg").wait_for()
+            shown = "\n".join(page.locator("main td").all_inner_texts())
+            assert {value for value in HOSTILE if value not in shown} == set()
+            assert find_markup(page.content()) == []
+    interrupt(started)
 
 
 def test_report_shows_hostile_names_as_texts(warehouse: Path, tmp_path: Path) -> None:

@@ -15,14 +15,15 @@ function literal(type: string, text: string): string {
   return type === "VARCHAR" ? quote(text) : `cast(${quote(text)} as ${type})`;
 }
 
-export function toSql(query: Query, parameters: Parameter[]): string {
+/** SQL of a query. A table or view has no parameters, not even an empty list. */
+export function toSql(query: Query, parameters: Parameter[] | undefined): string {
   if (query.statement) return query.statement;
-  const isCall = parameters.length > 0;
+  if (!parameters) return `from ${query.name}`;
   const types = new Map(parameters.map((parameter) => [parameter.name, parameter.type]));
   const values = Object.entries(query.given).map(
     ([name, text]) => `${name} := ${literal(types.get(name) ?? "VARCHAR", text)}`,
   );
-  return `from ${query.name}${isCall ? `(${values.join(", ")})` : ""}`;
+  return `from ${query.name}(${values.join(", ")})`;
 }
 
 const shellQuote = (text: string): string => (/^[\w.=:+-]*$/.test(text) ? text : quote(text).replaceAll("''", `'"'"'`));
@@ -33,7 +34,7 @@ export function toCommand(query: Query): string {
   return `traces query ${query.name}${options.join("")}`;
 }
 
-export function toPython(query: Query, parameters: Parameter[]): string {
+export function toPython(query: Query, parameters: Parameter[] = []): string {
   const open = 'with tracehouse.open("warehouse") as warehouse:\n    ';
   if (query.statement) return `${open}warehouse.sql(${JSON.stringify(query.statement)})`;
   const types = new Map(parameters.map((parameter) => [parameter.name, parameter.type]));

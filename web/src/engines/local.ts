@@ -6,9 +6,11 @@ import { fetchDescription, fetchJson } from "./files";
 export function openLocal(listing: Catalog): Engine {
   const call = <T>(work: string, query: Query, signal?: AbortSignal): Promise<T> => {
     const id = crypto.randomUUID();
-    signal?.addEventListener("abort", () => void fetch(`api/cancel?id=${id}`));
+    const cancel = (): void => void fetch(`api/cancel?id=${id}`);
+    signal?.addEventListener("abort", cancel);
     const parameters = new URLSearchParams({ query: JSON.stringify(query), id });
-    return fetchJson(`api/${work}?${parameters}`, signal ? { signal } : {});
+    const result = fetchJson<T>(`api/${work}?${parameters}`, signal ? { signal } : {});
+    return result.finally(() => signal?.removeEventListener("abort", cancel));
   };
   return {
     list: async () => listing,

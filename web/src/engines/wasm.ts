@@ -13,6 +13,7 @@ const PLAIN = /^(U?(TINYINT|SMALLINT|INTEGER|BIGINT)|FLOAT|DOUBLE|VARCHAR|BOOLEA
 
 // Where a function needs an extension, DuckDB-WASM tries to load it and then fails in this way.
 const CRASH = /out of bounds|unreachable|is not loaded|null function/;
+const UNSUPPORTED = "DuckDB in the browser cannot run this: it lacks extensions, such as ICU for time zones";
 
 interface Published extends Description {
   /** Why the query has no parameters here. */
@@ -39,23 +40,29 @@ export function openWasm(listing: Listing): Engine {
     return found;
   };
 
+  const close = (opened: Session): void => {
+    opened.worker.terminate();
+    session = undefined;
+  };
+
   /** Runs one piece of work at a time. An abort ends the worker, because DuckDB may not react. */
   const schedule = <T>(work: (session: Session) => Promise<T>, signal?: AbortSignal): Promise<T> => {
     const result = queue.then(async () => {
       signal?.throwIfAborted();
       const opened = await (session ??= connect(listing));
-      const aborted = new Promise<never>((_, reject) =>
-        signal?.addEventListener("abort", () => {
-          opened.worker.terminate();
-          session = undefined;
-          reject(signal.reason);
-        }),
-      );
-      return Promise.race([work(opened), aborted]).catch((error: Error) => {
-        if (!(error instanceof WebAssembly.RuntimeError) && !CRASH.test(error.message)) throw error;
-        opened.worker.terminate();
-        session = undefined;
-        throw new Error(`DuckDB in the browser cannot run this; it lacks extensions such as ICU for time zones (${error.message})`);
+      return new Promise<T>((resolve, reject) => {
+        const abort = (): void => {
+          close(opened);
+          reject(signal?.reason);
+        };
+        const fail = (error: Error): void => {
+          if (CRASH.test(error.message)) close(opened);
+          reject(CRASH.test(error.message) ? new Error(`${UNSUPPORTED} (${error.message})`) : error);
+        };
+        signal?.addEventListener("abort", abort);
+        void work(opened)
+          .then(resolve, fail)
+          .finally(() => signal?.removeEventListener("abort", abort));
       });
     });
     queue = result.catch(() => undefined);
@@ -83,8 +90,11 @@ export function openWasm(listing: Listing): Engine {
     }
   };
 
-  const sqlOf = async (query: Query): Promise<string> =>
-    toSql(query, query.statement ? [] : (await describe(query.name)).parameters);
+  /** The answer to the default parameters is stored in the file, as a table of the same name. */
+  const sqlOf = async (query: Query): Promise<string> => {
+    const isStored = Boolean(query.statement) || Object.keys(query.given).length === 0;
+    return toSql(query, isStored ? undefined : (await describe(query.name)).parameters);
+  };
 
   const namedIn = async (statement: string): Promise<Published[]> => {
     const names = new Set(listing.objects.map((found) => found.name));
@@ -112,10 +122,10 @@ export function openWasm(listing: Listing): Engine {
       };
     },
     draw: async (query, signal): Promise<Drawing> => {
-      const { template, no_chart, parameters } = await describe(query.name);
+      const { template, no_chart } = await describe(query.name);
       if (!template) return { no_chart: no_chart ?? `${query.name} has no chart` };
       const given = template.with ? { [template.with]: "true", ...query.given } : query.given;
-      const sql = toSql({ ...query, given }, parameters);
+      const sql = await sqlOf({ ...query, given });
       const { columns, rows } = await schedule(({ connection }) => readRows(connection, sql), signal);
       return fillTemplate(template, query.given, columns, rows);
     },

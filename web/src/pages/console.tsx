@@ -36,7 +36,7 @@ export function ConsolePage({ engine, catalog, statement }: Shared & { statement
       {error && <p class="error" role="alert">{error}</p>}
       <div class="editor" ref={box} />
       <p><button type="button" onClick={run}>Run</button></p>
-      {statement && <AnswerPanel engine={engine} catalog={catalog} query={{ name: "", given: {}, statement }} parameters={[]} hasChart={false} />}
+      {statement && <AnswerPanel engine={engine} catalog={catalog} query={{ name: "", given: {}, statement }} hasChart={false} />}
     </>
   );
 }

@@ -31,7 +31,7 @@ export function ObjectPage({ engine, catalog, name }: Shared & { name: string })
       <Notes notes={found.notes} />
       <h2>Rows</h2>
       {isShown ? (
-        <AnswerPanel engine={engine} catalog={catalog} query={{ name, given: {}, statement: "" }} parameters={[]} hasChart={false} />
+        <AnswerPanel engine={engine} catalog={catalog} query={{ name, given: {}, statement: "" }} hasChart={false} />
       ) : (
         <button type="button" onClick={() => setShown(true)}>Show the first rows</button>
       )}

@@ -13,7 +13,8 @@ interface Props {
   engine: Engine;
   catalog: Catalog;
   query: Query;
-  parameters: Parameter[];
+  /** Those of a named query. */
+  parameters?: Parameter[] | undefined;
   hasChart: boolean;
   meanings?: Map<string, string>;
 }
@@ -71,7 +72,7 @@ function Rows({ answer, label, meanings }: { answer: Answer; label: string; mean
   );
 }
 
-function Downloads({ engine, catalog, query, parameters }: { engine: Engine; catalog: Catalog; query: Query; parameters: Parameter[] }) {
+function Downloads({ engine, catalog, query, parameters }: Omit<Props, "hasChart" | "meanings">) {
   const [error, setError] = useState("");
   const save = (format: string): void => {
     engine.export(query, format).then(

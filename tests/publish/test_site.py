@@ -1,0 +1,287 @@
+"""The site that `traces publish --site` writes, and the same pages of `traces explore`, in Chromium.
+
+The long tests run with `make site-test`.
+"""
+
+import csv
+import io
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import browser_tests
+import command_line
+import duckdb
+import pytest
+import site_server
+
+from tracehouse.publish.site import folder
+
+REPOSITORY = Path(__file__).parents[2]
+OLDER_PYTHON = REPOSITORY / ".venv-duckdb-1.5.6" / "bin" / "python"
+AXE = REPOSITORY / "web" / "node_modules" / "axe-core" / "axe.min.js"
+ALL = os.environ.get("TRACEHOUSE_SITE") == "all"
+with_wasm = pytest.mark.skipif(
+    not folder.INSTALLED.is_dir() or not browser_tests.CHROMIUM,
+    reason="DuckDB-WASM or Chromium is not installed: run `npm ci` in web",
+)
+in_full = pytest.mark.skipif(not ALL, reason="slow: set TRACEHOUSE_SITE=all to run it")
+# The engine of the page, as in the browser's console.
+RUN = "query => tracehouse.run({given: {}, statement: '', ...query}, new AbortController().signal)"
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A page in Chromium, its console messages, and the addresses that it requested."""
+
+    page: Any
+    messages: list[str]
+    requests: list[str]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with browser_tests.browser() as opened:
+        yield opened
+
+
+@contextmanager
+def open_page(browser: Any, address: str, **options: Any) -> Iterator[Opened]:
+    context = browser.new_context(accept_downloads=True, **options)
+    page = context.new_page()
+    opened = Opened(page, [], [])
+    page.on("console", lambda message: opened.messages.append(message.text))
+    page.on("pageerror", lambda error: opened.messages.append(str(error)))
+    context.on("request", lambda request: opened.requests.append(request.url))
+    page.goto(address)
+    page.locator("h1").wait_for()
+    yield opened
+    context.close()
+
+
+def publish_site(warehouse: Path, path: Path, *options: object) -> command_line.Run:
+    return command_line.server().run("publish", "-w", warehouse, "--site", path, *options)
+
+
+@pytest.fixture(scope="module")
+def site(small_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("site") / "below" / "pages"
+    path.parent.mkdir()
+    run = publish_site(small_warehouse, path)
+    assert run.code == 0, run.stderr
+    assert [found.name for found in path.parent.iterdir()] == ["pages"]
+    return path
+
+
+@pytest.fixture(scope="module")
+def served(site: Path) -> Iterator[site_server.Served]:
+    with site_server.serve(site.parents[1]) as started:
+        yield started
+
+
+def cells(warehouse: Path, *arguments: str) -> list[list[str]]:
+    run = command_line.server().run("query", *arguments, "--format", "csv", "-w", warehouse)
+    assert run.code == 0, run.stderr
+    return list(csv.reader(io.StringIO(run.stdout)))
+
+
+@with_wasm
+def test_query_on_a_phone(
+    site: Path, served: site_server.Served, browser: Any, small_warehouse: Path
+) -> None:
+    """Search, parameters, answer, chart, caveats and downloads, with all requests to the site's origin."""
+    address = f"{served.address}/below/pages/"
+    with open_page(browser, address, viewport={"width": 360, "height": 740}) as opened:
+        page = opened.page
+        page.get_by_label("Search titles").fill("gpu hours cluster")
+        page.get_by_role("link", name="Jobs and GPU-hours by cluster (ITP jobs)").click()
+        page.get_by_label("min_gpus").fill("8")
+        page.get_by_label("with_total").check()
+        page.get_by_role("button", name="Run").click()
+        page.wait_for_url("**min_gpus=8**")
+        page.locator("figure svg").wait_for()
+        expected = cells(small_warehouse, "itp.gpu_hours", "-p", "min_gpus=8", "-p", "with_total=true")
+        rows = page.locator(".rows tbody tr")
+        assert [row.locator("td").first.inner_text() for row in rows.all()] == [
+            row[0] for row in expected[1:]
+        ]
+        assert "min_gpus = 8" in page.locator("figure svg").text_content()
+        assert any(
+            text.startswith("itp.min_duration_600") for text in page.locator(".notes li").all_inner_texts()
+        )
+        with page.expect_download() as download:
+            page.get_by_role("button", name="CSV").click()
+        assert list(csv.reader(io.StringIO(Path(download.value.path()).read_text()))) == expected
+        with page.expect_download() as download:
+            page.get_by_role("button", name="PNG").click()
+        assert Path(download.value.path()).read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+        assert page.evaluate("document.documentElement.scrollWidth") == 360
+        sent = served.sent["traces.duckdb"]
+        assert 0 < sent <= (site / "traces.duckdb").stat().st_size
+        assert f"Fetched {sent / 1e6:.1f} MB" in page.locator(".loaded").inner_text()
+        assert opened.messages == []
+        assert opened.requests and all(url.startswith((address, "data:", "blob:")) for url in opened.requests)
+
+
+@with_wasm
+def test_invalid_values_and_statements_are_errors(served: site_server.Served, browser: Any) -> None:
+    with open_page(browser, f"{served.address}/below/pages/") as opened:
+        for given, expected in (
+            ({"min_gpus": "x"}, "min_gpus must be from 0 to 10000, not 'x'"),
+            ({"min_gpus": "1.5"}, "min_gpus must be"),
+            ({"min_gpus": "-1"}, "min_gpus must be"),
+            ({"nix": "1"}, "itp.gpu_hours has no parameter nix"),
+        ):
+            query = {"name": "itp.gpu_hours", "given": given, "statement": ""}
+            message = opened.page.evaluate("query => tracehouse.bind(query).catch(e => e.message)", query)
+            assert expected in message
+        for statement in ("create table x as select 1", "drop table itp.raw_job", "select 1; select 2"):
+            message = opened.page.evaluate(
+                f"query => ({RUN})(query).catch(error => error.message)", {"statement": statement}
+            )
+            assert "Error" in message
+        found = opened.page.evaluate(RUN, {"statement": "select count(*) as jobs from itp.job"})
+        assert found["rows"][0][0] > 0
+        assert "itp.min_duration_600" in {note["name"] for note in found["notes"]}
+
+
+@with_wasm
+def test_query_that_needs_an_extension_requests_nothing(served: site_server.Served, browser: Any) -> None:
+    """DuckDB-WASM would load ICU from another origin."""
+    with open_page(browser, f"{served.address}/below/pages/") as opened:
+        statement = "select date_trunc('hour', to_timestamp(7200)) as hour"
+        message = opened.page.evaluate(
+            f"query => ({RUN})(query).catch(error => error.message)", {"statement": statement}
+        )
+        assert "DuckDB in the browser cannot run this" in message
+        assert all(url.startswith((served.address, "data:", "blob:")) for url in opened.requests)
+        assert opened.page.evaluate(RUN, {"statement": "select 7 as x"})["rows"] == [[7]]
+
+
+@with_wasm
+def test_works_without_ranges(site: Path, browser: Any) -> None:
+    """As with `python -m http.server`: DuckDB fetches the whole file."""
+    with site_server.serve(site, has_ranges=False) as plain, open_page(browser, plain.address) as opened:
+        assert opened.page.evaluate(RUN, {"name": "itp.gpu_hours"})["rows"]
+
+
+@with_wasm
+def test_replaces_only_a_site(site: Path, small_warehouse: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "file").touch()
+    run = publish_site(small_warehouse, tmp_path / "mine")
+    assert run.code == 1 and "is not replaced" in run.stderr
+    wrong = tmp_path / "wasm"
+    shutil.copytree(folder.INSTALLED, wrong, ignore=lambda *_: ["duckdb-mvp.wasm", "duckdb-coi.wasm"])
+    (wrong / "duckdb-browser-eh.worker.js").write_text("other")
+    run = publish_site(small_warehouse, tmp_path / "new", "--duckdb-wasm", wrong)
+    assert run.code == 1 and "not the file of DuckDB-WASM" in run.stderr
+    run = publish_site(small_warehouse, tmp_path / "new", "--duckdb-wasm", tmp_path)
+    assert run.code == 1 and "npm pack @duckdb/duckdb-wasm" in run.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "wasm"]
+
+
+VIEWS = {
+    "home": "#/",
+    "query": "#/query/itp.gpu_hours",
+    "table": "#/object/itp.job",
+    "compare": "#/compare?left=itp.gpu_hours&right=itp.gpu_hours&right.min_gpus=8",
+    "sql": "#/sql?statement=select%20count(*)%20from%20itp.job",
+}
+
+
+@in_full
+@with_wasm
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_axe_finds_nothing_serious(view: str, scheme: str, served: site_server.Served, browser: Any) -> None:
+    with open_page(browser, f"{served.address}/below/pages/{VIEWS[view]}", color_scheme=scheme) as opened:
+        if view not in ("home", "table"):
+            opened.page.locator(".rows table").first.wait_for()
+        # Playwright's evaluate is not subject to the content security policy of the page.
+        opened.page.evaluate(AXE.read_text())
+        found = opened.page.evaluate("axe.run()")["violations"]
+        serious = [rule for rule in found if rule["impact"] in ("serious", "critical")]
+        assert [(rule["id"], rule["nodes"][0]["html"]) for rule in serious] == []
+
+
+NATIVE = """
+import json, sys
+import duckdb
+names, path = json.load(sys.stdin), sys.argv[1]
+connection = duckdb.connect(path, read_only=True)
+connection.execute("set timezone = 'UTC'")
+plain = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "VARCHAR", "BOOLEAN")
+answers = {}
+for name in names:
+    kinds = [row[:2] for row in connection.execute(f"describe from {name}()").fetchall()]
+    listed = [
+        f"c{place}" if kind.removeprefix("U") in plain else f"cast(c{place} as varchar)"
+        for place, (_, kind) in enumerate(kinds)
+    ]
+    places = ", ".join(f"c{place}" for place in range(len(kinds)))
+    rows = connection.execute(f"select {', '.join(listed)} from {name}() as answer({places})").fetchall()
+    answers[name] = rows
+print(json.dumps(answers).replace("NaN", '"nan"').replace("-Infinity", '"-inf"').replace("Infinity", '"inf"'))
+"""
+
+
+def answer_natively(python: Path | str, names: list[str], database: Path) -> dict[str, list]:
+    command = [str(python), "-c", NATIVE, str(database)]
+    run = subprocess.run(command, input=json.dumps(names), capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+@in_full
+@with_wasm
+def test_three_engines_answer_the_same(
+    sample_warehouse: Path, browser: Any, tmp_path: Path, count: Any
+) -> None:
+    """Every named query with its defaults, over one published file: DuckDB 2.0, 1.5.6 and WASM."""
+    run = publish_site(sample_warehouse, tmp_path / "site")
+    assert run.code == 0, run.stderr
+    database = tmp_path / "site" / "traces.duckdb"
+    with duckdb.connect(str(database), read_only=True) as connection:
+        rows = connection.execute(
+            "select schema_name || '.' || function_name from duckdb_functions() where not internal"
+            " and database_name = 'traces' order by all"
+        ).fetchall()
+    names = [name for (name,) in rows]
+    assert len(names) > 140
+    newer = answer_natively(shutil.which("python") or "python3", names, database)
+    engines = {"1.5.6": answer_natively(OLDER_PYTHON, names, database)} if OLDER_PYTHON.exists() else {}
+    wasm: dict[str, list] = {}
+    with site_server.serve(tmp_path / "site") as started, open_page(browser, started.address) as opened:
+        for name in names:
+            found = opened.page.evaluate(
+                f"query => ({RUN})(query).catch(error => error.message)", {"statement": f"from {name}()"}
+            )
+            wasm[name] = found["rows"] if isinstance(found, dict) else found
+    engines["WASM"] = wasm
+    different = [
+        f"{name} in {engine}: {difference}"
+        for engine, answers in engines.items()
+        for name in names
+        if (difference := find_difference(newer[name], answers[name]))
+    ]
+    assert different == []
+    count("cells compared in each engine", sum(len(row) for rows in newer.values() for row in rows))
+
+
+def find_difference(expected: list, found: Any) -> str:
+    """Describe the first cell that differs; numbers may differ in the last digits."""
+    if not isinstance(found, list):
+        return str(found)
+    for place, (left, right) in enumerate(zip(expected[:10_000], found[:10_000], strict=False)):
+        for one, other in zip(left, right, strict=True):
+            is_number = isinstance(one, float) or isinstance(other, float)
+            if one != other and not (is_number and one == pytest.approx(other, rel=1e-12)):
+                return f"row {place}: {one!r}, not {other!r}"
+    return "" if len(expected[:10_000]) == len(found[:10_000]) else f"{len(found)} rows, not {len(expected)}"
