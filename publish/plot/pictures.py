@@ -85,8 +85,14 @@ def build_picture(
     connection: duckdb.DuckDBPyConnection, query: BoundQuery, given: Mapping[str, str], size: Size
 ) -> "altair.VConcatChart":
     """Run a named query and build the picture that its chart line specifies, in the requested width."""
-    _check_extra("altair", "vl_convert")
-    found = select_drawable(connection, query)
+    check_extra("altair", "vl_convert")
+    return lay_out(connection, select_drawable(connection, query), given, size)
+
+
+def lay_out(
+    connection: duckdb.DuckDBPyConnection, found: Drawable, given: Mapping[str, str], size: Size
+) -> "altair.VConcatChart":
+    """Build the picture of the rows of an answer in the requested width."""
     subtitle, footer = _texts(connection, found, given)
     subtitle += explain_marks(found)
     footnotes = [footer, *_caveats(connection, found)]
@@ -114,7 +120,7 @@ def render_text(
     connection: duckdb.DuckDBPyConnection, query: BoundQuery, given: Mapping[str, str], columns: int
 ) -> str:
     """Run a named query and draw the answer in characters. Raises as `draw` does."""
-    _check_extra("plotext")
+    check_extra("plotext")
     found = select_drawable(connection, query)
     return terminal.draw_text(found, *_texts(connection, found, given), columns)
 
@@ -186,7 +192,8 @@ def _in_points(svg: str) -> str:
     )
 
 
-def _check_extra(*modules: str) -> None:
+def check_extra(*modules: str) -> None:
+    """Raise UserError where a module of the extra is not installed."""
     try:
         for module in modules:
             import_module(module)

@@ -26,9 +26,13 @@ def build_template(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str
     `defaults` are texts by name. Raises UserError where the answer to the
     default parameters cannot be drawn.
     """
-    query = binding.bind_query(connection, name, {}, for_chart=True)
-    found = rows.select_drawable(connection, query)
-    spec = pictures.build_picture(connection, query, {}, pictures.ANY_SIZE).to_dict()
+    pictures.check_extra("altair")
+    from altair.utils.schemapi import debug_mode
+
+    found = rows.select_drawable(connection, binding.bind_query(connection, name, {}, for_chart=True))
+    # The schema is not validated, which would take most of the time.
+    with debug_mode(False):
+        spec = pictures.lay_out(connection, found, {}, pictures.ANY_SIZE).to_dict(validate=False)
     drawn = spec["data"]["values"]
     _complete_ranges(spec, found)
     return {

@@ -46,8 +46,8 @@ def publish(warehouse: Path, folder: Path, duckdb_wasm: Path | None, whole: bool
     with _stage_folder(folder) as staged:
         published = database_file.publish(warehouse, staged / DATABASE, whole)
         contents = _read_contents(staged / DATABASE)
-        texts = sandbox.run(warehouse, Limits(), lambda c: _write_texts(c, contents), confined=False)
-        texts[LIST] = contract.as_json(texts[LIST] | _describe_database(staged / DATABASE))
+        facts = _describe_database(staged / DATABASE)
+        texts = sandbox.run(warehouse, Limits(), lambda c: _write_texts(c, contents, facts), confined=False)
         for path, text in texts.items():
             target = staged / path
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -119,11 +119,13 @@ def _describe_database(database: Path) -> contract.Json:
     }
 
 
-def _write_texts(connection: duckdb.DuckDBPyConnection, contents: Mapping[str, str]) -> dict:
-    """The files of the site's interface by path; the list of objects is not a text yet."""
+def _write_texts(
+    connection: duckdb.DuckDBPyConnection, contents: Mapping[str, str], facts: contract.Json
+) -> dict[str, str]:
+    """The files of the site's interface by path."""
     listed = contract.list_objects(connection)
     listed["objects"] = [found for found in listed["objects"] if found["name"] in contents]
-    files = {LIST: listed}
+    files = {LIST: contract.as_json(facts | listed)}
     for found in listed["objects"]:
         name = found["name"]
         described = contract.describe_object(connection, name)
