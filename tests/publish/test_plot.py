@@ -1,25 +1,29 @@
 """Pictures of answers: what is drawn, in which order, with which titles, and what cannot be."""
 
+import json
 import os
 import re
 import struct
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 
 import duckdb
 import pytest
+import vl_convert
 from counting import non_empty
 from duckdb import DuckDBPyConnection
 
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.duckdb.read import binding, sandbox
 from tracehouse.engines.duckdb.read.binding import BoundQuery
-from tracehouse.publish import output
+from tracehouse.publish import columns, output
 from tracehouse.publish.plot import pictures, texts
 from tracehouse.publish.plot.layout import Size
+from tracehouse.publish.plot.template import build_template
 from tracehouse.sql.query_files import query_files
 from tracehouse.views.view_files import DefinitionError
 
@@ -224,6 +228,30 @@ def test_every_chart_can_be_drawn(query, opened: DuckDBPyConnection) -> None:
         assert len(set(places)) == len(places)
     assert drawn["subtitle"][0] == "synthetic data"
     assert drawn["footer"].startswith(query.full_name)
+
+
+@pytest.mark.parametrize("query", DRAWN if ALL else OF_EACH_KIND, ids=lambda query: query.full_name)
+def test_template_with_rows_of_a_page_draws_the_same(query, opened: DuckDBPyConnection) -> None:
+    """The rows are as a page has them: times and wide numbers as texts."""
+    name = query.full_name
+    if name in ONE_NUMBER_IN_THE_SAMPLE:
+        return
+    bound = binding.bind_query(opened, name, {}, for_chart=True)
+    kinds = columns.columns_of(opened, bound)
+    names = [column for column, _ in kinds]
+    rows = [dict(zip(names, row, strict=True)) for row in columns.rows_of(opened, bound, kinds)]
+    for row in rows:
+        row |= {column: float(row[column]) for column, kind in kinds if has_text(row[column], kind)}
+    template = build_template(opened, name)["spec"] | {"data": {"values": rows}}
+    drawn, expected = (
+        re.sub(r"clip\d+", "clip", vl_convert.vegalite_to_svg(json.loads(json.dumps(one))))
+        for one in (template, pictures.build_query_picture(opened, name, {}).to_dict())
+    )
+    assert drawn == expected
+
+
+def has_text(value: object, kind: str) -> bool:
+    return isinstance(value, str | Decimal) and columns.is_number(kind)
 
 
 @pytest.mark.parametrize("query", OF_EACH_KIND, ids=lambda query: query.full_name)
