@@ -56,7 +56,7 @@ class _Handler(SimpleHTTPRequestHandler):
 
 @contextmanager
 def serve(folder: Path, has_ranges: bool = True) -> Iterator[Served]:
-    """Serve a folder on localhost. Without ranges it answers as `python -m http.server` does."""
+    """Serve a folder on localhost. Without ranges, as `python -m http.server --directory FOLDER` does."""
     sent: Counter[str] = Counter()
     handler = partial(_Handler, sent, has_ranges, directory=str(folder))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:

@@ -61,6 +61,7 @@ ELSEWHERE = {
         "superset ": "tests/superset_server.py",
         "superset import-dashboards": "tests/publish/bi/test_superset.py",
     },
+    "docs/site.md": {"python -m http.server": "tests/site_server.py"},
     "docs/versions.md": {
         "sed ": "tests/views/test_versions.py",
         "traces ": "tests/views/test_versions.py",

@@ -66,7 +66,7 @@ def open_page(browser: Any, address: str, **options: Any) -> Iterator[Opened]:
 
 
 def publish_site(warehouse: Path, path: Path, *options: object) -> command_line.Run:
-    return command_line.server().run("publish", "-w", warehouse, "--site", path, *options)
+    return command_line.server().run("publish", "-w", warehouse, "--site", path, *options, timeout_s=1200)
 
 
 @pytest.fixture(scope="module")
