@@ -51,7 +51,9 @@ chosen_day as (
     from clock
     where on_day is not null
     union all
-    select 86400 * floor((epoch_us(first_sample.time) / 1e6 + clock.local_offset_s) / 86400) - clock.local_offset_s
+    select
+        86400 * floor((epoch_us(first_sample.time) / 1e6 + clock.local_offset_s) / 86400)
+        - clock.local_offset_s
     from first_sample
     cross join clock
 ),
