@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -256,7 +257,7 @@ def test_three_engines_answer_the_same(
         ).fetchall()
     names = [name for (name,) in rows]
     assert len(names) > 140
-    newer = answer_natively(shutil.which("python") or "python3", names, database)
+    newer = answer_natively(sys.executable, names, database)
     engines = {"1.5.6": answer_natively(OLDER_PYTHON, names, database)} if OLDER_PYTHON.exists() else {}
     wasm: dict[str, list] = {}
     with site_server.serve(tmp_path / "site") as started, open_page(browser, started.address) as opened:
