@@ -165,7 +165,19 @@ def _scale(drawable: Drawable, axis: Axis) -> dict[str, Any]:
         return {"scale": altair.Scale(domain=[0, 100]), **_numbers()}
     if axis is drawable.chart.x:
         return {"scale": _scale_without_zero(), **_numbers()}
+    if drawable.chart.kind == "stack" and axis.column.endswith("_pct") and _adds_up_to_100(drawable):
+        return {"scale": altair.Scale(domain=[0, 100]), **_numbers()}
     return _numbers()
+
+
+def _adds_up_to_100(drawable: Drawable) -> bool:
+    """Whether the highest bar is 100, except for errors of the sum, which would add a tick at 110."""
+    chart = drawable.chart
+    heights: dict[tuple[Any, Any], float] = {}
+    for row in drawable.rows:
+        bar = row[chart.x.column], row.get(chart.facet)
+        heights[bar] = heights.get(bar, 0) + row[chart.y.column]
+    return math.isclose(max(heights.values()), 100)
 
 
 def _labelled_domain(values: Sequence[float]) -> list[float]:

@@ -58,7 +58,9 @@ def build_layout(
     if len(panels) > 1:
         # Values are inline because Altair refuses data frames of more than 5,000 rows.
         layered = altair.layer(*layers).properties(width=width, height=height)
-        header = altair.Header(title=None, labelFontSize=letters, labelPadding=2)
+        header = altair.Header(
+            title=None, labelFontSize=letters, labelPadding=2, labelLimit=width + gap - letters
+        )
         facet = altair.Facet(chart.facet, type="nominal", sort=panels, header=header)
         picture = layered.facet(facet=facet, columns=per_row, data=data, title=heading, spacing=gap / 2)
         # Panels have their own y scales, so that small clusters stay visible next to large ones. Only

@@ -18,10 +18,11 @@ UNITS = {
     "gb": "GB",
     "gib": "GiB",
     "mib": "MiB",
+    "gibps": "GiB/s",
     "pct": "%",
 }
 GPU_TIME = {"gpu_h": "GPU-hours", "gpu_s": "GPU-seconds"}
-CAPITALS = {"gpu": "GPU", "gpus": "GPUs", "cpu": "CPU", "cpus": "CPUs"}
+CAPITALS = {"gpu": "GPU", "gpus": "GPUs", "cpu": "CPU", "cpus": "CPUs", "hp": "HP", "lp": "LP"}
 CLOCK_TITLE = "time (days)"
 
 # Defaults that filter nothing and change nothing.

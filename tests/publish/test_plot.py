@@ -486,6 +486,13 @@ def test_bars_are_grouped_or_stacked(drawn) -> None:
     assert "xOffset" not in stack["encoding"] and stack["marks"] == ["bar"]
 
 
+@pytest.mark.parametrize(("share", "domain"), [(100 / 3, [0, 100]), (30, None), (35, None)])
+def test_stack_of_all_shares_ends_at_100(drawn, share: float, domain: list | None) -> None:
+    rows = f"(values ('a', 'x', {share}), ('a', 'y', {share}), ('a', 'z', {share}), ('b', 'x', 50.0))"
+    stack = drawn(f"from {rows} as t(name, part, jobs_pct)", "stack x=name y=jobs_pct color=part")
+    assert stack["encoding"]["y"].get("scale", {}).get("domain") == domain
+
+
 def test_any_number_type_is_drawn(drawn) -> None:
     days = "(date '2020-07-01', 1.5::decimal(4, 1)), (date '2020-07-02', 2)"
     found = drawn(f"from (values {days}) as t(day, gpu_h)", "line x=day y=gpu_h")
@@ -504,6 +511,8 @@ def test_any_number_type_is_drawn(drawn) -> None:
         ("failed_gpu_h", "failed GPU-hours"),
         ("requested_gpus_per_instance", "requested GPUs per instance"),
         ("memory_gb", "memory (GB)"),
+        ("traffic_gibps", "traffic (GiB/s)"),
+        ("hp_gpu_h", "HP GPU-hours"),
         ("gpu_type", "GPU type"),
         ("iterations_per_s", "iterations per s"),
         ("percentile", "percentile"),
