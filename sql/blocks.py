@@ -14,6 +14,12 @@ gives the points of the cumulative distribution of `waited_s` per `gpu_type` in 
 count `tasks` tasks each: the first value in each fifth of a percent, and the last value. The curve
 through these points, at most 501 per group, is exact to a fifth of a percent.
 
+    from cdf_points(pods, job_type, gpu_pct)
+
+gives points of the cumulative distribution of `gpu_pct` per `job_type`: job_type, gpu_pct, and percentile,
+the percentage of the rows up to this value. They are the first value in each fifth of a percent, and the last
+value.
+
     from survival_curve(runs, trace, observed_run_s, is_complete)
 
 gives the Kaplan-Meier estimate of how long something lasts, per `trace` in the CTE `runs`.
@@ -55,6 +61,9 @@ _PERCENTILES = re.compile(r"^(?P<indent> *)percentiles\((?P<value>.+)\) as (?P<n
 _CURVE_POINTS = re.compile(
     r"^(?P<indent> *)from curve_points\((?P<rows>\w+), (?P<key>\w+), (?P<value>\w+), (?P<count>\w+)\)$", re.M
 )
+_CDF_POINTS = re.compile(
+    r"^(?P<indent> *)from cdf_points\((?P<rows>\w+), (?P<key>\w+), (?P<value>\w+)\)$", re.M
+)
 _SURVIVAL_CURVE = re.compile(
     r"^(?P<indent> *)from survival_curve\((?P<rows>\w+), (?P<key>\w+), (?P<time>\w+), (?P<is_event>\w+)\)$",
     re.M,
@@ -90,6 +99,23 @@ from (
     ) as ranked
     group by {key}, floor(round(5 * rank_pct, 6))
 ) as curve_points"""
+
+_CDF = """\
+from (
+    select
+        {key},
+        min({value}) as {value},
+        min(percentile) as percentile
+    from (
+        select
+            {key},
+            {value},
+            100.0 * cume_dist() over (partition by {key} order by {value}) as percentile
+        from {rows}
+        where {value} is not null
+    ) as ranked
+    group by {key}, floor(round(5 * percentile, 6))
+) as cdf_points"""
 
 # 1.96 is the 97.5th percentile of the normal distribution. Rounding removes errors of the sums of logarithms.
 _SURVIVAL = """\
@@ -216,6 +242,7 @@ def expanded(text: str) -> str:
     for block, expansion in (
         (_PERCENTILES, _percentiles),
         (_CURVE_POINTS, partial(_subquery, _CURVE)),
+        (_CDF_POINTS, partial(_subquery, _CDF)),
         (_SURVIVAL_CURVE, partial(_subquery, _SURVIVAL)),
         (_BOOTSTRAP_SHARE, partial(_subquery, _BOOTSTRAP)),
         (_CENSORED_SHARES, _censored_shares),

@@ -57,6 +57,26 @@ def test_expands_fragmented_gpus() -> None:
     assert float(fragmented_gpus) == 0.5 * 0.5 + 0.25 * 0 + 0.25 * 1.5
 
 
+def test_expands_points_of_a_cumulative_distribution() -> None:
+    sql = expanded(
+        """
+        with pods as (
+            select 'a' as kind, n as gpu_pct from range(2000) as r(n)
+            union all (values ('b', 7), ('b', 7), ('b', 9), ('b', null))
+        )
+
+        select kind, gpu_pct, percentile
+        from cdf_points(pods, kind, gpu_pct)
+        order by kind, gpu_pct
+        """
+    )
+    found = duckdb.connect().execute(sql).fetchall()
+    assert found[-2:] == [("b", 7, pytest.approx(200 / 3)), ("b", 9, 100)]
+    points = [(gpu_pct, percentile) for kind, gpu_pct, percentile in found if kind == "a"]
+    assert points[0] == (0, 0.05) and points[-1] == (1999, 100) and len(points) == 501
+    assert all(percentile == pytest.approx((gpu_pct + 1) / 20) for gpu_pct, percentile in points)
+
+
 def test_expands_censored_shares() -> None:
     sql = expanded(
         """
