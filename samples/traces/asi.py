@@ -5,6 +5,7 @@ The sample has the properties of the original that views and caveats are about:
 - Shares of GPU models, priorities, kinds of jobs and models, and missing values as in the published files.
 - Pods that stay from hour to hour, so that a day has few new identifiers, and a fleet that grows.
 - Pods without a GPU, fractions of GPUs, utilisation added up over GPUs, GPU pods without a memory request.
+- Servers of one model at the same switches; network use by kind of job; workloads of one kind of model.
 - Delays of -1, states that are Unknown on day 0, standby pods, a pod that is in two rows of an hour.
 - Spans in steps of 20 s, among them spans that the trace cuts off.
 
@@ -41,7 +42,8 @@ LAST_DAY, FIRST_DAY, NETWORK_DAYS = 184, 109, range(109, 116)
 HOURS = 24
 SERVERS, LEAST_SERVERS, PODS_ON_SERVER = 37_707, 40, 31
 BYTES_PER_POD_HOUR = 25
-SERVERS_OF_SWITCH, SWITCHES_OF_CLUSTER = 16, 24
+# Servers of one model share switches, so that a switch can have a set of 128 free GPUs.
+SERVERS_OF_SWITCH, SWITCHES_OF_CLUSTER, LEAST_CLUSTERS = 32, 12, 2
 NO_SWITCH_SHARE = 0.02
 # The share of servers that were there from the first day.
 FIRST_SERVERS_SHARE = 0.9
@@ -94,6 +96,10 @@ KINDS = (
     Kind(0.001, "LP", "training", (50, 25, 10, 5, 0, 10), (0.6, 1.85), LARGE),
     Kind(0.003, "LP", "unknown", (80, 5, 5, 5, 0, 5), (0.5, 1.85), SMALL),
 )
+CORES_PER_GPU = {4.0: 15, 6.0: 10, 8.0: 40, 12.0: 20, 16.0: 15}
+# GiB/s that the GPU pods of a kind add per requested GPU, and the least of a server.
+TRAFFIC = {"training": 0.4, "online_inference": 0.1, "offline_inference": 0.05}
+LEAST_TRAFFIC, NO_TRAFFIC_SHARE = 0.02, 0.01
 SPAN_STEP_H, LONGEST_SPAN_H = 20 / 3600, 1_823.99
 
 LP_WORKLOAD_MISSING, WORKLOAD_MISSING, PODS_OF_WORKLOAD = 0.95, 0.22, 12
@@ -158,7 +164,7 @@ def _write(days: int, folder: Path, scale: float, rng: np.random.Generator, on_b
         put("pod_hourly", _pod_rows(live, now, servers, rng, seed), day, hour)
         put("server_hourly", _server_rows(present, servers, seed), day, hour)
         if day in NETWORK_DAYS:
-            put("network_hourly", _network_rows(present, rng, seed), day, hour)
+            put("network_hourly", _network_rows(present, live, rng, seed), day, hour)
         spans.append(new[new.request > 0])
     put("job_execution_summary", _span_rows(_joined(spans), servers, seed))
     return written
@@ -167,10 +173,11 @@ def _write(days: int, folder: Path, scale: float, rng: np.random.Generator, on_b
 def _servers(count: int, rng: np.random.Generator) -> Servers:
     number = np.arange(count)
     switch = number // SERVERS_OF_SWITCH
+    clusters = max(LEAST_CLUSTERS, count // (SERVERS_OF_SWITCH * SWITCHES_OF_CLUSTER))
     joins_at = rng.random(count).clip(min=FIRST_SERVERS_SHARE) - FIRST_SERVERS_SHARE
     return Servers(
-        shares(rng, {place: model[4] for place, model in enumerate(MODELS)}, count),
-        switch // SWITCHES_OF_CLUSTER,
+        np.sort(shares(rng, {place: model[4] for place, model in enumerate(MODELS)}, count)),
+        switch % clusters,
         np.where(rng.random(count) < NO_SWITCH_SHARE, -1, switch),
         joins_at / (1 - FIRST_SERVERS_SHARE),
     )
@@ -223,7 +230,10 @@ def _new_pods(
         begin = now - rng.random(count) * lasts
     is_low = np.array([one.priority == "LP" for one in KINDS])[kind]
     workload = kind * 1_000_000 + (number + np.arange(count)) // PODS_OF_WORKLOAD
+    _, first, of_workload = np.unique(workload, return_index=True, return_inverse=True)
+    model_type = model_type[first][of_workload]
     workload[rng.random(count) < np.where(is_low, LP_WORKLOAD_MISSING, WORKLOAD_MISSING)] = -1
+    cores = np.ceil(request.clip(min=0.5) * shares(rng, CORES_PER_GPU, count))
     memory = request * np.array([model[3] for model in MODELS])[servers.model[server]] * 2.0**30
     memory[rng.random(count) < NO_MEMORY_REQUEST_SHARE] = 0.0
     status = np.where(rng.random(count) < NOT_READY, 0, 1)
@@ -240,7 +250,7 @@ def _new_pods(
         workload,
         model_type,
         request,
-        np.where(request > 0, np.ceil(request.clip(min=1) * 8), rng.integers(1, 9, count)).astype(np.float64),
+        np.where(request > 0, cores, rng.integers(1, 9, count)).astype(np.float64),
         memory,
         rng.random(count) < np.array([one.standby for one in KINDS])[kind],
         begin,
@@ -366,11 +376,19 @@ def _server_rows(present: Ints, servers: Servers, seed: int) -> pl.DataFrame:
     return _in_order(asi.SERVER_HOURLY, columns)
 
 
-def _network_rows(present: Ints, rng: np.random.Generator, seed: int) -> pl.DataFrame:
+def _network_rows(present: Ints, live: Pods, rng: np.random.Generator, seed: int) -> pl.DataFrame:
+    per_gpu = np.array([TRAFFIC.get(kind.job_type, 0.0) for kind in KINDS])[live.kind]
+    median = LEAST_TRAFFIC + np.bincount(live.server, per_gpu * live.request, present.max() + 1)[present]
+
+    def traffic() -> pl.Series:
+        found = lognormal(rng, len(present), median, 1.2)
+        found[rng.random(len(present)) < NO_TRAFFIC_SHARE] = 0.0
+        return floats(found)
+
     columns = {
         "server_id": hex_ids(present, salt_of(seed, "server"), 32),
-        "rx_gibps_avg": floats(lognormal(rng, len(present), 0.3, 1.5)),
-        "tx_gibps_avg": floats(lognormal(rng, len(present), 0.3, 1.5)),
+        "rx_gibps_avg": traffic(),
+        "tx_gibps_avg": traffic(),
     }
     return _in_order(asi.NETWORK_HOURLY, columns)
 
