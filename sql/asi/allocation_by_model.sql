@@ -1,18 +1,29 @@
 -- Allocated GPUs by GPU model (ASI servers)
--- chart: bar x=gpu_model y=allocated_pct
+-- param: gpus_by: count the GPU time that pods held, or the GPUs that they request
+-- choices: gpus_by: held requested
+-- chart: bar x=gpu_model y=allocated_pct rule=hp_allocated_pct
 -- column: server_hours: Servers and hours that are counted
--- column: hp_allocated_pct: GPU time held by HP pods in percent of the GPUs, standby that LP pods do not use included
--- column: allocated_pct: GPU time held by HP and LP pods in percent of the GPUs, standby that LP pods do not use included
-create or replace macro asi.allocation_by_model(from_day integer := 109, to_day integer := 115) as table
+-- column: hp_allocated_pct: GPUs of HP pods in percent of all, standby that LP pods do not use included
+-- column: allocated_pct: GPUs of HP and LP pods in percent of all, standby that LP pods do not use included
+create or replace macro asi.allocation_by_model(
+    from_day integer := 109, to_day integer := 115, gpus_by varchar := 'held'
+) as table
 with servers as (
     select
         day,
         hour_of_day,
         shown_model,
-        round((hp_gpu_h + greatest(hp_standby_gpu_h - lp_gpu_h, 0)) / gpus, 6) as hp_ratio,
-        round(
-            (least(active_gpu_h, gpus) + greatest(hp_standby_gpu_h - lp_gpu_h, 0)) / gpus, 6
-        ) as ratio
+        gpus,
+        case gpus_by when 'held' then 6 else 15 end as digits,
+        case gpus_by
+            when 'held' then hp_gpu_h
+            else hp_requested_gpus - hp_standby_requested_gpus
+        end as hp_gpus,
+        case gpus_by when 'held' then active_gpu_h else active_requested_gpus end as active_gpus,
+        case gpus_by
+            when 'held' then greatest(hp_standby_gpu_h - lp_gpu_h, 0)
+            else greatest(hp_standby_requested_gpus - lp_requested_gpus, 0)
+        end as standby_gpus
     from asi.server_hour
     where day between from_day and to_day and (hour_of_day % 2 = 0 or hour_of_day = 23)
 ),
@@ -23,8 +34,8 @@ hours as (
         hour_of_day,
         shown_model,
         count(*) as server_hours,
-        favg(hp_ratio) as hp_ratio,
-        favg(ratio) as ratio
+        favg(round((hp_gpus + standby_gpus) / gpus, digits)) as hp_ratio,
+        favg(round((least(active_gpus, gpus) + standby_gpus) / gpus, digits)) as ratio
     from servers
     group by day, hour_of_day, shown_model
 )
@@ -38,4 +49,4 @@ from hours
 group by shown_model
 order by gpu_model;
 
-comment on macro table asi.allocation_by_model is 'Share of the GPUs that pods held in even hours and hour 23, as in the publisher''s gpu_spec_alloc_ratio: rounded per server, averaged over servers and then over hours. A pod that began within the hour counts for the time that it held its GPUs.';
+comment on macro table asi.allocation_by_model is 'Share of the GPUs that pods held in even hours and hour 23, as in the publisher''s gpu_spec_alloc_ratio: averaged over servers and then over hours. He counts the GPU time that pods held, so that a pod that began within the hour counts less than it was allocated, and rounds the ratio of each server to six digits. With gpus_by := requested, a pod counts with the GPUs that it requests, and nothing is rounded; pods that follow each other within an hour then count together.';

@@ -1,11 +1,11 @@
 -- Idle GPUs that a job cannot use, by job shape (ASI servers)
--- chart: bar x=job_cpus y=too_few_cpus_pct facet=job_gpus
+-- chart: stack x=job_gpus_and_cpus y=idle_gpus_pct color=reason
+-- column: job_gpus_and_cpus: GPUs and CPU cores of the job
 -- column: job_gpus: GPUs of the job
 -- column: job_cpus: CPU cores of the job
--- column: idle_gpus: Idle GPUs of all servers, mean over hours
--- column: fractional_pct: Share of the idle GPUs that are fractions of a GPU
--- column: too_few_gpus_pct: Share of the idle GPUs on servers with fewer idle GPUs than the job needs
--- column: too_few_cpus_pct: Share of the idle GPUs on servers with fewer free CPU cores than the job needs
+-- column: reason: Why the job cannot use the idle GPUs of a server
+-- column: unusable_gpus: Idle GPUs that the job cannot use for this reason, mean over hours
+-- column: idle_gpus_pct: Share of the idle GPUs of all servers
 create or replace macro asi.idle_fragmentation(from_day integer := 109, to_day integer := 115) as table
 with shapes as (
     select
@@ -14,6 +14,15 @@ with shapes as (
     from (
         values (1, 8), (1, 12), (4, 32), (4, 48), (4, 64), (8, 64), (8, 96), (8, 128)
     ) as shape (job_gpus, job_cpus)
+),
+
+reasons as (
+    select
+        known.place,
+        known.reason
+    from (
+        values (1, 'fraction of a GPU'), (2, 'too few GPUs'), (3, 'too few CPU cores')
+    ) as known (place, reason)
 ),
 
 free as (
@@ -34,47 +43,41 @@ parts as (
         shapes.job_cpus,
         free.idle_gpus,
         case
-            when free.idle_cpus >= shapes.job_cpus and floor(free.idle_gpus) >= shapes.job_gpus
-                then free.idle_gpus - floor(free.idle_gpus)
-            else 0
-        end as fractional_gpus,
+            when free.idle_cpus < shapes.job_cpus then 3
+            when floor(free.idle_gpus) >= shapes.job_gpus then 1
+            when floor(free.idle_gpus) > 0 then 2
+        end as place,
         case
-            when
-                free.idle_cpus >= shapes.job_cpus
-                and floor(free.idle_gpus) > 0 and floor(free.idle_gpus) < shapes.job_gpus
-                then floor(free.idle_gpus)
-            else 0
-        end as too_few_gpus,
-        case
-            when free.idle_cpus >= shapes.job_cpus then 0
-            when free.idle_gpus >= shapes.job_gpus then shapes.job_gpus
-            else free.idle_gpus
-        end as too_few_cpus
+            when free.idle_cpus < shapes.job_cpus then least(free.idle_gpus, shapes.job_gpus)
+            when floor(free.idle_gpus) >= shapes.job_gpus then free.idle_gpus - floor(free.idle_gpus)
+            else floor(free.idle_gpus)
+        end as unusable_gpus
     from free
     cross join shapes
 ),
 
 hours as (
     select
-        job_gpus,
-        job_cpus,
-        fsum(idle_gpus) as idle_gpus,
-        fsum(fractional_gpus) as fractional_gpus,
-        fsum(too_few_gpus) as too_few_gpus,
-        fsum(too_few_cpus) as too_few_cpus
+        parts.job_gpus,
+        parts.job_cpus,
+        reasons.place,
+        reasons.reason,
+        fsum(parts.idle_gpus) as idle_gpus,
+        fsum(case when parts.place = reasons.place then parts.unusable_gpus else 0 end) as unusable_gpus
     from parts
-    group by day, hour_of_day, job_gpus, job_cpus
+    cross join reasons
+    group by parts.day, parts.hour_of_day, parts.job_gpus, parts.job_cpus, reasons.place, reasons.reason
 )
 
 select
+    concat_ws(' / ', cast(job_gpus as varchar), cast(job_cpus as varchar)) as job_gpus_and_cpus,
     job_gpus,
     job_cpus,
-    favg(idle_gpus) as idle_gpus,
-    100 * favg(fractional_gpus) / nullif(favg(idle_gpus), 0) as fractional_pct,
-    100 * favg(too_few_gpus) / nullif(favg(idle_gpus), 0) as too_few_gpus_pct,
-    100 * favg(too_few_cpus) / nullif(favg(idle_gpus), 0) as too_few_cpus_pct
+    reason,
+    favg(unusable_gpus) as unusable_gpus,
+    100 * favg(unusable_gpus) / nullif(favg(idle_gpus), 0) as idle_gpus_pct
 from hours
-group by job_gpus, job_cpus
-order by job_gpus, job_cpus;
+group by job_gpus, job_cpus, place, reason
+order by job_gpus, job_cpus, place;
 
-comment on macro table asi.idle_fragmentation is 'Idle GPUs that a job of a number of GPUs and CPU cores could not use, in even hours, as in the publisher''s idle_gpu_fragmentation; servers of 16 GPUs are left out.';
+comment on macro table asi.idle_fragmentation is 'Idle GPUs that a job of a number of GPUs and CPU cores could not use, in even hours, by reason, as in the publisher''s idle_gpu_fragmentation; servers of 16 GPUs are left out. Where a server has too few free CPU cores, at most the GPUs of one job count.';

@@ -1,8 +1,8 @@
 -- GPU time in standby by hour (ASI HP pods)
--- chart: line x=hour y=standby_gpu_h
+-- caveat: asi.lp_counts_on_standby_first
+-- chart: line x=hour y=standby_gpu_h rule=idle_standby_gpu_h
 -- column: day: Day since the start of the trace
 -- column: hour: Hour since the start of the trace
--- column: standby_gpu_h: GPU time held by HP pods in standby
 -- column: used_by_lp_ratio: GPU time of LP pods over that in standby, mean over servers with standby pods
 create or replace macro asi.standby_by_hour(from_day integer := 109, to_day integer := 115) as table
 select
@@ -10,10 +10,11 @@ select
     hour_of_day,
     24 * day + hour_of_day as hour,
     fsum(hp_standby_gpu_h) as standby_gpu_h,
+    fsum(greatest(hp_standby_gpu_h - lp_gpu_h, 0)) as idle_standby_gpu_h,
     favg(case when hp_standby_gpu_h > 0 then lp_gpu_h / hp_standby_gpu_h end) as used_by_lp_ratio
 from asi.server_hour
 where day between from_day and to_day
 group by day, hour_of_day
 order by day, hour_of_day;
 
-comment on macro table asi.standby_by_hour is 'GPU time that HP pods in standby held, and how much of it LP pods on the same server used, as in the publisher''s standby_temporal.';
+comment on macro table asi.standby_by_hour is 'GPU time that HP pods in standby held, and how much of it LP pods on the same server used, as in the publisher''s standby_temporal. His ratio is a mean over servers and may exceed 1; idle_standby_gpu_h is the time that LP pods leave.';

@@ -1,11 +1,24 @@
--- Queueing delay by priority (ASI GPU pods)
--- chart: box x=priority y=wait_s:log
+-- Queueing delay of at most a day by size (ASI GPU pods)
+-- param: by_size: distinguish pods by the GPUs that they request
+-- chart: box x=gpu_band y=wait_s:log facet=priority
+-- column: gpu_band: Band of the GPUs that a pod requests, or all sizes together
 -- column: pods: Pods with a GPU
 -- column: unknown_wait_pods: Pods of an unknown queueing delay
-create or replace macro asi.waits(from_day integer := 109, to_day integer := 184) as table
+create or replace macro asi.waits(
+    from_day integer := 109, to_day integer := 184, by_size boolean := true
+) as table
 with numbered as (
     select
         priority,
+        case
+            when not by_size then 'all'
+            when requested_gpus < 1 then 'below 1'
+            when requested_gpus < 2 then '1'
+            when requested_gpus < 8 then '2 to 7'
+            when requested_gpus < 9 then '8'
+            else '9 and more'
+        end as gpu_band,
+        requested_gpus,
         wait_s,
         row_number() over (partition by pod_id, requested_gpus order by day) as place
     from asi.pod_day
@@ -14,6 +27,7 @@ with numbered as (
 
 select
     priority,
+    gpu_band,
     count(*) as pods,
     count(*) - count(wait_s) as unknown_wait_pods,
     quantile_cont(wait_s, 0.05) as p5_wait_s,
@@ -21,7 +35,7 @@ select
     percentiles(wait_s) as wait_s
 from numbered
 where place = 1
-group by priority
-order by priority;
+group by priority, gpu_band
+order by priority, min(requested_gpus);
 
-comment on macro table asi.waits is 'Time from creation to scheduling of pods with a GPU, each counted once, on its first day in these days. No delay of a day or more is recorded.';
+comment on macro table asi.waits is 'Time from creation to scheduling of pods with a GPU, each counted once, on its first day in these days. The cut-off is a day: no delay of 86,400 s or more is recorded, so that longer ones are missing or look shorter. Percentiles are of the known delays.';

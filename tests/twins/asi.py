@@ -12,12 +12,17 @@ from twins import unified
 HOUR = ["day", "hour_of_day"]
 SERVER_HOUR = [*HOUR, "server_id"]
 POD_HOUR = [*HOUR, "pod_id", "server_id"]
+WORKLOAD_HOUR = [*HOUR, "workload_id"]
 
 SHORTENED_MODELS = ["A10", "L20", "H20", "A100", "H800", "XPU-A"]
 DAILY_MODELS = ["A10", "A100", "H20", "L20", "XPU-A"]
 JOB_TYPES = ["training", "online_inference", "offline_inference", "dev"]
 MODEL_TYPES = ["genai", "rec", "cv", "embedding", "dev"]
 PRIORITIES = ["HP", "LP"]
+ALL_PRIORITIES = [*PRIORITIES, "Other"]
+CLASSES_OF_NETWORK = ["training", "online", "offline", "dev", "offline+online", "offline+training"]
+SLOT_MODELS = ["H20", "XPU-A", "L20", "A100"]
+SET_SIZES = [8, 16, 32, 64, 128, 256]
 # GPUs and CPU cores.
 JOBS = [(1, 8), (1, 12), (4, 32), (4, 48), (4, 64), (8, 64), (8, 96), (8, 128)]
 
@@ -49,6 +54,10 @@ def known_delay(delays: pd.Series) -> pd.Series:
     return delays.astype(float).where(delays != -1)
 
 
+def shown_model_v1(raw: Path) -> pd.DataFrame:
+    return pd.DataFrame({"shown_model": SHORTENED_MODELS})
+
+
 @raw_frames.remembered
 def pod_hour_v1(raw: Path) -> pd.DataFrame:
     found = hourly(raw, "pod_hourly").sort_values(POD_HOUR, kind="stable", ignore_index=True)
@@ -65,6 +74,7 @@ def pod_hour_v1(raw: Path) -> pd.DataFrame:
         "priority": found["priority_class"],
         "job_type": found["job_type_public"],
         "model_type": found["model_type_public"],
+        "is_genai": found["is_genai_request"].eq(True),
         "is_standby": found["state_public"] == "Standby",
         "is_ready": found["ready_status"].eq(True),
         "requested_gpus": gpus,
@@ -94,11 +104,18 @@ def server_hour_v1(raw: Path) -> pd.DataFrame:
         "lp_gpu_h": is_lp,
         "active_gpu_h": (is_hp | is_lp) & ~is_standby,
     }
+    requested = {
+        "hp_requested_gpus": is_hp,
+        "hp_standby_requested_gpus": is_hp & is_standby,
+        "lp_requested_gpus": is_lp,
+        "active_requested_gpus": (is_hp | is_lp) & ~is_standby,
+    }
     parts = {
         **{name: pods["held_gpu_h"].where(has_gpu & counts, 0) for name, counts in held.items()},
         "hp_requested_cpus": pods["requested_cpus"].where(is_hp, 0),
-        "hp_requested_gpus": pods["requested_gpus"].where(has_gpu & is_hp, 0),
+        **{name: pods["requested_gpus"].where(counts, 0) for name, counts in requested.items()},
         "gpu_pods": has_gpu.astype(int),
+        "hp_pods": is_hp.astype(int),
     }
     sums = pods[SERVER_HOUR].assign(**parts).groupby(SERVER_HOUR).sum()
     rows = servers[SERVER_HOUR].assign(
@@ -112,6 +129,40 @@ def server_hour_v1(raw: Path) -> pd.DataFrame:
     rows = rows.join(sums, on=SERVER_HOUR)
     rows[list(parts)] = rows[list(parts)].fillna(0)
     return rows.sort_values(SERVER_HOUR, kind="stable", ignore_index=True)
+
+
+@raw_frames.remembered
+def workload_hour_v1(raw: Path) -> pd.DataFrame:
+    pods = pod_hour_v1(raw)
+    pods = pods[(pods["requested_gpus"] > 0) & pods["workload_id"].notna()]
+    pods = pods.merge(server_hour_v1(raw)[[*SERVER_HOUR, "switch"]], on=SERVER_HOUR, how="left")
+    pods = pods.assign(has_no_switch=pods["switch"].isna())
+    return (
+        pods.groupby(WORKLOAD_HOUR)
+        .agg(
+            is_genai=("is_genai", "any"),
+            requested_gpus=("requested_gpus", "sum"),
+            requested_cpus=("requested_cpus", "sum"),
+            gpu_pods=("pod_id", "size"),
+            servers=("server_id", "nunique"),
+            switches=("switch", "nunique"),
+            clusters=("cluster", "nunique"),
+            unknown_switch_pods=("has_no_switch", "sum"),
+        )
+        .reset_index()
+    )
+
+
+@raw_frames.remembered
+def network_hour_v1(raw: Path) -> pd.DataFrame:
+    pods = pod_hour_v1(raw)
+    pods = pods[(pods["requested_gpus"] > 0) & pods["job_type"].isin(JOB_TYPES)]
+    pods["job_type"] = pods["job_type"].str.removesuffix("_inference")
+    job_types = pods.groupby(SERVER_HOUR)["job_type"].agg(lambda found: "+".join(sorted(set(found))))
+    rows = hourly(raw, "network_hourly").join(job_types.rename("job_types"), on=SERVER_HOUR)
+    rows = rows.merge(server_hour_v1(raw)[[*SERVER_HOUR, "gpus"]], on=SERVER_HOUR, how="left")
+    rows = rows.rename(columns={"rx_gibps_avg": "received_gibps", "tx_gibps_avg": "sent_gibps"})
+    return rows[[*SERVER_HOUR, "gpus", "job_types", "received_gibps", "sent_gibps"]]
 
 
 def between(rows: pd.DataFrame, from_day: int, to_day: int) -> pd.DataFrame:
@@ -135,15 +186,11 @@ def typed_pods(raw: Path, from_day: int, to_day: int, gpu_pods_by: str) -> pd.Da
     return pods[pods["job_type"].notna() & (pods["job_type"] != "unknown")]
 
 
-def gpu_time_by_job_type(raw: Path, from_day: int, to_day: int, gpu_pods_by: str) -> pd.DataFrame:
+def gpu_time_by_job_type(
+    raw: Path, from_day: int, to_day: int, gpu_pods_by: str, by_priority: bool
+) -> pd.DataFrame:
     pods = typed_pods(raw, from_day, to_day, gpu_pods_by)
-    rows = pods.groupby("job_type")[["held_gpu_h"]].sum().reset_index()
-    return rows.assign(held_gpu_h_pct=100 * rows["held_gpu_h"] / rows["held_gpu_h"].sum())
-
-
-def gpu_time_by_priority(raw: Path, from_day: int, to_day: int, gpu_pods_by: str) -> pd.DataFrame:
-    pods = typed_pods(raw, from_day, to_day, gpu_pods_by)
-    pods = pods[pods["priority"].isin(PRIORITIES)]
+    pods = pods[pods["priority"].isin(PRIORITIES)] if by_priority else pods.assign(priority="all")
     return with_share_of_class(pods.groupby(["priority", "job_type"])[["held_gpu_h"]].sum().reset_index())
 
 
@@ -214,17 +261,25 @@ def unused_standby(servers: pd.DataFrame) -> pd.Series:
     return (servers["hp_standby_gpu_h"] - servers["lp_gpu_h"]).clip(lower=0)
 
 
-def allocation_by_model(raw: Path, from_day: int, to_day: int) -> pd.DataFrame:
+def allocation_by_model(raw: Path, from_day: int, to_day: int, gpus_by: str) -> pd.DataFrame:
     """The publisher rounds the ratios of servers, averages them per hour, then averages the hours."""
     servers = between(server_hour_v1(raw), from_day, to_day)
     servers = servers[(servers["hour_of_day"] % 2 == 0) | (servers["hour_of_day"] == 23)]
-    gpus, unused = servers["gpus"], unused_standby(servers)
-    ratios = {
-        "hp_allocated_pct": (servers["hp_gpu_h"] + unused) / gpus,
-        "allocated_pct": (np.minimum(servers["active_gpu_h"], gpus) + unused) / gpus,
-    }
-    rounded = pd.DataFrame(ratios).round(6)
-    hours = rounded.groupby([servers["day"], servers["hour_of_day"], servers["shown_model"]]).mean()
+    gpus = servers["gpus"]
+    if gpus_by == "held":
+        of_hp, active, unused = servers["hp_gpu_h"], servers["active_gpu_h"], unused_standby(servers)
+    else:
+        standby = servers["hp_standby_requested_gpus"]
+        of_hp, active = servers["hp_requested_gpus"] - standby, servers["active_requested_gpus"]
+        unused = (standby - servers["lp_requested_gpus"]).clip(lower=0)
+    ratios = pd.DataFrame(
+        {
+            "hp_allocated_pct": (of_hp + unused) / gpus,
+            "allocated_pct": (np.minimum(active, gpus) + unused) / gpus,
+        }
+    )
+    ratios = ratios.round(6) if gpus_by == "held" else ratios
+    hours = ratios.groupby([servers["day"], servers["hour_of_day"], servers["shown_model"]]).mean()
     rows = 100 * hours.groupby("shown_model").mean()
     rows.insert(0, "server_hours", servers.groupby("shown_model").size())
     return rows.rename_axis("gpu_model").reset_index()
@@ -252,13 +307,15 @@ def idle_fragmentation(raw: Path, from_day: int, to_day: int) -> pd.DataFrame:
     rows = []
     for gpus, cpus in JOBS:
         has_cpus = idle_cpus >= cpus
-        parts = [
-            (idle - whole).where(has_cpus & (whole >= gpus), 0),
-            whole.where(has_cpus & (whole > 0) & (whole < gpus), 0),
-            idle.clip(upper=gpus).where(idle_cpus < cpus, 0),
-        ]
-        rows.append((gpus, cpus, idle_gpus, *(100 * mean_of_hours(part) / idle_gpus for part in parts)))
-    columns = ["job_gpus", "job_cpus", "idle_gpus", "fractional_pct", "too_few_gpus_pct", "too_few_cpus_pct"]
+        parts = {
+            "fraction of a GPU": (idle - whole).where(has_cpus & (whole >= gpus), 0),
+            "too few GPUs": whole.where(has_cpus & (whole > 0) & (whole < gpus), 0),
+            "too few CPU cores": idle.clip(upper=gpus).where(idle_cpus < cpus, 0),
+        }
+        for reason, part in parts.items():
+            unusable = mean_of_hours(part)
+            rows.append((f"{gpus} / {cpus}", gpus, cpus, reason, unusable, 100 * unusable / idle_gpus))
+    columns = ["job_gpus_and_cpus", *JOB, "unusable_gpus", "idle_gpus_pct"]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -300,9 +357,15 @@ def standby_by_hour(raw: Path, from_day: int, to_day: int) -> pd.DataFrame:
     servers = between(server_hour_v1(raw), from_day, to_day)
     standby = servers["hp_standby_gpu_h"]
     ratio = servers["lp_gpu_h"] / standby.where(standby > 0)
-    hours = servers[HOUR].assign(standby_gpu_h=standby, used_by_lp_ratio=ratio).groupby(HOUR)
+    parts = {
+        "standby_gpu_h": standby,
+        "idle_standby_gpu_h": unused_standby(servers),
+        "used_by_lp_ratio": ratio,
+    }
+    hours = servers[HOUR].assign(**parts).groupby(HOUR)
     columns = {
         "standby_gpu_h": hours["standby_gpu_h"].sum(),
+        "idle_standby_gpu_h": hours["idle_standby_gpu_h"].sum(),
         "used_by_lp_ratio": hours["used_by_lp_ratio"].mean(),
     }
     return with_hour(pd.DataFrame(columns).reset_index())
@@ -506,10 +569,18 @@ def lifetimes(raw: Path, per: str, gpu_only: bool, every_value: bool) -> pd.Data
     return pd.concat(frames, ignore_index=True)
 
 
-def waits(raw: Path, from_day: int, to_day: int) -> pd.DataFrame:
+SIZES = {1: "below 1", 2: "1", 8: "2 to 7", 9: "8", np.inf: "9 and more"}
+
+
+def band(gpus: float, bands: dict[float, str]) -> str:
+    return next(name for end, name in bands.items() if gpus < end)
+
+
+def waits(raw: Path, from_day: int, to_day: int, by_size: bool) -> pd.DataFrame:
     pods = between(pod_day_v1(raw), from_day, to_day)
     first = pods[pods["requested_gpus"] > 0].sort_values("day", kind="stable").drop_duplicates(POD)
-    wait_s = first.groupby("priority")["wait_s"]
+    gpu_band = first["requested_gpus"].map(lambda gpus: band(gpus, SIZES)) if by_size else "all"
+    wait_s = first.assign(gpu_band=gpu_band).groupby(["priority", "gpu_band"])["wait_s"]
     columns = {
         "pods": wait_s.size(),
         "unknown_wait_pods": wait_s.size() - wait_s.count(),
@@ -518,7 +589,250 @@ def waits(raw: Path, from_day: int, to_day: int) -> pd.DataFrame:
     return pd.DataFrame(columns).reset_index()
 
 
+def cdf_points(rows: pd.DataFrame, key: str, value: str) -> pd.DataFrame:
+    """The first value in each fifth of a percent of a group, with the percentage of values up to it."""
+    found = []
+    for name, values in rows.dropna(subset=[value]).groupby(key)[value]:
+        ordered = np.sort(values.to_numpy(float))
+        percentile = 100 * np.searchsorted(ordered, ordered, side="right") / len(ordered)
+        _, first = np.unique(np.floor(np.round(5 * percentile, 6)), return_index=True)
+        found.append(pd.DataFrame({key: name, value: ordered[first], "percentile": percentile[first]}))
+    return pd.concat(found, ignore_index=True)
+
+
+def kept_network(raw: Path, from_day: int, to_day: int) -> pd.DataFrame:
+    rows = between(network_hour_v1(raw), from_day, to_day)
+    return rows[rows["job_types"].isin(CLASSES_OF_NETWORK)]
+
+
+def network_cdf(raw: Path, from_day: int, to_day: int, direction: str, above_gibps: float) -> pd.DataFrame:
+    rows = kept_network(raw, from_day, to_day)
+    rows = rows[rows["gpus"] == 8].rename(columns={f"{direction}_gibps": "traffic_gibps"})
+    return cdf_points(rows[rows["traffic_gibps"] > above_gibps], "job_types", "traffic_gibps")
+
+
+def network_by_job_type(raw: Path, from_day: int, to_day: int, per_gpu: bool) -> pd.DataFrame:
+    rows = kept_network(raw, from_day, to_day)
+    rows = rows[rows["gpus"] > 0] if per_gpu else rows[rows["gpus"] == 8]
+    parts = []
+    for direction in ("received", "sent"):
+        traffic = rows[f"{direction}_gibps"]
+        part = rows.assign(direction=direction, traffic_gibps=traffic / rows["gpus"] if per_gpu else traffic)
+        parts.append(part[traffic > 0.001])
+    gibps = pd.concat(parts).groupby(["direction", "job_types"])["traffic_gibps"]
+    columns = {
+        "server_hours": gibps.size(),
+        **raw_frames.percentiles(gibps, "traffic_gibps", raw_frames.BOX_PERCENTILES),
+    }
+    return pd.DataFrame(columns).reset_index()
+
+
+def gpu_sets(raw: Path, from_day: int, to_day: int, at_hour: int, min_set_gpus: int) -> pd.DataFrame:
+    """Slots are GPUs that HP pods leave, each with twelve of the CPU cores that they leave."""
+    servers = between(server_hour_v1(raw), from_day, to_day)
+    servers = servers[servers["hour_of_day"] == at_hour]
+    days = servers["day"].nunique()
+    servers = servers[
+        (servers["hp_pods"] > 0) & servers["switch"].notna() & servers["shown_model"].isin(SLOT_MODELS)
+    ]
+    gpus = (servers["gpus"] - np.floor(servers["hp_requested_gpus"])).clip(lower=0)
+    by_cpus = np.floor((servers["cpus"] - servers["hp_requested_cpus"]) / 12).clip(lower=0)
+    servers = servers.assign(slots=np.minimum(gpus, by_cpus))
+    rows = []
+    for model in [*SLOT_MODELS, "any of the four"]:
+        of_model = servers if model == "any of the four" else servers[servers["shown_model"] == model]
+        for place in ("cluster", "switch"):
+            slots = of_model.groupby(["day", place])["slots"].sum()
+            for size in SET_SIZES:
+                if size >= min_set_gpus and len(slots):
+                    rows.append((model, size, place, slots.sum() / days, (slots // size).sum() / days))
+    return pd.DataFrame(rows, columns=["gpu_model", "set_gpus", "fits_in", "free_slots", "sets"])
+
+
+def cpus_per_gpu_cdf(raw: Path, from_day: int, to_day: int, is_rounded: bool) -> pd.DataFrame:
+    pods = pods_between(raw, from_day, to_day)
+    pods = pods[(pods["hour_of_day"] % 2 == 0) & pods["job_type"].isin(JOB_TYPES)]
+    cpus, gpus = pods["requested_cpus"], pods["requested_gpus"]
+    ratio = np.ceil(cpus / np.ceil(gpus)) if is_rounded else cpus / gpus
+    return cdf_points(pods.assign(cpus_per_gpu=ratio), "job_type", "cpus_per_gpu")
+
+
+def utilization_cdf(raw: Path, from_day: int, to_day: int, quantity: str) -> pd.DataFrame:
+    pods = pods_between(raw, from_day, to_day)
+    pods = pods[pods["is_ready"] & pods["job_type"].isin(JOB_TYPES)]
+    return cdf_points(pods.assign(value=pods[quantity]), "job_type", "value")
+
+
+def peaks(raw: Path, from_day: int, to_day: int) -> pd.DataFrame:
+    """The hour of each workload in which it requests most GPUs, the first of equals.
+
+    A workload is genai if any of its pods in these days is.
+    """
+    rows = between(workload_hour_v1(raw), from_day, to_day)
+    # Sums of fractions differ in their last digits.
+    rows["rounded"] = rows["requested_gpus"].round(6)
+    is_genai = rows.groupby("workload_id")["is_genai"].any()
+    rows = rows.sort_values([*HOUR, "workload_id"]).sort_values("rounded", ascending=False, kind="stable")
+    first = rows.drop_duplicates("workload_id").drop(columns="is_genai")
+    return first.join(is_genai, on="workload_id")
+
+
+def workload_peaks(raw: Path, from_day: int, to_day: int) -> pd.DataFrame:
+    rows = peaks(raw, from_day, to_day)
+    rows["kind"] = np.where(rows["is_genai"], "genai", "other")
+    parts = []
+    for resource, column in (("GPUs", "requested_gpus"), ("CPU cores", "requested_cpus")):
+        requested = rows.groupby("kind")[column]
+        columns = {
+            "workloads": requested.size(),
+            **raw_frames.percentiles(requested, "requested", raw_frames.BOX_PERCENTILES),
+        }
+        parts.append(pd.DataFrame(columns).reset_index().assign(resource=resource))
+    found = pd.concat(parts, ignore_index=True)
+    return found[["resource", *found.columns.drop("resource")]]
+
+
+WORKLOAD_SIZES = {8: "below 8", 9: "8", 65: "9 to 64", 513: "65 to 512", np.inf: "above 512"}
+
+
+def spread_of(row: pd.Series) -> str:
+    if row["servers"] == 1:
+        return "one server"
+    if row["clusters"] > 1:
+        return "several clusters"
+    if row["unknown_switch_pods"] > 0:
+        return "unknown switch"
+    return "one switch" if row["switches"] == 1 else "several switches"
+
+
+def workload_spread(raw: Path, from_day: int, to_day: int) -> pd.DataFrame:
+    rows = peaks(raw, from_day, to_day)
+    rows["gpu_band"] = [band(gpus, WORKLOAD_SIZES) for gpus in rows["requested_gpus"]]
+    rows["spread"] = rows.apply(spread_of, axis=1)
+    found = rows.groupby(["gpu_band", "spread"]).agg(
+        workloads=("workload_id", "size"),
+        requested_gpus=("requested_gpus", "sum"),
+        mean_servers=("servers", "mean"),
+    )
+    found.insert(
+        1, "workloads_pct", 100 * found["workloads"] / found.groupby("gpu_band")["workloads"].transform("sum")
+    )
+    return found.reset_index()
+
+
+def servers_by(raw: Path, from_day: int, to_day: int, per: str) -> pd.DataFrame:
+    """Servers with the GPU time that HP pods hold and leave; LP pods use standby first, then the rest."""
+    servers = between(server_hour_v1(raw), from_day, to_day)
+    column = {"gpu_model": "shown_model", "cluster": "cluster", "hour_of_day": "hour_of_day"}[per]
+    return servers.assign(class_=servers[column].astype(str))
+
+
+def idle_standby(raw: Path, from_day: int, to_day: int, per: str) -> pd.DataFrame:
+    servers = servers_by(raw, from_day, to_day, per)
+    sums = (
+        servers.assign(idle_standby_gpu_h=unused_standby(servers))
+        .groupby("class_")[["gpus", "hp_standby_gpu_h", "idle_standby_gpu_h"]]
+        .sum()
+    )
+    standby = sums["hp_standby_gpu_h"]
+    columns = {
+        "standby_gpu_h": standby,
+        "idle_standby_gpu_h": sums["idle_standby_gpu_h"],
+        "idle_pct": 100 * sums["idle_standby_gpu_h"] / standby.where(standby > 0),
+        "idle_of_all_pct": 100 * sums["idle_standby_gpu_h"] / sums["gpus"],
+    }
+    return pd.DataFrame(columns).rename_axis("class").reset_index()
+
+
+def left_by_hp(raw: Path, from_day: int, to_day: int, per: str) -> pd.DataFrame:
+    servers = servers_by(raw, from_day, to_day, per)
+    of_hp = np.minimum(servers["hp_gpu_h"], servers["gpus"])
+    left = servers["gpus"] - of_hp
+    by_lp = np.minimum(servers["lp_gpu_h"], left)
+    idle_standby = np.minimum(unused_standby(servers), left - by_lp)
+    parts = {
+        "HP": of_hp,
+        "LP": by_lp,
+        "idle standby": idle_standby,
+        "free": left - by_lp - idle_standby,
+    }
+    sums = pd.DataFrame(parts).groupby(servers["class_"]).sum()
+    of_all, of_left = sums.sum(axis=1), sums.drop(columns="HP").sum(axis=1)
+    rows = []
+    for part in parts:
+        columns = {
+            "use": part,
+            "gpu_h": sums[part],
+            "gpu_h_pct": 100 * sums[part] / of_all,
+            "left_pct": np.nan if part == "HP" else 100 * sums[part] / of_left,
+        }
+        rows.append(pd.DataFrame(columns).rename_axis("class").reset_index())
+    return pd.concat(rows, ignore_index=True)
+
+
+def fleet_by_day(raw: Path, from_day: int, to_day: int) -> pd.DataFrame:
+    servers = server_hour_v1(raw)
+    first_day = servers.groupby("server_id")["day"].min()
+    servers = between(servers, from_day, to_day)
+    hours = servers.groupby("day")["hour_of_day"].nunique()
+    by = servers.groupby(["day", "shown_model"])
+    is_new = servers["day"] == servers["server_id"].map(first_day)
+    columns = {
+        "servers": by["server_id"].nunique(),
+        "new_servers": servers[is_new].groupby(["day", "shown_model"])["server_id"].nunique(),
+        "gpus": by["gpus"].sum() / hours,
+    }
+    rows = pd.DataFrame(columns).fillna({"new_servers": 0})
+    return rows.rename_axis(["day", "gpu_model"]).reset_index()
+
+
+def use_over_time(
+    raw: Path, from_day: int, to_day: int, per: str, by_day: bool, most_classes: int
+) -> pd.DataFrame:
+    servers = between(server_hour_v1(raw), from_day, to_day)
+    column = {"gpu_model": "shown_model", "cluster": "cluster", "switch": "switch"}.get(per)
+    if per == "priority":
+        servers = pd.concat(
+            [servers.assign(priority=priority, class_=priority) for priority in ALL_PRIORITIES]
+        )
+    else:
+        servers = servers.assign(priority="any", class_=servers[column].fillna("unknown"))
+        largest = servers.groupby("class_")["gpus"].sum().reset_index()
+        largest = largest.sort_values(["gpus", "class_"], ascending=[False, True])["class_"].head(
+            most_classes
+        )
+        servers["class_"] = servers["class_"].where(servers["class_"].isin(largest), "others")
+    pods = pods_between(raw, from_day, to_day)
+    if per != "priority":
+        pods = pods.assign(priority="any")
+    held = pods["held_gpu_h"].where(~pods["is_standby"], 0)
+    measured = held.where(pods["gpu_pct"].notna(), 0)
+    parts = {
+        "held_gpu_h": held,
+        "standby_gpu_h": pods["held_gpu_h"].where(pods["is_standby"], 0),
+        "measured_gpu_h": measured,
+        "busy": measured * pods["gpu_pct"].fillna(0),
+    }
+    sums = pods[[*SERVER_HOUR, "priority"]].assign(**parts).groupby([*SERVER_HOUR, "priority"]).sum()
+    rows = servers.join(sums, on=[*SERVER_HOUR, "priority"])
+    rows["hour"] = 24 * rows["day"] + (0 if by_day else rows["hour_of_day"])
+    sums = rows.groupby(["hour", "day", "class_"])[["gpus", *parts]].sum()
+    columns = {
+        "capacity_gpu_h": sums["gpus"],
+        "held_gpu_h": sums["held_gpu_h"],
+        "standby_gpu_h": sums["standby_gpu_h"],
+        "allocated_pct": 100 * sums["held_gpu_h"] / sums["gpus"],
+        "measured_pct": 100 * sums["measured_gpu_h"] / sums["held_gpu_h"].where(sums["held_gpu_h"] > 0),
+        "used_pct": sums["busy"]
+        / sums["measured_gpu_h"].where(sums["measured_gpu_h"] > 0)
+        * (sums["held_gpu_h"] / sums["gpus"]),
+    }
+    rows = pd.DataFrame(columns).rename_axis(["hour", "day", "class"]).reset_index()
+    return rows[["day", "hour", *rows.columns.drop(["day", "hour"])]]
+
+
 VIEWS = {
+    "asi.shown_model_v1": (shown_model_v1, ["shown_model"]),
     # A pod can have two rows in an hour.
     "asi.pod_hour_v1": (pod_hour_v1, POD_HOUR),
     "asi.server_hour_v1": (server_hour_v1, SERVER_HOUR),
@@ -530,70 +844,85 @@ VIEWS = {
     "asi.standard_job_v1": (standard_job_v1, ["job_id"]),
     "asi.cluster_capacity_hour_v1": (cluster_capacity_hour, ["hour", "partition_name"]),
     "asi.cluster_capacity_v1": (cluster_capacity, ["partition_name"]),
+    "asi.workload_hour_v1": (workload_hour_v1, WORKLOAD_HOUR),
+    "asi.network_hour_v1": (network_hour_v1, SERVER_HOUR),
 }
 
 J, P = (109, 184), (109, 115)
+WITHOUT_DAY_109 = (110, 115)
+DAY_109 = (109, 109)
 PRIORITY_AND_TYPE = ["priority", "job_type"]
 HOUR_AND_TYPE = [*HOUR, "job_type"]
-JOB = ["job_gpus", "job_cpus"]
+CLASS_AND_TYPE = ["class", "model_type"]
+MODEL_AND_PRIORITY = ["gpu_model", "priority"]
+BAND = ["priority", "gpu_band"]
+JOB = ["job_gpus", "job_cpus", "reason"]
+NETWORK = ["direction", "job_types"]
+SETS = ["gpu_model", "set_gpus", "fits_in"]
+SPREAD = ["gpu_band", "spread"]
+CLASS_AND_HOUR = ["hour", "class"]
+
+
+def of_other_days(name: str, compute: object, keys: list[str] | None, *others: object) -> dict[str, tuple]:
+    """The calls of a query of the week P: of all its days, and without the first or the others."""
+    return {
+        f"asi.{name}()": (compute, (*P, *others), keys),
+        f"asi.{name}(from_day := 110)": (compute, (*WITHOUT_DAY_109, *others), keys),
+        f"asi.{name}(to_day := 109)": (compute, (*DAY_109, *others), keys),
+    }
+
+
 QUERIES = {
-    "asi.gpu_time_by_job_type()": (gpu_time_by_job_type, (*J, "memory"), ["job_type"]),
-    "asi.gpu_time_by_job_type(from_day := 110)": (gpu_time_by_job_type, (110, 184, "memory"), ["job_type"]),
-    "asi.gpu_time_by_job_type(to_day := 109, gpu_pods_by := 'gpus')": (
+    "asi.gpu_time_by_job_type()": (gpu_time_by_job_type, (*J, "memory", False), PRIORITY_AND_TYPE),
+    "asi.gpu_time_by_job_type(from_day := 110)": (
         gpu_time_by_job_type,
-        (109, 109, "gpus"),
-        ["job_type"],
-    ),
-    "asi.gpu_time_by_priority()": (gpu_time_by_priority, (*J, "memory"), PRIORITY_AND_TYPE),
-    "asi.gpu_time_by_priority(from_day := 110)": (
-        gpu_time_by_priority,
-        (110, 184, "memory"),
+        (110, 184, "memory", False),
         PRIORITY_AND_TYPE,
     ),
-    "asi.gpu_time_by_priority(to_day := 109, gpu_pods_by := 'gpus')": (
-        gpu_time_by_priority,
-        (109, 109, "gpus"),
+    "asi.gpu_time_by_job_type(to_day := 109, gpu_pods_by := 'gpus')": (
+        gpu_time_by_job_type,
+        (*DAY_109, "gpus", False),
+        PRIORITY_AND_TYPE,
+    ),
+    "asi.gpu_time_by_job_type(by_priority := true)": (
+        gpu_time_by_job_type,
+        (*J, "memory", True),
         PRIORITY_AND_TYPE,
     ),
     "asi.gpus_by_model()": (gpus_by_model, (), ["gpu_model"]),
-    "asi.pods_by_model()": (pods_by_model, P, ["gpu_model", "priority"]),
-    "asi.pods_by_model(from_day := 110)": (pods_by_model, (110, 115), ["gpu_model", "priority"]),
-    "asi.pods_by_model(to_day := 109)": (pods_by_model, (109, 109), ["gpu_model", "priority"]),
+    **of_other_days("pods_by_model", pods_by_model, MODEL_AND_PRIORITY),
     "asi.gpu_time_by_day()": (gpu_time_by_day, ("memory",), ["day", "gpu_model"]),
     "asi.gpu_time_by_day(gpu_pods_by := 'gpus')": (gpu_time_by_day, ("gpus",), ["day", "gpu_model"]),
-    "asi.gpu_time_by_model_type()": (gpu_time_by_model_type, (*P, "job_type"), ["class", "model_type"]),
+    **of_other_days("gpu_time_by_model_type", gpu_time_by_model_type, CLASS_AND_TYPE, "job_type"),
     "asi.gpu_time_by_model_type(per := 'gpu_model')": (
         gpu_time_by_model_type,
         (*P, "gpu_model"),
-        ["class", "model_type"],
+        CLASS_AND_TYPE,
     ),
-    "asi.gpu_time_by_model_type(from_day := 110, to_day := 110)": (
-        gpu_time_by_model_type,
-        (110, 110, "job_type"),
-        ["class", "model_type"],
+    **of_other_days("utilization_by_hour", utilization_by_hour, HOUR_AND_TYPE),
+    **of_other_days("allocation_by_model", allocation_by_model, ["gpu_model"], "held"),
+    "asi.allocation_by_model(gpus_by := 'requested')": (
+        allocation_by_model,
+        (*P, "requested"),
+        ["gpu_model"],
     ),
-    "asi.utilization_by_hour()": (utilization_by_hour, P, HOUR_AND_TYPE),
-    "asi.utilization_by_hour(from_day := 110)": (utilization_by_hour, (110, 115), HOUR_AND_TYPE),
-    "asi.utilization_by_hour(to_day := 109)": (utilization_by_hour, (109, 109), HOUR_AND_TYPE),
-    "asi.allocation_by_model()": (allocation_by_model, P, ["gpu_model"]),
-    "asi.allocation_by_model(from_day := 110)": (allocation_by_model, (110, 115), ["gpu_model"]),
-    "asi.allocation_by_model(to_day := 109)": (allocation_by_model, (109, 109), ["gpu_model"]),
-    "asi.idle_fragmentation()": (idle_fragmentation, P, JOB),
-    "asi.idle_fragmentation(from_day := 110)": (idle_fragmentation, (110, 115), JOB),
-    "asi.idle_fragmentation(to_day := 109)": (idle_fragmentation, (109, 109), JOB),
-    "asi.fragmentation_by_hour()": (fragmentation_by_hour, P, [*HOUR, "gpu_model"]),
-    "asi.fragmentation_by_hour(from_day := 110)": (
-        fragmentation_by_hour,
-        (110, 115),
-        [*HOUR, "gpu_model"],
-    ),
-    "asi.fragmentation_by_hour(to_day := 109)": (fragmentation_by_hour, (109, 109), [*HOUR, "gpu_model"]),
-    "asi.standby_by_hour()": (standby_by_hour, P, HOUR),
-    "asi.standby_by_hour(from_day := 110)": (standby_by_hour, (110, 115), HOUR),
-    "asi.standby_by_hour(to_day := 109)": (standby_by_hour, (109, 109), HOUR),
-    "asi.fractional_requests()": (fractional_requests, P, None),
-    "asi.fractional_requests(from_day := 110)": (fractional_requests, (110, 115), None),
-    "asi.fractional_requests(to_day := 109)": (fractional_requests, (109, 109), None),
+    **of_other_days("idle_fragmentation", idle_fragmentation, JOB),
+    **of_other_days("fragmentation_by_hour", fragmentation_by_hour, [*HOUR, "gpu_model"]),
+    **of_other_days("standby_by_hour", standby_by_hour, HOUR),
+    **of_other_days("network_cdf", network_cdf, None, "received", 0.001),
+    "asi.network_cdf(direction := 'sent', above_gibps := 0.3)": (network_cdf, (*P, "sent", 0.3), None),
+    **of_other_days("network_by_job_type", network_by_job_type, NETWORK, False),
+    "asi.network_by_job_type(per_gpu := true)": (network_by_job_type, (*P, True), NETWORK),
+    **of_other_days("gpu_sets", gpu_sets, SETS, 10, 128),
+    "asi.gpu_sets(at_hour := 20, min_set_gpus := 8)": (gpu_sets, (*P, 20, 8), SETS),
+    **of_other_days("fractional_requests", fractional_requests, None),
+    **of_other_days("cpus_per_gpu_cdf", cpus_per_gpu_cdf, None, True),
+    "asi.cpus_per_gpu_cdf(is_rounded := false)": (cpus_per_gpu_cdf, (*P, False), None),
+    **of_other_days("utilization_cdf", utilization_cdf, None, "gpu_pct"),
+    **{
+        f"asi.utilization_cdf(quantity := '{quantity}')": (utilization_cdf, (*P, quantity), None)
+        for quantity in ("cpu_pct", "memory_pct", "gpu_memory_gib")
+    },
     "asi.run_by_type()": (run_by_type, ("job_type",), ["class"]),
     "asi.run_by_type(per := 'model_type')": (run_by_type, ("model_type",), ["class"]),
     "asi.lifetimes()": (lifetimes, ("priority", True, False), ["class", "percentile"]),
@@ -603,9 +932,34 @@ QUERIES = {
         ["class", "percentile"],
     ),
     "asi.lifetimes(every_value := true)": (lifetimes, ("priority", True, True), ["class", "lifetime_h"]),
-    "asi.waits()": (waits, J, ["priority"]),
-    "asi.waits(from_day := 110)": (waits, (110, 184), ["priority"]),
-    "asi.waits(to_day := 109)": (waits, (109, 109), ["priority"]),
+    **of_other_days("workload_peaks", workload_peaks, ["resource", "kind"]),
+    **of_other_days("workload_spread", workload_spread, SPREAD),
+    "asi.waits()": (waits, (*J, True), BAND),
+    "asi.waits(from_day := 110, by_size := false)": (waits, (110, 184, False), BAND),
+    "asi.waits(to_day := 109)": (waits, (*DAY_109, True), BAND),
+    **of_other_days("idle_standby", idle_standby, ["class"], "gpu_model"),
+    **of_other_days("left_by_hp", left_by_hp, ["class", "use"], "gpu_model"),
+    **{
+        f"asi.{name}(per := '{per}')": (compute, (*P, per), keys)
+        for name, compute, keys in (
+            ("idle_standby", idle_standby, ["class"]),
+            ("left_by_hp", left_by_hp, ["class", "use"]),
+        )
+        for per in ("cluster", "hour_of_day")
+    },
+    "asi.fleet_by_day()": (fleet_by_day, (0, 184), ["day", "gpu_model"]),
+    "asi.fleet_by_day(from_day := 110)": (fleet_by_day, (110, 184), ["day", "gpu_model"]),
+    "asi.fleet_by_day(to_day := 109)": (fleet_by_day, (0, 109), ["day", "gpu_model"]),
+    **of_other_days("use_over_time", use_over_time, CLASS_AND_HOUR, "gpu_model", False, 12),
+    "asi.use_over_time(by_day := true, most_classes := 2)": (
+        use_over_time,
+        (*P, "gpu_model", True, 2),
+        CLASS_AND_HOUR,
+    ),
+    **{
+        f"asi.use_over_time(per := '{per}')": (use_over_time, (*P, per, False, 12), CLASS_AND_HOUR)
+        for per in ("cluster", "priority", "switch")
+    },
 }
 
 # The real files are not available.
@@ -613,4 +967,16 @@ ON_REAL_FILES: set[str] = set()
 
 # Values of parameters that change the answer over the sample, for tests/clients/test_macros.py.
 # Where a parameter has choices, that test picks another one itself: `per` differs between queries.
-OTHER_VALUES = {"from_day": 110, "to_day": 109, "gpu_pods_by": "gpus"}
+OTHER_VALUES = {
+    "from_day": 110,
+    "to_day": 109,
+    "gpu_pods_by": "gpus",
+    "at_hour": 20,
+    "min_set_gpus": 8,
+    "above_gibps": 0.3,
+    "most_classes": 2,
+}
+# The smallest sample has no set of 128 GPUs.
+TOGETHER = {
+    ("asi.gpu_sets", parameter): {"min_set_gpus": 8} for parameter in ("from_day", "to_day", "at_hour")
+}

@@ -11,38 +11,37 @@
 -- caveat: asi.negative_memory_use: memory_pct
 create or replace view asi.pod_hour_v1 as
 select
-    day,
-    hour as hour_of_day,
-    pod_id,
-    workload_id,
-    server_id,
-    cluster_id as cluster,
-    gpu_spec_public as gpu_model,
-    case
-        when split_part(gpu_spec_public, '-', 1) in ('A10', 'L20', 'H20', 'A100', 'H800')
-            then split_part(gpu_spec_public, '-', 1)
-        else gpu_spec_public
-    end as shown_model,
-    priority_class as priority,
-    job_type_public as job_type,
-    model_type_public as model_type,
-    coalesce(state_public = 'Standby', false) as is_standby,
-    coalesce(ready_status, false) as is_ready,
-    coalesce(gpu_request, 0) as requested_gpus,
-    coalesce(gpu_mem_request, 0) / 1073741824 as requested_gpu_memory_gib,
-    coalesce(cpu_request_cores, 0) as requested_cpus,
-    coalesce(used_gpu_hours, 0) as held_gpu_h,
-    avg_gpu_sm_util / nullif(gpu_request, 0) as gpu_pct,
-    avg_gpu_mem_gib as gpu_memory_gib,
-    100 * avg_cpu_request_util as cpu_pct,
-    100 * avg_memory_util as memory_pct,
-    nullif(schedule_delay_sec, -1) as wait_s,
-    nullif(ready_delay_sec, -1) as ready_wait_s
-from asi.pod_hourly;
+    pod.day,
+    pod.hour as hour_of_day,
+    pod.pod_id,
+    pod.workload_id,
+    pod.server_id,
+    pod.cluster_id as cluster,
+    pod.gpu_spec_public as gpu_model,
+    coalesce(known.shown_model, pod.gpu_spec_public) as shown_model,
+    pod.priority_class as priority,
+    pod.job_type_public as job_type,
+    pod.model_type_public as model_type,
+    coalesce(pod.is_genai_request, false) as is_genai,
+    coalesce(pod.state_public = 'Standby', false) as is_standby,
+    coalesce(pod.ready_status, false) as is_ready,
+    coalesce(pod.gpu_request, 0) as requested_gpus,
+    coalesce(pod.gpu_mem_request, 0) / 1073741824 as requested_gpu_memory_gib,
+    coalesce(pod.cpu_request_cores, 0) as requested_cpus,
+    coalesce(pod.used_gpu_hours, 0) as held_gpu_h,
+    pod.avg_gpu_sm_util / nullif(pod.gpu_request, 0) as gpu_pct,
+    pod.avg_gpu_mem_gib as gpu_memory_gib,
+    100 * pod.avg_cpu_request_util as cpu_pct,
+    100 * pod.avg_memory_util as memory_pct,
+    nullif(pod.schedule_delay_sec, -1) as wait_s,
+    nullif(pod.ready_delay_sec, -1) as ready_wait_s
+from asi.pod_hourly as pod
+left join asi.shown_model_v1 as known on split_part(pod.gpu_spec_public, '-', 1) = known.shown_model;
 
-comment on column asi.pod_hour_v1.shown_model is 'GPU model without its variant, as in the figures of the publisher: H20-141GB is H20; derived.';
+comment on column asi.pod_hour_v1.shown_model is 'GPU model as in the publisher''s figures: without its variant, if asi.shown_model has it; derived.';
 comment on column asi.pod_hour_v1.job_type is 'Kind of job: training, online_inference, offline_inference, dev, other or unknown; measured.';
 comment on column asi.pod_hour_v1.model_type is 'Kind of model: genai, rec, cv, embedding, dev or unknown; measured.';
+comment on column asi.pod_hour_v1.is_genai is 'Whether the request matches the publisher''s rules for generative models; false if not recorded; derived.';
 comment on column asi.pod_hour_v1.is_standby is 'Whether the pod is in standby: it holds GPUs for later use; derived.';
 comment on column asi.pod_hour_v1.is_ready is 'Whether the pod became ready; false if not recorded; derived.';
 comment on column asi.pod_hour_v1.requested_gpus is 'GPUs that the pod requests, fractions included; 0 for a pod without a GPU; derived.';

@@ -32,7 +32,13 @@ held as (
         ) as active_gpu_h,
         fsum(requested_cpus) filter (where priority = 'HP') as hp_requested_cpus,
         fsum(requested_gpus) filter (where priority = 'HP') as hp_requested_gpus,
-        count(*) filter (where requested_gpus > 0) as gpu_pods
+        fsum(requested_gpus) filter (where priority = 'HP' and is_standby) as hp_standby_requested_gpus,
+        fsum(requested_gpus) filter (where priority = 'LP') as lp_requested_gpus,
+        fsum(requested_gpus) filter (
+            where priority in ('HP', 'LP') and not is_standby
+        ) as active_requested_gpus,
+        count(*) filter (where requested_gpus > 0) as gpu_pods,
+        count(*) filter (where priority = 'HP') as hp_pods
     from pods
     group by day, hour_of_day, server_id
 )
@@ -44,11 +50,7 @@ select
     server.cluster_id as cluster,
     server.asw_id as switch,
     server.gpu_spec_public as gpu_model,
-    case
-        when split_part(server.gpu_spec_public, '-', 1) in ('A10', 'L20', 'H20', 'A100', 'H800')
-            then split_part(server.gpu_spec_public, '-', 1)
-        else server.gpu_spec_public
-    end as shown_model,
+    coalesce(known.shown_model, server.gpu_spec_public) as shown_model,
     server.gpu_count as gpus,
     server.cpu_capacity_cores as cpus,
     coalesce(held.hp_gpu_h, 0) as hp_gpu_h,
@@ -57,14 +59,19 @@ select
     coalesce(held.active_gpu_h, 0) as active_gpu_h,
     coalesce(held.hp_requested_cpus, 0) as hp_requested_cpus,
     coalesce(held.hp_requested_gpus, 0) as hp_requested_gpus,
-    coalesce(held.gpu_pods, 0) as gpu_pods
+    coalesce(held.hp_standby_requested_gpus, 0) as hp_standby_requested_gpus,
+    coalesce(held.lp_requested_gpus, 0) as lp_requested_gpus,
+    coalesce(held.active_requested_gpus, 0) as active_requested_gpus,
+    coalesce(held.gpu_pods, 0) as gpu_pods,
+    coalesce(held.hp_pods, 0) as hp_pods
 from asi.server_hourly as server
 left join held
     on server.day = held.day and server.hour = held.hour_of_day and server.server_id = held.server_id
+left join asi.shown_model_v1 as known on split_part(server.gpu_spec_public, '-', 1) = known.shown_model
 where server.gpu_count > 0;
 
 comment on column asi.server_hour_v1.switch is 'Access switch, as a hash; NULL if not recorded; measured.';
-comment on column asi.server_hour_v1.shown_model is 'GPU model without its variant, as in the figures of the publisher: H20-141GB is H20; derived.';
+comment on column asi.server_hour_v1.shown_model is 'GPU model as in the publisher''s figures: without its variant, if asi.shown_model has it; derived.';
 comment on column asi.server_hour_v1.gpus is 'GPUs of the server; measured.';
 comment on column asi.server_hour_v1.cpus is 'CPU cores of the server; measured.';
 comment on column asi.server_hour_v1.hp_gpu_h is 'GPU time held by HP pods that are not in standby; derived.';
@@ -73,4 +80,8 @@ comment on column asi.server_hour_v1.lp_gpu_h is 'GPU time held by LP pods; deri
 comment on column asi.server_hour_v1.active_gpu_h is 'GPU time held by HP and LP pods that are not in standby; derived.';
 comment on column asi.server_hour_v1.hp_requested_cpus is 'CPU cores requested by HP pods, those without a GPU included; derived.';
 comment on column asi.server_hour_v1.hp_requested_gpus is 'GPUs requested by HP pods; derived.';
+comment on column asi.server_hour_v1.hp_standby_requested_gpus is 'GPUs requested by HP pods in standby; derived.';
+comment on column asi.server_hour_v1.lp_requested_gpus is 'GPUs requested by LP pods; derived.';
+comment on column asi.server_hour_v1.active_requested_gpus is 'GPUs requested by HP and LP pods that are not in standby; derived.';
 comment on column asi.server_hour_v1.gpu_pods is 'Pods with a GPU on the server; derived.';
+comment on column asi.server_hour_v1.hp_pods is 'HP pods on the server, those without a GPU included; derived.';

@@ -1,0 +1,85 @@
+-- Use of the GPU time that HP pods leave (ASI servers)
+-- caveat: asi.lp_counts_on_standby_first
+-- chart: stack x=class y=gpu_h_pct color=use
+-- column: class: GPU model, cluster or hour of the day
+-- column: use: HP is GPU time of active HP pods; the others are what these leave: to LP, idle in standby, or free
+-- column: gpu_h: GPU time of the servers of the class
+-- column: gpu_h_pct: Share of the GPU time of the class
+-- column: left_pct: Share of the GPU time that active HP pods leave; NULL for HP
+create or replace macro asi.left_by_hp(
+    from_day integer := 109, to_day integer := 115, per varchar := 'gpu_model'
+) as table
+with left_over as (
+    select
+        case per
+            when 'gpu_model' then shown_model
+            when 'cluster' then cluster
+            else cast(hour_of_day as varchar)
+        end as class,
+        hour_of_day,
+        gpus,
+        greatest(gpus - hp_gpu_h, 0) as left_gpu_h,
+        lp_gpu_h,
+        greatest(hp_standby_gpu_h - lp_gpu_h, 0) as standby_gpu_h
+    from asi.server_hour
+    where day between from_day and to_day
+),
+
+parts as (
+    select
+        class,
+        hour_of_day,
+        gpus,
+        left_gpu_h,
+        least(lp_gpu_h, left_gpu_h) as by_lp_gpu_h,
+        least(standby_gpu_h, left_gpu_h - least(lp_gpu_h, left_gpu_h)) as idle_gpu_h
+    from left_over
+),
+
+sums as (
+    select
+        class,
+        min(hour_of_day) as first_hour,
+        fsum(gpus) as gpu_h,
+        fsum(left_gpu_h) as left_gpu_h,
+        fsum(by_lp_gpu_h) as by_lp_gpu_h,
+        fsum(idle_gpu_h) as idle_gpu_h
+    from parts
+    group by class
+),
+
+uses as (
+    select
+        known.place,
+        known.use
+    from (values (1, 'HP'), (2, 'LP'), (3, 'idle standby'), (4, 'free')) as known (place, use)
+),
+
+divided as (
+    select
+        sums.class,
+        sums.first_hour,
+        uses.place,
+        uses.use,
+        sums.gpu_h as all_gpu_h,
+        sums.left_gpu_h,
+        case uses.place
+            when 1 then sums.gpu_h - sums.left_gpu_h
+            when 2 then sums.by_lp_gpu_h
+            when 3 then sums.idle_gpu_h
+            else sums.left_gpu_h - sums.by_lp_gpu_h - sums.idle_gpu_h
+        end as gpu_h
+    from sums
+    cross join uses
+)
+
+select
+    class,
+    use,
+    gpu_h,
+    100.0 * gpu_h / all_gpu_h as gpu_h_pct,
+    case when place > 1 then 100.0 * gpu_h / nullif(left_gpu_h, 0) end as left_pct
+from divided
+order by first_hour, class, place;
+
+comment on macro table asi.left_by_hp is 'GPU time of the servers by use: held by active HP pods; used by LP pods; held by HP pods in standby and idle; free. LP pods of a server count as users of its standby first, and for no more than HP pods leave there; the trace does not say which GPUs a pod has. Pods of other priorities count as free.';
