@@ -435,9 +435,9 @@ def server_day_v1(raw: Path) -> pd.DataFrame:
     return last[["day", "server_id", "shown_model", "gpus"]]
 
 
-def first_known(values: pd.Series) -> object:
-    """The smallest value, missing ones left out."""
-    return min(values.dropna(), default=None)
+def smallest_known(rows: pd.DataFrame, by: list[str]) -> dict[str, pd.Series]:
+    """The smallest value of each of POD_COLUMNS in each group, missing ones left out."""
+    return {name: rows.sort_values(name).groupby(by)[name].first() for name in POD_COLUMNS}
 
 
 # Of a pod's rows of a day, or of its days, the smallest value counts where they differ.
@@ -453,7 +453,7 @@ def pod_day_v1(raw: Path) -> pd.DataFrame:
     pods = with_hour(pod_hour_v1(raw))
     groups = pods.groupby(["day", *POD])
     columns = {
-        **{name: groups[name].agg(first_known) for name in POD_COLUMNS},
+        **smallest_known(pods, ["day", *POD]),
         "first_hour": groups["hour"].min(),
         "last_hour": groups["hour"].max(),
         "hours": groups["hour"].nunique(),
@@ -471,7 +471,7 @@ def pod_life_v1(raw: Path) -> pd.DataFrame:
     first, last, seen = groups["hour"].min(), groups["hour"].max(), groups["hour"].nunique()
     spans = zip(first, last, strict=True)
     columns = {
-        **{name: groups[name].agg(first_known) for name in POD_COLUMNS},
+        **smallest_known(pods, POD),
         "first_hour": first,
         "last_hour": last,
         "hours": seen,
