@@ -21,6 +21,7 @@ import command_line
 import duckdb
 import pytest
 import site_server
+from explore_server import interrupt, start
 
 from tracehouse.publish.site import folder
 
@@ -92,12 +93,22 @@ def cells(warehouse: Path, *arguments: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(run.stdout)))
 
 
+@pytest.fixture(params=["site", "explore"])
+def address(
+    request: pytest.FixtureRequest, small_warehouse: Path, served: site_server.Served, tmp_path: Path
+) -> Iterator[str]:
+    """The first page, of the site or of `traces explore`."""
+    if request.param == "site":
+        yield f"{served.address}/below/pages/"
+        return
+    started = start(small_warehouse, tmp_path)
+    yield started.address
+    interrupt(started)
+
+
 @with_wasm
-def test_query_on_a_phone(
-    site: Path, served: site_server.Served, browser: Any, small_warehouse: Path
-) -> None:
-    """Search, parameters, answer, chart, caveats and downloads, with all requests to the site's origin."""
-    address = f"{served.address}/below/pages/"
+def test_query_on_a_phone(address: str, browser: Any, small_warehouse: Path) -> None:
+    """Search, parameters, answer, chart, caveats and downloads, with all requests to the page's origin."""
     with open_page(browser, address, viewport={"width": 360, "height": 740}) as opened:
         page = opened.page
         page.get_by_label("Search titles").fill("gpu hours cluster")
@@ -113,9 +124,8 @@ def test_query_on_a_phone(
             row[0] for row in expected[1:]
         ]
         assert "min_gpus = 8" in page.locator("figure svg").text_content()
-        assert any(
-            text.startswith("itp.min_duration_600") for text in page.locator(".notes li").all_inner_texts()
-        )
+        caveats = page.locator(".notes li").all_inner_texts()
+        assert any(text.startswith("itp.min_duration_600") for text in caveats)
         with page.expect_download() as download:
             page.get_by_role("button", name="CSV").click()
         assert list(csv.reader(io.StringIO(Path(download.value.path()).read_text()))) == expected
@@ -123,12 +133,20 @@ def test_query_on_a_phone(
             page.get_by_role("button", name="PNG").click()
         assert Path(download.value.path()).read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
         assert page.evaluate("document.documentElement.scrollWidth") == 360
-        sent = served.sent["traces.duckdb"]
-        assert 0 < sent <= (site / "traces.duckdb").stat().st_size
-        assert f"Fetched {sent / 1e6:.1f} MB" in page.locator(".loaded").inner_text()
         # DuckDB-WASM reports the file of the download.
         assert [text for text in opened.messages if "answer.csv" not in text] == []
-        assert opened.requests and all(url.startswith((address, "data:", "blob:")) for url in opened.requests)
+        own = address.partition("?")[0]
+        assert opened.requests and all(url.startswith((own, "data:", "blob:")) for url in opened.requests)
+
+
+@with_wasm
+def test_page_says_how_much_it_fetched(site: Path, browser: Any) -> None:
+    with site_server.serve(site) as counted, open_page(browser, counted.address) as opened:
+        opened.page.evaluate("location.hash = '#/query/itp.gpu_hours'")
+        opened.page.locator("figure svg").wait_for()
+        sent = counted.sent["traces.duckdb"]
+        assert 0 < sent <= (site / "traces.duckdb").stat().st_size
+        assert f"Fetched {sent / 1e6:.1f} MB" in opened.page.locator(".loaded").inner_text()
 
 
 @with_wasm
