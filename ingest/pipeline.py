@@ -19,6 +19,7 @@ from tracehouse.ingest.convert.refusals import refuse_in_all_tables
 from tracehouse.ingest.declarations import Trace, all_traces
 from tracehouse.ingest.discovery.claims import Claim, Found, Group, find
 from tracehouse.ingest.discovery.packing import whole_name
+from tracehouse.ingest.discovery.raw_files import RawFile
 from tracehouse.ingest.selection import Selection, parse_selection, selects
 from tracehouse.ingest.store import integrity, journal, manifest
 from tracehouse.ingest.store.manifest import Conversion, Key
@@ -253,7 +254,7 @@ def _plan_tasks(
     groups: dict[Group, list[Claim]] = defaultdict(list)
     for claim in found.claims:
         groups[claim.group].append(claim)
-    known = {**published, **{c.key: c for c in journal.read_finished(warehouse)}}
+    known = {**published, **_resume(found.claims, published, warehouse)}
     return [
         Task(
             group,
@@ -265,6 +266,27 @@ def _plan_tasks(
         )
         for group, claims in groups.items()
     ]
+
+
+def _resume(
+    claims: Iterable[Claim], published: Mapping[Key, Conversion], warehouse: Path
+) -> dict[Key, Conversion]:
+    """Return the finished conversions of an interrupted ingest.
+
+    Those of a raw file that feeds several tables are discarded unless all of these have the same version: if
+    a table refused the file now, its rows would be older than those of the others.
+    """
+    finished = {conversion.key: conversion for conversion in journal.read_finished(warehouse)}
+    keys_of: dict[RawFile, list[Key]] = defaultdict(list)
+    for claim in claims:
+        keys_of[claim.raw].append(claim.key)
+    for keys in keys_of.values():
+        versions = [finished.get(key) or published.get(key) for key in keys]
+        if len({version.sha256 if version else "" for version in versions}) > 1:
+            for key in finished.keys() & keys:
+                journal.discard(warehouse, key)
+                del finished[key]
+    return finished
 
 
 def _label(group: Group) -> str:

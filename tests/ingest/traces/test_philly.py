@@ -1,18 +1,23 @@
 """Philly's files as published: without extensions, in an archive or loose, with their irregularities."""
 
+import hashlib
 import io
 import json
 import tarfile
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
+from typing import NoReturn
 
 import duckdb
 import pytest
 import raw_dumps
+from few_files import quiet
 
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.convert import raw_file
+from tracehouse.ingest.convert.incremental import Task, run_task
 from tracehouse.ingest.pipeline import IngestResult
 from tracehouse.ingest.readers.formats import json_list
 from tracehouse.ingest.store import journal, lock
@@ -93,6 +98,27 @@ def test_job_log_is_accepted_or_refused_in_all_its_tables(tmp_path: Path) -> Non
     assert {source.sha256 for c in broken.conversions for source in c.sources} == {
         source.sha256 for c in whole.conversions for source in c.sources
     }
+
+
+def test_interrupted_ingest_leaves_all_tables_of_a_log_at_one_version(tmp_path: Path) -> None:
+    """It finished one of three tables of a new version, and the log is damaged now."""
+    old, new = (json.dumps([JOB | {"user": user}]) for user in ("old", "new"))
+    raw, warehouse = write(tmp_path / "raw", cluster_job_log=old), tmp_path / "w"
+    log = raw / "philly" / "trace-data" / "cluster_job_log"
+    ingested(raw, warehouse)
+    log.write_text(new)
+
+    def finish_one(tasks: Sequence[Task], *_: object) -> NoReturn:
+        run_task(next(task for task in tasks if "attempt" in task.group))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        pipeline.convert([raw], warehouse, [], quiet, run_tasks=finish_one)
+    log.write_text(old[:100])
+    found = ingested(raw, warehouse)
+    assert len(found.problems) == 1
+    of_log = [c for c in found.conversions if c.table in ("job", "attempt", "attempt_machine")]
+    assert [c.sha256 for c in of_log] == [hashlib.sha256(old.encode()).hexdigest()] * 3
 
 
 def test_refused_log_feeds_no_table(tmp_path: Path) -> None:
