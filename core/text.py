@@ -34,10 +34,13 @@ def escape_name(name: str | PurePath) -> str:
 
     An escaped name does not change.
     """
-    return "".join(c if c.isprintable() else _escape_character(c) for c in str(name))
+    text = str(name)
+    return text if text.isprintable() else "".join(map(_escape_character, text))
 
 
 def _escape_character(character: str) -> str:
+    if character.isprintable():
+        return character
     if "\udc80" <= character <= "\udcff":
         return f"\\x{ord(character) - 0xDC00:02x}"
     return character.encode("unicode_escape").decode()

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
@@ -59,14 +60,14 @@ class Claim:
     header_file: Path | None
     elsewhere: frozenset[str] = frozenset()
 
-    @property
+    @cached_property
     def group(self) -> Group:
         """The table, and the partition if any, of its rows."""
         keys = self.table.key_values(self.raw.file_name, self.raw.folder) or {}
         partition = self.raw.partition or self.table.partition_of(keys)
         return self.trace.name, self.table.name, partition
 
-    @property
+    @cached_property
     def key(self) -> Key:
         """The key of its conversion."""
         return (*self.group, self.raw.source_name)

@@ -6,6 +6,7 @@ import stat
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from tracehouse.core.errors import RawFileError
@@ -51,44 +52,44 @@ class RawFile:
     partition: str = ""
     members: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def whole_path(self) -> Path:
         """Its path; for a file in parts, the path of the joined file, and for a tree, of its folder."""
         if self.form == TREE:
             return self.paths[0].parents[self.members[0].count("/")]
         return self.paths[0].with_name(whole_name(self.paths[0].name))
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The file's name; for a split archive, without the part's suffix."""
         return escape_name(self.whole_path.name)
 
-    @property
+    @cached_property
     def stem(self) -> str:
         """The name without the extensions of its format and packing."""
         return stem_of(self.name)
 
-    @property
+    @cached_property
     def source_name(self) -> str:
         """The name without the packing, which identifies newer versions of the file."""
         return self.stem if self.is_archive else self.file_name
 
-    @property
+    @cached_property
     def file_name(self) -> str:
         """The name of a plain or compressed file after decompression."""
         return self.stem if is_bare(self.name) else f"{self.stem}.{self.form.partition('.')[0]}"
 
-    @property
+    @cached_property
     def is_archive(self) -> bool:
         """Whether it contains CSVs with their own names."""
         return is_archive(self.form)
 
-    @property
+    @cached_property
     def folder(self) -> str:
         """The path of the file's folder."""
         return escape_name(self.paths[0].absolute().parent.as_posix())
 
-    @property
+    @cached_property
     def relative_name(self) -> str:
         """Its path below its raw folder, with forward slashes, and its partition."""
         root, path = self.root.absolute(), self.whole_path.absolute()

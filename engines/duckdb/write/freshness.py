@@ -11,6 +11,7 @@ database before too, so that after such a kill that database still counts as unm
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +52,12 @@ def fingerprint_inputs(conversions: Sequence[Conversion], warehouse: Path, with_
     )
 
 
+@cache
 def hash_definitions() -> str:
-    """Hash what a database is built from, except for its data and the user's own files."""
+    """Hash what a database is built from, except for its data and the user's own files.
+
+    A build asks several times, and reads hundreds of files for it.
+    """
     return fingerprint(_list_definitions(), [duckdb.__version__, sqlglot.__version__])
 
 
