@@ -29,7 +29,7 @@ _NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
 def acquire(warehouse: Path) -> Iterator[None]:
     """Lock a warehouse for one writer.
 
-    Raises UserError where another process holds the lock or nothing can be written.
+    Raises UserError where another process holds the lock, nothing can be written, or the disk becomes full.
     """
     lock = FileLock(resolve_warehouse(warehouse) / WORK_FOLDER / "lock", timeout=0)
     try:
@@ -50,6 +50,10 @@ def acquire(warehouse: Path) -> Iterator[None]:
         raise UserError(f"{warehouse}: cannot write to the warehouse. {_advise(error)}") from error
     try:
         yield
+    except OSError as error:
+        if error.errno not in _DISK_FULL:
+            raise
+        raise UserError(f"{warehouse}: cannot write ({error.strerror}). {_advise(error)}") from error
     finally:
         lock.release()
 

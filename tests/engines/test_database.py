@@ -1,5 +1,7 @@
 """The database file: what an ingest makes of the one that was there."""
 
+import errno
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -7,6 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.write import database, freshness
 from tracehouse.ingest.pipeline import IngestResult
 from tracehouse.ingest.store import journal, layout, manifest
@@ -153,6 +156,15 @@ def test_database_of_other_inputs_is_not_fresh(
     else:
         journal.publish(warehouse, [])
     assert not is_fresh(warehouse)
+
+
+def test_full_disk_says_so_whatever_was_written(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(journal, "publish", fail)
+    with pytest.raises(UserError, match=r"No space left on device.*Free disk space"):
+        ingest(warehouse)
 
 
 def test_rebuilds_after_kill_between_manifest_and_database(
