@@ -3,9 +3,8 @@
     python fork_server.py
 
 A request is a line of JSON on standard input: `argv`, `cwd`, `stdout` and `stderr` (files to write), and
-where wanted `stdin` (a file to read), `environment`, `largest_file_bytes`, `unprivileged`, `materialized`
-(only these views, however few rows they read), `kill_at_step` and `after_step`. Answers are lines of JSON:
-the process id of the child, and then how it ended.
+where wanted `stdin` (a file to read), `environment`, `largest_file_bytes`, `unprivileged`, `kill_at_step` and
+`after_step`. Answers are lines of JSON: the process id of the child, and then how it ended.
 """
 
 import ctypes
@@ -28,7 +27,6 @@ import pyarrow.parquet  # noqa: F401
 from tracehouse import cli
 from tracehouse.engines.duckdb.read import answer, checks, describe, verify  # noqa: F401
 from tracehouse.engines.duckdb.write import database, materialized_views  # noqa: F401
-from tracehouse.engines.duckdb.write import views as views_of_database
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.publish import export  # noqa: F401
 from tracehouse.sql.query_files import query_files
@@ -76,8 +74,6 @@ def become(request: dict[str, Any]) -> NoReturn:
     if request.get("largest_file_bytes"):
         limit = request["largest_file_bytes"]
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-    if "materialized" in request:
-        materialize_only(request["materialized"])
     if request.get("kill_at_step"):
         kill_at_step(request["kill_at_step"], request.get("after_step", False))
     if request.get("unprivileged"):
@@ -106,14 +102,6 @@ def redirect(stdin: str, stdout: str, stderr: str) -> None:
         opened = os.open(path, flags, 0o666)
         os.dup2(opened, number)
         os.close(opened)
-
-
-def materialize_only(names: list[str]) -> None:
-    """Let the views of these names be materialized, even if they read few rows, and no others."""
-    few = [view for view in view_files() if view.versioned in names]
-    for module in (materialized_views, views_of_database):
-        module.view_files = lambda: few
-    materialized_views.LEAST_ROWS = materialized_views.LEAST_FREE_BYTES = 0
 
 
 def kill_at_step(number: int, after: bool) -> None:

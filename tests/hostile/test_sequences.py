@@ -1,726 +1,101 @@
-"""Random sequences of operations on raw files and a warehouse, compared with a plain model after each one.
+"""Random sequences of operations on a warehouse: its content is that of a plain model after each one."""
 
-Some operations are killed at a step or fill the disk, and others damage the raw folder or the warehouse.
-"""
-
-import hashlib
-import json
 import os
-import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from itertools import product
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import hypothesis
 import pytest
-from command_line import Run, Server
 from counting import Count
-from few_files import quiet
-from hostile.cases import LFS_POINTER
-from hostile.dumps import FORMS, Place, raw_folder, stored, wanted
-from hostile.expectations import opened
-from hostile.stories import cut_in_half, garbage, lengthen
+from hostile.defects import DEFECTS
+from hostile.dumps import raw_folder
 from hostile.test_kills import mount
-from hostile.warehouse_model import (
-    CUT,
-    FEW_LINES,
-    FORM_OF,
-    JOBS,
-    KALOS,
-    PLACES,
-    PODS,
-    POINTER,
-    SEREN,
-    VERSIONS,
-    Content,
-    Outcome,
-    Version,
-    Versions,
-    file_of,
-    group_of,
-    ingest_outcomes,
-    trace_of,
-)
+from hostile.warehouse_machine import DISK_MB, SEQUENCES_RUN, WarehouseMachine
+from hostile.warehouse_model import FILES, VERSIONS, bytes_of
+from hostile.warehouse_worker import Worker
 from hostile_tests import TRY_ALL
-from hypothesis import HealthCheck, strategies
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    precondition,
-    rule,
-    run_state_machine_as_test,
-)
+from hypothesis import HealthCheck, Phase
+from hypothesis.errors import FlakyFailure
+from hypothesis.stateful import run_state_machine_as_test
 from random_seed import DEPTH, seeds
-
-from tracehouse.engines.duckdb.write import template
-from tracehouse.engines.duckdb.write.freshness import hash_definitions
-from tracehouse.ingest.store import integrity
 
 # After the start, which Hypothesis counts too.
 OPERATIONS = 8
-SEQUENCES_RUN, OPERATIONS_RUN = "sequences of operations on a warehouse", "operations in them"
-DISK_MB = 256
-TRY_MANY = TRY_ALL or DEPTH > 1
-SEQUENCES = 20 if TRY_MANY else 3
-
-STATUS, HOURLY = "pai.status_by_level_v1", "acme.utilization_hourly_v2"
-# Each reads these files, and is stored in one file for each.
-MATERIALIZED = {STATUS: (JOBS,), HOURLY: (KALOS, SEREN)}
-VIEWS: dict[str, tuple[str, Callable[[Versions], list[tuple]]]] = {
-    STATUS: (
-        f"select entries from {STATUS} where level = 'job'",
-        lambda versions: [(versions[JOBS].count,)] if JOBS in versions else [],
-    ),
-    HOURLY: (
-        f"select cluster, sum(samples), max(max_pct) from {HOURLY} group by cluster order by cluster",
-        lambda versions: [
-            (place.folder, versions[place].count, max(versions[place].rows(place).values()))
-            for place in (KALOS, SEREN)
-            if place in versions
-        ],
-    ),
-    "openb.standard_job_v1": (
-        "select job_id, wait_s from openb.standard_job_v1 order by all",
-        lambda versions: sorted(versions[PODS].rows(PODS).items()) if PODS in versions else [],
-    ),
-}
-
-# How a database is built: it reads materialized views, computes all views, or holds its tables.
-READS, COMPUTES, HOLDS = "", "--no-stored", "--materialize"
-
-
-@dataclass(frozen=True)
-class Kill:
-    """A kill before or after a step (see fork_server)."""
-
-    step: int
-    after: bool
-
-
-@dataclass(frozen=True)
-class FullDisk:
-    """A disk with so much space left."""
-
-    free_kib: int
-
-
-Disturbance = Kill | FullDisk | None
-KILLS = strategies.builds(Kill, strategies.integers(1, 100), strategies.booleans())
-# Two databases have 9 MB.
-FULL_DISKS = strategies.builds(FullDisk, strategies.integers(0, 12_000))
-DISTURBANCES: strategies.SearchStrategy[Disturbance] = strategies.sampled_from(
-    [strategies.none(), strategies.none(), KILLS, KILLS, FULL_DISKS]
-).flatmap(lambda chosen: chosen)
-RARELY = strategies.sampled_from([False, False, False, True])
-ANY_PLACE = strategies.sampled_from(PLACES)
-CONTENTS = strategies.sampled_from([*VERSIONS, *VERSIONS, None, POINTER, CUT])
-CHANGES = strategies.dictionaries(ANY_PLACE, CONTENTS, max_size=4)
-NUMBERS = strategies.integers(0, 1 << 20)
-
-FLIP = "a flipped bit"
-DAMAGES: dict[str, Callable[[Path, int], object]] = {
-    FLIP: lambda path, number: flip(path, number),
-    "cut": lambda path, _: cut_in_half(path),
-    "longer": lambda path, _: lengthen(path),
-    "garbage": lambda path, _: garbage(path),
-    "gone": lambda path, _: path.unlink(),
-}
-ANOTHER, NO_CHECKSUM = "another file", "no checksum"
-KINDS = strategies.sampled_from([*DAMAGES])
-
-COMMANDS = [
-    *(f"forget {name}" for name in ("*", "openb/*", "acme/*", *map(file_of, PLACES))),
-    *["vacuum", "vacuum --older-than-days 0 --keep-versions 0"] * 3,
-    *["build", "build", f"build {COMPUTES}", f"build {HOLDS}"] * 2,
-]
-
-
-def flip(path: Path, number: int) -> None:
-    data = bytearray(path.read_bytes())
-    data[number // 8 % len(data)] ^= 1 << number % 8
-    path.write_bytes(data)
-
-
-def sha256(path: Path) -> str:
-    """The checksum of a file; empty where there is none."""
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
-
-
-class WarehouseMachine(RuleBasedStateMachine):
-    """A raw folder and a warehouse, with the versions that must be in them."""
-
-    server: Server
-    folder: Path
-    prepared: Path
-    options: dict[str, Any]
-    is_small_disk: bool
-    counts: Counter[str]
-
-    raw: dict[Place, Content]
-    # The last readable manifest, and the rows of the database; None where the machine damaged the database.
-    published: dict[Place, Version]
-    shown: dict[Place, Version] | None
-
-    @initialize(is_new=RARELY)
-    def start(self, is_new: bool) -> None:
-        self.warehouse, self.raw_path = self.folder / "warehouse", self.folder / "raw"
-        for path in (self.warehouse, self.raw_path):
-            shutil.rmtree(path, ignore_errors=True)
-        first = {} if is_new else dict.fromkeys(PLACES, VERSIONS[0])
-        if is_new:
-            raw_folder(self.raw_path)
-        else:
-            shutil.copytree(self.prepared, self.folder, dirs_exist_ok=True)
-        self.raw = dict(first)
-        self.published = dict(first)
-        self.shown = None if is_new else dict(first)
-        # The checksum of a damaged database, which no failed operation changes.
-        self.unreadable = ""
-        self.is_lost = False
-        self.modes = {READS}
-        # What an interrupted ingest may have finished, and what the records may hold.
-        self.unpublished: dict[Place, set[Version]] = {}
-        self.records: dict[Place, set[Version | None]] = {place: {first.get(place)} for place in PLACES}
-        # Every Parquet file of a base table so far: its size and checksum, and those of each version.
-        self.written: dict[str, tuple[int, str]] = {}
-        self.files: dict[tuple[Place, Version], list[str]] = {}
-        # Files that were damaged and not repaired, and how.
-        self.damaged: dict[str, str] = {}
-        self.unlisted: set[str] = set()
-        self.kept_databases = 0
-        # Whether a user wrote into the database; None where it was damaged later.
-        self.is_foreign: bool | None = False
-        self.changes = 0
-        self.is_touched = True
-        self.counts[SEQUENCES_RUN] += 1
-        # The check after this start is no operation.
-        self.counts[OPERATIONS_RUN] -= 1
-        self.versions_of: dict[str, tuple[Place, Version]] = {}
-        for place in PLACES:
-            for version in (*VERSIONS, *(Version(v.number, FEW_LINES) for v in VERSIONS)):
-                self.versions_of[hashlib.sha256(content_of(place, version)).hexdigest()] = place, version
-        self.read_manifest()
-
-    # What is on the disk.
-
-    def read_manifest(self) -> dict[Place, Version] | None:
-        """The versions in the manifest; None where it cannot be read."""
-        path = self.warehouse / "datapackage.json"
-        if not path.exists():
-            return None if self.is_lost else {}
-        try:
-            package = json.loads(path.read_text())
-        except ValueError:
-            return None
-        found: dict[Place, Version] = {}
-        for entry in package["conversions"]:
-            place, version = self.versions_of[entry["sha256"]]
-            assert place not in found, f"{place.stem} is published twice"
-            found[place] = version
-            files = [*entry["files"], *entry["rejected"]]
-            self.written |= {file["path"]: (file["bytes"], file["sha256"]) for file in files}
-            paths = [file["path"] for file in files]
-            assert self.files.setdefault((place, version), paths) == paths
-        return found
-
-    def is_wrong(self, path: str) -> bool:
-        """Whether a Parquet file is not as it was written; a view's, also if it has no checksum."""
-        file = self.warehouse / path
-        if path in self.written:
-            return sha256(file) != self.written[path][1]
-        checksum = file.with_suffix(".sha256")
-        return not checksum.exists() or sha256(file) != checksum.read_text().split()[0]
-
-    def wrong_places(self, versions: Versions) -> set[Place]:
-        return {
-            place
-            for place, version in versions.items()
-            if any(map(self.is_wrong, self.files[place, version]))
-        }
-
-    def broken_places(self) -> set[Place]:
-        """The published places with a file that is missing or has another size."""
-        return {
-            place
-            for place, version in self.published.items()
-            for path in self.files[place, version]
-            if not (self.warehouse / path).is_file()
-            or (self.warehouse / path).stat().st_size != self.written[path][0]
-        }
-
-    def listed(self) -> set[str]:
-        """The Parquet files of base tables that the manifest or the journal lists."""
-        package = json.loads((self.warehouse / "datapackage.json").read_text())
-        journal = [json.loads(path.read_text()) for path in self.warehouse.glob(".ingest/finished/*.json")]
-        entries = [*package["conversions"], *journal]
-        files = [file for entry in entries for file in (*entry["files"], *entry["rejected"])]
-        return {file["path"] for file in (*files, *package["superseded"])}
-
-    def in_folder(self, name: str) -> set[str]:
-        return {self.below(path) for path in (self.warehouse / name).rglob("*.parquet")}
-
-    def below(self, path: Path) -> str:
-        return path.relative_to(self.warehouse).as_posix()
-
-    # What must hold.
-
-    def faults(self, versions: Versions) -> list[str]:
-        """The differences between the database and some versions."""
-        try:
-            with opened(self.warehouse) as connection:
-                return list(self.differences(connection, versions))
-        except duckdb.Error as error:
-            return [str(error)]
-
-    def differences(self, connection: duckdb.DuckDBPyConnection, versions: Versions) -> Iterator[str]:
-        wrong = self.wrong_places(versions)
-        skipped = {place.table for place in wrong}
-        for place in PLACES:
-            rows = versions[place].rows(place) if place in versions else {}
-            if place.table not in skipped and (found := stored(connection, place)) != wanted(rows):
-                yield f"{file_of(place)}: {len(found)} rows, not {len(rows)}, or others: {found[:2]}"
-        sources = connection.execute(
-            "select file, rows_read, rows_kept, rows_rejected from catalog.sources order by all"
-        ).fetchall()
-        expected = [(file_of(place), v.lines, v.count, v.bad) for place, v in versions.items()]
-        if sources != sorted(expected):
-            yield f"catalog.sources has {sources}, not {sorted(expected)}"
-        rejected = "select file, count(*) from catalog.rejected_rows group by file order by file"
-        expected = [(file_of(place), v.bad) for place, v in versions.items() if v.bad]
-        if not wrong and connection.execute(rejected).fetchall() != sorted(expected):
-            yield "catalog.rejected_rows has others"
-        for name, (sql, rows_of) in VIEWS.items():
-            [(listed,)] = connection.execute(
-                "select stored_files from catalog.views where versioned_name = $name", {"name": name}
-            ).fetchall()
-            if not wrong and not any(map(self.is_wrong, listed)):
-                answer = connection.execute(sql).fetchall()
-                if answer != rows_of(versions):
-                    yield f"{name}: {answer[:3]}, not {rows_of(versions)[:3]}"
-
-    @invariant()
-    def warehouse_is_that_of_model(self) -> None:
-        self.counts[OPERATIONS_RUN] += 1
-        if self.is_touched:
-            self.is_touched = False
-            self.check_damage()
-            if self.shown is not None:
-                assert self.faults(self.shown) == []
-
-    def check_damage(self) -> None:
-        """`traces check --files` names exactly the files that were damaged."""
-        self.damaged = {path: kind for path, kind in self.damaged.items() if self.is_wrong(path)}
-        if not self.is_lost and self.published:
-            listed = {path for place in self.published.items() for path in self.files[place]}
-            checksums = self.warehouse.glob("stored/*/*/*.sha256")
-            listed |= {self.below(path.with_suffix(".parquet")) for path in checksums}
-            wrong = {path for path in listed if self.is_wrong(path)}
-            assert wrong <= self.damaged.keys()
-            assert {damage.path for damage in integrity.check(self.warehouse, [], quiet).damages} == wrong
-
-    def check_tidy(self) -> None:
-        """After an operation that succeeded, no temporary or unknown files are left."""
-        left = [*self.warehouse.glob(".ingest/staging"), *self.warehouse.rglob("*.half")]
-        assert left == []
-        unlisted = self.in_folder("parquet") - self.listed()
-        assert unlisted <= self.unlisted, "files that nothing lists"
-
-    def check_mode(self, modes: set[str]) -> None:
-        """The database is of one of these kinds."""
-        with opened(self.warehouse) as connection:
-            views = dict(
-                connection.execute(
-                    "select versioned_name, stored_files from catalog.views where stored"
-                ).fetchall()
-            )
-            holds = connection.execute(
-                "select count(*) from duckdb_tables() where schema_name = 'openb' and table_name = 'pod'"
-            ).fetchone() == (1,)
-        needed = {name for name, of in MATERIALIZED.items() if set(of) & self.published.keys()}
-        wrong = {path for files in views.values() for path in files if self.is_wrong(path)}
-        assert {self.damaged[path] for path in wrong} <= {FLIP}, "only reading all bytes would find these"
-        self.modes = {mode for mode in modes if mode == HOLDS} if holds else modes - {HOLDS}
-        if needed:
-            self.modes = {mode for mode in self.modes if views.keys() == (needed if mode == READS else set())}
-        assert self.modes, f"it holds tables: {holds}; materialized: {views}; expected: {modes}"
-
-    def check_kept(self) -> None:
-        """A database that a user wrote into is kept when another replaces it, and no other is."""
-        kept = sorted(self.warehouse.glob("traces-kept-*.duckdb"))
-        if self.is_foreign is not None:
-            assert len(kept) == self.kept_databases + self.is_foreign
-        if self.is_foreign:
-            with duckdb.connect(str(kept[-1]), read_only=True) as connection:
-                assert connection.execute("from mine").fetchall() == [(42,)]
-        self.kept_databases, self.is_foreign = len(kept), False
-
-    # How an operation is run.
-
-    def run(self, command: str, disturbance: Disturbance = None) -> Run:
-        options: dict[str, Any] = dict(self.options)
-        self.is_touched = True
-        filling = self.folder / "filling"
-        if isinstance(disturbance, Kill):
-            options |= {"kill_at_step": disturbance.step, "after_step": disturbance.after}
-        elif disturbance and self.is_small_disk:
-            free = shutil.disk_usage(self.folder).free
-            with filling.open("wb") as file:
-                os.posix_fallocate(file.fileno(), 0, max(1, free - (disturbance.free_kib << 10)))
-        elif disturbance:
-            options["largest_file_bytes"] = max(1, disturbance.free_kib) << 10
-        try:
-            return self.server.run(
-                *command.format(raw=self.raw_path, warehouse=self.warehouse).split(), **options
-            )
-        finally:
-            filling.unlink(missing_ok=True)
-
-    def perform(
-        self, command: str, outcomes: Sequence[Outcome], modes: set[str], disturbance: Disturbance = None
-    ) -> bool:
-        """Run a command, which must have one of these outcomes, and return whether it published that.
-
-        `modes` are the kinds of database that it may build.
-        """
-        run = self.run(command, disturbance)
-        is_killed = run.code == -9
-        assert run.faults([-9] if is_killed else [0, 1, 2]) == []
-        if is_killed or (run.code == 1 and disturbance and "Free disk space" in run.stderr):
-            self.end_interrupted(outcomes, modes)
-            return False
-        return self.end(run, outcomes, modes, isinstance(disturbance, FullDisk))
-
-    def end_interrupted(self, outcomes: Sequence[Outcome], modes: set[str]) -> None:
-        """Accept the versions before, or those of an outcome, in the manifest and in the database."""
-        before, published = None if self.is_lost else self.published, self.read_manifest()
-        allowed = [before, *(one.published for one in outcomes if one.published is not None)]
-        assert published in allowed, f"neither before nor after: {published}"
-        self.modes = self.modes | modes | ({COMPUTES} if HOLDS in self.modes | modes else set())
-        for place in PLACES:
-            self.records[place] |= {(published or {}).get(place)}
-        kept = len([*self.warehouse.glob("traces-kept-*.duckdb")])
-        if kept > self.kept_databases:
-            assert self.is_foreign is not False
-            self.kept_databases, self.is_foreign = kept, None
-        self.set_published(published, [self.shown, published])
-
-    def end(self, run: Run, outcomes: Sequence[Outcome], modes: set[str], is_full: bool) -> bool:
-        """Accept an outcome, and return whether it published something."""
-        before, published = None if self.is_lost else self.published, self.read_manifest()
-        same = [
-            one
-            for one in outcomes
-            if one.code == run.code and published == (before if one.published is None else one.published)
-        ]
-        assert same, f"exit code {run.code}, {published}; allowed: {outcomes}; {run.stdout}{run.stderr}"
-        unchanged = [self.shown for one in same if one.published is None]
-        self.set_published(published, [*unchanged[:1], *([published] if len(unchanged) < len(same) else [])])
-        if len(unchanged) == len(same) or self.shown != published:
-            return False
-        self.records = {place: {self.published.get(place)} for place in PLACES}
-        self.check_tidy()
-        self.check_kept()
-        if is_full or self.wrong_places(self.published):
-            self.modes = modes
-        else:
-            self.check_mode(modes)
-        return True
-
-    def set_published(
-        self, published: dict[Place, Version] | None, shown: Sequence[dict[Place, Version] | None]
-    ) -> None:
-        """Note the versions in the manifest, and which of some versions the database has."""
-        self.is_lost = published is None
-        self.published = self.published if published is None else published
-        self.shown = self.choose_shown(shown)
-
-    def choose_shown(self, versions: Sequence[dict[Place, Version] | None]) -> dict[Place, Version] | None:
-        """Which of these versions the database shows."""
-        if None in versions and sha256(self.warehouse / "traces.duckdb") == self.unreadable:
-            return None
-        faults = {}
-        for number, one in enumerate(versions):
-            if one is not None:
-                faults[number] = self.faults(one)
-                if not faults[number]:
-                    return one
-        raise AssertionError(f"the database shows none of {versions}: {faults}")
-
-    def with_failure(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
-        """Add the failure that a damaged manifest or a damaged file of the right size may cause."""
-        failure = Outcome(1, None)
-        if self.is_lost:
-            return [failure]
-        return [*outcomes, failure] if self.wrong_places(self.published) else list(outcomes)
-
-    def modes_after(self, mode: str = READS) -> set[str]:
-        """The kinds that a database may have after it was replaced by one of the same kind, or of `mode`."""
-        return {COMPUTES if before == READS and mode == COMPUTES else before for before in self.modes}
-
-    def has_warehouse(self) -> bool:
-        return (self.warehouse / ".ingest").is_dir()
-
-    # Operations.
-
-    def change_raw(self, place: Place, content: Content | None) -> None:
-        """Let a raw file have this content, or remove it."""
-        path = self.raw_path / file_of(place)
-        before = self.raw.pop(place, VERSIONS[0])
-        path.unlink(missing_ok=True)
-        if content is None:
-            return
-        if content == CUT and FORM_OF[place] == "csv":
-            # Nothing tells a CSV that ends after a line from a shorter version.
-            content = Version(before.number if isinstance(before, Version) else 1, FEW_LINES)
-        self.raw[place] = content
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if isinstance(content, Version):
-            path.write_bytes(content_of(place, content))
-        else:
-            path.write_bytes(LFS_POINTER if content == POINTER else content_of(place, VERSIONS[0])[:100])
-        # In the past, so that an ingest remembers the checksum.
-        self.changes += 1
-        os.utime(path, (self.changes, self.changes))
-
-    @rule(changes=CHANGES, disturbance=DISTURBANCES)
-    def ingest(
-        self,
-        changes: Mapping[Place, Content | None],
-        disturbance: Disturbance = None,
-        trace: str = "",
-        is_replacing: bool = False,
-        is_computed: bool = False,
-    ) -> None:
-        for place, content in changes.items():
-            self.change_raw(place, content)
-        raw = {place: content for place, content in self.raw.items() if trace in ("", trace_of(place))}
-        outcomes = ingest_outcomes(raw, self.published, self.unpublished, self.broken_places(), is_replacing)
-        options = [trace, "--replace" * is_replacing, "--no-stored" * is_computed]
-        has_published = self.perform(
-            f"ingest --raw {{raw}} --warehouse {{warehouse}} {' '.join(options)}",
-            self.with_failure(list(outcomes)),
-            self.modes_after(COMPUTES if is_computed else READS),
-            disturbance,
-        )
-        claims = {place: content for place, content in raw.items() if content != POINTER}
-        if has_published:
-            groups = {group_of(place) for place in claims}
-            self.unpublished = {
-                place: left for place, left in self.unpublished.items() if group_of(place) not in groups
-            }
-        else:
-            for place, content in claims.items():
-                if isinstance(content, Version):
-                    self.unpublished.setdefault(place, set()).add(content)
-
-    @rule(
-        changes=CHANGES,
-        disturbance=DISTURBANCES,
-        trace=strategies.sampled_from(["", *sorted({trace_of(place) for place in PLACES})]),
-        is_replacing=strategies.booleans(),
-        is_computed=RARELY,
-    )
-    def ingest_with_options(self, **options: Any) -> None:
-        self.ingest(**options)
-
-    @precondition(has_warehouse)
-    @rule(command=strategies.sampled_from(COMMANDS), disturbance=DISTURBANCES)
-    def maintain(self, command: str, disturbance: Disturbance = None) -> None:
-        name, _, option = command.partition(" ")
-        operation = {"forget": self.forget, "vacuum": self.vacuum, "build": self.build}[name]
-        operation(f"{command} --warehouse {{warehouse}}", option, disturbance)
-
-    def forget(self, command: str, pattern: str, disturbance: Disturbance) -> None:
-        removed = {place for place in self.published if fnmatchcase(file_of(place), pattern)}
-        left = {place: version for place, version in self.published.items() if place not in removed}
-        outcome = Outcome(0, left) if removed else Outcome(2, None)
-        if removed and self.broken_places() - removed:
-            outcome = Outcome(1, None)
-        if self.perform(command, self.with_failure([outcome]), self.modes_after(), disturbance):
-            self.unpublished = {p: found for p, found in self.unpublished.items() if p not in removed}
-
-    def unchanged(self) -> list[Outcome]:
-        """The outcomes of an operation that publishes the same versions again."""
-        return self.with_failure([Outcome(1, None) if self.broken_places() else Outcome(0, self.published)])
-
-    def vacuum(self, command: str, option: str, disturbance: Disturbance) -> None:
-        done = self.perform(command, self.unchanged(), self.modes_after(), disturbance)
-        if done and option and not self.unpublished and not self.wrong_places(self.published):
-            assert json.loads((self.warehouse / "datapackage.json").read_text())["superseded"] == []
-            if len(self.modes) == 1 and not isinstance(disturbance, FullDisk):
-                parts = [place for of in MATERIALIZED.values() for place in of if place in self.published]
-                assert len(self.in_folder("stored")) == (len(parts) if self.modes == {READS} else 0)
-
-    def build(self, command: str, mode: str, disturbance: Disturbance) -> None:
-        self.perform(command, self.unchanged(), {mode}, disturbance)
-
-    @precondition(lambda self: self.is_lost)
-    @rule(disturbance=DISTURBANCES)
-    def recover(self, disturbance: Disturbance) -> None:
-        outcomes = []
-        for choice in product(*(self.records[place] for place in PLACES)):
-            recorded = {place: version for place, version in zip(PLACES, choice, strict=True) if version}
-            wrong = self.wrong_places(recorded)
-            left = {place: version for place, version in recorded.items() if place not in wrong}
-            outcomes.append(Outcome(0, left) if left else Outcome(1, None))
-        self.perform("build --recover --warehouse {warehouse}", outcomes, {READS}, disturbance)
-
-    # Damage.
-
-    @precondition(has_warehouse)
-    @rule(name=strategies.sampled_from(["datapackage.json", "traces.duckdb"]), kind=KINDS, number=NUMBERS)
-    def damage_file(self, name: str, kind: str, number: int) -> None:
-        path = self.warehouse / name
-        if not path.exists():
-            return
-        if name == "traces.duckdb":
-            DAMAGES[kind](path, number)
-            self.unreadable, self.shown, self.is_foreign = sha256(path), None, None
-            self.modes = self.modes | ({COMPUTES} if HOLDS in self.modes else set())
-            assert self.run("list traces --warehouse {warehouse}").faults([0, 1]) == []
-        elif not self.is_lost and kind != FLIP:
-            # Its list of superseded files is lost, too.
-            self.unlisted |= self.in_folder("parquet")
-            DAMAGES[kind](path, number)
-            self.is_lost = True
-            if kind == "gone" and not [*self.warehouse.glob("records/*.json")]:
-                # Nothing tells it from a new warehouse.
-                self.is_lost, self.published = False, {}
-
-    @rule(
-        folder=strategies.sampled_from(["parquet", "stored"]),
-        kind=strategies.one_of(KINDS, strategies.sampled_from([ANOTHER, NO_CHECKSUM])),
-        number=NUMBERS,
-    )
-    def damage_parquet(self, folder: str, kind: str, number: int) -> None:
-        """Damage one of the files, or put another in its place."""
-        listed = {path for place in self.published.items() for path in self.files[place]}
-        paths = listed if folder == "parquet" else self.in_folder("stored")
-        existing = sorted(path for path in paths if (self.warehouse / path).is_file())
-        if not existing:
-            return
-        path = existing[number % len(existing)]
-        other = existing[(number + 1) % len(existing)]
-        self.damaged[path] = kind
-        self.is_touched = True
-        if kind == ANOTHER:
-            data = (self.warehouse / other).read_bytes()
-            (self.warehouse / path).write_bytes(data)
-        elif kind == NO_CHECKSUM:
-            (self.warehouse / path).with_suffix(".sha256").unlink(missing_ok=True)
-        else:
-            DAMAGES[kind](self.warehouse / path, number // len(existing))
-
-    @precondition(lambda self: self.damaged and self.published and not self.is_lost)
-    @rule()
-    def follow_advice(self) -> None:
-        """Delete what `traces check --files` says to delete, and run the commands that it names."""
-        damages = integrity.check(self.warehouse, [], quiet).damages
-        run = self.run("check --files --warehouse {warehouse}")
-        assert run.faults([1 if damages else 0]) == []
-        for damage in damages:
-            assert damage.path in run.stdout
-            path = self.warehouse / damage.path
-            if "elete it" in damage.advice:
-                path.unlink(missing_ok=True)
-            path.with_suffix(".sha256").unlink(missing_ok=True)
-        self.ingest({})
-        if not self.is_lost and not self.broken_places():
-            self.maintain("build")
-            assert integrity.check(self.warehouse, [], quiet).damages == ()
-
-    @precondition(lambda self: self.shown is not None)
-    @rule(command=strategies.sampled_from(["build", "vacuum", "ingest --raw {raw}"]))
-    def write_while_open(self, command: str) -> None:
-        """A user has the database open for writing, and adds a table to it."""
-        with duckdb.connect(str(self.warehouse / "traces.duckdb")) as connection:
-            run = self.run(f"{command} --warehouse {{warehouse}}")
-            assert run.faults([1]) == []
-            assert "open for writing" in run.stderr or self.is_lost
-            connection.execute("create or replace table mine as select 42 as answer")
-        self.is_foreign = True
-
-
-def content_of(place: Place, version: Version) -> bytes:
-    """The bytes of a raw file."""
-    [data] = FORMS[FORM_OF[place]].pieces(place, version.text(place)).values()
-    return data
-
-
-def write_small_template(cache: Path) -> None:
-    """Write a template of a database (see write/template.py) with few views, which builds copy faster."""
-    cache.mkdir()
-    whole, small = cache / "whole.duckdb", cache / "small.duckdb"
-    template.copy_to(whole)
-    with duckdb.connect(str(whole)) as connection:
-        views = connection.execute(
-            """
-            select view_name, versioned_name from catalog.views where versioned_name not in $names
-            """,
-            {"names": [*VIEWS, "openb.pod_lifecycle_v1"]},
-        ).fetchall()
-        for name in {name for names in views for name in names}:
-            connection.execute(f"drop view if exists {name}")
-        for (name,) in connection.execute("select query_name from catalog.queries").fetchall():
-            connection.execute(f"drop macro table if exists {name}")
-    with duckdb.connect() as connection:
-        connection.execute(f"attach '{whole}' as whole (read_only)")
-        connection.execute(f"attach '{small}' as small (storage_version '{template.STORAGE_VERSION}')")
-        connection.execute("copy from database whole to small")
-    (cache / "tracehouse").mkdir()
-    small.rename(cache / "tracehouse" / f"{hash_definitions()[:32]}-{sha256(small)[:32]}.duckdb")
-
-
-def prepare(server: Server, folder: Path, prepared: Path, options: dict[str, Any]) -> None:
-    """Ingest the first version of all files where the machine will, as a database names its folder."""
-    raw = raw_folder(folder / "raw")
-    for place in PLACES:
-        (raw / file_of(place)).parent.mkdir(parents=True, exist_ok=True)
-        (raw / file_of(place)).write_bytes(content_of(place, VERSIONS[0]))
-    warehouse = folder / "warehouse"
-    run = server.run("ingest", "--raw", raw, "--warehouse", warehouse, **options)
-    assert (run.code, run.errors) == (0, [])
-    for path in (raw, warehouse):
-        shutil.move(path, prepared / path.name)
-
-
-@pytest.mark.parametrize("number", seeds(2 if TRY_MANY else 1))
-def test_sequences(number: int, server: Server, tmp_path: Path, count: Count) -> None:
-    folder, prepared = tmp_path / "disk", tmp_path / "prepared"
-    folder.mkdir()
+SEQUENCES = 200 if DEPTH > 1 else 100 if TRY_ALL else 8
+# A defect in Tracehouse is found within so many sequences.
+SEQUENCES_TO_FIND = 100
+FOUND_SOON = ("forget_leaves_views",)
+
+
+@contextmanager
+def machine_in(folder: Path) -> Iterator[type[WarehouseMachine]]:
+    """A machine over a worker and a small disk. Before each sequence, all files have their first version."""
+    disk, prepared = folder / "disk", folder / "prepared"
+    disk.mkdir()
     prepared.mkdir()
-    write_small_template(tmp_path / "cache")
-    environment = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
-    options = {"materialized": list(MATERIALIZED), "environment": environment}
-    is_small_disk = not mount(folder, f"size={DISK_MB}m")
-    counts: Counter[str] = Counter()
-    machine = type(
-        "Machine",
-        (WarehouseMachine,),
-        {
-            **{"server": server, "folder": folder, "prepared": prepared, "counts": counts},
-            **{"options": options, "is_small_disk": is_small_disk},
-        },
-    )
+    is_small_disk = not mount(disk, f"size={DISK_MB}m")
+    worker = Worker()
     try:
-        prepare(server, folder, prepared, options)
-        run_state_machine_as_test(
-            hypothesis.seed(number)(machine),
-            settings=hypothesis.settings(
-                max_examples=SEQUENCES,
-                stateful_step_count=OPERATIONS + 1,
-                suppress_health_check=list(HealthCheck),
-            ),
-        )
+        # Where the machine has them, as a database names its folder.
+        raw = raw_folder(disk / "raw")
+        for file in FILES:
+            (raw / file).parent.mkdir(parents=True, exist_ok=True)
+            (raw / file).write_bytes(bytes_of(file, VERSIONS[0]))
+            os.utime(raw / file, (0, 0))
+        run = worker.run(f"ingest --raw {raw} --warehouse {disk / 'warehouse'}")
+        assert (run.code, run.errors) == (0, [])
+        for path in (raw, disk / "warehouse"):
+            subprocess.run(["mv", path, prepared], check=True)
+        with duckdb.connect(config={"threads": 1}) as connection:
+            connection.execute("set timezone = 'UTC'")
+            attributes = {"worker": worker, "connection": connection, "folder": disk, "prepared": prepared}
+            attributes |= {"is_small_disk": is_small_disk, "counts": Counter()}
+            yield type("Machine", (WarehouseMachine,), attributes)
     finally:
+        worker.close()
         if is_small_disk:
-            subprocess.run(["umount", folder], check=True)
-    for kind, tried in counts.items():
+            subprocess.run(["umount", disk], check=True)
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[type[WarehouseMachine]]:
+    with machine_in(tmp_path_factory.mktemp("sequences")) as machine:
+        yield machine
+
+
+def run_sequences(
+    machine: type[WarehouseMachine], seed: int, sequences: int, phases: Sequence[Phase]
+) -> None:
+    machine.counts = Counter()
+    run_state_machine_as_test(
+        hypothesis.seed(seed)(machine),
+        settings=hypothesis.settings(
+            max_examples=sequences,
+            stateful_step_count=OPERATIONS + 1,
+            suppress_health_check=list(HealthCheck),
+            phases=phases,
+        ),
+    )
+
+
+@pytest.mark.parametrize("seed", seeds(2 if DEPTH > 1 else 1))
+def test_sequences(seed: int, machine: type[WarehouseMachine], count: Count) -> None:
+    run_sequences(machine, seed, SEQUENCES, (Phase.generate, Phase.shrink))
+    for kind, tried in machine.counts.items():
         count(kind, tried)
+
+
+@pytest.mark.parametrize("defect", DEFECTS if TRY_ALL else FOUND_SOON)
+def test_finds_defect(
+    defect: str, machine: type[WarehouseMachine], count: Count, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine.worker, "defect", defect)
+    # A kill may come between other steps of two threads when the sequence is repeated.
+    with pytest.raises((AssertionError, FlakyFailure)):
+        run_sequences(machine, 1, SEQUENCES_TO_FIND, (Phase.generate,))
+    count("defects that random sequences find", 1)
+    count("sequences until they are found", machine.counts[SEQUENCES_RUN])

@@ -3,24 +3,43 @@
 It follows the documents, and uses no code of Tracehouse.
 """
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import product
 
-from hostile.dumps import ARCHIVED, FORMS, NARROW, WIDE, Place, Rows
-from hostile.stories import CPU050
+from hostile.cases import LFS_POINTER
+from hostile.dumps import WIDE, Place, Rows, gz, tar
 
-PODS = replace(NARROW[0], picked="variant = 'default'")
-TRAIN = NARROW[1]
-JOBS = ARCHIVED[0]
-KALOS = next(place for place in WIDE if (place.stem, place.folder) == ("GPU_UTIL", "kalos"))
-SEREN = replace(KALOS, folder="seren", picked=KALOS.picked.replace("kalos", "seren"))
-# Two files of one table, two partitions of another, an archive, and a compressed file.
-FORM_OF = {PODS: "csv", CPU050: "csv.gz", JOBS: "tar.gz", KALOS: "csv", SEREN: "csv", TRAIN: "csv"}
-PLACES = tuple(FORM_OF)
+A = Place(
+    *("jobs.task", "tasks_a", "name,weight,number", "{name},1,{number}", "name", "number"),
+    picked="variant = 'a'",
+)
+B = replace(A, stem="tasks_b", picked="variant = 'b'")
+LEFT = replace(A, table="jobs.left", stem="left", picked="true")
+RIGHT = replace(A, table="jobs.right", stem="right", picked="true")
+KALOS = replace(
+    WIDE[0],
+    table="power.metric",
+    stem="metric",
+    folder="kalos",
+    header="Time,n1-0",
+    picked="cluster = 'kalos'",
+)
+SEREN = replace(KALOS, folder="seren", picked="cluster = 'seren'")
+# Two files of one table, one of them compressed, an archive of two tables, and two partitions of another.
+FILES = {
+    "jobs/tasks_a.csv": (A,),
+    "jobs/tasks_b.csv.gz": (B,),
+    "jobs/pair.tar.gz": (LEFT, RIGHT),
+    "power/kalos/metric.csv": (KALOS,),
+    "power/seren/metric.csv": (SEREN,),
+}
+PLACES = tuple(place for places in FILES.values() for place in places)
 
-# What a raw file may be instead of a version.
-POINTER, CUT = "a Git LFS pointer", "cut short"
+# What a raw file may be instead of a version. Of the last, an archive's other table can be read.
+POINTER, CUT, HALF = "a Git LFS pointer", "cut short", "no number of the last table can be read"
 
 
 @dataclass(frozen=True)
@@ -66,14 +85,33 @@ def trace_of(place: Place) -> str:
     return place.table.split(".")[0]
 
 
+def file_of(place: Place) -> str:
+    """The path below the raw folder."""
+    return next(file for file, places in FILES.items() if place in places)
+
+
+@cache
+def bytes_of(file: str, content: Content) -> bytes:
+    """The bytes of a raw file."""
+    if content == POINTER:
+        return LFS_POINTER
+    if content == CUT:
+        whole = bytes_of(file, VERSIONS[0])
+        return whole[: len(whole) // 2]
+    if content == HALF:
+        texts = [VERSIONS[1].text(place) for place in FILES[file]]
+        texts[-1] = re.sub(rb",(\d+)\n", rb",x\1\n", texts[-1])
+    else:
+        texts = [content.text(place) for place in FILES[file]]
+    if file.endswith(".tar.gz"):
+        members = zip((f"{place.stem}.csv" for place in FILES[file]), texts, strict=True)
+        return gz(tar(list(members)))
+    return gz(texts[0]) if file.endswith(".gz") else texts[0]
+
+
 def group_of(place: Place) -> tuple[str, str]:
     """The table and the partition of a file."""
     return place.table, place.folder
-
-
-def file_of(place: Place) -> str:
-    """The path below the raw folder."""
-    return f"{trace_of(place)}/{place.path(FORMS[FORM_OF[place]].ending)}"
 
 
 def is_refused(content: Content, before: Version | None, replacing: bool) -> bool:
@@ -86,17 +124,18 @@ def is_refused(content: Content, before: Version | None, replacing: bool) -> boo
 def ingest_outcomes(
     raw: Mapping[Place, Content],
     published: Versions,
-    unpublished: Mapping[Place, Collection[Version]],
+    unpublished: Mapping[str, Collection[Version]],
     broken: Collection[Place],
     replacing: bool,
 ) -> Iterator[Outcome]:
     """Yield the results of an ingest of these raw files.
 
-    `unpublished` are versions that an interrupted ingest may have finished, `broken` the places whose stored
-    files are missing or of the wrong size.
+    `unpublished` are versions that an interrupted ingest may have finished: all tables of a raw file have it,
+    or none. `broken` are the places whose stored files are missing or of the wrong size.
     """
     for choice in product(*([None, *versions] for versions in unpublished.values())):
-        finished = {place: version for place, version in zip(unpublished, choice, strict=True) if version}
+        chosen = zip(unpublished, choice, strict=True)
+        finished = {place: version for file, version in chosen if version for place in FILES[file]}
         yield _ingest(raw, published, finished, broken, replacing)
 
 
@@ -117,8 +156,12 @@ def _ingest(
     if unread & set(broken):
         return Outcome(1, None)
     before = {**published, **{place: v for place, v in finished.items() if group_of(place) in groups}}
+    # A file is refused in all tables that it feeds.
     refused = {
-        place for place, content in claims.items() if is_refused(content, before.get(place), replacing)
+        other
+        for place, content in claims.items()
+        if is_refused(content, before.get(place), replacing)
+        for other in FILES[file_of(place)]
     }
     read = {place: content for place, content in claims.items() if place not in refused}
     if replacing:
