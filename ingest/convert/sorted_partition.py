@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tracehouse.ingest.store.files import StagedFile, stage
+from tracehouse.ingest.store.files import PARQUET_OPTIONS, StagedFile, stage
 
 _MEMORY = "1GB"
 # It uses all cores and its memory: another partition is read and sorted after this one.
@@ -42,8 +42,10 @@ def _write(batches: Iterator[pa.Table], schema: pa.Schema, order_by: Sequence[st
     with duckdb.connect(
         config={"memory_limit": _MEMORY, "temp_directory": str(path.with_suffix(".sort"))}
     ) as connection:
-        rows = connection.from_arrow(reader).order(", ".join(map(_term, order_by)))
-        rows.write_parquet(str(path), compression="zstd")
+        connection.register("batches", reader)
+        rows = f"from batches order by {', '.join(map(_term, order_by))}"
+        target = str(path).replace("'", "''")
+        connection.execute(f"copy ({rows}) to '{target}' ({PARQUET_OPTIONS})")
     if failures:
         raise failures[0]
 

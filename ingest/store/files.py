@@ -5,6 +5,9 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+PARQUET_OPTIONS = "format parquet, compression zstd, compression_level 1, parquet_version v2"
+"""How DuckDB writes Parquet: smaller than with its defaults, and in less time."""
+
 
 @dataclass(frozen=True)
 class StagedFile:

@@ -27,7 +27,7 @@ from tracehouse.engines.duckdb.write.statements import view_query
 from tracehouse.engines.duckdb.write.views import create_view
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.store import view_store
-from tracehouse.ingest.store.files import stage
+from tracehouse.ingest.store.files import PARQUET_OPTIONS, stage
 from tracehouse.ingest.store.integrity import OnBytes
 from tracehouse.ingest.store.layout import VIEWS_FOLDER, staging_folder
 from tracehouse.ingest.store.manifest import Conversion
@@ -44,7 +44,6 @@ LEAST_FREE_BYTES = 64_000_000
 # Together with what the rest of an ingest holds, 1.5 GB.
 MEMORY = "1100MB"
 
-PARQUET_OPTIONS = "format parquet, compression zstd, compression_level 1, parquet_version v2"
 PROGRESS_LABEL = "materialized views"
 
 # The one table of the catalog that stored views may read: its rows depend on the package alone.
