@@ -244,7 +244,7 @@ def test_template_with_rows_of_a_page_draws_the_same(query, opened: DuckDBPyConn
         row |= {column: float(row[column]) for column, kind in kinds if has_text(row[column], kind)}
     template = build_template(opened, name)["spec"] | {"data": {"values": rows}}
     drawn, expected = (
-        re.sub(r"clip\d+", "clip", vl_convert.vegalite_to_svg(json.loads(json.dumps(one))))
+        re.sub(r"(clip|gradient_)\d+", "", vl_convert.vegalite_to_svg(json.loads(json.dumps(one))))
         for one in (template, pictures.build_query_picture(opened, name, {}).to_dict())
     )
     assert drawn == expected
