@@ -493,6 +493,12 @@ def test_stack_of_all_shares_ends_at_100(drawn, share: float, domain: list | Non
     assert stack["encoding"]["y"].get("scale", {}).get("domain") == domain
 
 
+def test_headings_of_panels_are_no_wider_than_a_panel(drawn) -> None:
+    rows = f"(values (1, 2, '{'a' * 32}'), (2, 3, '{'b' * 32}'))"
+    found = drawn(f"from {rows} as t(n, jobs, switch)", "line x=n y=jobs facet=switch")
+    assert 100 < found["facet"]["header"]["labelLimit"] <= found["width"] + 50
+
+
 def test_any_number_type_is_drawn(drawn) -> None:
     days = "(date '2020-07-01', 1.5::decimal(4, 1)), (date '2020-07-02', 2)"
     found = drawn(f"from (values {days}) as t(day, gpu_h)", "line x=day y=gpu_h")
