@@ -233,7 +233,9 @@ REWRITES = (
     Rewrite("to_seconds(s)", "make_interval(0, 0, 0, 0, 0, 0, s)", "other name"),
     # Casting a time with a zone gives its seconds.
     Rewrite("isfinite(x)", f"(abs(cast(x as double)) < {INFINITY})", "Spark has none", _is_number_or_instant),
-    Rewrite("bit_count(x)", "bit_count(x)", "equal"),
+    Rewrite(
+        "bit_count(x)", "bit_count(cast(x as bigint))", "equal, except for negative numbers below 64 bits"
+    ),
     Rewrite("quantile_cont(x, q)", "percentile(x, q)", "other name"),
     Rewrite("round(x, n)", ROUNDED, "Spark rounds the printed digits, and needs a constant number of them"),
     Rewrite("trunc(x)", f"if({SMALL}, cast(x as bigint), x)", "Spark's is for dates"),
