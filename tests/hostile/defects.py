@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest import MonkeyPatch
 
-from tracehouse.engines.duckdb.write import database, materialized_views
+from tracehouse.engines.duckdb.write import database, foreign_objects, freshness, materialized_views
 from tracehouse.ingest.store import files, integrity, journal, manifest
 
 Defect = Callable[[MonkeyPatch], None]
@@ -84,6 +84,21 @@ def forget_leaves_views(patch: MonkeyPatch) -> None:
     )
 
 
+def kill_not_repaired(patch: MonkeyPatch) -> None:
+    """The database counts as current although a kill left that of the version before."""
+    patch.setattr(freshness, "is_unmodified", lambda _, database: database.is_file())
+
+
+def sizes_not_compared(patch: MonkeyPatch) -> None:
+    """A missing or truncated file of a base table is published again."""
+    patch.setattr(integrity, "check_sizes", _nothing)
+
+
+def foreign_writes_dropped(patch: MonkeyPatch) -> None:
+    """A database that a user wrote into is replaced without a copy."""
+    patch.setattr(foreign_objects, "keep", _nothing)
+
+
 DEFECTS: dict[str, Defect] = {
     defect.__name__: defect
     for defect in (
@@ -93,5 +108,8 @@ DEFECTS: dict[str, Defect] = {
         journal_not_written,
         recover_ignores_damage,
         forget_leaves_views,
+        kill_not_repaired,
+        sizes_not_compared,
+        foreign_writes_dropped,
     )
 }

@@ -228,7 +228,9 @@ class WarehouseMachine(RuleBasedStateMachine):
         [place] = [
             place for place in FILES[source["file"]] if place.table == f"{entry['trace']}.{entry['table']}"
         ]
-        return place, versions_by_checksum()[entry["sha256"]]
+        version = versions_by_checksum().get(entry["sha256"])
+        assert version, f"{source['file']} is published, and must be refused"
+        return place, version
 
     def is_wrong(self, path: str) -> bool:
         """Whether a Parquet file is not as it was written; a view's, also if it has no checksum."""
