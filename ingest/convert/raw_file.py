@@ -1,11 +1,13 @@
 """Convert a raw file: read its data files, write sorted Parquet files, and account for every row."""
 
+import re
 from collections.abc import Hashable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import BinaryIO, cast
 from uuid import uuid4
 
+import duckdb
 import pyarrow as pa
 
 from tracehouse.core.errors import RawFileError, StoppedError, UserError
@@ -42,6 +44,8 @@ from tracehouse.ingest.store.manifest import (
     Source,
 )
 
+# DuckDB raises the same exception if it cannot move rows to the disk.
+_NO_MEMORY = re.compile(r"(could not allocate|failed to (pin|allocate)) .*block")
 _REJECTED_ORDER = ("table_name", "file", "line")
 
 
@@ -143,7 +147,8 @@ def _convert(
     name = f"{journal.short_name(raw_input.key)}-{uuid4().hex[:8]}"
     if raw_input.claim.raw.partition:
         rows = _read_partition(raw_input, account)
-        written = write_partition(rows, raw_input.table.order_by, staging, name)
+        with _explain_memory(raw_input):
+            written = write_partition(rows, raw_input.table.order_by, staging, name)
     elif raw_input.table.wide:
         written = write_cells(_read_rows(raw_input, account), raw_input.table, staging, name)
     else:
@@ -173,6 +178,22 @@ def _convert(
     holdings.add(conversion, raw_input.claim.raw)
     holdings.indexes = account.indexes
     return conversion, account.notes
+
+
+@contextmanager
+def _explain_memory(raw_input: RawInput) -> Iterator[None]:
+    """Refuse a raw file if DuckDB cannot sort its rows in memory, and not because the disk is full."""
+    try:
+        yield
+    except duckdb.OutOfMemoryException as error:
+        reason = str(error).splitlines()[0]
+        if not _NO_MEMORY.search(reason):
+            raise
+        raise RawFileError(
+            raw_input.claim.raw.relative_name,
+            f"its rows are too long to be sorted in memory ({reason})",
+            "Fetch the file again from its publisher, or move it out of the raw folder",
+        ) from error
 
 
 def _check_account(conversion: Conversion) -> None:

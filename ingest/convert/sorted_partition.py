@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 
 from tracehouse.ingest.store.files import PARQUET_OPTIONS, StagedFile, stage
 
-_MEMORY = "1GB"
+# A file may take another 0.8 GB to read: together they stay below 2 GB.
+_MEMORY = "700MB"
 # It uses all cores and its memory: another partition is read and sorted after this one.
 _ONE_AT_A_TIME = threading.Lock()
 

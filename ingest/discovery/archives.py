@@ -24,6 +24,8 @@ MOST_MEMBERS = 20_000
 
 # Extended headers hold long names, and attributes from the system that wrote the archive.
 _LONGEST_TAR_HEADERS_BYTES = 16 << 20
+# Python's objects for its files take many times as much.
+_LONGEST_ZIP_DIRECTORY_BYTES = 16 << 20
 _TAR_END = bytes(tarfile.BLOCKSIZE)
 _ZIP_END_MARK = b"PK\5\6"
 _ZIP_END_BYTES = 22 + (1 << 16)
@@ -185,6 +187,21 @@ def zip_members(
         unpacked.close()
 
 
+class _LimitedReads:
+    """A file that refuses to read as much at once as only a huge directory takes."""
+
+    def __init__(self, file: BinaryIO):
+        self._file = file
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._file, name)
+
+    def read(self, size: int = -1) -> bytes:
+        if size > _LONGEST_ZIP_DIRECTORY_BYTES:
+            raise UnreadableArchiveError(f"its directory takes {size >> 20:,} MiB")
+        return self._file.read(size)
+
+
 def open_zip(file: BinaryIO) -> zipfile.ZipFile:
     """Read the directory of a zip.
 
@@ -192,7 +209,7 @@ def open_zip(file: BinaryIO) -> zipfile.ZipFile:
     many.
     """
     with _parsing(zipfile.BadZipFile):
-        archive = zipfile.ZipFile(file)
+        archive = zipfile.ZipFile(cast(BinaryIO, _LimitedReads(file)))
     _check_count(len(archive.infolist()))
     if _entries_at_end(file) not in (len(archive.infolist()), _ZIP_MANY_ENTRIES):
         raise zipfile.BadZipFile("its directory does not list all files")

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import lzma
+import struct
 import subprocess
 import sys
 import tarfile
@@ -13,6 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from command_line import TRACES
 from hostile_tests import in_full
@@ -30,6 +33,7 @@ sys.exit(code)
 """
 JOB = '[{"status":"Pass","vc":"v","jobid":"j","submitted_time":"2017-10-07 01:11:39","user":"u","attempts":['
 ATTEMPT = '{"start_time":"2017-10-07 01:11:39","end_time":"2017-10-07 01:12:39","detail":[]}'
+NETWORK = "asi_opensource_network_hourly_x.parquet"
 TIME = "2023-07-01 00:00:00+08:00"
 
 
@@ -61,6 +65,23 @@ def zip_of_many() -> bytes:
     with zipfile.ZipFile(packed, "w") as archive:
         for number in range(20_001):
             archive.writestr(f"{number}.txt", b"")
+    return packed.getvalue()
+
+
+def zip_with_large_directory() -> bytes:
+    """A directory that its end says takes 17 MiB."""
+    size = 17 * MB
+    end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 0, 0, size, 0, 0)
+    return b"PK\3\4" + bytes(size - 4) + end
+
+
+def parquet_of(texts: pa.Array, **options: object) -> bytes:
+    """Network use of servers with these names."""
+    zeros = pa.array([0] * len(texts))
+    columns = [texts, zeros, zeros, zeros, zeros]
+    rows = pa.table(columns, ["server_id", "rx_gibps_avg", "tx_gibps_avg", "day", "hour"])
+    packed = io.BytesIO()
+    pq.write_table(rows, packed, compression="zstd", write_statistics=False, **options)  # type: ignore[arg-type]
     return packed.getvalue()
 
 
@@ -141,6 +162,12 @@ FILES = {
     ),
     "many files in a zip": Malformed(
         "raw-traces.zip", zip_of_many, "it contains more than 20,000 files and folders"
+    ),
+    "a large directory in a zip": Malformed(
+        "raw-traces.zip", zip_with_large_directory, "its directory takes 17 MiB"
+    ),
+    "long texts in Parquet": Malformed(
+        NETWORK, lambda: parquet_of(pa.array(["x" * 4000] * 32_768)), "take 126 MiB; at most 64 MiB"
     ),
     "xz that takes much memory": Malformed(
         "summary_train.csv.xz", xz_with_large_dictionary, "takes more than 256 MiB of memory"

@@ -24,9 +24,10 @@ from tracehouse.ingest.readers.lines import shown
 from tracehouse.ingest.readers.rejects import limit_rejects
 from tracehouse.ingest.readers.values import Faults, arrow_type, is_possible
 
-BATCH_ROWS = 122_880
-# Texts stay in the dictionaries of the file: they repeat, and sort and copy as numbers.
-_TEXTS = pa.dictionary(pa.int32(), pa.string())
+BATCH_ROWS = 32_768
+# On average 2 KiB a row, four times as much as the publishers'.
+MOST_BATCH_BYTES = 64 << 20
+_STREAM_BYTES = 1 << 20
 _FETCH_AGAIN = "Fetch the file again from its publisher"
 _OTHER_TABLE = "Fetch the file again from its publisher, or move it out of the raw folder"
 
@@ -50,13 +51,13 @@ def names_fit(table: Table, names: Sequence[str]) -> bool:
 def read_keys(stream: BinaryIO, table: Table, file: str) -> list[dict[str, str]]:
     """The distinct values of the keys that partition a table, in a file that has them as columns."""
     with _explained(file):
-        parquet = pq.ParquetFile(stream)
+        parquet = _open(stream)
         columns = [column for column in table.keys if column.name in table.partition_by]
         names = [column.name for column in columns]
         _check_columns(parquet.schema_arrow, table, file, names)
         found: dict[tuple[object, ...], None] = {}
-        for group in range(parquet.num_row_groups):
-            rows = parquet.read_row_group(group, columns=names)
+        for batch in parquet.iter_batches(BATCH_ROWS, columns=names, use_threads=False):
+            rows = pa.table(batch)
             rows = pa.table(
                 {column.name: _convert_key(rows[column.name], column, file) for column in columns}
             )
@@ -79,23 +80,23 @@ def read(content: Content) -> Iterator[Batch]:
 
     A row is rejected if one of its values has no exact counterpart in the declared type, is not finite, or is
     missing though required. Raises RawFileError if the columns, their types or more than a tenth of the rows
-    do not fit, or if the file is damaged.
+    do not fit, if the file is damaged, or if its rows are too long.
     """
     with _explained(content.name):
-        parquet = pq.ParquetFile(content.stream)
+        parquet = _open(content.stream)
         schema = parquet.schema_arrow
         from_columns = [column.name for column in content.table.keys if column.name not in content.keys]
         _check_columns(schema, content.table, content.name, from_columns)
-        texts = [field.name for field in schema if _is_text(field.type)]
-        parquet = pq.ParquetFile(
-            content.stream,
-            metadata=parquet.metadata,
-            read_dictionary=texts,
-            # Of pages that have a checksum.
-            page_checksum_verification=True,
-        )
         for _, batch in limit_rejects(_batches(parquet, content), content.name):
             yield batch
+
+
+def _open(stream: BinaryIO) -> pq.ParquetFile:
+    # By default Arrow reads row groups completely before it converts their first rows.
+    # It checks the pages that have a checksum.
+    return pq.ParquetFile(
+        stream, pre_buffer=False, buffer_size=_STREAM_BYTES, page_checksum_verification=True
+    )
 
 
 def _batches(parquet: pq.ParquetFile, content: Content) -> Iterator[tuple[None, Batch]]:
@@ -124,6 +125,16 @@ def _batches(parquet: pq.ParquetFile, content: Content) -> Iterator[tuple[None, 
         yield None, _convert(parquet.schema_arrow.empty_table(), first, "", content)
 
 
+def _check_size(rows: pa.Table, first: int, file: str) -> None:
+    if rows.nbytes > MOST_BATCH_BYTES:
+        raise RawFileError(
+            file,
+            f"rows {first:,} to {first + rows.num_rows - 1:,} take {rows.nbytes >> 20:,} MiB; at most"
+            f" {MOST_BATCH_BYTES >> 20} MiB are allowed",
+            _OTHER_TABLE,
+        )
+
+
 def _has_chosen(parquet: pq.ParquetFile, group: int, content: Content) -> bool:
     """Whether a row group may have rows of the content's partition, by its keys.
 
@@ -132,8 +143,11 @@ def _has_chosen(parquet: pq.ParquetFile, group: int, content: Content) -> bool:
     names = [name for name in content.partition if name in parquet.schema_arrow.names]
     if not names:
         return True
-    chosen = _chosen(parquet.read_row_group(group, columns=names), content)
-    return chosen is None or bool(pc.any(chosen, min_count=0).as_py())
+    for batch in parquet.iter_batches(BATCH_ROWS, [group], columns=names, use_threads=False):
+        chosen = _chosen(pa.table(batch), content)
+        if chosen is None or pc.any(chosen, min_count=0).as_py():
+            return True
+    return False
 
 
 def _convert(rows: pa.Table, first: int, place: str, content: Content) -> Batch:
@@ -147,11 +161,12 @@ def _convert(rows: pa.Table, first: int, place: str, content: Content) -> Batch:
     keys = [column for column in content.table.keys if column.name not in content.keys]
     for column in (*keys, *content.table.columns):
         if column.name not in rows.column_names:
-            made[column.name] = pa.nulls(rows.num_rows, _type_in_batch(column))
+            made[column.name] = pa.nulls(rows.num_rows, arrow_type(column))
             continue
         made[column.name], wrong = _convert_column(rows[column.name], column, content.name)
         faults = wrong | faults
     converted = pa.table(made)
+    _check_size(converted, first, content.name)
     rejects = _rejects(rows, numbers, faults, place)
     if faults:
         fits = np.ones(rows.num_rows, bool)
@@ -198,8 +213,8 @@ def _rejects(rows: pa.Table, numbers: np.ndarray, faults: Faults, place: str) ->
 def _values(rows: pa.Table) -> list[dict[str, Any]]:
     try:
         return rows.to_pylist()
-    except OverflowError:
-        # Times that Python does not have become numbers.
+    except (OverflowError, ValueError):
+        # Times that Python does not have, such as nanoseconds, become numbers.
         columns = {
             name: column.cast(_value_type(column.type)).cast(pa.int64())
             if pa.types.is_timestamp(_value_type(column.type))
@@ -210,10 +225,6 @@ def _values(rows: pa.Table) -> list[dict[str, Any]]:
 
 
 # Types.
-
-
-def _type_in_batch(column: Column) -> pa.DataType:
-    return _TEXTS if column.type == "VARCHAR" else arrow_type(column)
 
 
 def _value_type(kind: pa.DataType) -> pa.DataType:
@@ -249,14 +260,13 @@ def _holds(kind: pa.DataType, column: Column) -> bool:
 
 def _convert_column(values: pa.ChunkedArray, column: Column, file: str) -> tuple[pa.ChunkedArray, Faults]:
     """A column in its declared type, and the rows whose values do not fit."""
-    wanted = _type_in_batch(column)
+    wanted = arrow_type(column)
     if not _holds(values.type, column):
         raise RawFileError(
             file, f"column {column.name} is {_value_type(values.type)}; expected {column.type}", _OTHER_TABLE
         )
-    if pa.types.is_dictionary(values.type) != (wanted == _TEXTS):
-        is_encoded = pa.types.is_dictionary(values.type)
-        values = values.cast(values.type.value_type) if is_encoded else values.dictionary_encode()
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
     faults: Faults = {}
     what = f"column {column.name} ({column.type}): "
     if column.required and values.null_count:
