@@ -9,7 +9,9 @@ subclass `tracehouse.UsageError` for invalid names, parameters and values.
 
 import datetime as dt
 import html
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,6 +31,7 @@ from tracehouse.sql.lists import Kind
 
 if TYPE_CHECKING:
     import altair
+    import ibis
     import pandas
     import polars
 
@@ -41,6 +44,36 @@ T = TypeVar("T")
 
 _WIDE = pa.decimal128(38, 0)
 _MOST_ROWS_SHOWN = 20
+# The kinds of charts of any columns. The others need columns of certain names.
+_KINDS = ("bar", "stack", "line", "step", "point", "heat")
+
+# What messages name on the command line, and in Python.
+_IN_PYTHON = {
+    "--timeout": "timeout_s",
+    "--memory-limit": "memory_limit",
+    "--width": "width_mm",
+    "--font-size": "font_size",
+    "--limit": "limit",
+    "--warehouse": "folder",
+    "--days": "days",
+    "--only": "only",
+    "--yes": "yes=True",
+    "--replace": "replace=True",
+    "--metric or --cluster": "metrics or clusters",
+    "--metric": "metrics",
+    "--cluster": "clusters",
+    "`traces ingest --raw DIR`": '`tracehouse.ingest("DIR")`',
+    "`traces list queries`": '`warehouse.list("queries")`',
+}
+_COMMANDS = (
+    (re.compile(r"`traces list (\w+) (\w+) --all`"), r'`warehouse.list("\1", "\2", with_empty=True)`'),
+    (re.compile(r"`traces list (\w+) --all`"), r'`warehouse.list("\1", with_empty=True)`'),
+    (re.compile(r"`traces list (\w+) --search (\w+)`"), r'`warehouse.list("\1", search="\2")`'),
+    (re.compile(r"`traces list (\w+) --search`"), r'`warehouse.list("\1", search=…)`'),
+    (re.compile(r"`traces list (\w+)`"), r'`warehouse.list("\1")`'),
+    (re.compile(r"`traces describe ([\w.]+)`"), r'`warehouse.describe("\1")`'),
+    (re.compile("|".join(map(re.escape, _IN_PYTHON))), lambda match: _IN_PYTHON[match[0]]),
+)
 
 
 @dataclass(frozen=True)
@@ -77,16 +110,44 @@ class Answer:
         # A table without columns or rows is a frame as well, never a series.
         return polars.DataFrame(self._table)
 
-    def plot(self, width_mm: float | None = None, font_size: float | None = None) -> "altair.VConcatChart":
+    def plot(
+        self,
+        width_mm: float | None = None,
+        font_size: float | None = None,
+        *,
+        x: str = "",
+        y: str = "",
+        kind: str = "bar",
+        color: str = "",
+        title: str = "",
+    ) -> "altair.VConcatChart":
         """The chart of a named query, with its printed width and its font size in points.
 
-        Runs the query again. Raises UserError where it has no chart, or the extra `plot` is not installed.
+        With `x` and `y`, a chart of these columns: of a kind such as bar, line, step, point or heat, a series
+        for each value of `color`; `run_s:log` has a logarithmic axis. An answer of SQL needs them. Raises
+        UserError where it has no chart, or the extra `plot` is not installed.
         """
         from tracehouse.publish.plot import pictures
 
         width = None if width_mm is None else check_number("width_mm", width_mm)
         font = None if font_size is None else check_number("font_size", font_size)
-        size = pictures.parse_size(width, font)
+        with _in_python():
+            size = pictures.parse_size(width, font)
+        if x or y:
+            for argument, column in (("x", x), ("y", y), *([("color", color)] if color else [])):
+                if column.removesuffix(":log") not in self.columns:
+                    raise UsageError(f"{argument} must be one of {', '.join(self.columns)}, not {column!r}")
+            if kind not in _KINDS:
+                raise UsageError(f"kind must be one of {', '.join(_KINDS)}, not {kind!r}")
+            line = f"{kind} x={x} y={y}" + (f" color={color}" if color else "")
+            traces = sorted(set(self.sources["trace"].to_pylist()))
+            with _in_python():
+                drawable = pictures.select_answer(self._table, line, self.name, title, traces)
+            return self._warehouse._run(
+                lambda connection: pictures.build_answer_picture(connection, drawable, self.caveats, size)
+            )
+        if not self.name:
+            raise UsageError("An answer of SQL has no chart of its own: give x and y")
         given = _texts(self.values)
         return self._warehouse._run(
             lambda connection: pictures.build_query_picture(connection, self.name, given, size)
@@ -172,13 +233,38 @@ class Warehouse:
         self.folder = check_path("folder", folder)
         timeout = None if timeout_s is None else check_number("timeout_s", timeout_s)
         self._limits = Limits(timeout, check_text("memory_limit", memory_limit))
+        self._connection: duckdb.DuckDBPyConnection | None = None
         self._run(lambda connection: None)
 
     def __enter__(self) -> "Warehouse":
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Do nothing: no query leaves the database open."""
+        """Close `connection`. Queries leave nothing open."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """A DuckDB connection to the database, which it can only read: for other libraries.
+
+        It is the same one each time, and stays on the version of the warehouse that it opened.
+        """
+        if self._connection is None:
+            with _in_python():
+                self._connection = sandbox.connect(
+                    self.folder, sandbox.Access(memory_limit=self._limits.memory, is_locked=False)
+                )
+        return self._connection
+
+    def ibis(self) -> "ibis.BaseBackend":
+        """The tables, views and catalog as a backend of Ibis. Raises UserError where it is not installed."""
+        if find_spec("ibis") is None:
+            raise UserError("Ibis is not installed: pip install 'ibis-framework[duckdb]'")
+        import ibis
+
+        return ibis.duckdb.from_connection(self.connection)
 
     def query(self, name: str, /, *, limit: int | None = None, **parameters: Value) -> Answer:
         """Run a named query, or read a view or base table, with at most `limit` rows.
@@ -211,8 +297,13 @@ class Warehouse:
 
         return self._run(work)
 
-    def list(self, kind: str = "traces", trace: str = "", search: str = "") -> "polars.DataFrame":
-        """List traces, tables, views or queries; of one trace, or those that match all words, best first."""
+    def list(
+        self, kind: str = "traces", trace: str = "", search: str = "", with_empty: bool = False
+    ) -> "polars.DataFrame":
+        """List traces, tables, views or queries; of one trace, or those that match all words, best first.
+
+        Queries of tables without data are left out, unless `with_empty`.
+        """
         import polars
 
         for argument, value in (("kind", kind), ("trace", trace), ("search", search)):
@@ -220,7 +311,9 @@ class Warehouse:
         if kind not in set(Kind):
             raise UsageError(f"Unknown kind {kind}. Known: {', '.join(Kind)}")
         rows = self._run(
-            lambda connection: _rows(connection, bind_list(connection, Kind(kind), trace, search))
+            lambda connection: _rows(
+                connection, bind_list(connection, Kind(kind), trace, search, with_empty=with_empty)
+            )
         )
         return polars.DataFrame(rows)
 
@@ -246,7 +339,61 @@ class Warehouse:
         return f"tracehouse.open({str(self.folder)!r})"
 
     def _run(self, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
-        return sandbox.run(self.folder, self._limits, work, confined=False)
+        with _in_python():
+            return sandbox.run(self.folder, self._limits, work, confined=False)
+
+
+def ingest(
+    raw: str | Path | Sequence[str | Path],
+    warehouse: str | Path,
+    traces: Sequence[str],
+    replace: bool,
+    only: Sequence[str],
+) -> Warehouse:
+    """Convert raw files and open the warehouse; see `tracehouse.ingest`."""
+    from tracehouse.commands.maintain import run_ingest
+
+    folders = [raw] if isinstance(raw, str | Path) else raw
+    paths = [check_path("raw", folder) for folder in folders]
+    folder = check_path("warehouse", warehouse)
+    step = f"tracehouse.open({str(folder)!r})"
+    with _in_python():
+        run_ingest(_names("traces", traces), paths, folder, replace, _names("only", only), next_step=step)
+    return Warehouse(folder)
+
+
+def run_command(name: str, out: str | Path, **options: object) -> Path:
+    """Run a command that writes raw files to a folder, and return the folder."""
+    from tracehouse.commands import maintain
+
+    folder = check_path("out", out)
+    for option in ("traces", "metrics", "clusters", "only"):
+        _names(option, options.get(option, ()))
+    run = getattr(maintain, name).callback
+    with _in_python():
+        run(out=folder, **options)
+    return folder
+
+
+@contextmanager
+def _in_python() -> Iterator[None]:
+    """Let messages name arguments and methods instead of options and commands."""
+    try:
+        yield
+    except UserError as error:
+        text = str(error)
+        for pattern, replacement in _COMMANDS:
+            text = pattern.sub(replacement, text)
+        if text == str(error):
+            raise
+        raise (UsageError if isinstance(error, UsageError) else UserError)(text) from None
+
+
+def _names(argument: str, values: object) -> Sequence[str]:
+    """A list of strings. Raises UsageError for anything else, such as one string."""
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise UsageError(f"{argument} must be a list of strings, not {values!r}")
+    return [check_text(argument, value) for value in values]
 
 
 def _texts(parameters: Mapping[str, Value]) -> dict[str, str]:

@@ -1,4 +1,7 @@
-"""Shell completion: names of queries, views, traces and parameters, and its installation."""
+"""Shell completion: names of queries, views, traces, parameters and columns, and its installation.
+
+Names come from files. Only values of a parameter that are data, and columns, need the database.
+"""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -7,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem, get_completion_class
+from click.shell_completion import BashComplete, CompletionItem, add_completion_class, get_completion_class
 
 from tracehouse.core.errors import UserError
 from tracehouse.sql import names
@@ -20,6 +23,9 @@ _INSTALLATIONS = {
 }
 
 Items = list[CompletionItem]
+
+# How long a completion may read the database.
+_MOST_SECONDS = 3
 
 
 def complete_trace(context: click.Context, parameter: click.Parameter, incomplete: str) -> Items:
@@ -38,7 +44,18 @@ def complete_query(context: click.Context, parameter: click.Parameter, incomplet
 
 
 def complete_object(context: click.Context, parameter: click.Parameter, incomplete: str) -> Items:
-    """Complete everything that can be described: traces, queries, views, tables and caveats."""
+    """Complete everything that can be described: traces, queries, views, tables, columns and caveats."""
+    if incomplete.count(".") > 1:
+        owner, _, _ = incomplete.rpartition(".")
+        sql = """
+            select $name || '.' || column_name, any_value(meaning)
+            from catalog.columns
+            where
+                object_name = $name
+                or object_name in (select versioned_name from catalog.views where view_name = $name)
+            group by column_name order by min(position)
+            """
+        return _items(incomplete, _read(_warehouse(context), sql, {"name": owner}))
     traces = ((name, "") for name in names.trace_names())
     return _items(incomplete, chain(traces, _relations(context), names.caveat_names()))
 
@@ -47,7 +64,14 @@ def complete_parameter(context: click.Context, parameter: click.Parameter, incom
     """Complete parameters of the query on the line, with the default and other values: `min_gpus=1`."""
     # An option without its value stops the parser, and the words after it are unparsed.
     query = next((word for word in (context.params.get("name"), *context.args) if word), "")
-    found = names.query_parameters(query, _warehouse(context))
+    warehouse = _warehouse(context)
+    key, equals, _ = incomplete.partition("=")
+    column = names.values_column(query, key, warehouse) if equals else ""
+    if column:
+        table, _, field = column.rpartition(".")
+        sql = f"""select distinct $key || '=' || "{field}", '' from {table} order by all"""
+        return _items(incomplete, _read(warehouse, sql, {"key": key}))
+    found = names.query_parameters(query, warehouse)
     return _items(
         incomplete,
         ((f"{name}={value}", meaning) for name, meaning, values in found for value in values or [""]),
@@ -76,6 +100,39 @@ def show(context: click.Context, parameter: click.Parameter, requested: bool) ->
     assert shell is not None
     click.echo(shell(context.command, {}, "traces", "_TRACES_COMPLETE").source())
     context.exit()
+
+
+class _Bash(BashComplete):
+    """Completion in bash, which splits words at `=`."""
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        words, incomplete = super().get_completion_args()
+        if words and incomplete == "=":
+            return words[:-1], f"{words[-1]}="
+        if words[-1:] == ["="]:
+            return words[:-2], f"{words[-2]}={incomplete}"
+        return words, incomplete
+
+    def format_completion(self, item: CompletionItem) -> str:
+        _, incomplete = super().get_completion_args()
+        is_split = "=" not in incomplete.removeprefix("=") and " = " in f"{os.environ['COMP_WORDS']} "
+        value = item.value.partition("=")[2] if is_split else item.value
+        return f"{item.type},{value}"
+
+
+add_completion_class(_Bash)
+
+
+def _read(warehouse: Path, sql: str, values: dict[str, str]) -> list[tuple[str, str]]:
+    """Rows of a warehouse's database; none where there is no database, or where it takes too long."""
+    from tracehouse.engines.duckdb.read import sandbox
+
+    try:
+        return sandbox.run(
+            warehouse, sandbox.Limits(_MOST_SECONDS), lambda c: c.execute(sql, values).fetchall()
+        )
+    except UserError:
+        return []
 
 
 def _shell() -> str:

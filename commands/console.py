@@ -57,8 +57,11 @@ def _summary_lines(notes: "Sequence[Note]") -> list[str]:
     return lines
 
 
-def print_ingest(result: "IngestResult", warehouse: Path) -> None:
-    """Report an ingest. Raises UserError where files could not be read, or where none was found."""
+def print_ingest(result: "IngestResult", warehouse: Path, next_step: str = "") -> None:
+    """Report an ingest and the next step.
+
+    Raises UserError where files could not be read, or where none was found.
+    """
     for name in dict.fromkeys(conversion.table_name for conversion in result.converted):
         parts = [conversion for conversion in result.converted if conversion.table_name == name]
         rows = sum(part.rows for part in parts)
@@ -80,7 +83,7 @@ def print_ingest(result: "IngestResult", warehouse: Path) -> None:
     if result.conversions:
         path = warehouse if warehouse.is_absolute() else f".{os.sep}{warehouse}"
         option = "" if warehouse == Path("warehouse") else f" --warehouse {warehouse}"
-        say(f"Done. Warehouse: {path}. Next: `traces list queries{option}`")
+        say(f"Done. Warehouse: {path}. Next: `{next_step or f'traces list queries{option}'}`")
     for problem in result.problems:
         say(f"error: {problem}", stderr=True)
     if result.problems:

@@ -157,7 +157,7 @@ def elasticflow(
 
     Only ITP has models and deadlines; for other traces, set them with the options.
 
-    Example: traces export elasticflow itp --out itp-elasticflow --cluster cluster03
+    Example: traces export elasticflow itp --cluster cluster03
     """
     from tracehouse.publish.simulators import elasticflow as simulator
 

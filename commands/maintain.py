@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from tracehouse.commands.console import print_ingest, say
 from tracehouse.commands.options import (
@@ -21,6 +22,7 @@ from tracehouse.commands.options import (
 from tracehouse.core import signals
 from tracehouse.core.errors import UserError
 from tracehouse.engines.names import Engine
+from tracehouse.sql.names import trace_names as trace_name_list
 
 _out_option = click.option("--out", "-o", type=PATH, default=DEFAULT_RAW, help="Folder to write to.")
 
@@ -122,7 +124,7 @@ def fetch(
     default=[DEFAULT_RAW],
     envvar="TRACES_RAW",
     show_envvar=True,
-    help="Folder with raw files. Repeatable.",
+    help="Folder with raw files; several may follow.",
 )
 @warehouse_option
 @click.option(
@@ -156,6 +158,21 @@ def ingest(
 
     Example: traces ingest acme --only cluster=kalos
     """
+    run_ingest(*_split_folders(traces, raw), warehouse, replace, only, no_stored, engine, master)
+
+
+def run_ingest(
+    traces: Sequence[str],
+    raw: Sequence[Path],
+    warehouse: Path,
+    replace: bool = False,
+    only: Sequence[str] = (),
+    no_stored: bool = False,
+    engine: str = Engine.DUCKDB,
+    master: str = "",
+    next_step: str = "",
+) -> None:
+    """Ingest and print a report, which ends with the next step, by default a command."""
     from tracehouse.core.progress import byte_bars
     from tracehouse.engines.duckdb.write import database
 
@@ -184,7 +201,7 @@ def ingest(
         result = database.ingest(
             raw, warehouse, traces, progress, replace, workers, not no_stored, report_ready, only
         )
-    print_ingest(result, warehouse)
+    print_ingest(result, warehouse, next_step)
 
 
 @click.command()
@@ -303,6 +320,16 @@ def sample(traces: Sequence[str], out: Path, scale: float, seed: int, days: int 
 
         paths = write_sample(out, scale, seed, chosen, report, days)
     say(f"Wrote {len(paths)} synthetic files to {out}. Next: traces ingest --raw {out}")
+
+
+def _split_folders(words: Sequence[str], raw: Sequence[Path]) -> tuple[Sequence[str], Sequence[Path]]:
+    """Take the folders out of the names of traces: in `--raw a b`, b is a folder and not a trace."""
+    known = trace_name_list()
+    folders = [Path(word) for word in words if word not in known and Path(word).is_dir()]
+    context = click.get_current_context()
+    is_default = context.get_parameter_source("raw") is ParameterSource.DEFAULT
+    given = [] if folders and is_default else raw
+    return [word for word in words if Path(word) not in folders], [*given, *folders]
 
 
 def _database_inode(warehouse: Path) -> int:

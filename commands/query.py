@@ -57,16 +57,21 @@ _TERMINAL = Path("-")
 @click.option(
     "--search", "-s", metavar="WORDS", default="", help="Only objects that match all words, best match first."
 )
+@click.option("--all", "with_empty", is_flag=True, help="Also list queries of tables without data.")
 @limit_option
 @answer_options
-def list_(options: AnswerOptions, kind: str, trace: str, search: str, limit: int | None) -> None:
+def list_(
+    options: AnswerOptions, kind: str, trace: str, search: str, with_empty: bool, limit: int | None
+) -> None:
     """List traces, tables, views or queries.
+
+    Words are searched in names, titles, parameters and columns, with synonyms and endings.
 
     Example: traces list queries pai --search "queueing delay"
     """
     from tracehouse.engines.duckdb.read.binding import bind_list
 
-    bind = partial(bind_list, kind=Kind(kind), trace=trace, words=search, limit=limit)
+    bind = partial(bind_list, kind=Kind(kind), trace=trace, words=search, limit=limit, with_empty=with_empty)
     print_notes(options.write(bind, brief=BRIEF[Kind(kind)]), stderr=options.notes_to_stderr)
 
 
@@ -76,8 +81,13 @@ def list_(options: AnswerOptions, kind: str, trace: str, search: str, limit: int
 )
 @warehouse_option
 @click.option("--json", is_flag=True, help="Print a JSON object.")
+@click.option(
+    "--full",
+    is_flag=True,
+    help="Print all texts, types, provenance, caveats and SQL, as where the output is no terminal.",
+)
 @pager_option
-def describe(name: str, warehouse: Path, json: bool, no_pager: bool) -> None:
+def describe(name: str, warehouse: Path, json: bool, full: bool, no_pager: bool) -> None:
     """Describe a table, view, query, trace, column or caveat.
 
     Example: traces describe pai.task_wait
@@ -86,9 +96,12 @@ def describe(name: str, warehouse: Path, json: bool, no_pager: bool) -> None:
     from tracehouse.engines.duckdb.read.describe import describe
     from tracehouse.publish import description, output
 
-    found = sandbox.run(warehouse, sandbox.Limits(), partial(describe, name=name), exit_after=True)
     to_terminal = is_on_terminal()
-    text = description.as_json(found) if json else description.as_text(found, to_terminal)
+    full = full or not to_terminal
+    found = sandbox.run(
+        warehouse, sandbox.Limits(), partial(describe, name=name, on_data=not full), exit_after=True
+    )
+    text = description.as_json(found) if json else description.as_text(found, to_terminal, full)
     output.print_text(escape_text(text) if json and to_terminal else text, pages=not no_pager)
 
 

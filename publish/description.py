@@ -1,9 +1,11 @@
 """Render a description as text for a terminal, or as a JSON object."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -14,21 +16,39 @@ from tracehouse.engines.duckdb.read.describe import Description, Grid
 _LONGEST_NAME = 40
 
 
-def as_text(found: Description, to_terminal: bool) -> str:
-    """A description as text: facts, grids as tables, caveats, SQL."""
+# What a short description leaves out, and the width of texts in it that are not the last of a line.
+_DETAILS = ("kind", "in versions", "versions", "source", "engine", "chart", "type", "provenance")
+_SHORT = 24
+_SHORT_GRIDS = {"parameters", "columns"}
+
+
+def as_text(found: Description, to_terminal: bool, is_full: bool = True) -> str:
+    """A description as text: facts, grids as tables, caveats, SQL.
+
+    Unless it is full, a query, view or table fits a screen: a line for each parameter and column, the names
+    of the caveats, no SQL.
+    """
     console = Console(force_terminal=to_terminal)
+    is_short = not is_full and bool(found.grids) and {grid.title for grid in found.grids} <= _SHORT_GRIDS
     with console.capture() as captured:
         console.print(Text(escape_text(found.name), "bold"), Text(escape_text(found.title)), sep="\n")
         for fact, text in found.facts.items():
-            if text:
-                console.print(Text(escape_text(f"{fact}: {text}")))
+            if text and not (is_short and fact in _DETAILS):
+                first = text.partition(". ")[0] if is_short else text
+                console.print(Text(escape_text(f"{fact}: {first}")))
         for grid in found.grids:
-            if grid.rows:
+            if grid.rows and is_short:
+                console.print(*_short_lines(grid, console.width), sep="\n")
+            elif grid.rows:
                 console.print(_table(grid))
-        for note in found.notes:
-            line = Text(escape_text(f"{note.word} {note.name}: {note.summary or note.text}"), "dim")
-            console.print(line, soft_wrap=not to_terminal)
-        if found.sql:
+        lines = [f"{note.word} {note.name}: {note.summary or note.text}" for note in found.notes]
+        if is_short and lines:
+            lines = [f"caveats: {', '.join(note.name for note in found.notes)}"]
+        for line in lines:
+            console.print(Text(escape_text(line), "dim"), soft_wrap=not to_terminal)
+        if is_short:
+            console.print(Text("--full shows all texts, types, provenance, caveats and SQL", "dim"))
+        elif found.sql:
             console.print(Text(f"\n{escape_text(found.sql)}"), soft_wrap=True)
     return captured.get()
 
@@ -45,6 +65,26 @@ def as_data(found: Description) -> dict[str, Any]:
         data[grid.title] = [dict(zip(grid.names, row, strict=True)) for row in grid.rows]
     data["notes"] = [{"name": note.name, "text": note.text} for note in found.notes]
     return data | {"sql": found.sql}
+
+
+def _short_lines(grid: Grid, width: int) -> Iterator[Text]:
+    """The lines of a grid that fit a width: the meaning comes last and is cut."""
+    places = [place for place, name in enumerate(grid.names) if name not in (*_DETAILS, "meaning")]
+    meaning = grid.names.index("meaning")
+    rows = [grid.names, *grid.rows]
+    cells = [[_cut(row[place] or "", _SHORT if place else _LONGEST_NAME) for place in places] for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    for row, texts in zip(rows, cells, strict=True):
+        start = "".join(
+            set_cell_size(text, size + 2) for text, size in zip(texts, widths, strict=True) if size
+        )
+        style = "bold" if row is grid.names else ""
+        yield Text(start + _cut(row[meaning] or "", max(_SHORT, width - cell_len(start))), style)
+
+
+def _cut(text: str, width: int) -> str:
+    text = escape_text(text).replace("\n", " ")
+    return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
 
 
 def _table(grid: Grid) -> Table:

@@ -7,7 +7,7 @@ values. It writes to a spool (see `output`), so that an answer that fails half-w
 import io
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -17,6 +17,7 @@ from tracehouse.core.errors import UsageError
 from tracehouse.core.text import escape_text
 from tracehouse.engines.duckdb.names import quoted
 from tracehouse.engines.duckdb.read.binding import BoundQuery
+from tracehouse.engines.duckdb.read.catalog import keys_and_measures
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.publish.columns import (
     columns_of,
@@ -139,7 +140,10 @@ def write(
     from tracehouse.publish import table
 
     layout = table.table if form is Format.TABLE else table.records
-    rows, lines = layout(connection, query, _style(options))
+    style = _style(options)
+    if style.width and query.name:
+        style = replace(style, first=keys_and_measures(connection, query.name))
+    rows, lines = layout(connection, query, style)
     _write_lines(lines, spool.file)
     return Rendered(rows)
 

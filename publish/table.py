@@ -1,7 +1,7 @@
 """Lay out an answer as a table that fits the terminal, or as records with a line per value.
 
-Texts are truncated with …; numbers, dates and times never are. Where that is not enough, columns in the
-middle are hidden, and a footer says how many.
+Texts are truncated with …; numbers, dates and times never are. Where that is not enough, columns are hidden,
+those in the middle first, keys and measures last; a footer says how many.
 """
 
 import os
@@ -34,13 +34,15 @@ class TableStyle:
     """The style of a table.
 
     `width` is the terminal's; without one, nothing is truncated or hidden. `most_rows` is the number of rows
-    to show, None for all. `only` names the columns to show within a width.
+    to show, None for all. `only` names the columns to show within a width, and `first` those to hide last,
+    the most important first.
     """
 
     width: int | None = None
     has_styles: bool = False
     most_rows: int | None = TABLE_ROWS
     only: Sequence[str] = ()
+    first: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -165,17 +167,7 @@ def _fitted(columns: Sequence[_Column], style: TableStyle) -> list[_Column]:
     complete = replace(fitting[0], least=max(fitting[0].least, min(fitting[0].width, available // 2)))
     if not style.only or _width([complete, *fitting[1:]], "least") <= available:
         fitting[0] = complete
-    gap = _Column(_MORE, "VARCHAR", [_MORE] * len(columns[0].cells), frozenset(), 1, 1)
-    is_hidden = False
-    while len(fitting) > 1 + is_hidden and _width(fitting, "least") > available:
-        middle = len(fitting) // 2
-        if not is_hidden:
-            fitting[middle] = gap
-        else:
-            # The gap stays in the middle: columns next to it are hidden, the first column last.
-            place = fitting.index(gap)
-            fitting.pop(place + 1 if place <= len(fitting) - place - 1 else place - 1)
-        is_hidden = True
+    fitting = _without_some(fitting, style.first, available)
     widths = [min(column.width, max(column.least, available)) for column in fitting]
     while sum(widths) + len(_BETWEEN) * (len(widths) - 1) > available:
         truncatable = [place for place, column in enumerate(fitting) if widths[place] > column.least]
@@ -183,6 +175,28 @@ def _fitted(columns: Sequence[_Column], style: TableStyle) -> list[_Column]:
             break
         widths[max(truncatable, key=lambda place: widths[place])] -= 1
     return [replace(column, width=width) for column, width in zip(fitting, widths, strict=True)]
+
+
+def _without_some(columns: Sequence[_Column], first: Sequence[str], available: int) -> list[_Column]:
+    """Hide columns until the others fit, those of `first` last, and put … in the first gap.
+
+    The first column is never hidden.
+    """
+    importance = {name: len(first) - place for place, name in enumerate(first)}
+    middle = len(columns) / 2
+    order = sorted(
+        range(1, len(columns)),
+        key=lambda place: (importance.get(columns[place].name, 0), abs(place - middle)),
+    )
+    gap = _Column(_MORE, "VARCHAR", [_MORE] * len(columns[0].cells), frozenset(), 1, 1)
+    for count in range(len(columns)):
+        hidden = set(order[:count])
+        fitting = [column for place, column in enumerate(columns) if place not in hidden]
+        if hidden:
+            fitting.insert(min(hidden), gap)
+        if _width(fitting, "least") <= available:
+            break
+    return fitting
 
 
 def _width(columns: Sequence[_Column], which: str = "width") -> int:

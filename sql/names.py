@@ -81,6 +81,17 @@ def query_parameters(query: str, warehouse: Path | None = None) -> Iterator[tupl
         yield parameter, own.get(parameter, meaning), list(dict.fromkeys(values))
 
 
+def values_column(query: str, parameter: str, warehouse: Path | None = None) -> str:
+    """Return the column that holds the values of a parameter of a query; empty if there is none."""
+    schema, _, name = query.partition(".")
+    for path in _files(_QUERIES, warehouse, f"{schema}/{name}.sql") if _NAME.fullmatch(query) else ():
+        text = path.read_text(encoding="utf-8", errors="replace")
+        own = re.search(rf"^-- values: {re.escape(parameter)}: (.*)$", text, re.M)
+        _, (key, limit) = shared_parameters(schema).get(parameter, ("", ("", "")))
+        return own[1].strip() if own else limit if key == "values" else ""
+    return ""
+
+
 @cache
 def shared_parameters(schema: str) -> Mapping[str, tuple[str, tuple[str, str]]]:
     """Return the meaning and the limit of the parameters that several queries of a schema share.

@@ -34,7 +34,8 @@ The chart line is a kind of chart and columns of the result:
 cluster. `rule=capacity_gpus` adds a second height at each x, as a dashed line or, over bars, as a mark.
 `band=low_pct,high_pct` shades the area between two columns behind lines, or adds an error bar to bars.
 `with=every_value` sets that boolean parameter to true unless the user gives it. Columns are listed in the
-order of the result.
+order of the result. A last key, `title=GPU-hours by cluster (ITP jobs)`, takes the rest of the line: the
+title of a chart that shows less than the answer.
 """
 
 import re
@@ -125,7 +126,7 @@ class Chart:
     """How to draw a result. Keys that the chart line does not have are empty.
 
     `labels` are the columns of `label=`, separated by commas, `band` the two of `band=`; `parameter` is that
-    of `with=`.
+    of `with=`. `title` is empty where the title of the query is also that of the chart.
     """
 
     kind: str
@@ -137,6 +138,7 @@ class Chart:
     band: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     parameter: str = ""
+    title: str = ""
 
     @property
     def heights(self) -> list[str]:
@@ -241,6 +243,7 @@ def parse_query_file(path: Path, text: str, is_ours: bool = False) -> QueryFile:
 
 def read_chart(line: str, place: Path | str) -> Chart:
     """Parse the chart line of a query. Raises DefinitionError if it is not valid."""
+    line, _, title = line.partition(" title=")
     kind, *pairs = line.split()
     values = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
     if (
@@ -260,6 +263,7 @@ def read_chart(line: str, place: Path | str) -> Chart:
         band=tuple(values["band"].split(",")) if "band" in values else (),
         labels=tuple(values["label"].split(",")) if "label" in values else (),
         parameter=values.get("with", ""),
+        title=title.strip(),
     )
     if kind in NEEDS_COLOR and not chart.color:
         raise DefinitionError(f"{place}: {NEEDS_COLOR[kind]}")

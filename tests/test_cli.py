@@ -601,7 +601,7 @@ def test_explained_difference_is_no_failure(tmp_path: Path) -> None:
     assert failed.startswith("error: ") and failed.endswith(" figures differ")
     with terminal("verify", "pai", "--no-pager", warehouse=tmp_path) as opened:
         assert end(opened) == 1
-    assert "explained pai.P17_v100_median: The slides do not" in plain(opened)
+    assert re.search(r"explained pai.P17_v100_median: .*The\s+slides\s+do\s+not", plain(opened), re.S)
 
 
 def test_prints_full_texts_of_caveats_on_request(sample_warehouse: Path) -> None:
@@ -669,3 +669,83 @@ def test_parameter_given_as_option_shows_usage(sample_warehouse: Path) -> None:
     run = command_line.server().run("query", "itp.gpu_hours", "--min-gpus", "8", environment=environment)
     assert run.code == 2
     assert "-p KEY=VALUE" in run.stderr and "No such option '--min-gpus'" in run.stderr
+
+
+def test_folders_after_raw_are_not_traces(tmp_path: Path) -> None:
+    for name, job in (("first", "itp"), ("second", "zeus")):
+        assert traces("sample", job, "--out", tmp_path / name, "--scale", "0.001").code == 0
+    arguments = ("ingest", "--warehouse", tmp_path, "--raw", tmp_path / "first", tmp_path / "second")
+    run = traces(*arguments)
+    assert run.code == 0 and "itp.raw_job: " in run.stdout and "zeus.train: " in run.stdout
+    assert "no trace is called" in traces(*arguments, tmp_path / "third").stderr
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "parquet"])
+@pytest.mark.parametrize(
+    ("statement", "line", "marked"),
+    [
+        ("select nope from itp.job", "LINE 1: select nope from itp.job", "nope"),
+        ("/* a comment */\n\nselect run_s,\n    nope\nfrom itp.job", "LINE 4:     nope", "nope"),
+        ("select cast(job_id as int) from itp.job", "LINE 1: select cast(", "cast(job_id as int)"),
+        ("selec 1", "LINE 1: selec 1", "selec"),
+    ],
+)
+def test_sql_error_marks_place_in_statement(
+    form: str, statement: str, line: str, marked: str, sample_warehouse: Path, tmp_path: Path
+) -> None:
+    output = ["--output", tmp_path / "a.parquet"] if form == "parquet" else ["--format", form]
+    run = traces("sql", statement, *output, warehouse=sample_warehouse)
+    *_, shown, marks = run.stderr.rstrip().splitlines()
+    assert run.code == 1 and shown.startswith(line)
+    assert shown[marks.index("^") : len(marks)] == marked
+
+
+def test_list_omits_queries_without_data(tmp_path: Path) -> None:
+    assert traces("sample", "itp", "--out", tmp_path / "raw", "--scale", "0.001").code == 0
+    assert traces("ingest", "--raw", tmp_path / "raw", "--warehouse", tmp_path).code == 0
+    listed = traces("list", "queries", warehouse=tmp_path)
+    names = [line.partition(",")[0] for line in listed.stdout.splitlines()[1:]]
+    every = len(traces("list", "queries", "--all", warehouse=tmp_path).stdout.splitlines()) - 1
+    assert {name.partition(".")[0] for name in names} == {"itp", "unified"}
+    assert f"note not listed: {every - len(names)} queries need tables" in listed.stderr
+    found = traces("list", "queries", "pai", "--search", "sharing", warehouse=tmp_path)
+    assert found.code == 1 and "List them: `traces list queries pai --all`" in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kept"),
+    [
+        (["query", "itp.job"], ["cluster", "job_id", "submit_s", "run_s", "requested_gpus"]),
+        (["query", "unified.jobs"], ["trace", "cluster", "job_id", "submit_s", "wait_s"]),
+        (["query", "unified.wait_cdf"], ["trace", "size_band", "percentile", "wait_s"]),
+        (["query", "zeus.pareto_front"], ["batch_size", "power_limit_w", "energy_to_accuracy_j"]),
+        (["query", "pai.wait_by_gpu_type"], ["gpu_type", "median_wait_s"]),
+        (["verify", "itp"], ["statement", "published", "measured", "verdict"]),
+    ],
+)
+def test_narrow_table_keeps_keys_and_measures(
+    arguments: list[str], kept: list[str], sample_warehouse: Path
+) -> None:
+    with terminal(*arguments, "--no-pager", warehouse=sample_warehouse) as opened:
+        assert end(opened) == 0
+    heading, line, *_ = plain(opened).splitlines()
+    assert set(kept) <= set(heading.split()) and len(line) <= 80
+
+
+@pytest.mark.parametrize("name", ["itp.gpu_hours", "pai.waste", "openb.node"])
+def test_describe_fits_screen_unless_full(name: str, sample_warehouse: Path) -> None:
+    shown = {}
+    for option in ((), ("--full",)):
+        with terminal("describe", name, "--no-pager", *option, warehouse=sample_warehouse) as opened:
+            assert end(opened) == 0
+        shown[option] = plain(opened).splitlines()
+    short, full = shown.values()
+    assert len(short) <= 30 < len(full) and max(map(len, short)) <= 80
+    assert not any("create or replace" in line or "provenance " in line for line in short)
+
+
+@pytest.mark.parametrize("command", COMMANDS + EXPORTS)
+def test_examples_are_on_one_line(command: str) -> None:
+    lines = traces(*command.split(), "--help").stdout.splitlines()
+    places = [place for place, line in enumerate(lines) if line.startswith("  Example: ")]
+    assert places and all(not lines[place + 1].strip() for place in places)

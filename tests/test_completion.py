@@ -52,6 +52,28 @@ def test_completes_names_and_parameters(typed: str, expected: list[str]) -> None
     assert found == expected
 
 
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("openb.phases -p in_variant=d", ["in_variant=default"]),
+        ("openb.phases -p in_variant = d", ["default"]),
+        ("acme.states -p on_cluster = k", ["kalos"]),
+    ],
+)
+def test_completes_values(typed: str, expected: list[str], sample_warehouse: Path) -> None:
+    """Bash gives the words of `key=value` one by one, and replaces the last only."""
+    assert completed(f"traces query -w {sample_warehouse} {typed}") == expected
+
+
+def test_completes_columns(sample_warehouse: Path) -> None:
+    typed = f"traces describe -w {sample_warehouse}"
+    assert completed(f"{typed} itp.job.run") == ["itp.job.run_s"]
+    assert completed(f"{typed} itp.gpu_hours.m") == [
+        *("itp.gpu_hours.mean_gpus", "itp.gpu_hours.max_gpus", "itp.gpu_hours.median_run_s")
+    ]
+    assert completed("traces describe -w elsewhere itp.job.run") == []
+
+
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
     """A warehouse with a query and a view of the user."""
@@ -136,6 +158,8 @@ def test_completes_in_real_shell(shell: str, tmp_path: Path) -> None:
         opened.expect_exact("traces query itp.gpu_hours")
         opened.send("-p min_\t")
         opened.expect_exact("min_gpus=1")
+        opened.send("\x15traces query acme.states -p on_cluster=ka\t")
+        opened.expect_exact("on_cluster=kalos")
 
 
 @pytest.mark.parametrize(("shell", "file"), [("bash", ".bashrc"), ("zsh", ".zshrc")])

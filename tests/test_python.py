@@ -159,6 +159,116 @@ def test_sql_takes_parameters(warehouse: Warehouse) -> None:
         warehouse.sql("select $n")
 
 
+def test_plots_columns_of_any_answer(warehouse: Warehouse) -> None:
+    answer = warehouse.sql("select cluster, run_s, requested_gpus from itp.job limit 50")
+    drawn = answer.plot(x="requested_gpus:log", y="run_s", kind="point", color="cluster", title="Runs")
+    svg = pictures.render_svg(drawn)
+    texts = ("Runs", "requested GPUs", "run (s)", "synthetic data", "itp: Jobs shorter than", "Gu et al.")
+    assert [text for text in texts if text not in svg] == []
+    named = pictures.render_svg(warehouse.query("itp.gpu_hours").plot(x="cluster", y="max_gpus"))
+    assert "max GPUs" in named and "GPU-hours" not in named.partition("itp.gpu_hours")[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "An answer of SQL has no chart of its own: give x and y"),
+        ({"x": "a"}, "y must be one of a, b, not ''"),
+        ({"x": "a", "y": "c"}, "y must be one of a, b, not 'c'"),
+        ({"x": "a", "y": "b", "color": "c"}, "color must be one of a, b, not 'c'"),
+        ({"x": "a", "y": "b", "kind": "pie"}, "kind must be one of bar, "),
+    ],
+)
+def test_plot_names_wrong_argument(arguments: dict[str, str], message: str, warehouse: Warehouse) -> None:
+    with pytest.raises(UsageError) as raised:
+        warehouse.sql("select 1 as a, 2 as b union all select 2, 3").plot(**arguments)
+    assert message in str(raised.value)
+
+
+def test_connection_reads_only_the_warehouse(sample_warehouse: Path, tmp_path: Path) -> None:
+    (tmp_path / "other.csv").write_text("a\n1\n")
+    with tracehouse.open(sample_warehouse) as opened:
+        connection = opened.connection
+        assert connection is opened.connection
+        [(jobs,)] = connection.execute("select count(*) from itp.job").fetchall()
+        assert jobs == len(opened.query("itp.job"))
+        for statement in (
+            "create table itp.mine as select 1",
+            f"copy (select 1) to '{tmp_path / 'x'}'",
+            f"from read_csv('{tmp_path / 'other.csv'}')",
+            "set enable_external_access = true",
+            f"set allowed_directories = ['{tmp_path}']",
+        ):
+            with pytest.raises(duckdb.Error):
+                connection.execute(statement)
+    with pytest.raises(duckdb.ConnectionException):
+        connection.execute("select 1")
+    assert [path.name for path in tmp_path.iterdir()] == ["other.csv"]
+
+
+def test_ibis_reads_tables_and_views(sample_warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ibis")
+    with tracehouse.open(sample_warehouse) as opened:
+        jobs = opened.ibis().table("job", database="itp")
+        counted = jobs.group_by("cluster").aggregate(jobs=jobs.count()).order_by("cluster").execute()
+        answer = opened.sql("select cluster, count(*) as jobs from itp.job group by all order by all")
+        assert counted.to_dict("list") == answer.df().to_dict("list")
+        monkeypatch.setitem(sys.modules, "ibis", None)
+        with pytest.raises(UserError, match=r"^Ibis is not installed: pip install "):
+            opened.ibis()
+
+
+def test_notebook_needs_no_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    raw = tracehouse.sample("itp", "zeus", out=tmp_path / "raw", scale=0.001, seed=3)
+    opened = tracehouse.ingest([raw], tmp_path / "warehouse", traces=["itp"])
+    printed = capsys.readouterr().out
+    assert "itp.raw_job: " in printed and f"Next: `tracehouse.open('{tmp_path / 'warehouse'}')`" in printed
+    assert list(opened.list("traces").filter(polars.col("data") == "synthetic")["trace"]) == ["itp"]
+    assert len(opened.query("itp.gpu_hours")) > 0
+    # The package of this name stays a package.
+    from tracehouse.ingest import pipeline
+
+    assert tracehouse.ingest.pipeline is pipeline
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda _: tracehouse.open("/nowhere"), 'Create it with `tracehouse.ingest("DIR")`'),
+        (lambda _: tracehouse.ingest("raw", traces="itp"), "traces must be a list of strings, not 'itp'"),
+        (lambda _: tracehouse.ingest(5), "raw must be a path, not 5"),
+        (lambda _: tracehouse.sample("nope"), "no trace is called nope"),
+        (lambda _: tracehouse.sample("itp", days=0), "days must be 1 or more"),
+        (lambda _: tracehouse.fetch("acme", metrics="x"), "metrics must be a list of strings, not 'x'"),
+        (lambda _: tracehouse.fetch("nope"), "no trace is called nope"),
+        (lambda opened: opened.query("itp.gpu_hours").plot(width_mm=5), "width_mm must be 40 to"),
+        (lambda opened: opened.query("itp.gpu_hour"), 'List: `warehouse.list("queries")`'),
+        (lambda opened: opened.describe("xyzzy"), 'Search: `warehouse.list("queries", search="xyzzy")`'),
+        (lambda opened: opened.list("queries", search="xyzzy"), 'List all: `warehouse.list("queries")`'),
+        (lambda opened: opened.sql("select a\nfrom b"), "LINE 2: from b"),
+    ],
+)
+def test_messages_name_arguments_not_options(
+    call: Callable[[Warehouse], object],
+    message: str,
+    warehouse: Warehouse,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(tracehouse.UserError) as raised:
+        call(warehouse)
+    assert message in str(raised.value)
+    assert "--" not in str(raised.value) and "traces " not in str(raised.value).partition(message)[0]
+
+
+def test_list_omits_queries_without_data(tmp_path: Path) -> None:
+    opened = tracehouse.ingest(tracehouse.sample("itp", out=tmp_path / "raw", scale=0.001), tmp_path)
+    listed, every = opened.list("queries"), opened.list("queries", with_empty=True)
+    assert "itp.gpu_hours" in listed["query_name"] and "pai.machines" not in listed["query_name"]
+    assert set(listed["query_name"]) < set(every["query_name"])
+
+
 def test_unknown_names_get_close_matches(warehouse: Warehouse) -> None:
     with pytest.raises(UsageError, match=r"Close matches: itp\.gpu_hours"):
         warehouse.query("itp.gpu_hour")

@@ -117,7 +117,8 @@ def marks(svg: str) -> list[str]:
     ("position", "printed"),
     [
         (0, "  cluster  jobs\ncluster01    48\ncluster02   438\ncluster03  1912\n['itp.min_duration_600'"),
-        (1, "8152\n"),
+        (1, "Wrote 2 synthetic files to notebook/raw"),
+        (2, "8152\n"),
     ],
 )
 def test_python_examples_run(position: int, printed: str, folder: Path) -> None:

@@ -4,7 +4,8 @@ Vega-Lite draws, through Altair and without a browser; both are imported on firs
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -17,10 +18,12 @@ from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.notes import WRONG_RESULT
 from tracehouse.publish.plot import terminal, texts
 from tracehouse.publish.plot.layout import WIDTH, Size, build_layout
-from tracehouse.publish.plot.rows import Drawable, distinct_names, select_drawable
+from tracehouse.publish.plot.rows import Drawable, distinct_names, select_drawable, select_rows
+from tracehouse.sql.query_files import read_chart
 
 if TYPE_CHECKING:
     import altair
+    import pyarrow as pa
 
 ANY_SIZE = Size()
 SUFFIXES = (".png", ".svg", ".pdf")
@@ -94,8 +97,32 @@ def lay_out(
 ) -> "altair.VConcatChart":
     """Build the picture of the rows of an answer in the requested width."""
     subtitle, footer = _texts(connection, found, given)
-    subtitle += explain_marks(found)
-    footnotes = [footer, *_caveats(connection, found)]
+    return _lay_out(found, subtitle, [footer, *_caveats(_notes(connection, found), found.name)], size)
+
+
+def select_answer(
+    answer: "pa.Table", chart_line: str, name: str, title: str, traces: Sequence[str]
+) -> Drawable:
+    """Select the rows that a chart line draws of an answer that was read. Raises as `draw` does."""
+    found = select_rows(answer, read_chart(chart_line, "plot"), name or "this answer", title)
+    return replace(found, name=name, traces=found.traces or traces)
+
+
+def build_answer_picture(
+    connection: duckdb.DuckDBPyConnection, found: Drawable, about: Sequence[notes.Note], size: Size
+) -> "altair.VConcatChart":
+    """Build the picture of selected rows, with the notes on their answer."""
+    check_extra("altair", "vl_convert")
+    synthetic = ["synthetic data"] * any(note.name == "synthetic data" for note in about)
+    footer = texts.footer(connection, found.name, found.traces) if found.traces else found.name
+    return _lay_out(found, [*synthetic, *found.remarks], [footer, *_caveats(about, found.name)], size)
+
+
+def _lay_out(
+    found: Drawable, subtitle: Sequence[str], footnotes: Sequence[str], size: Size
+) -> "altair.VConcatChart":
+    """Lay out a picture in the requested width."""
+    subtitle = [*subtitle, *explain_marks(found)]
     view = size.width * 0.8 or WIDTH
     for _ in range(MOST_ATTEMPTS if size.width else 0):
         missing = size.width - _measure_width(build_layout(found, subtitle, footnotes, size, view))
@@ -140,14 +167,14 @@ def write_subtitle(connection: duckdb.DuckDBPyConnection, found: Drawable, param
     return [line for line in lines if line]
 
 
-def _caveats(connection: duckdb.DuckDBPyConnection, found: Drawable) -> list[str]:
+def _caveats(about: Sequence[notes.Note], name: str) -> list[str]:
     """The sentences of the first caveats that lead to a wrong reading, and the number of the others."""
-    serious = [note for note in _notes(connection, found) if note.severity == WRONG_RESULT]
+    serious = [note for note in about if note.severity == WRONG_RESULT]
     sentences = [f"{note.name.partition('.')[0]}: {note.summary}" for note in serious]
     more = len(sentences) - MOST_CAVEATS
     return [
         *sentences[:MOST_CAVEATS],
-        *([f"{more} more caveats: traces describe {found.name}"] if more > 0 else []),
+        *([f"{more} more caveats" + f": traces describe {name}" * bool(name)] if more > 0 else []),
     ]
 
 

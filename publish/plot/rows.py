@@ -77,9 +77,12 @@ def select_drawable(connection: duckdb.DuckDBPyConnection, query: BoundQuery) ->
     title, line = found[0] if found else ("", "")
     if not line:
         raise UserError(f"{query.name} has no chart")
-    chart = read_chart(line, query.name)
-    answer = read(connection, query).read_all()
-    _check(chart, answer.schema, query.name)
+    return select_rows(read(connection, query).read_all(), read_chart(line, query.name), query.name, title)
+
+
+def select_rows(answer: pa.Table, chart: Chart, name: str, title: str) -> Drawable:
+    """Select the rows of an answer to draw. Raises as `select_drawable` does."""
+    _check(chart, answer.schema, name)
     kinds = {column: answer.schema.field(column).type for column in chart.columns}
     times = frozenset(column for column, kind in kinds.items() if types.is_temporal(kind))
     on_clock = frozenset(column for column, kind in kinds.items() if is_on_clock(column, kind))
@@ -87,18 +90,16 @@ def select_drawable(connection: duckdb.DuckDBPyConnection, query: BoundQuery) ->
     rows, remarks = _select_rows(everything, chart)
     rows = [{column: _plain(column, row[column], on_clock) for column in chart.columns} for row in rows]
     if not rows:
-        raise UserError(f"{query.name}: nothing to plot, the answer has no {chart.heights[0]}")
+        raise UserError(f"{name}: nothing to plot, the answer has no {chart.heights[0]}")
     if len(rows) == 1 and chart.kind != "box":
         [row] = rows
-        raise UserError(
-            f"{query.name}: cannot plot a single number ({chart.heights[0]} = {row[chart.heights[0]]})"
-        )
+        raise UserError(f"{name}: cannot plot a single number ({chart.heights[0]} = {row[chart.heights[0]]})")
     if chart.kind == "heat" and not any(row[chart.color] for row in rows):
-        raise UserError(f"{query.name}: nothing to plot, every {chart.color} is 0")
+        raise UserError(f"{name}: nothing to plot, every {chart.color} is 0")
     if chart.rule:
         remarks += _drop_far_rules(rows, chart)
     traces = list(dict.fromkeys(row["trace"] for row in everything if row.get("trace")))
-    return Drawable(query.name, title, chart, rows, times, on_clock, remarks, traces)
+    return Drawable(name, chart.title or title, chart, rows, times, on_clock, remarks, traces)
 
 
 def is_on_clock(column: str, kind: pa.DataType) -> bool:

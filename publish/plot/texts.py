@@ -59,10 +59,14 @@ def describe_parameters(
 
 
 def footer(connection: duckdb.DuckDBPyConnection, name: str, traces: Sequence[str]) -> str:
-    """The query, the versions of the views that it reads, and the citation of each trace."""
-    [(versions,)] = connection.execute(
+    """The query, the versions of the views that it reads, and the citation of each trace.
+
+    The name is empty for SQL.
+    """
+    found = connection.execute(
         "select reads_versions from catalog.queries where query_name = $name", {"name": name}
     ).fetchall()
+    versions = [version for (reads,) in found for version in reads]
     tables = list(base_tables(connection, [name]))
     cited = connection.execute(
         """

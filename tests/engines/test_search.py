@@ -106,3 +106,20 @@ def test_limited_views_keep_notes(opened: duckdb.DuckDBPyConnection) -> None:
     for name in ("itp.job", "unified.jobs"):
         query = answer.run(opened, binding.bind_query(opened, name, {}, 1))
         assert [note.name for note in query.notes if note.name == "synthetic data"]
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        # A parameter's name, with another ending; a parameter's meaning; a column.
+        ("preemption", "acme.failure_rate"),
+        ("preempted fails", "unified.failure_share"),
+        ("independent", "unified.wait_cdf"),
+        ("greenwood", "unified.wait_cdf"),
+        ("never_started_pct", "unified.wait_cdf"),
+    ],
+)
+def test_search_reads_parameters_and_columns(
+    words: str, found: str, opened: duckdb.DuckDBPyConnection
+) -> None:
+    assert found in find(opened, Kind.QUERIES, "", words)

@@ -12,7 +12,7 @@ import duckdb
 
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.duckdb.read import notes
-from tracehouse.engines.duckdb.read.catalog import check_is_built
+from tracehouse.engines.duckdb.read.catalog import check_is_built, queries_without_data
 from tracehouse.engines.duckdb.read.guard import reading_statement
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.engines.duckdb.read.search import close_matches, find, suggest_queries
@@ -159,15 +159,22 @@ def bind_list(
     trace: str = "",
     words: str = "",
     limit: int | None = None,
+    with_empty: bool = False,
 ) -> BoundQuery:
     """Bind the query that lists a kind, the best match first where words are given.
 
-    Raises UsageError where there is no such trace or schema, and UserError where nothing matches the words.
+    Queries of tables without data are left out, and counted in a note, unless `with_empty`. Raises UsageError
+    where there is no such trace or schema, and UserError where nothing matches the words.
     """
-    if not trace and not words:
+    empty = set() if with_empty or kind != Kind.QUERIES else queries_without_data(connection)
+    if not trace and not words and not empty:
         return BoundQuery(LISTS[kind], limit=limit)
     _check_schema(connection, kind, trace)
-    names = find(connection, kind, trace, words)
+    found = find(connection, kind, trace, words)
+    names = [name for name in found if name not in empty]
+    if found and not names:
+        command = " ".join(filter(None, ["traces list queries", trace, "--all"]))
+        raise UserError(f"{_count_empty(len(found))}. List them: `{command}`")
     if not names:
         of_trace = f" of {trace}" if trace else ""
         others = [other.value for other in Kind if other != kind and find(connection, other, trace, words)]
@@ -185,7 +192,9 @@ def bind_list(
         inner join wanted on listed.{NAMES[kind]} = wanted.name
         order by wanted.place
         """
-    return BoundQuery(sql, {"names": names}, limit=limit)
+    hidden = len(found) - len(names)
+    notes = [Note("not listed", f"{_count_empty(hidden)}; --all lists them", "note")] if hidden else []
+    return BoundQuery(sql, {"names": names}, limit=limit, notes=notes)
 
 
 def bind_rows(
@@ -199,6 +208,10 @@ def bind_rows(
     """Bind rows that are already computed; `name` and `given` are the named query's that they answer."""
     connection.register("computed_rows", rows)
     return BoundQuery("from computed_rows", name=name, given=given or {}, limit=limit, notes=notes)
+
+
+def _count_empty(count: int) -> str:
+    return f"{count} quer{'y needs' if count == 1 else 'ies need'} tables that are not in this warehouse"
 
 
 def _chart_parameters(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """Look up names in a warehouse's catalog: traces, failed definitions, and the base tables behind a name."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 import duckdb
@@ -22,9 +23,64 @@ def check_is_built(connection: duckdb.DuckDBPyConnection, name: str) -> None:
         raise UserError(f"{name} could not be built: {error}. Fix it, then run `traces build`")
 
 
+def keys_and_measures(connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
+    """The most important columns of a query, view or table.
+
+    Those of a query are the ones that its chart shows; of a view or table its key, then submission, wait, run
+    time and GPUs, then other measures.
+    """
+    charts = connection.execute("select chart from catalog.queries where query_name = $name", {"name": name})
+    for (chart,) in charts.fetchall():
+        labels = re.findall(r"label=(\S+)", chart)
+        boxes = [f"median_{column}" for column in re.findall(r"^box .*y=(\w+)", chart)]
+        return [*",".join(labels).split(","), *re.findall(r"=(\w+)", chart), *boxes]
+    rows = connection.execute(
+        """
+        with named as (
+            select arg_max(versioned_name, version) as name, arg_max(grain, version) as grain
+            from catalog.views where $name in (view_name, versioned_name)
+            union all
+            select table_name, grain from catalog.tables where table_name = $name
+        )
+
+        select columns.column_name, named.grain, columns.unit
+        from catalog.columns as columns
+        inner join named on columns.object_name = named.name
+        where columns.provenance != 'synthetic'
+        order by
+            columns.column_name not in ('submit_s', 'wait_s', 'run_s', 'requested_gpus'),
+            columns.unit not in ('s', 'GPUs'),
+            columns.position
+        """,
+        {"name": name},
+    ).fetchall()
+    keys = [column for column, grain, _ in rows if column in re.findall(r"\w+", grain.partition(";")[0])]
+    return list(dict.fromkeys([*keys, *(column for column, _, unit in rows if unit)]))
+
+
+def queries_without_data(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    """The queries that lack data: of every trace that they read, some table is empty."""
+    rows = dict(connection.execute("select table_name, row_count from catalog.tables").fetchall())
+    reads = _reads(connection)
+    found = set()
+    for (name,) in connection.execute("select query_name from catalog.queries").fetchall():
+        tables = graph.sources([name], reads) & rows.keys()
+        traces = {table.partition(".")[0] for table in tables}
+        lacking = {table.partition(".")[0] for table in tables if not rows[table]}
+        if traces and traces == lacking:
+            found.add(name)
+    return found
+
+
 def base_tables(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> set[str]:
     """The base tables behind tables, views and queries. A base table counts as its own."""
-    reads = dict(
+    tables = {name for (name,) in connection.execute("select table_name from catalog.tables").fetchall()}
+    return graph.sources(names, _reads(connection)) & tables
+
+
+def _reads(connection: duckdb.DuckDBPyConnection) -> dict[str, Sequence[str]]:
+    """What each query and view reads, views by their version and by the name of the newest."""
+    return dict(
         connection.execute(
             """
             select query_name, reads from catalog.queries
@@ -35,5 +91,3 @@ def base_tables(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> 
             """
         ).fetchall()
     )
-    tables = {name for (name,) in connection.execute("select table_name from catalog.tables").fetchall()}
-    return graph.sources(names, reads) & tables

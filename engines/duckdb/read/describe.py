@@ -36,13 +36,16 @@ class Description:
     sql: str
 
 
-def describe(connection: duckdb.DuckDBPyConnection, name: str) -> Description:
+def describe(connection: duckdb.DuckDBPyConnection, name: str, on_data: bool = False) -> Description:
     """Describe a table, a view (by its plain or versioned name), a query, a trace, a column or a caveat.
 
-    Raises UsageError with close matches where nothing has the name.
+    With `on_data`, a query has only caveats of traces that it reads rows of. Raises UsageError
+    with close matches where nothing has the name.
     """
     for look_up in (_table, _view, _query, _trace, _catalog_table, _caveat, _column):
         found = look_up(connection, name)
+        if found and on_data and look_up is _query:
+            found = replace(found, notes=notes.of_object(connection, name, on_data=True))
         if found:
             return found
     check_is_built(connection, name)

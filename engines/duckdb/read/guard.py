@@ -99,10 +99,14 @@ class _Token:
 
 
 def reading_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> Statement:
-    """Parse a text as one statement. Raises UserError unless all of it only reads."""
+    """Parse a text as one statement. Raises UserError unless all of it only reads.
+
+    The query begins one line lower than in the text, so that other SQL may stand before it on the first line;
+    `sandbox` subtracts that line in errors.
+    """
     try:
         sql.encode()
-        statements = connection.extract_statements(sql) if "\0" not in sql else []
+        statements = connection.extract_statements(f"\n{sql}") if "\0" not in sql else []
     except UnicodeEncodeError:
         raise UsageError("The statement is not valid UTF-8") from None
     except duckdb.Error as error:
@@ -115,6 +119,8 @@ def reading_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> Statem
         raise UsageError(f"Expected one statement, found {len(statements)}")
     explain, query = _split_explain(statements[0].query)
     tree = _tree(connection, query)
+    # DuckDB drops comments and empty lines before the statement.
+    query = "\n" * (1 + sql[: sql.find(query)].count("\n")) + query
     return Statement(query, explain, _check_parts(connection, tree), _columns_named(tree))
 
 

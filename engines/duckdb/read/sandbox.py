@@ -37,6 +37,7 @@ _LOCK = "in use"
 _YOUNG_S = 60
 # How long an interrupted query may take to stop.
 _GRACE_S = 2.0
+_LINE = re.compile(r"^LINE (\d+): ", re.M)
 _SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?) *(?:(?P<unit>[kmgt])(?P<binary>i?)b|b|bytes)", re.I)
 # DuckDB's default share of the memory of the machine or container, and the share that is taken here.
 _SHARE_OF_DUCKDB = 0.8
@@ -65,13 +66,15 @@ class Access:
     """Files that a connection may write, a folder to spill to, and its limits of memory and threads.
 
     The memory limit is a size as DuckDB writes it, empty for half of the machine's. `most_threads` is at most
-    the number of cores, which None stands for.
+    the number of cores, which None stands for. Unless `is_locked`, the user may change settings, except those
+    that let DuckDB read other files.
     """
 
     writable: Sequence[str] = ()
     scratch: Path | None = None
     memory_limit: str = ""
     most_threads: int | None = None
+    is_locked: bool = True
 
 
 NO_ACCESS = Access()
@@ -113,7 +116,8 @@ def connect(warehouse: Path, access: Access = NO_ACCESS) -> duckdb.DuckDBPyConne
     connection.execute("set allowed_directories = $folders", {"folders": folders})
     connection.execute("set allowed_paths = $files", {"files": list(access.writable)})
     connection.execute("set enable_external_access = false")
-    connection.execute("set lock_configuration = true")
+    if access.is_locked:
+        connection.execute("set lock_configuration = true")
     return connection
 
 
@@ -314,4 +318,6 @@ def _as_user_error(error: Exception, scratch: Path) -> UserError:
         )
     if "Out of Memory Error" in text:
         return UserError(f"{text.splitlines()[0]}. Request less data, or raise --memory-limit")
-    return error if isinstance(error, UserError) else UserError(text)
+    # A user's statement begins one line lower than written: see `guard.reading_statement`.
+    text = _LINE.sub(lambda match: f"LINE {max(1, int(match[1]) - 1)}: ", text)
+    return UserError(text) if text != str(error) or not isinstance(error, UserError) else error

@@ -33,7 +33,6 @@ SYNONYMS = (
     "deadline tightness slo",
     "over above against",
 )
-_MEANINGS = {word: group.split() for group in SYNONYMS for word in group.split()}
 
 # Words that do not count in a search.
 STOP_WORDS = {
@@ -44,8 +43,24 @@ _TEXTS = {
     Kind.TRACES: "select trace, title, publisher from catalog.traces",
     Kind.TABLES: "select table_name, '', grain from catalog.tables",
     Kind.VIEWS: "select view_name, any_value(title), any_value(grain) from catalog.views group by view_name",
-    Kind.QUERIES: "select query_name, title, description || array_to_string(reads, ' ') from catalog.queries",
+    Kind.QUERIES: """
+        select
+            queries.query_name,
+            any_value(queries.title),
+            concat_ws(
+                ' ',
+                any_value(queries.description),
+                any_value(array_to_string(queries.reads, ' ')),
+                string_agg(concat_ws(' ', parameters.parameter, parameters.meaning, parameters.choices), ' ')
+            )
+        from catalog.queries as queries
+        left join catalog.query_parameters as parameters on queries.query_name = parameters.query_name
+        group by queries.query_name
+        """,
 }
+# Endings that do not count in a search, and the fewest letters before them.
+_ENDINGS = ("ations", "ation", "ions", "ion", "ings", "ing", "ed", "es", "s")
+_LEAST_STEM = 4
 # Scores of a word in a name, in a title, and elsewhere.
 _IN_NAME, _IN_TITLE, _ELSEWHERE = 4, 2, 1
 
@@ -148,7 +163,8 @@ def _best_first(scores: dict[str, int]) -> list[str]:
 
 
 def _synonyms(word: str) -> set[str]:
-    return {_stem(same) for same in _MEANINGS.get(word, _MEANINGS.get(_stem(word), [word]))}
+    groups = [{_stem(same) for same in group.split()} for group in SYNONYMS]
+    return next((group for group in groups if _stem(word) in group), {_stem(word)})
 
 
 def _words(text: str) -> frozenset[str]:
@@ -160,4 +176,9 @@ def _split(text: str) -> list[str]:
 
 
 def _stem(word: str) -> str:
-    return word.removesuffix("s") if len(word) > 3 else word
+    """A word without its usual endings, where four letters are left: preempted and preemption are preempt."""
+    for ending in (*_ENDINGS, ""):
+        if word.endswith(ending) and len(word) - len(ending) >= _LEAST_STEM:
+            word = word.removesuffix(ending)
+            break
+    return word.removesuffix("e") if len(word) > _LEAST_STEM else word

@@ -16,7 +16,7 @@ from tracehouse.views.ledgers import TRUSTS
 # Relative tolerance for decimal fractions that are read as binary ones.
 ROUNDING = 1e-9
 # The columns that a narrow terminal shows.
-BRIEF = ("figure", "published", "measured", "verdict", "trust")
+BRIEF = ("statement", "published", "measured", "verdict")
 
 
 class Verdict(StrEnum):
@@ -133,8 +133,12 @@ def as_table(results: Sequence[Result]) -> pa.Table:
 
 
 def explanations(results: Sequence[Result]) -> list[Note]:
-    """The explanations of figures that differ for a known reason."""
-    return [Note(r.figure, r.explanation, "explained") for r in results if r.verdict is Verdict.EXPLAINED]
+    """The figures that differ for a known reason, each with its statement and the reason."""
+    return [
+        Note(r.figure, f"{r.statement} {r.explanation}", "explained")
+        for r in results
+        if r.verdict is Verdict.EXPLAINED
+    ]
 
 
 def explanation_summary(results: Sequence[Result]) -> list[Note]:
