@@ -34,8 +34,10 @@ The chart line is a kind of chart and columns of the result:
 cluster. `rule=capacity_gpus` adds a second height at each x, as a dashed line or, over bars, as a mark.
 `band=low_pct,high_pct` shades the area between two columns behind lines, or adds an error bar to bars.
 `with=every_value` sets that boolean parameter to true unless the user gives it. Columns are listed in the
-order of the result. A last key, `title=GPU-hours by cluster (ITP jobs)`, takes the rest of the line: the
-title of a chart that shows less than the answer.
+order of the result. `yname=tasks_pct` names an axis whose column has a name that says too little, and
+`count=minutes` the column of observations behind a mark, if some rest on few. A last key, such as
+`title=GPU-hours by cluster (ITP jobs)`, takes the rest of the line: the title of a chart that shows less than
+the answer.
 """
 
 import re
@@ -68,7 +70,7 @@ QUERY_KEYS = {
 }
 
 CHART_KINDS = ("bar", "stack", "line", "step", "point", "heat", "box", "lorenz", "pareto")
-CHART_KEYS = ("x", "y", "color", "facet", "rule", "band", "label", "with")
+CHART_KEYS = ("x", "y", "color", "facet", "rule", "band", "label", "with", "xname", "yname", "count")
 NEEDS_COLOR = {
     "stack": "a stack needs a color, for the parts of a bar",
     "heat": "a heat map needs a color, for the number that it shows",
@@ -115,10 +117,11 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Axis:
-    """The column on one axis of a chart, and whether the axis is logarithmic."""
+    """The column on one axis of a chart, whether the axis is logarithmic, and its name."""
 
     column: str
     is_log: bool
+    name: str
 
 
 @dataclass(frozen=True)
@@ -138,6 +141,7 @@ class Chart:
     band: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     parameter: str = ""
+    count: str = ""
     title: str = ""
 
     @property
@@ -255,14 +259,15 @@ def read_chart(line: str, place: Path | str) -> Chart:
         raise DefinitionError(f"{place}: write a chart as `{' | '.join(CHART_KINDS)} {keys}`")
     chart = Chart(
         kind,
-        _axis(values["x"]),
-        _axis(values["y"]),
+        _axis(values["x"], values.get("xname", "")),
+        _axis(values["y"], values.get("yname", "")),
         color=values.get("color", ""),
         facet=values.get("facet", ""),
         rule=values.get("rule", ""),
         band=tuple(values["band"].split(",")) if "band" in values else (),
         labels=tuple(values["label"].split(",")) if "label" in values else (),
         parameter=values.get("with", ""),
+        count=values.get("count", ""),
         title=title.strip(),
     )
     if kind in NEEDS_COLOR and not chart.color:
@@ -274,8 +279,9 @@ def read_chart(line: str, place: Path | str) -> Chart:
     return chart
 
 
-def _axis(text: str) -> Axis:
-    return Axis(text.removesuffix(":log"), text.endswith(":log"))
+def _axis(text: str, name: str) -> Axis:
+    column = text.removesuffix(":log")
+    return Axis(column, text.endswith(":log"), name or column)
 
 
 def _parameters(signature: str, header: Header, path: Path, is_ours: bool) -> Iterator[Parameter]:

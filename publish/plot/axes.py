@@ -68,7 +68,7 @@ def build_axis(drawable: Drawable, axis: Axis, width: float, size: float) -> dic
     import altair
 
     column = axis.column
-    title = axis_title(column)
+    title = axis_title(axis.name)
     if drawable.is_category(column):
         return {"type": "ordinal", "title": title, **_categories(drawable, column, width, size)}
     if column in drawable.times:
@@ -87,7 +87,7 @@ def build_axis(drawable: Drawable, axis: Axis, width: float, size: float) -> dic
 
 def build_y_axis(drawable: Drawable, field: str) -> dict[str, Any]:
     """The y axis of a field: all y columns of a chart share one scale and title."""
-    title = axis_title(drawable.chart.y.column)
+    title = axis_title(drawable.chart.y.name)
     return {"field": field, "type": "quantitative", "title": title, **_scale(drawable, drawable.chart.y)}
 
 

@@ -1,8 +1,9 @@
 """Select the rows of an answer to draw, as plain values, with remarks on rows that cannot be drawn."""
 
 import datetime as dt
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
@@ -26,6 +27,15 @@ CLOCK_S = {"hour": 3_600, "day": DAY_S, "week": 7 * DAY_S}
 # Suffixes of columns of seconds on that clock.
 CLOCK_SUFFIXES = ("_at_s", "_start_s")
 
+# A line with more points than this is drawn by day.
+MOST_POINTS = 400
+LOW, HIGH = "_low", "_high"
+# Days at the start are left out if they are this share of all days, and have less than this share of the sum.
+LONG_START, LITTLE = 1 / 3, 0.01
+# A mark rests on few observations if it has less than this share of the most.
+FEW = 0.1
+# The most values of a remark.
+MOST_LISTED = 4
 # A capacity is drawn up to this many times the highest drawn value.
 MOST_RULE_RATIO = 4
 
@@ -86,7 +96,7 @@ def select_rows(answer: pa.Table, chart: Chart, name: str, title: str) -> Drawab
     kinds = {column: answer.schema.field(column).type for column in chart.columns}
     times = frozenset(column for column, kind in kinds.items() if types.is_temporal(kind))
     on_clock = frozenset(column for column, kind in kinds.items() if is_on_clock(column, kind))
-    everything = answer.to_pylist()
+    everything = _with_names(answer.to_pylist(), chart)
     rows, remarks = _select_rows(everything, chart)
     rows = [{column: _plain(column, row[column], on_clock) for column in chart.columns} for row in rows]
     if not rows:
@@ -96,6 +106,11 @@ def select_rows(answer: pa.Table, chart: Chart, name: str, title: str) -> Drawab
         raise UserError(f"{name}: cannot plot a single number ({chart.heights[0]} = {row[chart.heights[0]]})")
     if chart.kind == "heat" and not any(row[chart.color] for row in rows):
         raise UserError(f"{name}: nothing to plot, every {chart.color} is 0")
+    if chart.count:
+        remarks.append(_describe_counts(everything, chart))
+    if chart.kind == "line" and chart.x.column in times | on_clock:
+        rows, chart, how = _by_day(rows, chart)
+        remarks += how
     if chart.rule:
         remarks += _drop_far_rules(rows, chart)
     traces = list(dict.fromkeys(row["trace"] for row in everything if row.get("trace")))
@@ -143,7 +158,8 @@ def ordered_names(drawable: Drawable, column: str) -> list[str]:
 
 def _check(chart: Chart, answer: pa.Schema, name: str) -> None:
     """Raise DefinitionError where a chart has a column that the answer lacks, or a scale without numbers."""
-    missing = [column for column in chart.columns if column not in answer.names]
+    needed = [*chart.columns, *([chart.count] if chart.count else [])]
+    missing = [column for column in needed if column not in answer.names]
     if missing:
         raise DefinitionError(f"{name}: its chart has the column {missing[0]}, which its answer lacks")
     scales = [chart.color] if chart.kind == "heat" else chart.heights
@@ -183,7 +199,68 @@ def _drop_far_rules(rows: list[Row], chart: Chart) -> list[str]:
             far |= rules
             for row in panel:
                 row[chart.rule] = None
-    return [f"not shown because far above: {chart.rule} of {', '.join(map(str, sorted(far)))}"] if far else []
+    listed = [f"{value:g}" for value in sorted(far)]
+    shown = ", ".join(listed) if len(listed) <= MOST_LISTED else f"{listed[0]} to {listed[-1]}"
+    return [f"not shown because far above: {chart.rule} of {shown}"] if far else []
+
+
+def _with_names(rows: list[Row], chart: Chart) -> list[Row]:
+    """The rows, with the name of the trace where it is not divided into clusters."""
+    if "cluster" not in (chart.color, chart.facet):
+        return rows
+    return [row | {"cluster": row["cluster"] or row.get("trace")} for row in rows]
+
+
+def _describe_counts(rows: Sequence[Row], chart: Chart) -> str:
+    """How many observations are behind the marks, and which marks rest on few."""
+    counts = {exact(row[chart.x.column]): row[chart.count] for row in rows if row[chart.count]}
+    most = max(counts.values(), default=0)
+    few = [name for name, count in counts.items() if count < FEW * most]
+    text = f"{chart.count.replace('_', ' ')} behind a mark: {min(counts.values(), default=0):,} to {most:,}"
+    return f"{text}; few at {chart.x.column.replace('_', ' ')} {', '.join(few)}" if few else text
+
+
+def _by_day(rows: list[Row], chart: Chart) -> tuple[list[Row], Chart, list[str]]:
+    """Join the points of each day where a line has too many: the mean, and a band from lowest to highest.
+
+    Days before nearly all of a series that begins late are left out.
+    """
+    groups: dict[tuple, list[Row]] = {}
+    for row in rows:
+        series = (row.get(chart.facet), row.get(chart.color))
+        groups.setdefault((series, _day(row[chart.x.column])), []).append(row)
+    lengths = [len([1 for series, _ in groups if series == one]) for one in {series for series, _ in groups}]
+    if len(rows) <= MOST_POINTS * len(lengths) or len(groups) * 2 > len(rows):
+        return rows, chart, []
+    joined = []
+    for (_, day), parts in groups.items():
+        heights = [row[chart.y.column] for row in parts]
+        average = {chart.x.column: day, chart.y.column: sum(heights) / len(heights)}
+        joined.append(parts[0] | average | {LOW: min(heights), HIGH: max(heights)})
+    kept, left_out = _without_long_start(joined, chart)
+    remark = f"line: mean of each day; band: its lowest and highest {chart.y.column.replace('_', ' ')}"
+    return kept, replace(chart, band=(LOW, HIGH)), [remark, *left_out]
+
+
+def _day(moment: Any) -> Any:
+    """The day of a moment: a date, or the middle of a day of a trace's own clock."""
+    return moment[:10] if isinstance(moment, str) else math.floor(moment) + 0.5
+
+
+def _without_long_start(rows: list[Row], chart: Chart) -> tuple[list[Row], list[str]]:
+    """Leave out the days before a series begins, if they are many and have nearly nothing."""
+    sums: dict[Any, float] = {}
+    for row in rows:
+        sums[row[chart.x.column]] = sums.get(row[chart.x.column], 0) + row[chart.y.column]
+    days, total, seen, count = sorted(sums), sum(sums.values()), 0.0, 0
+    while count < len(days) and seen + sums[days[count]] < LITTLE * total:
+        seen += sums[days[count]]
+        count += 1
+    if count < len(days) * LONG_START:
+        return rows, []
+    first = days[count]
+    kept = [row for row in rows if row[chart.x.column] >= first]
+    return kept, [f"without the first {count} days, which have under {100 * LITTLE:g} % of the sum"]
 
 
 def _plain(column: str, value: Any, on_clock: frozenset[str]) -> Any:

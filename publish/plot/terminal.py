@@ -66,8 +66,8 @@ def _curves(found: Drawable, width: int) -> list[str]:
     elif chart.x.column in found.times:
         plotext.xticks(*_time_ticks(found))
     is_clock = chart.x.column in found.on_clock
-    plotext.xlabel(CLOCK_TITLE if is_clock else axis_title(chart.x.column))
-    plotext.ylabel(axis_title(chart.y.column))
+    plotext.xlabel(CLOCK_TITLE if is_clock else axis_title(chart.x.name))
+    plotext.ylabel(axis_title(chart.y.name))
     return plotext.uncolorize(plotext.build()).splitlines()
 
 

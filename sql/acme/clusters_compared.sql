@@ -5,7 +5,7 @@
 -- caveat: acme.summary_does_not_reproduce
 -- caveat: acme.paper_counts_more_jobs
 -- caveat: acme.failure_needs_a_rule
--- chart: bar x=cluster y=mean_run_s color=origin
+-- chart: bar x=cluster y=mean_run_s color=origin title=Published and measured mean run time (Acme jobs)
 -- column: jobs: All jobs, as published or measured
 -- column: cpu_jobs: Jobs without a GPU, as published or measured
 -- column: gpu_jobs: Jobs with a GPU, as published or measured

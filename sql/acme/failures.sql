@@ -2,7 +2,7 @@
 -- caveat: acme.failure_needs_a_rule
 -- caveat: acme.states_beyond_readme
 -- caveat: acme.paper_counts_more_jobs
--- chart: bar x=cluster y=failed_gpu_h_pct
+-- chart: bar x=cluster y=failed_gpu_h_pct title=Share of GPU-hours of failed jobs by cluster (Acme jobs)
 create or replace macro acme.failures(
     gpu_only boolean := true, preempted_fails boolean := false
 ) as table

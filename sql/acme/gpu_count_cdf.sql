@@ -1,7 +1,7 @@
 -- Job size distribution and GPU-hours by size (Acme GPU jobs)
 -- caveat: acme.paper_counts_more_jobs
 -- param: every_value: one row per observed job size instead of powers of two
--- chart: step x=at_most_gpus:log y=jobs_pct color=cluster with=every_value
+-- chart: step x=at_most_gpus:log y=jobs_pct color=cluster with=every_value title=Job size distribution by cluster (Acme GPU jobs)
 -- column: jobs: GPU jobs that request at most this number of GPUs
 create or replace macro acme.gpu_count_cdf(every_value boolean := false) as table
 with powers as (

@@ -7,7 +7,7 @@
 -- param: on_day: day in UTC+8; NULL for the first day of the metric
 -- range: on_day: 2023-01-01 to 2023-12-31
 -- caveat: acme.telemetry_units_by_convention
--- chart: line x=time y=value
+-- chart: line x=time y=value yname=metric_value
 create or replace macro acme.gpu_day(
     on_cluster varchar := 'kalos',
     on_metric varchar := 'GPU_UTIL',

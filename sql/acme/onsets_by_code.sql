@@ -1,6 +1,6 @@
 -- Error onsets per GPU-day by Xid code (Acme GPUs)
 -- caveat: acme.telemetry_covers_part
--- chart: bar x=xid y=onsets_per_gpu_day
+-- chart: bar x=xid y=onsets_per_gpu_day xname=xid_code
 -- column: nodes: Nodes with the error code
 create or replace macro acme.onsets_by_code(on_cluster varchar := 'kalos') as table
 -- An empty cell means that the GPU had no error, so the GPU was observed.

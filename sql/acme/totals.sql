@@ -1,7 +1,7 @@
 -- Jobs, GPU-hours and users by cluster (Acme jobs)
 -- caveat: acme.cpu_jobs_included
 -- caveat: acme.paper_counts_more_jobs
--- chart: bar x=cluster y=gpu_h
+-- chart: bar x=cluster y=gpu_h title=GPU-hours by cluster (Acme jobs)
 -- column: jobs: All jobs, with a GPU or without
 -- column: gpu_h: GPU-hours of all GPU jobs whose run time is known
 create or replace macro acme.totals(by_publisher boolean := false, with_total boolean := false) as table

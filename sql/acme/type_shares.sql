@@ -2,7 +2,7 @@
 -- caveat: acme.types_differ_by_cluster
 -- caveat: acme.figure_differs_from_paper
 -- caveat: acme.paper_counts_more_jobs
--- chart: bar x=workload_type y=gpu_h_pct
+-- chart: bar x=workload_type y=gpu_h_pct title=Share of GPU-hours by workload type (Acme GPU jobs)
 -- column: jobs: GPU jobs of the cluster
 create or replace macro acme.type_shares(on_cluster varchar := 'seren') as table
 with types as (

@@ -3,7 +3,7 @@
 -- caveat: acme.failure_needs_a_rule
 -- caveat: acme.types_differ_by_cluster
 -- caveat: acme.paper_counts_more_jobs
--- chart: stack x=workload_type y=gpu_h_pct color=outcome
+-- chart: stack x=workload_type y=gpu_h_pct color=outcome title=Share of GPU-hours by type and outcome (Acme jobs)
 -- column: jobs: Jobs of the cluster, or its GPU jobs with gpu_only
 create or replace macro acme.type_state_shares(
     on_cluster varchar := 'seren',

@@ -5,7 +5,7 @@
 -- choices: on_metric: GPU_UTIL MEM_COPY_UTIL SM_ACTIVE SM_OCCUPANCY PIPE_TENSOR_ACTIVE DRAM_ACTIVE
 -- param: over_pct: a GPU is busy if its daily mean is above this percentage
 -- range: over_pct: 0 to 100
--- chart: line x=day y=mean_pct color=cluster
+-- chart: line x=day y=mean_pct color=cluster yname=mean_utilisation_pct
 -- column: samples: Samples of the metric on the day
 -- column: devices: GPUs with a sample on the day
 create or replace macro acme.utilization_by_day(

@@ -1,5 +1,5 @@
 -- Latency by serving stage (GenAI containers)
--- chart: bar x=stage y=median_ms
+-- chart: bar x=stage y=median_ms title=Median latency by serving stage (GenAI containers)
 create or replace macro genai.latency_by_stage() as table
 select
     stage,

@@ -1,5 +1,5 @@
 -- Jobs, GPU-hours and users by cluster (Helios jobs)
--- chart: bar x=cluster y=gpu_h
+-- chart: bar x=cluster y=gpu_h title=GPU-hours by cluster (Helios jobs)
 -- column: users: Users with a job
 -- column: max_run_s: Longest run time of a GPU job
 -- column: mean_run_s: Mean run time of GPU jobs

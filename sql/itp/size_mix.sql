@@ -3,7 +3,7 @@
 -- caveat: itp.num_gpu_requested_or_used
 -- param: on_cluster: cluster to report on, or all
 -- choices: on_cluster: all cluster01 cluster02 cluster03 cluster04 cluster05 cluster06 cluster07 cluster08 cluster09 cluster10
--- chart: bar x=requested_gpus y=gpu_h_pct
+-- chart: bar x=requested_gpus y=gpu_h_pct title=Share of GPU-hours by job size (ITP jobs)
 create or replace macro itp.size_mix(on_cluster varchar := 'all') as table
 with sizes as (
     select

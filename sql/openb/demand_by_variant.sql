@@ -4,7 +4,7 @@
 -- caveat: openb.multigpu_demand_exceeds_capacity
 -- caveat: openb.gpu_spec_only_in_gpuspec
 -- caveat: openb.gpu_milli_is_per_gpu
--- chart: bar x=variant y=capacity_pct
+-- chart: bar x=variant y=capacity_pct yname=requested_capacity_pct title=Requested share of GPU capacity by pod list (openb pods)
 -- column: pods: Pods of the list
 -- column: gpu_pods: Pods of the list that request a GPU
 create or replace macro openb.demand_by_variant() as table

@@ -1,6 +1,6 @@
 -- Pods, queueing delay and run time by phase (openb pods)
 -- caveat: openb.running_outcome_unknown
--- chart: bar x=pod_phase y=pods
+-- chart: bar x=pod_phase y=pods title=Pods by last recorded phase (openb pods)
 -- column: pods: Pods of the phase, or its GPU pods with gpu_only
 create or replace macro openb.phases(in_variant varchar := 'default', gpu_only boolean := true) as table
 with phases as (

@@ -1,10 +1,13 @@
 -- Queueing delay (openb pods)
 -- caveat: openb.pending_has_no_schedule
+-- chart: box x=pods y=wait_s:log xname=scheduled_pods
 -- column: pods: Pods that were scheduled
 create or replace macro openb.waits(in_variant varchar := 'default', gpu_only boolean := true) as table
 select
     count(wait_s) as pods,
     count(submit_s) - count(wait_s) as never_scheduled_pods,
+    quantile_cont(wait_s, 0.05) as p5_wait_s,
+    quantile_cont(wait_s, 0.25) as p25_wait_s,
     percentiles(wait_s) as wait_s,
     max(wait_s) as max_wait_s
 from openb.pod_lifecycle

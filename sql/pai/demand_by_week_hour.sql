@@ -1,5 +1,5 @@
 -- Requested resources by hour of the week (PAI instances)
--- chart: heat x=hour_of_day y=weekday color=mean_requested_gpus
+-- chart: heat x=hour_of_day y=weekday color=mean_requested_gpus title=Requested GPUs by hour of the week (PAI instances)
 create or replace macro pai.demand_by_week_hour(
     from_hour bigint := 568, to_hour bigint := 1743
 ) as table

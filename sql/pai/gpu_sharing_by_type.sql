@@ -1,5 +1,5 @@
 -- GPU sharing by GPU type (PAI workers)
--- chart: bar x=gpu_type y=sharing_pct
+-- chart: bar x=gpu_type y=sharing_pct yname=workers_on_shared_gpus_pct title=Workers on shared GPUs by GPU type (PAI workers)
 -- column: workers: Workers with a GPU
 create or replace macro pai.gpu_sharing_by_type() as table
 with workers as (

@@ -5,7 +5,7 @@
 -- caveat: pai.network_units
 -- param: on_gpu_type: type of the GPUs of the machine; CPU is a machine without one
 -- choices: on_gpu_type: all CPU MISC P100 T4 V100 V100M32
--- chart: bar x=worker_band y=mean_iowait_pct
+-- chart: bar x=worker_band y=mean_iowait_pct title=Mean iowait by workers on the machine (PAI machines)
 -- column: worker_band: Workers on the machine, a mean over the worker's life; a band includes its lower and excludes its upper bound
 -- column: workers: Workers with machine metrics and a known life
 -- column: observed_worker_h: Hours that these workers ran, which weigh the means

@@ -9,7 +9,7 @@
 -- choices: every: day hour
 -- param: on_gpu_type: assigned GPU type of the tasks
 -- choices: on_gpu_type: any MISC T4 P100 V100 V100M32
--- chart: line x=period_start_s y=held_gpus rule=capacity_gpus facet=gpu_type
+-- chart: line x=period_start_s y=held_gpus rule=capacity_gpus facet=gpu_type title=Allocated GPUs over time by GPU type (PAI tasks)
 -- column: unended_instances: GPU instances that started in the period without an end, left out of the GPUs held
 -- column: tasks: GPU tasks submitted in the period
 -- column: tasks_with_size: GPU tasks that state a number of instances

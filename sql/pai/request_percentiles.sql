@@ -3,7 +3,7 @@
 -- caveat: pai.memory_gb_looks_binary
 -- param: at_pct: percentile to report in addition to the median
 -- range: at_pct: 0 to 100
--- chart: bar x=resource y=at_percentile
+-- chart: bar x=resource y=at_percentile facet=resource yname=requested_amount
 create or replace macro pai.request_percentiles(at_pct double := 95) as table
 with resources as (
     select

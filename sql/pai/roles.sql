@@ -2,7 +2,7 @@
 -- caveat: pai.plan_is_per_instance
 -- caveat: pai.plan_gpu_null_is_cpu_task
 -- caveat: pai.shifted_clock
--- chart: bar x=task_name y=held_gpu_h
+-- chart: bar x=task_name y=held_gpu_h title=GPU-hours by role (PAI tasks)
 -- column: instances: Instances that the tasks of the role launch
 -- column: tasks: Tasks of the role, with a GPU or without
 -- column: jobs: Jobs that have a task of the role

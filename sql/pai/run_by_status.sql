@@ -1,6 +1,6 @@
 -- Run time and GPU-hours by final status (PAI tasks)
 -- caveat: pai.plan_is_per_instance
--- chart: bar x=status y=median_run_s
+-- chart: bar x=status y=median_run_s title=Median run time by final status (PAI tasks)
 -- column: tasks: Tasks of the status, or its GPU tasks with gpu_only
 create or replace macro pai.run_by_status(gpu_only boolean := true) as table
 with runs as (

@@ -1,6 +1,6 @@
 -- Tasks and failures by GPU type (PAI tasks)
 -- caveat: pai.gpu_type_is_assigned
--- chart: bar x=gpu_type y=share_pct
+-- chart: bar x=gpu_type y=share_pct yname=tasks_pct title=Share of tasks by GPU type (PAI tasks)
 -- column: tasks: Tasks to which the type was assigned
 create or replace macro pai.tasks_by_gpu_type(gpu_only boolean := true) as table
 with types as (

@@ -2,7 +2,7 @@
 -- caveat: pai.gpu_type_is_assigned
 -- caveat: pai.gpu_type_null
 -- caveat: pai.tasks_without_instances
--- chart: step x=wait_s:log y=share_pct color=gpu_type with=every_value
+-- chart: step x=wait_s:log y=share_pct color=gpu_type with=every_value yname=tasks_pct
 -- column: tasks: Started GPU tasks of the type with at most this queueing delay
 -- column: never_started_tasks: GPU tasks of the type without a launch or a launched instance, the same in each row
 create or replace macro pai.wait_cdf(every_value boolean := false) as table

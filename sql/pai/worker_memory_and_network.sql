@@ -7,7 +7,7 @@
 -- caveat: pai.gpu_type_null
 -- param: per: what to group by
 -- choices: per: gpu_type workload
--- chart: bar x=class y=median_gpu_memory_gb
+-- chart: bar x=class y=median_gpu_memory_gb title=Median GPU memory in use (PAI GPU workers)
 -- column: class: GPU type or workload tag, NULL for workers without one
 create or replace macro pai.worker_memory_and_network(per varchar := 'gpu_type') as table
 -- Counts all workers, because those without a sensor show how much the sensors cover.

@@ -1,6 +1,6 @@
 -- Run time, failures and GPU use by workload (PAI tasks)
 -- caveat: pai.status_mix_drifts
--- chart: bar x=workload y=held_gpu_h
+-- chart: bar x=workload y=held_gpu_h title=GPU-hours by workload (PAI tasks)
 -- column: tasks: Tasks of the workload, or its GPU tasks with gpu_only
 -- column: jobs: Jobs with a task of the workload
 -- column: tasks_with_run: Tasks of the workload whose run time is known

@@ -1,5 +1,5 @@
 -- Jobs, GPU-hours and users by virtual cluster (Philly jobs)
--- chart: bar x=vc y=gpu_h
+-- chart: bar x=vc y=gpu_h title=GPU-hours by virtual cluster (Philly jobs)
 -- column: users: Users with a job
 -- column: mean_gpus: Mean number of GPUs of jobs with an attempt
 -- column: median_gpus: Median number of GPUs of jobs with an attempt

@@ -1,6 +1,6 @@
 -- Nodes and capacity by GPU model (spot nodes)
 -- caveat: spot.models_are_hidden
--- chart: bar x=gpu_model y=gpus
+-- chart: bar x=gpu_model y=gpus title=GPUs by GPU model (spot nodes)
 -- column: gpu_model: GPU model, or all
 -- column: gpus: GPUs of the nodes
 create or replace macro spot.capacity_by_model(with_total boolean := false) as table

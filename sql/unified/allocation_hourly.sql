@@ -1,7 +1,7 @@
 -- Allocated and queued GPUs per hour (GPU jobs of one trace)
 -- param: by_partition: one row per partition of a cluster, such as the GPU types of PAI
 -- param: offered: let each job start at its submission; the only load of traces without queueing delays, such as ITP
--- chart: line x=hour_start_s y=held_gpus color=partition_name rule=capacity_gpus facet=cluster
+-- chart: line x=hour_start_s y=held_gpus color=partition_name rule=capacity_gpus facet=cluster title=Allocated GPUs per hour (GPU jobs of one trace)
 create or replace macro unified.allocation_hourly(
     in_trace varchar := 'openb',
     by_partition boolean := false,

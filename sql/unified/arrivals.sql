@@ -1,5 +1,5 @@
 -- Inter-arrival times by cluster (all traces)
--- chart: point x=jobs_per_day:log y=cv_gap:log color=trace
+-- chart: point x=jobs_per_day:log y=cv_gap:log color=trace yname=deviation_over_mean_of_gaps title=Variation of inter-arrival times by cluster (all traces)
 -- column: jobs: Jobs submitted in the trace, except skipped jobs; only GPU jobs with gpu_only
 create or replace macro unified.arrivals(gpu_only boolean := true, skip_first_pct double := 0) as table
 -- A job that may have been submitted before the trace began has no known submission.

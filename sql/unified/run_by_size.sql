@@ -1,5 +1,5 @@
 -- Run time, queueing delay, failures by job size (all traces)
--- chart: bar x=size_band y=median_run_s color=trace
+-- chart: bar x=size_band y=median_run_s color=trace title=Median run time by job size (all traces)
 create or replace macro unified.run_by_size(preempted_fails boolean := false) as table
 with counted as (
     select

@@ -1,5 +1,5 @@
 -- Job size distribution and GPU-hours by size (all traces)
--- chart: step x=at_most_gpus:log y=jobs_pct color=trace with=every_value
+-- chart: step x=at_most_gpus:log y=jobs_pct color=trace with=every_value title=Job size distribution (all traces)
 create or replace macro unified.size_cdf(every_value boolean := false) as table
 with powers as (
     select unnest([0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]) as at_most_gpus

@@ -1,6 +1,6 @@
 -- Least-cost energy and time to hardest target (Zeus runs)
 -- caveat: zeus.target_decides_optimum
--- chart: point x=dataset y=energy_to_accuracy_j:log
+-- chart: point x=dataset y=energy_to_accuracy_j:log title=Energy to hardest target at least cost (Zeus runs)
 create or replace macro zeus.cheapest(on_gpu varchar := 'v100', eta double := 0.5) as table
 with reached as (
     select

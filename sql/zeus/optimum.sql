@@ -1,5 +1,5 @@
 -- Least-cost energy and time to default target (Zeus runs)
--- chart: bar x=dataset y=cost_cut_pct
+-- chart: bar x=dataset y=cost_cut_pct yname=saved_cost_pct title=Cost saved by the best configuration (Zeus runs)
 create or replace macro zeus.optimum(on_gpu varchar := 'v100', eta double := 0.5) as table
 with costs as (
     select

@@ -1,15 +1,17 @@
 -- Average power above the power limit by GPU (Zeus profiles)
 -- caveat: zeus.power_above_limit
 -- caveat: zeus.power_measured_once
--- chart: bar x=gpu y=rows_over
+-- chart: bar x=gpu y=rows_over_pct yname=profiles_above_the_limit_pct
+-- column: rows_over_pct: Share of the profiles whose average power is above the limit
 create or replace macro zeus.power_over_limit() as table
 select
     gpu,
     count(*) filter (where average_power > power_limit) as rows_over,
     count(*) as rows,
+    100.0 * count(*) filter (where average_power > power_limit) / count(*) as rows_over_pct,
     max(average_power / nullif(power_limit, 0)) as largest_ratio
 from zeus.power
 group by gpu
 order by gpu;
 
-comment on macro table zeus.power_over_limit is 'Rows of the power trace whose average power is above the limit, all rows, and the largest ratio of average power to limit.';
+comment on macro table zeus.power_over_limit is 'Rows of the power trace whose average power is above the limit, all rows, the percentage of them, and the largest ratio of average power to limit.';

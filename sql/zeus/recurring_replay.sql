@@ -4,7 +4,7 @@
 -- caveat: zeus.train_has_no_gpu
 -- param: policy: choice besides the default: none, batch size at the largest power limit, power limit at the default batch size, or both (oracle)
 -- choices: policy: default batch_only power_only oracle
--- chart: bar x=dataset y=policy_saved_pct
+-- chart: bar x=dataset y=policy_saved_pct yname=saved_energy_pct
 create or replace macro zeus.recurring_replay(
     on_gpu varchar := 'v100',
     policy varchar := 'power_only',

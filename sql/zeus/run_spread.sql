@@ -4,7 +4,7 @@
 -- caveat: zeus.max_power_differs
 -- caveat: zeus.configurations_differ
 -- param: every_target: every target in the files instead of only the publisher's default
--- chart: point x=batch_size:log y=cv_reached_epochs color=dataset
+-- chart: point x=batch_size:log y=cv_reached_epochs color=dataset yname=deviation_over_mean_of_epochs title=Spread of epochs to target by batch size (Zeus runs)
 create or replace macro zeus.run_spread(on_gpu varchar := 'v100', every_target boolean := false) as table
 with marked as (
     select

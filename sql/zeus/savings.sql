@@ -1,5 +1,5 @@
 -- Energy savings by batch size and power limit (Zeus runs)
--- chart: bar x=dataset y=joint_pct
+-- chart: bar x=dataset y=joint_pct yname=energy_saved_pct title=Energy saved by batch size and power limit together (Zeus)
 create or replace macro zeus.savings(on_gpu varchar := 'v100') as table
 select
     gpu,

@@ -288,6 +288,8 @@ def waits(raw: Path, in_variant: str, gpu_only: bool) -> pd.DataFrame:
     row = {
         "pods": len(wait),
         "never_scheduled_pods": (pods["scheduled_time"].isna() & pods["creation_time"].notna()).sum(),
+        "p5_wait_s": wait.quantile(0.05),
+        "p25_wait_s": wait.quantile(0.25),
         **raw_frames.percentiles(wait, "wait_s"),
         "max_wait_s": wait.max(),
     }

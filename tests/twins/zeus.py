@@ -264,7 +264,9 @@ def power_over_limit(raw: Path) -> pd.DataFrame:
     ratios = power["average_power"] / power["power_limit"].where(power["power_limit"] != 0)
     groups = ratios.groupby(power["gpu"])
     over = (power["average_power"] > power["power_limit"]).groupby(power["gpu"]).sum()
-    columns = {"rows_over": over, "rows": groups.size(), "largest_ratio": groups.max()}
+    rows = groups.size()
+    pct = 100 * over / rows
+    columns = {"rows_over": over, "rows": rows, "rows_over_pct": pct, "largest_ratio": groups.max()}
     return pd.DataFrame(columns).reset_index()
 
 
