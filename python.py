@@ -353,7 +353,7 @@ def ingest(
     """Convert raw files and open the warehouse; see `tracehouse.ingest`."""
     from tracehouse.commands.maintain import run_ingest
 
-    folders = [raw] if isinstance(raw, str | Path) else raw
+    folders = raw if isinstance(raw, Sequence) and not isinstance(raw, str) else [raw]
     paths = [check_path("raw", folder) for folder in folders]
     folder = check_path("warehouse", warehouse)
     step = f"tracehouse.open({str(folder)!r})"

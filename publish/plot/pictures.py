@@ -192,7 +192,7 @@ def explain_marks(found: Drawable) -> list[str]:
     # A single series or panel has neither a legend nor a heading.
     for column in (chart.color, chart.facet) if chart.kind != "heat" else ():
         alone = distinct_names(found.rows, column) if column else []
-        if len(alone) == 1 and alone != ["NULL"] and column != "trace":
+        if len(alone) == 1 and alone != ["NULL"] and column != "trace" and alone != list(found.traces):
             lines.append(f"{texts.axis_title(column)}: {alone[0]}")
     if chart.labels:
         lines.append(f"labels where they fit: {' / '.join(map(texts.axis_title, chart.labels))}")

@@ -1,5 +1,5 @@
 -- Overlap of jobs and telemetry by cluster (Acme jobs)
--- chart: bar x=cluster y=jobs_in_telemetry_pct
+-- chart: bar x=cluster y=jobs_in_telemetry_pct title=Share of jobs inside the telemetry by cluster (Acme jobs)
 create or replace macro acme.overlap() as table
 select
     cluster,

@@ -354,6 +354,8 @@ def test_single_series_is_named_in_subtitle(drawn) -> None:
     assert drawn(f"from {rows}", "line x=n y=jobs color=cluster")["subtitle"] == ["cluster: kalos"]
     assert drawn(f"from {rows}", "line x=n y=jobs facet=cluster")["subtitle"] == ["cluster: kalos"]
     assert drawn(f"from {rows}", "line x=n y=jobs color=part")["subtitle"] == []
+    of_trace = "(values (1, 2, 'itp', null), (2, 3, 'itp', null)) as t(n, jobs, trace, cluster)"
+    assert drawn(f"from {of_trace}", "line x=n y=jobs facet=cluster")["subtitle"] == []
 
 
 def test_lorenz_curve_has_line_of_equality(opened: DuckDBPyConnection) -> None:
@@ -611,3 +613,68 @@ def test_chart_of_unknown_columns_is_refused(
 ) -> None:
     with pytest.raises(DefinitionError, match=f"a.b: {complaint}"):
         drawn("select 'Philly' as cluster, 7 as jobs", chart)
+
+
+# Queries whose title names several quantities, all of which their chart shows.
+DRAWS_ALL = {
+    *("acme.failure_rate", "acme.published_against_cdf", "acme.utilization_by_hour_of_day"),
+    *("helios.load_by_day", "philly.load_by_day", "spot.demand_by_day", "spot.gpu_time_by_type", "itp.load"),
+    *("itp.throughput", "philly.gpu_utilization_by_size", "philly.machine_gpus", "philly.wait_by_attempt"),
+    *("pai.request_percentiles", "pai.requested_against_assigned_type", "pai.status_counts", "pai.totals"),
+    *("pai.wait_by_sharing", "unified.summary_against_published", "zeus.pareto_front"),
+}
+
+
+def test_titles_promise_what_is_drawn() -> None:
+    several = {
+        query.full_name
+        for query in query_files()
+        if query.chart and not query.chart.title and re.search(r" and |, ", query.header.title)
+    }
+    assert {name for name in several if not name.startswith("asi.")} == DRAWS_ALL
+
+
+@pytest.mark.parametrize("column", ["pct", "share_pct", "value", "dispersion", "cv_gap", "rows_over", "both"])
+def test_axes_have_names_that_say_enough(column: str) -> None:
+    vague = [
+        query.full_name
+        for query in query_files()
+        if query.chart and column in (query.chart.x.name, query.chart.y.name)
+    ]
+    # The parts of each bar are shares of the bar.
+    assert vague == (["pai.status_counts"] if column == "share_pct" else [])
+
+
+def test_chart_has_title_and_names_of_axes(drawn) -> None:
+    line = "bar x=n y=jobs xname=at_least_gpus yname=tasks_pct title=Tasks by size (PAI tasks)"
+    found = drawn("from (values (1, 2), (2, 3)) as t(n, jobs)", line)
+    assert found["title"]["text"] == ["Tasks by size (PAI tasks)"]
+    assert [found["encoding"][axis]["title"] for axis in "xy"] == ["at least GPUs", "tasks (%)"]
+
+
+def test_marks_on_few_observations_are_named(drawn) -> None:
+    rows = "(values (0, 5.0, 4000), (1, 9.0, 30), (2, 6.0, 3500)) as t(hour_of_day, ms, minutes)"
+    found = drawn(f"from {rows}", "line x=hour_of_day y=ms count=minutes")
+    assert found["subtitle"] == ["minutes behind a mark: 30 to 4,000; few at hour of day 1"]
+
+
+def test_undivided_trace_has_its_name_in_legend(drawn) -> None:
+    rows = "(values ('itp', 'c1', 1), ('itp', 'c2', 2), ('pai', null, 3)) as t(trace, cluster, jobs)"
+    found = drawn(f"from {rows}", "bar x=trace y=jobs color=cluster")
+    assert found["encoding"]["color"]["scale"]["domain"] == ["c1", "c2", "pai"]
+
+
+@pytest.mark.parametrize("start", ["0", "1200"])
+def test_long_line_is_drawn_by_day(start: str, drawn) -> None:
+    sql = f"""
+        select 3600 * range as hour_start_s, case when range >= {start} then range % 24 else 0 end as jobs
+        from range(2400)
+        """
+    found = drawn(sql, "line x=hour_start_s y=jobs")
+    days = 100 - int(start) // 24
+    assert [row["hour_start_s"] for row in found["rows"]] == [100 - days + day + 0.5 for day in range(days)]
+    assert {row["jobs"] for row in found["rows"]} == {11.5}
+    assert "area" in found["marks"]
+    first, *more = found["subtitle"]
+    assert first == "line: mean of each day; band: its lowest and highest hour"
+    assert more == ([] if days == 100 else ["without the first 50 days, which have under 1 % of the sum"])

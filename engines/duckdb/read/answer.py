@@ -31,7 +31,18 @@ def read(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> Any:
         relation = connection.sql(query.sql, params=dict(query.values) or None)
         return relation.to_arrow_reader(BATCH_ROWS)
     except duckdb.Error as error:
-        raise UserError(str(error)) from None
+        raise UserError(str(_with_place(connection, query, error))) from None
+
+
+def _with_place(
+    connection: duckdb.DuckDBPyConnection, query: BoundQuery, error: duckdb.Error
+) -> duckdb.Error:
+    """The error of a query with its place in the SQL, which DuckDB's relations do not give."""
+    try:
+        connection.execute(f"explain {query.sql}", dict(query.values)).fetchall()
+    except duckdb.Error as placed:
+        return placed
+    return error
 
 
 def plan(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> str:
