@@ -238,7 +238,7 @@ def _by_day(rows: list[Row], chart: Chart) -> tuple[list[Row], Chart, list[str]]
         average = {chart.x.column: day, chart.y.column: sum(heights) / len(heights)}
         joined.append(parts[0] | average | {LOW: min(heights), HIGH: max(heights)})
     kept, left_out = _without_long_start(joined, chart)
-    remark = f"line: mean of each day; band: its lowest and highest hour"
+    remark = "line: mean of each day; band: its lowest and highest hour"
     return kept, replace(chart, band=(LOW, HIGH)), [remark, *left_out]
 
 
