@@ -180,7 +180,6 @@ WITHOUT_A_CHART = {
     "openb.peak_concurrency",
     "openb.pending_fit",
     "openb.sharing",
-    "openb.waits",
     "pai.sharing_savings",
     "pai.user_concentration",
     "unified.failure_cost",
