@@ -61,7 +61,9 @@ def test_parses_signature_and_header(tmp_path: Path) -> None:
     assert (on_day.range, of_user.values_of) == (Range("2023-01-01", "2023-12-31"), "itp.raw_job.job_id")
     assert [p.name for p in (note, gpu_only) if p.choices or p.range or p.values_of] == []
     assert query.references == {"itp.raw_job"}
-    assert query.chart == Chart("point", Axis("kind", False), Axis("jobs", True), "kind", rule="limit")
+    assert query.chart == Chart(
+        "point", Axis("kind", False, "kind"), Axis("jobs", True, "jobs"), "kind", rule="limit"
+    )
     assert query.header.title == "Numbers by kind, as table (ITP jobs)"
 
 
