@@ -30,8 +30,6 @@ CLOCK_SUFFIXES = ("_at_s", "_start_s")
 # A line with more points than this is drawn by day.
 MOST_POINTS = 400
 LOW, HIGH = "_low", "_high"
-# Days at the start are left out if they are this share of all days, and have less than this share of the sum.
-LONG_START, LITTLE = 1 / 3, 0.01
 # A mark rests on few observations if it has less than this share of the most.
 FEW = 0.1
 # The most values of a remark.
@@ -96,7 +94,7 @@ def select_rows(answer: pa.Table, chart: Chart, name: str, title: str) -> Drawab
     kinds = {column: answer.schema.field(column).type for column in chart.columns}
     times = frozenset(column for column, kind in kinds.items() if types.is_temporal(kind))
     on_clock = frozenset(column for column, kind in kinds.items() if is_on_clock(column, kind))
-    everything = _with_names(answer.to_pylist(), chart)
+    everything = answer.to_pylist()
     rows, remarks = _select_rows(everything, chart)
     rows = [{column: _plain(column, row[column], on_clock) for column in chart.columns} for row in rows]
     if not rows:
@@ -204,13 +202,6 @@ def _drop_far_rules(rows: list[Row], chart: Chart) -> list[str]:
     return [f"not shown because far above: {chart.rule} of {shown}"] if far else []
 
 
-def _with_names(rows: list[Row], chart: Chart) -> list[Row]:
-    """The rows, with the name of the trace where it is not divided into clusters."""
-    if "cluster" not in (chart.color, chart.facet):
-        return rows
-    return [row | {"cluster": row["cluster"] or row.get("trace")} for row in rows]
-
-
 def _describe_counts(rows: Sequence[Row], chart: Chart) -> str:
     """How many observations are behind the marks, and which marks rest on few."""
     counts = {exact(row[chart.x.column]): row[chart.count] for row in rows if row[chart.count]}
@@ -221,10 +212,7 @@ def _describe_counts(rows: Sequence[Row], chart: Chart) -> str:
 
 
 def _by_day(rows: list[Row], chart: Chart) -> tuple[list[Row], Chart, list[str]]:
-    """Join the points of each day where a line has too many: the mean, and a band from lowest to highest.
-
-    Days before nearly all of a series that begins late are left out.
-    """
+    """Join the points of each day where a line has too many: the mean, and a band from lowest to highest."""
     groups: dict[tuple, list[Row]] = {}
     for row in rows:
         series = (row.get(chart.facet), row.get(chart.color))
@@ -235,32 +223,20 @@ def _by_day(rows: list[Row], chart: Chart) -> tuple[list[Row], Chart, list[str]]
     joined = []
     for (_, day), parts in groups.items():
         heights = [row[chart.y.column] for row in parts]
-        average = {chart.x.column: day, chart.y.column: sum(heights) / len(heights)}
-        joined.append(parts[0] | average | {LOW: min(heights), HIGH: max(heights)})
-    kept, left_out = _without_long_start(joined, chart)
+        means = {column: _mean([row[column] for row in parts]) for column in chart.heights}
+        joined.append(parts[0] | means | {chart.x.column: day, LOW: min(heights), HIGH: max(heights)})
     remark = "line: mean of each day; band: its lowest and highest hour"
-    return kept, replace(chart, band=(LOW, HIGH)), [remark, *left_out]
+    return joined, replace(chart, band=(LOW, HIGH)), [remark]
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
 
 
 def _day(moment: Any) -> Any:
     """The day of a moment: a date, or the middle of a day of a trace's own clock."""
     return moment[:10] if isinstance(moment, str) else math.floor(moment) + 0.5
-
-
-def _without_long_start(rows: list[Row], chart: Chart) -> tuple[list[Row], list[str]]:
-    """Leave out the days before a series begins, if they are many and have nearly nothing."""
-    sums: dict[Any, float] = {}
-    for row in rows:
-        sums[row[chart.x.column]] = sums.get(row[chart.x.column], 0) + row[chart.y.column]
-    days, total, seen, count = sorted(sums), sum(sums.values()), 0.0, 0
-    while count < len(days) and seen + sums[days[count]] < LITTLE * total:
-        seen += sums[days[count]]
-        count += 1
-    if count < len(days) * LONG_START:
-        return rows, []
-    first = days[count]
-    kept = [row for row in rows if row[chart.x.column] >= first]
-    return kept, [f"without the first {count} days, which have under {100 * LITTLE:g} % of the sum"]
 
 
 def _plain(column: str, value: Any, on_clock: frozenset[str]) -> Any:

@@ -79,6 +79,8 @@ def _prepare(found: Drawable, drawn: list[dict[str, Any]]) -> list[dict[str, Any
     chart = found.chart
     expressions = {column: _plain(found, column) for column in chart.columns}
     steps = [_calculate(column, expression) for column, expression in expressions.items() if expression]
+    if chart.band == (rows.LOW, rows.HIGH):
+        steps += _join_days(found)
     if chart.rule:
         by = [chart.facet] if chart.facet else []
         far = f"datum._rule > {rows.MOST_RULE_RATIO} * datum._highest"
@@ -97,6 +99,24 @@ def _prepare(found: Drawable, drawn: list[dict[str, Any]]) -> list[dict[str, Any
         labelled = [row[marks.LABEL] for row in drawn if row[marks.LABEL]]
         steps.append(_calculate(marks.LABEL, f"indexof({labelled}, {label}) >= 0 ? {label} : ''"))
     return steps
+
+
+def _join_days(found: Drawable) -> list[dict[str, Any]]:
+    """The mean of each day, and its lowest and highest value, as Drawable rows have them."""
+    chart = found.chart
+    x, moment = chart.x.column, _value(chart.x.column)
+    day = f"utc(utcyear({moment}), utcmonth({moment}), utcdate({moment}))"
+    ends = [
+        {"op": op, "field": chart.y.column, "as": name}
+        for op, name in (("min", rows.LOW), ("max", rows.HIGH))
+    ]
+    means = [{"op": "mean", "field": column, "as": f"_mean_{column}"} for column in chart.heights]
+    by = [column for column in (x, chart.color, chart.facet) if column]
+    return [
+        _calculate(x, f"floor({moment}) + 0.5" if x in found.on_clock else day),
+        {"aggregate": [*ends, *means], "groupby": by},
+        *(_calculate(column, _value(f"_mean_{column}")) for column in chart.heights),
+    ]
 
 
 def _plain(found: Drawable, column: str) -> str:
