@@ -257,7 +257,8 @@ def has_text(value: object, kind: str) -> bool:
 def test_every_kind_of_chart_can_be_drawn_in_a_terminal(query, opened: DuckDBPyConnection) -> None:
     bound = binding.bind_query(opened, query.full_name, {}, for_chart=True)
     lines = pictures.render_text(opened, bound, {}, 80).splitlines()
-    assert lines[0] == query.header.title[: len(lines[0])]
+    title = query.chart.title or query.header.title
+    assert lines[0] == title[: len(lines[0])]
     assert max(map(len, lines)) <= 80
     assert {"\x1b"}.isdisjoint("".join(lines))
     assert len(lines) > 6

@@ -67,11 +67,16 @@ _IN_NAME, _IN_TITLE, _ELSEWHERE = 4, 2, 1
 
 @dataclass(frozen=True)
 class Entry:
-    """An object to find: its name, and the words of its title and of its other texts."""
+    """An object to find: its name, and the words of its title and of its other texts.
+
+    `singular_words` are those of the other texts that the title lacks, without a plural's s, as
+    `web/src/search.ts` has them.
+    """
 
     name: str
     title: frozenset[str]
     more: frozenset[str]
+    singular_words: frozenset[str]
 
     def score(self, word: str) -> int:
         """The score of a word's match, 0 if it does not match."""
@@ -155,7 +160,10 @@ def list_entries(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str =
         """,
         {"trace": trace},
     ).fetchall()
-    return [Entry(name, _words(title), _words(more)) for name, title, more in rows]
+    return [
+        Entry(name, _words(title), _words(more), _singular(more) - _singular(title))
+        for name, title, more in rows
+    ]
 
 
 def _best_first(scores: dict[str, int]) -> list[str]:
@@ -169,6 +177,10 @@ def _synonyms(word: str) -> set[str]:
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(_stem(word) for word in _split(text))
+
+
+def _singular(text: str) -> frozenset[str]:
+    return frozenset(word.removesuffix("s") if len(word) > 3 else word for word in _split(text))
 
 
 def _split(text: str) -> list[str]:
