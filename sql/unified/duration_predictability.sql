@@ -102,7 +102,10 @@ ended as (
         history_number,
         run_s as last_run_s,
         row_number() over so_far as ended_jobs,
-        median(run_s) over (so_far rows between last_jobs - 1 preceding and current row) as median_run_s
+        -- The bound is valid where last_jobs is not, so that the error is about the parameter.
+        median(run_s) over (
+            so_far rows between greatest(coalesce(last_jobs, 1), 1) - 1 preceding and current row
+        ) as median_run_s
     from histories
     window so_far as (partition by history_number order by job_number)
 ),
