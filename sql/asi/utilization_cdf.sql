@@ -1,7 +1,7 @@
 -- Utilisation distribution by kind of job (ASI ready GPU pods)
 -- param: quantity: column of asi.pod_hour with the use: SM, CPU or host memory in percent, or GPU memory in GiB
 -- choices: quantity: gpu_pct cpu_pct memory_pct gpu_memory_gib
--- chart: step x=value:log y=percentile color=job_type
+-- chart: step x=value:log y=percentile color=job_type xname=used_quantity
 -- column: value: Use of a pod in an hour, in the unit of the quantity
 -- column: percentile: Percentage of the pods of the kind, counted in each hour, with at most this use
 create or replace macro asi.utilization_cdf(

@@ -12,7 +12,7 @@ const MOST_CHOICES = 1000;
 const PLAIN = /^(U?(TINYINT|SMALLINT|INTEGER|BIGINT)|FLOAT|DOUBLE|VARCHAR|BOOLEAN)$/;
 
 // Where a function needs an extension, DuckDB-WASM tries to load it and then fails in this way.
-const CRASH = /out of bounds|unreachable|is not loaded|null function/;
+const CRASH = /out of bounds|unreachable|is not loaded|null function|signature mismatch/;
 const UNSUPPORTED = "DuckDB in the browser cannot run this: it lacks extensions, such as ICU for time zones";
 
 interface Published extends Description {
