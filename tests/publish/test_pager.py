@@ -33,7 +33,7 @@ def test_long_list_opens_less_until_q(sample_warehouse: Path) -> None:
 
 
 def test_description_is_paged(sample_warehouse: Path) -> None:
-    with terminal("describe", "pai.task_wait", warehouse=sample_warehouse) as opened:
+    with terminal("describe", "pai.task_wait", "--full", warehouse=sample_warehouse) as opened:
         opened.expect_exact(PROMPT)
         opened.send("q")
         assert end(opened) == 0
