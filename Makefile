@@ -9,7 +9,8 @@
 # make bi-test             test PostgreSQL, Superset, Harlequin, marimo, the report, the browser interface and every
 #                          chart; needs the system's packages of PostgreSQL and Chromium
 # make site                publish the demo as a static site in build/demo-site, or your files with RAW=folder
-# make site-test           test the static site in Chromium: accessibility, and all queries in three engines
+# make site-test           test the static site in Chromium: accessibility, and all queries in three engines; and the DuckDB
+#                          shell over HTTP
 # make web                 build the pages of the site and of `traces explore` from web/; needs Node 20.19 or later
 # make lint                run ruff, mypy, sqlfluff and the word list; with npm, check the types of web/ and its build
 # make bench               run the benchmarks
@@ -43,6 +44,9 @@ SUPERSET := apache-superset==6.1.0 duckdb==$(OLDER_DUCKDB) duckdb-engine 'flask-
 # Harlequin and marimo for docs/clients.md, with the DuckDB that they require.
 CLIENTS_VENV := .venv-clients
 CLIENTS := harlequin==2.17.* marimo==0.25.* polars sqlglot
+# The DuckDB shell with DuckDB's extension httpfs, which PyPI has for these versions only.
+HTTPFS_VENV := .venv-httpfs
+HTTPFS := $(addsuffix ==1.5.5,duckdb duckdb-cli duckdb-extension-httpfs)
 DEMO := demo
 
 .PHONY: demo test test-trace spark-test bi-test site site-test hostile random-test nightly web lint lint-style \
@@ -128,8 +132,13 @@ site: web/node_modules/ready demo
 	mkdir -p build
 	$(BIN)/traces publish --warehouse $(WAREHOUSE) --site build/demo-site
 
-site-test: venvs web/node_modules/ready
-	TRACEHOUSE_SITE=all TRACEHOUSE_BROWSER=all $(BIN)/pytest tests/publish/test_site.py tests/publish/test_hostile_values.py
+$(HTTPFS_VENV)/ready: Makefile
+	$(call install,$(HTTPFS_VENV),$(HTTPFS))
+	touch $@
+
+site-test: venvs $(HTTPFS_VENV)/ready web/node_modules/ready
+	TRACEHOUSE_SITE=all TRACEHOUSE_BROWSER=all $(BIN)/pytest tests/publish/test_site.py tests/publish/test_remote.py \
+		tests/publish/test_hostile_values.py
 
 hostile: $(VENV)/ready
 	TRACEHOUSE_HOSTILE=all $(BIN)/pytest --numprocesses 2 --dist worksteal tests/hostile \

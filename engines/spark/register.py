@@ -36,8 +36,7 @@ def register(
 ) -> list[str]:
     """Register a warehouse's tables, views and named queries in a session, and return their names.
 
-    `warehouse` is a folder on any file system that Spark reads (`file:`, `s3a:`, `hdfs:`), with the same path
-    on all nodes. With `names`, only these and their inputs are registered. Existing objects of the same name
+    `warehouse` is a folder with the same path on all nodes. With `names`, only these and their inputs are registered. Existing objects of the same name
     are replaced. Raises UserError where there is no warehouse, or a name is unknown.
     """
     root = _spark_path(warehouse)
@@ -87,10 +86,7 @@ def _published(session: "SparkSession", root: str) -> Sequence[Conversion]:
         with explain_errors():
             [row] = session.read.text(place, wholetext=True).collect()
     except UserError as error:
-        raise UserError(
-            f"{place}: reading failed ({error}). Name the folder of a warehouse, with its file system "
-            "if it is remote, as in s3a://bucket/warehouse"
-        ) from None
+        raise UserError(f"{place}: reading failed ({error}). Name the folder of a warehouse") from None
     return manifest.parse(row.value, place).conversions
 
 
