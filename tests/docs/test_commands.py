@@ -30,6 +30,10 @@ TYPED_HERE = r"(\.venv/bin/)?traces |duckdb |make |python -m tracehouse\.bench\.
 ELSEWHERE = {
     "CONTRIBUTING.md": {".venv/bin/pytest": "tests/docs/test_commands.py"},
     "README.md": {"pip install .": "tests/test_packaging.py"},
+    "docs/asi.md": {
+        "pip install '.[fetch,plot]'": "tests/docs/test_commands.py",
+        "traces ": "tests/ingest/downloads/test_fetch.py",
+    },
     "docs/bi.md": {"traces publish": "tests/publish/bi/test_pages.py"},
     "docs/clients.md": {
         "pip install harlequin": "Makefile",

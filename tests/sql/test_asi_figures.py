@@ -1,17 +1,21 @@
-"""The publisher's seventeen figures of ASI, from folders of hours and from the four ZIPs."""
+"""The publisher's seventeen figures of ASI, from folders of hours and from ZIPs, also after a killed ingest."""
 
 import re
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import few_files
 import pytest
-from conftest import REPOSITORY
+from command_line import server
+from conftest import REPOSITORY, SAMPLE_SCALE, SAMPLE_SEED
 from counting import non_empty
 from duckdb import DuckDBPyConnection
 
 from tracehouse.engines.duckdb.read import answer, binding, sandbox
 from tracehouse.engines.duckdb.write import database
+from tracehouse.ingest.store import journal
+from tracehouse.samples import dumps
 
 ROW = re.compile(r"\| (\d+) \| \w+ \| (.+) \|")
 CALL = re.compile(r"`(asi\.\w+)(?:\((\w+) := '?(\w+)'?\))?`")
@@ -19,24 +23,42 @@ CALL = re.compile(r"`(asi\.\w+)(?:\((\w+) := '?(\w+)'?\))?`")
 FIGURES = {
     number: CALL.findall(text) for number, text in ROW.findall((REPOSITORY / "docs" / "asi.md").read_text())
 }
+DAYS = 3
+# Three tables of as many days, and the table of spans.
+CONVERSIONS = 3 * DAYS + 1
+# Each conversion takes about 15 steps.
+KILL_AT_STEP = 45
 
 
 @pytest.fixture(scope="module")
-def connections(
-    sample_raw: Path, sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[list[DuckDBPyConnection]]:
-    """Warehouses of the sample, from its folders and from one ZIP per table."""
-    folder = tmp_path_factory.mktemp("zipped")
-    tables = sorted((sample_raw / "asi").glob("asi_opensource_*"))
+def connections(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[DuckDBPyConnection]]:
+    """Warehouses of some days: from folders, and after a kill from these and from one ZIP per table."""
+    folder = tmp_path_factory.mktemp("asi")
+    dumps.write_sample(folder / "raw", SAMPLE_SCALE, SAMPLE_SEED, ["asi"], few_files.quiet, DAYS)
+    tables = sorted((folder / "raw" / "asi").glob("asi_opensource_*"))
     assert len(tables) == 4
     for table in tables:
         paths = sorted(table.rglob("*.parquet"))
         members = {str(path.relative_to(table.parent)): path.read_bytes() for path in paths}
-        few_files.write(folder / "raw" / "asi", {f"{table.name}.zip": few_files.zipped(members)})
-    outcome = database.ingest([folder / "raw"], folder / "warehouse", [], few_files.quiet)
+        few_files.write(folder / "zips" / "asi", {f"{table.name}.zip": few_files.zipped(members)})
+    assert not database.ingest([folder / "raw"], folder / "warehouse", [], few_files.quiet).problems
+    warehouses = [folder / "warehouse", *(killed_and_resumed(folder / name) for name in ("raw", "zips"))]
+    with ExitStack() as stack:
+        yield [stack.enter_context(sandbox.connect(warehouse)) for warehouse in warehouses]
+
+
+def killed_and_resumed(raw: Path) -> Path:
+    """The warehouse of an ingest that was killed between the days, and then continued."""
+    warehouse = raw.with_name(f"warehouse_of_{raw.name}")
+    run = server().run("ingest", "asi", "--raw", raw, "--warehouse", warehouse, kill_at_step=KILL_AT_STEP)
+    assert run.code == -9
+    finished = {conversion.key for conversion in journal.read_finished(warehouse)}
+    assert 0 < len(finished) < CONVERSIONS - 1
+    outcome = database.ingest([raw], warehouse, [], few_files.quiet)
     assert not outcome.problems
-    with sandbox.connect(sample_warehouse) as of_folders, sandbox.connect(folder / "warehouse") as of_zips:
-        yield [of_folders, of_zips]
+    assert {conversion.key for conversion in outcome.unchanged} == finished
+    assert len(outcome.conversions) == CONVERSIONS
+    return warehouse
 
 
 def test_all_are_listed() -> None:
@@ -50,9 +72,9 @@ def test_figure_from_folders_and_zips(
 ) -> None:
     for query, parameter, value in non_empty(calls):
         texts = {parameter: value} if parameter else {}
-        of_folders, of_zips = (
+        undisturbed, *others = (
             answer.read(connection, binding.bind_query(connection, query, texts)).read_all()
             for connection in connections
         )
-        assert of_folders.num_rows > 0
-        assert of_folders == of_zips
+        assert undisturbed.num_rows > 0
+        assert all(other == undisturbed for other in non_empty(others))

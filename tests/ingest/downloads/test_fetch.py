@@ -32,6 +32,7 @@ from tracehouse.ingest.downloads.http import RetryPolicy, SourceError, open_clie
 from tracehouse.ingest.downloads.locations import Download
 from tracehouse.ingest.downloads.plan import FetchRequest, plan_downloads
 
+DOCS = Path(__file__).parents[3] / "docs"
 TRACES = list(all_traces().values())
 # Users download the others by hand.
 FETCHED = [trace for trace in TRACES if locations.downloads(trace)]
@@ -778,7 +779,7 @@ def test_page_states_total_size() -> None:
     ]
     known = sum(download.bytes or 0 for download in downloads) / 1e9
     unknown = len([download for download in downloads if download.bytes is None])
-    page = (Path(__file__).parents[3] / "docs" / "fetch.md").read_text()
+    page = (DOCS / "fetch.md").read_text()
     assert f"{known:.1f} GB of known size and {unknown} files of unknown size" in page
 
 
@@ -814,15 +815,25 @@ def test_command_fetches_and_ingest_reads(real_site: Publisher, tmp_path: Path) 
     assert "dlrm.instance: 23,871 rows from 1 file" in ingested.stdout
 
 
-def test_commands_of_page_work(published: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The commands of docs/fetch.md run in this process, with ledgers of the server's files."""
-    page = (Path(__file__).parents[3] / "docs" / "fetch.md").read_text()
-    monkeypatch.chdir(tmp_path)
-    for command in re.findall(r"^    traces (.*)$", page, re.M):
-        name, *words = command.split()
-        more = options(published) if name == "fetch" else []
-        done = CliRunner().invoke(cli.traces, [name, *words, *more])
-        assert done.exit_code == 0, (command, done.output, done.exception)
+@pytest.fixture
+def run_commands(
+    published: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], None]:
+    """Runs the commands of a page in this process, with ledgers of the server's files."""
+
+    def run_all(page: str) -> None:
+        monkeypatch.chdir(tmp_path)
+        for command in non_empty(re.findall(r"^    traces (.*)$", (DOCS / page).read_text(), re.M)):
+            name, *words = command.split()
+            more = options(published) if name == "fetch" else []
+            done = CliRunner().invoke(cli.traces, [name, *words, *more])
+            assert done.exit_code == 0, (command, done.output, done.exception)
+
+    return run_all
+
+
+def test_commands_of_page_work(run_commands: Callable[[str], None], tmp_path: Path) -> None:
+    run_commands("fetch.md")
     assert {path.name for path in (tmp_path / "raw").iterdir() if path.is_dir()} == {
         "acme",
         "asi",
@@ -832,6 +843,16 @@ def test_commands_of_page_work(published: Publisher, tmp_path: Path, monkeypatch
     telemetry = {path.name.partition(".")[0] for path in (tmp_path / "raw").rglob("utilization/kalos/*.csv")}
     assert {"POWER_USAGE", "GPU_UTIL"} < telemetry
     assert (tmp_path / "warehouse" / "traces.duckdb").is_file()
+
+
+def test_days_of_asi_lead_to_the_charts_of_its_page(
+    run_commands: Callable[[str], None], tmp_path: Path
+) -> None:
+    run_commands("asi.md")
+    pictures = re.findall(r"!\[.*, synthetic data\]\((\w+\.svg)\)", (DOCS / "asi.md").read_text())
+    assert len(pictures) == 3
+    for drawn in (folder / name for folder in (tmp_path, DOCS) for name in pictures):
+        assert ">synthetic data<" in drawn.read_text()
 
 
 def test_command_lists_failures(site: Publisher, tmp_path: Path) -> None:
