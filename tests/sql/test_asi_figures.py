@@ -1,4 +1,4 @@
-"""The seventeen figures of ASI's publisher, from folders of hours and from ZIPs, also after a killed ingest."""
+"""The seventeen figures of ASI: from folders of hours and from ZIPs, also after a killed ingest."""
 
 import re
 from collections.abc import Iterator
