@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
-TIMEOUT_S = 120
+# Only a command that hangs takes as long, on a busy machine too.
+TIMEOUT_S = 600
 
 
 @dataclass(frozen=True)

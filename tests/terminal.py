@@ -11,8 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import pexpect
-
-TIMEOUT_S = 120
+from command_line import TIMEOUT_S
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from command_line import TIMEOUT_S
 from hostile_tests import in_full
 
 from tracehouse.engines.duckdb.write import database
@@ -21,7 +22,6 @@ PODS = (
     "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,"
     "creation_time,deletion_time,scheduled_time\n"
 )
-TIMEOUT_S = 120
 VERSIONS = (1, 2, 3)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from command_line import TIMEOUT_S
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
 # From the first import to the middle of the answer. Before, Python itself is what is stopped.
@@ -64,7 +65,7 @@ def test_a_signal_ends_a_question_at_once(
     for _ in range(times):
         running.send_signal(number)
     try:
-        _, errors = running.communicate(timeout=120)
+        _, errors = running.communicate(timeout=TIMEOUT_S)
     finally:
         # If the signal is ignored, as under nohup, the command would never end.
         running.kill()
@@ -91,7 +92,7 @@ def test_ctrl_c_at_any_moment(
     wait_for_scratch(temporary, running)
     time.sleep(delay_s - MOMENTS_S[0])
     running.send_signal(signal.SIGINT)
-    _, errors = running.communicate(timeout=120)
+    _, errors = running.communicate(timeout=TIMEOUT_S)
     # A short command may have ended by itself.
     done = running.returncode == 0 and arguments[0] != "sql"
     assert done or (running.returncode == 130 and errors == b""), errors
@@ -118,7 +119,7 @@ def test_what_a_killed_process_left_is_taken_away_by_the_next(
     wait_for_scratch(temporary, running)
     time.sleep(1)
     running.kill()
-    running.communicate(timeout=120)
+    running.communicate(timeout=TIMEOUT_S)
     [left] = temporary.iterdir()
     # As if it were of yesterday: what is young may be of a process that just starts.
     os.utime(left, (time.time() - 86_400,) * 2)
@@ -137,5 +138,5 @@ def test_killed_export_leaves_only_the_output_file(
     wait_for_scratch(temporary, running)
     time.sleep(0.5)
     running.kill()
-    running.communicate(timeout=120)
+    running.communicate(timeout=TIMEOUT_S)
     assert list(out.iterdir()) == []

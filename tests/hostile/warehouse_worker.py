@@ -27,10 +27,9 @@ from typing import Any, NoReturn
 
 import duckdb
 import pytest
-from command_line import Run
+from command_line import TIMEOUT_S, Run
 
 TESTS = Path(__file__).parents[1]
-TIMEOUT_S = 120
 # Path and shutil call these, too.
 RENAMES = ("replace", "rename", "unlink")
 STEPS = (*RENAMES, "mkdir", "link", "fsync", "rmdir")

@@ -15,6 +15,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 import pytest
+from command_line import TIMEOUT_S
 from few_files import ingest, only, quiet, refusal, stored, tar_gz, write, zipped
 
 from tracehouse.engines.duckdb.write import database
@@ -236,7 +237,7 @@ def test_names_unreadable_files_and_reads_the_others(tmp_path: Path) -> None:
     for path in locked:
         path.chmod(0)
     command = [*without_privileges(), TRACES, "ingest", "--raw", raw, "--warehouse", tmp_path / "warehouse"]
-    run = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120)
+    run = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=TIMEOUT_S)
     for path, mode in zip(locked, modes, strict=True):
         path.chmod(mode)
     assert run.returncode == 1

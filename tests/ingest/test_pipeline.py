@@ -408,7 +408,9 @@ def test_wrong_arguments_fail_before_reading(tmp_path: Path) -> None:
 
 
 def traces(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([str(TRACES), *map(str, arguments)], capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        [str(TRACES), *map(str, arguments)], capture_output=True, text=True, timeout=command_line.TIMEOUT_S
+    )
 
 
 def test_wrong_arguments_on_command_line(tmp_path: Path) -> None:
@@ -620,7 +622,7 @@ def test_interrupted_ingest_ends_at_once_and_resumes(tmp_path: Path) -> None:
             assert running.poll() is None
             time.sleep(0.001)
         running.send_signal(signal.SIGINT)
-        _, errors = running.communicate(timeout=120)
+        _, errors = running.communicate(timeout=command_line.TIMEOUT_S)
     stopped = "Stopped. Converted files are kept, and the next ingest resumes there. "
     assert (running.returncode, errors) == (130, f"{stopped}There is no database yet\n")
     database.ingest([raw], warehouse, [], quiet)
@@ -631,6 +633,6 @@ def test_interrupted_ingest_ends_at_once_and_resumes(tmp_path: Path) -> None:
             assert running.poll() is None
             time.sleep(0.001)
         running.send_signal(signal.SIGINT)
-        _, errors = running.communicate(timeout=120)
+        _, errors = running.communicate(timeout=command_line.TIMEOUT_S)
     assert (running.returncode, errors) == (130, f"{stopped}The database is unchanged\n")
     assert answer(warehouse) == [(200_000,) * 4]

@@ -72,7 +72,9 @@ def served(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 def reply(opener: urllib.request.OpenerDirector, address: str, **headers: str) -> Reply:
     try:
-        with opener.open(urllib.request.Request(address, headers=headers), timeout=150) as got:
+        with opener.open(
+            urllib.request.Request(address, headers=headers), timeout=command_line.TIMEOUT_S
+        ) as got:
             return Reply(got.status, got.read(), got.headers)
     except urllib.error.HTTPError as error:
         return Reply(error.code, error.read(), error.headers)

@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 
 import pytest
+from command_line import TIMEOUT_S
 from spark_tests import in_full
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
-TIMEOUT_S = 120
 
 pytestmark = pytest.mark.usefixtures("java")
 

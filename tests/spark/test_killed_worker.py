@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from command_line import TIMEOUT_S
 from few_files import quiet
 from spark_tests import in_full
 
@@ -19,7 +20,6 @@ from tracehouse.samples import dumps
 pytestmark = in_full
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
-TIMEOUT_S = 120
 # A cross join that keeps a core busy for some seconds.
 LONG = """
     select sum(cast(one.start_time < other.end_time as bigint)) as pairs

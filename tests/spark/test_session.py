@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from command_line import TIMEOUT_S
 from spark_tests import in_full
 
 from tracehouse.core.errors import UsageError, UserError
@@ -24,7 +25,6 @@ ADVICE = (
     "Install Java 17 or later (on Debian and Ubuntu: apt install openjdk-17-jre-headless), or set JAVA_HOME"
 )
 CLUSTER = {"HADOOP_CONF_DIR", "YARN_CONF_DIR"}
-TIMEOUT_S = 120
 
 START = """
 import os, sys

@@ -66,7 +66,7 @@ def test_harlequin_shows_an_answer(small_published: Path, tmp_path: Path) -> Non
         opened.expect_exact("History")
         opened.send(statement)
         opened.sendcontrol(key[-1])
-        opened.expect_exact("query executed successfully", timeout=120)
+        opened.expect_exact("query executed successfully", timeout=command_line.TIMEOUT_S)
         opened.sendcontrol("q")
         assert end(opened) == 0
         assert "Data Catalog" in plain(opened) and "cluster04" in plain(opened)
