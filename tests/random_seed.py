@@ -6,6 +6,7 @@ there are 25 times as many examples.
 
 import os
 import random
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 # In the environment, so that all processes of a run have the same seed, also around midnight.
@@ -17,3 +18,8 @@ REPEAT = f"random tests: repeat with TRACEHOUSE_SEED={SEED} TRACEHOUSE_DEPTH={DE
 def seeds(number: int) -> list[int]:
     """Return this many seeds at the default depth, and more at a greater one."""
     return random.Random(SEED).sample(range(1, 2**32), number * DEPTH)
+
+
+def some(names: Sequence[str], number: int) -> list[str]:
+    """Return at most this many names at the default depth, others every day, and all at a greater one."""
+    return list(names) if DEPTH > 1 else sorted(random.Random(SEED).sample(names, min(number, len(names))))

@@ -92,10 +92,10 @@ def test_error_after_move_names_old_path(moved_warehouse: Path) -> None:
 
 
 def test_variable_sets_path_after_move(
-    moved_warehouse: Path, query_everything: Callable, sample_answers: dict
+    moved_warehouse: Path, query_everything: Callable, some_schemas: list[str], some_sample_answers: dict
 ) -> None:
-    options = ("--attach", "other", "--data-root", str(moved_warehouse))
-    assert query_everything(moved_warehouse / database.NAME, *options) == sample_answers
+    options = ("--attach", "other", "--data-root", str(moved_warehouse), "--schemas", *some_schemas)
+    assert query_everything(moved_warehouse / database.NAME, *options) == some_sample_answers
 
 
 def test_command_line_works_after_move(moved_warehouse: Path, run: Callable, traces: Path) -> None:
@@ -130,10 +130,11 @@ def test_build_after_move_updates_path(
 
 
 def test_materialized_file_answers_without_parquet(
-    alone: Path, query_everything: Callable, sample_answers: dict
+    alone: Path, query_everything: Callable, some_schemas: list[str], some_sample_answers: dict
 ) -> None:
     assert [path.name for path in alone.parent.iterdir()] == [alone.name]
-    assert query_everything(alone, "--attach", "other", "--no-files") == sample_answers
+    options = ("--attach", "other", "--no-files", "--schemas", *some_schemas)
+    assert query_everything(alone, *options) == some_sample_answers
 
 
 def test_materialized_file_answers_in_shell(alone: Path, run: Callable, shell: Path) -> None:
