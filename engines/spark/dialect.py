@@ -106,6 +106,10 @@ def _has_computed_bound(node: exp.WindowSpec) -> bool:
     return any(isinstance(bound, exp.Expr) and bound.find(exp.Column) for bound in bounds)
 
 
+def _orders_by_window(node: exp.Order) -> bool:
+    return isinstance(node.parent, exp.Query) and node.find(exp.Window) is not None
+
+
 def _always(_: exp.Expr) -> bool:
     return True
 
@@ -128,6 +132,7 @@ REFUSED: tuple[tuple[type[exp.Expr], Callable[[Any], bool], str, str], ...] = (
     (exp.SplitPart, _takes_unknown_part, "part 0 of a split, or a computed one", "use a constant from 1"),
     (exp.WithinGroup, _always, "within group", "use `quantile_cont(x, q)`"),
     (exp.WindowSpec, lambda node: node.args.get("exclude"), "exclude in a window", "subtract the value"),
+    (exp.Order, _orders_by_window, "a window function in order by", "compute it in a CTE"),
     (exp.WindowSpec, _has_computed_bound, "a parameter as a bound of a window", "write a constant"),
 )
 

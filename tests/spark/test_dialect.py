@@ -461,6 +461,7 @@ def test_doubles_are_rounded_to_the_last_bit_equal(duck: DuckDBPyConnection, spa
             "exclude in a window",
         ),
         ("select sum(x) over (order by x rows n - 1 preceding) from t", "a parameter as a bound of a window"),
+        ("select x from t order by min(x) over (partition by y)", "a window function in order by"),
         ("select percentile_cont(0.5) within group (order by x) from t", "within group"),
         ("select log(x, 2) from t", "log"),
         ("select generate_series(1, 10, 2)", "generate_series"),
