@@ -2,7 +2,7 @@
 # make test                set up and run the tests on both versions of DuckDB
 # make test-trace TRACE=x  run the tests of one trace: its ledgers, rules, views, queries and samples
 # make hostile             run all tests with broken files, kills, concurrent readers and damage; 10 minutes
-# make random-test         run the tests with random input on 25 times as many examples
+# make random-test         run the tests with random input on 10 times as many examples
 # make nightly             run all of docs-test, site-test, spark-test, bi-test, hostile and random-test, and print a summary;
 #                          PARTS="hostile docs-test" runs these
 # make spark-test          compare every view and query on a Spark cluster with DuckDB; needs Java 17 or later
@@ -146,8 +146,8 @@ hostile: $(VENV)/ready
 		tests/publish/test_simulators_memory.py tests/publish/test_hostile_values.py tests/spark/test_guard.py
 
 random-test: $(VENV)/ready
-	TRACEHOUSE_DEPTH=25 $(BIN)/pytest --numprocesses 2 --dist worksteal --timeout 7200 \
-		$$(grep -rlE 'hypothesis|random_seed' --include='test_*.py' tests)
+	TRACEHOUSE_DEPTH=10 $(BIN)/pytest --numprocesses 2 --dist worksteal --timeout 7200 \
+		$$(grep -rlE 'hypothesis|random_seed' --include='test_*.py' tests) tests/clients
 
 nightly: $(VENV)/ready
 	nice $(BIN)/python tests/nightly.py $(PARTS)

@@ -1,7 +1,7 @@
 """The seed and the depth of the tests that draw what they try at random.
 
-Each day has its own seed. TRACEHOUSE_SEED=20261123 repeats a run of that day, and with TRACEHOUSE_DEPTH=25
-there are 25 times as many examples.
+Each day has its own seed. TRACEHOUSE_SEED=20261123 repeats a run of that day, and with TRACEHOUSE_DEPTH=10
+there are 10 times as many examples.
 """
 
 import os

@@ -34,7 +34,7 @@ from tracehouse.ingest.store.files import StagedFile
 from tracehouse.ingest.store.manifest import Conversion
 
 KINDS = TEXTS | PARQUETS | ARCHIVES
-INPUTS = 400 * DEPTH if DEPTH > 1 else 200
+INPUTS = 1000 * DEPTH if DEPTH > 1 else 200
 # One in so many is also converted with all writes, which take most of the time.
 WRITTEN = 40
 # For a file of some kilobytes. Processor time, as the machine may be busy.

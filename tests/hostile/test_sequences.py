@@ -25,8 +25,8 @@ from random_seed import DEPTH, seeds
 
 # After the start, which Hypothesis counts too.
 OPERATIONS = 8
-# Hypothesis runs up to a quarter more: with a depth of 25, 10,000 in 50 tests.
-SEQUENCES = 160 if DEPTH > 1 else 100 if TRY_ALL else 5
+# Hypothesis runs up to a quarter more: with a depth of 10, 10,000 in 20 tests.
+SEQUENCES = 400 if DEPTH > 1 else 100 if TRY_ALL else 5
 # A defect in Tracehouse is found within so many sequences.
 SEQUENCES_TO_FIND = 200
 FOUND_SOON = ("forget_leaves_views",)
