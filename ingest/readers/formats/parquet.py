@@ -21,6 +21,7 @@ from tracehouse.core.text import decode_text
 from tracehouse.ingest.declarations import Column, Table
 from tracehouse.ingest.readers import Batch, Content, Reader, Reject
 from tracehouse.ingest.readers.lines import shown
+from tracehouse.ingest.readers.parquet_pages import Pages, check_footer
 from tracehouse.ingest.readers.rejects import limit_rejects
 from tracehouse.ingest.readers.values import Faults, arrow_type, is_possible
 
@@ -40,7 +41,7 @@ def reads(table: Table, file_name: str) -> bool:
 def read_names(stream: BinaryIO, file: str) -> list[str]:
     """The columns' names in the footer."""
     with _explained(file):
-        return pq.ParquetFile(stream).schema_arrow.names
+        return _open(stream, file).schema_arrow.names
 
 
 def names_fit(table: Table, names: Sequence[str]) -> bool:
@@ -51,24 +52,25 @@ def names_fit(table: Table, names: Sequence[str]) -> bool:
 def read_keys(stream: BinaryIO, table: Table, file: str) -> list[dict[str, str]]:
     """The distinct values of the keys that partition a table, in a file that has them as columns."""
     with _explained(file):
-        parquet = _open(stream)
+        parquet = _open(stream, file)
         columns = [column for column in table.keys if column.name in table.partition_by]
         names = [column.name for column in columns]
         _check_columns(parquet.schema_arrow, table, file, names)
         found: dict[tuple[object, ...], None] = {}
-        for batch in parquet.iter_batches(BATCH_ROWS, columns=names, use_threads=False):
-            rows = pa.table(batch)
-            rows = pa.table(
-                {column.name: _convert_key(rows[column.name], column, file) for column in columns}
-            )
-            for row in rows.group_by(names).aggregate([]).to_pylist():
-                found[tuple(row.values())] = None
+        pages = Pages(stream, parquet.schema, file)
+        for group in range(parquet.num_row_groups):
+            for rows in _decode(parquet, pages, group, names):
+                keys = pa.table(
+                    {column.name: _convert_key(rows[column.name], column, file) for column in columns}
+                )
+                for row in keys.group_by(names).aggregate([]).to_pylist():
+                    found[tuple(row.values())] = None
     return [dict(zip(names, map(str, values), strict=True)) for values in found]
 
 
 def _convert_key(values: pa.ChunkedArray, column: Column, file: str) -> pa.ChunkedArray:
     """A key in its declared type. Raises RawFileError if a row has none, or none that fits."""
-    converted, faults = _convert_column(values, replace(column, required=True), file)
+    converted, faults = _convert_column(values, replace(column, required=True))
     if faults:
         row = min(faults)
         raise RawFileError(file, f"{faults[row]}, so that the row has no partition", _OTHER_TABLE)
@@ -80,10 +82,10 @@ def read(content: Content) -> Iterator[Batch]:
 
     A row is rejected if one of its values has no exact counterpart in the declared type, is not finite, or is
     missing though required. Raises RawFileError if the columns, their types or more than a tenth of the rows
-    do not fit, if the file is damaged, or if its rows are too long.
+    do not fit, if the file is damaged, or if its pages or rows are too long.
     """
     with _explained(content.name):
-        parquet = _open(content.stream)
+        parquet = _open(content.stream, content.name)
         schema = parquet.schema_arrow
         from_columns = [column.name for column in content.table.keys if column.name not in content.keys]
         _check_columns(schema, content.table, content.name, from_columns)
@@ -91,12 +93,20 @@ def read(content: Content) -> Iterator[Batch]:
             yield batch
 
 
-def _open(stream: BinaryIO) -> pq.ParquetFile:
+def _open(stream: BinaryIO, file: str) -> pq.ParquetFile:
+    check_footer(stream, file)
     # By default Arrow reads row groups completely before it converts their first rows.
     # It checks the pages that have a checksum.
     return pq.ParquetFile(
         stream, pre_buffer=False, buffer_size=_STREAM_BYTES, page_checksum_verification=True
     )
+
+
+def _decode(parquet: pq.ParquetFile, pages: Pages, group: int, columns: Sequence[str]) -> Iterator[pa.Table]:
+    """The rows of some columns of a row group, as many at once as fit in memory."""
+    batch_rows = pages.find_batch_rows(group, columns, BATCH_ROWS)
+    for batch in parquet.iter_batches(batch_rows, [group], columns=columns, use_threads=False):
+        yield pa.table(batch)
 
 
 def _batches(parquet: pq.ParquetFile, content: Content) -> Iterator[tuple[None, Batch]]:
@@ -105,18 +115,24 @@ def _batches(parquet: pq.ParquetFile, content: Content) -> Iterator[tuple[None, 
     if rows_of_groups != footer.num_rows:
         what = f"its footer lists {footer.num_rows:,} rows, and {rows_of_groups:,} in its row groups"
         raise RawFileError(content.name, what, _FETCH_AGAIN)
+    pages = Pages(content.stream, parquet.schema, content.name)
     first = 1
     for group in range(parquet.num_row_groups):
         place = f"row group {group}: "
         after = first + parquet.metadata.row_group(group).num_rows
-        if _has_chosen(parquet, group, content):
-            line = first
-            for batch in parquet.iter_batches(BATCH_ROWS, [group], use_threads=False):
-                rows = pa.table(batch)
+        if _has_chosen(parquet, pages, group, content):
+            line = since = first
+            size = 0
+            for rows in _decode(parquet, pages, group, parquet.schema_arrow.names):
                 # Arrow checks the texts and lengths of a damaged page only here.
                 rows.validate(full=True)
-                yield None, _convert(rows, line, place, content)
+                converted = _convert(rows, line, place, content)
                 line += rows.num_rows
+                size += converted.rows.nbytes
+                _check_size(size, since, line - 1, content.name)
+                if line - since >= BATCH_ROWS:
+                    since, size = line, 0
+                yield None, converted
             if line != after:
                 what = f"{place}{line - first:,} rows can be read; its footer lists {after - first:,}"
                 raise RawFileError(content.name, what, _FETCH_AGAIN)
@@ -125,17 +141,17 @@ def _batches(parquet: pq.ParquetFile, content: Content) -> Iterator[tuple[None, 
         yield None, _convert(parquet.schema_arrow.empty_table(), first, "", content)
 
 
-def _check_size(rows: pa.Table, first: int, file: str) -> None:
-    if rows.nbytes > MOST_BATCH_BYTES:
+def _check_size(size: int, first: int, last: int, file: str) -> None:
+    if size > MOST_BATCH_BYTES:
         raise RawFileError(
             file,
-            f"rows {first:,} to {first + rows.num_rows - 1:,} take {rows.nbytes >> 20:,} MiB; at most"
-            f" {MOST_BATCH_BYTES >> 20} MiB are allowed",
+            f"rows {first:,} to {last:,} take {size >> 20:,} MiB; at most {MOST_BATCH_BYTES >> 20} MiB are"
+            " allowed",
             _OTHER_TABLE,
         )
 
 
-def _has_chosen(parquet: pq.ParquetFile, group: int, content: Content) -> bool:
+def _has_chosen(parquet: pq.ParquetFile, pages: Pages, group: int, content: Content) -> bool:
     """Whether a row group may have rows of the content's partition, by its keys.
 
     Its statistics may be wrong, and in a damaged footer they may end the process.
@@ -143,8 +159,8 @@ def _has_chosen(parquet: pq.ParquetFile, group: int, content: Content) -> bool:
     names = [name for name in content.partition if name in parquet.schema_arrow.names]
     if not names:
         return True
-    for batch in parquet.iter_batches(BATCH_ROWS, [group], columns=names, use_threads=False):
-        chosen = _chosen(pa.table(batch), content)
+    for rows in _decode(parquet, pages, group, names):
+        chosen = _chosen(rows, content)
         if chosen is None or pc.any(chosen, min_count=0).as_py():
             return True
     return False
@@ -163,10 +179,9 @@ def _convert(rows: pa.Table, first: int, place: str, content: Content) -> Batch:
         if column.name not in rows.column_names:
             made[column.name] = pa.nulls(rows.num_rows, arrow_type(column))
             continue
-        made[column.name], wrong = _convert_column(rows[column.name], column, content.name)
+        made[column.name], wrong = _convert_column(rows[column.name], column)
         faults = wrong | faults
     converted = pa.table(made)
-    _check_size(converted, first, content.name)
     rejects = _rejects(rows, numbers, faults, place)
     if faults:
         fits = np.ones(rows.num_rows, bool)
@@ -185,7 +200,7 @@ def _chosen(rows: pa.Table, content: Content) -> pa.BooleanArray | None:
         text = content.keys.get(column.name, content.partition.get(column.name))
         if column.name not in rows.column_names or text is None:
             continue
-        values, _ = _convert_column(rows[column.name], column, content.name)
+        values, _ = _convert_column(rows[column.name], column)
         expected = pa.scalar(text).cast(arrow_type(column))
         equal = pc.fill_null(pc.equal(values, expected), False)
         if column.name in content.keys and not pc.all(equal, min_count=0).as_py():
@@ -258,13 +273,9 @@ def _holds(kind: pa.DataType, column: Column) -> bool:
     return False
 
 
-def _convert_column(values: pa.ChunkedArray, column: Column, file: str) -> tuple[pa.ChunkedArray, Faults]:
+def _convert_column(values: pa.ChunkedArray, column: Column) -> tuple[pa.ChunkedArray, Faults]:
     """A column in its declared type, and the rows whose values do not fit."""
     wanted = arrow_type(column)
-    if not _holds(values.type, column):
-        raise RawFileError(
-            file, f"column {column.name} is {_value_type(values.type)}; expected {column.type}", _OTHER_TABLE
-        )
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     faults: Faults = {}
@@ -306,7 +317,7 @@ def _unknown(table: Table, names: Sequence[str]) -> list[str]:
 
 
 def _check_columns(schema: pa.Schema, table: Table, file: str, keys: Sequence[str]) -> None:
-    """Raise RawFileError unless a file has a table's columns, and the keys that its path does not have."""
+    """Raise RawFileError unless a file has a table's columns in types that fit, and keys not in its path."""
     missing = _missing(table, schema.names) + [name for name in keys if name not in schema.names]
     unknown = _unknown(table, schema.names)
     repeated = [name for name, count in Counter(schema.names).items() if count > 1]
@@ -315,6 +326,10 @@ def _check_columns(schema: pa.Schema, table: Table, file: str, keys: Sequence[st
             raise RawFileError(
                 file, f"the file {what} column{'s' * (len(names) > 1)} {shown(sorted(names))}", _OTHER_TABLE
             )
+    for column in (*table.keys, *table.columns):
+        if column.name in schema.names and not _holds(kind := schema.field(column.name).type, column):
+            what = f"column {column.name} is {_value_type(kind)}; expected {column.type}"
+            raise RawFileError(file, what, _OTHER_TABLE)
 
 
 @contextmanager
