@@ -21,7 +21,7 @@ from tracehouse.ingest.convert.previous import (
 )
 from tracehouse.ingest.convert.raw_input import Holdings, RawInput
 from tracehouse.ingest.convert.repeats import describe_repeats
-from tracehouse.ingest.convert.sorted_parquet import write_runs
+from tracehouse.ingest.convert.sorted_parquet import RunWriter, write_runs
 from tracehouse.ingest.convert.sorted_partition import write_partition
 from tracehouse.ingest.convert.unpivot import write_cells
 from tracehouse.ingest.declarations import Table
@@ -34,7 +34,6 @@ from tracehouse.ingest.readers import Batch, Content, Reject, reader_of
 from tracehouse.ingest.readers.lines import read_header, shown
 from tracehouse.ingest.readers.values import arrow_type
 from tracehouse.ingest.store import journal, lock, manifest
-from tracehouse.ingest.store.files import StagedFile
 from tracehouse.ingest.store.layout import REJECTED_FOLDER, staging_folder
 from tracehouse.ingest.store.manifest import (
     REJECTED_COLUMNS,
@@ -86,10 +85,10 @@ class _Account:
 
     holdings: Holdings
     indexes: set[Hashable]
+    rejected: RunWriter
     counts: dict[str, _Counts] = field(default_factory=dict)
     passed_over: list[SkippedCopy] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    rejected: list[pa.Table] = field(default_factory=list)
     sha256: str = ""
     bytes: int = 0
 
@@ -140,11 +139,12 @@ def _convert(
     other_pieces: tuple[OtherPiece, ...],
     unreadable: Sequence[RawFileError],
 ) -> tuple[Conversion, list[str]]:
-    account = _Account(holdings, set(holdings.indexes))
     trace, table, partition, source = raw_input.key
     staging = staging_folder(raw_input.warehouse)
     # The name is unique, because a process that lost its lock may still be converting the same raw file.
     name = f"{journal.short_name(raw_input.key)}-{uuid4().hex[:8]}"
+    rejects = RunWriter(_REJECTED_ORDER, staging, f"{name}.{REJECTED_FOLDER}")
+    account = _Account(holdings, set(holdings.indexes), rejects)
     if raw_input.claim.raw.partition:
         rows = _read_partition(raw_input, account)
         with _explain_memory(raw_input):
@@ -153,9 +153,7 @@ def _convert(
         written = write_cells(_read_rows(raw_input, account), raw_input.table, staging, name)
     else:
         written = write_runs(_read_rows(raw_input, account), raw_input.table.order_by, staging, name)
-    rejected: list[StagedFile] = []
-    if account.rejected:
-        rejected = write_runs(account.rejected, _REJECTED_ORDER, staging, f"{name}.{REJECTED_FOLDER}")
+    rejected = rejects.finish()
     folder = "/".join(filter(None, (trace, table, partition)))
     conversion = Conversion(
         trace,
@@ -311,7 +309,7 @@ def _count(part: _Part, batch: Batch, raw_input: RawInput, account: _Account) ->
     part.counts.stored += kept * (batch.rows.num_columns - 1) if raw_input.table.wide else kept
     part.counts.rejected += len(batch.rejects)
     if batch.rejects:
-        account.rejected.append(_reject_rows(batch.rejects, part.name, raw_input))
+        account.rejected.add(_reject_rows(batch.rejects, part.name, raw_input))
 
 
 def _with_keys(rows: pa.Table, keys: dict[str, str], table: Table) -> pa.Table:

@@ -7,9 +7,11 @@ statistics of each file say what ranges it holds, and most dumps come nearly in 
 Polars sorts and Arrow writes: together they take less than DuckDB, and Polars' own Parquet is larger.
 """
 
+import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
@@ -57,6 +59,37 @@ def write_runs(
             del run
         written += [last.result() for last in writing]
     return written
+
+
+@dataclass
+class RunWriter:
+    """Writes batches that come one by one in runs, as `write_runs` does. It holds one run."""
+
+    order_by: Sequence[str]
+    folder: Path
+    name: str
+    run_bytes: int = RUN_BYTES
+    _written: list[StagedFile] = field(default_factory=list)
+    _held: list[pa.Table] = field(default_factory=list)
+    _held_bytes: int = 0
+
+    def add(self, batch: pa.Table) -> None:
+        """Add a batch."""
+        self._held.append(batch)
+        self._held_bytes += batch.nbytes
+        if self._held_bytes >= self.run_bytes:
+            self._write()
+
+    def finish(self) -> list[StagedFile]:
+        """Write what is held, and return all files."""
+        if self._held:
+            self._write()
+        return self._written
+
+    def _write(self) -> None:
+        name = f"{self.name}.{len(self._written)}"
+        self._written += write_runs(self._held, self.order_by, self.folder, name, sys.maxsize)
+        self._held, self._held_bytes = [], 0
 
 
 def _runs(batches: Iterable[pa.Table], run_bytes: int) -> Iterator[pl.DataFrame]:

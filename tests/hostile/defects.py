@@ -11,6 +11,7 @@ from typing import Any
 from pytest import MonkeyPatch
 
 from tracehouse.engines.duckdb.write import database, foreign_objects, freshness, materialized_views
+from tracehouse.ingest import pipeline
 from tracehouse.ingest.store import files, integrity, journal, manifest
 
 Defect = Callable[[MonkeyPatch], None]
@@ -99,6 +100,11 @@ def foreign_writes_dropped(patch: MonkeyPatch) -> None:
     patch.setattr(foreign_objects, "keep", _nothing)
 
 
+def half_of_a_file_accepted(patch: MonkeyPatch) -> None:
+    """A raw file that feeds two tables is accepted in one of them and refused in the other."""
+    patch.setattr(pipeline, "refuse_in_all_tables", lambda _, results, __: list(results))
+
+
 DEFECTS: dict[str, Defect] = {
     defect.__name__: defect
     for defect in (
@@ -111,5 +117,6 @@ DEFECTS: dict[str, Defect] = {
         kill_not_repaired,
         sizes_not_compared,
         foreign_writes_dropped,
+        half_of_a_file_accepted,
     )
 }

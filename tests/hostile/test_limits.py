@@ -15,10 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 import pytest
 from command_line import TRACES
 from hostile_tests import in_full
+
+from tracehouse.ingest.store.layout import REJECTED_FOLDER
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is in kilobytes there")
 
@@ -235,9 +238,29 @@ def test_refuses_malformed_file_in_little_memory(case: str, tmp_path: Path) -> N
     path.write_bytes(file.make())
     if file.header:
         path.with_suffix(".header").write_bytes(file.header())
-    command = [TRACES, "ingest", "--raw", tmp_path / "raw", "--warehouse", tmp_path / "warehouse"]
-    run = subprocess.run([sys.executable, "-c", MEASURED, *command], capture_output=True, text=True)
+    run = measure(tmp_path)
     assert run.returncode == 1
     assert file.says in run.stderr
     assert len(run.stderr) < 2000
     assert float(run.stdout) < MOST_MB
+
+
+def measure(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Ingest the raw files of a folder, and print the peak of the process."""
+    command = [TRACES, "ingest", "--raw", folder / "raw", "--warehouse", folder / "warehouse"]
+    return subprocess.run([sys.executable, "-c", MEASURED, *command], capture_output=True, text=True)
+
+
+@in_full
+@pytest.mark.timeout(1800)
+def test_stores_many_rejected_rows_in_little_memory(tmp_path: Path) -> None:
+    """A million texts of 1,000 characters, less than a tenth of the rows."""
+    block = ("j,i,u,Failed,1,2\n" * 10 + f"{'x' * 1000},i\n") * 10_000
+    path = tmp_path / "raw" / "pai_job_table.csv.gz"
+    path.parent.mkdir()
+    path.write_bytes(gz_of(block.encode(), 100))
+    run = measure(tmp_path)
+    assert run.returncode == 0
+    assert float(run.stdout.split()[-1]) < MOST_MB
+    stored = pads.dataset(tmp_path / "warehouse" / "parquet" / "pai" / REJECTED_FOLDER)
+    assert stored.count_rows() == 1_000_000

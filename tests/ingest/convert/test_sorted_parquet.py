@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from random_seed import DEPTH
 
 from tracehouse.ingest.column_types import TYPES
-from tracehouse.ingest.convert.sorted_parquet import ROW_GROUP_ROWS, write_runs
+from tracehouse.ingest.convert.sorted_parquet import ROW_GROUP_ROWS, RunWriter, write_runs
 from tracehouse.ingest.declarations import Column
 from tracehouse.ingest.readers.csv_chunks import prefetch
 from tracehouse.ingest.readers.values import arrow_type
@@ -54,6 +54,30 @@ def test_writes_each_row_once_in_sorted_files(
         # Python's sort is stable; equal rows must keep their order too.
         assert rows_of(run.path) == sorted(came, key=lambda row: nulls_last(row[:1]))
     assert remaining == []
+
+
+@settings(max_examples=30 * DEPTH)
+@given(batches=st.lists(st.lists(ROW, min_size=1, max_size=5), max_size=8), run_bytes=st.integers(1, 200))
+def test_writes_batches_as_they_come(
+    batches: list[list[tuple]], run_bytes: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("runs")
+    writer = RunWriter(("job",), folder, "t", run_bytes)
+    added = held = 0
+    for rows in map(batch, batches):
+        writer.add(rows)
+        added += rows.num_rows
+        held += rows.nbytes
+        if held >= run_bytes:
+            held = 0
+            assert sum(pq.read_metadata(path).num_rows for path in folder.iterdir()) == added
+    runs = writer.finish()
+    assert sorted(run.path for run in runs) == sorted(folder.iterdir())
+    came = [row for rows in batches for row in rows]
+    for run in runs:
+        of_run, came = came[: run.rows], came[run.rows :]
+        assert rows_of(run.path) == sorted(of_run, key=lambda row: nulls_last(row[:1]))
+    assert came == []
 
 
 def test_table_without_rows_is_one_empty_file(tmp_path: Path) -> None:
