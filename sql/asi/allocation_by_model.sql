@@ -14,7 +14,7 @@ with servers as (
         hour_of_day,
         shown_model,
         gpus,
-        case gpus_by when 'held' then 6 else 15 end as digits,
+        case gpus_by when 'held' then 1e6 else 1e15 end as steps,
         case gpus_by
             when 'held' then hp_gpu_h
             else hp_requested_gpus - hp_standby_requested_gpus
@@ -28,14 +28,15 @@ with servers as (
     where day between from_day and to_day and (hour_of_day % 2 = 0 or hour_of_day = 23)
 ),
 
+-- A cast rounds halves to the even number, as the publisher's script does; round() does not.
 hours as (
     select
         day,
         hour_of_day,
         shown_model,
         count(*) as server_hours,
-        favg(round((hp_gpus + standby_gpus) / gpus, digits)) as hp_ratio,
-        favg(round((least(active_gpus, gpus) + standby_gpus) / gpus, digits)) as ratio
+        favg(cast(steps * (hp_gpus + standby_gpus) / gpus as bigint) / steps) as hp_ratio,
+        favg(cast(steps * (least(active_gpus, gpus) + standby_gpus) / gpus as bigint) / steps) as ratio
     from servers
     group by day, hour_of_day, shown_model
 )

@@ -1,10 +1,13 @@
 """Lifetimes of a few pods of ASI, by hand: gaps, hours that are not loaded, and what cuts a pod off."""
 
+from pathlib import Path
+
 import duckdb
 import polars as pl
 import pytest
 import raw_dumps
 
+from tracehouse.ingest.declarations import Table
 from tracehouse.ingest.traces import asi
 
 # Pods with the GPUs that they request, and the GPU-hours that they held by hour. Hour 3 is not loaded.
@@ -19,6 +22,8 @@ PODS = {
     "without GPU": (0.0, {1: 0.0, 2: 0.0}),
 }
 HOURS = [0, 1, 2, 4, 24]
+# The server of all pods, in hour 2 only.
+SERVER = {"server_id": "s", "cluster_id": "c", "gpu_spec_public": "A10", "gpu_count": 192.0}
 LIVES = """
     select pod_id, first_hour, last_hour, hours, gap_hours, is_left_censored, is_right_censored
     from asi.pod_life order by pod_id
@@ -57,10 +62,17 @@ def lives(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection
     for hour in HOURS:
         below = folder / f"raw/asi/asi_opensource_pod_hourly/day={hour // 24}/hour={hour % 24:02d}"
         below.mkdir(parents=True)
-        types = {column.name: TYPES[column.type] for column in asi.POD_HOURLY.columns}
-        mine = [{name: one[name] for name in types} for one in rows if one["hour"] == hour]
-        pl.DataFrame(mine, schema=types).write_parquet(below / "part-000.parquet")
+        write(below, asi.POD_HOURLY, [one for one in rows if one["hour"] == hour])
+    below = folder / "raw/asi/asi_opensource_server_hourly/day=0/hour=02"
+    below.mkdir(parents=True)
+    write(below, asi.SERVER_HOURLY, [SERVER])
     return raw_dumps.ingested(folder / "raw", folder / "warehouse")
+
+
+def write(folder: Path, table: Table, rows: list[dict[str, object]]) -> None:
+    types = {column.name: TYPES[column.type] for column in table.columns}
+    found = [{name: one.get(name) for name in types} for one in rows]
+    pl.DataFrame(found, schema=types).write_parquet(folder / "part-000.parquet")
 
 
 TYPES = {"VARCHAR": pl.String, "DOUBLE": pl.Float64, "BIGINT": pl.Int64, "BOOLEAN": pl.Boolean}
@@ -96,3 +108,9 @@ def test_without_submissions_there_is_no_queue_and_no_offered_load(lives: duckdb
     assert lives.execute(hours.format("false")).fetchall() == [(25, 0)]
     assert lives.execute(hours.format("true")).fetchall() == [(0, 0)]
     assert lives.execute("from unified.arrivals()").fetchall() == []
+
+
+def test_rounds_the_share_of_a_server_to_the_even_digit(lives: duckdb.DuckDBPyConnection) -> None:
+    """1.5 of 192 GPUs are 0.0078125 of them, which Python rounds to 0.007812."""
+    found = lives.execute("select hp_allocated_pct from asi.allocation_by_model(from_day := 0)").fetchall()
+    assert found == [(pytest.approx(0.7812, abs=1e-12),)]
