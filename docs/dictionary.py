@@ -3,10 +3,11 @@
 The catalog is that of a database without data.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from tracehouse.docs.catalog import SHARED, Catalog, Row
+from tracehouse.docs.examples import Example
 from tracehouse.docs.markdown import (
     anchored,
     caveat_links,
@@ -26,18 +27,29 @@ from tracehouse.docs.markdown import (
 )
 from tracehouse.engines.duckdb.write.definitions import definitions_over
 
+SYNTHETIC = "Rows and charts are of synthetic data (`traces sample`) and say nothing about a real cluster."
+
+COVERAGE = "dictionary/coverage.md"
+
 Pages = dict[str, str]
-"""Markdown by path."""
+"""Markdown and SVG by path."""
+
+Examples = Mapping[str, Example]
 
 
-def dictionary() -> Pages:
+def dictionary(examples: Examples) -> Pages:
     """Return all pages for the declarations, views and queries of this package."""
-    return render(Catalog(definitions_over([])))
+    return render(Catalog(definitions_over([])), examples)
 
 
-def render(catalog: Catalog) -> Pages:
-    """Return the pages for a catalog."""
-    pages = {"dictionary/index.md": _index(catalog), "dictionary/coverage.md": _metrics(catalog)}
+def render(catalog: Catalog, examples: Examples) -> Pages:
+    """Return the pages for a catalog, and the charts of examples of its queries."""
+    pages = {
+        "dictionary/index.md": _index(catalog),
+        COVERAGE: _metrics(catalog),
+        "dictionary/gallery.md": _gallery(catalog, examples),
+    }
+    pages |= {_path(name, "svg"): example.svg for name, example in examples.items() if example.svg}
     for schema in catalog.schemas():
         folder = f"dictionary/{schema}"
         pages[f"{folder}/index.md"] = _schema(catalog, schema)
@@ -48,7 +60,7 @@ def render(catalog: Catalog) -> Pages:
         for name in _in_schema(catalog.views, schema):
             pages[_path(name)] = _view(catalog, name)
         for name in _in_schema(catalog.queries, schema):
-            pages[_path(name)] = _query(catalog, name)
+            pages[_path(name)] = _query(catalog, name, examples.get(name))
         if _of_trace(catalog.caveats, schema):
             pages[f"{folder}/all-caveats.md"] = _caveats(catalog, schema)
         if _of_trace(catalog.figures + catalog.expected, schema):
@@ -176,6 +188,25 @@ def _cell(metric: Row) -> str:
     return f"[{metric['exactness']}](#{metric['answered_by']})"
 
 
+def _gallery(catalog: Catalog, examples: Examples) -> str:
+    parts = []
+    for schema in catalog.schemas():
+        with_example = [name for name in _in_schema(catalog.queries, schema) if name in examples]
+        charts = [
+            f"[![]({schema}/{name.partition('.')[2]}.svg)](#{name})\n{link(name)} "
+            + prose(catalog.queries[name]["title"])
+            for name in with_example
+            if examples[name].svg
+        ]
+        if charts:
+            parts += [f"## {text(_title(catalog, schema))}", "::::{container} gallery", *charts, "::::"]
+    return document(
+        "(dictionary.gallery)=\n# Gallery of charts",
+        f"The named queries with a chart. {SYNTHETIC} A chart links to the page of its query.",
+        *parts,
+    )
+
+
 def _table(catalog: Catalog, name: str) -> str:
     row = catalog.tables[name]
     return document(
@@ -248,7 +279,7 @@ def _version(catalog: Catalog, row: Row) -> str:
     )
 
 
-def _query(catalog: Catalog, name: str) -> str:
+def _query(catalog: Catalog, name: str, example: Example | None) -> str:
     row = catalog.queries[name]
     return document(
         heading(name),
@@ -264,12 +295,20 @@ def _query(catalog: Catalog, name: str) -> str:
                 "SHA-256": f"`{row['sha256']}`",
             }
         ),
-        f"```console\n$ traces query {name}\n```",
+        f"```console\n$ traces query {name}\n```" if example is None else _shown(name, row["title"], example),
         _parameters(catalog, name),
         "## Columns",
         _columns(catalog, name),
         sql_block(row["sql"]),
     )
+
+
+def _shown(name: str, title: str, example: Example) -> str:
+    return document(
+        f"## Example\n\n{SYNTHETIC}",
+        f"```console\n$ traces query {name}\n{example.rows}\n```",
+        f"![{text(title)}]({name.partition('.')[2]}.svg)" if example.svg else "",
+    ).rstrip()
 
 
 def _parameters(catalog: Catalog, name: str) -> str:
@@ -390,8 +429,8 @@ def _figure_source(figure: Row) -> str:
     return "<br>".join(filter(None, lines))
 
 
-def _path(name: str) -> str:
-    return f"dictionary/{name.replace('.', '/')}.md"
+def _path(name: str, suffix: str = "md") -> str:
+    return f"dictionary/{name.replace('.', '/')}.{suffix}"
 
 
 def _in_schema(names: Collection[str], schema: str) -> list[str]:

@@ -8,11 +8,14 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from tracehouse.docs.dictionary import Pages, dictionary
+from tracehouse.docs.dictionary import COVERAGE, Pages, dictionary
+from tracehouse.docs.examples import examples_of_samples
 
 REPOSITORY = Path(__file__).parents[1]
 PAGES = REPOSITORY / "build" / "pages"
 ABOUT_THE_PROJECT = ("CONTRIBUTING.md", "CHANGELOG.md")
+HOME = "docs/home.md"
+FIRST_GUIDES = ("docs/tutorial.md", "docs/recipes.md")
 
 
 def documents() -> list[str]:
@@ -25,8 +28,9 @@ def documents() -> list[str]:
 
 
 def guides() -> list[str]:
-    """Return the paths of the documents in `docs`."""
-    return sorted(f"docs/{path.name}" for path in (REPOSITORY / "docs").glob("*.md"))
+    """Return the paths of the documents in `docs`, without the home page."""
+    found = sorted(f"docs/{path.name}" for path in (REPOSITORY / "docs").glob("*.md"))
+    return [*FIRST_GUIDES, *(path for path in found if path not in (*FIRST_GUIDES, HOME))]
 
 
 def links(document: str) -> list[str]:
@@ -37,18 +41,17 @@ def links(document: str) -> list[str]:
     return [str(target.relative_to(REPOSITORY)) for target in targets if target.is_file()]
 
 
-def index(paths: Iterable[str]) -> str:
-    """Return the first page of the site: the introduction of the README and the navigation."""
-    readme = (REPOSITORY / "README.md").read_text()
-    title, first, second = readme.split("\n\n")[:3]
+def index(paths: Iterable[str], coverage: str) -> str:
+    """Return the home page: `docs/home.md`, what each trace can tell, and the navigation."""
+    home = (REPOSITORY / HOME).read_text().rstrip()
     others = [path for path in paths if path.endswith(".md") and path not in ("README.md", *guides())]
-    introduction = re.sub(r"\]\(#", "](README.md#", f"{first}\n\n{second}")
     return "\n\n".join(
         (
-            title,
-            introduction,
+            re.sub(r"\]\((?!\w+:|#)", "](docs/", home),
+            "## What each trace can tell",
+            coverage,
             _toctree("Start here", ["README"]),
-            _toctree("Dictionary", ["dictionary/index"]),
+            _toctree("Dictionary", ["dictionary/gallery", "dictionary/index"]),
             _toctree("Guides", [path.removesuffix(".md") for path in guides()]),
             _toctree("The project", [path.removesuffix(".md") for path in others]),
             "",
@@ -63,7 +66,8 @@ def write_pages(dictionary_pages: Pages, folder: Path = PAGES) -> None:
     for path in copied:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(REPOSITORY / path, folder / path)
-    for path, page in (dictionary_pages | {"index.md": index(copied)}).items():
+    coverage = dictionary_pages[COVERAGE].split("\n\n", 1)[1]
+    for path, page in (dictionary_pages | {"index.md": index(copied, coverage)}).items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(page)
 
@@ -74,5 +78,5 @@ def _toctree(caption: str, entries: Iterable[str]) -> str:
 
 
 if __name__ == "__main__":
-    write_pages(dictionary())
+    write_pages(dictionary(examples_of_samples()))
     print(f"Wrote {PAGES}")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from counting import non_empty
-from terminal import end, screen, terminal
+from shown_output import console, lines, run, write_shown_files
 
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.sql.query_files import query_files
@@ -19,12 +19,7 @@ SQL, PYTHON_GUIDE, CHARTS, CENSORING = (
     (DOCS / f"{name}.md").read_text() for name in ("sql", "python", "charts", "censoring")
 )
 GUIDES = [(DOCS / f"{name}.md").read_text() for name in ("ingest", "verification")]
-CONSOLE = [
-    (command, shown)
-    for page in (*GUIDES, README, SQL, CHARTS)
-    for block in re.findall(r"```console\n(.*?)```", page, re.S)
-    for command, shown in re.findall(r"^\$ (.*?)\n(.*?)(?=^\$ |\Z)", block, re.S | re.M)
-]
+CONSOLE = [found for page in (*GUIDES, README, SQL, CHARTS) for found in console(page)]
 PICTURES = re.findall(r"!\[.*?\]\((.*?\.svg)\)", CHARTS)
 # The example does not use the other traces.
 IN_THE_EXAMPLE = ("acme", "itp", "openb", "pai", "zeus")
@@ -44,23 +39,6 @@ def ingested(real_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[
 @pytest.fixture(scope="module")
 def folder(ingested: tuple[Path, str]) -> Path:
     return ingested[0]
-
-
-def run(command: str, folder: Path) -> str:
-    """Run a command in a terminal of 90 columns and return the screen.
-
-    Standard input is empty: DuckDB's shell would wait for a reply of the terminal.
-    """
-    detached = ("setsid", "--wait", "sh", "-c", f"exec < /dev/null; {command}")
-    with terminal(*detached, rows=200, columns=90, folder=folder, HOME=folder) as opened:
-        assert end(opened) == 0
-    return screen(opened)
-
-
-def lines(text: str) -> list[str]:
-    """Return the lines of a screen without colours, progress bar and trailing spaces."""
-    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).replace("\r\n", "\n").split("\r")[-1]
-    return [line.rstrip() for line in plain.strip().splitlines()]
 
 
 def test_make_demo_runs(sample_raw: Path, tmp_path: Path) -> None:
@@ -133,11 +111,7 @@ def test_python_examples_run(position: int, printed: str, folder: Path) -> None:
 
 
 def test_builds_local_views_and_queries(folder: Path) -> None:
-    files = re.findall(r"`warehouse/local/(\S+)`:\n\n```sql\n(.*?)```", SQL + CENSORING, re.S)
-    for name, text in files:
-        path = folder / "warehouse" / "local" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    files = [path for page in (SQL, CENSORING) for path in write_shown_files(page, folder)]
     assert len(files) == 3
     assert "error" not in run("traces build", folder)
     [command] = re.findall(r"`(traces query mine\..*?)`", SQL)

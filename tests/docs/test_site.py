@@ -13,13 +13,13 @@ from collections import Counter
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import pytest
 from counting import non_empty
 from markdown_it import MarkdownIt
 
-from tracehouse.docs import dictionary, site
+from tracehouse.docs import dictionary, examples, site
 from tracehouse.docs.catalog import Catalog
 from tracehouse.engines.duckdb.write.definitions import Definitions, definitions_over
 from tracehouse.ingest.declarations import all_traces
@@ -27,7 +27,7 @@ from tracehouse.views.rules import all_rules
 from tracehouse.views.sql_text import first_statement
 
 REPOSITORY = Path(__file__).parents[2]
-DOCUMENTS = [path for path in site.documents() if path.endswith(".md")]
+DOCUMENTS = [*(path for path in site.documents() if path.endswith(".md")), site.HOME]
 in_full = pytest.mark.skipif(os.environ.get("TRACEHOUSE_DOCS") != "all", reason="`make docs-test` runs it")
 
 
@@ -36,9 +36,19 @@ def definitions() -> Definitions:
     return definitions_over([])
 
 
+# The pages of these queries have examples. `make docs` adds them to those of all queries.
+WITH_EXAMPLE = ("itp.gpu_hours", "pai.machines")
+
+
 @pytest.fixture(scope="module")
-def pages(definitions: Definitions) -> dict[str, str]:
-    return dictionary.render(Catalog(definitions))
+def rendered(definitions: Definitions, sample_warehouse: Path) -> dict[str, str]:
+    names = () if os.environ.get("TRACEHOUSE_DOCS") == "all" else WITH_EXAMPLE
+    return dictionary.render(Catalog(definitions), examples.examples(sample_warehouse, names))
+
+
+@pytest.fixture(scope="module")
+def pages(rendered: dict[str, str]) -> dict[str, str]:
+    return {path: page for path, page in rendered.items() if path.endswith(".md")}
 
 
 @pytest.fixture(scope="module")
@@ -135,13 +145,15 @@ def test_labels_every_object_caveat_clock_and_figure_once(definitions: Definitio
     assert [label for label, count in found.items() if count > 1] == []
 
 
-def test_links_of_the_dictionary_work(pages: dict[str, str], text: str) -> None:
+def test_links_of_the_dictionary_work(pages: dict[str, str], rendered: dict[str, str], text: str) -> None:
     known = labels(text)
-    linked = set(re.findall(r"\]\((?!http)([^)\s]+)\)", text))
+    linked = {link for link in re.findall(r"\]\((?!http)([^)\s]+)\)", text) if not link.endswith(".svg")}
     there = {label for label in linked if label.startswith("#") and label[1:] in known}
     there |= {path for path in linked if path.startswith("/") and path[1:] in DOCUMENTS}
     assert linked - there == set()
     for path, page in pages.items():
+        for picture in re.findall(r"!\[[^\]]*\]\((.*?)\)", page):
+            assert f"{Path(path).parent}/{picture}" in rendered
         for tree in re.findall(r"```\{toctree\}\n:hidden:\n\n(.*?)\n```", page, re.S):
             for entry in tree.splitlines():
                 name = re.sub(r".*<(.*)>", r"\1", entry)
@@ -241,9 +253,40 @@ def lines_of(pages: dict[str, str], schema: str) -> Iterator[str]:
             yield re.sub(r"\\(.)", r"\1", plain)
 
 
+def test_query_page_shows_rows_and_chart_of_synthetic_data(rendered: dict[str, str]) -> None:
+    for name in WITH_EXAMPLE:
+        path = f"dictionary/{name.replace('.', '/')}"
+        page, chart = rendered[f"{path}.md"], rendered[f"{path}.svg"]
+        assert "synthetic data" in page and ">synthetic data<" in chart
+        [block] = re.findall(rf"```console\n\$ traces query {name}\n(.*?)\n```", page, re.S)
+        heading, _, *rows = block.splitlines()
+        shown_columns = {label.rpartition(".")[2] for label, _ in columns_of(page)}
+        assert set(heading.split()) == shown_columns
+        assert 1 < len(rows) <= examples.MOST_ROWS
+        assert f"]({name.partition('.')[2]}.svg)" in page
+
+
+def test_gallery_links_each_chart_to_its_query(rendered: dict[str, str]) -> None:
+    gallery = rendered["dictionary/gallery.md"]
+    charts = [path for path in rendered if path.endswith(".svg")]
+    assert len(re.findall(r"^\[!\[\]", gallery, re.M)) == len(charts)
+    for path in non_empty(charts):
+        _, schema, name = path.removesuffix(".svg").split("/")
+        assert f"[![]({schema}/{name}.svg)](#{schema}.{name})" in gallery
+
+
+def test_home_page_shows_a_picture_a_tour_and_what_each_trace_can_tell(pages: dict[str, str]) -> None:
+    page = site.index(DOCUMENTS, pages[dictionary.COVERAGE])
+    assert "](docs/run_cdf.svg)" in page
+    assert "pip install" in page and "traces ingest" in page
+    listed = page.split("## What each trace can tell")[1]
+    assert all(f"[{trace}](#schema.{trace})" in listed for trace in all_traces())
+
+
 def test_navigation_contains_every_document() -> None:
-    page = site.index(DOCUMENTS)
+    page = site.index(DOCUMENTS, "")
     names = [path.name.removesuffix(".md") for path in (REPOSITORY / "docs").glob("*.md")]
+    names.remove("home")
     assert len(names) > 6
     for name in [*(f"docs/{name}" for name in names), "CONTRIBUTING", "CHANGELOG", "bench/README"]:
         assert page.splitlines().count(name) == 1
@@ -291,10 +334,10 @@ class Anchors(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory, pages: dict[str, str]) -> Path:
+def built(tmp_path_factory: pytest.TempPathFactory, rendered: dict[str, str]) -> Path:
     """Build the site like `make docs`."""
     folder = tmp_path_factory.mktemp("site")
-    site.write_pages(pages, folder / "pages")
+    site.write_pages(rendered, folder / "pages")
     command = [sys.executable, "-m", "sphinx", "--quiet", "--jobs", "auto", "--nitpicky", "--fail-on-warning"]
     configured = ["-c", str(REPOSITORY / "docs"), str(folder / "pages"), str(folder / "site")]
     subprocess.run([*command, *configured], check=True)
@@ -319,11 +362,15 @@ def test_links_of_the_site_work_and_load_nothing_external(built: Path) -> None:
 
 
 @in_full
-def test_search_finds_column_without_server(built: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [("is_feasible_as_requested", "dictionary/itp/job"), ("queueing delay", "dictionary/pai/wait_cdf")],
+)
+def test_search_finds_page_without_server(built: Path, words: str, page: str) -> None:
     chromium = shutil.which("chromium")
     if chromium is None:
         pytest.skip("Chromium is not installed")
-    address = f"file://{built}/search.html?q=is_feasible_as_requested"
+    address = f"file://{built}/search.html?q={quote(words)}"
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000", "--dump-dom"]
-    page = subprocess.run([chromium, *options, address], check=True, capture_output=True, text=True).stdout
-    assert 'href="dictionary/itp/job.html' in page
+    found = subprocess.run([chromium, *options, address], check=True, capture_output=True, text=True).stdout
+    assert f'href="{page}.html' in found

@@ -1,0 +1,64 @@
+"""Answer and draw every named query over synthetic files, as examples for its page of the documentation."""
+
+import tempfile
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+import tracehouse
+from tracehouse.core.errors import UserError
+from tracehouse.engines.duckdb.read import sandbox
+from tracehouse.engines.duckdb.read.binding import bind_query
+from tracehouse.publish.plot import pictures
+from tracehouse.publish.table import TableStyle, table
+from tracehouse.sql.query_files import QueryFile, query_files
+
+SCALE = 0.01
+MOST_ROWS = 5
+
+
+@dataclass(frozen=True)
+class Example:
+    """The first rows of an answer as a table of text, and its chart as SVG, empty where it has none."""
+
+    rows: str
+    svg: str
+
+
+def examples(warehouse: Path, names: Collection[str] = ()) -> dict[str, Example]:
+    """Return the examples of the given queries, by default of all, by the name of the query."""
+    queries = [query for query in query_files() if not names or query.full_name in names]
+    with sandbox.connect(warehouse) as connection:
+        return {query.full_name: _example(connection, query) for query in queries}
+
+
+def examples_of_samples() -> dict[str, Example]:
+    """Return the examples of all queries over a warehouse that is generated for them."""
+    with tempfile.TemporaryDirectory() as folder:
+        raw = tracehouse.sample(out=Path(folder, "raw"), scale=SCALE)
+        return examples(tracehouse.ingest(raw, Path(folder, "warehouse")).folder)
+
+
+def _example(connection: duckdb.DuckDBPyConnection, query: QueryFile) -> Example:
+    style = TableStyle(most_rows=MOST_ROWS)
+    _, lines = table(connection, bind_query(connection, query.full_name, {}), style)
+    return Example("\n".join(_without_footer(lines)), _chart(connection, query))
+
+
+def _without_footer(lines: Iterator[str]) -> Iterator[str]:
+    for line in lines:
+        if not line:
+            return
+        yield line
+
+
+def _chart(connection: duckdb.DuckDBPyConnection, query: QueryFile) -> str:
+    """Draw a query. Few rows, such as those of a single hour, may be too few for a chart."""
+    if query.chart is None:
+        return ""
+    try:
+        return pictures.render_svg(pictures.build_query_picture(connection, query.full_name, {}))
+    except UserError:
+        return ""
