@@ -1,6 +1,7 @@
 """Print messages, notes on answers, and the report of an ingest."""
 
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,9 +31,9 @@ def print_notes(notes: "Sequence[Note]", stderr: bool, complete: bool = False) -
     """Print notes on an answer, dim and wrapped on a terminal; a summary of its caveats unless `complete`."""
     if not notes:
         return
-    lines = _complete_lines(notes) if complete else _summary_lines(notes)
-    forced = {"FORCE_COLOR", "TTY_COMPATIBLE"} & os.environ.keys()
-    if not forced and not (sys.stderr if stderr else sys.stdout).isatty():
+    is_terminal = (sys.stderr if stderr else sys.stdout).isatty()
+    lines = _complete_lines(notes) if complete else _summary_lines(notes, is_terminal)
+    if not is_terminal and not {"FORCE_COLOR", "TTY_COMPATIBLE"} & os.environ.keys():
         for line in lines:
             say(line, stderr)
         return
@@ -48,13 +49,11 @@ def _complete_lines(notes: "Sequence[Note]") -> list[str]:
     return [f"{note.word} {note.name}: {note.text}" for note in notes]
 
 
-def _summary_lines(notes: "Sequence[Note]") -> list[str]:
+def _summary_lines(notes: "Sequence[Note]", is_terminal: bool) -> list[str]:
     from tracehouse.engines.duckdb.read.notes import summarize
 
-    lines = summarize(notes)
-    if any(note.severity for note in notes):
-        lines[-1] += " (details: --caveats)"
-    return lines
+    width = shutil.get_terminal_size().columns if is_terminal else None
+    return summarize(notes, "; show with --caveats", width)
 
 
 def print_ingest(result: "IngestResult", warehouse: Path, next_step: str = "") -> None:

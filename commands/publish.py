@@ -63,17 +63,18 @@ def publish(
 def report(
     traces: Sequence[str], out: Path, warehouse: Path, timeout: float | None, memory_limit: str
 ) -> None:
-    """Write an HTML report on the loaded traces.
+    """Write an HTML report on the named traces, or on all that are loaded.
 
-    One self-contained file: sources, coverage, a comparison of the traces, published and measured figures,
-    charts, caveats and citations.
+    Self-contained pages: sources, coverage, published and measured figures, charts, caveats and citations.
+    Several traces have a page each, such as report-itp.html, and one that compares them.
 
     Example: traces report itp --out itp.html
     """
     from tracehouse.engines.duckdb.read import sandbox
     from tracehouse.publish import answers
 
-    answers.write_report(traces, warehouse, sandbox.Limits(timeout, memory_limit), out)
+    for title, page in answers.write_report(traces, warehouse, sandbox.Limits(timeout, memory_limit), out):
+        say(f"{title}: writing {page}", stderr=True)
     say(f"Wrote {out}")
 
 

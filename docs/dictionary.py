@@ -199,7 +199,7 @@ def _gallery(catalog: Catalog, examples: Examples) -> str:
             if examples[name].svg
         ]
         if charts:
-            parts += [f"## {text(_title(catalog, schema))}", "::::{container} gallery", *charts, "::::"]
+            parts += [f"## {text(_title(catalog, schema))}", "````{container} gallery", *charts, "````"]
     return document(
         "(dictionary.gallery)=\n# Gallery of charts",
         f"The named queries with a chart. {SYNTHETIC} A chart links to the page of its query.",

@@ -1,8 +1,9 @@
 """Bind, run and render a query: the answer goes to a file, a stream, a chart or a report."""
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -93,12 +94,32 @@ def draw_in_terminal(bind: Bind, warehouse: Path, limits: Limits, given: Mapping
     return _write(None, warehouse, limits, work, escapes=True)
 
 
-def write_report(traces: Sequence[str], warehouse: Path, limits: Limits, path: Path) -> None:
-    """Write the HTML report on traces, on all if none is named."""
+def write_report(
+    traces: Sequence[str], warehouse: Path, limits: Limits, path: Path
+) -> Iterator[tuple[str, Path]]:
+    """Write the HTML report on traces, on all if none is named, and yield each page before it is written.
+
+    A page has its title and its path. Several traces have a page each, next to the one that compares them.
+    """
+    from tracehouse.publish import report
+
+    output.check(path)
+    found = sandbox.run(warehouse, limits, partial(report.traces_with_data, traces=traces))
+    own_pages = {trace: f"{path.stem}-{trace}{path.suffix}" for trace in found} if len(found) > 1 else {}
+    for trace, name in own_pages.items():
+        yield trace, path.with_name(name)
+        _write_page([trace], warehouse, limits, path.with_name(name), {})
+    yield "comparison" if own_pages else "report", path
+    _write_page(traces, warehouse, limits, path, own_pages)
+
+
+def _write_page(
+    traces: Sequence[str], warehouse: Path, limits: Limits, path: Path, own_pages: Mapping[str, str]
+) -> None:
     from tracehouse.publish import report
 
     def work(connection: duckdb.DuckDBPyConnection, spool: Spool, _: Spool) -> None:
-        report.write(connection, traces, spool.file)
+        report.write(connection, traces, spool.file, own_pages)
 
     _write(path, warehouse, limits, work)
 

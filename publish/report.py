@@ -1,8 +1,11 @@
-"""Write the report on a warehouse: one self-contained HTML page without JavaScript."""
+"""Write the report on a warehouse: self-contained HTML pages without JavaScript.
+
+A report on one trace is a page. A report on several is a page for each, and one that compares them.
+"""
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any, BinaryIO
@@ -108,7 +111,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Report:
-    """The content of the page."""
+    """The content of a page. `pages` are the file names of the traces' own pages, if they have some."""
 
     made: dt.datetime
     versions: dict[str, str]
@@ -118,6 +121,7 @@ class Report:
     comparison: Comparison | None
     charts: Charts
     definitions: Sequence[Row]
+    pages: Mapping[str, str]
 
     @property
     def synthetic(self) -> Sequence[str]:
@@ -125,26 +129,44 @@ class Report:
         return [section.name for section in self.sections if section.synthetic]
 
 
-def write(connection: duckdb.DuckDBPyConnection, traces: Sequence[str], file: BinaryIO) -> None:
-    """Write the report on the given traces, by default on all.
+def traces_with_data(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> list[str]:
+    """The given traces that have data, by default all.
 
     Raises UsageError if a trace does not exist, and UserError if the extra `report` is not installed.
     """
     pages.check_installed("report", "jinja2", "altair", "vl_convert")
     catalog.check_traces(connection, traces)
-    page = pages.render(TEMPLATE, report=collect(connection, traces), verdicts=list(Verdict))
-    file.write(page.encode())
+    loaded = _names(connection, "select distinct trace from catalog.tables where row_count > 0")
+    return sorted(loaded & {*traces} if traces else loaded)
 
 
-def collect(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> Report:
-    """Collect the content of the report on the given traces, by default on all."""
+def write(
+    connection: duckdb.DuckDBPyConnection,
+    traces: Sequence[str],
+    file: BinaryIO,
+    own_pages: Mapping[str, str],
+) -> None:
+    """Write a page on the given traces, by default on all.
+
+    `own_pages` are the file names of the traces' own pages: the page then only compares the traces.
+    """
+    report = collect(connection, traces, own_pages)
+    file.write(pages.render(TEMPLATE, report=report, verdicts=list(Verdict)).encode())
+
+
+def collect(
+    connection: duckdb.DuckDBPyConnection, traces: Sequence[str], own_pages: Mapping[str, str]
+) -> Report:
+    """Collect the content of a page on the given traces, by default on all."""
     known = _rows(
         connection,
         "from catalog.traces where len($traces) = 0 or list_contains($traces, trace) order by trace",
         traces=list(traces),
     )
     with_rows = _names(connection, "select distinct trace from catalog.tables where row_count > 0")
-    sections = [_section(connection, facts) for facts in known if facts["trace"] in with_rows]
+    sections = [
+        _section(connection, facts, is_drawn=not own_pages) for facts in known if facts["trace"] in with_rows
+    ]
     named = [section.name for section in sections]
     # Charts across traces always show all traces, so they are omitted from a report on some of them.
     across = _charts(connection, ACROSS, named) if len(named) > 1 and set(named) == with_rows else Charts()
@@ -159,10 +181,11 @@ def collect(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> Rep
         comparison=comparison,
         charts=across,
         definitions=_definitions(connection, [*used, *([COMPARISON] if comparison else [])]),
+        pages=own_pages,
     )
 
 
-def _section(connection: duckdb.DuckDBPyConnection, facts: Row) -> TraceSection:
+def _section(connection: duckdb.DuckDBPyConnection, facts: Row, is_drawn: bool) -> TraceSection:
     trace = facts["trace"]
 
     def of_trace(table: str, order: str) -> list[Row]:
@@ -174,7 +197,7 @@ def _section(connection: duckdb.DuckDBPyConnection, facts: Row) -> TraceSection:
         sources=of_trace("sources", "all"),
         metrics=of_trace("metrics", "rowid"),
         figures=_figures(connection, trace),
-        charts=_charts(connection, trace, [trace]),
+        charts=_charts(connection, trace, [trace]) if is_drawn else Charts(),
         caveats=of_trace("caveats", "caveat"),
     )
 

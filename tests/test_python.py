@@ -262,6 +262,15 @@ def test_messages_name_arguments_not_options(
     assert "--" not in str(raised.value) and "traces " not in str(raised.value).partition(message)[0]
 
 
+def test_reports_on_a_loaded_trace_by_default(tmp_path: Path) -> None:
+    raw = tracehouse.sample("pai", "zeus", out=tmp_path / "raw", scale=0.001)
+    warehouse = tracehouse.ingest(raw, tmp_path / "warehouse")
+    for name in ("unified.wait_cdf", "unified.arrival_series", "unified.allocation_hourly"):
+        answer = warehouse.query(name)
+        assert {row["trace"] for row in answer} == {"pai"}
+        assert "in_trace = pai" in str(answer.plot().to_dict())
+
+
 def test_list_omits_queries_without_data(tmp_path: Path) -> None:
     opened = tracehouse.ingest(tracehouse.sample("itp", out=tmp_path / "raw", scale=0.001), tmp_path)
     listed, every = opened.list("queries"), opened.list("queries", with_empty=True)
@@ -318,7 +327,7 @@ def test_answer_renders_as_html(warehouse: Warehouse) -> None:
     assert shown.count("<table") == 1
     assert "itp.min_duration_600" in shown
     assert "<svg" in shown
-    assert "caveat itp.min_duration_600: " in str(answer)
+    assert "1 caveat: itp.min_duration_600 (!)" in str(answer)
     many = warehouse.query("itp.job", limit=50)
     assert "and 30 more rows" in many._repr_html_()
     assert "<svg" not in many._repr_html_()

@@ -2,7 +2,7 @@
 
     metadata.yaml                         the kind of bundle
     databases/tracehouse.yaml             the published file
-    datasets/tracehouse/itp_job.yaml      a table, a view or an answer
+    datasets/tracehouse/itp_job.yaml      a view, or an answer with a chart
     charts/itp_gpu_hours.yaml             an answer with a `-- chart:` line
     dashboards/itp.yaml                   the charts of a trace, and its caveats
 
@@ -20,11 +20,17 @@ from typing import Any
 import duckdb
 
 from tracehouse.core.errors import UserError, not_installed
+from tracehouse.engines.duckdb.names import quoted
 from tracehouse.publish.bi.contents import Kind
-from tracehouse.publish.bi.superset_charts import Answer, build_chart, build_layout
+from tracehouse.publish.bi.superset_charts import IN_ORDER, Answer, build_chart, build_layout
+from tracehouse.publish.plot.rows import ordered_names, select_rows
+from tracehouse.publish.plot.texts import axis_title
+from tracehouse.sql.query_files import read_chart
 
 DATABASE = "Tracehouse"
 ROOT = "tracehouse"
+# The name of NULL on an axis or in a legend.
+UNNAMED = "not stated"
 
 _VERSION = "1.0.0"
 _NAMESPACE = uuid.UUID("6f4c3c1e-5d0b-5b0e-9c57-0a9a3c2f7d11")
@@ -44,7 +50,7 @@ def build_bundle(path: Path) -> tuple[bytes, list[str]]:
         drawn = [answer for answer in answers if answer.rows]
         files: dict[str, Any] = {"metadata.yaml": _metadata()}
         files["databases/tracehouse.yaml"] = _database(path)
-        for dataset in _datasets(connection):
+        for dataset in _datasets(connection, drawn):
             files[f"datasets/{ROOT}/{dataset['table_name']}.yaml"] = dataset
         for answer in drawn:
             files[f"charts/{dataset_name(answer.name)}.yaml"] = _chart(answer)
@@ -98,8 +104,12 @@ def _database(path: Path) -> dict[str, Any]:
     }
 
 
-def _datasets(connection: duckdb.DuckDBPyConnection) -> Iterator[dict[str, Any]]:
-    """A dataset for each table, view and answer that is not an alias."""
+def _datasets(connection: duckdb.DuckDBPyConnection, drawn: Sequence[Answer]) -> Iterator[dict[str, Any]]:
+    """A dataset for each answer with a chart, and for the newest version of each view.
+
+    SQL Lab reads all other tables.
+    """
+    charted = {answer.name: answer for answer in drawn}
     columns: dict[str, list[dict[str, Any]]] = {}
     for name, column, kind, comment in connection.execute(
         """
@@ -110,15 +120,27 @@ def _datasets(connection: duckdb.DuckDBPyConnection) -> Iterator[dict[str, Any]]
     ).fetchall():
         columns.setdefault(name, []).append(_column(column, kind, comment or ""))
     for name, comment in connection.execute(
-        "select name, comment from catalog.contents where same_as = '' order by name"
+        """
+        select name, comment from catalog.contents
+        where
+            list_contains($charted, name)
+            or (kind = $view and same_as = '' and not regexp_matches(name, '_v[0-9]+$'))
+        order by name
+        """,
+        {"charted": [*charted], "view": Kind.VIEW.value},
     ).fetchall():
+        sql = f"select * from {name}"
+        if name in charted:
+            sql = _for_chart(charted[name])
+            if charted[name].order:
+                columns[name].append(_column(IN_ORDER, "VARCHAR", "Names on the x axis, sorted as drawn"))
         times = [column["column_name"] for column in columns[name] if column["is_dttm"]]
         yield {
             "table_name": dataset_name(name),
             "main_dttm_col": times[0] if times else None,
             "description": comment,
             "schema": name.partition(".")[0],
-            "sql": f"select * from {name}",
+            "sql": sql,
             "filter_select_enabled": True,
             "uuid": identifier("dataset", name),
             "columns": columns[name],
@@ -128,9 +150,27 @@ def _datasets(connection: duckdb.DuckDBPyConnection) -> Iterator[dict[str, Any]]
         }
 
 
+def _for_chart(answer: Answer) -> str:
+    """The rows of an answer, with a name for NULL, and the names on the x axis in the order of the rows.
+
+    Superset sorts them as texts: each name begins with as many invisible spaces as there are names before it.
+    """
+    chart = read_chart(answer.line, answer.name)
+    names = [column for column in (chart.x.column, chart.color) if answer.columns.get(column) == "VARCHAR"]
+    named = ", ".join(f"coalesce({column}, '{UNNAMED}') as {column}" for column in dict.fromkeys(names))
+    sql = f"select * replace ({named}) from {answer.name}" if named else f"select * from {answer.name}"
+    if not answer.order:
+        return sql
+    places = ", ".join(quoted(name) for name in answer.order)
+    x = chart.x.column
+    mark = f"repeat(chr(8203), cast(list_position([{places}], {x}) as bigint))"
+    return f"select *, {mark} || {x} as {IN_ORDER} from ({sql})"
+
+
 def _column(name: str, kind: str, comment: str) -> dict[str, Any]:
     return {
         "column_name": name,
+        "verbose_name": axis_title(name),
         "is_dttm": kind.startswith(("TIMESTAMP", "DATE")),
         "is_active": True,
         "type": kind,
@@ -154,7 +194,24 @@ def _answers(connection: duckdb.DuckDBPyConnection) -> Iterator[Answer]:
     ).fetchall()
     for name, title, description, line, rows in charted:
         columns = {column: kind for column, kind, *_ in connection.execute(f"describe {name}").fetchall()}
-        yield Answer(name, title, description, line, rows, columns, _aggregate_function(connection, name))
+        aggregate, order = _aggregate_function(connection, name), _order(connection, name, line, columns)
+        yield Answer(name, title, description, line, rows, columns, aggregate, order)
+
+
+def _order(
+    connection: duckdb.DuckDBPyConnection, name: str, line: str, columns: Mapping[str, str]
+) -> Sequence[str]:
+    """The names on the x axis in the order of the answer; empty where that is the one of their texts."""
+    try:
+        chart = read_chart(line, name)
+        if chart.kind not in ("bar", "stack") or columns.get(chart.x.column) != "VARCHAR":
+            return ()
+        found = select_rows(connection.sql(f"from {name}").to_arrow_table(), chart, name, "")
+    except UserError:
+        # The file was published by a newer version, or has too few rows for a chart.
+        return ()
+    names = [UNNAMED if text == "NULL" else text for text in ordered_names(found, chart.x.column)]
+    return () if names == sorted(names) else names
 
 
 def _aggregate_function(connection: duckdb.DuckDBPyConnection, name: str) -> Callable[[str], int]:

@@ -2,9 +2,10 @@
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from tracehouse.publish.plot.texts import axis_title
 from tracehouse.sql.query_files import Chart, read_chart
 from tracehouse.views.view_files import DefinitionError
 
@@ -13,6 +14,7 @@ TYPES = {
     "stack": "echarts_timeseries_bar",
     "line": "echarts_timeseries_line",
     "point": "echarts_timeseries_scatter",
+    "step": "echarts_timeseries_step",
 }
 """Superset's chart type by kind of chart; other kinds are shown as tables."""
 
@@ -20,6 +22,8 @@ MOST_ROWS = 10_000
 MOST_MARKED = 200
 # A dashboard is 12 columns wide, and a row of it 8 pixels high.
 WIDE, HALF, HEIGHT = 12, 6, 50
+# A column with the names on the x axis, which Superset sorts as texts, in the order of the answer.
+IN_ORDER = "names_in_order"
 CHARTS_IN_A_ROW = WIDE // HALF
 
 
@@ -27,7 +31,8 @@ CHARTS_IN_A_ROW = WIDE // HALF
 class Answer:
     """An answer to draw: its name, texts, chart line, row count, and columns with DuckDB types.
 
-    `aggregate` computes an SQL aggregate over its rows.
+    `aggregate` computes an SQL aggregate over its rows. `order` are the names on its x axis where
+    these are not sorted as texts: its data set then has the column IN_ORDER.
     """
 
     name: str
@@ -37,6 +42,7 @@ class Answer:
     rows: int
     columns: Mapping[str, str]
     aggregate: Callable[[str], int]
+    order: Sequence[str] = ()
 
 
 def build_chart(answer: Answer) -> tuple[str, dict[str, Any]]:
@@ -45,9 +51,10 @@ def build_chart(answer: Answer) -> tuple[str, dict[str, Any]]:
     if chart is None:
         return "table", _table(answer)
     is_time = answer.columns[chart.x.column].startswith(("TIMESTAMP", "DATE"))
-    kind = chart.kind if chart.kind != "line" or _is_dense(answer, chart) else "point"
+    x_axis = IN_ORDER if answer.order else chart.x.column
+    kind = chart.kind if chart.kind not in ("line", "step") or _is_dense(answer, chart) else "point"
     settings: dict[str, Any] = {
-        "x_axis": chart.x.column,
+        "x_axis": x_axis,
         "time_grain_sqla": None,
         # x and colour identify a row, so the maximum of its values is its only value.
         "metrics": [_metric(chart.y.column, answer.columns[chart.y.column])],
@@ -57,9 +64,9 @@ def build_chart(answer: Answer) -> tuple[str, dict[str, Any]]:
         "order_desc": False,
         "truncate_metric": True,
         "show_empty_columns": True,
-        "x_axis_title": chart.x.column,
+        "x_axis_title": axis_title(chart.x.name),
         "x_axis_title_margin": 30,
-        "y_axis_title": chart.y.column,
+        "y_axis_title": axis_title(chart.y.name),
         "y_axis_title_margin": 50,
         "y_axis_title_position": "Left",
         "logAxis": chart.y.is_log,
@@ -73,11 +80,11 @@ def build_chart(answer: Answer) -> tuple[str, dict[str, Any]]:
         # Numbers that name bars are categories.
         "xAxisForceCategorical": not is_time and (kind in ("bar", "stack") or chart.x.is_log),
         "x_axis_sort_asc": True,
-        "x_axis_sort": chart.x.column,
+        "x_axis_sort": x_axis,
     }
     if kind == "stack":
         settings["stack"] = "Stack"
-    if kind in ("line", "point"):
+    if kind in ("line", "point", "step"):
         settings["markerEnabled"] = answer.rows <= MOST_MARKED or kind == "point"
         settings["markerSize"] = 6
     return TYPES[kind], settings
@@ -155,6 +162,9 @@ def _supported_chart(answer: Answer) -> Chart | None:
         return None
     if not answer.columns.keys() >= set(chart.columns):
         return None
+    if chart.kind == "step" and not _is_dense(answer, chart):
+        # The values at percentages that all lines share: a line, with the logarithmic axis that Superset has.
+        chart = replace(chart, kind="line", x=chart.y, y=chart.x)
     identifying = ", ".join(f'"{column}"' for column in (chart.x.column, chart.color) if column)
     is_unique = answer.aggregate(f"count(distinct ({identifying}, 0))") == answer.rows
     return chart if is_unique and answer.aggregate(f'count("{chart.y.column}")') else None
@@ -175,7 +185,7 @@ def _metric(column: str, kind: str) -> dict[str, Any]:
         "expressionType": "SIMPLE",
         "column": {"column_name": column, "type": kind},
         "aggregate": "MAX",
-        "label": column,
+        "label": axis_title(column),
         "hasCustomLabel": True,
         "optionName": f"metric_{column}",
     }

@@ -41,6 +41,8 @@ SHAPES = (
 
 # 12000 is written 12k, but 0.5 is not written 500m.
 NUMBER = "abs(datum.value) >= 1000 ? format(datum.value, '~s') : format(datum.value, '~r')"
+# The label of NULL, such as the cluster of a trace that names none.
+NAME = "datum.label == 'NULL' ? 'not stated' : datum.label"
 PLAIN = "format(datum.value, '~r')"
 ROUNDED = NUMBER.replace("'~r'", "'.3~r'")
 CLOCK = "format(datum.value, '02d') + ':00'"
@@ -132,7 +134,8 @@ def _categories(drawable: Drawable, column: str, width: float, size: float) -> d
         axis = altair.Axis(values=found[::3], labelExpr=expression, labelAngle=0)
         return {"sort": found, "axis": axis}
     if column != drawable.chart.x.column:
-        return {"sort": found, "axis": altair.Axis(labelAngle=0, labelLimit=max(width / 3, 6 * size))}
+        axis = altair.Axis(labelAngle=0, labelLimit=max(width / 3, 6 * size), labelExpr=NAME)
+        return {"sort": found, "axis": axis}
     longest = max(map(len, found)) * size * CHARACTER_WIDTH
     slot = width / len(found)
     limit = max(width / 3, 6 * size)
@@ -144,7 +147,7 @@ def _categories(drawable: Drawable, column: str, width: float, size: float) -> d
     if angle == -90:
         limit = max(width / 2, 12 * size)
     # Labels are dropped only where even vertical ones do not fit: a bar needs its name.
-    axis = altair.Axis(labelAngle=angle, labelLimit=limit, labelOverlap=1.3 * size > slot)
+    axis = altair.Axis(labelAngle=angle, labelLimit=limit, labelOverlap=1.3 * size > slot, labelExpr=NAME)
     return {"sort": found, "axis": axis}
 
 

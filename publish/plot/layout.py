@@ -59,7 +59,11 @@ def build_layout(
         # Values are inline because Altair refuses data frames of more than 5,000 rows.
         layered = altair.layer(*layers).properties(width=width, height=height)
         header = altair.Header(
-            title=None, labelFontSize=letters, labelPadding=2, labelLimit=width + gap - letters
+            title=None,
+            labelFontSize=letters,
+            labelPadding=2,
+            labelLimit=width + gap - letters,
+            labelExpr=axes.NAME,
         )
         facet = altair.Facet(chart.facet, type="nominal", sort=panels, header=header)
         picture = layered.facet(facet=facet, columns=per_row, data=data, title=heading, spacing=gap / 2)
@@ -104,7 +108,7 @@ def _build_legend(drawable: Drawable, whole: float, letters: float) -> Any:
         return None
     longest = max(map(len, [*drawable.series, axis_title(drawable.chart.color)]))
     if whole >= NARROW and longest <= LONGEST_AT_RIGHT and len(drawable.series) <= MOST_LINES_AT_RIGHT:
-        return altair.Legend(symbolLimit=0, symbolOpacity=1, labelLimit=whole / 3)
+        return altair.Legend(symbolLimit=0, symbolOpacity=1, labelLimit=whole / 3, labelExpr=axes.NAME)
     longest = max(map(len, drawable.series))
     columns = max(1, int(0.85 * whole / (longest * letters * axes.CHARACTER_WIDTH + 4 * letters)))
     return altair.Legend(
@@ -115,6 +119,7 @@ def _build_legend(drawable: Drawable, whole: float, letters: float) -> Any:
         symbolLimit=0,
         symbolOpacity=1,
         labelLimit=whole,
+        labelExpr=axes.NAME,
     )
 
 

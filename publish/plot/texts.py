@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import duckdb
 
+from tracehouse.engines.duckdb.read.binding import choose_trace
 from tracehouse.engines.duckdb.read.catalog import base_tables
 
 # Unit suffixes of column names, and their usual spelling.
@@ -22,7 +23,16 @@ UNITS = {
     "pct": "%",
 }
 GPU_TIME = {"gpu_h": "GPU-hours", "gpu_s": "GPU-seconds"}
-CAPITALS = {"gpu": "GPU", "gpus": "GPUs", "cpu": "CPU", "cpus": "CPUs", "hp": "HP", "lp": "LP"}
+WORDS = {
+    "gpu": "GPU",
+    "gpus": "GPUs",
+    "cpu": "CPU",
+    "cpus": "CPUs",
+    "hp": "HP",
+    "lp": "LP",
+    "vc": "virtual cluster",
+    "qos": "quality of service",
+}
 CLOCK_TITLE = "time (days)"
 
 # Defaults that filter nothing and change nothing.
@@ -99,13 +109,14 @@ def short_citation(citation: str) -> str:
 
 
 def _words(column: str) -> str:
-    return " ".join(CAPITALS.get(word, word) for word in column.split("_")).strip()
+    return " ".join(WORDS.get(word, word) for word in column.split("_")).strip()
 
 
 def effective_parameters(
     connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     """The given parameters, and the defaults that affect the answer, as texts."""
+    given = {**choose_trace(connection, name, given), **given}
     parameters = connection.execute(
         """
         select parameter, default_value, at_least, at_most from catalog.query_parameters

@@ -4,7 +4,7 @@
 -- choices: of_stage: queue pipeline_update base_model lora controlnet inference end_to_end
 -- param: by_load: request_rate, the generative requests per second of all containers, or queue_size, of the gateway
 -- choices: by_load: request_rate queue_size
--- chart: box x=load_band y=ms:log
+-- chart: box x=load_band y=ms:log yname=latency_ms
 -- column: load_band: Upper end of the band of load, in percent of the busiest minute; NULL if the load of the minute is not recorded
 -- column: minutes_of_day: Minutes of the day in the band in which the stage was measured
 -- column: minutes: Container-minutes of the band in which the stage was measured

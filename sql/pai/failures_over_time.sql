@@ -4,7 +4,7 @@
 -- param: in_parts: number of parts of the trace
 -- range: in_parts: 1 to 10000
 -- param: by_time: parts of equal length instead of parts with equally many tasks
--- chart: bar x=part y=failed_pct
+-- chart: bar x=part y=failed_pct xname=part_of_the_trace
 -- column: tasks: Tasks that started in the part
 create or replace macro pai.failures_over_time(
     in_parts integer := 4, by_time boolean := false

@@ -1,7 +1,8 @@
 -- Free GPUs that no job on one machine can use (Philly GPUs)
 -- param: job_gpus: GPUs of a job that must fit on one machine
 -- range: job_gpus: 1 to 8
--- chart: line x=hour_start_s y=unusable_gpus rule=free_gpus
+-- chart: line x=hour_start y=unusable_gpus rule=free_gpus xname=date
+-- column: hour_start: Start of the hour on the clock of the job log, whose time zone is not stated
 -- column: held_gpus: GPUs that an attempt holds, mean over the hour; a GPU held by two attempts counts once
 -- column: capacity_gpus: GPUs of all machines: the largest number listed, used or measured for each
 -- column: free_gpus: GPUs that no attempt holds, mean over the hour
@@ -159,7 +160,7 @@ free as (
 )
 
 select
-    3600 * hour as hour_start_s,
+    cast(date '1970-01-01' as timestamp) + to_seconds(3600 * hour) as hour_start,
     held_gpus,
     capacity_gpus,
     free_gpus,

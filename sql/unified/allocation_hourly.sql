@@ -5,7 +5,7 @@
 create or replace macro unified.allocation_hourly(
     in_trace varchar := 'openb',
     by_partition boolean := false,
-    from_hour bigint := 0,
+    from_hour bigint := null,
     offered boolean := false
 ) as table
 with started as (
@@ -242,7 +242,7 @@ means as (
         case when (select queues.are_shown from queues) then queued_job_s / 3600.0 end as queued_jobs,
         case when (select queues.are_shown from queues) then queued_gpu_s / 3600.0 end as queued_gpus
     from running
-    where hour >= from_hour
+    where hour >= coalesce(from_hour, case when in_trace = 'openb' then 2640 else 0 end)
 ),
 
 compared as (

@@ -1,7 +1,7 @@
 -- Burstiness of job arrivals by cluster (all traces)
 -- param: burst_s: a job belongs to a burst if it comes at most this many seconds after the previous job of its user
 -- range: burst_s: 0 to 1000000
--- chart: point x=trace y=dispersion color=cluster yname=variance_over_mean_of_jobs_per_hour
+-- chart: point x=trace y=dispersion yname=variance_over_mean_of_jobs_per_hour
 -- column: jobs: Jobs submitted in the trace, except skipped jobs; only GPU jobs with gpu_only
 -- column: skipped_jobs: First jobs of the cluster, which are left out
 create or replace macro unified.arrival_burstiness(

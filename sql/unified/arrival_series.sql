@@ -2,7 +2,7 @@
 -- chart: line x=hour_start_s y=jobs facet=cluster
 -- column: jobs: Jobs submitted in that hour
 create or replace macro unified.arrival_series(
-    in_trace varchar := 'openb', from_hour bigint := 0, gpu_only boolean := true
+    in_trace varchar := 'openb', from_hour bigint := null, gpu_only boolean := true
 ) as table
 -- A job that may have been submitted before the trace began has no known submission.
 with jobs as (
@@ -31,7 +31,7 @@ hourly as (
         count(*) as jobs,
         fsum(requested_gpus) as submitted_gpus
     from jobs
-    where hour >= from_hour
+    where hour >= coalesce(from_hour, case when in_trace = 'openb' then 2640 else 0 end)
     group by trace, cluster, hour
 ),
 

@@ -2,7 +2,7 @@
 -- param: top_pct: percentage of GPU jobs that count as the largest
 -- param: sampled_by: what a confidence interval takes as independent: days or users
 -- choices: sampled_by: day user
--- chart: lorenz x=heaviest_pct y=top_gpu_time_pct color=trace with=every_pct
+-- chart: lorenz x=heaviest_pct y=top_gpu_time_pct color=trace with=every_pct xname=largest_jobs_pct
 -- column: heaviest_pct: Percentage of GPU jobs that count as the largest
 -- column: top_gpu_time_pct: Share of the GPU-hours held by the largest jobs
 create or replace macro unified.gpu_time_concentration(

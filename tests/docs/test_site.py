@@ -362,6 +362,14 @@ def test_links_of_the_site_work_and_load_nothing_external(built: Path) -> None:
 
 
 @in_full
+def test_gallery_shows_thumbnails_that_link_to_queries(built: Path) -> None:
+    page = (built / "dictionary" / "gallery.html").read_text()
+    assert 'class="gallery docutils container"' in page
+    thumbnails = re.findall(r'href="(\w+/\w+)\.html#[^"]*"><span class="[^"]*"><img ', page)
+    assert len(thumbnails) > 100
+
+
+@in_full
 @pytest.mark.parametrize(
     ("words", "page"),
     [("is_feasible_as_requested", "dictionary/itp/job"), ("queueing delay", "dictionary/pai/wait_cdf")],

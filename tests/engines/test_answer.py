@@ -302,16 +302,20 @@ def test_caveats_are_of_traces_in_answer(opened: DuckDBPyConnection) -> None:
     assert "itp." not in query.notes[-1].text
 
 
-def test_summary_has_sentences_of_serious_caveats_and_names_of_others() -> None:
+def test_summary_has_names_of_all_caveats_in_a_line_and_sentences_of_serious_ones() -> None:
     serious = Note("a.grave", "All of it.", severity="wrong result", summary="In short.")
+    other = Note("b.grave", "All of that.", severity="wrong result", summary="Briefly.")
     minor = Note("a.minor", "All of this.", severity="background", summary="Small.")
     synthetic = Note("synthetic data", "a.job: generated, not measured")
-    assert notes.summarize([minor, serious, synthetic]) == [
-        "caveat a.grave: In short.",
+    assert notes.summarize([minor, serious, synthetic], "; more") == [
         "caveat synthetic data: a.job: generated, not measured",
-        "1 more caveat: a.minor",
+        "2 caveats: a.grave (!), a.minor; more",
+        "(!) In short.",
     ]
+    assert notes.summarize([serious, other])[1:] == ["(!) a: In short.", "(!) b: Briefly."]
+    assert len(notes.summarize([serious] * 5)) == 1 + notes.MOST_SENTENCES
     assert notes.summarize([minor, minor]) == ["2 caveats: a.minor, a.minor"]
+    assert notes.summarize([minor] * 9, "; more", width=40) == ["9 caveats: a.minor, a.minor, …; more"]
     assert notes.summarize([]) == []
 
 

@@ -64,6 +64,7 @@ def drawn() -> Callable[[str, str], dict]:
             connection.execute("alter table catalog.query_parameters add at_least text")
             connection.execute("alter table catalog.query_parameters add at_most text")
             connection.execute("alter table catalog.query_parameters add position int")
+            connection.execute("alter table catalog.query_parameters add values_of text")
             connection.execute(
                 "create table catalog.views (view_name text, versioned_name text, version int, reads text[])"
             )
@@ -620,10 +621,17 @@ def test_chart_of_unknown_columns_is_refused(
 DRAWS_ALL = {
     *("acme.failure_rate", "acme.published_against_cdf", "acme.utilization_by_hour_of_day"),
     *("helios.load_by_day", "philly.load_by_day", "spot.demand_by_day", "spot.gpu_time_by_type", "itp.load"),
-    *("itp.throughput", "philly.gpu_utilization_by_size", "philly.machine_gpus", "philly.wait_by_attempt"),
+    *("philly.gpu_utilization_by_size", "philly.machine_gpus", "philly.wait_by_attempt"),
     *("pai.request_percentiles", "pai.requested_against_assigned_type", "pai.status_counts", "pai.totals"),
     *("pai.wait_by_sharing", "unified.summary_against_published", "zeus.pareto_front"),
 }
+
+
+def test_null_is_named(drawn: Callable[[str, str], dict]) -> None:
+    answer = "values ('a', 'x', 1), ('a', null, 2), (null, 'x', 3)"
+    bars = drawn(f"from ({answer}) as rows (gpu_type, cluster, jobs)", "bar x=gpu_type y=jobs color=cluster")
+    assert "'not stated'" in bars["encoding"]["x"]["axis"]["labelExpr"]
+    assert "'not stated'" in bars["encoding"]["color"]["legend"]["labelExpr"]
 
 
 def test_titles_promise_what_is_drawn() -> None:

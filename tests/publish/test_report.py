@@ -1,4 +1,4 @@
-"""Tests of the report: it agrees with the catalog, and is one self-contained page."""
+"""Tests of the report: it agrees with the catalog, and its pages are self-contained."""
 
 import html
 import itertools
@@ -99,8 +99,22 @@ def two_synthetic(sample_raw: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 @pytest.fixture(scope="module")
-def synthetic_text(two_synthetic: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    return write_report(two_synthetic, tmp_path_factory.mktemp("report"))
+def several(two_synthetic: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The pages of a report on three traces by their names."""
+    folder = tmp_path_factory.mktemp("report")
+    write_report(two_synthetic, folder)
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def synthetic_text(several: dict[str, str]) -> str:
+    """The page that compares them."""
+    return several["page.html"]
+
+
+@pytest.fixture(scope="module")
+def dlrm_text(several: dict[str, str]) -> str:
+    return several["page-dlrm.html"]
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +135,31 @@ def empty_text(tmp_path_factory: pytest.TempPathFactory) -> str:
     return write_report(folder, folder)
 
 
-def test_lists_loaded_tables(synthetic_text: str, synthetic: DuckDBPyConnection) -> None:
+def test_each_of_several_traces_has_a_page(
+    several: dict[str, str], two_synthetic: Path, tmp_path: Path
+) -> None:
+    of_traces = {trace: f"page-{trace}.html" for trace in ("dlrm", "itp", "pai")}
+    assert several.keys() == {"page.html", *of_traces.values()}
+    links = {attributes.get("href") for attributes, _ in Page(several["page.html"]).all("a")}
+    assert links >= {*of_traces.values()}
+    for name in of_traces.values():
+        loaded = [row[0] for row in Page(several[name]).rows_of("What is loaded")[1:]]
+        assert [of_traces[trace] for trace in loaded] == [name]
+    for link in links:
+        name, _, anchor = str(link).partition("#")
+        if name in several and anchor:
+            assert f'id="{anchor}"' in several[name]
+    run = command_line.server().run("report", "itp", "pai", "-o", tmp_path / "two.html", "-w", two_synthetic)
+    assert run.stderr.splitlines() == [
+        f"itp: writing {tmp_path}/two-itp.html",
+        f"pai: writing {tmp_path}/two-pai.html",
+        f"comparison: writing {tmp_path}/two.html",
+    ]
+
+
+def test_lists_loaded_tables(
+    synthetic_text: str, several: dict[str, str], synthetic: DuckDBPyConnection
+) -> None:
     page = Page(synthetic_text)
     loaded = {row[0]: row for row in page.rows_of("What is loaded")[1:]}
     counts = synthetic.execute("select trace, sum(row_count) from catalog.tables group by trace").fetchall()
@@ -129,7 +167,7 @@ def test_lists_loaded_tables(synthetic_text: str, synthetic: DuckDBPyConnection)
     for trace, rows in counts:
         assert loaded[trace][1] == ("synthetic" if rows else "no data")
     for file, sha256 in synthetic.execute("select file, sha256 from catalog.sources").fetchall():
-        assert file in synthetic_text and sha256 in synthetic_text
+        assert any(file in page and sha256 in page for page in several.values())
 
 
 def test_lists_supported_metrics(synthetic_text: str, synthetic: DuckDBPyConnection) -> None:
@@ -140,9 +178,10 @@ def test_lists_supported_metrics(synthetic_text: str, synthetic: DuckDBPyConnect
     assert {"exact", "approximate", "impossible"} == set(shown.values())
 
 
-def test_labels_synthetic_data_at_the_top(synthetic_text: str, itp_text: str) -> None:
+def test_labels_synthetic_data_at_the_top(synthetic_text: str, dlrm_text: str, itp_text: str) -> None:
     above = synthetic_text[: synthetic_text.index("What is loaded")]
-    assert "Synthetic data." in above and "dlrm, itp, pai" in above and "dlrm.instance" in synthetic_text
+    assert "Synthetic data." in above and "dlrm, itp, pai" in above
+    assert "Generated, not measured: dlrm.instance" in dlrm_text
     assert "Synthetic data" not in itp_text
     assert "reproduced" not in {row[1] for row in Page(synthetic_text).rows_of("Published figures")[1:]}
 
@@ -233,7 +272,7 @@ def test_draws_charts_across_traces(synthetic_text: str, itp_text: str) -> None:
     assert drawn.count("<svg") == report.MOST_CHARTS
     assert "traces query unified.run_cdf" in drawn
     # PAI has no jobs here, so the charts omit it.
-    assert 'href="#dlrm.services_not_jobs"' in drawn and 'href="#pai.' not in drawn
+    assert 'href="page-dlrm.html#dlrm.services_not_jobs"' in drawn and 'href="page-pai.html#pai.' not in drawn
     # A report on one trace has no charts across traces.
     assert "Charts over all traces" not in itp_text
 
@@ -253,7 +292,7 @@ def test_reports_empty_warehouse(empty_text: str) -> None:
     assert "How to cite" in empty_text
 
 
-@pytest.mark.parametrize("fixture", ["synthetic_text", "itp_text", "empty_text"])
+@pytest.mark.parametrize("fixture", ["synthetic_text", "dlrm_text", "itp_text", "empty_text"])
 def test_page_is_self_contained_and_accessible(fixture: str, request: pytest.FixtureRequest) -> None:
     text = request.getfixturevalue(fixture)
     page = Page(text)
@@ -326,7 +365,7 @@ def test_reports_missing_extra(two_synthetic: Path, tmp_path: Path, monkeypatch:
     from tracehouse.publish import answers
 
     with pytest.raises(UserError, match=r"jinja2, which is not installed.* pip install '\.\[report\]'"):
-        answers.write_report([], two_synthetic, Limits(), tmp_path / "page.html")
+        [*answers.write_report([], two_synthetic, Limits(), tmp_path / "page.html")]
     assert list(tmp_path.iterdir()) == []
 
 

@@ -409,7 +409,8 @@ def fragmentation_hourly(raw: Path, job_gpus: int) -> pd.DataFrame:
                 part = (min(to_s, 3600 * (hour + 1)) - max(from_s, 3600 * hour)) / 3600
                 held[hour - first] += taken * part
                 fewer[hour - first] += lost * part
-    rows = pd.DataFrame({"hour_start_s": 3600 * np.arange(first, last + 1), "held_gpus": held})
+    hours = pd.to_datetime(3600 * np.arange(first, last + 1), unit="s")
+    rows = pd.DataFrame({"hour_start": hours, "held_gpus": held})
     rows["capacity_gpus"] = gpus.sum()
     rows["free_gpus"] = rows["capacity_gpus"] - held
     rows["fitting_jobs"] = (gpus // job_gpus).sum() - fewer
@@ -523,8 +524,8 @@ QUERIES = {
         ["gpu_band", "attempt_class"],
     ),
     "philly.doubly_allocated_gpus()": (doubly_allocated_gpus, (), ["day"]),
-    "philly.fragmentation_hourly()": (fragmentation_hourly, (8,), ["hour_start_s"]),
-    "philly.fragmentation_hourly(job_gpus := 2)": (fragmentation_hourly, (2,), ["hour_start_s"]),
+    "philly.fragmentation_hourly()": (fragmentation_hourly, (8,), ["hour_start"]),
+    "philly.fragmentation_hourly(job_gpus := 2)": (fragmentation_hourly, (2,), ["hour_start"]),
     "philly.locality()": (locality, (2,), ["allocated_gpus", "machines"]),
     "philly.locality(min_gpus := 1)": (locality, (1,), ["allocated_gpus", "machines"]),
     "philly.gpu_utilization_by_size()": (gpu_utilization_by_size, (), ["gpu_band", "published_status"]),

@@ -1026,9 +1026,9 @@ QUERIES = {
     "unified.hour_profile(gpu_only := false)": (hour_profile, (False,), ["trace", "hour_of_day"]),
     "unified.weekday_profile()": (weekday_profile, (True,), ["trace", "weekday"]),
     "unified.weekday_profile(gpu_only := false)": (weekday_profile, (False,), ["trace", "weekday"]),
-    "unified.arrival_series()": (arrival_series, ("openb", 0, True), BY_HOUR),
-    "unified.arrival_series(from_hour := 2640)": (arrival_series, ("openb", 2640, True), BY_HOUR),
-    "unified.arrival_series(gpu_only := false)": (arrival_series, ("openb", 0, False), BY_HOUR),
+    "unified.arrival_series()": (arrival_series, ("openb", 2640, True), BY_HOUR),
+    "unified.arrival_series(from_hour := 0)": (arrival_series, ("openb", 0, True), BY_HOUR),
+    "unified.arrival_series(gpu_only := false)": (arrival_series, ("openb", 2640, False), BY_HOUR),
     "unified.arrival_series(in_trace := 'itp', from_hour := 100)": (
         arrival_series,
         ("itp", 100, True),
@@ -1060,7 +1060,12 @@ QUERIES = {
         ("asi", True, 0, False),
         BY_PARTITION,
     ),
-    "unified.allocation_hourly()": (allocation_hourly, ("openb", False, 0, False), BY_PARTITION),
+    "unified.allocation_hourly()": (allocation_hourly, ("openb", False, 2640, False), BY_PARTITION),
+    "unified.allocation_hourly(from_hour := 0)": (
+        allocation_hourly,
+        ("openb", False, 0, False),
+        BY_PARTITION,
+    ),
     "unified.allocation_hourly(from_hour := 2640, by_partition := true)": (
         allocation_hourly,
         ("openb", True, 2640, False),
@@ -1068,7 +1073,7 @@ QUERIES = {
     ),
     "unified.allocation_hourly(offered := true)": (
         allocation_hourly,
-        ("openb", False, 0, True),
+        ("openb", False, 2640, True),
         BY_PARTITION,
     ),
     "unified.allocation_hourly(in_trace := 'itp', offered := true)": (

@@ -181,7 +181,9 @@ def test_hours_add_up_to_the_gpu_time_of_jobs(trace: str, synthetic: duckdb.Duck
     [(held_gpu_h,)] = rows(
         synthetic, f"select sum(held_gpu_s) / 3600 from unified.jobs where trace = '{trace}'"
     )
-    [(allocated_gpu_h,)] = rows(synthetic, f"select sum(held_gpus) from unified.allocation_hourly('{trace}')")
+    [(allocated_gpu_h,)] = rows(
+        synthetic, f"select sum(held_gpus) from unified.allocation_hourly('{trace}', from_hour := 0)"
+    )
     assert 0 < held_gpu_h == pytest.approx(allocated_gpu_h)
 
 
@@ -275,7 +277,7 @@ def test_gpu_time_that_the_end_of_openb_cuts_off(real: duckdb.DuckDBPyConnection
         real, "select held_gpu_h, censored_gpu_time_pct from unified.traces() where trace = 'openb'"
     )
     assert (gpu_h, cut_off) == (pytest.approx(51_470.7, abs=0.05), pytest.approx(56.13, abs=0.005))
-    [(allocated_gpu_h,)] = rows(real, "select sum(held_gpus) from unified.allocation_hourly()")
+    [(allocated_gpu_h,)] = rows(real, "select sum(held_gpus) from unified.allocation_hourly(from_hour := 0)")
     assert allocated_gpu_h == pytest.approx(gpu_h)
 
 

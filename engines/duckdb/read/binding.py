@@ -22,8 +22,13 @@ from tracehouse.sql.lists import LISTS, NAMES, Kind
 if TYPE_CHECKING:
     import pyarrow as pa
 
+# The column whose values are the traces that a query can report on.
+TRACES = "unified.jobs.trace"
+
 # How many values of a column a message lists.
 MOST_LISTED = 20
+
+_LOADED = "select distinct trace from catalog.tables where row_count > 0 order by trace"
 
 _INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"}
 _WHOLE = re.compile(r"[+-]?\d+(\.0+)?")
@@ -113,6 +118,7 @@ def bind_query(
         texts = {"with_total": "true", **texts}
     if for_chart:
         texts = {**_chart_parameters(connection, name), **texts}
+    texts = {**choose_trace(connection, name, texts), **texts}
     values = {}
     for key, text in texts.items():
         if key not in known:
@@ -128,6 +134,33 @@ def bind_query(
     arguments = ", ".join(f"{key} := ${key}" for key in values)
     sql = f"from {name}({arguments})"
     return BoundQuery(sql, values, name, given=values, limit=limit, explain=clause)
+
+
+def choose_trace(
+    connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, Any]
+) -> dict[str, str]:
+    """The trace that a query reports on where its default is not loaded: the first one with an answer.
+
+    Empty where the query takes no trace, the user gave one, the default is loaded, or no trace has an answer.
+    """
+    found = connection.execute(
+        """
+        select parameter, default_value from catalog.query_parameters
+        where query_name = $name and values_of = $column
+        """,
+        {"name": name, "column": TRACES},
+    ).fetchall()
+    for parameter, default in found:
+        loaded = [trace for (trace,) in connection.execute(_LOADED).fetchall()]
+        if parameter in given or default.strip("'") in loaded:
+            continue
+        for trace in loaded:
+            first = connection.execute(
+                f"select 1 from {name}({parameter} := $trace) limit 1", {"trace": trace}
+            )
+            if first.fetchall():
+                return {parameter: trace}
+    return {}
 
 
 def bind_statement(

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 NO_DATA = "no data"
 # The severity of a caveat that changes the reading of the numbers.
 WRONG_RESULT = "wrong result"
+# The most caveats that a summary has sentences of.
+MOST_SENTENCES = 3
 
 
 @dataclass(frozen=True)
@@ -35,16 +37,30 @@ class Note:
     summary: str = ""
 
 
-def summarize(found: Sequence[Note]) -> list[str]:
-    """Summarize notes in lines: the caveats that lead to a wrong result in a sentence, the others by name."""
-    serious = [note for note in found if note.severity in ("", WRONG_RESULT)]
-    others = [note.name for note in found if note not in serious]
-    lines = [f"{note.word} {note.name}: {note.summary or note.text}" for note in serious]
-    if others:
-        more = "more " if any(note.severity for note in serious) else ""
-        noun = "caveat" if len(others) == 1 else "caveats"
-        lines.append(f"{len(others)} {more}{noun}: {', '.join(others)}")
-    return lines
+def summarize(found: Sequence[Note], advice: str = "", width: int | None = None) -> list[str]:
+    """Summarize notes in lines: all caveats by name in one line, then sentences of those marked (!).
+
+    These lead to a wrong result if they are ignored, and come first. Within a `width`, names are left out
+    where the line is longer; `advice` ends it.
+    """
+    listed = sorted((note for note in found if note.severity), key=lambda note: note.severity != WRONG_RESULT)
+    lines = [f"{note.word} {note.name}: {note.text}" for note in found if not note.severity]
+    if not listed:
+        return lines
+    serious = [note for note in listed if note.severity == WRONG_RESULT]
+    names = [f"{note.name} (!)" if note in serious else note.name for note in listed]
+    start = f"{len(listed)} caveat{'s' * (len(listed) > 1)}: "
+    line = f"{start}{', '.join(names)}{advice}"
+    while width and len(line) > width and len(names) > 1:
+        names.pop()
+        line = f"{start}{', '.join(names)}, …{advice}"
+    several = len({_trace(note) for note in serious}) > 1
+    sentences = [f"(!) {f'{_trace(note)}: ' if several else ''}{note.summary}" for note in serious]
+    return [*lines, line, *sentences[:MOST_SENTENCES]]
+
+
+def _trace(note: Note) -> str:
+    return note.name.partition(".")[0]
 
 
 def of_object(

@@ -44,6 +44,7 @@ SCHEMAS = {
     ),
 }
 COLUMN_KEYS = {"column_name", "is_dttm", "is_active", "type", "groupby", "filterable", "description"}
+COLUMN_KEYS |= {"verbose_name"}
 
 
 @pytest.fixture(scope="module")
@@ -99,11 +100,17 @@ def test_references_resolve(files: dict[str, Any], published: Path) -> None:
         assert all(child in blocks for block in blocks.values() for child in block.get("children", ()))
 
 
-def test_datasets_are_tables_with_comments(files: dict[str, Any], published: Path) -> None:
+def test_datasets_are_views_and_charted_answers_with_comments(files: dict[str, Any], published: Path) -> None:
+    charts = {name.removeprefix("charts/") for name in of(files, "charts")}
     with duckdb.connect(str(published / "traces.duckdb"), read_only=True) as connection:
-        contents = connection.execute(
-            "select name, comment from catalog.contents where same_as = ''"
-        ).fetchall()
+        contents = [
+            (name, comment)
+            for name, kind, comment in connection.execute(
+                "select name, kind, comment from catalog.contents where same_as = ''"
+            ).fetchall()
+            if f"{name.replace('.', '_', 1)}.yaml" in charts
+            or (kind == "view" and not re.search(r"_v\d+$", name))
+        ]
         for name, comment in contents:
             dataset = files[f"datasets/tracehouse/{name.replace('.', '_', 1)}.yaml"]
             assert dataset["description"] == comment
@@ -144,11 +151,56 @@ def test_chart_of_any_kind_is_drawn_or_a_table(line: str) -> None:
         return value
 
     kind, params = build_chart(Answer("a.b", "A?", "It is.", line, 4, columns, measured))
-    if line.split()[0] in ("bar", "stack", "line", "point"):
+    if line.split()[0] in ("bar", "stack", "line", "point", "step"):
         assert kind.startswith("echarts_timeseries_") and params["x_axis"] == "a"
         assert params["groupby"] == ["c"] and ("stack" in params) is line.startswith("stack")
     else:
         assert kind == "table" and params["all_columns"] == ["a", "b", "c"]
+
+
+def test_distribution_is_a_line_over_percentages() -> None:
+    """Lines of other values at the same percentages: as a step chart, Superset would interrupt them."""
+    rows = [
+        (value, pct, name)
+        for name, times in (("p", 1), ("q", 3))
+        for value, pct in ((times, 50), (9 * times, 90))
+    ]
+    with duckdb.connect() as connection:
+        connection.execute("create table t (wait_s double, percentile integer, gpu_type varchar)")
+        connection.executemany("insert into t values (?, ?, ?)", rows)
+
+        def measured(aggregate: str) -> int:
+            [(value,)] = connection.execute(f"select {aggregate} from t").fetchall()
+            return value
+
+        columns = {"wait_s": "DOUBLE", "percentile": "INTEGER", "gpu_type": "VARCHAR"}
+        line = "step x=wait_s:log y=percentile color=gpu_type"
+        kind, params = build_chart(Answer("a.b", "A", "", line, 4, columns, measured))
+    assert kind == "echarts_timeseries_line" and params["x_axis"] == "percentile"
+    assert params["logAxis"] and params["y_axis_title"] == params["metrics"][0]["label"] == "wait (s)"
+
+
+def values_of(dataset: dict[str, Any], column: str, published: Path) -> list[str]:
+    """The distinct values of a column of a data set, sorted as texts."""
+    with duckdb.connect(str(published / "traces.duckdb"), read_only=True) as connection:
+        found = connection.sql(dataset["sql"]).project(f'"{column}"').distinct().fetchall()
+    return sorted(value for (value,) in found)
+
+
+def test_names_on_the_axis_sort_in_the_order_of_the_answer(files: dict[str, Any], published: Path) -> None:
+    params = files["charts/unified_run_by_size.yaml"]["params"]
+    assert params["x_axis_title"] == "size band"
+    names = values_of(files["datasets/tracehouse/unified_run_by_size.yaml"], params["x_axis"], published)
+    shown = [name.lstrip("\u200b") for name in names]
+    bands = ["below 1", "1", "2 to 7", "8", "9 to 63", "64 to 511", "512 and more"]
+    assert len(shown) > 2 and shown == [band for band in bands if band in shown]
+
+
+def test_null_has_a_name(files: dict[str, Any], published: Path) -> None:
+    params = files["charts/unified_failure_share.yaml"]["params"]
+    [column] = params["groupby"]
+    dataset = files["datasets/tracehouse/unified_failure_share.yaml"]
+    assert "not stated" in values_of(dataset, column, published)
 
 
 def test_ambiguous_rows_are_shown_as_table() -> None:
