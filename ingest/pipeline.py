@@ -65,10 +65,8 @@ def convert(
     process does. Of partitioned tables, `only` some partitions are converted (see `selection`). The caller
     holds the lock of the warehouse and publishes the result.
     """
-    traces = _select_traces(trace_names)
-    _check_folders(raw_folders)
+    traces, selection = check_arguments(raw_folders, trace_names, only)
     progress("raw folders", 0, 0)
-    selection = parse_selection(only, traces)
     found = _select(find(raw_folders, traces, all_traces().values()), selection)
     notes = []
     if replacing and found.problems:
@@ -225,13 +223,18 @@ def _run_tasks(tasks: Sequence[Task], warehouse: Path, stop: Event) -> list[Task
         return [futures[task.group].result() for task in tasks]
 
 
-def _check_folders(raw_folders: Sequence[Path]) -> None:
+def check_arguments(
+    raw_folders: Sequence[Path], trace_names: Sequence[str], only: Sequence[str]
+) -> tuple[list[Trace], Selection]:
+    """Return the named traces and the selection. Raises UserError where one does not exist."""
+    traces = _select_traces(trace_names)
     for folder in raw_folders:
         if not folder.is_dir():
             raise UserError(
                 f"{folder}: there is no such folder. Name the folder of the raw files with --raw, or write "
                 "synthetic files with `traces sample`"
             )
+    return traces, parse_selection(only, traces)
 
 
 def _select_traces(names: Sequence[str]) -> list[Trace]:

@@ -7,6 +7,7 @@ read-only and sandboxed, as in `traces sql`.
 import datetime as dt
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
@@ -22,7 +23,7 @@ from tracehouse.engines.duckdb.read import answer, describe, notes, sandbox
 from tracehouse.engines.duckdb.read.binding import BoundQuery, bind_list, bind_query, bind_statement
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.publish import description
-from tracehouse.publish.columns import exact
+from tracehouse.publish.columns import columns_of, exact, selecting
 from tracehouse.sql.lists import Kind
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ _DEFAULT_ROWS = 200
 # More than an agent can read; the protocol sends an answer twice, as text and as a structure.
 _MOST_BYTES = 1_000_000
 _MOST_CHARACTERS = 20_000
+_BITS = re.compile(r"BIT(\[\d*\])*")
+_INFINITE_DATE, _INFINITE_TIME = (1 << 31) - 1, (1 << 63) - 1
 Parameter = str | int | float | bool
 
 
@@ -169,7 +172,7 @@ def _answer(
     limit: int,
 ) -> Answer:
     sources = notes.sources(connection, names)
-    reader = answer.read(connection, query)
+    reader = answer.read(connection, _with_bits_as_texts(connection, query))
     rows: list[list[Any]] = []
     # Rows beyond the limit are not computed.
     while len(rows) <= limit and (batch := next(reader, None)) is not None:
@@ -188,6 +191,18 @@ def _answer(
         [asdict(note) for note in query.notes],
         sources.select(["table_name", "file", "sha256", "checksum", "synthetic"]).to_pylist(),
     )
+
+
+def _with_bits_as_texts(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> BoundQuery:
+    """The query with BIT, of which Arrow has the bytes that DuckDB stores, as text."""
+    columns = columns_of(connection, query)
+    if not any(_BITS.fullmatch(kind) for _, kind in columns):
+        return query
+    values = [
+        f"cast(c{place} as {kind.replace('BIT', 'VARCHAR')})" if _BITS.fullmatch(kind) else f"c{place}"
+        for place, (_, kind) in enumerate(columns)
+    ]
+    return selecting(query, columns, values)
 
 
 def _read_dicts(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> list[dict[str, Any]]:
@@ -216,8 +231,16 @@ def _to_python(value: pa.Scalar) -> Any:
     try:
         return value.as_py()
     except (OverflowError, ValueError):
-        unit: Any = getattr(value.type, "unit", "D")
-        return str(np.datetime64(value.value, unit))
+        return _write_time(value.value, getattr(value.type, "unit", "D"))
+
+
+def _write_time(number: int, unit: Any) -> str:
+    """Write a time that is infinite or outside of Python's years with DuckDB's words."""
+    if abs(number) == (_INFINITE_DATE if unit == "D" else _INFINITE_TIME):
+        return "infinity" if number > 0 else "-infinity"
+    sign, year, rest = re.fullmatch("(-?)([0-9]+)(-.*)", str(np.datetime64(number, unit)), re.S).groups()  # type: ignore[union-attr]
+    # NumPy has the year 0.
+    return f"{year}{rest}" if not sign and int(year) else f"{int(year) + 1:04}{rest} (BC)"
 
 
 def _to_json(value: Any) -> Any:

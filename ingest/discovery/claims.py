@@ -18,7 +18,7 @@ from tracehouse.core.errors import RawFileError
 from tracehouse.ingest.declarations import Table, Trace
 from tracehouse.ingest.discovery.archives import Member
 from tracehouse.ingest.discovery.packing import TREE, form_of, is_bare, whole_name
-from tracehouse.ingest.discovery.partitions import data_files, find_trees, split
+from tracehouse.ingest.discovery.partitions import data_files, find_trees, list_unknown, split
 from tracehouse.ingest.discovery.raw_files import (
     Entry,
     RawFile,
@@ -124,6 +124,7 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
                     unrecognised += [path_below(raw.root, path) for copy in copies for path in copy.paths]
                 elif any(owner.trace.name in wanted for owner in owners):
                     check_same_size(copies)
+                    unrecognised += list_unknown(raw, [owner.table for owner in owners])
                     claims += [
                         claim
                         for copy in copies

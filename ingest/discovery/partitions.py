@@ -22,7 +22,7 @@ from tracehouse.core.errors import RawFileError
 from tracehouse.core.text import escape_name
 from tracehouse.ingest.declarations import Table
 from tracehouse.ingest.discovery.archives import READ_BYTES, open_in_zip, open_zip
-from tracehouse.ingest.discovery.packing import TREE
+from tracehouse.ingest.discovery.packing import TREE, form_of
 from tracehouse.ingest.discovery.raw_files import Entry, RawFile
 from tracehouse.ingest.discovery.raw_stream import check_first_bytes, explained, sha256_of
 from tracehouse.ingest.discovery.seeking import seekable
@@ -65,8 +65,8 @@ def find_trees(entries: Sequence[Entry], tables: Iterable[Table]) -> tuple[list[
             others.append(entry)
     found = []
     for (base, partition), files in trees.items():
-        paths = tuple(entry.path.absolute() for entry in files)
-        members = tuple(path.relative_to(base).as_posix() for path in paths)
+        paths = tuple(entry.path for entry in files)
+        members = tuple(path.absolute().relative_to(base).as_posix() for path in paths)
         size = sum(entry.bytes for entry in files)
         found.append(RawFile(paths, TREE, files[0].root, size, partition, members))
     return found, others
@@ -122,6 +122,25 @@ def _split_zip(raw: RawFile, table: Table) -> list[RawFile]:
         )
         for partition, members in found.items()
     ]
+
+
+def list_unknown(raw: RawFile, tables: Sequence[Table]) -> list[str]:
+    """The data files in a zip of partitions that are in no partition of its tables."""
+    if raw.form != "zip" or len(raw.paths) > 1 or not any(table.converts_partitions for table in tables):
+        return []
+    return [
+        f"{raw.relative_name}: {escape_name(path)}"
+        for path in directory(raw.paths[0])
+        if form_of(path) and not PurePosixPath(path).name.startswith("._")
+        if not any(_may_have_rows(table, path) for table in tables)
+    ]
+
+
+def _may_have_rows(table: Table, path: str) -> bool:
+    if table.converts_partitions:
+        return bool(_partition_in_path(table, path))
+    folder, _, name = path.rpartition("/")
+    return table.key_values(name, folder) is not None
 
 
 def _check_names(path: Path, others: Sequence[zipfile.ZipInfo]) -> None:

@@ -56,7 +56,8 @@ class RawFile:
     def whole_path(self) -> Path:
         """Its path; for a file in parts, the path of the joined file, and for a tree, of its folder."""
         if self.form == TREE:
-            return self.paths[0].parents[self.members[0].count("/")]
+            # A relative path may begin inside the tree.
+            return self.paths[0].absolute().parents[self.members[0].count("/")]
         return self.paths[0].with_name(whole_name(self.paths[0].name))
 
     @cached_property

@@ -13,7 +13,8 @@ from pathlib import Path
 from filelock import FileLock
 
 from tracehouse.core.errors import UserError
-from tracehouse.ingest.store import files, manifest
+from tracehouse.ingest.discovery.raw_stream import sha256_of
+from tracehouse.ingest.store import files, manifest, view_store
 from tracehouse.ingest.store.files import StagedFile
 from tracehouse.ingest.store.layout import RECORDS_FOLDER, WORK_FOLDER
 from tracehouse.ingest.store.manifest import Conversion, Key
@@ -33,8 +34,23 @@ def add(warehouse: Path, conversion: Conversion, staged_files: Sequence[StagedFi
         files.write_atomically(
             _journal_entry(warehouse, conversion.key), json.dumps(manifest.to_entry(conversion))
         )
+        if _replaces_damage(warehouse, conversion):
+            view_store.distrust(warehouse)
         for stored, staged_file in zip(conversion.all_files, staged_files, strict=True):
             files.move_into_place(staged_file, warehouse / stored.path)
+
+
+def _replaces_damage(warehouse: Path, conversion: Conversion) -> bool:
+    """Return whether a file of a conversion was there before, and is missing or damaged now."""
+    before = manifest.read(warehouse)
+    listed = {stored.path for one in before.conversions for stored in one.all_files}
+    listed |= {old.path for old in before.superseded}
+    return any(
+        files.size_of(warehouse / stored.path) != stored.bytes
+        or sha256_of((warehouse / stored.path,)) != stored.sha256
+        for stored in conversion.all_files
+        if stored.path in listed
+    )
 
 
 def read_finished(warehouse: Path) -> list[Conversion]:

@@ -46,6 +46,12 @@ def remove(warehouse: Path, path: str) -> None:
         (warehouse / path).parent.rmdir()
 
 
+def distrust(warehouse: Path) -> None:
+    """Let all files count as incomplete: they may have been computed from damaged files."""
+    for path in (warehouse / VIEWS_FOLDER).glob(f"*/*/*{_CHECKSUM}"):
+        path.unlink(missing_ok=True)
+
+
 def count_rows(warehouse: Path, path: str) -> int | None:
     """Return the rows of a file, or None where it is missing, incomplete (a kill) or another view's."""
     if not checksum_file(warehouse / path).exists():

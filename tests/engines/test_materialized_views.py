@@ -7,11 +7,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import command_line
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from conftest import build_warehouse
 from counting import non_empty
@@ -239,6 +242,44 @@ def test_computes_only_changed_partition(few: Path) -> None:
     assert (
         made in asked(few, f"select stored_files from catalog.views where versioned_name = '{HOURLY}'")[0][0]
     )
+
+
+def flip_in_place(path: Path) -> None:
+    """Flip a bit of a Parquet file so that it has other values, and no reader finds it damaged."""
+    data, before = path.read_bytes(), pq.read_table(path)
+    for at in range(8 * 4, 8 * (len(data) - 8)):
+        flipped = bytearray(data)
+        flipped[at // 8] ^= 1 << at % 8
+        path.write_bytes(flipped)
+        with suppress(duckdb.Error, pa.ArrowException, OSError):
+            after = pq.read_table(path)
+            seen = duckdb.read_parquet(str(path)).fetchall()
+            others = before.drop(["value"])
+            if (
+                after["value"] != before["value"]
+                and after.drop(["value"]) == others
+                and len(seen) == len(after)
+            ):
+                return
+    raise AssertionError("no bit")
+
+
+@pytest.mark.parametrize("advice", ["delete", "forget"])
+def test_computes_again_what_read_a_damaged_file(few: Path, advice: str) -> None:
+    rows = f"select cluster, mean_pct from {HOURLY} where metric = 'GPU_UTIL' order by cluster"
+    right = asked(few, rows)
+    [kalos] = [one for one in manifest.read_conversions(few) if "kalos" in one.sources[0].file]
+    flip_in_place(few / kalos.files[0].path)
+    shutil.rmtree(few / "stored")
+    database.build(few)
+    assert asked(few, rows) != right, "no query compares checksums"
+    if advice == "delete":
+        (few / kalos.files[0].path).unlink()
+    else:
+        database.forget(few, [GPU_UTIL])
+    ingest(few)
+    assert asked(few, rows) == right
+    assert integrity.check(few, [], quiet).damages == ()
 
 
 def test_computes_only_added_partition(few: Path) -> None:

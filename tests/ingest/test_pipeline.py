@@ -421,6 +421,7 @@ def test_wrong_arguments_on_command_line(tmp_path: Path) -> None:
     run = traces("ingest", "--raw", tmp_path / "gone", "--warehouse", warehouse)
     assert run.returncode == 1
     assert run.stderr.startswith(f"error: {tmp_path / 'gone'}: there is no such folder. ")
+    assert not warehouse.exists()
     with lock.acquire(warehouse):
         run = traces("ingest", "--raw", tmp_path, "--warehouse", warehouse)
     assert run.returncode == 1

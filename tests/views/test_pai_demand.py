@@ -115,6 +115,27 @@ def test_the_days_begin_where_the_publishers_do(tmp_path: Path) -> None:
     assert spans == [(1745 - 137 + 1, 3)]
 
 
+def test_a_time_far_beyond_the_trace_leaves_every_query_answerable(tmp_path: Path) -> None:
+    """Times after 2099 are rejected, and queries by hour bear the last of the others in little memory."""
+    ends = {"last": 4_102_444_800.0, "e12": 1e12, "e13": 1e13, "e15": 1e15}
+    usual = [at_hour(hour) for hour in range(600, 640)]
+    instances = [
+        *usual,
+        *(f"j1,worker,{name},w1,i1,Terminated,5400.0,{end},m1" for name, end in ends.items()),
+    ]
+    for name, lines in (("task", TASKS), ("instance", instances)):
+        path = tmp_path / "raw" / "pai" / f"pai_{name}_table.csv"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(lines) + "\n")
+    with raw_dumps.ingested(tmp_path / "raw", tmp_path / "warehouse") as connection:
+        rejected = connection.execute("select reason from catalog.rejected_rows").fetchall()
+        assert rejected == [("column end_time (DOUBLE): longer than from 1970 to 2099",)] * 3
+        connection.execute("set memory_limit = '1GB'")
+        queries = ("demand_by_hour_of_day", "demand_by_week_hour", "sharing_savings", "load_over_time")
+        for query in queries:
+            assert connection.execute(f"from pai.{query}()").fetchall() != [], query
+
+
 def test_no_demand_is_lost(synthetic: duckdb.DuckDBPyConnection) -> None:
     ((planned,),) = synthetic.execute(
         """

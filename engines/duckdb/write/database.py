@@ -79,6 +79,8 @@ def ingest(
     """
     # A mistake in a ledger is reported before hours of conversion, not after them.
     template.check_definitions()
+    # Before a folder is created for the warehouse.
+    pipeline.check_arguments(raw_folders, trace_names, only)
     with acquire(warehouse):
         _prepare(warehouse)
         convert = workers.convert if workers else None

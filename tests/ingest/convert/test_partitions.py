@@ -338,6 +338,28 @@ def in_footer(data: bytes, before: bytes, after: bytes) -> bytes:
     return data[:start] + data[start:].replace(before, after)
 
 
+def test_errors_name_files_as_the_raw_folder_was_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    damaged = {path_of(3, 7): WHOLE[:-20], "probe_pod_day0_29.parquet": WHOLE[:-20]}
+    write(tmp_path / "raw", tree(3) | damaged)
+    monkeypatch.chdir(tmp_path)
+    for raw in ("raw", "raw/probe_pod/day=3", str(tmp_path / "raw")):
+        outcome = pipeline.convert([Path(raw)], tmp_path / "warehouse", [], quiet)
+        assert {row.rows for row in outcome.conversions} == {6}
+        assert {str(problem).startswith(f"{raw}/") for problem in outcome.problems} == {True}
+        assert any("hour=07/part-000.parquet" in str(problem) for problem in outcome.problems)
+
+
+def test_names_files_of_a_zip_that_are_in_no_partition(tmp_path: Path) -> None:
+    others = ("probe_pod/part-000.parquet", "probe_pod/day=x/hour=07/part-000.parquet", "more.csv")
+    no_data = {"probe_pod/README.md": b"", "__MACOSX/probe_pod/._part-000.parquet": b""}
+    packed = zipped(tree(3) | {path: parquet(pods(7)) for path in others} | no_data)
+    outcome = ingest(tmp_path, {"probe_pod.zip": packed})
+    assert [row.rows for row in outcome.conversions] == [9]
+    assert outcome.unrecognised == tuple(sorted(f"probe_pod.zip: {path}" for path in others))
+
+
 def test_reads_all_days_of_a_file_with_wrong_statistics(tmp_path: Path) -> None:
     data = in_footer(days(41, 41, 41), struct.pack("<q", 41), struct.pack("<q", 43))
     [(day, rows)] = rows_of(tmp_path, ingest(tmp_path, {"probe_pod_day0_29.parquet": data})).items()
