@@ -282,6 +282,8 @@ def test_report_on_one_trace_contains_no_other(itp_text: str) -> None:
     assert [row[0] for row in page.rows_of("What is loaded")[1:]] == ["itp"]
     assert "openb" not in itp_text.replace("openb.", "")
     assert "ElasticFlow: An Elastic Serverless Training Platform" in itp_text
+    # Its section lists the metrics.
+    assert 'id="coverage"' not in itp_text
 
 
 def test_reports_empty_warehouse(empty_text: str) -> None:

@@ -1126,7 +1126,7 @@ QUERIES = {
 }
 
 # Values of parameters that change the answer over the sample, for tests/clients/test_macros.py.
-OTHER_VALUES = {"from_hour": 1000, "in_trace": "pai", "skip_first_pct": 10, "min_run_s": 600}
+OTHER_VALUES = {"from_hour": 3000, "in_trace": "pai", "skip_first_pct": 10, "min_run_s": 600}
 
 # The real files lack the sensors and the job log that utilisation needs.
 ON_REAL_FILES = {*VIEWS, *QUERIES} - {"unified.utilization_v1", "unified.utilization_by_outcome()"}
