@@ -3,9 +3,11 @@
 Vega-Lite draws, through Altair and without a browser; both are imported on first use.
 """
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -32,8 +34,9 @@ DPI = 300
 BOX = "boxes from the 25th to the 75th percentile, a line at the median, whiskers from the 5th to the 95th"
 MIN_WIDTH_MM, MIN_FONT = 40, 4
 MOST_CAVEATS = 4
-# The accepted deviation from the requested width, in points, and the most attempts to reach it.
-WIDTH_TOLERANCE, MOST_ATTEMPTS = 0.5, 4
+# The accepted deviation from the requested width, in points, and the most attempts to reach it. Panels have
+# whole points.
+WIDTH_TOLERANCE, MOST_ATTEMPTS = 1, 4
 
 
 def check_path(path: Path) -> None:
@@ -68,20 +71,29 @@ def draw(
     picture = build_picture(connection, query, given, size)
     import vl_convert
 
-    spec = picture.to_dict()
     if suffix == ".png":
-        file.write(vl_convert.vegalite_to_png(spec, scale=1, ppi=DPI))
+        file.write(vl_convert.svg_to_png(_render(picture), scale=1, ppi=DPI))
     elif suffix == ".pdf":
-        file.write(vl_convert.vegalite_to_pdf(spec))
+        file.write(vl_convert.svg_to_pdf(_render(picture)))
     else:
         file.write(render_svg(picture).encode())
 
 
 def render_svg(picture: "altair.VConcatChart") -> str:
     """A picture as SVG, its size in points."""
+    return _in_points(_render(picture))
+
+
+def _render(picture: "altair.VConcatChart") -> str:
+    return _render_specification(json.dumps(picture.to_dict()))
+
+
+# The last picture that was measured is the one that is written.
+@lru_cache(maxsize=1)
+def _render_specification(specification: str) -> str:
     import vl_convert
 
-    return _in_points(vl_convert.vegalite_to_svg(picture.to_dict()))
+    return str(vl_convert.vegalite_to_svg(specification))
 
 
 def build_picture(
@@ -201,9 +213,7 @@ def explain_marks(found: Drawable) -> list[str]:
 
 def _measure_width(picture: "altair.VConcatChart") -> float:
     """The width of a picture with its axes and legend, in points."""
-    import vl_convert
-
-    found = re.search(r'<svg[^>]*? width="([\d.]+)"', vl_convert.vegalite_to_svg(picture.to_dict()))
+    found = re.search(r'<svg[^>]*? width="([\d.]+)"', _render(picture))
     if found is None:
         raise UserError("the picture has no width")
     return float(found[1])

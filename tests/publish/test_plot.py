@@ -159,6 +159,18 @@ def test_picture_has_requested_font_size(opened: DuckDBPyConnection) -> None:
     assert [axis["titleFontSize"] for axis in config] == [11, 8, 6]
 
 
+@pytest.mark.parametrize("name", ["itp.gpu_hours", "acme.wait_by_size"])
+def test_width_takes_two_renderings(
+    name: str, opened: DuckDBPyConnection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rendered = []
+    render = vl_convert.vegalite_to_svg
+    monkeypatch.setattr(vl_convert, "vegalite_to_svg", lambda spec: rendered.append(spec) or render(spec))
+    query = binding.bind_query(opened, name, {}, for_chart=True)
+    draw(opened, query, tmp_path / "a.pdf", pictures.parse_size(86, None))
+    assert 0 < len(rendered) <= 2
+
+
 @pytest.mark.parametrize(
     ("width", "font"), [(0, None), (-85, None), (3000, None), (85, 0), (float("nan"), None)]
 )
