@@ -28,6 +28,9 @@ _server_timeout_option = click.option(
 @click.option(
     "--duckdb-wasm", type=PATH, metavar="FOLDER", help="Files of DuckDB-WASM for the site, if not in web/."
 )
+@click.option(
+    "--base-url", default="", show_default=False, metavar="URL", help="Address of the site, for links."
+)
 @click.option("--whole", is_flag=True, help="Include every telemetry sample, not only hourly values.")
 def publish(
     warehouse: Path,
@@ -36,6 +39,7 @@ def publish(
     superset: Path | None,
     site: Path | None,
     duckdb_wasm: Path | None,
+    base_url: str,
     whole: bool,
 ) -> None:
     """Write a database for BI tools, or a static site.
@@ -47,7 +51,7 @@ def publish(
     """
     from tracehouse.publish.bi import publishing
 
-    outcome = publishing.publish(warehouse, out, to, superset, whole, site, duckdb_wasm)
+    outcome = publishing.publish(warehouse, out, to, superset, whole, site, duckdb_wasm, base_url)
     for line in outcome.done:
         say(line)
     for note in outcome.notes:

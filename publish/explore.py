@@ -201,7 +201,7 @@ def build_application(warehouse: Path, limits: Limits, token: str, port: int) ->
         return service.run(contract.list_objects)
 
     def list_objects(request: Request) -> Any:
-        facts = {"engine": "local", "formats": list(FORMATS)}
+        facts = {"engine": "local", "formats": list(FORMATS), "address": ""}
         return facts | list_version((resolve_warehouse(warehouse) / NAME).stat().st_mtime_ns)
 
     def describe_object(request: Request) -> Any:

@@ -14,18 +14,27 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Served:
-    """The URL of a site, and the bytes that its server sent, by path."""
+    """The URL of a site, the bytes that its server sent, by path, and whether it stopped answering."""
 
     address: str
     sent: Counter[str]
+    is_down: threading.Event
 
 
 class _Handler(SimpleHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # Headers and content are sent separately: the client would wait for 40 ms.
+    disable_nagle_algorithm = True
 
-    def __init__(self, sent: Counter[str], has_ranges: bool, *arguments: Any, **options: Any):
-        self.sent, self.has_ranges = sent, has_ranges
+    def __init__(
+        self, sent: Counter[str], is_down: threading.Event, has_ranges: bool, *arguments: Any, **options: Any
+    ):
+        self.sent, self.is_down, self.has_ranges = sent, is_down, has_ranges
         super().__init__(*arguments, **options)
+
+    def parse_request(self) -> bool:
+        self.close_connection = self.is_down.is_set()
+        return not self.is_down.is_set() and super().parse_request()
 
     def do_GET(self) -> None:
         path = Path(self.translate_path(self.path))
@@ -58,10 +67,11 @@ class _Handler(SimpleHTTPRequestHandler):
 def serve(folder: Path, has_ranges: bool = True) -> Iterator[Served]:
     """Serve a folder on localhost. Without ranges, as `python -m http.server --directory FOLDER` does."""
     sent: Counter[str] = Counter()
-    handler = partial(_Handler, sent, has_ranges, directory=str(folder))
+    is_down = threading.Event()
+    handler = partial(_Handler, sent, is_down, has_ranges, directory=str(folder))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        yield Served(f"http://127.0.0.1:{server.server_address[1]}", sent)
+        yield Served(f"http://127.0.0.1:{server.server_address[1]}", sent, is_down)
         server.shutdown()
         thread.join()

@@ -29,6 +29,7 @@ def publish(
     whole: bool,
     site: Path | None = None,
     duckdb_wasm: Path | None = None,
+    base_url: str = "",
 ) -> Outcome:
     """Publish a warehouse as a database file, to PostgreSQL, as a site, or all; and dashboards of the file.
 
@@ -38,6 +39,10 @@ def publish(
         raise UsageError(
             "name a target: --out FILE.duckdb, --to postgresql://user@host/database or --site FOLDER"
         )
+    if base_url and not site:
+        raise UsageError("--base-url is the address of a site: name its folder with --site FOLDER")
+    if base_url and not base_url.startswith(("http://", "https://")):
+        raise UsageError(f"--base-url must begin with http:// or https://, not {base_url!r}")
     if superset and not out:
         raise UsageError("--superset needs a database file: name it with --out FILE.duckdb")
     if superset:
@@ -62,7 +67,7 @@ def publish(
                 f"Wrote {superset}. Import it: superset import-dashboards --path {superset} --username admin"
             )
     if site:
-        result = folder.publish(warehouse, site, duckdb_wasm, whole)
+        result = folder.publish(warehouse, site, duckdb_wasm, whole, base_url)
         left_out = result.left_out
         done.append(f"Wrote the site {site}. Open it: python -m http.server --directory {site}")
     if to:

@@ -58,7 +58,7 @@ def list_objects(connection: duckdb.DuckDBPyConnection) -> Json:
                     "data": "all" if reads <= with_rows else "some" if reads & with_rows else "none",
                     "has_chart": bool(charts.get(entry.name)),
                     "columns": columns.get(entry.name, []),
-                    "words": sorted(entry.singular_words - search.STOP_WORDS),
+                    "words": sorted(entry.more - entry.title - search.STOP_WORDS),
                 }
             )
     return {
@@ -66,6 +66,7 @@ def list_objects(connection: duckdb.DuckDBPyConnection) -> Json:
         "objects": sorted(objects, key=lambda listed: listed["data"] == "none"),
         "synonyms": search.SYNONYMS,
         "stop_words": sorted(search.STOP_WORDS),
+        "endings": search.ENDINGS,
     }
 
 

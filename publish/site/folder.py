@@ -3,6 +3,7 @@
 The folder has the published database file, the pages, DuckDB-WASM, and what `contract` says of each object.
 """
 
+import gzip
 import hashlib
 import shutil
 import tempfile
@@ -23,9 +24,14 @@ from tracehouse.publish.site import contract
 from tracehouse.publish.site.contract import APPLICATION
 
 DATABASE = "traces.duckdb"
+OPENING = "opening.bin"
 LIST = "api/list.json"
 # A folder with this file is a site that may be replaced.
 MARKER = Path(LIST)
+
+# DuckDB-WASM reads pages of this size. A database file begins with three headers of 4 KiB.
+_PAGE = 16_384
+_HEADERS = 3 * 4096
 
 VERSION = "1.32.0"
 CHECKSUMS = {
@@ -35,8 +41,10 @@ CHECKSUMS = {
 INSTALLED = Path(__file__).parents[2] / "web" / "node_modules" / "@duckdb" / "duckdb-wasm" / "dist"
 
 
-def publish(warehouse: Path, folder: Path, duckdb_wasm: Path | None, whole: bool) -> Published:
-    """Write the site to a folder atomically.
+def publish(
+    warehouse: Path, folder: Path, duckdb_wasm: Path | None, whole: bool, base_url: str = ""
+) -> Published:
+    """Write the site to a folder atomically. Readers will find it at `base_url`, if that is known.
 
     Replaces a site that was published before. Raises UserError for any other folder that is not empty, and
     where a file of DuckDB-WASM is missing or not of the expected version.
@@ -46,7 +54,11 @@ def publish(warehouse: Path, folder: Path, duckdb_wasm: Path | None, whole: bool
     with _stage_folder(folder) as staged:
         published = database_file.publish(warehouse, staged / DATABASE, whole)
         contents = _read_contents(staged / DATABASE)
-        facts = _describe_database(staged / DATABASE)
+        facts = _describe_database(staged / DATABASE) | {
+            "opening": _write_opening(staged),
+            "files": sorted(path.relative_to(APPLICATION).as_posix() for path in APPLICATION.rglob("*.*")),
+            "address": base_url and f"{base_url.rstrip('/')}/",
+        }
         texts = sandbox.run(warehouse, Limits(), lambda c: _write_texts(c, contents, facts), confined=False)
         for path, text in texts.items():
             target = staged / path
@@ -115,8 +127,28 @@ def _describe_database(database: Path) -> contract.Json:
         "engine": "wasm",
         "database": f"{DATABASE}?{_checksum(database)[:12]}",
         "bytes": database.stat().st_size,
-        "formats": ["csv"],
+        "formats": ["csv", "parquet"],
     }
+
+
+def _write_opening(folder: Path) -> list[list[int]]:
+    """Write the pages of the database with metadata to a compressed file, and return their places.
+
+    DuckDB reads all definitions when it opens a database, in many small requests over HTTP.
+    """
+    with duckdb.connect(str(folder / DATABASE), read_only=True) as connection:
+        [(size,)] = connection.execute("select block_size from pragma_database_size()").fetchall()
+        blocks = connection.execute("select block_id from pragma_metadata_info() order by all").fetchall()
+    ranges = [[0, _PAGE]]
+    for start in (_HEADERS + block * size for (block,) in blocks):
+        first, after = start // _PAGE * _PAGE, -(-(start + size) // _PAGE) * _PAGE
+        if first > ranges[-1][1]:
+            ranges.append([first, after])
+        ranges[-1][1] = after
+    with (folder / DATABASE).open("rb") as database:
+        pages = [(database.seek(first), database.read(after - first))[1] for first, after in ranges]
+    (folder / OPENING).write_bytes(gzip.compress(b"".join(pages), mtime=0))
+    return ranges
 
 
 def _write_texts(

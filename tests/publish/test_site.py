@@ -56,6 +56,8 @@ def browser() -> Iterator[Any]:
 @contextmanager
 def open_page(browser: Any, address: str, **options: Any) -> Iterator[Opened]:
     context = browser.new_context(accept_downloads=True, **options)
+    # Compiling DuckDB-WASM takes minutes on a busy machine.
+    context.set_default_timeout(600_000)
     page = context.new_page()
     opened = Opened(page, [], [])
     page.on("console", lambda message: opened.messages.append(message.text))
@@ -112,7 +114,7 @@ def test_query_on_a_phone(address: str, browser: Any, small_warehouse: Path) -> 
     with open_page(browser, address, viewport={"width": 360, "height": 740}) as opened:
         page = opened.page
         page.get_by_label("Search titles").fill("gpu hours cluster")
-        page.get_by_role("link", name="Jobs and GPU-hours by cluster (ITP jobs)").click()
+        page.get_by_role("link", name="Jobs and GPU-hours by cluster (ITP jobs)").first.click()
         page.get_by_label("min_gpus").fill("8")
         page.get_by_label("with_total").check()
         page.get_by_role("button", name="Run").click()
@@ -144,9 +146,143 @@ def test_page_says_how_much_it_fetched(site: Path, browser: Any) -> None:
     with site_server.serve(site) as counted, open_page(browser, counted.address) as opened:
         opened.page.evaluate("location.hash = '#/query/itp.gpu_hours'")
         opened.page.locator("figure svg").wait_for()
-        sent = counted.sent["traces.duckdb"]
+        sent = counted.sent["traces.duckdb"] + counted.sent["opening.bin"]
         assert 0 < sent <= (site / "traces.duckdb").stat().st_size
         assert f"Fetched {sent / 1e6:.1f} MB" in opened.page.locator(".loaded").inner_text()
+
+
+@with_wasm
+def test_opening_takes_one_file_and_no_more_than_a_page(site: Path, browser: Any) -> None:
+    """DuckDB would read the definitions of all tables in dozens of requests."""
+    with site_server.serve(site) as counted, open_page(browser, counted.address) as opened:
+        assert opened.page.evaluate(RUN, {"statement": "select count(*) from duckdb_columns()"})["rows"]
+        assert counted.sent["opening.bin"] == (site / "opening.bin").stat().st_size
+        # One byte, to see whether the server has ranges, and perhaps a block of the service worker.
+        assert counted.sent["traces.duckdb"] <= 2**16 + 1
+
+
+@with_wasm
+def test_answers_without_network(site: Path, browser: Any) -> None:
+    """What was loaded is available: pages, answers and charts. `Load everything` loads the others."""
+    with site_server.serve(site) as served, open_page(browser, served.address) as opened:
+        page = opened.page
+        page.evaluate("location.hash = '#/query/itp.gpu_hours'")
+        page.locator("figure svg").wait_for()
+        page.wait_for_function("caches.open('files').then(async found => (await found.keys()).length > 10)")
+        served.is_down.set()
+        page.reload()
+        page.locator("figure svg").wait_for()
+        assert page.locator(".rows tbody tr").count() > 2
+        page.evaluate("location.hash = '#/query/dlrm.waits'")
+        page.get_by_role("alert").wait_for()
+
+
+@with_wasm
+def test_everything_is_loaded_for_use_without_network(site: Path, browser: Any) -> None:
+    with site_server.serve(site) as served, open_page(browser, served.address) as opened:
+        page = opened.page
+        page.wait_for_function("navigator.serviceWorker.controller")
+        page.get_by_role("button", name="Load everything").click()
+        page.get_by_text("Everything is available offline").wait_for()
+        served.is_down.set()
+        page.reload()
+        page.evaluate("location.hash = '#/query/dlrm.waits'")
+        page.locator("figure svg").wait_for()
+
+
+@with_wasm
+def test_gallery_draws_charts_in_view(address: str, browser: Any) -> None:
+    with open_page(browser, address) as opened:
+        page = opened.page
+        page.get_by_label("Search titles").fill("gpu hours")
+        pictures = page.locator(".gallery li")
+        page.locator(".gallery img").first.wait_for()
+        assert pictures.count() > 1
+        page.get_by_role("link", name="Jobs and GPU-hours by cluster (ITP jobs)").first.click()
+        page.wait_for_url("**/query/itp.gpu_hours")
+
+
+@with_wasm
+def test_long_series_can_be_zoomed(served: site_server.Served, browser: Any) -> None:
+    with open_page(browser, f"{served.address}/below/pages/#/query/itp.load_by_day") as opened:
+        page = opened.page
+        chart = page.locator("figure svg")
+        chart.wait_for()
+        assert "Ctrl and the wheel zoom" in page.locator("figcaption").inner_text()
+        # Vega adds labels in any order.
+        texts = "[...document.querySelector('figure svg').textContent].sort().join('')"
+        before = page.evaluate(texts)
+        chart.hover()
+        page.keyboard.down("Control")
+        page.mouse.wheel(0, -500)
+        page.wait_for_function(f"before => {texts} !== before", arg=before)
+        page.keyboard.up("Control")
+        chart.dblclick()
+        page.wait_for_function(f"before => {texts} === before", arg=before)
+
+
+@with_wasm
+@pytest.mark.parametrize("name", ["itp.gpu_hours", "itp.load_by_day", "itp.job"])
+def test_parquet_is_that_of_the_command_line(
+    name: str, served: site_server.Served, browser: Any, small_warehouse: Path, tmp_path: Path
+) -> None:
+    query = {"name": name, "given": {}, "statement": ""}
+    with open_page(browser, f"{served.address}/below/pages/") as opened:
+        found = opened.page.evaluate(
+            """async query => {
+                const file = await tracehouse.export(query, "parquet");
+                return [...new Uint8Array(await file.arrayBuffer())];
+            }""",
+            query,
+        )
+    (tmp_path / "page.parquet").write_bytes(bytes(found))
+    command = ["query", name] if name != "itp.job" else ["sql", "from itp.job"]
+    run = command_line.server().run(*command, "-o", tmp_path / "line.parquet", "-w", small_warehouse)
+    assert run.code == 0, run.stderr
+    with duckdb.connect() as connection:
+        connection.execute("set timezone = 'UTC'")
+        both = [
+            connection.execute(f"{what} '{tmp_path / file}.parquet'").fetchall()
+            for what in ("describe from", "from")
+            for file in ("page", "line")
+        ]
+    assert both[0] == both[1]
+    assert sorted(map(str, both[2])) == sorted(map(str, both[3]))
+
+
+@with_wasm
+@pytest.mark.parametrize(
+    "words", ["arrivals", "scheduling delays", "preempted", "queued requests", "nothing here"]
+)
+def test_search_finds_what_command_line_finds(
+    words: str, address: str, browser: Any, small_warehouse: Path
+) -> None:
+    run = command_line.server().run(
+        "list", "queries", "-s", words, "--all", "--format", "csv", "-w", small_warehouse
+    )
+    expected = {row[0] for row in csv.reader(io.StringIO(run.stdout))} - {"query_name", "name", "query"}
+    with open_page(browser, address) as opened:
+        published = opened.page.evaluate(
+            "async () => (await tracehouse.list()).objects.filter(o => o.kind === 'query').map(o => o.name)"
+        )
+        opened.page.get_by_label("Search titles").fill(words)
+        section = opened.page.locator("section", has=opened.page.get_by_role("heading", name="Queries"))
+        found = {code.inner_text() for code in section.locator("li code").all()}
+    assert found == expected & set(published)
+
+
+@with_wasm
+def test_links_have_base_url(small_warehouse: Path, browser: Any, tmp_path: Path) -> None:
+    run = publish_site(small_warehouse, tmp_path / "site", "--base-url", "https://lab.example/gpu")
+    assert run.code == 0, run.stderr
+    with site_server.serve(tmp_path / "site") as served, open_page(browser, served.address) as opened:
+        page = opened.page
+        assert "attach 'https://lab.example/gpu/traces.duckdb'" in page.locator("main").inner_text()
+        page.evaluate("location.hash = '#/query/itp.gpu_hours'")
+        link = page.get_by_role("button", name="Copy link")
+        assert link.get_attribute("title") == "https://lab.example/gpu/#/query/itp.gpu_hours"
+    run = publish_site(small_warehouse, tmp_path / "site", "--base-url", "lab.example")
+    assert run.code == 2 and "--base-url must begin with http" in run.stderr
 
 
 @with_wasm
@@ -259,15 +395,51 @@ def answer_natively(python: Path | str, names: list[str], database: Path) -> dic
     return json.loads(run.stdout)
 
 
+@pytest.fixture(scope="module")
+def sample_site(sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("all") / "site"
+    run = publish_site(sample_warehouse, path)
+    assert run.code == 0, run.stderr
+    return path
+
+
 @in_full
 @with_wasm
-def test_three_engines_answer_the_same(
-    sample_warehouse: Path, browser: Any, tmp_path: Path, count: Any
+def test_reader_compares_two_traces_and_downloads_figure(
+    sample_site: Path, browser: Any, sample_warehouse: Path
 ) -> None:
+    """How long 8-GPU jobs queue in Philly and in Acme, with the mouse and the keyboard only."""
+    with site_server.serve(sample_site) as served, open_page(browser, served.address) as opened:
+        page = opened.page
+        page.get_by_label("Search titles").fill("queueing delay distribution size")
+        page.get_by_role("link", name="Queueing delay distribution by size").last.click()
+        page.get_by_role("link", name="Compare with other parameters").click()
+        sides = {"left": "philly", "right": "acme"}
+        for side, trace in sides.items():
+            half = page.get_by_role("region", name=side, exact=True)
+            half.get_by_label("in_trace").select_option(trace)
+            half.get_by_role("button", name="Run").click()
+            page.wait_for_url(f"**{side}.in_trace={trace}**")
+        for side, trace in sides.items():
+            half = page.get_by_role("region", name=side, exact=True)
+            half.locator("figure svg").wait_for()
+            assert f"in_trace = {trace}" in half.locator("figure svg").text_content()
+            expected = cells(sample_warehouse, "unified.wait_cdf", "-p", f"in_trace={trace}")
+            with page.expect_download() as download:
+                half.get_by_role("button", name="CSV").click()
+            assert list(csv.reader(io.StringIO(Path(download.value.path()).read_text()))) == expected
+            half.get_by_label("Filter Answer").fill("8")
+            assert "8" in half.locator(".rows tbody td:nth-child(2)").all_inner_texts()
+            with page.expect_download() as download:
+                half.get_by_role("button", name="PNG").click()
+            assert Path(download.value.path()).read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+@in_full
+@with_wasm
+def test_three_engines_answer_the_same(sample_site: Path, browser: Any, count: Any) -> None:
     """Every named query with its defaults, over one published file: DuckDB 2.0, 1.5.6 and WASM."""
-    run = publish_site(sample_warehouse, tmp_path / "site")
-    assert run.code == 0, run.stderr
-    database = tmp_path / "site" / "traces.duckdb"
+    database = sample_site / "traces.duckdb"
     with duckdb.connect(str(database), read_only=True) as connection:
         rows = connection.execute(
             "select schema_name || '.' || function_name from duckdb_functions() where not internal"
@@ -278,7 +450,7 @@ def test_three_engines_answer_the_same(
     newer = answer_natively(sys.executable, names, database)
     engines = {"1.5.6": answer_natively(OLDER_PYTHON, names, database)} if OLDER_PYTHON.exists() else {}
     wasm: dict[str, list] = {}
-    with site_server.serve(tmp_path / "site") as started, open_page(browser, started.address) as opened:
+    with site_server.serve(sample_site) as started, open_page(browser, started.address) as opened:
         for name in names:
             found = opened.page.evaluate(
                 f"query => ({RUN})(query).catch(error => error.message)", {"statement": f"from {name}()"}

@@ -28,7 +28,7 @@ export function App(shared: Shared) {
     compare: () => <ComparePage {...shared} texts={route.texts} />,
     sql: () => <ConsolePage {...shared} statement={route.texts.statement ?? ""} />,
   };
-  const show = pages[route.page as keyof typeof pages] ?? (() => <HomePage catalog={shared.catalog} words={route.texts.search ?? ""} />);
+  const show = pages[route.page as keyof typeof pages] ?? (() => <HomePage {...shared} words={route.texts.search ?? ""} />);
   return (
     <>
       <header>

@@ -32,6 +32,11 @@ export interface Catalog {
   objects: Entry[];
   synonyms: string[];
   stop_words: string[];
+  endings: string[];
+  /** Where readers find the pages; empty where this address is the one. */
+  address: string;
+  /** The address of a site's database file, with its version. */
+  database?: string;
 }
 
 export interface Parameter {
@@ -121,6 +126,8 @@ export interface Engine {
   run(query: Query, signal: AbortSignal): Promise<Answer>;
   draw(query: Query, signal: AbortSignal): Promise<Drawing>;
   export(query: Query, format: string): Promise<Blob>;
+  /** Stores everything for use without a network, and reports the share that is stored. */
+  keep?(report: (share: number) => void): Promise<void>;
   /** How much was loaded to answer, empty where nothing is loaded. */
   loaded(): Promise<string>;
 }

@@ -1,7 +1,7 @@
 // The address of a view: the page and its parameters are in the hash, so that any static server serves it.
 
 import { useEffect, useState } from "preact/hooks";
-import type { Texts } from "./contract";
+import type { Catalog, Texts } from "./contract";
 
 export interface Route {
   page: string;
@@ -29,3 +29,6 @@ export function useRoute(): Route {
   }, []);
   return readRoute(hash);
 }
+
+/** The address where readers find the pages, without the hash. */
+export const addressOf = (catalog: Catalog): string => catalog.address || new URL(".", location.href).href;

@@ -3,8 +3,11 @@
 import type { Catalog, Entry } from "./contract";
 
 export function search(catalog: Catalog, text: string): Entry[] {
-  const wanted = split(text).filter((word) => !catalog.stop_words.includes(word));
-  const synonyms = wanted.map((word) => synonymsOf(catalog, word));
+  const stem = (word: string): string => stemOf(catalog.endings, word);
+  const stems = (words: string): Set<string> => new Set(split(words).map(stem));
+  const groups = catalog.synonyms.map((group) => [...stems(group)]);
+  const wanted = split(text).filter((word) => !catalog.stop_words.includes(word)).map(stem);
+  const synonyms = wanted.map((word) => groups.find((group) => group.includes(word)) ?? [word]);
   const scored = catalog.objects.map((entry) => {
     const name = stems(entry.name);
     const title = stems(entry.title);
@@ -19,12 +22,11 @@ export function search(catalog: Catalog, text: string): Entry[] {
     .map(({ entry }) => entry);
 }
 
-function synonymsOf(catalog: Catalog, word: string): string[] {
-  const groups = catalog.synonyms.map((group) => group.split(" "));
-  const group = groups.find((words) => words.includes(word)) ?? groups.find((words) => words.includes(stem(word)));
-  return (group ?? [word]).map(stem);
-}
-
 const split = (text: string): string[] => text.toLowerCase().match(/[a-z0-9]+/g) ?? [];
-const stem = (word: string): string => (word.length > 3 ? word.replace(/s$/, "") : word);
-const stems = (text: string): Set<string> => new Set(split(text).map(stem));
+
+/** A word without its usual endings, where four letters are left. */
+function stemOf(endings: string[], word: string): string {
+  const ending = endings.find((one) => word.endsWith(one) && word.length - one.length >= 4) ?? "";
+  const stem = word.slice(0, word.length - ending.length);
+  return stem.length > 4 ? stem.replace(/e$/, "") : stem;
+}

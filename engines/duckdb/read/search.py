@@ -58,8 +58,8 @@ _TEXTS = {
         group by queries.query_name
         """,
 }
-# Endings that do not count in a search, and the fewest letters before them.
-_ENDINGS = ("ations", "ation", "ions", "ion", "ings", "ing", "ed", "es", "s")
+# Endings that do not count in a search, and the fewest letters before them; as in `web/src/search.ts`.
+ENDINGS = ("ations", "ation", "ions", "ion", "ings", "ing", "ed", "es", "s")
 _LEAST_STEM = 4
 # Scores of a word in a name, in a title, and elsewhere.
 _IN_NAME, _IN_TITLE, _ELSEWHERE = 4, 2, 1
@@ -67,16 +67,11 @@ _IN_NAME, _IN_TITLE, _ELSEWHERE = 4, 2, 1
 
 @dataclass(frozen=True)
 class Entry:
-    """An object to find: its name, and the words of its title and of its other texts.
-
-    `singular_words` are those of the other texts that the title lacks, without a plural's s, as
-    `web/src/search.ts` has them.
-    """
+    """An object to find: its name, and the words of its title and of its other texts, without endings."""
 
     name: str
     title: frozenset[str]
     more: frozenset[str]
-    singular_words: frozenset[str]
 
     def score(self, word: str) -> int:
         """The score of a word's match, 0 if it does not match."""
@@ -160,10 +155,7 @@ def list_entries(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str =
         """,
         {"trace": trace},
     ).fetchall()
-    return [
-        Entry(name, _words(title), _words(more), _singular(more) - _singular(title))
-        for name, title, more in rows
-    ]
+    return [Entry(name, _words(title), _words(more)) for name, title, more in rows]
 
 
 def _best_first(scores: dict[str, int]) -> list[str]:
@@ -179,17 +171,13 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(_stem(word) for word in _split(text))
 
 
-def _singular(text: str) -> frozenset[str]:
-    return frozenset(word.removesuffix("s") if len(word) > 3 else word for word in _split(text))
-
-
 def _split(text: str) -> list[str]:
     return re.findall(r"[a-z0-9]+", text.lower())
 
 
 def _stem(word: str) -> str:
     """A word without its usual endings, where four letters are left: preempted and preemption are preempt."""
-    for ending in (*_ENDINGS, ""):
+    for ending in (*ENDINGS, ""):
         if word.endswith(ending) and len(word) - len(ending) >= _LEAST_STEM:
             word = word.removesuffix(ending)
             break

@@ -7,6 +7,10 @@ export interface Listing extends Catalog {
   /** Address of the database file, and its size. */
   database: string;
   bytes: number;
+  /** Places of the database file (first byte, byte after the last) whose content is in the file `opening.bin`. */
+  opening: [number, number][];
+  /** The files of the pages. */
+  files: string[];
 }
 
 export async function fetchJson<T>(path: string, options: RequestInit = {}): Promise<T> {

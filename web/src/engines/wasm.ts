@@ -5,6 +5,7 @@ import type { Answer, Cell, Column, Description, Drawing, Engine, Note, Query } 
 import { isInteger, quote, toSql } from "../sql";
 import { fillTemplate, type Template } from "./template";
 import { fetchDescription, type Listing } from "./files";
+import { keepFiles, keepSite } from "./offline";
 
 const MOST_ROWS = 10_000;
 const MOST_CHOICES = 1000;
@@ -23,16 +24,28 @@ interface Published extends Description {
 }
 
 interface Session {
+  /** Bytes that were fetched: of the opening file, and in total when they were counted last. */
+  opening: number;
+  fetched: number;
   worker: Worker;
   database: duckdb.AsyncDuckDB;
   connection: duckdb.AsyncDuckDBConnection;
 }
 
 export function openWasm(listing: Listing): Engine {
+  const offline = keepFiles(listing);
   let session: Promise<Session> | undefined;
   let queue: Promise<unknown> = Promise.resolve();
-  let before = 0;
+  let ended = 0;
   const described = new Map<string, Promise<Published>>();
+
+  const open = (): Promise<Session> => {
+    session ??= offline.then(() => connect(listing));
+    session.catch(() => (session = undefined));
+    return session;
+  };
+  // DuckDB-WASM takes seconds to compile.
+  requestIdleCallback(() => void open().catch(() => undefined));
 
   const describe = (name: string): Promise<Published> => {
     const found = described.get(name) ?? fetchDescription<Published>(name);
@@ -43,13 +56,14 @@ export function openWasm(listing: Listing): Engine {
   const close = (opened: Session): void => {
     opened.worker.terminate();
     session = undefined;
+    ended += opened.fetched;
   };
 
   /** Runs one piece of work at a time. An abort ends the worker, because DuckDB may not react. */
   const schedule = <T>(work: (session: Session) => Promise<T>, signal?: AbortSignal): Promise<T> => {
     const result = queue.then(async () => {
       signal?.throwIfAborted();
-      const opened = await (session ??= connect(listing));
+      const opened = await open();
       return new Promise<T>((resolve, reject) => {
         const abort = (): void => {
           close(opened);
@@ -103,6 +117,7 @@ export function openWasm(listing: Listing): Engine {
   };
 
   return {
+    ...("serviceWorker" in navigator && { keep: (report) => open().then(() => keepSite(listing, report)) }),
     list: async () => listing,
     describe,
     bind,
@@ -129,8 +144,12 @@ export function openWasm(listing: Listing): Engine {
       const { columns, rows } = await schedule(({ connection }) => readRows(connection, sql), signal);
       return fillTemplate(template, query.given, columns, rows);
     },
-    export: async (query) => {
+    export: async (query, format) => {
       const sql = await sqlOf(query);
+      if (format === "parquet") {
+        const { toStored, writeParquet } = await import("./parquet");
+        return new Blob([writeParquet(await schedule(({ connection }) => readRows(connection, sql, undefined, toStored)))]);
+      }
       const content = await schedule(async ({ connection, database }) => {
         await connection.query(`copy (${sql}\n) to 'answer.csv' (header)`);
         const buffer = await database.copyFileToBuffer("answer.csv");
@@ -141,10 +160,9 @@ export function openWasm(listing: Listing): Engine {
     },
     loaded: async () => {
       if (!session) return "";
-      const { database } = await session;
-      const { totalFileReadsCold, totalFileReadsAhead } = await database.exportFileStatistics(FILE);
-      before = Math.max(before, totalFileReadsCold + totalFileReadsAhead);
-      return `${megabytes(before)} of ${megabytes(listing.bytes)} of the database file`;
+      const opened = await session;
+      opened.fetched = opened.opening + (await countFetched(opened.worker));
+      return `${megabytes(ended + opened.fetched)} of ${megabytes(listing.bytes)} of the database file`;
     },
   };
 }
@@ -155,17 +173,34 @@ const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 
 async function connect(listing: Listing): Promise<Session> {
   const address = (path: string): string => new URL(path, document.baseURI).href;
-  const worker = new Worker(address("worker.js"));
+  const version = `?${duckdb.PACKAGE_VERSION}`;
+  const worker = new Worker(address(`worker.js${version}`));
   const database = new duckdb.AsyncDuckDB(new duckdb.VoidLogger(), worker);
-  await database.instantiate(address("duckdb/duckdb-eh.wasm"));
+  const [opening] = await Promise.all([fetchOpening(), database.instantiate(address(`duckdb/duckdb-eh.wasm${version}`))]);
+  worker.postMessage({ opening: { ranges: listing.opening, bytes: opening.bytes } });
   await database.open({ filesystem: { reliableHeadRequests: true, allowFullHTTPReads: true, forceFullHTTPReads: false } });
   await database.registerFileURL(FILE, address(listing.database), duckdb.DuckDBDataProtocol.HTTP, false);
-  await database.collectFileStatistics(FILE, true);
   const connection = await database.connect();
   // Extensions would be loaded from another origin.
   await connection.query("set autoinstall_known_extensions = false; set autoload_known_extensions = false");
   await connection.query(`attach '${FILE}' as traces (read_only); use traces`);
-  return { worker, database, connection };
+  return { worker, database, connection, opening: opening.size, fetched: 0 };
+}
+
+/** What DuckDB reads of the database to open it, and its compressed size. */
+async function fetchOpening(): Promise<{ bytes: Uint8Array; size: number }> {
+  const packed = await (await fetch("opening.bin")).blob();
+  const unpacked = packed.stream().pipeThrough(new DecompressionStream("gzip"));
+  return { bytes: new Uint8Array(await new Response(unpacked).arrayBuffer()), size: packed.size };
+}
+
+/** The bytes that the worker fetched of the database file. */
+function countFetched(worker: Worker): Promise<number> {
+  const { port1, port2 } = new MessageChannel();
+  return new Promise((resolve) => {
+    port1.onmessage = ({ data }) => resolve(data);
+    worker.postMessage({ fetchedTo: port2 }, [port2]);
+  });
 }
 
 /** Runs a query as a subquery, so that it can only read. */
@@ -173,10 +208,11 @@ async function readRows(
   connection: duckdb.AsyncDuckDBConnection,
   sql: string,
   limit?: number,
+  convert = toPlain,
 ): Promise<{ columns: Column[]; rows: Cell[][] }> {
   const described = await connection.query(`describe from (${sql}\n)`);
   const columns: Column[] = described.toArray().map((row) => ({ name: row.column_name, type: row.column_type }));
-  const values = columns.map(({ type }, place) => (PLAIN.test(type) ? `c${place}` : `cast(c${place} as varchar) as c${place}`));
+  const values = columns.map(({ type }, place) => `${convert(type, `c${place}`)} as c${place}`);
   const places = columns.map((_, place) => `c${place}`);
   const limited = limit === undefined ? "" : ` limit ${limit}`;
   const found = await connection.query(`select ${values} from (${sql}\n) as answer(${places})${limited}`);
@@ -184,6 +220,8 @@ async function readRows(
   const rows = Array.from({ length: found.numRows }, (_, row) => vectors.map((vector) => toCell(vector?.get(row))));
   return { columns, rows };
 }
+
+const toPlain = (type: string, column: string): string => (PLAIN.test(type) ? column : `cast(${column} as varchar)`);
 
 function toCell(value: unknown): Cell {
   if (value === undefined || value === null) return null;

@@ -1,12 +1,16 @@
 import { useMemo, useState } from "preact/hooks";
-import type { Catalog, Entry, Trace } from "../contract";
+import type { Shared } from "../app";
+import type { Catalog, Engine, Entry, Trace } from "../contract";
 import { formatCell, formatCount } from "../format";
+import { Copy } from "../parts/copy";
+import { Gallery } from "../parts/gallery";
 import { objectHash } from "../parts/links";
+import { addressOf } from "../route";
 import { search } from "../search";
 
 const KINDS = { query: "Queries", view: "Views", table: "Base tables" };
 
-export function HomePage({ catalog, words }: { catalog: Catalog; words: string }) {
+export function HomePage({ engine, catalog, words }: Shared & { words: string }) {
   const [text, setText] = useState(words);
   const [trace, setTrace] = useState("");
   const found = useMemo(() => search(catalog, text), [catalog, text]);
@@ -33,8 +37,10 @@ export function HomePage({ catalog, words }: { catalog: Catalog; words: string }
           {catalog.traces.map((one) => <Card key={one.name} trace={one} onOpen={setTrace} />)}
         </section>
       )}
+      <Gallery engine={engine} entries={listed.filter(({ has_chart, data }) => has_chart && data === "all")} />
       {listed.length === 0 && <p role="status">Nothing matches “{text}”. Try fewer or other words.</p>}
       {(Object.keys(KINDS) as Entry["kind"][]).map((kind) => <List key={kind} title={KINDS[kind]} entries={listed.filter((entry) => entry.kind === kind)} catalog={catalog} />)}
+      {catalog.database && <Elsewhere engine={engine} catalog={catalog} />}
     </>
   );
 }
@@ -50,12 +56,38 @@ function Card({ trace, onOpen }: { trace: Trace; onOpen: (name: string) => void 
       <h2><button type="button" class="link" onClick={() => onOpen(trace.name)}>{trace.name}</button></h2>
       <p>{trace.title}</p>
       <p class="numbers">{trace.row_count ? numbers.filter(Boolean).join(" · ") : "no data here"}{trace.synthetic && <span class="badge bad">synthetic</span>}</p>
-      <p class="small">{trace.publisher} · {trace.licence}</p>
+      <p class="small">{[trace.publisher, yearOf(trace), trace.licence].filter(Boolean).join(" · ")}</p>
       <details>
         <summary>Cite</summary>
         <p class="small">{trace.citation}</p>
       </details>
     </article>
+  );
+}
+
+/** The year of the publication is the last in its citation. */
+function yearOf({ citation }: Trace): string {
+  const year = citation.match(/\b20\d\d\b/g)?.at(-1);
+  return year ? `published ${year}` : "";
+}
+
+/** The use of a site without a network, and without a browser. */
+function Elsewhere({ engine, catalog }: { engine: Engine; catalog: Catalog }) {
+  const [status, setStatus] = useState("");
+  const keep = (): void => {
+    setStatus("Loading…");
+    engine.keep!((share) => setStatus(`Loading… ${Math.round(100 * share)} %`)).then(
+      () => setStatus("Everything is available offline."),
+      (error: Error) => setStatus(error.message),
+    );
+  };
+  const command = `duckdb -c "attach '${addressOf(catalog)}${catalog.database?.split("?")[0]}' as traces (read_only); use traces; from catalog.contents"`;
+  return (
+    <section>
+      <h2>Elsewhere</h2>
+      <p>Pages and answers that were loaded are available offline. {engine.keep && <button type="button" onClick={keep}>Load everything</button>} <span role="status">{status}</span></p>
+      <p>The DuckDB shell opens the database of this site: <code>{command}</code> <Copy label="command" text={command} /></p>
+    </section>
   );
 }
 

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { Answer, Catalog, Engine, Parameter, Query } from "../contract";
 import { formatCount, saveBlob } from "../format";
+import { addressOf } from "../route";
 import { toCommand, toPython, toSql } from "../sql";
 import { Chart } from "./chart";
 import { Copy } from "./copy";
@@ -88,7 +89,7 @@ function Downloads({ engine, catalog, query, parameters }: Omit<Props, "hasChart
       <Copy label="SQL" text={toSql(query, parameters)} />
       <Copy label="Python" text={toPython(query, parameters)} />
       <Copy label="command" text={toCommand(query)} />
-      <Copy label="link" text={location.href} />
+      <Copy label="link" text={addressOf(catalog) + location.hash} />
       {error && <p class="error" role="alert">{error}</p>}
     </div>
   );

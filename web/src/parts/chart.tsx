@@ -1,7 +1,8 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Result } from "vega-embed";
 import type { Drawing } from "../contract";
 import { saveBlob } from "../format";
+import { addZoom, draw } from "./draw";
 
 interface Props {
   name: string;
@@ -13,24 +14,17 @@ export function Chart({ name, drawing }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const [result, setResult] = useState<Result>();
   const [error, setError] = useState("");
+  const zoomed = useMemo(() => drawing.spec && addZoom(drawing.spec), [drawing]);
   useEffect(() => {
     let isOver = false;
     let drawn: Result | undefined;
-    const draw = async (spec: object): Promise<void> => {
-      const { default: embed } = await import("vega-embed");
-      if (isOver || !box.current) return;
-      // The interpreter replaces generated code, which the content security policy forbids.
-      drawn = await embed(box.current, spec as never, {
-        ast: true,
-        actions: false,
-        renderer: "svg",
-        defaultStyle: false,
-        tooltip: { disableDefaultStyle: true },
-        config: { mark: { tooltip: true }, background: "white" },
-      });
-      setResult(drawn);
+    const show = async (spec: object): Promise<void> => {
+      drawn = await draw(box.current!, spec);
+      if (isOver) drawn.finalize();
+      else setResult(drawn);
     };
-    if (drawing.spec) draw(drawing.spec).catch((failure: Error) => setError(failure.message));
+    const spec = zoomed ?? drawing.spec;
+    if (spec && box.current) show(spec).catch((failure: Error) => setError(failure.message));
     return () => {
       isOver = true;
       drawn?.finalize();
@@ -50,6 +44,7 @@ export function Chart({ name, drawing }: Props) {
       {result && (
         <figcaption>
           <button type="button" onClick={savePng}>PNG</button> <button type="button" onClick={saveSvg}>SVG</button>
+          {zoomed && <span class="small"> Ctrl and the wheel zoom, dragging moves, a double click resets.</span>}
         </figcaption>
       )}
     </figure>

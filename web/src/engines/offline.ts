@@ -1,0 +1,37 @@
+// Use without a network: the service worker `public/offline.js` keeps what was loaded.
+
+import { fetchDescription, type Listing } from "./files";
+
+const WAIT_MS = 10_000;
+const PART = 2 ** 22;
+
+/** Starts the service worker, and gives it the files of the pages. Resolves when it answers requests. */
+export async function keepFiles(listing: Listing): Promise<void> {
+  if (!("serviceWorker" in navigator)) return;
+  const workers = navigator.serviceWorker;
+  const isControlled = new Promise<void>((resolve) => {
+    workers.addEventListener("controllerchange", () => resolve(), { once: true });
+    setTimeout(resolve, WAIT_MS);
+  });
+  try {
+    const { active } = await workers.register("offline.js");
+    // A reload that bypasses caches bypasses an active service worker, too.
+    if (!active) await isControlled;
+    const files = ["./", "api/list.json", "opening.bin", ...listing.files];
+    workers.controller?.postMessage({ files: files.map((file) => new URL(file, document.baseURI).href) });
+  } catch {
+    // The pages work without it, but only with a network.
+  }
+}
+
+/** Loads every description and the whole database, which the service worker then keeps. */
+export async function keepSite(listing: Listing, report: (share: number) => void): Promise<void> {
+  for (const { name } of listing.objects) await fetchDescription(name);
+  for (let start = 0; start < listing.bytes; start += PART) {
+    const last = Math.min(start + PART, listing.bytes) - 1;
+    const response = await fetch(listing.database, { headers: { Range: `bytes=${start}-${last}` } });
+    if (response.status !== 206) throw new Error("This server cannot send parts of a file, which this needs");
+    await response.arrayBuffer();
+    report((last + 1) / listing.bytes);
+  }
+}
