@@ -53,7 +53,7 @@ def write_answer(
         found = query.notes
         if not rendered.rows and not query.is_cut:
             why = notes.why_empty(connection, query)
-            # They name the tables without data.
+            # `why` already names the tables without data, so the note NO_DATA is left out.
             found = [*(note for note in found if not why or note.name != NO_DATA), *why]
         # A table has it in its footer.
         cut = _limit_notes(query) if form not in LAID_OUT else []

@@ -40,7 +40,7 @@ class Spool:
 
 @dataclass(frozen=True)
 class _Target:
-    """The target of an output: a file, which need not exist, or a stream, which `open_stream` opens."""
+    """The target of an output: a file, new or existing, or a stream that `open_stream` opens."""
 
     path: Path
     open_stream: Callable[[], BinaryIO] | None = None

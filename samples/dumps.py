@@ -85,7 +85,12 @@ def write_sample(
         raise UsageError(f"the scale of a sample must be a number above 0, not {scale:g}")
     if seed < 0:
         raise UsageError(f"the seed of a sample must be 0 or more, not {seed}")
-    check_traces(traces, available())
+    check_traces(traces, all_traces())
+    if without := [trace for trace in traces if trace not in _samplers()]:
+        raise UsageError(
+            f"{without[0]} has no sample. Declare `examples` for its keys in names of files and the variables"
+            f" of its wide tables, or write samples/traces/{without[0]}.py"
+        )
     if days is not None:
         with_days = [trace for trace, sampler in _samplers().items() if sampler.of_days]
         if days < 1 or not set(traces) & set(with_days):

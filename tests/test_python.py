@@ -297,7 +297,7 @@ def test_rejects_writing_statements(warehouse: Warehouse, tmp_path: Path) -> Non
 
 
 def test_process_can_still_write(sample_warehouse: Path, tmp_path: Path) -> None:
-    # Polars and Arrow keep the threads that they start: a confined one would never write again.
+    # Polars and Arrow reuse their threads. A thread that Landlock has confined could not write files later.
     code = f"""
 import tracehouse
 answer = tracehouse.open({str(sample_warehouse)!r}).query("itp.job")

@@ -319,7 +319,10 @@ def _read_ledger(folder: Path, name: str) -> Iterator[dict[str, str]]:
             reader = csv.DictReader(file, strict=True)
             for row in reader:
                 if None in row or None in row.values():
-                    raise DefinitionError(f"{path}, line {reader.line_num}: not as many fields as the header")
+                    raise DefinitionError(
+                        f"{path}, line {reader.line_num}: not as many fields as the header. "
+                        "Quote a field that contains a comma"
+                    )
                 yield {"trace": path.parent.name, **row}
 
 

@@ -72,7 +72,7 @@ class _ForwardStream:
         """
         self._header_bytes += size
         if size < 0 or self._header_bytes > _LONGEST_TAR_HEADERS_BYTES:
-            raise tarfile.ReadError(f"a header of {size:,} bytes")
+            raise tarfile.ReadError(f"a header of {size:,} bytes is not valid")
         return self.take(size)
 
     def begin_member(self) -> None:

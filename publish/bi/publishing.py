@@ -15,7 +15,7 @@ from tracehouse.publish.site import folder
 
 @dataclass(frozen=True)
 class Outcome:
-    """The published objects, and notes for the user."""
+    """`done` has a sentence on each target that was published, and `notes` what the user should know."""
 
     done: Sequence[str]
     notes: Sequence[str]

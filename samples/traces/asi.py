@@ -6,7 +6,7 @@ The sample has the properties of the original that views and caveats are about:
 - Pods that stay from hour to hour, so that a day has few new identifiers, and a fleet that grows.
 - Pods without a GPU, fractions of GPUs, utilisation added up over GPUs, GPU pods without a memory request.
 - Servers of one model at the same switches; network use by kind of job; workloads of one kind of model.
-- Delays of -1, states that are Unknown on day 0, standby pods, a pod that is in two rows of an hour.
+- Delays of -1, the state Unknown on day 0, standby pods, and a pod with two rows in one hour.
 - Spans in steps of 20 s, among them spans that the trace cuts off.
 
 Everything else is invented. A sample starts at day 109, where the publisher's figures start, or earlier if it

@@ -1,7 +1,7 @@
 -- GPUs by model (ASI servers)
 -- chart: bar x=gpu_model y=gpus
 -- column: servers: Servers that ever had GPUs of the model
--- column: gpus: GPUs of these servers, as last seen
+-- column: gpus: GPUs of these servers: for each server, the last number recorded
 -- column: gpus_pct: Share of all GPUs
 create or replace macro asi.gpus_by_model() as table
 with numbered as (

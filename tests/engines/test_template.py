@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from tracehouse.core.errors import DefinitionError
-from tracehouse.engines.duckdb.write import catalog, template
+from tracehouse.engines.duckdb.write import catalog, database, template
 
 
 def objects(path: Path) -> list[tuple]:
@@ -77,3 +77,18 @@ def test_ingest_without_template_checks_the_ledgers_first(
     monkeypatch.setattr(catalog, "check_ledgers", fail)
     with pytest.raises(DefinitionError, match="a ledger"):
         template.check_definitions()
+
+
+def test_build_without_template_checks_the_ledgers_before_the_views(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise DefinitionError("a ledger")
+
+    def create(path: Path) -> None:
+        raise AssertionError("the views were created first")
+
+    monkeypatch.setattr(catalog, "check_ledgers", fail)
+    monkeypatch.setattr(template, "create", create)
+    with pytest.raises(DefinitionError, match="a ledger"):
+        database.build(tmp_path)

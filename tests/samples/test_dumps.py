@@ -11,7 +11,9 @@ import pytest
 from counting import non_empty
 
 from tracehouse.core.errors import UsageError, UserError
+from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.discovery.synthetic import GZIP_COMMENT, MARKER_NAME, gzip_comment, is_marked
+from tracehouse.samples import dumps
 from tracehouse.samples.dumps import available, write_sample
 from tracehouse.samples.files import Member, split, write_tar_gz
 
@@ -62,8 +64,16 @@ def numbers(column: pd.Series) -> pd.Series:
 
 
 @pytest.mark.each_trace
-def test_finds_every_sampler() -> None:
-    assert set(TRACES) <= set(available())
+def test_every_trace_has_a_sample() -> None:
+    assert available() == sorted(all_traces())
+
+
+def test_says_why_a_trace_has_no_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dumps, "_samplers", dict)
+    with pytest.raises(UsageError, match=r"itp has no sample\. Declare `examples`"):
+        write_sample(tmp_path, TINY, 1, ["itp"], ignore)
+    with pytest.raises(UsageError, match="no trace is called mars"):
+        write_sample(tmp_path, TINY, 1, ["mars"], ignore)
 
 
 def test_returns_all_written_files(tmp_path: Path) -> None:

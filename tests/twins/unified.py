@@ -630,7 +630,7 @@ def woodruff(
 
 
 def arrived(raw: Path, gpu_only: bool) -> pd.DataFrame:
-    """Jobs whose submission is missing if it may be before the trace."""
+    """All jobs. The submission of a job that may have been submitted before the trace is set to NaN."""
     jobs = counted_jobs(raw, gpu_only)
     return jobs.assign(submit_s=jobs["submit_s"].where(jobs["is_left_censored"].eq(False)))
 

@@ -1,5 +1,5 @@
 -- Data-quality rules of ITP. Each counts the rows that break it.
--- A rule on two tables or two files counts nothing if one of them is missing.
+-- A rule that compares two tables or two files counts 0 breaches if one of them has no rows.
 
 -- check: itp.raw_job.in_elasticflow
 -- object: itp.raw_job

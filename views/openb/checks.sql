@@ -1,5 +1,5 @@
 -- Data-quality rules of openb. Each counts the rows that break it.
--- A rule on two tables or two lists counts nothing if one of them is missing.
+-- A rule that compares two tables or two lists counts 0 breaches if one of them has no rows.
 
 -- check: openb.node.lists_agree
 -- object: openb.node

@@ -1,6 +1,6 @@
 -- Data-quality rules of PAI. Each counts the rows that break it.
 -- A time of 0, like an empty one, means that the event did not happen.
--- A rule on two tables counts nothing if one of them is missing. An anti join finds rows without a partner:
+-- A rule that compares two tables counts 0 breaches if one of them has no rows. An anti join finds rows without a partner:
 -- for millions of rows it needs a fraction of the memory of `not exists`.
 
 -- check: pai.job.inst_id_key

@@ -1,6 +1,6 @@
 -- Data-quality rules of Zeus. Each counts the rows that break it.
 -- A configuration is a data set, a network, a batch size and an optimizer.
--- A rule on two tables counts nothing if one of them is missing.
+-- A rule that compares two tables counts 0 breaches if one of them has no rows.
 
 -- check: zeus.train.harder_takes_longer
 -- object: zeus.train

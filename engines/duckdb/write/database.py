@@ -119,6 +119,7 @@ def build(
     materialized views. Without `stored` it has none either. Raises UserError where there is no such folder.
     """
     _check_exists(warehouse)
+    template.check_definitions()
     with acquire(warehouse):
         journal.check_manifest_exists(warehouse)
         foreign_objects.check_is_free(warehouse / NAME)
