@@ -1,13 +1,16 @@
 """Benchmarks: all implementations must return the same rows before a query is timed."""
 
 import json
+import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import REPOSITORY
 
-from tracehouse.bench import fleet, implementations, measure, queries, startup
+from tracehouse.bench import asi, fleet, implementations, measure, queries, startup
 from tracehouse.bench.answers import LIBRARIES, answers
 from tracehouse.bench.implementations import IMPLEMENTATIONS, Rows
 from tracehouse.bench.measure import Goal, Row
@@ -35,6 +38,28 @@ def test_all_implementations_return_the_same_rows(sample_warehouse: Path, query:
     results = {name: rows_of(name, sample_warehouse, query) for name in IMPLEMENTATIONS}
     assert results["ours"][1], "no rows"
     queries.check_same(results)
+
+
+def test_figures_of_asi_are_those_of_its_page() -> None:
+    page = (REPOSITORY / "docs" / "asi.md").read_text()
+    listed = [row for row in page.splitlines() if re.match(r"\| \d+ \|", row)]
+    calls = [call for row in listed for call in re.findall(r"`asi\.([^`]+)`", row)]
+    # The row of figure 15 abbreviates two of its calls.
+    assert [call for call in asi.CALLS if "memory" not in call] == [f"asi.{call}" for call in calls]
+
+
+def test_implementations_of_asi_return_the_same_rows(
+    sample_raw: Path, sample_warehouse: Path, tmp_path: Path
+) -> None:
+    hourly = tmp_path / "hourly"
+    shutil.copytree(sample_warehouse, hourly)
+    asi.write_raw_location(hourly, sample_raw)
+    results = {}
+    for name, path in {"ours": sample_warehouse, "duckdb": hourly, "pandas": sample_raw}.items():
+        answers = json.loads(json.dumps(asi.IMPLEMENTATIONS[name](path), default=str))
+        results[name] = {call: rows for call, (_, rows) in answers.items()}
+        assert sorted(results[name]) == sorted(asi.CALLS)
+    asi.check_all(results)
 
 
 ONE = (["a", "b"], [[1, "x"], [2.5, None]])
