@@ -411,7 +411,7 @@ def _plain(key: str, value: object) -> Value:
         value = value.item()
     if not isinstance(value, Value):
         raise UsageError(f"{key} must be a string, a number, a date or a boolean, not {value!r}")
-    return value
+    return check_text(key, value) if isinstance(value, str) else value
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> pa.Table:

@@ -9,10 +9,14 @@ from tracehouse.core.errors import UsageError
 
 
 def check_text(argument: str, value: object) -> str:
-    """Return a string. Raises UsageError for anything else."""
-    if isinstance(value, str):
-        return value
-    raise UsageError(f"{argument} must be a string, not {value!r}")
+    """Return a string. Raises UsageError for anything else, and for what is no UTF-8."""
+    if not isinstance(value, str):
+        raise UsageError(f"{argument} must be a string, not {value!r}")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"{argument}: {value!r} is not valid UTF-8") from None
+    return value
 
 
 def check_path(argument: str, value: object) -> Path:

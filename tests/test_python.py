@@ -122,6 +122,12 @@ def test_checks_parameters_as_command_line(warehouse: Warehouse) -> None:
         ),
         (lambda opened: opened.query("itp.gpu_hours").plot(font_size="x"), "font_size must be a number"),
         (lambda opened: opened.query("unified.run_cdf", min_run_s="1_000"), "must be of type DOUBLE"),
+        (
+            lambda opened: opened.query("unified.wait_cdf", in_trace="\ud800"),
+            r"in_trace: '\ud800' is not valid UTF-8",
+        ),
+        (lambda opened: opened.sql("select $x", {"x": "\ud800"}), r"x: '\ud800' is not valid UTF-8"),
+        (lambda opened: opened.describe("\ud800"), r"name: '\ud800' is not valid UTF-8"),
     ],
 )
 def test_wrong_types_are_usage_errors_that_name_the_argument(
