@@ -10,7 +10,7 @@ export function Copy({ label, text }: { label: string; text: string }) {
   };
   return (
     <button type="button" onClick={copy} title={text}>
-      <span role="status">{isDone ? "Copied" : `Copy ${label}`}</span>
+      <span aria-live="polite">{isDone ? "Copied" : `Copy ${label}`}</span>
     </button>
   );
 }
