@@ -302,6 +302,16 @@ def test_caveats_are_of_traces_in_answer(opened: DuckDBPyConnection) -> None:
     assert "itp." not in query.notes[-1].text
 
 
+def test_empty_answer_has_caveats_of_loaded_traces_only(real_warehouse: Path) -> None:
+    """No loaded trace records the hour of day. The query also reads traces that are not loaded."""
+    with sandbox.connect(real_warehouse) as connection:
+        query = answer.run(connection, binding.bind_query(connection, "unified.hour_profile", {}))
+        assert answer.read(connection, query).read_all().num_rows == 0
+        loaded = {trace for (trace,) in connection.execute("select trace from unified.jobs").fetchall()}
+    caveats = {note.name.split(".")[0] for note in query.notes if note.word == "caveat" and "." in note.name}
+    assert caveats and caveats <= loaded
+
+
 def test_summary_has_names_of_all_caveats_in_a_line_and_sentences_of_serious_ones() -> None:
     serious = Note("a.grave", "All of it.", severity="wrong result", summary="In short.")
     other = Note("b.grave", "All of that.", severity="wrong result", summary="Briefly.")

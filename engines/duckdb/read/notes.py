@@ -159,8 +159,8 @@ def why_empty(connection: duckdb.DuckDBPyConnection, query: "BoundQuery") -> lis
     if empty and not (listed and _has_rows_by_default(connection, query)):
         traces = sorted({name.partition(".")[0] for name in empty})
         sources = " and ".join(f"`traces describe {trace}`" for trace in traces)
-        verb = "has" if len(empty) == 1 else "have"
-        text = f"{', '.join(empty)} {verb} no data; {sources} shows the source"
+        verb, show = "has" if len(empty) == 1 else "have", "shows" if len(traces) == 1 else "show"
+        text = f"{', '.join(empty)} {verb} no data; {sources} {show} the source"
         if listed:
             text += f". Other source tables have data: {listed}"
         cause = "Parameters"
