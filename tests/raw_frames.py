@@ -719,7 +719,8 @@ def assert_same_rows(answer: duckdb.DuckDBPyRelation, expected: pd.DataFrame, ke
     table = answer.to_arrow_table()
     if expected.empty and not len(expected.columns):
         expected = pd.DataFrame(columns=table.column_names)
-    assert table.column_names == list(expected.columns)
+    names = list(expected.columns)
+    assert table.column_names == names, f"SQL has {table.column_names}, pandas has {names}"
     answered = {name: table.column(name).to_pylist() for name in expected}
     wanted = {name: plain_values(expected[name]) for name in expected}
     answered_at = row_positions(answered, keys)
