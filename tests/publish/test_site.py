@@ -36,6 +36,8 @@ with_wasm = pytest.mark.skipif(
 in_full = pytest.mark.skipif(not ALL, reason="slow: set TRACEHOUSE_SITE=all to run it")
 # The engine of the page, as in the browser's console.
 RUN = "query => tracehouse.run({given: {}, statement: '', ...query}, new AbortController().signal)"
+# The traces on the two sides of a comparison.
+COMPARED = {"left": "philly", "right": "acme"}
 
 
 @dataclass(frozen=True)
@@ -414,13 +416,12 @@ def test_reader_compares_two_traces_and_downloads_figure(
         page.get_by_label("Search titles").fill("queueing delay distribution size")
         page.get_by_role("link", name="Queueing delay distribution by size").last.click()
         page.get_by_role("link", name="Compare with other parameters").click()
-        sides = {"left": "philly", "right": "acme"}
-        for side, trace in sides.items():
+        for side, trace in COMPARED.items():
             half = page.get_by_role("region", name=side, exact=True)
             half.get_by_label("in_trace").select_option(trace)
             half.get_by_role("button", name="Run").click()
             page.wait_for_url(f"**{side}.in_trace={trace}**")
-        for side, trace in sides.items():
+        for side, trace in COMPARED.items():
             half = page.get_by_role("region", name=side, exact=True)
             half.locator("figure svg").wait_for()
             assert f"in_trace = {trace}" in half.locator("figure svg").text_content()
