@@ -119,7 +119,7 @@ def test_query_on_a_phone(address: str, browser: Any, small_warehouse: Path) -> 
         page.get_by_role("link", name="Jobs and GPU-hours by cluster (ITP jobs)").first.click()
         page.get_by_label("min_gpus").fill("8")
         page.get_by_label("with_total").check()
-        page.get_by_role("button", name="Run").click()
+        page.get_by_role("button", name="Run", exact=True).click()
         page.wait_for_url("**min_gpus=8**")
         page.locator("figure svg").wait_for()
         expected = cells(small_warehouse, "itp.gpu_hours", "-p", "min_gpus=8", "-p", "with_total=true")
@@ -419,7 +419,7 @@ def test_reader_compares_two_traces_and_downloads_figure(
         for side, trace in COMPARED.items():
             half = page.get_by_role("region", name=side, exact=True)
             half.get_by_label("in_trace").select_option(trace)
-            half.get_by_role("button", name="Run").click()
+            half.get_by_role("button", name="Run", exact=True).click()
             page.wait_for_url(f"**{side}.in_trace={trace}**")
         for side, trace in COMPARED.items():
             half = page.get_by_role("region", name=side, exact=True)
