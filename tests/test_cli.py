@@ -133,7 +133,7 @@ def test_sample_ingest_query_and_check(tmp_path: Path) -> None:
 
     run = traces("query", "itp.gpu_hours", "-p", "min_gpus=8", "--format", "json", warehouse=warehouse)
     assert {row["cluster"] for row in json.loads(run.stdout)} <= {f"cluster{n:02}" for n in range(1, 11)}
-    assert "caveat synthetic data" in run.stderr and "caveat itp.min_duration_600" in run.stderr
+    assert "caveat synthetic data" in run.stderr and "caveat: itp.min_duration_600 (!)" in run.stderr
 
     run = traces("check", "itp", "--format", "csv", warehouse=warehouse)
     assert run.code == 0 and "itp.raw_job.row_count,ok,0" in run.stdout
