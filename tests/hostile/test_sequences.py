@@ -28,7 +28,7 @@ OPERATIONS = 8
 # Hypothesis runs up to a quarter more: with a depth of 10, 10,000 in 20 tests.
 SEQUENCES = 400 if DEPTH > 1 else 100 if TRY_ALL else 5
 # A defect in Tracehouse is found within so many sequences.
-SEQUENCES_TO_FIND = 200
+SEQUENCES_TO_FIND = 600
 FOUND_SOON = ("forget_leaves_views",)
 
 
