@@ -238,9 +238,10 @@ def _write_time(number: int, unit: Any) -> str:
     """Write a time that is infinite or outside of Python's years with DuckDB's words."""
     if abs(number) == (_INFINITE_DATE if unit == "D" else _INFINITE_TIME):
         return "infinity" if number > 0 else "-infinity"
-    sign, year, rest = re.fullmatch("(-?)([0-9]+)(-.*)", str(np.datetime64(number, unit)), re.S).groups()  # type: ignore[union-attr]
+    text = str(np.datetime64(number, unit))
+    year, _, rest = text.removeprefix("-").partition("-")
     # NumPy has the year 0.
-    return f"{year}{rest}" if not sign and int(year) else f"{int(year) + 1:04}{rest} (BC)"
+    return text if not text.startswith("-") and int(year) else f"{int(year) + 1:04}-{rest} (BC)"
 
 
 def _to_json(value: Any) -> Any:

@@ -1,7 +1,7 @@
 """Bound what Arrow holds in memory while it reads a row group of Parquet, before it reads any page.
 
 Arrow decompresses a page and decodes a batch of rows as a whole. Neither the footer nor the size of a file
-limits them: the header of a page states its size, and a few bytes may stand for many long texts.
+limits them: the header of a page states its size, and a few bytes may decode to many long texts.
 """
 
 import struct

@@ -1,6 +1,7 @@
-"""Rows are decoded in large batches, or in smaller ones where a few bytes may stand for a long text."""
+"""Rows are decoded in large batches, or in smaller ones where a few bytes may decode to long texts."""
 
 import io
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,9 +24,9 @@ OPTIONS = {
 }
 
 
-def batch_rows(rows: pa.Table, **options: object) -> int:
+def batch_rows(rows: pa.Table, **options: Any) -> int:
     data = io.BytesIO()
-    pq.write_table(rows, data, **options)  # type: ignore[arg-type]
+    pq.write_table(rows, data, **options)
     pages = Pages(data, pq.ParquetFile(data).schema, "x.parquet")
     return pages.find_batch_rows(0, rows.column_names, MOST)
 
