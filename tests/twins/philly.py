@@ -387,8 +387,9 @@ def doubly_allocated_gpus(raw: Path) -> pd.DataFrame:
     return found
 
 
-def fragmentation_hourly(raw: Path, job_gpus: int) -> pd.DataFrame:
-    """Adds up, per hour, each stretch of a machine between two starts or ends of attempts on it."""
+def fragmentation(raw: Path, job_gpus: int, bin_minutes: int) -> pd.DataFrame:
+    """Adds up, per bin, each stretch of a machine between two starts or ends of attempts on it."""
+    bin_s = 60 * bin_minutes
     inventory = machine_inventory(raw).set_index("machine_id")
     gpus = inventory[["listed_gpus", "used_gpus", "measured_gpus"]].astype(float).max(axis=1)
     spans: dict[str, list[tuple[float, float, str]]] = {}
@@ -398,19 +399,19 @@ def fragmentation_hourly(raw: Path, job_gpus: int) -> pd.DataFrame:
                 mine = spans.setdefault(detail["ip"], [])
                 mine += [(attempt.start_s, attempt.end_s, gpu) for gpu in detail["gpus"]]
     times = [at for mine in spans.values() for span in mine for at in span[:2]]
-    first, last = int(min(times) // 3600), int(max(times) // 3600)
+    first, last = int(min(times) // bin_s), int(max(times) // bin_s)
     held, fewer = np.zeros(last - first + 1), np.zeros(last - first + 1)
     for machine, mine in spans.items():
         at = sorted({time for span in mine for time in span[:2]})
         for from_s, to_s in itertools.pairwise(at):
             taken = len({gpu for start, end, gpu in mine if start <= from_s < end})
             lost = gpus[machine] // job_gpus - (gpus[machine] - taken) // job_gpus
-            for hour in range(int(from_s // 3600), int(np.ceil(to_s / 3600))):
-                part = (min(to_s, 3600 * (hour + 1)) - max(from_s, 3600 * hour)) / 3600
-                held[hour - first] += taken * part
-                fewer[hour - first] += lost * part
-    hours = pd.to_datetime(3600 * np.arange(first, last + 1), unit="s")
-    rows = pd.DataFrame({"hour_start": hours, "held_gpus": held})
+            for place in range(int(from_s // bin_s), int(np.ceil(to_s / bin_s))):
+                part = (min(to_s, bin_s * (place + 1)) - max(from_s, bin_s * place)) / bin_s
+                held[place - first] += taken * part
+                fewer[place - first] += lost * part
+    bins = pd.to_datetime(bin_s * np.arange(first, last + 1), unit="s")
+    rows = pd.DataFrame({"bin_start": bins, "held_gpus": held})
     rows["capacity_gpus"] = gpus.sum()
     rows["free_gpus"] = rows["capacity_gpus"] - held
     rows["fitting_jobs"] = (gpus // job_gpus).sum() - fewer
@@ -524,8 +525,8 @@ QUERIES = {
         ["gpu_band", "attempt_class"],
     ),
     "philly.doubly_allocated_gpus()": (doubly_allocated_gpus, (), ["day"]),
-    "philly.fragmentation_hourly()": (fragmentation_hourly, (8,), ["hour_start"]),
-    "philly.fragmentation_hourly(job_gpus := 2)": (fragmentation_hourly, (2,), ["hour_start"]),
+    "philly.fragmentation()": (fragmentation, (8, 60), ["bin_start"]),
+    "philly.fragmentation(job_gpus := 2, bin_minutes := 1)": (fragmentation, (2, 1), ["bin_start"]),
     "philly.locality()": (locality, (2,), ["allocated_gpus", "machines"]),
     "philly.locality(min_gpus := 1)": (locality, (1,), ["allocated_gpus", "machines"]),
     "philly.gpu_utilization_by_size()": (gpu_utilization_by_size, (), ["gpu_band", "published_status"]),

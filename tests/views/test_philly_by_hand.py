@@ -74,4 +74,9 @@ def test_free_gpus_on_several_machines_do_not_add_up(philly: duckdb.DuckDBPyConn
     held = 2 * 10 + 2 * 30 + 10
     fitting = 10
     expected = (held, 6, fitting, 6 * 60 - held - 4 * fitting)
-    assert rows(philly, f"select {columns} from philly.fragmentation_hourly(4)")[0] == pytest.approx(expected)
+    assert rows(philly, f"select {columns} from philly.fragmentation(4)")[0] == pytest.approx(expected)
+    minutes = "select count(*), sum(held_gpus), sum(fitting_jobs), max(fitting_jobs)"
+    # The last minute begins with the last end, and all GPUs are free in it.
+    assert rows(philly, f"{minutes} from philly.fragmentation(4, bin_minutes := 1)") == [
+        (61, pytest.approx(held), pytest.approx(fitting + 1), 1)
+    ]

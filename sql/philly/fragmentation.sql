@@ -1,15 +1,17 @@
 -- Free GPUs that no job on one machine can use (Philly GPUs)
 -- param: job_gpus: GPUs of a job that must fit on one machine
 -- range: job_gpus: 1 to 8
--- chart: line x=hour_start y=unusable_gpus rule=free_gpus xname=date
--- column: hour_start: Start of the hour on the clock of the job log, whose time zone is not stated
--- column: held_gpus: GPUs that an attempt holds, mean over the hour; a GPU held by two attempts counts once
+-- param: bin_minutes: minutes per row; all values are means over them
+-- range: bin_minutes: 1 to 1440
+-- chart: line x=bin_start y=unusable_gpus rule=free_gpus xname=date
+-- column: bin_start: Start of the bin on the clock of the job log, whose time zone is not stated
+-- column: held_gpus: GPUs that an attempt holds, mean over the bin; a GPU held by two attempts counts once
 -- column: capacity_gpus: GPUs of all machines: the largest number listed, used or measured for each
--- column: free_gpus: GPUs that no attempt holds, mean over the hour
--- column: fitting_jobs: Jobs of job_gpus GPUs that would fit on the free GPUs, each on one machine; mean over the hour
--- column: unusable_gpus: Free GPUs that remain if as many such jobs as fit are placed, mean over the hour
+-- column: free_gpus: GPUs that no attempt holds, mean over the bin
+-- column: fitting_jobs: Jobs of job_gpus GPUs that would fit on the free GPUs, each on one machine; mean over the bin
+-- column: unusable_gpus: Free GPUs that remain if as many such jobs as fit are placed, mean over the bin
 -- column: unusable_pct: Share of the free GPUs that are unusable
-create or replace macro philly.fragmentation_hourly(job_gpus integer := 8) as table
+create or replace macro philly.fragmentation(job_gpus integer := 8, bin_minutes integer := 60) as table
 with machines as (
     select
         machine_id,
@@ -100,33 +102,35 @@ fits as (
         held_change,
         free_after // nullif(job_gpus, 0)
         - (free_after + held_change) // nullif(job_gpus, 0) as fitting_change,
-        cast(floor(at_s / 3600) as bigint) as hour
+        cast(floor(at_s / (60 * bin_minutes)) as bigint) as bin
     from levels
 ),
 
--- A change applies from its hour on, less the part of that hour before the change.
-hourly_changes as (
+-- A change applies from its bin on, less the part of that bin before the change.
+changes_of_bins as (
     select
-        hour,
+        bin,
         fsum(held_change) as held_change,
-        fsum(held_change * (at_s - 3600 * hour)) as held_s_before,
+        fsum(held_change * (at_s - 60 * bin_minutes * bin)) as held_s_before,
         fsum(fitting_change) as fitting_change,
-        fsum(fitting_change * (at_s - 3600 * hour)) as fitting_s_before
+        fsum(fitting_change * (at_s - 60 * bin_minutes * bin)) as fitting_s_before
     from fits
-    group by hour
+    group by bin
 ),
 
 bounds as (
     select
-        min(hour) as first_hour,
-        max(hour) as last_hour
-    from hourly_changes
+        min(bin) as first_bin,
+        max(bin) as last_bin
+    from changes_of_bins
 ),
 
-hours as (
-    select unnest(generate_series(first_hour, last_hour)) as hour
+bins as (
+    select
+        unnest(generate_series(first_bin, last_bin)) as bin,
+        60.0 * bin_minutes as bin_s
     from bounds
-    where first_hour is not null
+    where first_bin is not null
 ),
 
 capacity as (
@@ -138,19 +142,19 @@ capacity as (
 
 means as (
     select
-        hours.hour,
+        bins.bin,
         fsum(coalesce(changed.held_change, 0)) over so_far
-        - coalesce(changed.held_s_before, 0) / 3600.0 as held_gpus,
+        - coalesce(changed.held_s_before, 0) / bins.bin_s as held_gpus,
         fsum(coalesce(changed.fitting_change, 0)) over so_far
-        - coalesce(changed.fitting_s_before, 0) / 3600.0 as more_fitting
-    from hours
-    left join hourly_changes as changed on hours.hour = changed.hour
-    window so_far as (order by hours.hour rows between unbounded preceding and current row)
+        - coalesce(changed.fitting_s_before, 0) / bins.bin_s as more_fitting
+    from bins
+    left join changes_of_bins as changed on bins.bin = changed.bin
+    window so_far as (order by bins.bin rows between unbounded preceding and current row)
 ),
 
 free as (
     select
-        means.hour,
+        means.bin,
         means.held_gpus,
         capacity.capacity_gpus,
         capacity.capacity_gpus - means.held_gpus as free_gpus,
@@ -160,7 +164,7 @@ free as (
 )
 
 select
-    cast(date '1970-01-01' as timestamp) + to_seconds(3600 * hour) as hour_start,
+    cast(date '1970-01-01' as timestamp) + to_seconds(60 * bin_minutes * bin) as bin_start,
     held_gpus,
     capacity_gpus,
     free_gpus,
@@ -168,6 +172,6 @@ select
     free_gpus - job_gpus * fitting_jobs as unusable_gpus,
     100.0 * (free_gpus - job_gpus * fitting_jobs) / nullif(free_gpus, 0) as unusable_pct
 from free
-order by hour;
+order by bin;
 
-comment on macro table philly.fragmentation_hourly is 'Held and free GPUs, the jobs of job_gpus GPUs that would fit on single machines, and the free GPUs that remain then, per hour of the job log''s clock; exact means over the seconds of the hour. Attempts without a start or an end hold no GPUs, and machines count as available all the time, so free GPUs are an upper bound. The bound is weaker for GPUs that only the job log or the measurements name.';
+comment on macro table philly.fragmentation is 'Held and free GPUs, the jobs of job_gpus GPUs that would fit on single machines, and the free GPUs that remain then, per bin of bin_minutes on the job log''s clock; exact means over the seconds of the bin. Attempts without a start or an end hold no GPUs, and machines count as available all the time, so free GPUs are an upper bound. The bound is weaker for GPUs that only the job log or the measurements name.';
