@@ -7,7 +7,8 @@ Every other column of a view has the comment of the first of these that has one:
 2. the same column of the view that unites this one with those of other traces (`each_trace`);
 3. the column that it passes through unchanged.
 
-A column that is passed through also keeps its unit, unless `quantities.csv` has one for its name.
+The unit of a column is that of its name in `quantities.csv`, or else of the column that it passes through, or
+else the one that its name ends in.
 """
 
 import re
@@ -20,7 +21,7 @@ from tracehouse.ingest.declarations import Trace
 from tracehouse.ingest.store.manifest import REJECTED_COLUMNS
 from tracehouse.views.across_traces import united
 from tracehouse.views.columns import passed_on, split_comment
-from tracehouse.views.quantities import quantities
+from tracehouse.views.quantities import quantities, unit_in
 from tracehouse.views.view_files import VIEWS, ViewFile
 
 _CATALOG = VIEWS / "catalog" / "tables.sql"
@@ -31,7 +32,7 @@ _COLUMN_OF_CATALOG = re.compile(r"^comment on column (\w+\.\w+)\.(\w+) is '(.*)'
 class Column:
     """The meaning, provenance and unit of a column, and its comment in the database, which has all three.
 
-    `unit` is None if neither a declaration nor `quantities.csv` says it.
+    `unit` is None if no declaration, no line of `quantities.csv` and not the name itself says it.
     """
 
     comment: str
@@ -90,7 +91,8 @@ def of_view(
         meant = relations.get(table, {}).get(column, _UNKNOWN)
         if name in comments:
             meant = Column(comments[name], *split_comment(comments[name]), meant.unit)
-        found[name] = replace(meant, unit=units[name].unit) if name in units else meant
+        unit = units[name].unit if name in units else meant.unit
+        found[name] = replace(meant, unit=unit_in(name) if unit is None else unit)
     return found
 
 

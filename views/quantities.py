@@ -1,7 +1,9 @@
 """Read the unit and meaning of column names.
 
 `views/quantities.csv` declares names that several schemas share, `views/<schema>/quantities.csv` names of one
-schema. A statistic of a declared quantity needs no line: `p95_wait_s` and `mean_wait_s` follow from `wait_s`.
+schema. Two kinds of names need no line. A statistic has the unit and the meaning of its quantity:
+`p95_wait_s` and `mean_wait_s` follow from `wait_s`. Any other name has the unit that it ends in: `free_gpus`
+counts GPUs.
 """
 
 import csv
@@ -27,6 +29,45 @@ _STATISTICS = {
     "low": "Lower bound of the 95 % confidence interval of the",
     "high": "Upper bound of the 95 % confidence interval of the",
     **{f"p{percent}": f"{percent}th percentile of the" for percent in (5, 25, 75, 90, 95, 99)},
+}
+
+
+# Units by the last word of a name, or its last two.
+_ENDINGS = {
+    "attempts": "attempts",
+    "codes": "codes",
+    "cpus": "CPU cores",
+    "devices": "devices",
+    "epochs": "epochs",
+    "gb": "GB",
+    "gib": "GiB",
+    "gpu_h": "GPU-h",
+    "gpu_s": "GPU-s",
+    "gpus": "GPUs",
+    "h": "h",
+    "instances": "instances",
+    "j": "J",
+    "jobs": "jobs",
+    "kwh": "kWh",
+    "machines": "machines",
+    "margin": "ratio",
+    "minutes": "min",
+    "ms": "ms",
+    "nodes": "nodes",
+    "pct": "percent",
+    "pods": "pods",
+    "ratio": "ratio",
+    "requests": "requests",
+    "rows": "rows",
+    "runs": "runs",
+    "s": "s",
+    "samples": "samples",
+    "servers": "servers",
+    "share": "ratio",
+    "tasks": "tasks",
+    "users": "users",
+    "w": "W",
+    "workers": "workers",
 }
 
 
@@ -60,6 +101,14 @@ def quantities(schema: str, folder: Path = VIEWS) -> Mapping[str, Quantity]:
                     raise DefinitionError(f"{place}/{_FILE}: {name} has a different unit in {other}/{_FILE}")
     declared = {**shared, **others.get(schema, {})}
     return {**_statistics(declared.values()), **declared}
+
+
+def unit_in(name: str) -> str | None:
+    """Return the unit that a name ends in, None if it has none or is a rate, such as `cost_per_s`."""
+    words = name.split("_")
+    if "per" in words:
+        return None
+    return _ENDINGS.get("_".join(words[-2:])) or _ENDINGS.get(words[-1])
 
 
 def _statistics(quantities: Iterable[Quantity]) -> dict[str, Quantity]:

@@ -11,7 +11,7 @@ from tracehouse.engines.duckdb.write import catalog
 from tracehouse.sql.query_files import query_files
 from tracehouse.views import meanings
 from tracehouse.views.columns import PROVENANCES, is_number
-from tracehouse.views.quantities import Quantity, quantities
+from tracehouse.views.quantities import Quantity, quantities, unit_in
 from tracehouse.views.view_files import read_view_file
 
 HEADER = "quantity,unit,meaning\n"
@@ -41,6 +41,11 @@ def test_statistics_inherit_unit_and_meaning(tmp_path: Path) -> None:
     assert found["median_gpu_pct"] == Quantity("median_gpu_pct", "percent", "Median GPU utilisation")
     assert found["max_gpu_pct"].meaning == "Own text"
     assert "p42_wait_s" not in found
+
+
+def test_other_names_have_the_unit_that_they_end_in() -> None:
+    names = ["free_gpus", "idle_gpu_h", "gpu_h_pct", "wait_h", "s", "cost_per_s", "gpus_left", "class"]
+    assert [unit_in(name) for name in names] == ["GPUs", "GPU-h", "percent", "h", "s", None, None, None]
 
 
 @pytest.mark.parametrize(
@@ -101,7 +106,8 @@ def test_every_column_of_every_answer_is_described(synthetic: duckdb.DuckDBPyCon
         assert columns[query.full_name] == [column for column, *_ in answer], query.full_name
         for column, kind, *_ in answer:
             if is_number(kind):
-                assert column in quantities(query.schema), f"{query.path}: no unit of {column} is known"
+                has_unit = column in quantities(query.schema) or unit_in(column) is not None
+                assert has_unit, f"{query.path}: no unit of {column} is known"
     rows = synthetic.execute(
         """
         select object_name || '.' || column_name, provenance, meaning from catalog.columns

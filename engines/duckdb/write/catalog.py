@@ -200,8 +200,8 @@ def _check_units(named: Mapping[str, ViewFile], types: Mapping[str, Columns], re
     listed = "; ".join(f"{path}: {', '.join(columns)}" for path, columns in missing.items() if columns)
     if listed:
         raise DefinitionError(
-            f"{listed}: no unit is known. Add the names to the schema's quantities.csv, with an empty unit "
-            "for a rank, a label or an identifier"
+            f"{listed}: no unit is known. End a name in its unit, such as run_s or free_gpus, or add it to "
+            "the schema's quantities.csv, with an empty unit for a rank, a label or an identifier"
         )
 
 

@@ -12,7 +12,7 @@ from tracehouse.sql.query_files import QueryFile
 from tracehouse.views import caveats
 from tracehouse.views.caveats import Held
 from tracehouse.views.columns import Columns, columns_read, passed_on, split_comment
-from tracehouse.views.quantities import quantities
+from tracehouse.views.quantities import quantities, unit_in
 from tracehouse.views.view_files import DefinitionError
 
 
@@ -89,7 +89,7 @@ def _columns(query: QueryFile, types: Mapping[str, Columns], explained: bool) ->
                 f"{query.path}: say what {column} means, by `-- column: {column}: …`, or for all queries in "
                 f"views/{query.schema}/quantities.csv"
             )
-        unit = known[column].unit if column in known else ""
+        unit = known[column].unit if column in known else unit_in(column) or ""
         lineage = [".".join(origin)] if origin else []
         yield (query.full_name, position, column, None, unit, provenance or "measured", meaning, lineage, [])
 
