@@ -51,6 +51,9 @@ def vacuum(
         for old in (*sorted(published.superseded, key=lambda old: old.path), *views)
         if old.age_days >= older_than_days and old.version < oldest_to_keep and old.path not in needed
     ]
+    if any(old not in views for old in due):
+        # A removed file may have been damaged. Views that read it are not in use, and may be needed again.
+        view_store.distrust(warehouse, views_in_use or ())
     for old in due:
         if old in views:
             view_store.remove(warehouse, old.path)

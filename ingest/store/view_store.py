@@ -46,10 +46,11 @@ def remove(warehouse: Path, path: str) -> None:
         (warehouse / path).parent.rmdir()
 
 
-def distrust(warehouse: Path) -> None:
-    """Let all files count as incomplete: they may have been computed from damaged files."""
+def distrust(warehouse: Path, trusted: Collection[str] = ()) -> None:
+    """Let all other files count as incomplete: they may have been computed from damaged files."""
     for path in (warehouse / VIEWS_FOLDER).glob(f"*/*/*{_CHECKSUM}"):
-        path.unlink(missing_ok=True)
+        if path.with_suffix(".parquet").relative_to(warehouse).as_posix() not in trusted:
+            path.unlink(missing_ok=True)
 
 
 def count_rows(warehouse: Path, path: str) -> int | None:

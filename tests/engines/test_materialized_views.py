@@ -264,7 +264,7 @@ def flip_in_place(path: Path) -> None:
     raise AssertionError("no bit")
 
 
-@pytest.mark.parametrize("advice", ["delete", "forget"])
+@pytest.mark.parametrize("advice", ["delete", "forget", "forget and vacuum"])
 def test_computes_again_what_read_a_damaged_file(few: Path, advice: str) -> None:
     rows = f"select cluster, mean_pct from {HOURLY} where metric = 'GPU_UTIL' order by cluster"
     right = asked(few, rows)
@@ -277,6 +277,12 @@ def test_computes_again_what_read_a_damaged_file(few: Path, advice: str) -> None
         (few / kalos.files[0].path).unlink()
     else:
         database.forget(few, [GPU_UTIL])
+    if advice == "forget and vacuum":
+        (few / kalos.files[0].path).unlink()
+        cleanup.vacuum(few, older_than_days=0, keep_versions=0)
+        assert list((few / "stored").rglob("*.parquet")), (
+            "it is not known which views are in use, so all stay"
+        )
     ingest(few)
     assert asked(few, rows) == right
     assert integrity.check(few, [], quiet).damages == ()
