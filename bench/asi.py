@@ -194,7 +194,7 @@ def _ours(warehouse: Path) -> Answers:
             texts = {name: value.strip("'")} if given else {}
             return answer.read(connection, binding.bind_query(connection, query, texts)).read_all()
 
-        return _timed(run)
+        return _time_calls(run)
 
 
 def write_raw_location(warehouse: Path, raw: Path) -> None:
@@ -225,10 +225,10 @@ def _duckdb(warehouse: Path) -> Answers:
         def run(call: str) -> Any:
             return connection.sql(f"from {call if call.endswith(')') else f'{call}()'}").to_arrow_table()
 
-        return _timed(run)
+        return _time_calls(run)
 
 
-def _timed(run: Callable[[str], Any]) -> Answers:
+def _time_calls(run: Callable[[str], Any]) -> Answers:
     found: Answers = {}
     for call in CALLS:
         start_s = time.perf_counter()

@@ -54,25 +54,28 @@ def answers(raw: Path) -> Answers:
     def keep(name: str, frame: pd.DataFrame, day: int, hour: int) -> None:
         parts.setdefault(name, []).append(frame.assign(day=day, hour_of_day=hour))
 
-    for day, hour, path in _hourly(raw, "pod"):
+    for day, hour, path in _hourly_files(raw, "pod"):
         in_week = WEEK[0] <= day <= WEEK[1]
         pods = pd.read_parquet(path, columns=POD_COLUMNS if in_week else COLUMNS_AFTER_THE_WEEK)
         present = [column for column in REQUESTS if column in pods]
         pods[present] = pods[present].fillna(0.0)
-        for name, frame in _of_all_days(pods, day).items():
+        for name, frame in _reduce_all_pods(pods, day).items():
             keep(name, frame, day, hour)
-        servers = pd.read_parquet(_other(path, "server"))
+        servers = pd.read_parquet(_path_of_table(path, "server"))
         servers = servers[servers["gpu_count"] > 0]
-        servers["shown_model"] = _shown(servers["gpu_spec_public"])
+        servers["shown_model"] = _shorten_models(servers["gpu_spec_public"])
         keep("inventory", servers[["server_id", "shown_model", "gpu_count"]], day, hour)
         if not in_week:
             continue
-        pods["shown_model"] = _shown(pods["gpu_spec_public"])
+        pods["shown_model"] = _shorten_models(pods["gpu_spec_public"])
         on_gpus = pods[pods["gpu_request"] > 0]
-        for name, frame in {**_of_pods(on_gpus, hour), **_of_servers(pods, servers, hour)}.items():
+        for name, frame in {
+            **_reduce_gpu_pods(on_gpus, hour),
+            **_reduce_servers(pods, servers, hour),
+        }.items():
             keep(name, frame, day, hour)
-        network = pd.read_parquet(_other(path, "network"))
-        keep("network", _of_network(on_gpus, servers, network), day, hour)
+        network = pd.read_parquet(_path_of_table(path, "network"))
+        keep("network", _reduce_network(on_gpus, servers, network), day, hour)
     joined = {name: pd.concat(frames, ignore_index=True) for name, frames in parts.items()}
     spans = pd.read_parquet(
         raw / "asi_opensource_job_execution_summary",
@@ -82,7 +85,7 @@ def answers(raw: Path) -> Answers:
     return {f"asi.{call}": frame for call, frame in found.items()}
 
 
-def _hourly(raw: Path, table: str) -> list[tuple[int, int, Path]]:
+def _hourly_files(raw: Path, table: str) -> list[tuple[int, int, Path]]:
     """Day, hour and path of each hourly file of a table, in order."""
     found = []
     for path in (raw / f"asi_opensource_{table}_hourly").glob("day=*/hour=*/*.parquet"):
@@ -91,11 +94,11 @@ def _hourly(raw: Path, table: str) -> list[tuple[int, int, Path]]:
     return sorted(found)
 
 
-def _other(path: Path, table: str) -> Path:
+def _path_of_table(path: Path, table: str) -> Path:
     return Path(str(path).replace("asi_opensource_pod_hourly", f"asi_opensource_{table}_hourly"))
 
 
-def _shown(models: pd.Series) -> pd.Series:
+def _shorten_models(models: pd.Series) -> pd.Series:
     names = {model: model.split("-")[0] for model in models.unique()}
     return models.map({model: name if name in SHORTENED else model for model, name in names.items()})
 
@@ -103,7 +106,7 @@ def _shown(models: pd.Series) -> pd.Series:
 # What is kept of an hour.
 
 
-def _of_all_days(pods: pd.DataFrame, day: int) -> dict[str, pd.DataFrame]:
+def _reduce_all_pods(pods: pd.DataFrame, day: int) -> dict[str, pd.DataFrame]:
     pods = pods[pods["gpu_mem_request"] > 0]
     typed = pods[pods["job_type_public"].ne("unknown") & pods["job_type_public"].notna()]
     found = {"by_day": _sum(pods[pods["gpu_spec_public"].isin(OF_DAY)], "gpu_spec_public", "priority_class")}
@@ -116,7 +119,7 @@ def _sum(pods: pd.DataFrame, *by: str) -> pd.DataFrame:
     return pods.groupby(list(by), as_index=False)["used_gpu_hours"].sum()
 
 
-def _of_pods(pods: pd.DataFrame, hour: int) -> dict[str, pd.DataFrame]:
+def _reduce_gpu_pods(pods: pd.DataFrame, hour: int) -> dict[str, pd.DataFrame]:
     """Sums and samples of the pods with a GPU."""
     typed = pods[pods["job_type_public"].isin(JOB_TYPES)]
     typed = typed.assign(gpu_pct=typed["avg_gpu_sm_util"] / typed["gpu_request"])
@@ -147,7 +150,7 @@ def _of_pods(pods: pd.DataFrame, hour: int) -> dict[str, pd.DataFrame]:
     return found
 
 
-def _of_servers(pods: pd.DataFrame, servers: pd.DataFrame, hour: int) -> dict[str, pd.DataFrame]:
+def _reduce_servers(pods: pd.DataFrame, servers: pd.DataFrame, hour: int) -> dict[str, pd.DataFrame]:
     """The sums of the figures of servers; what pods hold is added up per server first."""
     is_hp, is_lp = pods["priority_class"] == "HP", pods["priority_class"] == "LP"
     is_standby, held = pods["state_public"] == "Standby", pods["used_gpu_hours"]
@@ -183,7 +186,7 @@ def _of_servers(pods: pd.DataFrame, servers: pd.DataFrame, hour: int) -> dict[st
     if hour % 2 == 0:
         counts = gpus != 16
         idle = (gpus - (joined["hp"] + unused)).clip(lower=0)[counts]
-        found["idle"] = _of_shapes(idle, (cpus - joined["hp_cpus"]).clip(lower=0)[counts])
+        found["idle"] = _sum_unusable(idle, (cpus - joined["hp_cpus"]).clip(lower=0)[counts])
     if hour == 10:
         is_usable = joined["hp_pods"].gt(0) & joined["asw_id"].notna() & joined["shown_model"].isin(IN_SETS)
         slots = np.minimum(
@@ -196,7 +199,7 @@ def _of_servers(pods: pd.DataFrame, servers: pd.DataFrame, hour: int) -> dict[st
     return found
 
 
-def _of_shapes(idle: pd.Series, idle_cpus: pd.Series) -> pd.DataFrame:
+def _sum_unusable(idle: pd.Series, idle_cpus: pd.Series) -> pd.DataFrame:
     """Idle GPUs that jobs of each shape cannot use, by reason."""
     whole = np.floor(idle)
     rows = []
@@ -211,7 +214,7 @@ def _of_shapes(idle: pd.Series, idle_cpus: pd.Series) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["shape", "place", "unusable", "idle"])
 
 
-def _of_network(pods: pd.DataFrame, servers: pd.DataFrame, network: pd.DataFrame) -> pd.DataFrame:
+def _reduce_network(pods: pd.DataFrame, servers: pd.DataFrame, network: pd.DataFrame) -> pd.DataFrame:
     """The traffic of servers of 8 GPUs, with the kinds of jobs on them."""
     kinds = pods.loc[pods["job_type_public"].isin(JOB_TYPES), ["server_id", "job_type_public"]]
     kinds = kinds.drop_duplicates().sort_values("job_type_public")

@@ -28,7 +28,7 @@ def inflate(raw: str) -> None:
     from isal import igzip
 
     for paths in archives(Path(raw)).values():
-        with _joined(paths) as compressed, igzip.IGzipFile(fileobj=compressed) as inflated:
+        with _open_archive(paths) as compressed, igzip.IGzipFile(fileobj=compressed) as inflated:
             while inflated.read(READ_BYTES):
                 pass
 
@@ -118,14 +118,14 @@ def archives(folder: Path) -> dict[str, list[Path]]:
 
 def csv_members(paths: list[Path]) -> Iterator[tuple[str, IO[bytes]]]:
     """Yield the name and the content of each CSV in an archive, without macOS's `._` files."""
-    with tarfile.open(fileobj=_joined(paths), mode="r|gz") as tar:
+    with tarfile.open(fileobj=_open_archive(paths), mode="r|gz") as tar:
         for member in tar:
             name, content = Path(member.name).name, tar.extractfile(member)
             if content and name.endswith(".csv") and not name.startswith("._"):
                 yield name, content
 
 
-def _joined(paths: list[Path]) -> BinaryIO:
+def _open_archive(paths: list[Path]) -> BinaryIO:
     """Open an archive; the parts of a split archive are joined in memory."""
     if len(paths) == 1:
         return paths[0].open("rb", READ_BYTES)

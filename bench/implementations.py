@@ -33,7 +33,7 @@ def ours(warehouse: Path, query: str) -> Implementation:
         return answer.read(connection, binding.bind_query(connection, query, {})).read_all()
 
     def rows(table: Any) -> Rows:
-        columns = [[_plain(value) for value in column.to_pylist()] for column in table.columns]
+        columns = [[_to_python(value) for value in column.to_pylist()] for column in table.columns]
         return table.column_names, [list(row) for row in zip(*columns, strict=True)]
 
     return _threads(connection), run, rows
@@ -52,7 +52,7 @@ def bare(warehouse: Path, query: str) -> Implementation:
         found = connection.execute(statement)
         return [column[0] for column in found.description], found.fetchall()
 
-    return _threads(connection), run, lambda found: (found[0], _plain_rows(found[1]))
+    return _threads(connection), run, lambda found: (found[0], _to_python_rows(found[1]))
 
 
 def pandas(warehouse: Path, query: str) -> Implementation:
@@ -65,7 +65,7 @@ def pandas(warehouse: Path, query: str) -> Implementation:
 
     def rows(frame: Any) -> Rows:
         values = frame.astype(object).where(frame.notna(), None)
-        return list(frame.columns), _plain_rows(values.itertuples(index=False))
+        return list(frame.columns), _to_python_rows(values.itertuples(index=False))
 
     return pyarrow.cpu_count(), lambda: function(warehouse / "parquet"), rows
 
@@ -124,11 +124,11 @@ def main() -> None:
             _print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / PEAK_UNITS_PER_MB)
 
 
-def _plain_rows(rows: Any) -> list[list[Any]]:
-    return [[_plain(value) for value in row] for row in rows]
+def _to_python_rows(rows: Any) -> list[list[Any]]:
+    return [[_to_python(value) for value in row] for row in rows]
 
 
-def _plain(value: Any) -> Any:
+def _to_python(value: Any) -> Any:
     """Convert a NumPy number or a decimal to a Python number."""
     if isinstance(value, Decimal):
         return float(value)

@@ -96,9 +96,9 @@ def table(rows: Sequence[Row], goals: Sequence[Goal]) -> str:
     lines = [heads]
     for row in rows:
         cells = [row.name]
-        cells += [_cell(row.median_s(name), lambda s: f"{1000 * s:,.1f}") for name in implementations]
-        cells += [_cell(row.ratio(goal), _marked(goal)) for goal in goals]
-        cells += [_cell(row.peak_mb.get(name), lambda mb: f"{mb:,.0f}") for name in weighed]
+        cells += [_format_cell(row.median_s(name), lambda s: f"{1000 * s:,.1f}") for name in implementations]
+        cells += [_format_cell(row.ratio(goal), _ratio_format(goal)) for goal in goals]
+        cells += [_format_cell(row.peak_mb.get(name), lambda mb: f"{mb:,.0f}") for name in weighed]
         lines.append(cells)
     widths = [max(len(line[place]) for line in lines) for place in range(len(heads))]
     text = [
@@ -139,7 +139,7 @@ def chart(title: str, rows: Sequence[Row], goals: Sequence[Goal]) -> "altair.HCo
         axis = altair.Axis(title=None, labels=not panels, ticks=not panels, grid=True, labelLimit=260)
         y = altair.Y("name:N", sort=names, axis=axis, scale=altair.Scale(domain=names))
         heading = f"{goal.name} ({goal.bound})"
-        least, most = _span([float(value["ratio"]) for value in values] + [goal.value])
+        least, most = _scale_domain([float(value["ratio"]) for value in values] + [goal.value])
         # A wide range gets a logarithmic scale.
         kind: Literal["log", "linear"] = "log" if most > WIDE * least else "linear"
         scale = altair.Scale(type=kind, domain=[least, most], nice=False, zero=False)
@@ -168,17 +168,17 @@ def write(
     return text
 
 
-def _span(values: Sequence[float]) -> tuple[float, float]:
+def _scale_domain(values: Sequence[float]) -> tuple[float, float]:
     """Return the ends of a scale that shows all values, with a margin."""
     margin = (max(values) / min(values)) ** 0.06 * 1.01
     return min(values) / margin, max(values) * margin
 
 
-def _marked(goal: Goal) -> Any:
+def _ratio_format(goal: Goal) -> Any:
     return lambda ratio: f"{ratio:.2f}{' ' if goal.is_met(ratio) else '*'}"
 
 
-def _cell(value: float | None, written: Any) -> str:
+def _format_cell(value: float | None, written: Any) -> str:
     return "-" if value is None else written(value)
 
 

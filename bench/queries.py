@@ -117,7 +117,7 @@ class Command:
             self._line, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=self._environ
         )
         wall_s = time.perf_counter() - start_s
-        return wall_s if what == "time" else _of_json(json.loads(done.stdout))
+        return wall_s if what == "time" else _parse_records(json.loads(done.stdout))
 
 
 def check_same(results: Mapping[str, Rows]) -> None:
@@ -342,7 +342,7 @@ def _rounds(first_s: float) -> int:
     return QUICK_ROUNDS if first_s < QUICK_S else ROUNDS
 
 
-def _of_json(records: Sequence[Mapping[str, Any]]) -> Rows:
+def _parse_records(records: Sequence[Mapping[str, Any]]) -> Rows:
     return list(records[0]) if records else [], [list(record.values()) for record in records]
 
 

@@ -144,7 +144,7 @@ def _duckdb(warehouse: Path, threads: int) -> Iterator[Run]:
         def run(name: str) -> tuple[float, Rows]:
             start_s = time.perf_counter()
             table = connection.sql(f"from {name}()").to_arrow_table()
-            return time.perf_counter() - start_s, _plain(table)
+            return time.perf_counter() - start_s, _to_json_rows(table)
 
         yield run
 
@@ -178,10 +178,10 @@ def _serve(url: str, warehouse: str) -> None:
         for line in sys.stdin:
             start_s = time.perf_counter()
             table = spark.sql(f"select * from {line.strip()}()").toArrow()
-            print(json.dumps([time.perf_counter() - start_s, _plain(table)]), flush=True)
+            print(json.dumps([time.perf_counter() - start_s, _to_json_rows(table)]), flush=True)
 
 
-def _plain(table: Any) -> Rows:
+def _to_json_rows(table: Any) -> Rows:
     """Return an Arrow table's columns and rows as JSON has them: times are strings."""
     rows = [list(row.values()) for row in table.to_pylist()]
     return table.column_names, json.loads(json.dumps(rows, default=str))

@@ -64,7 +64,7 @@ def _files(table: Table) -> list[_File]:
     files = []
     for chosen in product(*values):
         of_group = dict(zip(groups, chosen, strict=True))
-        file = _File(*(_shortest(pattern, of_group) for pattern in patterns))
+        file = _File(*(_shortest_match(pattern, of_group) for pattern in patterns))
         if not file.name.endswith(".csv") or table.key_values(file.name, file.folder) is None:
             return []
         files.append(file)
@@ -73,7 +73,7 @@ def _files(table: Table) -> list[_File]:
     return files
 
 
-def _shortest(pattern: str, of_group: Mapping[str, str]) -> str:
+def _shortest_match(pattern: str, of_group: Mapping[str, str]) -> str:
     """Return a name that a pattern matches: groups have the given values, optional parts are left out."""
     named = _GROUP.sub(lambda group: of_group[group[1]], pattern)
     return re.sub(r"\(\?:[^()]*\)\?", "", named).replace("\\", "")

@@ -65,14 +65,14 @@ def frames(table: Table, columns: Mapping[str, Values]) -> Iterator[pl.DataFrame
         rows = slice(start, min(start + BLOCK_ROWS, count))
         yield pl.DataFrame(
             {
-                column.name_in_file: _written(columns[column.name][rows], column.stored_type)
+                column.name_in_file: _format_values(columns[column.name][rows], column.stored_type)
                 for column in table.columns
                 if column.name in columns
             }
         )
 
 
-def _written(values: pl.Series | NDArray, stored_type: str) -> pl.Series:
+def _format_values(values: pl.Series | NDArray, stored_type: str) -> pl.Series:
     """Convert numbers to how a type is written: 1 for BIGINT, 1.0 for DOUBLE; NaN is an empty field."""
     if isinstance(values, pl.Series):
         return values

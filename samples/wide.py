@@ -45,7 +45,7 @@ def write_wide(
     with atomic_file(path) as file:
         on_bytes(file.write(",".join(["Time", *header, ""])[:-1].encode() + b"\n"))
         for page in pages(slots):
-            which = _chosen(cells.page(page.number), page.rows, devices)
+            which = _select_cells(cells.page(page.number), page.rows, devices)
             times = stamps(page.number * PAGE_SLOTS + page.rows)
             on_bytes(file.write(_lines(times, cells.texts, which)))
     return path
@@ -65,7 +65,7 @@ def cell_texts(values: Floats, decimals: int) -> Texts:
     return cells[np.append(position, len(distinct))]
 
 
-def _chosen(which: NDArray[np.intp], rows: Ints, devices: Ints) -> NDArray[np.intp]:
+def _select_cells(which: NDArray[np.intp], rows: Ints, devices: Ints) -> NDArray[np.intp]:
     """Return some rows and columns of a page, without a copy if these are all."""
     if len(rows) < len(which):
         which = which[rows]

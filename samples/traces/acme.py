@@ -252,24 +252,24 @@ def _to_gpu_hours(cluster: Cluster, kind: Ints, gpus: Ints, run: Ints) -> Ints:
     for code, each in enumerate(cluster.kinds):
         mine = kind == code
         wanted = cluster.gpu_hours * 3600 * each.gpu_time_share * mine.sum() / each.jobs
-        stretched[mine] = _stretched(run[mine], gpus[mine], wanted, cluster.longest_run_s)
+        stretched[mine] = _stretch_group(run[mine], gpus[mine], wanted, cluster.longest_run_s)
     return stretched.astype(np.int64)
 
 
-def _stretched(run: Ints, gpus: Ints, wanted: float, longest_s: int) -> Floats:
+def _stretch_group(run: Ints, gpus: Ints, wanted: float, longest_s: int) -> Floats:
     """Raise run times above the median to the power that gives the wanted GPU-seconds."""
     median = max(float(np.median(run)), 1.0)
     ratio = np.maximum(run / median, 1e-9)
 
-    def raised(power: float) -> Floats:
+    def raise_to(power: float) -> Floats:
         longer = median * ratio**power
         return np.where(ratio > 1, longer, run).clip(max=longest_s)
 
     low, high = 0.2, 6.0
     for _ in range(30):
         power = (low + high) / 2
-        low, high = (power, high) if (raised(power) * gpus).sum() < wanted else (low, power)
-    return raised(low)
+        low, high = (power, high) if (raise_to(power) * gpus).sum() < wanted else (low, power)
+    return raise_to(low)
 
 
 def _states(of_jobs: dict[int, float], gpu_time: Ints, rng: np.random.Generator) -> Ints:
@@ -277,13 +277,13 @@ def _states(of_jobs: dict[int, float], gpu_time: Ints, rng: np.random.Generator)
     count = len(gpu_time)
     state = shares(rng, of_jobs, count)
     likelier = pick(rng, (gpu_time + 1.0) ** LONG_JOBS_CANCELLED, int((state == CANCELLED).sum()))
-    _move(state, CANCELLED, likelier)
+    _exchange_states(state, CANCELLED, likelier)
     # Jobs that still run when the trace ends were submitted last.
-    _move(state, RUNNING, np.arange(count - int((state == RUNNING).sum()), count))
+    _exchange_states(state, RUNNING, np.arange(count - int((state == RUNNING).sum()), count))
     return state
 
 
-def _move(state: Ints, code: int, to: Ints) -> None:
+def _exchange_states(state: Ints, code: int, to: Ints) -> None:
     """Exchange states so that the jobs at `to` have the state `code`; its count stays the same."""
     was = np.flatnonzero(state == code)
     leaving = was[~np.isin(was, to)]
@@ -294,10 +294,10 @@ def _move(state: Ints, code: int, to: Ints) -> None:
 def _stamps(seconds: Ints | Floats, utc_offset_h: int) -> pl.Series:
     """Format Unix seconds as local times with their offset; NaN is NULL."""
     local = np.nan_to_num(np.asarray(seconds, dtype=np.float64)).astype(np.int64) + utc_offset_h * 3600
-    return _only(local_times(local) + f"+{utc_offset_h:02}:00", ~np.isnan(seconds))
+    return _null_unless(local_times(local) + f"+{utc_offset_h:02}:00", ~np.isnan(seconds))
 
 
-def _only(texts: pl.Series, where: Bools) -> pl.Series:
+def _null_unless(texts: pl.Series, where: Bools) -> pl.Series:
     return texts.zip_with(pl.Series(where), pl.Series([None], dtype=pl.String))
 
 
@@ -326,8 +326,8 @@ def _rows(cluster: Cluster, jobs: Jobs, salt: int, rng: np.random.Generator) -> 
             "queue": floats(jobs.queue),
             "mem_per_pod_GB": whole(np.where(jobs.gpus >= GPUS_PER_NODE, 1000, 8 + 120 * jobs.gpus)),
             "shared_mem_per_pod": floats(np.where(jobs.gpus > 0, rng.choice((50, 100), count), np.nan)),
-            "fail_time": _only(end, jobs.state == FAILED),
-            "stop_time": _only(end, jobs.state == CANCELLED),
+            "fail_time": _null_unless(end, jobs.state == FAILED),
+            "stop_time": _null_unless(end, jobs.state == CANCELLED),
         }
     order = [column.name_in_file for column in JOB_TRACE.columns if column.name_in_file in columns]
     return pl.DataFrame(columns).select(order)
@@ -345,29 +345,29 @@ def _summary(cluster: Cluster, jobs: Jobs) -> dict[str, str | float]:
         "job_num": len(gpu),
         "cpu_job_num": int(cpu.sum()),
         "gpu_job_num": int(gpu.sum()),
-        "avg_run_time_gpu": _rounded(run[gpu].mean()),
-        "avg_que_time_gpu": _rounded(np.nanmean(queue[gpu])),
-        "avg_gpu_num": _rounded(jobs.gpus[gpu].mean()),
+        "avg_run_time_gpu": _round(run[gpu].mean()),
+        "avg_que_time_gpu": _round(np.nanmean(queue[gpu])),
+        "avg_gpu_num": _round(jobs.gpus[gpu].mean()),
         "med_run_time_gpu": float(np.median(run[gpu])),
         "med_que_time_gpu": float(np.nanmedian(queue[gpu])),
         "med_gpu_num": float(np.median(jobs.gpus[gpu])),
         "max_run_time_gpu": float(run[gpu].max()),
         "max_gpu": float(jobs.gpus.max()),
-        **{f"{name}_rate_gpu": _rounded(where[gpu].mean()) for name, where in outcomes.items()},
+        **{f"{name}_rate_gpu": _round(where[gpu].mean()) for name, where in outcomes.items()},
         **{f"{name}_gpu_time": seconds for name, seconds in gpu_times.items()},
         **{
-            f"{name}_rate_gpu_time": _rounded(seconds / sum(gpu_times.values()))
+            f"{name}_rate_gpu_time": _round(seconds / sum(gpu_times.values()))
             for name, seconds in gpu_times.items()
         },
-        "avg_run_time_cpu": _rounded(run[cpu].mean()),
-        "avg_que_time_cpu": _rounded(np.nanmean(queue[cpu])),
+        "avg_run_time_cpu": _round(run[cpu].mean()),
+        "avg_que_time_cpu": _round(np.nanmean(queue[cpu])),
         "med_run_time_cpu": float(np.median(run[cpu])),
         "med_que_time_cpu": float(np.nanmedian(queue[cpu])),
-        **{f"{name}_rate_cpu": _rounded(where[cpu].mean()) for name, where in outcomes.items()},
+        **{f"{name}_rate_cpu": _round(where[cpu].mean()) for name, where in outcomes.items()},
     }
 
 
-def _rounded(value: np.floating | float) -> float:
+def _round(value: np.floating | float) -> float:
     return round(float(value), 3)
 
 

@@ -52,7 +52,7 @@ class XidCells:
         self._devices, self._seed = len(node_of), seed
         self._levels = Levels(seed, len(node_of), NAME, 0.8)
         failing = _burst_devices(node_of, rng) if burst else np.empty(0, dtype=np.int64)
-        others = _others(node_of, failing, rng)
+        others = _draw_others(node_of, failing, rng)
         parts = [_other_episodes(others, slots, rng), *([_burst(failing, rng)] if burst else [])]
         self._episodes = Episodes(
             *(np.concatenate([getattr(part, name) for part in parts]) for name in Episodes.__annotations__)
@@ -90,10 +90,10 @@ def _burst(devices: Ints, rng: np.random.Generator) -> Episodes:
     moments = BURST_END - BURST_START + 1
     start = BURST_START + np.arange(count) * moments // count
     code = spread(rng, count, _CODE_WEIGHTS)
-    return Episodes(rng.permutation(devices), code, start, start + _latched(count, rng))
+    return Episodes(rng.permutation(devices), code, start, start + _draw_durations(count, rng))
 
 
-def _others(node_of: Ints, failing: Ints, rng: np.random.Generator) -> Ints:
+def _draw_others(node_of: Ints, failing: Ints, rng: np.random.Generator) -> Ints:
     count = scaled(len(node_of), _OTHERS_SHARE, _FEWEST_OTHERS)
     free = np.ones(len(node_of))
     free[failing] = 0
@@ -107,7 +107,7 @@ def _other_episodes(devices: Ints, slots: Ints, rng: np.random.Generator) -> Epi
     # Not near the burst, so that only the burst's errors occur there.
     outside = slots[(slots < BURST_START - _SLOTS_FROM_BURST) | (slots > BURST_END + _SLOTS_FROM_BURST)]
     start = outside[rng.integers(len(outside) // 8, len(outside), count)]
-    stop = start + _latched(count, rng)
+    stop = start + _draw_durations(count, rng)
     again = slice(1, 2)
     middle = len(slots) // 2
     start[:1] = slots[0]
@@ -116,9 +116,9 @@ def _other_episodes(devices: Ints, slots: Ints, rng: np.random.Generator) -> Epi
         device=np.append(devices, devices[again]),
         code=np.append(code, np.zeros_like(code[again])),
         start=np.append(start, stop[again]),
-        stop=np.append(stop, stop[again] + _latched(len(devices[again]), rng)),
+        stop=np.append(stop, stop[again] + _draw_durations(len(devices[again]), rng)),
     )
 
 
-def _latched(count: int, rng: np.random.Generator) -> Ints:
+def _draw_durations(count: int, rng: np.random.Generator) -> Ints:
     return 1 + lognormal(rng, count, _LATCHED_MEDIAN_SLOTS, _LATCHED_SIGMA).astype(np.int64)

@@ -166,7 +166,7 @@ def _write(days: int, folder: Path, scale: float, rng: np.random.Generator, on_b
         if day in NETWORK_DAYS:
             put("network_hourly", _network_rows(present, live, rng, seed), day, hour)
         spans.append(new[new.request > 0])
-    put("job_execution_summary", _span_rows(_joined(spans), servers, seed))
+    put("job_execution_summary", _span_rows(_concatenate(spans), servers, seed))
     return written
 
 
@@ -187,14 +187,14 @@ def _hours(
     servers: Servers, first: int, days: int, rng: np.random.Generator
 ) -> Iterator[tuple[int, Ints, Pods, Pods]]:
     """Yield each hour since day 0, its servers, its pods, and those of its pods that are new."""
-    live = _joined([])
+    live = _concatenate([])
     numbers = 0
     for now in range(first * HOURS, (first + days) * HOURS):
         present = np.flatnonzero(servers.joins_at * (LAST_DAY + 1) <= now / HOURS)
         live = live[live.end > now]
         new = _new_pods(live, numbers, now, now == first * HOURS, present, servers, rng)
         numbers += len(new.number)
-        live = _joined([live, new])
+        live = _concatenate([live, new])
         yield now, present, live, new
 
 
@@ -217,7 +217,7 @@ def _new_pods(
         of_kind = np.flatnonzero(kind == place)
         request[of_kind] = shares(rng, one.requests, len(of_kind))
         model_type[of_kind] = shares(rng, dict(enumerate(one.models)), len(of_kind))
-    server = _placed(live, request, present, servers, rng)
+    server = _draw_servers(live, request, present, servers, rng)
     fits = server >= 0
     kind, request, model_type, server = kind[fits], request[fits], model_type[fits], server[fits]
     count = len(kind)
@@ -261,7 +261,9 @@ def _new_pods(
     )
 
 
-def _placed(live: Pods, request: Floats, present: Ints, servers: Servers, rng: np.random.Generator) -> Ints:
+def _draw_servers(
+    live: Pods, request: Floats, present: Ints, servers: Servers, rng: np.random.Generator
+) -> Ints:
     """Draw a server for each new pod; -1 where the server that was drawn has too few free GPUs."""
     gpus = np.array([model[1] for model in MODELS])[servers.model].astype(np.float64)
     free = gpus - np.bincount(live.server, np.where(live.is_standby, 0, live.request), len(gpus))
@@ -277,7 +279,7 @@ def _placed(live: Pods, request: Floats, present: Ints, servers: Servers, rng: n
     return server
 
 
-def _joined(parts: list[Pods]) -> Pods:
+def _concatenate(parts: list[Pods]) -> Pods:
     """Join pods; none if there are no parts."""
     columns: dict[str, Any] = {
         field.name: np.concatenate(
@@ -317,8 +319,8 @@ def _pod_rows(live: Pods, now: int, servers: Servers, rng: np.random.Generator, 
     columns = _kind_columns(pods, servers, seed) | {
         "cluster_id": hex_ids(servers.cluster[pods.server], salt_of(seed, "cluster"), 32),
         "state_public": labels(_states(pods, now, rng), asi.STATES),
-        "server_gpu_count": _of_model(1, pods.server, servers),
-        "server_cpu_capacity_cores": _of_model(2, pods.server, servers),
+        "server_gpu_count": _model_numbers(1, pods.server, servers),
+        "server_cpu_capacity_cores": _model_numbers(2, pods.server, servers),
         "gpu_mem_request": whole(pods.memory.astype(np.int64)),
         "cpu_request_cores": floats(pods.cores),
         "used_gpu_hours": floats(used),
@@ -327,7 +329,7 @@ def _pod_rows(live: Pods, now: int, servers: Servers, rng: np.random.Generator, 
         "avg_cpu_request_util": floats(cpu),
         "avg_memory_util": floats(main),
     }
-    return _in_order(asi.POD_HOURLY, columns)
+    return _order_columns(asi.POD_HOURLY, columns)
 
 
 def _states(pods: Pods, now: int, rng: np.random.Generator) -> Ints:
@@ -357,7 +359,7 @@ def _kind_columns(pods: Pods, servers: Servers, seed: int) -> dict[str, pl.Serie
         "model_type_public": labels(pods.model_type, asi.MODEL_TYPES),
         "is_genai_request": pl.Series(np.asarray(is_genai)),
         "gpu_request": floats(pods.request),
-        "ready_status": _without(pl.Series(pods.status == 1), pods.status < 0),
+        "ready_status": _set_nulls(pl.Series(pods.status == 1), pods.status < 0),
         "schedule_delay_sec": whole(pods.schedule_delay, pods.status < 0),
         "ready_delay_sec": whole(pods.ready_delay, pods.status < 0),
     }
@@ -370,10 +372,10 @@ def _server_rows(present: Ints, servers: Servers, seed: int) -> pl.DataFrame:
         "cluster_id": hex_ids(servers.cluster[present], salt_of(seed, "cluster"), 32),
         "asw_id": hex_ids(switch, salt_of(seed, "switch"), 32, switch < 0),
         "gpu_spec_public": labels(servers.model[present], [model[0] for model in MODELS]),
-        "gpu_count": _of_model(1, present, servers),
-        "cpu_capacity_cores": _of_model(2, present, servers),
+        "gpu_count": _model_numbers(1, present, servers),
+        "cpu_capacity_cores": _model_numbers(2, present, servers),
     }
-    return _in_order(asi.SERVER_HOURLY, columns)
+    return _order_columns(asi.SERVER_HOURLY, columns)
 
 
 def _network_rows(present: Ints, live: Pods, rng: np.random.Generator, seed: int) -> pl.DataFrame:
@@ -390,7 +392,7 @@ def _network_rows(present: Ints, live: Pods, rng: np.random.Generator, seed: int
         "rx_gibps_avg": traffic(),
         "tx_gibps_avg": traffic(),
     }
-    return _in_order(asi.NETWORK_HOURLY, columns)
+    return _order_columns(asi.NETWORK_HOURLY, columns)
 
 
 def _span_rows(pods: Pods, servers: Servers, seed: int) -> pl.DataFrame:
@@ -400,19 +402,19 @@ def _span_rows(pods: Pods, servers: Servers, seed: int) -> pl.DataFrame:
         "duration_hours": floats(lasted),
         "schedule_status": pl.Series(pods.status >= 0),
     }
-    return _in_order(asi.JOB_EXECUTION_SUMMARY, columns)
+    return _order_columns(asi.JOB_EXECUTION_SUMMARY, columns)
 
 
-def _of_model(place: int, server: Ints, servers: Servers) -> pl.Series:
+def _model_numbers(place: int, server: Ints, servers: Servers) -> pl.Series:
     """A number of each server's model, as the published files hold it."""
     return whole(np.array([model[place] for model in MODELS])[servers.model[server]])
 
 
-def _without(values: pl.Series, null: Bools) -> pl.Series:
+def _set_nulls(values: pl.Series, null: Bools) -> pl.Series:
     return pl.select(pl.when(pl.Series(~null)).then(values)).to_series()
 
 
-def _in_order(table: asi.Table, columns: dict[str, pl.Series]) -> pl.DataFrame:
+def _order_columns(table: asi.Table, columns: dict[str, pl.Series]) -> pl.DataFrame:
     return pl.DataFrame({column.name: columns[column.name] for column in table.columns})
 
 

@@ -182,7 +182,7 @@ def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnByte
     ]
 
 
-def _kept(workload: Workload, scale: float) -> tuple[int, ...]:
+def _batch_sizes(workload: Workload, scale: float) -> tuple[int, ...]:
     """Return the batch sizes of a sample at this scale, in the order of the published files."""
     count = min(scaled(len(workload.batch_sizes), scale, LEAST_BATCH_SIZES), len(workload.batch_sizes))
     return tuple(sorted(workload.batch_sizes[:count], key=str))
@@ -199,7 +199,7 @@ def _train(scale: float, rng: np.random.Generator) -> pl.DataFrame:
             *result,
         )
         for workload in WORKLOADS
-        for size in _kept(workload, scale)
+        for size in _batch_sizes(workload, scale)
         for run in range(1, workload.repetitions.get(size, REPETITIONS) + 1)
         for result in _results(workload, size, run, rng)
     ]
@@ -229,12 +229,12 @@ def _results(
         yield run, target, str(epoch) if step <= reach else "nan"
 
 
-def _measured(gpu: Gpu, workload: Workload, scale: float) -> list[tuple[int, str]]:
+def _measured_configs(gpu: Gpu, workload: Workload, scale: float) -> list[tuple[int, str]]:
     """Return the batch sizes and optimizers of a workload that were measured on a GPU."""
     dataset = workload.dataset
     fits = [
         size
-        for size in _kept(workload, scale)
+        for size in _batch_sizes(workload, scale)
         if size <= gpu.largest.get(dataset, size) and size not in gpu.unmeasured.get(dataset, ())
     ]
     fits += [*POWER_ONLY.get(dataset, ()), *gpu.more.get(dataset, ())]
@@ -248,7 +248,7 @@ def _power(gpu: Gpu, scale: float, rng: np.random.Generator) -> pl.DataFrame:
     configs = [
         (workload, size, optimizer)
         for workload in WORKLOADS
-        for size, optimizer in _measured(gpu, workload, scale)
+        for size, optimizer in _measured_configs(gpu, workload, scale)
     ]
     short_configs, short_limits = gpu.short
     rows = []
