@@ -1,8 +1,8 @@
-"""Answer the seventeen figures of ASI's publisher with pandas, as he does: one hourly file after the other.
+"""Compute the seventeen figures of ASI's publisher with pandas, as the publisher does: hour by hour.
 
-For each hour the files of pods, servers and network are read, only the columns that the figures need, and
-reduced to sums and samples; these are combined at the end. Unlike his script, nothing loops over rows.
-`answers` returns the columns and rows of the named queries.
+For each hour, the functions read those columns of pods, servers and network that the figures need, and reduce
+them to sums and samples. These are combined at the end. Unlike the publisher's script, they do not loop over
+rows. `answers` returns the columns and rows of the named queries.
 """
 
 from pathlib import Path
@@ -48,7 +48,7 @@ Answers = dict[str, pd.DataFrame]
 
 
 def answers(raw: Path) -> Answers:
-    """Return the answers by call, such as `asi.network_cdf(direction := 'sent')`."""
+    """Return the answer of each call of a named query, such as `asi.network_cdf(direction := 'sent')`."""
     parts: Parts = {}
 
     def keep(name: str, frame: pd.DataFrame, day: int, hour: int) -> None:
@@ -86,7 +86,7 @@ def answers(raw: Path) -> Answers:
 
 
 def _hourly_files(raw: Path, table: str) -> list[tuple[int, int, Path]]:
-    """Day, hour and path of each hourly file of a table, in order."""
+    """Return day, hour and path of each hourly file of a table, sorted."""
     found = []
     for path in (raw / f"asi_opensource_{table}_hourly").glob("day=*/hour=*/*.parquet"):
         day, hour = (int(part.partition("=")[2]) for part in path.parts[-3:-1])
@@ -103,7 +103,7 @@ def _shorten_models(models: pd.Series) -> pd.Series:
     return models.map({model: name if name in SHORTENED else model for model, name in names.items()})
 
 
-# What is kept of an hour.
+# Reduce the rows of one hour.
 
 
 def _reduce_all_pods(pods: pd.DataFrame, day: int) -> dict[str, pd.DataFrame]:
@@ -120,7 +120,7 @@ def _sum(pods: pd.DataFrame, *by: str) -> pd.DataFrame:
 
 
 def _reduce_gpu_pods(pods: pd.DataFrame, hour: int) -> dict[str, pd.DataFrame]:
-    """Sums and samples of the pods with a GPU."""
+    """Return sums and samples of the pods with a GPU in one hour."""
     typed = pods[pods["job_type_public"].isin(JOB_TYPES)]
     typed = typed.assign(gpu_pct=typed["avg_gpu_sm_util"] / typed["gpu_request"])
     is_ready = typed["ready_status"].eq(True)
@@ -151,7 +151,7 @@ def _reduce_gpu_pods(pods: pd.DataFrame, hour: int) -> dict[str, pd.DataFrame]:
 
 
 def _reduce_servers(pods: pd.DataFrame, servers: pd.DataFrame, hour: int) -> dict[str, pd.DataFrame]:
-    """The sums of the figures of servers; what pods hold is added up per server first."""
+    """Return the sums for the figures about servers in one hour; pods are summed per server first."""
     is_hp, is_lp = pods["priority_class"] == "HP", pods["priority_class"] == "LP"
     is_standby, held = pods["state_public"] == "Standby", pods["used_gpu_hours"]
     held = held.where(pods["gpu_request"] > 0, 0.0)
@@ -200,7 +200,7 @@ def _reduce_servers(pods: pd.DataFrame, servers: pd.DataFrame, hour: int) -> dic
 
 
 def _sum_unusable(idle: pd.Series, idle_cpus: pd.Series) -> pd.DataFrame:
-    """Idle GPUs that jobs of each shape cannot use, by reason."""
+    """Return the idle GPUs that jobs of each shape cannot use, by reason, and all idle GPUs."""
     whole = np.floor(idle)
     rows = []
     for number, (gpus, cpus) in enumerate(SHAPES):
@@ -215,7 +215,7 @@ def _sum_unusable(idle: pd.Series, idle_cpus: pd.Series) -> pd.DataFrame:
 
 
 def _reduce_network(pods: pd.DataFrame, servers: pd.DataFrame, network: pd.DataFrame) -> pd.DataFrame:
-    """The traffic of servers of 8 GPUs, with the kinds of jobs on them."""
+    """Return the traffic of servers with 8 GPUs, and the types of the jobs on each."""
     kinds = pods.loc[pods["job_type_public"].isin(JOB_TYPES), ["server_id", "job_type_public"]]
     kinds = kinds.drop_duplicates().sort_values("job_type_public")
     names = kinds["job_type_public"].str.removesuffix("_inference").groupby(kinds["server_id"]).agg("+".join)
@@ -224,7 +224,7 @@ def _reduce_network(pods: pd.DataFrame, servers: pd.DataFrame, network: pd.DataF
     return joined.loc[joined["job_types"].isin(ON_SERVERS), ["job_types", "rx_gibps_avg", "tx_gibps_avg"]]
 
 
-# The answers.
+# Combine the hours to the answers of the queries.
 
 
 def _answer_classes(parts: dict[str, pd.DataFrame]) -> Answers:
@@ -343,7 +343,7 @@ def _answer_samples(parts: dict[str, pd.DataFrame], spans: pd.DataFrame) -> Answ
 
 
 def _peaks(rows: pd.DataFrame) -> pd.DataFrame:
-    # Sums of fractions differ in their last digits.
+    # The sums are rounded before the sort, because sums of fractions differ in their last digits.
     rows = rows.assign(rounded=rows["gpus"].round(6))
     is_genai = rows.groupby("workload_id")["is_genai"].any()
     rows = rows.sort_values(["rounded", *HOUR], ascending=[False, True, True]).drop_duplicates("workload_id")
@@ -363,7 +363,7 @@ def _box(rows: pd.DataFrame, by: str, column: str) -> pd.DataFrame:
 
 
 def _cdf(rows: pd.DataFrame, by: str, column: str) -> pd.DataFrame:
-    """The first value in each part of a percent, with the percentage of values up to it."""
+    """Return about `CDF_POINTS` points of each group's cumulative distribution: value and percentile."""
     found = []
     for name, values in rows.groupby(by)[column]:
         ordered = np.sort(values.dropna().to_numpy(float))

@@ -38,12 +38,12 @@ class Goal:
 
     @property
     def name(self) -> str:
-        """The ratio, such as `pandas / ours`."""
+        """The name of the ratio, such as `pandas / ours`."""
         return f"{self.over} / {self.under}"
 
     @property
     def value(self) -> float:
-        """The bound."""
+        """The bound as a number."""
         found = self.at_least if self.at_most is None else self.at_most
         assert found is not None, f"{self.name} has no bound"
         return found
@@ -54,7 +54,7 @@ class Goal:
         return f"at {'least' if self.at_most is None else 'most'} {self.value:g}"
 
     def is_met(self, ratio: float) -> bool:
-        """Whether a ratio, without rounding, is within the bound."""
+        """Return whether an unrounded ratio is within the bound."""
         return ratio >= self.value if self.at_most is None else ratio <= self.value
 
 
@@ -79,7 +79,7 @@ class Row:
 
 
 def environment(*packages: str) -> str:
-    """Describe the machine, the versions of Python and of packages, and the date, in one line."""
+    """Return one line with the machine, the versions of Python and of packages, and the date."""
     versions = ", ".join(f"{name} {version(name)}" for name in packages)
     return (
         f"{_processor()}, {os.cpu_count()} cores, {_memory_gb():.0f} GB, {platform.system()}; "
@@ -88,7 +88,10 @@ def environment(*packages: str) -> str:
 
 
 def table(rows: Sequence[Row], goals: Sequence[Goal]) -> str:
-    """Return medians in ms, ratios (a star marks a missed goal), peak memory, and a summary of each goal."""
+    """Return a text table of medians in ms, ratios and peak memory, and a summary of each goal.
+
+    A star marks a ratio that misses its goal.
+    """
     implementations = list(dict.fromkeys(name for row in rows for name in row.seconds))
     weighed = [name for name in implementations if any(name in row.peak_mb for row in rows)]
     heads = ["", *(f"{name} ms" for name in implementations), *(goal.name for goal in goals)]
@@ -110,7 +113,7 @@ def table(rows: Sequence[Row], goals: Sequence[Goal]) -> str:
 
 
 def summary(rows: Sequence[Row], goal: Goal) -> str:
-    """Return how many rows reach a goal, the median of their ratios, and the worst one."""
+    """Return a line with the number of rows that reach a goal, the median ratio, and the worst ratio."""
     ratios = {row.name: ratio for row in rows if (ratio := row.ratio(goal)) is not None}
     if not ratios:
         return f"{goal.name}, {goal.bound}: not measured"
@@ -161,7 +164,7 @@ def write(
     facts: Sequence[str] = (),
     folder: Path = FOLDER,
 ) -> str:
-    """Write the table and the chart to this folder. Returns the text of the table."""
+    """Write the table as `<name>.txt` and the chart as `<name>.svg` to a folder. Return the text."""
     text = "\n".join([title, *facts, "", table(rows, goals), ""])
     (folder / f"{name}.txt").write_text(text)
     chart(title, rows, goals).save(str(folder / f"{name}.svg"))
@@ -169,7 +172,7 @@ def write(
 
 
 def _scale_domain(values: Sequence[float]) -> tuple[float, float]:
-    """Return the ends of a scale that shows all values, with a margin."""
+    """Return the domain of an axis that shows all values, with a margin."""
     margin = (max(values) / min(values)) ** 0.06 * 1.01
     return min(values) / margin, max(values) * margin
 

@@ -362,7 +362,7 @@ def _block_of_instances(
 def _instance_times(
     tasks: Tasks, task: Ints, place: Ints, size: Ints, again: Bools, status: Ints, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Draw starts and ends (s): the first instance starts after the task's wait, the last ends with the task."""
+    """Draw starts and ends (s): the first starts after the wait of the task, the last ends with the task."""
     first_start = (tasks.launched + tasks.wait)[task].astype(np.float64)
     end = tasks.ended[task].astype(np.float64)
     run = end - first_start

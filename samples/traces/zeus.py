@@ -39,10 +39,10 @@ FIRST_START_S, LAST_START_S = 494_319, 6_455_919
 class Workload:
     """A data set and network, its training parameters, and the targets that runs reach.
 
-    `batch_sizes` begin with the one that the publisher compares others with, followed by those with an unusual
-    number of repetitions. `reach` is the share of the targets that a typical run reaches; runs with the first
-    batch size always reach `sure_target`. `epochs` is the number of epochs to the hardest target at the best
-    batch size, `epoch_s` the time of such an epoch on a V100 at full power, and `watts` its power.
+    `batch_sizes` begin with the one that the publisher compares others with, followed by those with an
+    unusual number of repetitions. `reach` is the share of the targets that a typical run reaches; runs with
+    the first batch size always reach `sure_target`. `epochs` is the number of epochs to the hardest target at
+    the best batch size, `epoch_s` the time of such an epoch on a V100 at full power, and `watts` its power.
     """
 
     dataset: str
