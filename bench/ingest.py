@@ -13,8 +13,9 @@ Every implementation runs in its own process, once per round, with a warm page c
 - `pandas`: read each CSV from its archive, and write Parquet.
 
 An ingest decompresses and copies, so it can hardly be faster than the slower of `inflate` and `copy`.
-Processor seconds are shown next to wall time, because they hardly change when other processes run. The smaller
-dump is measured again with shuffled rows. Peak memory is that of an ingest that also materializes views.
+Processor seconds are shown next to wall time, because they hardly change when other processes run. The
+smaller dump is measured again with shuffled rows. Peak memory is that of an ingest that also materializes
+views.
 """
 
 import os

@@ -170,7 +170,7 @@ def measure(warehouse: Path, computed: Path, query: str, threads: int) -> Row:
 
 @dataclass(frozen=True)
 class Warehouses:
-    """Two warehouses with the same tables, with and without materialized views, and the costs of their builds.
+    """Two warehouses with the same tables, with and without materialized views, and the cost of their builds.
 
     `ingest` is None if an existing warehouse was used.
     """
