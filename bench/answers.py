@@ -1,9 +1,9 @@
 """Answer seven of PAI's named queries in pandas and in Polars, for comparison with the warehouse.
 
-The seven cover what the 29 queries do: scan a small table, group one column, count distinct values, rank,
-join two or three tables, and pick one row per worker. Each `<query>_<library>` function reads the warehouse's
-Parquet files and returns the query's columns and rows, at the default parameters and in the query's order.
-They are written as an experienced user would write them: they read only the columns that they need.
+The seven queries cover all kinds of PAI's 29 queries: scan a small table, group by one column, count distinct
+values, rank, join two or three tables, and select one row per worker. Each `<query>_<library>` function reads
+the Parquet files of the warehouse. It returns the columns and rows of the query with default parameters, in
+the query's order. The functions read only the columns that they need, as an experienced user would do.
 """
 
 import math
@@ -25,7 +25,7 @@ IN_MEMORY: Literal["in-memory"] = "in-memory"
 
 
 def answers(library: str) -> dict[str, Callable[[Path], Any]]:
-    """Return the functions of one library by the full name of the query that they answer."""
+    """Return the functions of one library by the full name of their query."""
     ending = f"_{library}"
     return {
         f"pai.{name.removesuffix(ending)}": function
@@ -45,22 +45,22 @@ def scan(parquet: Path, table: str) -> pl.LazyFrame:
 
 
 def percent(part: Any, whole: Any) -> Any:
-    """Return `part` in percent of `whole`, or None if `whole` is 0."""
+    """Return `part` as a percentage of `whole`, or None if `whole` is 0."""
     return 100.0 * part / whole if whole else None
 
 
 def nonzero(column: str) -> pl.Expr:
-    """Replace 0 by NULL, so that a division gives NULL."""
+    """Return a column with NULL instead of 0, so that a division by it gives NULL."""
     return pl.when(pl.col(column) != 0).then(pl.col(column))
 
 
 def happened(column: str) -> pl.Expr:
-    """Replace the time 0, which means "did not happen", by NULL."""
+    """Return a column of times with NULL instead of 0, which means "did not happen"."""
     return pl.when(pl.col(column) > 0).then(pl.col(column))
 
 
 def quantile(column: str, at: float) -> pl.Expr:
-    """Return an interpolated quantile."""
+    """Return the quantile `at` (0 to 1) of a column, with linear interpolation."""
     return pl.col(column).quantile(at, interpolation="linear")
 
 

@@ -1,16 +1,16 @@
-"""Compare the seventeen figures of ASI's publisher from the warehouse with his method and with DuckDB alone.
+"""Compare the queries of ASI's seventeen figures with the publisher's method in pandas and with DuckDB alone.
 
     python -m tracehouse.bench.asi [SCALE] [--days 7] [--rounds 5] [--slow-rounds 1]
 
-SCALE is 0.1 by default: 20 million rows in 7 days. Each implementation is a process that answers all figures
-of docs/asi.md, its start included:
+SCALE is 0.1 by default: 20 million rows in 7 days. Each implementation is a process that computes all figures
+of docs/asi.md. Its time includes the start of the process:
 
 - `ours`: the named queries, as `traces query` runs them, on a warehouse with materialized views.
-- `ingest + ours`: the same after `traces ingest`, which is timed once.
+- `ingest + ours`: `traces ingest`, timed once, followed by `ours`.
 - `duckdb`: the same queries with DuckDB over the hourly raw files, without a warehouse.
 - `pandas`: the publisher's method, one hour after the other (`asi_by_hour.py`).
 
-Results are compared first. The rows of single figures are wall time within the process.
+The results are compared first. The rows of single figures show the wall time within the process.
 """
 
 import json
@@ -34,7 +34,7 @@ GOALS = [
     Goal("duckdb", "ours", at_least=3),
 ]
 ROW_US_AT_MOST, PEAK_MB_AT_MOST, BYTES_AT_MOST = 3.0, 2000, 0.35
-# The calls of each figure, as in docs/asi.md.
+# The calls of named queries for each figure, as in docs/asi.md.
 FIGURES = {
     1: ("gpu_time_by_job_type",),
     2: ("gpu_time_by_job_type(by_priority := true)",),
@@ -60,7 +60,7 @@ FIGURES = {
 CALLS = [f"asi.{call}" for calls in FIGURES.values() for call in calls]
 
 Answers = dict[str, tuple[float, Rows]]
-"""The seconds and the rows of each call; the seconds are 0 where all calls are answered together."""
+"""The seconds and the rows of each call. The seconds are 0 if all calls are computed together."""
 
 
 def main() -> None:
@@ -99,7 +99,10 @@ def main() -> None:
 
 
 def measure(raw: Path, scratch: Path, rounds: Mapping[str, int]) -> tuple[list[Row], list[str]]:
-    """Ingest the raw files, and run each implementation. Raises DiffersError if results differ."""
+    """Ingest the raw files, run each implementation, and return the rows of the table and the facts above it.
+
+    `rounds` is the number of rounds of each implementation. Raises DiffersError if results differ.
+    """
     warehouse, unstored = scratch / "warehouse", scratch / "unstored"
     ingest = cost_of(traces("ingest", "asi", "--raw", raw, "--warehouse", warehouse, "--no-stored"))
     shutil.copytree(warehouse, unstored, copy_function=_link)
@@ -124,12 +127,12 @@ def measure(raw: Path, scratch: Path, rounds: Mapping[str, int]) -> tuple[list[R
 
 def check_all(results: Mapping[str, Mapping[str, Rows]]) -> None:
     """Raise DiffersError unless all implementations return the same rows for each call."""
-    # It imports pandas and Polars, which the warehouse does without.
+    # Imported here, because it imports pandas and Polars, which the warehouse does not need.
     from tracehouse.bench.queries import check_same
 
     for call in CALLS:
         columns = next(iter(results.values()))[call][0]
-        # pandas has other names of columns.
+        # Only rows are compared, because pandas has other column names.
         check_same({f"{call}, {name}": (columns, found[call][1]) for name, found in results.items()})
 
 
@@ -194,11 +197,11 @@ def _ours(warehouse: Path) -> Answers:
             texts = {name: value.strip("'")} if given else {}
             return answer.read(connection, binding.bind_query(connection, query, texts)).read_all()
 
-        return _timed(run)
+        return _time_calls(run)
 
 
 def write_raw_location(warehouse: Path, raw: Path) -> None:
-    """Let the base tables of a warehouse read the hourly raw files."""
+    """Replace the base tables of a warehouse by views over the hourly raw files."""
     import duckdb
 
     from tracehouse.engines.duckdb.names import NAME
@@ -225,10 +228,10 @@ def _duckdb(warehouse: Path) -> Answers:
         def run(call: str) -> Any:
             return connection.sql(f"from {call if call.endswith(')') else f'{call}()'}").to_arrow_table()
 
-        return _timed(run)
+        return _time_calls(run)
 
 
-def _timed(run: Callable[[str], Any]) -> Answers:
+def _time_calls(run: Callable[[str], Any]) -> Answers:
     found: Answers = {}
     for call in CALLS:
         start_s = time.perf_counter()

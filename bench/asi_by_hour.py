@@ -1,8 +1,8 @@
-"""Answer the seventeen figures of ASI's publisher with pandas, as he does: one hourly file after the other.
+"""Compute the seventeen figures of ASI's publisher with pandas, as the publisher does: hour by hour.
 
-For each hour the files of pods, servers and network are read, only the columns that the figures need, and
-reduced to sums and samples; these are combined at the end. Unlike his script, nothing loops over rows.
-`answers` returns the columns and rows of the named queries.
+For each hour, the functions read those columns of pods, servers and network that the figures need, and reduce
+them to sums and samples. These are combined at the end. Unlike the publisher's script, they do not loop over
+rows. `answers` returns the columns and rows of the named queries.
 """
 
 from pathlib import Path
@@ -48,31 +48,34 @@ Answers = dict[str, pd.DataFrame]
 
 
 def answers(raw: Path) -> Answers:
-    """Return the answers by call, such as `asi.network_cdf(direction := 'sent')`."""
+    """Return the answer of each call of a named query, such as `asi.network_cdf(direction := 'sent')`."""
     parts: Parts = {}
 
     def keep(name: str, frame: pd.DataFrame, day: int, hour: int) -> None:
         parts.setdefault(name, []).append(frame.assign(day=day, hour_of_day=hour))
 
-    for day, hour, path in _hourly(raw, "pod"):
+    for day, hour, path in _hourly_files(raw, "pod"):
         in_week = WEEK[0] <= day <= WEEK[1]
         pods = pd.read_parquet(path, columns=POD_COLUMNS if in_week else COLUMNS_AFTER_THE_WEEK)
         present = [column for column in REQUESTS if column in pods]
         pods[present] = pods[present].fillna(0.0)
-        for name, frame in _of_all_days(pods, day).items():
+        for name, frame in _reduce_all_pods(pods, day).items():
             keep(name, frame, day, hour)
-        servers = pd.read_parquet(_other(path, "server"))
+        servers = pd.read_parquet(_path_of_table(path, "server"))
         servers = servers[servers["gpu_count"] > 0]
-        servers["shown_model"] = _shown(servers["gpu_spec_public"])
+        servers["shown_model"] = _shorten_models(servers["gpu_spec_public"])
         keep("inventory", servers[["server_id", "shown_model", "gpu_count"]], day, hour)
         if not in_week:
             continue
-        pods["shown_model"] = _shown(pods["gpu_spec_public"])
+        pods["shown_model"] = _shorten_models(pods["gpu_spec_public"])
         on_gpus = pods[pods["gpu_request"] > 0]
-        for name, frame in {**_of_pods(on_gpus, hour), **_of_servers(pods, servers, hour)}.items():
+        for name, frame in {
+            **_reduce_gpu_pods(on_gpus, hour),
+            **_reduce_servers(pods, servers, hour),
+        }.items():
             keep(name, frame, day, hour)
-        network = pd.read_parquet(_other(path, "network"))
-        keep("network", _of_network(on_gpus, servers, network), day, hour)
+        network = pd.read_parquet(_path_of_table(path, "network"))
+        keep("network", _reduce_network(on_gpus, servers, network), day, hour)
     joined = {name: pd.concat(frames, ignore_index=True) for name, frames in parts.items()}
     spans = pd.read_parquet(
         raw / "asi_opensource_job_execution_summary",
@@ -82,8 +85,8 @@ def answers(raw: Path) -> Answers:
     return {f"asi.{call}": frame for call, frame in found.items()}
 
 
-def _hourly(raw: Path, table: str) -> list[tuple[int, int, Path]]:
-    """Day, hour and path of each hourly file of a table, in order."""
+def _hourly_files(raw: Path, table: str) -> list[tuple[int, int, Path]]:
+    """Return day, hour and path of each hourly file of a table, sorted."""
     found = []
     for path in (raw / f"asi_opensource_{table}_hourly").glob("day=*/hour=*/*.parquet"):
         day, hour = (int(part.partition("=")[2]) for part in path.parts[-3:-1])
@@ -91,19 +94,19 @@ def _hourly(raw: Path, table: str) -> list[tuple[int, int, Path]]:
     return sorted(found)
 
 
-def _other(path: Path, table: str) -> Path:
+def _path_of_table(path: Path, table: str) -> Path:
     return Path(str(path).replace("asi_opensource_pod_hourly", f"asi_opensource_{table}_hourly"))
 
 
-def _shown(models: pd.Series) -> pd.Series:
+def _shorten_models(models: pd.Series) -> pd.Series:
     names = {model: model.split("-")[0] for model in models.unique()}
     return models.map({model: name if name in SHORTENED else model for model, name in names.items()})
 
 
-# What is kept of an hour.
+# Reduce the rows of one hour.
 
 
-def _of_all_days(pods: pd.DataFrame, day: int) -> dict[str, pd.DataFrame]:
+def _reduce_all_pods(pods: pd.DataFrame, day: int) -> dict[str, pd.DataFrame]:
     pods = pods[pods["gpu_mem_request"] > 0]
     typed = pods[pods["job_type_public"].ne("unknown") & pods["job_type_public"].notna()]
     found = {"by_day": _sum(pods[pods["gpu_spec_public"].isin(OF_DAY)], "gpu_spec_public", "priority_class")}
@@ -116,8 +119,8 @@ def _sum(pods: pd.DataFrame, *by: str) -> pd.DataFrame:
     return pods.groupby(list(by), as_index=False)["used_gpu_hours"].sum()
 
 
-def _of_pods(pods: pd.DataFrame, hour: int) -> dict[str, pd.DataFrame]:
-    """Sums and samples of the pods with a GPU."""
+def _reduce_gpu_pods(pods: pd.DataFrame, hour: int) -> dict[str, pd.DataFrame]:
+    """Return sums and samples of the pods with a GPU in one hour."""
     typed = pods[pods["job_type_public"].isin(JOB_TYPES)]
     typed = typed.assign(gpu_pct=typed["avg_gpu_sm_util"] / typed["gpu_request"])
     is_ready = typed["ready_status"].eq(True)
@@ -147,8 +150,8 @@ def _of_pods(pods: pd.DataFrame, hour: int) -> dict[str, pd.DataFrame]:
     return found
 
 
-def _of_servers(pods: pd.DataFrame, servers: pd.DataFrame, hour: int) -> dict[str, pd.DataFrame]:
-    """The sums of the figures of servers; what pods hold is added up per server first."""
+def _reduce_servers(pods: pd.DataFrame, servers: pd.DataFrame, hour: int) -> dict[str, pd.DataFrame]:
+    """Return the sums for the figures about servers in one hour; pods are summed per server first."""
     is_hp, is_lp = pods["priority_class"] == "HP", pods["priority_class"] == "LP"
     is_standby, held = pods["state_public"] == "Standby", pods["used_gpu_hours"]
     held = held.where(pods["gpu_request"] > 0, 0.0)
@@ -183,7 +186,7 @@ def _of_servers(pods: pd.DataFrame, servers: pd.DataFrame, hour: int) -> dict[st
     if hour % 2 == 0:
         counts = gpus != 16
         idle = (gpus - (joined["hp"] + unused)).clip(lower=0)[counts]
-        found["idle"] = _of_shapes(idle, (cpus - joined["hp_cpus"]).clip(lower=0)[counts])
+        found["idle"] = _sum_unusable(idle, (cpus - joined["hp_cpus"]).clip(lower=0)[counts])
     if hour == 10:
         is_usable = joined["hp_pods"].gt(0) & joined["asw_id"].notna() & joined["shown_model"].isin(IN_SETS)
         slots = np.minimum(
@@ -196,8 +199,8 @@ def _of_servers(pods: pd.DataFrame, servers: pd.DataFrame, hour: int) -> dict[st
     return found
 
 
-def _of_shapes(idle: pd.Series, idle_cpus: pd.Series) -> pd.DataFrame:
-    """Idle GPUs that jobs of each shape cannot use, by reason."""
+def _sum_unusable(idle: pd.Series, idle_cpus: pd.Series) -> pd.DataFrame:
+    """Return the idle GPUs that jobs of each shape cannot use, by reason, and all idle GPUs."""
     whole = np.floor(idle)
     rows = []
     for number, (gpus, cpus) in enumerate(SHAPES):
@@ -211,8 +214,8 @@ def _of_shapes(idle: pd.Series, idle_cpus: pd.Series) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["shape", "place", "unusable", "idle"])
 
 
-def _of_network(pods: pd.DataFrame, servers: pd.DataFrame, network: pd.DataFrame) -> pd.DataFrame:
-    """The traffic of servers of 8 GPUs, with the kinds of jobs on them."""
+def _reduce_network(pods: pd.DataFrame, servers: pd.DataFrame, network: pd.DataFrame) -> pd.DataFrame:
+    """Return the traffic of servers with 8 GPUs, and the types of the jobs on each."""
     kinds = pods.loc[pods["job_type_public"].isin(JOB_TYPES), ["server_id", "job_type_public"]]
     kinds = kinds.drop_duplicates().sort_values("job_type_public")
     names = kinds["job_type_public"].str.removesuffix("_inference").groupby(kinds["server_id"]).agg("+".join)
@@ -221,7 +224,7 @@ def _of_network(pods: pd.DataFrame, servers: pd.DataFrame, network: pd.DataFrame
     return joined.loc[joined["job_types"].isin(ON_SERVERS), ["job_types", "rx_gibps_avg", "tx_gibps_avg"]]
 
 
-# The answers.
+# Combine the hours to the answers of the queries.
 
 
 def _answer_classes(parts: dict[str, pd.DataFrame]) -> Answers:
@@ -340,7 +343,7 @@ def _answer_samples(parts: dict[str, pd.DataFrame], spans: pd.DataFrame) -> Answ
 
 
 def _peaks(rows: pd.DataFrame) -> pd.DataFrame:
-    # Sums of fractions differ in their last digits.
+    # The sums are rounded before the sort, because sums of fractions differ in their last digits.
     rows = rows.assign(rounded=rows["gpus"].round(6))
     is_genai = rows.groupby("workload_id")["is_genai"].any()
     rows = rows.sort_values(["rounded", *HOUR], ascending=[False, True, True]).drop_duplicates("workload_id")
@@ -360,7 +363,7 @@ def _box(rows: pd.DataFrame, by: str, column: str) -> pd.DataFrame:
 
 
 def _cdf(rows: pd.DataFrame, by: str, column: str) -> pd.DataFrame:
-    """The first value in each part of a percent, with the percentage of values up to it."""
+    """Return about `CDF_POINTS` points of each group's cumulative distribution: value and percentile."""
     found = []
     for name, values in rows.groupby(by)[column]:
         ordered = np.sort(values.dropna().to_numpy(float))

@@ -1,4 +1,4 @@
-"""Convert raw files without Tracehouse, or with a part of it, as baselines for the ingest benchmarks.
+"""Convert raw files with other tools, or with only a part of Tracehouse, as baselines for ingest benchmarks.
 
     python -m tracehouse.bench.baselines NAME ARGUMENT...
 
@@ -19,24 +19,25 @@ if TYPE_CHECKING:
 
 READ_BYTES = 1 << 20
 PARQUET_OPTIONS = "format parquet, compression zstd, compression_level 1, parquet_version v2"
-# So many lines of a wide CSV fit into memory when pandas melts them.
+# The number of lines of a wide CSV that pandas can melt in memory.
 MELTED_LINES = 2000
 
 
 def inflate(raw: str) -> None:
-    """Decompress all archives in a folder with isal, one after another, and discard the bytes."""
+    """Decompress all archives in a folder with isal, one after the other, and discard the bytes."""
     from isal import igzip
 
     for paths in archives(Path(raw)).values():
-        with _joined(paths) as compressed, igzip.IGzipFile(fileobj=compressed) as inflated:
+        with _open_archive(paths) as compressed, igzip.IGzipFile(fileobj=compressed) as inflated:
             while inflated.read(READ_BYTES):
                 pass
 
 
 def duckdb_copy(trace: str, csvs: str, out: str, order: str) -> None:
-    """Convert extracted CSVs with DuckDB's COPY, one table after another.
+    """Convert extracted CSVs with DuckDB's COPY, one table after the other.
 
-    Types and compression are those of the warehouse; `order` is `sorted` for the warehouse's order.
+    Types and compression are those of the warehouse. With `sorted` as `order`, the order is that of the
+    warehouse, too.
     """
     import duckdb
 
@@ -55,7 +56,7 @@ def duckdb_copy(trace: str, csvs: str, out: str, order: str) -> None:
 
 
 def pandas_parquet(raw: str, out: str) -> None:
-    """Convert every CSV in the archives of a folder with pandas: guessed types, unsorted, unchecked."""
+    """Convert every CSV in the archives of a folder with pandas: guessed types, no sort, no checks."""
     import pandas as pd
 
     for stem, paths in archives(Path(raw)).items():
@@ -66,7 +67,7 @@ def pandas_parquet(raw: str, out: str) -> None:
 
 
 def pandas_melt(csv: str, out: str) -> None:
-    """Melt a wide CSV with pandas into Parquet, block by block; times stay strings."""
+    """Unpivot a wide CSV with pandas into Parquet, block by block; times remain strings."""
     import pandas as pd
 
     for number, lines in enumerate(pd.read_csv(csv, chunksize=MELTED_LINES)):
@@ -75,15 +76,15 @@ def pandas_melt(csv: str, out: str) -> None:
 
 
 def polars_parse(csv: str) -> None:
-    """Parse every cell of a wide CSV with Polars' streaming engine, and discard them."""
+    """Parse all cells of a wide CSV with Polars' streaming engine, and discard them."""
     import polars as pl
 
-    # Counting each column's NULLs is the cheapest operation that needs all cells.
+    # Counting the NULLs of each column is the cheapest operation that reads all cells.
     pl.scan_csv(csv, schema=_schema(csv)).select(pl.all().null_count()).collect(engine="streaming")
 
 
 def polars_unpivot(csv: str, out: str) -> None:
-    """Unpivot a wide CSV with Polars' streaming engine into Parquet; times stay strings, unsorted."""
+    """Unpivot a wide CSV with Polars' streaming engine into unsorted Parquet; times remain strings."""
     import polars as pl
 
     rows = pl.scan_csv(csv, schema=_schema(csv)).unpivot(index="Time", variable_name="device")
@@ -109,7 +110,7 @@ BASELINES = {
 
 
 def archives(folder: Path) -> dict[str, list[Path]]:
-    """Return the paths of each archive's parts by the archive's name without `.tar.gz`."""
+    """Return the paths of the parts of each archive, by the name of the archive without `.tar.gz`."""
     found: dict[str, list[Path]] = {}
     for path in sorted(folder.rglob("*.tar.gz*")):
         found.setdefault(path.name.split(".tar.gz")[0], []).append(path)
@@ -118,22 +119,22 @@ def archives(folder: Path) -> dict[str, list[Path]]:
 
 def csv_members(paths: list[Path]) -> Iterator[tuple[str, IO[bytes]]]:
     """Yield the name and the content of each CSV in an archive, without macOS's `._` files."""
-    with tarfile.open(fileobj=_joined(paths), mode="r|gz") as tar:
+    with tarfile.open(fileobj=_open_archive(paths), mode="r|gz") as tar:
         for member in tar:
             name, content = Path(member.name).name, tar.extractfile(member)
             if content and name.endswith(".csv") and not name.startswith("._"):
                 yield name, content
 
 
-def _joined(paths: list[Path]) -> BinaryIO:
-    """Open an archive; the parts of a split archive are joined in memory."""
+def _open_archive(paths: list[Path]) -> BinaryIO:
+    """Open an archive for reading; join the parts of a split archive in memory."""
     if len(paths) == 1:
         return paths[0].open("rb", READ_BYTES)
     return io.BytesIO(b"".join(path.read_bytes() for path in paths))
 
 
 def _schema(csv: str) -> "pl.Schema":
-    """Return Polars' types for a wide CSV: strings for times, integers or floats as in the first line."""
+    """Return Polars' types for a wide CSV: strings for times, and for cells the type of the first line."""
     import polars as pl
 
     with Path(csv).open() as file:

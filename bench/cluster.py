@@ -24,7 +24,7 @@ def home() -> Path:
 
 @dataclass
 class Cluster:
-    """A standalone master and its workers."""
+    """A running Spark master, its URL, the folder of the logs, and its workers."""
 
     url: str
     folder: Path
@@ -60,7 +60,7 @@ def _deploy(name: str, options: Sequence[str], log: Path) -> subprocess.Popen:
 
 
 def wait_for_line(log: Path, text: str, process: subprocess.Popen) -> None:
-    """Wait until a process has written a text to its log."""
+    """Wait until a process has written a text to its log. Fail if it ends first, or after `TIMEOUT_S`."""
     end_s = time.monotonic() + TIMEOUT_S
     while text not in log.read_text(errors="replace"):
         assert process.poll() is None and time.monotonic() < end_s, log.read_text(errors="replace")
@@ -76,7 +76,7 @@ def free_port() -> int:
 
 @contextmanager
 def running_cluster(folder: Path, workers: int = WORKERS) -> Iterator[Cluster]:
-    """Start a cluster with its logs in `folder`, and kill it at the end."""
+    """Start a cluster with its logs in `folder`, yield it, and kill it at the end of the block."""
     port, log = free_port(), folder / "master.log"
     options = ["--host", "127.0.0.1", "--port", str(port), "--webui-port", "0"]
     master = _deploy("master.Master", options, log)

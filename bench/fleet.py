@@ -2,12 +2,13 @@
 
     python -m tracehouse.bench.fleet [QUERY]... [--million 100] [--warehouse DIR]
 
-Four of Kalos' metrics have that many million rows each, Seren's two InfiniBand metrics a quarter of them, and
-all other metrics of both clusters a fiftieth. Jobs and server power have the publisher's number of rows.
+Four of Kalos' metrics have as many million rows as `--million` says, Seren's two InfiniBand metrics a quarter
+of them, and all other metrics of both clusters a fiftieth. Jobs and server power have the publisher's number
+of rows.
 
 `ours` is the function that `traces query` calls, in a running process, with materialized views, two threads
-and default parameters; `computed` is the same without materialized views. Their results are compared first: a
-query with a difference is reported and not timed. `goal` is the time that a query may take.
+and default parameters. `computed` is the same function without materialized views. Their results are compared
+first; a query with a difference is reported and not timed. `goal` is the time that a query may take.
 """
 
 import os
@@ -47,7 +48,7 @@ GOALS = [Goal("ours", "goal", at_most=1)]
 PEAK_MB_AT_MOST = 1500
 SEED = 1
 
-# Rows of a metric as a share of the largest metrics' rows.
+# The rows of a metric, relative to the rows of the largest metrics.
 SHARES = {
     **dict.fromkeys(
         (("kalos", metric) for metric in ("GPU_UTIL", "FB_USED", "POWER_USAGE", "XID_ERRORS")), 1.0
@@ -88,7 +89,7 @@ def main() -> None:
 
 
 def write_raw(raw: Path, million_rows: float) -> Path:
-    """Write raw files whose largest metrics have that many million rows each."""
+    """Write raw files, and return their folder; the largest metrics have `million_rows` million rows each."""
     acme.write_jobs(raw, 1, np.random.default_rng(SEED), lambda _: None)
     telemetry = raw / "data" / "utilization"
     acme_ipmi.write_server_power(telemetry / "ipmi", 1, SEED, lambda _: None)
@@ -101,7 +102,7 @@ def write_raw(raw: Path, million_rows: float) -> Path:
 
 
 def telemetry_rows(million_rows: float) -> dict[tuple[str, str], int]:
-    """Return the number of rows of each cluster's metrics, a multiple of the number of devices."""
+    """Return the rows of each metric by cluster and metric; a multiple of its number of devices."""
     found = {}
     for cluster in CLUSTERS:
         for metric in (*GPU_NAMES, *NODE_NAMES):
@@ -116,7 +117,7 @@ def _devices(cluster: str, metric: str) -> int:
 
 
 def measure(stored: Path, computed: Path, query: str) -> Row:
-    """Compare a query's results with and without materialized views, and time both. Raises DiffersError."""
+    """Time a query with and without materialized views. Raises DiffersError if the two results differ."""
     with ExitStack() as stack:
         processes = [
             stack.enter_context(Process("ours", warehouse, query, THREADS, name))

@@ -2,8 +2,9 @@
 
     python -m tracehouse.bench.implementations pandas WAREHOUSE pai.machines
 
-The process prints how many threads it uses. For each line that it reads, it prints JSON: `rows` gives the
-columns and rows of the result, `time` the seconds of one run, and `peak` the process's peak memory in MB.
+The process prints how many threads it uses. It then reads requests from standard input, one per line, and
+prints one line of JSON for each: for `rows` the columns and rows of the result, for `time` the seconds of one
+run, and for `peak` the peak memory of the process in MB.
 """
 
 import json
@@ -24,7 +25,7 @@ PEAK_UNITS_PER_MB = 1024 if sys.platform == "linux" else 1024**2
 
 
 def ours(warehouse: Path, query: str) -> Implementation:
-    """Run the query as `traces query` does."""
+    """Return an implementation that runs the query as `traces query` does."""
     from tracehouse.engines.duckdb.read import answer, binding, sandbox
 
     connection = sandbox.connect(warehouse)
@@ -33,14 +34,14 @@ def ours(warehouse: Path, query: str) -> Implementation:
         return answer.read(connection, binding.bind_query(connection, query, {})).read_all()
 
     def rows(table: Any) -> Rows:
-        columns = [[_plain(value) for value in column.to_pylist()] for column in table.columns]
+        columns = [[_to_python(value) for value in column.to_pylist()] for column in table.columns]
         return table.column_names, [list(row) for row in zip(*columns, strict=True)]
 
     return _threads(connection), run, rows
 
 
 def bare(warehouse: Path, query: str) -> Implementation:
-    """Run the query's statement with DuckDB alone, on the database file."""
+    """Return an implementation that runs the SQL of the query with DuckDB alone, on the database file."""
     import duckdb
 
     from tracehouse.engines.duckdb.names import NAME
@@ -52,11 +53,11 @@ def bare(warehouse: Path, query: str) -> Implementation:
         found = connection.execute(statement)
         return [column[0] for column in found.description], found.fetchall()
 
-    return _threads(connection), run, lambda found: (found[0], _plain_rows(found[1]))
+    return _threads(connection), run, lambda found: (found[0], _to_python_rows(found[1]))
 
 
 def pandas(warehouse: Path, query: str) -> Implementation:
-    """Compute the result with pandas."""
+    """Return an implementation that computes the result with pandas."""
     import pyarrow
 
     from tracehouse.bench.answers import answers
@@ -65,13 +66,13 @@ def pandas(warehouse: Path, query: str) -> Implementation:
 
     def rows(frame: Any) -> Rows:
         values = frame.astype(object).where(frame.notna(), None)
-        return list(frame.columns), _plain_rows(values.itertuples(index=False))
+        return list(frame.columns), _to_python_rows(values.itertuples(index=False))
 
     return pyarrow.cpu_count(), lambda: function(warehouse / "parquet"), rows
 
 
 def polars(warehouse: Path, query: str) -> Implementation:
-    """Compute the result with Polars, with the streaming engine unless the function chooses another."""
+    """Return an implementation with Polars, on the streaming engine unless the function selects another."""
     import polars as pl
 
     from tracehouse.bench.answers import answers
@@ -89,7 +90,7 @@ IMPLEMENTATIONS = {"ours": ours, "bare": bare, "pandas": pandas, "polars": polar
 
 
 def bare_statement(query: str) -> str:
-    """Return a query's SQL from its file, with the default values in place of the parameters."""
+    """Return the SQL of a query from its file, with default values instead of parameters."""
     from sqlglot.dialects import DuckDB
     from sqlglot.tokens import TokenType
 
@@ -101,7 +102,7 @@ def bare_statement(query: str) -> str:
     defaults = {p.name: f"cast({p.default} as {p.type})" for p in file.parameters}
     parts, after = [], 0
     for token in DuckDB().tokenize(body):
-        # No column of a query has the name of one of its parameters.
+        # Parameters can be replaced by name, because no column of a query has the name of a parameter.
         if token.token_type is TokenType.VAR and token.text in defaults:
             parts += [body[after : token.start], defaults[token.text]]
             after = token.end + 1
@@ -124,11 +125,11 @@ def main() -> None:
             _print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / PEAK_UNITS_PER_MB)
 
 
-def _plain_rows(rows: Any) -> list[list[Any]]:
-    return [[_plain(value) for value in row] for row in rows]
+def _to_python_rows(rows: Any) -> list[list[Any]]:
+    return [[_to_python(value) for value in row] for row in rows]
 
 
-def _plain(value: Any) -> Any:
+def _to_python(value: Any) -> Any:
     """Convert a NumPy number or a decimal to a Python number."""
     if isinstance(value, Decimal):
         return float(value)

@@ -2,19 +2,20 @@
 
     python -m tracehouse.bench.ingest [--trace pai] [--scale 1] [--rounds 5]
 
-Every implementation is a whole process. All run once per round, with a warm page cache.
+Every implementation runs in its own process, once per round, with a warm page cache.
 
-- `ours`: `traces ingest --no-stored`, which ends where pandas ends.
-- `tables`: only the conversion to Parquet, which is what the baselines do.
-- `build`: only the database.
+- `ours`: `traces ingest --no-stored`. It materializes no views, so that it is comparable with pandas.
+- `tables`: only the conversion to Parquet, as the baselines do.
+- `build`: only the build of the database.
 - `inflate`: decompress the archives with isal, and discard the bytes.
-- `copy`: DuckDB's COPY on extracted CSVs, with the warehouse's types and compression.
-- `sorted`: the same, in the warehouse's order.
+- `copy`: DuckDB's COPY on extracted CSVs, with the types and the compression of the warehouse.
+- `sorted`: the same as `copy`, in the order of the warehouse.
 - `pandas`: read each CSV from its archive, and write Parquet.
 
-An ingest inflates and copies, so it can hardly be faster than the slower of the two. Processor seconds are
-shown next to wall time, because they hardly change when other processes run. The smaller dump is measured a
-second time with shuffled rows. Peak memory is that of an ingest that also materializes views.
+An ingest decompresses and copies, so it can hardly be faster than the slower of `inflate` and `copy`.
+Processor seconds are shown next to wall time, because they hardly change when other processes run. The
+smaller dump is measured again with shuffled rows. Peak memory is that of an ingest that also materializes
+views.
 """
 
 import os
@@ -56,7 +57,7 @@ EARLIER_GOALS = [
     Goal("pandas", "ours", at_least=6),
     Goal("pandas", "inflate", at_least=6),
 ]
-# The ratio that DuckDB's Parquet writer reaches.
+# The bytes of Parquet relative to the CSV that DuckDB's Parquet writer reaches.
 PARQUET_PER_CSV_AT_MOST = 0.293
 
 
@@ -169,7 +170,7 @@ def _shuffle(raw: Path, csvs: Path, folder: Path) -> Path:
 
 
 def _row(measured: Measurement) -> Row:
-    """Return each command's seconds, the slower baseline of each round, and processor seconds."""
+    """Return the seconds of each command, of the slower baseline in each round, and processor seconds."""
     seconds = {name: [cost.wall_s for cost in costs] for name, costs in measured.costs.items()}
     for copy in ("copy", "sorted"):
         slower = zip(seconds["inflate"], seconds[copy], strict=True)

@@ -38,12 +38,12 @@ class Goal:
 
     @property
     def name(self) -> str:
-        """The ratio, such as `pandas / ours`."""
+        """The name of the ratio, such as `pandas / ours`."""
         return f"{self.over} / {self.under}"
 
     @property
     def value(self) -> float:
-        """The bound."""
+        """The bound as a number."""
         found = self.at_least if self.at_most is None else self.at_most
         assert found is not None, f"{self.name} has no bound"
         return found
@@ -54,7 +54,7 @@ class Goal:
         return f"at {'least' if self.at_most is None else 'most'} {self.value:g}"
 
     def is_met(self, ratio: float) -> bool:
-        """Whether a ratio, without rounding, is within the bound."""
+        """Return whether an unrounded ratio is within the bound."""
         return ratio >= self.value if self.at_most is None else ratio <= self.value
 
 
@@ -79,7 +79,7 @@ class Row:
 
 
 def environment(*packages: str) -> str:
-    """Describe the machine, the versions of Python and of packages, and the date, in one line."""
+    """Return one line with the machine, the versions of Python and of packages, and the date."""
     versions = ", ".join(f"{name} {version(name)}" for name in packages)
     return (
         f"{_processor()}, {os.cpu_count()} cores, {_memory_gb():.0f} GB, {platform.system()}; "
@@ -88,7 +88,10 @@ def environment(*packages: str) -> str:
 
 
 def table(rows: Sequence[Row], goals: Sequence[Goal]) -> str:
-    """Return medians in ms, ratios (a star marks a missed goal), peak memory, and a summary of each goal."""
+    """Return a text table of medians in ms, ratios and peak memory, and a summary of each goal.
+
+    A star marks a ratio that misses its goal.
+    """
     implementations = list(dict.fromkeys(name for row in rows for name in row.seconds))
     weighed = [name for name in implementations if any(name in row.peak_mb for row in rows)]
     heads = ["", *(f"{name} ms" for name in implementations), *(goal.name for goal in goals)]
@@ -96,9 +99,9 @@ def table(rows: Sequence[Row], goals: Sequence[Goal]) -> str:
     lines = [heads]
     for row in rows:
         cells = [row.name]
-        cells += [_cell(row.median_s(name), lambda s: f"{1000 * s:,.1f}") for name in implementations]
-        cells += [_cell(row.ratio(goal), _marked(goal)) for goal in goals]
-        cells += [_cell(row.peak_mb.get(name), lambda mb: f"{mb:,.0f}") for name in weighed]
+        cells += [_format_cell(row.median_s(name), lambda s: f"{1000 * s:,.1f}") for name in implementations]
+        cells += [_format_cell(row.ratio(goal), _ratio_format(goal)) for goal in goals]
+        cells += [_format_cell(row.peak_mb.get(name), lambda mb: f"{mb:,.0f}") for name in weighed]
         lines.append(cells)
     widths = [max(len(line[place]) for line in lines) for place in range(len(heads))]
     text = [
@@ -110,7 +113,7 @@ def table(rows: Sequence[Row], goals: Sequence[Goal]) -> str:
 
 
 def summary(rows: Sequence[Row], goal: Goal) -> str:
-    """Return how many rows reach a goal, the median of their ratios, and the worst one."""
+    """Return a line with the number of rows that reach a goal, the median ratio, and the worst ratio."""
     ratios = {row.name: ratio for row in rows if (ratio := row.ratio(goal)) is not None}
     if not ratios:
         return f"{goal.name}, {goal.bound}: not measured"
@@ -139,7 +142,7 @@ def chart(title: str, rows: Sequence[Row], goals: Sequence[Goal]) -> "altair.HCo
         axis = altair.Axis(title=None, labels=not panels, ticks=not panels, grid=True, labelLimit=260)
         y = altair.Y("name:N", sort=names, axis=axis, scale=altair.Scale(domain=names))
         heading = f"{goal.name} ({goal.bound})"
-        least, most = _span([float(value["ratio"]) for value in values] + [goal.value])
+        least, most = _scale_domain([float(value["ratio"]) for value in values] + [goal.value])
         # A wide range gets a logarithmic scale.
         kind: Literal["log", "linear"] = "log" if most > WIDE * least else "linear"
         scale = altair.Scale(type=kind, domain=[least, most], nice=False, zero=False)
@@ -161,24 +164,24 @@ def write(
     facts: Sequence[str] = (),
     folder: Path = FOLDER,
 ) -> str:
-    """Write the table and the chart to this folder. Returns the text of the table."""
+    """Write the table as `<name>.txt` and the chart as `<name>.svg` to a folder. Return the text."""
     text = "\n".join([title, *facts, "", table(rows, goals), ""])
     (folder / f"{name}.txt").write_text(text)
     chart(title, rows, goals).save(str(folder / f"{name}.svg"))
     return text
 
 
-def _span(values: Sequence[float]) -> tuple[float, float]:
-    """Return the ends of a scale that shows all values, with a margin."""
+def _scale_domain(values: Sequence[float]) -> tuple[float, float]:
+    """Return the domain of an axis that shows all values, with a margin."""
     margin = (max(values) / min(values)) ** 0.06 * 1.01
     return min(values) / margin, max(values) * margin
 
 
-def _marked(goal: Goal) -> Any:
+def _ratio_format(goal: Goal) -> Any:
     return lambda ratio: f"{ratio:.2f}{' ' if goal.is_met(ratio) else '*'}"
 
 
-def _cell(value: float | None, written: Any) -> str:
+def _format_cell(value: float | None, written: Any) -> str:
     return "-" if value is None else written(value)
 
 

@@ -2,11 +2,12 @@
 
     python -m tracehouse.bench.policy_baseline TRACE [--cluster NAME]... [--warehouse DIR]
 
-The jobs are those of `traces export swf`, and the simulator is AccaSim, in the extra `dev`. Each partition is
-a pool of its GPUs in `unified.capacity`: machines do not limit where a job fits, so delays are lower bounds.
+The jobs come from `traces export swf`. The simulator is AccaSim, which is in the extra `dev`. The GPUs of a
+partition in `unified.capacity` are one pool. The simulation ignores machines, so delays are lower bounds.
+
 FIFO starts jobs in the order of their submission. Conservative backfilling lets a job start earlier if that
-delays no job before it; it knows run times exactly. `measured` are the delays that the trace records. Jobs
-with more GPUs than their partition, or without a run time, are left out and counted.
+delays no job before it; it knows the exact run times. `measured` are the delays that the trace records. Jobs
+without a run time, or with more GPUs than their partition, are not simulated; the output counts them.
 """
 
 import argparse
@@ -42,7 +43,7 @@ _WAIT, _RUN, _REQUESTED, _REQUESTED_TIME = 2, 3, 7, 8
 Jobs = Sequence[Sequence[str]]
 """Lines of an SWF file, as fields."""
 Partition = tuple[str, str]
-"""The names of a cluster and of one of its partitions, empty where the trace has none."""
+"""The names of a cluster and of one of its partitions; empty if the trace has none."""
 
 
 class ConservativeBackfilling(SchedulerBase):
@@ -61,7 +62,10 @@ class ConservativeBackfilling(SchedulerBase):
         return self.name
 
     def scheduling_method(self, cur_time: int, jobs: Sequence[Any], es_dict: Mapping[str, Any]) -> tuple:
-        """Return the jobs that start now with their nodes, the others without; none is rejected."""
+        """Return (start, id, nodes) of each job, and an empty list of rejected jobs.
+
+        A job that cannot start now has None as start, and no nodes.
+        """
         [node] = self.resource_manager.node_names
         ends = [
             (es_dict[number].start_time + es_dict[number].expected_duration, used[node]["core"])
@@ -79,7 +83,7 @@ class ConservativeBackfilling(SchedulerBase):
 
 
 class FreeGpus:
-    """The GPUs of a pool that are free from each of some times on, given when running jobs end."""
+    """The number of free GPUs in a pool over time; `ends` are the ends and the GPUs of the running jobs."""
 
     def __init__(self, now: int, free: int, ends: Iterable[tuple[int, int]]) -> None:
         self._free = {now: free}
@@ -88,7 +92,7 @@ class FreeGpus:
             self._free[time] = free
 
     def reserve(self, gpus: int, duration_s: int) -> int:
-        """Reserve GPUs for the first period of a duration in which they are free, and return its start."""
+        """Reserve GPUs for the first period of `duration_s` in which they are free, and return its start."""
         times = sorted(self._free)
         start = times[-1]
         is_free = False
@@ -111,7 +115,7 @@ POLICIES = {"FIFO": lambda: FirstInFirstOut(FirstFit()), "conservative": Conserv
 
 
 def main() -> None:
-    """Write a table of queueing delays, as CSV, to the standard output."""
+    """Print a table of queueing delays as CSV."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("trace")
     parser.add_argument("--cluster", action="append", default=[])
@@ -127,7 +131,7 @@ def main() -> None:
 def compare(
     warehouse: Path, trace: str, clusters: Sequence[str], folder: Path
 ) -> Iterator[dict[str, object]]:
-    """Yield queueing delays of each partition of a trace, and of all: as measured, and by policy."""
+    """Yield rows of queueing delays, measured and by policy, for each partition and for all together."""
     export(warehouse, LIMITS, trace, clusters, swf.build_format(1), folder / "export")
     capacity = _read_capacity(warehouse, trace)
     every_wait: dict[str, list[float]] = {}
@@ -150,7 +154,7 @@ def compare(
 
 
 def simulate(jobs: Jobs, gpus: int, policy: str, folder: Path) -> list[float]:
-    """Return the seconds that each job waits in a pool of GPUs under a policy, in no order."""
+    """Return how many seconds each job waits in a pool of GPUs under a policy, in any order."""
     workload, system = folder / "workload.swf", folder / "system.json"
     with workload.open("w") as file:
         for job in jobs:
@@ -182,7 +186,7 @@ def simulate(jobs: Jobs, gpus: int, policy: str, folder: Path) -> list[float]:
 
 
 def _wait(line: str) -> float:
-    """Parse a line of AccaSim's plan: `number;user;submission__allocation#__start;end;…`."""
+    """Return the wait (s) in a line of AccaSim's plan: `number;user;submission__allocation#__start;end;…`."""
     head, _, tail = line.partition("#__")
     submitted = head.split(";")[2].partition("__")[0]
     started = tail.split(";")[0]
@@ -210,7 +214,7 @@ def _partition(row: Mapping[str, str]) -> Partition:
 
 
 def _read_capacity(warehouse: Path, trace: str) -> dict[Partition, int]:
-    """Read the GPUs of each partition of which the trace states them."""
+    """Read the number of GPUs of each partition, if the trace states it."""
     with sandbox.connect(warehouse) as connection:
         rows = connection.execute(
             """

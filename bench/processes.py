@@ -1,4 +1,4 @@
-"""Run whole processes and measure their wall time, processor time and peak memory."""
+"""Run commands in processes, and measure wall time, processor time and peak memory."""
 
 import argparse
 import os
@@ -41,9 +41,9 @@ def cost_of(command: Sequence[str]) -> Cost:
 def costs_in_turns(
     commands: Mapping[str, Sequence[str]], rounds: int, label: str, outputs: Mapping[str, Sequence[Path]]
 ) -> dict[str, list[Cost]]:
-    """Run all commands once per round and return their costs; the first round is a warm-up.
+    """Run all commands once per round, and return the costs by name, without those of the first round.
 
-    Before a command runs, its `outputs` are emptied.
+    The first round is a warm-up. The `outputs` of a command are folders, which are emptied before it runs.
     """
     costs: dict[str, list[Cost]] = {name: [] for name in commands}
     for number in range(rounds + 1):
@@ -60,7 +60,7 @@ def costs_in_turns(
 
 
 def traces(*arguments: object) -> list[str]:
-    """Return a `traces` command line."""
+    """Return a command line of `traces`."""
     return [str(TRACES), *map(str, arguments)]
 
 
@@ -76,7 +76,7 @@ def sample(trace: str, folder: Path, scale: float) -> Path:
 
 
 def empty(folder: Path) -> None:
-    """Remove everything in a folder; create it if it does not exist."""
+    """Remove all files in a folder, or create it if it does not exist."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
 

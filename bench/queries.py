@@ -5,14 +5,14 @@
 SCALE is 1 by default, and N the number of processors. Without --raw and --warehouse, a sample is generated.
 
 All implementations read the same Parquet files from the page cache, on the same processors. Their results are
-compared first: a query with a difference is reported and not timed. The columns of the table are:
+compared first; a query with a difference is reported and not timed. The columns of the table are:
 
 - `ours`: the function that `traces query` calls, in a running process.
-- `bare`: the query's statement in DuckDB, on the database file.
+- `bare`: the SQL of the query in DuckDB, on the database file.
 - `pandas`, `polars`: the functions in `answers.py`, for seven representative queries.
 - `computed`: `ours` on a database without materialized views.
 - `small`: `ours` with two threads.
-- `command`: the whole command `traces query`. What it takes longer than `ours` is its start-up time.
+- `command`: the complete command `traces query`. The difference from `ours` is its start-up time.
 """
 
 import json
@@ -89,7 +89,7 @@ class Process:
         self._process.communicate()
 
     def request(self, what: str) -> Any:
-        """Request the `rows`, the `time` of one run in s, or the `peak` memory in MB."""
+        """Return the `rows`, the `time` of one run in s, or the `peak` memory in MB, as `what` says."""
         print(what, file=self._process.stdin, flush=True)
         return self._read()
 
@@ -102,7 +102,7 @@ class Process:
 
 
 class Command:
-    """The whole command `traces query`, in a new process for each result."""
+    """The complete command `traces query`, in a new process for each result."""
 
     name = "command"
 
@@ -111,13 +111,13 @@ class Command:
         self._line = [str(TRACES), "query", query, "--warehouse", str(warehouse), "--format", "json"]
 
     def request(self, what: str) -> Any:
-        """Request the `rows` or the `time` of one run in s."""
+        """Return the `rows`, or the `time` of one run in s, as `what` says."""
         start_s = time.perf_counter()
         done = subprocess.run(
             self._line, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=self._environ
         )
         wall_s = time.perf_counter() - start_s
-        return wall_s if what == "time" else _of_json(json.loads(done.stdout))
+        return wall_s if what == "time" else _parse_records(json.loads(done.stdout))
 
 
 def check_same(results: Mapping[str, Rows]) -> None:
@@ -136,7 +136,7 @@ def check_same(results: Mapping[str, Rows]) -> None:
 def measure(warehouse: Path, computed: Path, query: str, threads: int) -> Row:
     """Compare the results of all implementations, and time them in interleaved rounds.
 
-    `computed` is the warehouse without materialized views. Raises DiffersError.
+    `computed` is the warehouse without materialized views. Raises DiffersError if results differ.
     """
     with ExitStack() as stack:
         processes = [
@@ -155,7 +155,7 @@ def measure(warehouse: Path, computed: Path, query: str, threads: int) -> Row:
             first_s[each.name] = time.perf_counter() - start_s
         check_same(results)
         rounds = {name: _rounds(seconds) for name, seconds in first_s.items()}
-        # The goal for these two is a few percent, so both are timed equally often.
+        # The goal for `ours` and `bare` is a few percent, so both are timed equally often.
         rounds["ours"] = rounds["bare"] = max(rounds["ours"], rounds["bare"])
         seconds: dict[str, list[float]] = {each.name: [] for each in measured}
         for number in range(max(rounds.values())):
@@ -170,9 +170,9 @@ def measure(warehouse: Path, computed: Path, query: str, threads: int) -> Row:
 
 @dataclass(frozen=True)
 class Warehouses:
-    """The same tables with materialized views and without, and what making them cost.
+    """Two warehouses with the same tables, with and without materialized views, and the cost of their builds.
 
-    `ingest` is None if the tables were given.
+    `ingest` is None if an existing warehouse was used.
     """
 
     stored: Path
@@ -185,7 +185,7 @@ class Warehouses:
 def build_warehouses(
     folder: Path, trace: str, warehouse: Path | None, make_raw: Callable[[Path], Path]
 ) -> Warehouses:
-    """Link the tables of a warehouse, or ingest the raw files of `make_raw`; build both databases."""
+    """Build both warehouses, from the tables of a warehouse or from the raw files of `make_raw`."""
     computed, stored, ingest = folder / "computed", folder / "stored", None
     if warehouse:
         link_tables(warehouse, computed)
@@ -220,7 +220,10 @@ def measure_all(queries: Sequence[str], measure_one: Callable[[str], Row]) -> tu
 
 
 def speed_fact(rows: Sequence[Row], name: str, label: str, median_ms: float, each_ms: float) -> str:
-    """Describe how fast one implementation is, and whether it reaches the goals; 0 is no goal."""
+    """Return a line with the median and the slowest time of an implementation, compared with the goals.
+
+    A goal of 0 means no goal.
+    """
     found_ms = {row.name: 1000 * (row.median_s(name) or 0) for row in rows}
     slowest = max(found_ms, key=lambda query: found_ms[query])
     middle_ms = statistics.median(found_ms.values())
@@ -232,7 +235,7 @@ def speed_fact(rows: Sequence[Row], name: str, label: str, median_ms: float, eac
 
 
 def cost_facts(made: Warehouses, rows: Sequence[Row], peak_mb_at_most: float = math.inf) -> list[str]:
-    """Describe what materialized views cost, and after how many queries they pay off."""
+    """Return lines with the cost of materialized views, and after how many queries they pay off."""
     base, kept = bytes_below(made.computed, ".parquet"), bytes_below(made.stored / "stored", ".parquet")
     storing_s, storing_cpu_s = made.storing.wall_s - made.build.wall_s, made.storing.cpu_s - made.build.cpu_s
     storing = f"materializing views: {storing_s:.1f} s, {storing_cpu_s:.1f} processor s"
@@ -260,7 +263,7 @@ def cost_facts(made: Warehouses, rows: Sequence[Row], peak_mb_at_most: float = m
 
 
 def _break_even(storing_s: float, saved_s: Sequence[float]) -> str:
-    """Describe after how many queries materializing has paid off, if all queries are equally frequent."""
+    """Return a line: after how many queries materialization pays off, if all queries are equally frequent."""
     if not saved_s:
         return "time saved per query: not measured"
     mean_s = statistics.mean(saved_s)
@@ -329,9 +332,10 @@ def queries_of(trace: str, warehouse: Path) -> list[str]:
 
 
 def _environ(threads: int) -> dict[str, str]:
-    """Return an environment in which Polars and DuckDB use this many threads.
+    """Return environment variables with which Polars and DuckDB use this many threads.
 
-    DuckDB reads the number from Slurm's variable only, and `ours` locks the settings of its connection.
+    `ours` locks the settings of its connection, so DuckDB gets the number from Slurm's variable, the only one
+    that it reads.
     """
     return {**os.environ, "POLARS_MAX_THREADS": str(threads), "SLURM_CPUS_ON_NODE": str(threads)}
 
@@ -342,7 +346,7 @@ def _rounds(first_s: float) -> int:
     return QUICK_ROUNDS if first_s < QUICK_S else ROUNDS
 
 
-def _of_json(records: Sequence[Mapping[str, Any]]) -> Rows:
+def _parse_records(records: Sequence[Mapping[str, Any]]) -> Rows:
     return list(records[0]) if records else [], [list(record.values()) for record in records]
 
 

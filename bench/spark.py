@@ -1,4 +1,4 @@
-"""Compare queries and an ingest on Spark clusters of one and two workers with DuckDB.
+"""Compare queries and an ingest on DuckDB with Spark clusters of one and two workers.
 
     python -m tracehouse.bench.spark [--rounds 5]
 
@@ -36,8 +36,8 @@ TELEMETRY_MB = (100,)
 DEVICES, LINE_BYTES = 2300, 6000
 PAI_QUERIES = ("pai.wait_by_gpu_type", "pai.plan_against_usage")
 TELEMETRY_QUERIES = ("acme.utilization_by_day", "acme.metric_percentiles")
-# These are not goals: a ratio that reaches its bound means that a second worker pays off, or that Spark is
-# faster.
+# These bounds are no goals. A ratio that reaches its bound means that a second worker or thread pays off, or
+# that Spark is faster.
 GOALS = [
     Goal("spark 1 worker", "spark 2 workers", at_least=1.5),
     Goal("duckdb 1 thread", "duckdb 2 threads", at_least=1.5),
@@ -135,7 +135,7 @@ def _seconds(name: str, runs: dict[str, Run], rounds: int) -> dict[str, list[flo
 
 @contextmanager
 def _duckdb(warehouse: Path, threads: int) -> Iterator[Run]:
-    # Attach the file, because all connections to an opened file share their settings.
+    # The file is attached, because all connections that open the same file share their settings.
     with duckdb.connect(config={"threads": threads}) as connection:
         connection.execute(f"attach {quoted(str(warehouse / NAME))} as warehouse (read_only)")
         connection.execute("use warehouse")
@@ -144,14 +144,14 @@ def _duckdb(warehouse: Path, threads: int) -> Iterator[Run]:
         def run(name: str) -> tuple[float, Rows]:
             start_s = time.perf_counter()
             table = connection.sql(f"from {name}()").to_arrow_table()
-            return time.perf_counter() - start_s, _plain(table)
+            return time.perf_counter() - start_s, _to_json_rows(table)
 
         yield run
 
 
 @contextmanager
 def _spark(warehouse: Path, url: str) -> Iterator[Run]:
-    """Run queries in another process, because a process can have only one Spark session."""
+    """Yield a function that runs queries in another process: a process can have only one Spark session."""
     command = [sys.executable, "-m", "tracehouse.bench.spark", "--serve", url, str(warehouse)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as serving:
         assert serving.stdin is not None and serving.stdout is not None
@@ -178,11 +178,11 @@ def _serve(url: str, warehouse: str) -> None:
         for line in sys.stdin:
             start_s = time.perf_counter()
             table = spark.sql(f"select * from {line.strip()}()").toArrow()
-            print(json.dumps([time.perf_counter() - start_s, _plain(table)]), flush=True)
+            print(json.dumps([time.perf_counter() - start_s, _to_json_rows(table)]), flush=True)
 
 
-def _plain(table: Any) -> Rows:
-    """Return an Arrow table's columns and rows as JSON has them: times are strings."""
+def _to_json_rows(table: Any) -> Rows:
+    """Return the columns and rows of an Arrow table with the types of JSON: times are strings."""
     rows = [list(row.values()) for row in table.to_pylist()]
     return table.column_names, json.loads(json.dumps(rows, default=str))
 

@@ -1,9 +1,9 @@
-"""Compare the run time of short commands with the import of DuckDB and of Typer.
+"""Compare the run time of short commands with the import of DuckDB and of Click.
 
     python -m tracehouse.bench.startup [--rounds 7] [--raw DIR]
 
 Every command runs in a separate process and reads a small warehouse of synthetic data, or of the raw files in
-DIR. It writes to a pipe (as CSV) and to a terminal. Python's compiled modules are cached.
+DIR. It is measured with output to a pipe (as CSV) and to a terminal. Python's compiled modules are cached.
 """
 
 import fcntl
@@ -23,14 +23,14 @@ from tracehouse.bench.processes import TRACES, argument_parser, traces
 
 ROUNDS = 7
 PACKAGES = ("duckdb", "click", "rich")
-# Processor time hardly changes when other processes run.
+# Goals for wall time and for processor time, which hardly changes when other processes run.
 GOALS = [
     Goal(f"command{kind}", f"{library}{kind}", at_most=at_most)
     for library, at_most in (("duckdb", 2.5), ("click", 1.2))
     for kind in ("", " cpu")
 ]
 IMPORTS = {name: [sys.executable, "-c", f"import {name}"] for name in ("duckdb", "click")}
-# The import that each command is compared with.
+# The imported library that each command is compared with.
 COMMANDS = {
     "--help": "click",
     "list": "duckdb",
@@ -42,7 +42,7 @@ COMMANDS = {
     "sql select count(*) from itp.job": "duckdb",
     "sql select max(run_s) from itp.job": "duckdb",
 }
-# Lines and columns of the terminal; so many lines need no pager.
+# Lines and columns of the terminal. It has so many lines that no output is paged.
 SIZE = (500, 100)
 
 Costs = tuple[float, float]
@@ -50,7 +50,7 @@ Costs = tuple[float, float]
 
 
 def in_pipe(command: Sequence[str], environ: Mapping[str, str]) -> Costs:
-    """Measure a command that writes to a pipe. Raises SystemExit if it fails."""
+    """Run a command that writes to a pipe, and return its costs. Raises SystemExit if it fails."""
     start_s = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environ) as process:
         assert process.stdout
@@ -59,7 +59,7 @@ def in_pipe(command: Sequence[str], environ: Mapping[str, str]) -> Costs:
 
 
 def on_terminal(command: Sequence[str], environ: Mapping[str, str]) -> Costs:
-    """Measure a command that writes to a terminal. Raises SystemExit if it fails."""
+    """Run a command that writes to a terminal, and return its costs. Raises SystemExit if it fails."""
     screen, terminal = os.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", *SIZE, 0, 0))
     start_s = time.perf_counter()
@@ -69,7 +69,7 @@ def on_terminal(command: Sequence[str], environ: Mapping[str, str]) -> Costs:
             while os.read(screen, 1 << 16):
                 pass
         except OSError:
-            # Linux reports an I/O error when no process has the terminal open any more.
+            # Linux reports an I/O error after the last process has closed the terminal.
             pass
         os.close(screen)
         return _finish(process, start_s)

@@ -2,13 +2,13 @@
 
     python -m tracehouse.bench.telemetry [--mb 1000] [--rounds 5]
 
-Every implementation is a whole process. All run once per round, with a warm page cache.
+Every implementation runs in its own process, once per round, with a warm page cache.
 
 - `ours`: `traces ingest --no-stored`.
-- `cells`: only the conversion to Parquet, which is what the others do.
+- `cells`: only the conversion to Parquet, for a comparison with the other tools.
 - `parse`: Polars parses the CSV and discards the cells.
 - `polars unpivot`: Polars unpivots the CSV into Parquet.
-- `pandas`: pandas melts a tenth of the file; its time is multiplied by ten.
+- `pandas`: pandas unpivots a tenth of the file; the table shows ten times its time.
 """
 
 import tempfile
@@ -41,7 +41,7 @@ LARGER = 6
 
 @dataclass(frozen=True)
 class File:
-    """A kind of file to measure, and the goal for its conversion as a multiple of parsing."""
+    """A kind of file to measure, and the goal for its conversion as a multiple of the time of `parse`."""
 
     metric: str
     devices: int

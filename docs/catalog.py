@@ -1,4 +1,4 @@
-"""Look up the rows of a database's catalog by name."""
+"""Look up the rows of the catalog of a database by the name of their object."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ from tracehouse.views.rules import all_rules
 
 Row = Mapping[str, Any]
 
-# Schemas that belong to no trace.
+# Schemas that do not belong to a trace, with their titles.
 SHARED = {
     "unified": "Views and queries over all traces",
     "catalog": "Meaning and origin of the data",
@@ -21,7 +21,7 @@ SHARED = {
 
 
 class Catalog:
-    """Rows of the catalog by the name of their object."""
+    """The rows of the catalog tables, by the name of the trace, table, view or query that they describe."""
 
     def __init__(self, definitions: Definitions) -> None:
         self.definitions = definitions
@@ -34,8 +34,8 @@ class Catalog:
         self.tables = {row["table_name"]: row for row in self._rows("tables")}
         self.versions = {row["versioned_name"]: row for row in self._rows("views")}
         self.queries = {row["query_name"]: row for row in self._rows("queries")}
-        self.parameters = _grouped(self._rows("query_parameters"), "query_name")
-        self.columns = _grouped(self._rows("columns"), "object_name")
+        self.parameters = _group_rows(self._rows("query_parameters"), "query_name")
+        self.columns = _group_rows(self._rows("columns"), "object_name")
         self.rules = _rules_by_object()
 
     def _rows(self, name: str) -> list[Row]:
@@ -43,19 +43,19 @@ class Catalog:
 
     @cached_property
     def views(self) -> dict[str, list[Row]]:
-        """The versions of each view by its plain name, the newest first."""
-        found = _grouped(self.versions.values(), "view_name")
+        """The catalog rows of each view's versions by plain name, the newest version first."""
+        found = _group_rows(self.versions.values(), "view_name")
         return {name: sorted(rows, key=lambda row: -row["version"]) for name, rows in found.items()}
 
     @cached_property
     def catalog_tables(self) -> dict[str, Defined]:
-        """The catalog's own tables."""
+        """The definitions of the tables in the schema `catalog`, by name."""
         relations = self.definitions.relations.items()
         return {name: defined for name, defined in relations if name.startswith("catalog.")}
 
     @cached_property
     def read_by(self) -> dict[str, list[str]]:
-        """The views and queries that read each table or view, by the name in their SQL."""
+        """The views and queries that read each table or view, by the name that they use in their SQL."""
         return _names_by((self.versions | self.queries).items(), "reads")
 
     @cached_property
@@ -69,7 +69,7 @@ class Catalog:
         return _names_by(((row["clock"], row) for row in self.clocks), "objects")
 
     def link(self, name: str) -> str:
-        """Link to an object or column. The plain name of a view leads to its newest version."""
+        """Return a link to an object or column; the plain name of a view links to its newest version."""
         relation, _, column = name.rpartition(".")
         versions = self.views.get(relation)
         return markdown.link(name, f"{versions[0]['versioned_name']}.{column}" if versions else name)
@@ -79,7 +79,7 @@ class Catalog:
         return [*(trace["trace"] for trace in self.traces), *SHARED]
 
 
-def _grouped(rows: Iterable[Row], key: str) -> dict[str, list[Row]]:
+def _group_rows(rows: Iterable[Row], key: str) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = {}
     for row in rows:
         found.setdefault(row[key], []).append(row)
@@ -87,7 +87,7 @@ def _grouped(rows: Iterable[Row], key: str) -> dict[str, list[Row]]:
 
 
 def _names_by(rows: Iterable[tuple[str, Row]], key: str) -> dict[str, list[str]]:
-    """Invert a list column: the names of the rows that list each value."""
+    """Return the names of the rows that list a value in the list column `key`, by value."""
     names = defaultdict(list)
     for name, row in rows:
         for value in row[key]:

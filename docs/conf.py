@@ -9,7 +9,7 @@ extensions = ["myst_parser"]
 myst_enable_extensions = ["attrs_block", "attrs_inline", "fieldlist"]
 myst_heading_anchors = 3
 smartquotes = False
-# SQL with Jinja is not highlighted, but shown.
+# Blocks of SQL with Jinja fail to be highlighted, and are shown without colors.
 suppress_warnings = ["misc.highlighting_failure"]
 html_theme = "furo"
 html_static_path = ["style.css"]

@@ -1,6 +1,6 @@
-"""Render the catalog as Markdown: one page per table, view and named query, with its caveats and figures.
+"""Render the catalog of a database without data as Markdown.
 
-The catalog is that of a database without data.
+There is one page per table, view and named query, and per trace one page of caveats and one of figures.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -32,18 +32,19 @@ SYNTHETIC = "Rows and charts are of synthetic data (`traces sample`) and say not
 COVERAGE = "dictionary/coverage.md"
 
 Pages = dict[str, str]
-"""Markdown and SVG by path."""
+"""The content of Markdown and SVG files by path."""
 
 Examples = Mapping[str, Example]
+"""Examples by the name of the query."""
 
 
 def dictionary(examples: Examples) -> Pages:
-    """Return all pages for the declarations, views and queries of this package."""
+    """Return the pages for all traces, tables, views and queries of this package."""
     return render(Catalog(definitions_over([])), examples)
 
 
 def render(catalog: Catalog, examples: Examples) -> Pages:
-    """Return the pages for a catalog, and the charts of examples of its queries."""
+    """Return the pages for a catalog, and the charts of the examples of its queries."""
     pages = {
         "dictionary/index.md": _index(catalog),
         COVERAGE: _metrics(catalog),
@@ -53,17 +54,17 @@ def render(catalog: Catalog, examples: Examples) -> Pages:
     for schema in catalog.schemas():
         folder = f"dictionary/{schema}"
         pages[f"{folder}/index.md"] = _schema(catalog, schema)
-        for name in _in_schema(catalog.tables, schema):
+        for name in _names_in_schema(catalog.tables, schema):
             pages[_path(name)] = _table(catalog, name)
-        for name in _in_schema(catalog.catalog_tables, schema):
+        for name in _names_in_schema(catalog.catalog_tables, schema):
             pages[_path(name)] = _catalog_table(catalog, name)
-        for name in _in_schema(catalog.views, schema):
+        for name in _names_in_schema(catalog.views, schema):
             pages[_path(name)] = _view(catalog, name)
-        for name in _in_schema(catalog.queries, schema):
+        for name in _names_in_schema(catalog.queries, schema):
             pages[_path(name)] = _query(catalog, name, examples.get(name))
-        if _of_trace(catalog.caveats, schema):
+        if _rows_of_trace(catalog.caveats, schema):
             pages[f"{folder}/all-caveats.md"] = _caveats(catalog, schema)
-        if _of_trace(catalog.figures + catalog.expected, schema):
+        if _rows_of_trace(catalog.figures + catalog.expected, schema):
             pages[f"{folder}/all-figures.md"] = _figures(catalog, schema)
     return pages
 
@@ -75,13 +76,13 @@ def _index(catalog: Catalog) -> str:
             catalog.tables | catalog.catalog_tables,
             catalog.views,
             catalog.queries,
-            _of_trace(catalog.caveats, schema),
+            _rows_of_trace(catalog.caveats, schema),
         )
         rows.append(
             (
                 f"[`{schema}`](#schema.{schema})",
                 text(_title(catalog, schema)),
-                *(str(len(_in_schema(found, schema)) or "") for found in counts[:3]),
+                *(str(len(_names_in_schema(found, schema)) or "") for found in counts[:3]),
                 str(len(counts[3]) or ""),
             )
         )
@@ -99,10 +100,10 @@ def _index(catalog: Catalog) -> str:
 def _schema(catalog: Catalog, schema: str) -> str:
     trace = next((row for row in catalog.traces if row["trace"] == schema), None)
     caveats, figures, expected = (
-        _of_trace(rows, schema) for rows in (catalog.caveats, catalog.figures, catalog.expected)
+        _rows_of_trace(rows, schema) for rows in (catalog.caveats, catalog.figures, catalog.expected)
     )
-    tables = _in_schema(catalog.tables | catalog.catalog_tables, schema)
-    views, queries = _in_schema(catalog.views, schema), _in_schema(catalog.queries, schema)
+    tables = _names_in_schema(catalog.tables | catalog.catalog_tables, schema)
+    views, queries = _names_in_schema(catalog.views, schema), _names_in_schema(catalog.queries, schema)
     files = [name.partition(".")[2] for name in (*tables, *views, *queries)]
     more = [name for name, rows in (("all-caveats", caveats), ("all-figures", figures + expected)) if rows]
     return document(
@@ -122,16 +123,16 @@ def _schema(catalog: Catalog, schema: str) -> str:
             if trace
             else {}
         ),
-        _listed("Tables", "table", tables, lambda name: _comment(catalog, name)),
-        _listed("Views", "view", views, lambda name: catalog.views[name][0]["title"]),
-        _listed("Queries", "query", queries, lambda name: catalog.queries[name]["title"]),
+        _object_list("Tables", "table", tables, lambda name: _comment(catalog, name)),
+        _object_list("Views", "view", views, lambda name: catalog.views[name][0]["title"]),
+        _object_list("Queries", "query", queries, lambda name: catalog.queries[name]["title"]),
         _schema_metrics(catalog, schema),
         _clocks(catalog, schema),
         toctree([*files, *more]),
     )
 
 
-def _listed(title: str, kind: str, names: Sequence[str], about: Any) -> str:
+def _object_list(title: str, kind: str, names: Sequence[str], about: Any) -> str:
     if not names:
         return ""
     rows = [(link(name), prose(about(name))) for name in names]
@@ -140,19 +141,19 @@ def _listed(title: str, kind: str, names: Sequence[str], about: Any) -> str:
 
 def _schema_metrics(catalog: Catalog, schema: str) -> str:
     rows = [
-        (text(row["metric"]), row["exactness"], prose(row["reason"]) + _answered(row))
-        for row in _of_trace(catalog.metrics, schema)
+        (text(row["metric"]), row["exactness"], prose(row["reason"]) + _answer_link(row))
+        for row in _rows_of_trace(catalog.metrics, schema)
     ]
     return "## Metrics\n\n" + grid(("metric", "exactness", "reason"), rows) if rows else ""
 
 
-def _answered(metric: Row) -> str:
+def _answer_link(metric: Row) -> str:
     return f" {link(metric['answered_by'])}" if metric["answered_by"] else ""
 
 
 def _clocks(catalog: Catalog, schema: str) -> str:
     parts = []
-    for clock in _of_trace(catalog.clocks, schema):
+    for clock in _rows_of_trace(catalog.clocks, schema):
         offset, scale = clock["local_offset_s"], clock["scale"]
         described = {
             "Zero": text(clock["epoch"]),
@@ -191,7 +192,7 @@ def _cell(metric: Row) -> str:
 def _gallery(catalog: Catalog, examples: Examples) -> str:
     parts = []
     for schema in catalog.schemas():
-        with_example = [name for name in _in_schema(catalog.queries, schema) if name in examples]
+        with_example = [name for name in _names_in_schema(catalog.queries, schema) if name in examples]
         charts = [
             f"[![]({schema}/{name.partition('.')[2]}.svg)](#{name})\n{link(name)} "
             + prose(catalog.queries[name]["title"])
@@ -295,7 +296,9 @@ def _query(catalog: Catalog, name: str, example: Example | None) -> str:
                 "SHA-256": f"`{row['sha256']}`",
             }
         ),
-        f"```console\n$ traces query {name}\n```" if example is None else _shown(name, row["title"], example),
+        f"```console\n$ traces query {name}\n```"
+        if example is None
+        else _example_section(name, row["title"], example),
         _parameters(catalog, name),
         "## Columns",
         _columns(catalog, name),
@@ -303,7 +306,7 @@ def _query(catalog: Catalog, name: str, example: Example | None) -> str:
     )
 
 
-def _shown(name: str, title: str, example: Example) -> str:
+def _example_section(name: str, title: str, example: Example) -> str:
     return document(
         f"## Example\n\n{SYNTHETIC}",
         f"```console\n$ traces query {name}\n{example.rows}\n```",
@@ -368,7 +371,7 @@ def _rules(catalog: Catalog, names: Sequence[str]) -> str:
 
 def _caveats(catalog: Catalog, schema: str) -> str:
     parts = []
-    for row in _of_trace(catalog.caveats, schema):
+    for row in _rows_of_trace(catalog.caveats, schema):
         about = [
             f"{name}.{column['column_name']}"
             for name, columns in catalog.columns.items()
@@ -402,7 +405,9 @@ def _figures(catalog: Catalog, schema: str) -> str:
     }
     parts = []
     for title, (figures, about) in sections.items():
-        rows = [(_figure_claim(f), _figure_value(f), _figure_source(f)) for f in _of_trace(figures, schema)]
+        rows = [
+            (_figure_claim(f), _figure_value(f), _figure_source(f)) for f in _rows_of_trace(figures, schema)
+        ]
         if rows:
             parts += [f"## {title}", about, stacked(("figure", "value", "source and measurement"), rows)]
     return document(f"(figures.{schema})=\n# Figures of {schema}", *parts)
@@ -433,11 +438,11 @@ def _path(name: str, suffix: str = "md") -> str:
     return f"dictionary/{name.replace('.', '/')}.{suffix}"
 
 
-def _in_schema(names: Collection[str], schema: str) -> list[str]:
+def _names_in_schema(names: Collection[str], schema: str) -> list[str]:
     return sorted(name for name in names if name.startswith(f"{schema}."))
 
 
-def _of_trace(rows: Iterable[Row], schema: str) -> list[Row]:
+def _rows_of_trace(rows: Iterable[Row], schema: str) -> list[Row]:
     return [row for row in rows if row["trace"] == schema]
 
 

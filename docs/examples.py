@@ -1,4 +1,4 @@
-"""Answer and draw every named query over synthetic files, as examples for its page of the documentation."""
+"""Run and draw every named query over synthetic files, as an example for its page in the documentation."""
 
 import tempfile
 from collections.abc import Collection, Iterator
@@ -21,21 +21,21 @@ MOST_ROWS = 5
 
 @dataclass(frozen=True)
 class Example:
-    """The first rows of an answer as a table of text, and its chart as SVG, empty where it has none."""
+    """The first rows of an answer as a text table, and its chart as SVG (empty if there is no chart)."""
 
     rows: str
     svg: str
 
 
 def examples(warehouse: Path, names: Collection[str] = ()) -> dict[str, Example]:
-    """Return the examples of the given queries, by default of all, by the name of the query."""
+    """Return examples by query name, for the given queries or for all."""
     queries = [query for query in query_files() if not names or query.full_name in names]
     with sandbox.connect(warehouse) as connection:
         return {query.full_name: _example(connection, query) for query in queries}
 
 
 def examples_of_samples() -> dict[str, Example]:
-    """Return the examples of all queries over a warehouse that is generated for them."""
+    """Generate and ingest a synthetic sample, and return examples of all queries by query name."""
     with tempfile.TemporaryDirectory() as folder:
         raw = tracehouse.sample(out=Path(folder, "raw"), scale=SCALE)
         return examples(tracehouse.ingest(raw, Path(folder, "warehouse")).folder)
@@ -55,7 +55,7 @@ def _without_footer(lines: Iterator[str]) -> Iterator[str]:
 
 
 def _chart(connection: duckdb.DuckDBPyConnection, query: QueryFile) -> str:
-    """Draw a query. Few rows, such as those of a single hour, may be too few for a chart."""
+    """Return the chart of a query as SVG, or "" if it has no chart or too few rows to draw."""
     if query.chart is None:
         return ""
     try:

@@ -1,6 +1,6 @@
 """Write the source pages of the documentation site to `build/pages`: `python -m tracehouse.docs.site`.
 
-Documents and the files that they link to keep their paths, so that relative links still work.
+Documents, and the files that they link to, keep their relative paths, so that links still work.
 """
 
 import re
@@ -42,7 +42,7 @@ def links(document: str) -> list[str]:
 
 
 def index(paths: Iterable[str], coverage: str) -> str:
-    """Return the home page: `docs/home.md`, what each trace can tell, and the navigation."""
+    """Return the home page: `docs/home.md`, the metrics that each trace supports, and the navigation."""
     home = (REPOSITORY / HOME).read_text().rstrip()
     others = [path for path in paths if path.endswith(".md") and path not in ("README.md", *guides())]
     return "\n\n".join(
@@ -60,7 +60,7 @@ def index(paths: Iterable[str], coverage: str) -> str:
 
 
 def write_pages(dictionary_pages: Pages, folder: Path = PAGES) -> None:
-    """Replace a folder by the documents, the dictionary and the index."""
+    """Replace the content of a folder by the documents, the dictionary and the home page."""
     shutil.rmtree(folder, ignore_errors=True)
     copied = documents()
     for path in copied:

@@ -18,7 +18,7 @@ REPOSITORY = Path(__file__).parents[1]
 
 @dataclass(frozen=True)
 class GeneratedTable:
-    """A table in a document, between two comments with its name."""
+    """A generated table in a document, between two HTML comments with its name."""
 
     path: Path
     name: str
@@ -33,7 +33,7 @@ class GeneratedTable:
 
 
 def traces() -> str:
-    """List the traces with name, title, location of the raw files and licence."""
+    """Return a table of the traces: name, title, location of the raw files and licence."""
     lines = ["| trace | raw files from | licence |", "|---|---|---|"]
     for trace in all_traces().values():
         location = re.sub(r"^https://|/tree/\w+(?=/)|/tree/\w+$", "", trace.homepage)
@@ -42,8 +42,8 @@ def traces() -> str:
 
 
 def portable_sql() -> str:
-    """List the functions that views and queries may use, and their translation to Spark."""
-    same = ", ".join(f"`{name}`" for name in sorted(map(_spelled, dialect.SAME)))
+    """Return a table of the functions that views and queries may use, and their translation to Spark."""
+    same = ", ".join(f"`{name}`" for name in sorted(map(_sql_name, dialect.SAME)))
     refused = "; ".join(sorted({construct for _, _, construct, _ in dialect.REFUSED}))
     rewrites = [(one.construct, shorten(one.spark_form, 100), one.reason) for one in dialect.REWRITES]
     lines = ["| in views and queries | on Spark | reason |", "|---|---|---|"]
@@ -53,7 +53,7 @@ def portable_sql() -> str:
 
 
 def column_types() -> str:
-    """List the types of columns with their notation in raw files and in DuckDB."""
+    """Return a table of the types of columns: notation in raw files, and type in DuckDB."""
     lines = ["| type | in raw files | in DuckDB |", "|---|---|---|"]
     lines += [f"| `{kind.name}` | {kind.written} | `{kind.stored}` |" for kind in TYPES.values()]
     return "\n".join(lines)
@@ -63,8 +63,8 @@ def _header_keys(keys: Mapping[str, str]) -> str:
     return "\n".join(["| key | meaning |", "|---|---|", *(f"| `{key}` | {keys[key]} |" for key in keys)])
 
 
-def _spelled(name: str) -> str:
-    """Return the SQL name of a function of sqlglot: array_contains for `ArrayContains`."""
+def _sql_name(name: str) -> str:
+    """Return the SQL name of a sqlglot class, such as array_contains for `ArrayContains`."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 

@@ -26,13 +26,13 @@ from tracehouse.engines.duckdb.write import database
 from tracehouse.publish import export
 
 PAGE = Path(__file__).with_suffix(".md")
-# The traces with small files.
+# Traces with small files, which an ingest converts quickly.
 TRACES = ("itp", "openb", "zeus")
 
 
 def page(connection: duckdb.DuckDBPyConnection) -> str:
     """Return the page for a warehouse. Raise UserError if a figure was computed from synthetic data."""
-    results = [_rounded(result) for result in figures(connection, TRACES)]
+    results = [_round_measured(result) for result in figures(connection, TRACES)]
     for result in results:
         if result.verdict is Verdict.SYNTHETIC:
             raise UserError(f"{result.figure} was computed from synthetic data: ingest the publishers' files")
@@ -46,7 +46,7 @@ def page(connection: duckdb.DuckDBPyConnection) -> str:
         "ten digits. Counts of the files that no document prints are not here: `traces check` compares them.",
         f"{len(results)} figures: {summary}. By the kind of source, which [Verification](verification.md) "
         "explains:",
-        "\n".join(_by_trust(results)),
+        "\n".join(_trust_table(results)),
         _markdown(results),
         "## Explanations",
         "\n".join(f"- `{result.figure}`, {result.verdict}: {result.explanation}" for result in reasons),
@@ -57,7 +57,7 @@ def page(connection: duckdb.DuckDBPyConnection) -> str:
 
 
 def write_page(raw: Path) -> Path:
-    """Ingest raw files and write the page for them."""
+    """Ingest raw files, write the page for them, and return its path."""
     with TemporaryDirectory() as folder:
         warehouse = Path(folder)
         database.ingest([raw], warehouse, TRACES, lambda *_: None)
@@ -65,7 +65,7 @@ def write_page(raw: Path) -> Path:
     return PAGE
 
 
-def _rounded(result: Result) -> Result:
+def _round_measured(result: Result) -> Result:
     """Round the measured value: its last digits depend on the order of summation."""
     if result.measured is None:
         return result
@@ -77,7 +77,7 @@ def _is_plain(verdict: Verdict) -> bool:
     return verdict in (Verdict.REPRODUCED, Verdict.NO_DATA)
 
 
-def _by_trust(results: Sequence[Result]) -> Iterable[str]:
+def _trust_table(results: Sequence[Result]) -> Iterable[str]:
     counts = counts_by_trust(results)
     verdicts = [verdict for verdict in Verdict if any(verdict in found for found in counts.values())]
     yield f"| trust | {' | '.join(verdicts)} |"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[1]
 SUFFIXES = {"", ".cff", ".css", ".csv", ".ipynb", ".j2", ".md", ".py", ".sql", ".toml", ".txt"}
-# The list and its test, the licence text, and a page generated from ledgers that are checked themselves.
+# The word list and its test, the licence, and a page that is generated from ledgers, which are checked.
 EXCLUDED = ("docs/wording.py", "tests/docs/test_wording.py", "LICENSE", "docs/verified.md")
 # Phrases that other software or a file format requires.
 REQUIRED = {
@@ -64,7 +64,7 @@ REPLACEMENTS = {
 def findings(text: str) -> Iterator[tuple[int, str, str]]:
     """Yield line, phrase and replacement for each phrase of the list in a text."""
     for phrase, replacement in REPLACEMENTS.items():
-        # A comment marker may follow a line break; an underscore separates words in names.
+        # A comment marker may follow a line break. An underscore in a name separates words, as a space does.
         spaced = phrase.replace(" ", r"(?:\s+(?:(?:#|--)\s+)?)")
         for match in re.finditer(rf"(?<![A-Za-z])(?:{spaced})(?![A-Za-z])", text, re.IGNORECASE):
             yield text.count("\n", 0, match.start()) + 1, " ".join(match[0].split()), replacement

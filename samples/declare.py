@@ -1,4 +1,4 @@
-"""Declare how a trace's synthetic sample is written."""
+"""The interface of samplers, which write the synthetic sample of a trace."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from tracehouse.samples.files import OnBytes
 
 @dataclass(frozen=True)
 class Sampler:
-    """Writes one trace's synthetic sample.
+    """Writes the synthetic sample of one trace.
 
-    `write` takes a folder, the scale, a random generator, and a function that it calls with the number of
-    bytes of raw text written; it returns the raw files. `expected_bytes` estimates the bytes at a scale.
-    If the number of days can be chosen, `of_days` returns the sampler of a number of days.
+    `write` takes a folder, the scale, a random generator and a callback. It calls the callback with the bytes
+    of raw text after each write, and returns the paths of the raw files. `expected_bytes` estimates the bytes
+    of raw text at a scale. `of_days` returns a sampler for a number of days, if the trace has files per day.
     """
 
     write: Callable[[Path, float, np.random.Generator, OnBytes], list[Path]]

@@ -25,7 +25,7 @@ _HEX_PAIRS = np.frombuffer(b"".join(b"%02x" % value for value in range(256)), dt
 
 
 def scaled(count: int, scale: float, least: int = 1) -> int:
-    """Scale a count, but return at least `least`."""
+    """Return a count times the scale, rounded, and at least `least`."""
     return max(least, round(count * scale))
 
 
@@ -45,23 +45,23 @@ def apportion(total: int, weights: ArrayLike) -> Ints:
 
 
 def spread(rng: np.random.Generator, total: int, weights: ArrayLike) -> Ints:
-    """Draw positions 0, 1, … of the weights in random order, each exactly as often as its share."""
+    """Draw `total` positions of the weights in random order; `apportion` gives the number of each."""
     counts = apportion(total, weights)
     return rng.permutation(np.repeat(np.arange(len(counts)), counts))
 
 
 def shares(rng: np.random.Generator, weights: Mapping[Any, float], count: int) -> NDArray[Any]:
-    """Draw values in random order, each exactly as often as its weight says."""
+    """Draw `count` values in random order; `apportion` gives the number of each from its weight."""
     return np.array(list(weights))[spread(rng, count, list(weights.values()))]
 
 
 def heavy_users(rng: np.random.Generator, count: int, users: int) -> Ints:
-    """Draw numbers of users; the first ones are by far the most frequent."""
+    """Draw `count` numbers of users from 0 on; user n is drawn in proportion to 1 / (n + 1)."""
     return spread(rng, count, 1 / np.arange(1, users + 1))
 
 
 def pick(rng: np.random.Generator, weights: ArrayLike, count: int) -> Ints:
-    """Draw `count` different positions; a position of twice the weight is about twice as likely."""
+    """Draw `count` different positions of the weights; twice the weight is about twice as likely."""
     shares = np.asarray(weights, dtype=np.float64)
     if count <= 0:
         return np.empty(0, dtype=np.int64)
@@ -71,7 +71,7 @@ def pick(rng: np.random.Generator, weights: ArrayLike, count: int) -> Ints:
 
 
 def mask_of(size: int, positions: Ints) -> Bools:
-    """Return a mask that is true at the positions."""
+    """Return a mask of `size` values that is true at the positions."""
     mask = np.zeros(size, dtype=np.bool_)
     mask[positions] = True
     return mask
@@ -83,7 +83,7 @@ def lognormal(rng: np.random.Generator, size: int, median: ArrayLike, sigma: Arr
 
 
 def arrivals(rng: np.random.Generator, size: int, first_s: int, last_s: int, utc_offset_h: int = 0) -> Ints:
-    """Draw sorted times from `first_s` to `last_s`, both included: more by day and on weekdays.
+    """Draw sorted times from `first_s` to `last_s`, both included; most are by day and on weekdays.
 
     Times are Unix seconds; `utc_offset_h` is the offset of the local clock.
     """
@@ -104,7 +104,7 @@ def local_times(seconds: Ints) -> pl.Series:
 
 
 def labels(codes: Ints, names: Sequence[str | None]) -> pl.Series:
-    """Return the name at each code; a name of None is NULL."""
+    """Return the name at the position of each code; None becomes NULL."""
     return pl.Series(names, dtype=pl.String).gather(codes)
 
 
@@ -122,17 +122,17 @@ def whole(values: ArrayLike, null: Bools | None = None) -> pl.Series:
 
 
 def salt_of(seed: int, kind: str) -> int:
-    """Return a salt, by which identifiers of different kinds differ."""
+    """Return a salt that makes identifiers of different kinds differ."""
     return (seed + (zlib.crc32(kind.encode()) << 31)) % 2**63
 
 
 def hex_ids(index: Ints, salt: int, digits: int, null: Bools | None = None) -> pl.Series:
-    """Return an identifier of hexadecimal digits for each number; equal numbers and salts give equal ones."""
+    """Return a hexadecimal identifier for each number; equal numbers and salts give equal identifiers."""
     return _strings(_hex(index, salt, digits), null)
 
 
 def uuids(index: Ints, salt: int) -> pl.Series:
-    """Return an identifier in the form of a UUID for each number."""
+    """Return an identifier with the layout of a UUID for each number."""
     digits = _hex(index, salt, 32)
     text = np.full((len(index), 36), ord("-"), dtype=np.uint8)
     for start, stop in ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32)):
@@ -145,7 +145,7 @@ def _hex(index: Ints, salt: int, digits: int) -> NDArray[np.uint8]:
     words = -(-digits // 16)
     mixed: NDArray[np.uint64] = np.asarray(index).astype(np.uint64)[:, None] * np.uint64(words)
     mixed = mixed + np.arange(words).astype(np.uint64) + np.uint64(salt)
-    # The finaliser of splitmix64: one to one, so the first 16 digits are unique.
+    # The finaliser of splitmix64 is a bijection, so the first 16 digits are unique.
     mixed *= np.uint64(0x9E3779B97F4A7C15)
     mixed ^= mixed >> np.uint64(30)
     mixed *= np.uint64(0xBF58476D1CE4E5B9)
@@ -157,7 +157,7 @@ def _hex(index: Ints, salt: int, digits: int) -> NDArray[np.uint8]:
 
 
 def _strings(text: NDArray[np.uint8], null: Bools | None) -> pl.Series:
-    """Return a string for each row of a matrix of ASCII codes, without a Python object per string."""
+    """Return a string for each row of a matrix of ASCII codes. This creates no Python object per string."""
     rows, width = text.shape
     offsets = np.arange(rows + 1, dtype=np.int64) * width
     valid = None if null is None else pa.py_buffer(np.packbits(~null, bitorder="little"))

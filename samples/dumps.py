@@ -1,7 +1,7 @@
 """Write synthetic samples of traces, each in a folder that is marked as synthetic.
 
-A trace's sample is drawn from its declaration, unless `tracehouse.samples.traces` has a module with the
-trace's name, which binds ``SAMPLER`` to a `Sampler`.
+If `tracehouse.samples.traces` has a module with the name of the trace, its ``SAMPLER`` writes the sample.
+Otherwise the sample is drawn from the declaration of the trace.
 """
 
 import importlib
@@ -36,13 +36,13 @@ scale: {scale!r} (1.0 is the number of rows in the publisher's files)
 
 
 def available() -> list[str]:
-    """Return the traces that have a sampler, sorted."""
+    """Return the names of the traces that have a sampler, sorted."""
     return list(_samplers())
 
 
 @cache
 def _samplers() -> dict[str, Sampler]:
-    """Return the samplers by trace, sorted."""
+    """Return the samplers by the name of the trace, sorted."""
     own = {found.name for found in pkgutil.iter_modules(modules.__path__)}
     found = {
         name: importlib.import_module(f"{modules.__name__}.{name}").SAMPLER
@@ -54,12 +54,12 @@ def _samplers() -> dict[str, Sampler]:
 
 
 def expected_bytes(traces: Sequence[str], scale: float, days: int | None = None) -> int:
-    """Estimate the bytes of raw files in a sample of `traces`."""
+    """Estimate the bytes of raw text in a sample of `traces`."""
     return sum(_sampler(trace, days).expected_bytes(scale) for trace in traces)
 
 
 def _sampler(trace: str, days: int | None) -> Sampler:
-    """Return a trace's sampler, of a number of days if that can be chosen."""
+    """Return the sampler of a trace, for a number of days if the trace has days."""
     found = _samplers()[trace]
     return found.of_days(days) if days is not None and found.of_days else found
 
@@ -72,11 +72,11 @@ def write_sample(
     on_bytes: Callable[[str, int], None],
     days: int | None = None,
 ) -> list[Path]:
-    """Write samples of `traces` below `out`, a folder each, and return the raw files.
+    """Write samples of `traces` below `out`, each in its own folder, and return the paths of the raw files.
 
-    `scale` is the share of the publisher's rows; in Acme's telemetry, of its lines and of its devices.
-    `days` is the number of days, for traces with files per day. `on_bytes` is called with a trace and the
-    number of bytes of raw files written. The same seed, scale, days and trace give the same bytes.
+    `scale` is the number of rows relative to the publisher's. In Acme's telemetry it applies to the lines and
+    to the devices. `days` is the number of days of traces with files per day. `on_bytes` is called with a
+    trace and the bytes of raw text after each write. Equal seeds, scales, days and traces give equal bytes.
 
     Raises UsageError if a trace, the scale, the seed or the number of days is invalid. Raises UserError,
     before it writes anything, if the disk is too small or a folder contains other files.
@@ -132,7 +132,7 @@ def _size(count: int) -> str:
 
 
 def _mark(folder: Path, trace: str, scale: float, seed: int) -> None:
-    # Written before the data, so that an interrupted sample is marked too.
+    # The marker is written before the data, so that an interrupted sample is marked too.
     folder.mkdir(parents=True, exist_ok=True)
     text = _MARKER_TEXT.format(trace=trace, version=GENERATOR_VERSION, seed=seed, scale=float(scale))
     (folder / MARKER_NAME).write_text(text, encoding="utf-8", newline="\n")

@@ -1,7 +1,7 @@
-"""Write raw files in the publishers' formats: CSV, CSV in xz, Parquet, gzip'ed tars, and split tars.
+"""Write raw files in the publishers' formats: CSV, CSV in xz, Parquet, gzip-compressed tars, and split tars.
 
-Files are written atomically. Every gzip header has a comment that marks the file as synthetic, and no time,
-so that the same content gives the same bytes. Parquet has the mark in its metadata.
+Files are written atomically. A comment in every gzip header, and the metadata of every Parquet file, mark the
+file as synthetic. Gzip headers contain no time, so that the same content gives the same bytes.
 """
 
 import io
@@ -28,11 +28,11 @@ _PART_LETTERS = string.ascii_lowercase
 
 
 class GzipWriter(io.RawIOBase):
-    """Write a gzip to `sink`, with the comment that marks it as synthetic."""
+    """Write a gzip stream to `sink`, with a comment that marks it as synthetic."""
 
     def __init__(self, sink: IO[bytes]) -> None:
         self._sink = sink
-        # gzip files of the standard library and of isal cannot have a comment, so the header is written here.
+        # Neither the standard library nor isal can write a comment, so the header is written here.
         self._deflate = isal_zlib.compressobj(level=2, wbits=-isal_zlib.MAX_WBITS)
         self._crc = 0
         self._size = 0
@@ -42,7 +42,7 @@ class GzipWriter(io.RawIOBase):
         sink.write(GZIP_COMMENT + b"\0")
 
     def writable(self) -> bool:
-        """Whether the stream can be written to."""
+        """Return True: the stream is writable."""
         return True
 
     def write(self, data: Any) -> int:
@@ -64,7 +64,7 @@ class GzipWriter(io.RawIOBase):
 
 @dataclass(frozen=True)
 class Member:
-    """One file in an archive: its name, and its content or the path of its content."""
+    """One file in an archive: its name, and its content or the path of the file with the content."""
 
     name: str
     content: bytes | Path
@@ -72,7 +72,7 @@ class Member:
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[IO[bytes]]:
-    """Open a temporary file, which is renamed to `path` if the block ends without an exception."""
+    """Open a temporary file, and rename it to `path` if the block ends without an exception."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(path.name + ".tmp")
     try:
@@ -85,7 +85,7 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def scratch(path: Path) -> Iterator[Path]:
-    """Return a path for a temporary file, which is removed when the block ends."""
+    """Return a path for a temporary file, and remove the file when the block ends."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         yield path
@@ -103,7 +103,7 @@ def csv_bytes(frame: pl.DataFrame, header: bool = True) -> bytes:
 def write_csv(
     path: Path, rows: pl.DataFrame | Iterable[pl.DataFrame], on_bytes: OnBytes, header: bool = True
 ) -> Path:
-    """Write the rows of one or several frames as one CSV."""
+    """Write the rows of one or several data frames as one CSV, and return its path."""
     with atomic_file(path) as file:
         for number, frame in enumerate([rows] if isinstance(rows, pl.DataFrame) else rows):
             on_bytes(file.write(csv_bytes(frame, header and number == 0)))
@@ -111,14 +111,14 @@ def write_csv(
 
 
 def write_csv_xz(path: Path, frame: pl.DataFrame, on_bytes: OnBytes) -> Path:
-    """Write a CSV with a header, compressed with xz."""
+    """Write a CSV with a header, compressed with xz, and return its path."""
     with atomic_file(path) as file, lzma.open(file, "wb", preset=6) as compressed:
         on_bytes(compressed.write(csv_bytes(frame)))
     return path
 
 
 def write_parquet(path: Path, frame: pl.DataFrame, on_bytes: OnBytes) -> Path:
-    """Write a Parquet file, which is marked as synthetic."""
+    """Write a Parquet file that is marked as synthetic, and return its path."""
     with atomic_file(path) as file:
         frame.write_parquet(file, metadata={PARQUET_KEY: "true"})
         on_bytes(file.tell())
@@ -126,14 +126,14 @@ def write_parquet(path: Path, frame: pl.DataFrame, on_bytes: OnBytes) -> Path:
 
 
 def write_bytes(path: Path, content: bytes, on_bytes: OnBytes) -> Path:
-    """Write a file."""
+    """Write bytes to a file, and return its path."""
     with atomic_file(path) as file:
         on_bytes(file.write(content))
     return path
 
 
 def write_tar_gz(path: Path, members: Sequence[Member]) -> Path:
-    """Write the members in their order as a gzip'ed tar."""
+    """Write the members, in this order, as a gzip-compressed tar, and return its path."""
     with (
         atomic_file(path) as file,
         GzipWriter(file) as compressed,
@@ -161,7 +161,7 @@ def _add(tar: tarfile.TarFile, member: Member) -> None:
 
 
 def split(path: Path, part_bytes: int) -> list[Path]:
-    """Split a file into ``.partaa``, ``.partab``, … of `part_bytes` each, and remove it."""
+    """Split a file into ``.partaa``, ``.partab``, … of `part_bytes`. Remove it, and return the parts."""
     parts = []
     size = path.stat().st_size
     with path.open("rb") as file:

@@ -1,9 +1,13 @@
 """Generate a trace's sample from the declarations of its tables.
 
-The sample has the declared folders, files, archives, columns, types, keys, missing values and examples. A
-table has a file for each value of the keys in its names, which are the keys' `examples` or the alternatives
-in the pattern. A wide table has a column for each example of its variable. The times of a row follow each
-other. Columns of the same name have the same values in all tables, so that the tables can be joined.
+The sample has the declared folders, files, archives, columns, types, keys, missing values and examples.
+
+- If the file names of a table contain keys, the table has a file for each combination of their values. The
+  values are the `examples` of the key, or the alternatives in the pattern.
+- A wide table has a column for each example of its variable.
+- The times of a row are in ascending order.
+- Columns with the same name have the same values in all tables, so that the tables can be joined.
+
 Everything else is invented.
 """
 
@@ -26,7 +30,7 @@ from tracehouse.samples.files import Member, OnBytes, csv_bytes, write_bytes, wr
 
 LEAST_ROWS = 60
 BYTES_PER_FIELD = 10
-# The number of names in a key that also has a time, so that each name has several times.
+# Different values of a key column, if the key also has a time. Each value then has several times.
 NAMES = 20
 FIRST_TIME = datetime(2024, 1, 1, tzinfo=UTC)
 STEP_S, STEPS = 60, 10_080
@@ -36,9 +40,9 @@ _GROUP = re.compile(r"\(\?P<(\w+)>([^()]*)\)")
 
 
 def sampler_of(trace: Trace) -> Sampler | None:
-    """Return a sampler that draws from the declarations of a trace's tables, or None.
+    """Return a sampler that draws from the declarations of a trace's tables.
 
-    There is none if a declaration does not determine the names of a table's files, or has JSON files.
+    Return None if a table has JSON files, or if its declaration does not determine the names of its files.
     """
     files = [(table, _files(table)) for table in trace.tables]
     if not all(of_table for _, of_table in files):
@@ -48,7 +52,7 @@ def sampler_of(trace: Trace) -> Sampler | None:
 
 @dataclass(frozen=True)
 class _File:
-    """The folder, archive and name of one CSV; folder and archive are "" if there is none."""
+    """The folder, the archive and the name of one CSV; folder and archive may be empty."""
 
     folder: str
     archive: str
@@ -56,7 +60,7 @@ class _File:
 
 
 def _files(table: Table) -> list[_File]:
-    """Return a file for each combination of the values of the groups in folder and file name."""
+    """Return a file for each combination of key values, or none if a file cannot be generated."""
     patterns = (table.folder, table.archive_stem, table.file_name)
     groups = dict(_GROUP.findall("/".join(patterns)))
     examples = {column.name: column.examples for column in table.keys}
@@ -64,7 +68,7 @@ def _files(table: Table) -> list[_File]:
     files = []
     for chosen in product(*values):
         of_group = dict(zip(groups, chosen, strict=True))
-        file = _File(*(_shortest(pattern, of_group) for pattern in patterns))
+        file = _File(*(_shortest_match(pattern, of_group) for pattern in patterns))
         if not file.name.endswith(".csv") or table.key_values(file.name, file.folder) is None:
             return []
         files.append(file)
@@ -73,14 +77,14 @@ def _files(table: Table) -> list[_File]:
     return files
 
 
-def _shortest(pattern: str, of_group: Mapping[str, str]) -> str:
-    """Return a name that a pattern matches: groups have the given values, optional parts are left out."""
+def _shortest_match(pattern: str, of_group: Mapping[str, str]) -> str:
+    """Return a name that matches a pattern: groups have the given values, and optional parts are omitted."""
     named = _GROUP.sub(lambda group: of_group[group[1]], pattern)
     return re.sub(r"\(\?:[^()]*\)\?", "", named).replace("\\", "")
 
 
 def _devices(table: Table) -> list[str]:
-    """Return the examples of the variable column of a wide table that its pattern matches."""
+    """Return those examples of a wide table's variable that match its pattern."""
     assert table.wide
     [column] = [column for column in table.columns if column.name == table.wide.variable]
     return [name for name in column.examples if re.fullmatch(table.wide.variable_pattern, name)]
@@ -128,7 +132,7 @@ def _csv(table: Table, rows: int, rng: np.random.Generator) -> bytes:
 
 
 def _wide_frame(table: Table, rows: int, rng: np.random.Generator) -> pl.DataFrame:
-    """Return a line for each time, with a column for each device."""
+    """Return the lines of a wide table as strings: the index, and a column for each device."""
     wide, devices = table.wide, _devices(table)
     assert wide
     columns = {column.name: column for column in table.columns}
@@ -146,7 +150,7 @@ def _wide_frame(table: Table, rows: int, rng: np.random.Generator) -> pl.DataFra
 def _frame(table: Table, rows: int, rng: np.random.Generator) -> pl.DataFrame:
     """Return the rows as strings, in the order of the publisher's columns."""
     keyed = _keys(table, rows)
-    # If all values of the key are used, the table has fewer rows.
+    # A key with few values allows fewer distinct rows.
     count = min([rows, *(len(numbers) for numbers in keyed.values())])
     time = next(
         (keyed[column.name] for column in table.columns if column.is_time and column.name in keyed), None
@@ -166,12 +170,13 @@ def _frame(table: Table, rows: int, rng: np.random.Generator) -> pl.DataFrame:
 
 
 def _keys(table: Table, rows: int) -> dict[str, Ints]:
-    """Return the number of each key column's value in each row, so that the rows are distinct.
+    """Return, for each key column, the number of its value in each row. The combinations are distinct.
 
-    The time, or else a column without examples, has as many values as are needed; other values repeat.
+    One column has as many different values as needed: the time, or a column without examples. The values of
+    the other columns repeat. If all columns have examples, there are at most as many rows as combinations.
     """
     columns = {column.name: column for column in table.columns}
-    # The values of keys are in the names of files.
+    # `table.key` may also name columns whose values come from the file name.
     key = [columns[name] for name in table.key if name in columns]
     endless = next((column for column in key if column.is_time), None) or next(
         (column for column in key if not column.examples), None
@@ -197,7 +202,7 @@ def _with_missing(table: Table, column: Column, texts: pl.Series, rng: np.random
 
 
 def _text(column: Column, number: int) -> str:
-    """Return the value of a column that stands for a number, as the publisher writes it."""
+    """Return the value of a column for a number, in the notation of the raw files."""
     if column.is_time:
         return _time(column, number)
     if column.examples:
@@ -216,7 +221,10 @@ def _text(column: Column, number: int) -> str:
 
 
 def _time(column: Column, number: int) -> str:
-    """Return the time this many steps after the first one; examples give the first time and the step."""
+    """Return the time that is `number` steps after the first time, in the notation of the raw files.
+
+    If the column has examples, the first two give the first time and the step.
+    """
     if column.stored_type.startswith("TIMESTAMP"):
         instant = FIRST_TIME + number * timedelta(seconds=STEP_S)
         if column.type in UNIX_UNITS:

@@ -1,8 +1,8 @@
 """Smooth random numbers for many devices and times.
 
-The number of a device is standard normal in each slot of time, and changes smoothly from one draw to the
-next. Draws are made per page, a range of slots, and seeded by the page's number. Any page can be made alone,
-so that files of the same devices agree, and no file is held in memory.
+In each slot of time, the number of a device has a normal distribution. It changes smoothly from one draw to
+the next. A page is a range of slots. The draws of a page are seeded with the number of the page, so each page
+can be generated independently: files with the same devices agree, and no file has to fit in memory.
 """
 
 import zlib
@@ -17,20 +17,20 @@ from tracehouse.samples.draw import Ints
 Draws = NDArray[np.float32]
 
 PAGE_SLOTS = 160
-# Slots from one draw to the next: 5 minutes for the activity of devices, 1 minute for measurements of it.
+# Slots between draws: 5 minutes for the activity of devices, 1 minute for the deviations of each metric.
 SLOW_SLOTS, FAST_SLOTS = 20, 4
 
 
 @dataclass(frozen=True)
 class Page:
-    """The requested slots of one page, as positions in the page."""
+    """The number of a page, and the requested slots as positions in the page."""
 
     number: int
     rows: Ints
 
 
 def pages(slots: Ints) -> Iterator[Page]:
-    """Yield the pages that contain the slots, which must be sorted."""
+    """Yield the pages that contain the slots; `slots` must be sorted."""
     numbers = slots // PAGE_SLOTS
     starts = np.flatnonzero(np.diff(numbers, prepend=-1))
     for start, stop in zip(starts, [*starts[1:], len(slots)], strict=True):
@@ -39,13 +39,17 @@ def pages(slots: Ints) -> Iterator[Page]:
 
 
 class Smooth:
-    """Numbers of devices, with a draw every `turn_slots`, multiplied by `size`; independent for each name."""
+    """Smooth random numbers of devices.
+
+    A new number is drawn every `turn_slots` slots. `size` is the standard deviation. Different names give
+    independent numbers.
+    """
 
     def __init__(self, seed: int, name: str, devices: int, turn_slots: int, size: float) -> None:
         self._seed = (seed, zlib.crc32(name.encode()))
         self._shape = (PAGE_SLOTS // turn_slots, devices)
         angle = np.arange(turn_slots) / turn_slots * (np.pi / 2)
-        # Squares that sum to 1 keep the variance.
+        # The squares of both weights sum to 1, which keeps the variance constant.
         self._from = (size * np.cos(angle)).astype(np.float32)[:, None]
         self._to = (size * np.sin(angle)).astype(np.float32)[:, None]
         self._drawn: dict[int, Draws] = {}

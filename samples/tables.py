@@ -1,8 +1,8 @@
-"""Write drawn columns as the publisher's CSVs, from the declaration of their table.
+"""Write the columns of a table as a CSV in the publisher's format.
 
-A sampler gives the values of each column; the declaration gives the order of the columns, how numbers are
-written, and whether there is a header. Text is made block by block, so that a table of any size needs memory
-for its numbers only.
+A sampler gives the values of each column. The declaration of the table gives the order of the columns, the
+notation of numbers, and whether the file has a header. Strings are generated block by block, so that only the
+numbers of a table are in memory.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ BLOCK_ROWS = 200_000
 
 @dataclass(frozen=True)
 class Text:
-    """Strings that are made from numbers when they are written; NULL where `null` is true."""
+    """A column of strings that `text_of` generates from numbers; NULL where `null` is true."""
 
     numbers: Ints
     text_of: Callable[[Ints], pl.Series]
@@ -43,37 +43,37 @@ Values = Text | pl.Series | NDArray
 
 @dataclass(frozen=True)
 class Ids:
-    """Hexadecimal identifiers: the same number of the same kind has the same identifier in all tables."""
+    """Generates hexadecimal identifiers: equal numbers of a kind get the same identifier in all tables."""
 
     seed: int
 
     def __call__(self, kind: str, digits: int, numbers: Ints, null: Bools | None = None) -> Text:
-        """Return the identifiers of numbers of a kind, such as "job"."""
+        """Return a column of identifiers with this many digits, for numbers of a kind such as "job"."""
         salt = salt_of(self.seed, kind)
         return Text(numbers, lambda block: hex_ids(block, salt, digits), null)
 
 
 def names(codes: Ints, of: Sequence[str | None]) -> Text:
-    """Return the name at each code; a name of None is NULL."""
+    """Return a column with the name at the position of each code; None becomes NULL."""
     return Text(codes, lambda block: labels(block, of))
 
 
 def frames(table: Table, columns: Mapping[str, Values]) -> Iterator[pl.DataFrame]:
-    """Yield a table's rows, block by block, with the columns in the publisher's order."""
+    """Yield the rows of a table in blocks, with the columns in the publisher's order."""
     count = len(next(iter(columns.values())))
     for start in range(0, count, BLOCK_ROWS):
         rows = slice(start, min(start + BLOCK_ROWS, count))
         yield pl.DataFrame(
             {
-                column.name_in_file: _written(columns[column.name][rows], column.stored_type)
+                column.name_in_file: _format_values(columns[column.name][rows], column.stored_type)
                 for column in table.columns
                 if column.name in columns
             }
         )
 
 
-def _written(values: pl.Series | NDArray, stored_type: str) -> pl.Series:
-    """Convert numbers to how a type is written: 1 for BIGINT, 1.0 for DOUBLE; NaN is an empty field."""
+def _format_values(values: pl.Series | NDArray, stored_type: str) -> pl.Series:
+    """Convert numbers to the notation of a type: 1 for BIGINT, 1.0 for DOUBLE. NaN becomes NULL."""
     if isinstance(values, pl.Series):
         return values
     if stored_type == "DOUBLE":
@@ -85,5 +85,5 @@ def _written(values: pl.Series | NDArray, stored_type: str) -> pl.Series:
 
 
 def write_table(path: Path, table: Table, columns: Mapping[str, Values], on_bytes: OnBytes) -> Path:
-    """Write a table's rows as one CSV, with a header if the publisher writes one."""
+    """Write the rows of a table as one CSV, with a header if the table has one, and return its path."""
     return write_csv(path, frames(table, columns), on_bytes, table.has_header)

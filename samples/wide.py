@@ -1,6 +1,6 @@
-"""Write wide CSVs, with a line per time and a column per device, page by page.
+"""Write wide CSVs page by page, with a line per time and a column per device.
 
-Every cell is one of up to 65,537 texts, so that cells are looked up instead of formatted.
+Every cell has one of at most 65,537 texts, so that a cell is a look-up and needs no formatting.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ Texts = NDArray[np.bytes_]
 
 
 class Cells(Protocol):
-    """The cells of some devices: texts, and which text is in which cell."""
+    """The cells of some devices: the different texts, and the number of the text of each cell."""
 
     texts: Texts
 
@@ -32,9 +32,10 @@ class Cells(Protocol):
 def write_wide(
     path: Path, slots: Ints, names: Sequence[str], devices: Ints, cells: Cells, on_bytes: OnBytes
 ) -> Path:
-    """Write the cells of some slots, which must be sorted, and of some devices as one CSV.
+    """Write the cells of some slots and devices as one CSV, and return its path.
 
-    `names` are the names of all devices. A device that is repeated has the suffix `.1` the second time.
+    `slots` must be sorted. `names` are the names of all devices, `devices` the positions of those to write.
+    The second column of a repeated device has the suffix `.1`.
     """
     _, first = np.unique(devices, return_index=True)
     repeated = np.isin(np.arange(len(devices)), first, invert=True)
@@ -45,14 +46,17 @@ def write_wide(
     with atomic_file(path) as file:
         on_bytes(file.write(",".join(["Time", *header, ""])[:-1].encode() + b"\n"))
         for page in pages(slots):
-            which = _chosen(cells.page(page.number), page.rows, devices)
+            which = _select_cells(cells.page(page.number), page.rows, devices)
             times = stamps(page.number * PAGE_SLOTS + page.rows)
             on_bytes(file.write(_lines(times, cells.texts, which)))
     return path
 
 
 def cell_texts(values: Floats, decimals: int) -> Texts:
-    """Return the cell of each value, with at most `decimals` decimals, and last the empty cell."""
+    """Return the text of each value, with at most `decimals` decimals, and the empty cell at the end.
+
+    Each text begins with the comma that separates it from the previous cell.
+    """
     scaled = np.rint(values * 10**decimals).astype(np.int64)
     distinct, position = np.unique(scaled, return_inverse=True)
     number = pl.Series(distinct)
@@ -65,8 +69,8 @@ def cell_texts(values: Floats, decimals: int) -> Texts:
     return cells[np.append(position, len(distinct))]
 
 
-def _chosen(which: NDArray[np.intp], rows: Ints, devices: Ints) -> NDArray[np.intp]:
-    """Return some rows and columns of a page, without a copy if these are all."""
+def _select_cells(which: NDArray[np.intp], rows: Ints, devices: Ints) -> NDArray[np.intp]:
+    """Return some rows and columns of a page; all of them are returned without a copy."""
     if len(rows) < len(which):
         which = which[rows]
     if np.array_equal(devices, np.arange(which.shape[1])):

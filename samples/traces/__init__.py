@@ -1,1 +1,1 @@
-"""Samplers, one module per trace, and their helpers."""
+"""Samplers: one module per trace, and modules of Acme's telemetry."""

@@ -1,13 +1,15 @@
 """Synthetic Acme: the jobs of two clusters for large language models, the publisher's summary, telemetry.
 
-The sample has the properties of the original that views and caveats are about: Seren's times at +08:00 and
-Kalos' at +00:00; four more columns of Kalos; a `duration` that is end - start in Seren and end - submit in
-Kalos; `gpu_time` as duration × GPUs; jobs without a GPU; states, of which PREEMPTED only occurs in Seren and
-RUNNING, without an end, only in Kalos; jobs cancelled before they started; the published shares of jobs and
-GPU time of each kind; evaluation jobs that are small but wait the longest.
+The sample has the properties of the original that views and caveats are about:
+
+- Seren's times have the offset +08:00, Kalos' times +00:00. Kalos has four more columns.
+- `duration` is end - start in Seren and end - submit in Kalos. `gpu_time` is duration × GPUs.
+- The state PREEMPTED occurs only in Seren. The state RUNNING, without an end, occurs only in Kalos.
+- Some jobs have no GPU, and some were cancelled before they started.
+- Each kind of job has its published share of jobs and GPU time. Evaluation jobs are small and wait longest.
 
 `cluster_summary.csv` is computed from these jobs; jobs that neither completed nor were cancelled count as
-failed. Module `acme_telemetry` writes the telemetry.
+failed. The module `acme_telemetry` writes the telemetry.
 """
 
 from dataclasses import dataclass
@@ -45,11 +47,11 @@ UTC_OFFSET_H = 8
 # With fewer jobs, some states and sizes would not occur.
 LEAST_GPU_JOBS, LEAST_CPU_JOBS = 200, 60
 CANCELLED_BEFORE_START_SHARE = 0.03
-# Long jobs are cancelled more often: the probability grows with the GPU time to this power.
+# Long jobs are cancelled more often: the probability is proportional to this power of the GPU time.
 LONG_JOBS_CANCELLED = 0.24
 GPUS_PER_NODE = 8
 RUN_SIGMA = 1.7
-# Within a node, jobs with more GPUs run longer.
+# Jobs with more GPUs run longer: the run time is proportional to this power of the GPUs, up to a node's.
 LARGER_RUN_LONGER = 0.5
 CPU_AT_ONCE = 0.75
 
@@ -62,7 +64,8 @@ CPU_TYPE = "CPU"
 class Kind:
     """One kind of GPU job.
 
-    `at_once` is the share of jobs that start within moments; `wait_median_s` is the median of the others.
+    `at_once` is the share of jobs that start within `Cluster.moments_s` seconds. `wait_median_s` is the
+    median of the additional wait of the other jobs.
     """
 
     name: str
@@ -76,7 +79,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Cluster:
-    """One cluster: its jobs, their states and times, and the cluster's own ways of writing them."""
+    """One cluster: its jobs, their states and times, and the notation of its file."""
 
     name: str
     kinds: tuple[Kind, ...]
@@ -148,7 +151,7 @@ KALOS = Cluster(
 
 @dataclass(frozen=True)
 class Jobs:
-    """The jobs of a cluster, in order of submission; times in Unix seconds, NaN where the table has none."""
+    """The jobs of a cluster in order of submission; times in Unix seconds, NaN if the field is empty."""
 
     kind: Ints
     state: Ints
@@ -162,7 +165,7 @@ class Jobs:
 
 
 def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
-    """Write both job traces, the summary and the telemetry below `folder`."""
+    """Write both job traces, the summary and the telemetry below `folder`, and return the paths."""
     return [
         *write_jobs(folder, scale, rng, on_bytes),
         *acme_telemetry.write_telemetry(folder / "data" / "utilization", scale, rng, on_bytes),
@@ -170,7 +173,7 @@ def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnByte
 
 
 def write_jobs(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
-    """Write both job traces and the summary below `folder`."""
+    """Write both job traces and the summary below `folder`, and return the paths."""
     salts = [int(salt) for salt in rng.integers(2**63, size=2)]
     seren, kalos = _jobs(SEREN, scale, rng), _jobs(KALOS, scale, rng)
     traces = folder / "data" / "job_trace"
@@ -196,7 +199,7 @@ def _jobs(cluster: Cluster, scale: float, rng: np.random.Generator) -> Jobs:
     submit = arrivals(rng, count, FIRST_SUBMIT_S, LAST_SUBMIT_S, UTC_OFFSET_H)
     user = heavy_users(rng, count, cluster.users)
 
-    # Start, end, queue and duration follow from the state.
+    # Start, end, queue and duration depend on the state.
     cancelled, running = state == CANCELLED, state == RUNNING
     never = max(1, round(cancelled.sum() * CANCELLED_BEFORE_START_SHARE))
     unstarted = mask_of(count, pick(rng, cancelled, never))
@@ -247,29 +250,32 @@ def _waits(cluster: Cluster, at_once: float, median_s: float, jobs: int, rng: np
 
 
 def _to_gpu_hours(cluster: Cluster, kind: Ints, gpus: Ints, run: Ints) -> Ints:
-    """Stretch long run times (s), so that each kind of job has its share of the GPU time."""
+    """Stretch long run times (s) so that each kind of job has its share of the GPU time."""
     stretched = run.astype(np.float64)
     for code, each in enumerate(cluster.kinds):
         mine = kind == code
         wanted = cluster.gpu_hours * 3600 * each.gpu_time_share * mine.sum() / each.jobs
-        stretched[mine] = _stretched(run[mine], gpus[mine], wanted, cluster.longest_run_s)
+        stretched[mine] = _stretch_group(run[mine], gpus[mine], wanted, cluster.longest_run_s)
     return stretched.astype(np.int64)
 
 
-def _stretched(run: Ints, gpus: Ints, wanted: float, longest_s: int) -> Floats:
-    """Raise run times above the median to the power that gives the wanted GPU-seconds."""
+def _stretch_group(run: Ints, gpus: Ints, wanted: float, longest_s: int) -> Floats:
+    """Stretch the run times of one kind of job (s) so that they sum to the wanted GPU-seconds.
+
+    The ratio of a run time above the median to the median is raised to a power.
+    """
     median = max(float(np.median(run)), 1.0)
     ratio = np.maximum(run / median, 1e-9)
 
-    def raised(power: float) -> Floats:
+    def raise_to(power: float) -> Floats:
         longer = median * ratio**power
         return np.where(ratio > 1, longer, run).clip(max=longest_s)
 
     low, high = 0.2, 6.0
     for _ in range(30):
         power = (low + high) / 2
-        low, high = (power, high) if (raised(power) * gpus).sum() < wanted else (low, power)
-    return raised(low)
+        low, high = (power, high) if (raise_to(power) * gpus).sum() < wanted else (low, power)
+    return raise_to(low)
 
 
 def _states(of_jobs: dict[int, float], gpu_time: Ints, rng: np.random.Generator) -> Ints:
@@ -277,13 +283,13 @@ def _states(of_jobs: dict[int, float], gpu_time: Ints, rng: np.random.Generator)
     count = len(gpu_time)
     state = shares(rng, of_jobs, count)
     likelier = pick(rng, (gpu_time + 1.0) ** LONG_JOBS_CANCELLED, int((state == CANCELLED).sum()))
-    _move(state, CANCELLED, likelier)
-    # Jobs that still run when the trace ends were submitted last.
-    _move(state, RUNNING, np.arange(count - int((state == RUNNING).sum()), count))
+    _exchange_states(state, CANCELLED, likelier)
+    # The last jobs are those that still run at the end of the trace.
+    _exchange_states(state, RUNNING, np.arange(count - int((state == RUNNING).sum()), count))
     return state
 
 
-def _move(state: Ints, code: int, to: Ints) -> None:
+def _exchange_states(state: Ints, code: int, to: Ints) -> None:
     """Exchange states so that the jobs at `to` have the state `code`; its count stays the same."""
     was = np.flatnonzero(state == code)
     leaving = was[~np.isin(was, to)]
@@ -294,15 +300,15 @@ def _move(state: Ints, code: int, to: Ints) -> None:
 def _stamps(seconds: Ints | Floats, utc_offset_h: int) -> pl.Series:
     """Format Unix seconds as local times with their offset; NaN is NULL."""
     local = np.nan_to_num(np.asarray(seconds, dtype=np.float64)).astype(np.int64) + utc_offset_h * 3600
-    return _only(local_times(local) + f"+{utc_offset_h:02}:00", ~np.isnan(seconds))
+    return _null_unless(local_times(local) + f"+{utc_offset_h:02}:00", ~np.isnan(seconds))
 
 
-def _only(texts: pl.Series, where: Bools) -> pl.Series:
+def _null_unless(texts: pl.Series, where: Bools) -> pl.Series:
     return texts.zip_with(pl.Series(where), pl.Series([None], dtype=pl.String))
 
 
 def _rows(cluster: Cluster, jobs: Jobs, salt: int, rng: np.random.Generator) -> pl.DataFrame:
-    """Return the published columns; four of them exist in Kalos only."""
+    """Return the rows of a job trace with the published columns; four of them exist in Kalos only."""
     count, kinds = len(jobs.submit), [*(kind.name for kind in cluster.kinds), CPU_TYPE]
     end = _stamps(jobs.end, cluster.utc_offset_h)
     columns = {
@@ -326,15 +332,15 @@ def _rows(cluster: Cluster, jobs: Jobs, salt: int, rng: np.random.Generator) -> 
             "queue": floats(jobs.queue),
             "mem_per_pod_GB": whole(np.where(jobs.gpus >= GPUS_PER_NODE, 1000, 8 + 120 * jobs.gpus)),
             "shared_mem_per_pod": floats(np.where(jobs.gpus > 0, rng.choice((50, 100), count), np.nan)),
-            "fail_time": _only(end, jobs.state == FAILED),
-            "stop_time": _only(end, jobs.state == CANCELLED),
+            "fail_time": _null_unless(end, jobs.state == FAILED),
+            "stop_time": _null_unless(end, jobs.state == CANCELLED),
         }
     order = [column.name_in_file for column in JOB_TRACE.columns if column.name_in_file in columns]
     return pl.DataFrame(columns).select(order)
 
 
 def _summary(cluster: Cluster, jobs: Jobs) -> dict[str, str | float]:
-    """Return one row of the summary; times in s, GPU time in GPU-seconds."""
+    """Return the row of a cluster in the summary, by column; times in s, GPU time in GPU-seconds."""
     gpu, cpu = jobs.gpus > 0, jobs.gpus == 0
     run, queue, gpu_time = jobs.duration, jobs.queue, jobs.duration * jobs.gpus
     complete, cancel = jobs.state == COMPLETED, jobs.state == CANCELLED
@@ -345,29 +351,29 @@ def _summary(cluster: Cluster, jobs: Jobs) -> dict[str, str | float]:
         "job_num": len(gpu),
         "cpu_job_num": int(cpu.sum()),
         "gpu_job_num": int(gpu.sum()),
-        "avg_run_time_gpu": _rounded(run[gpu].mean()),
-        "avg_que_time_gpu": _rounded(np.nanmean(queue[gpu])),
-        "avg_gpu_num": _rounded(jobs.gpus[gpu].mean()),
+        "avg_run_time_gpu": _round(run[gpu].mean()),
+        "avg_que_time_gpu": _round(np.nanmean(queue[gpu])),
+        "avg_gpu_num": _round(jobs.gpus[gpu].mean()),
         "med_run_time_gpu": float(np.median(run[gpu])),
         "med_que_time_gpu": float(np.nanmedian(queue[gpu])),
         "med_gpu_num": float(np.median(jobs.gpus[gpu])),
         "max_run_time_gpu": float(run[gpu].max()),
         "max_gpu": float(jobs.gpus.max()),
-        **{f"{name}_rate_gpu": _rounded(where[gpu].mean()) for name, where in outcomes.items()},
+        **{f"{name}_rate_gpu": _round(where[gpu].mean()) for name, where in outcomes.items()},
         **{f"{name}_gpu_time": seconds for name, seconds in gpu_times.items()},
         **{
-            f"{name}_rate_gpu_time": _rounded(seconds / sum(gpu_times.values()))
+            f"{name}_rate_gpu_time": _round(seconds / sum(gpu_times.values()))
             for name, seconds in gpu_times.items()
         },
-        "avg_run_time_cpu": _rounded(run[cpu].mean()),
-        "avg_que_time_cpu": _rounded(np.nanmean(queue[cpu])),
+        "avg_run_time_cpu": _round(run[cpu].mean()),
+        "avg_que_time_cpu": _round(np.nanmean(queue[cpu])),
         "med_run_time_cpu": float(np.median(run[cpu])),
         "med_que_time_cpu": float(np.nanmedian(queue[cpu])),
-        **{f"{name}_rate_cpu": _rounded(where[cpu].mean()) for name, where in outcomes.items()},
+        **{f"{name}_rate_cpu": _round(where[cpu].mean()) for name, where in outcomes.items()},
     }
 
 
-def _rounded(value: np.floating | float) -> float:
+def _round(value: np.floating | float) -> float:
     return round(float(value), 3)
 
 

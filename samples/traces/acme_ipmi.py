@@ -1,6 +1,6 @@
-"""Power of Seren's servers, measured by IPMI: a line per server and time, without the server's name.
+"""Power of Seren's servers, measured by IPMI: one line per server and time, without the name of the server.
 
-In GPU_AB, servers of type B have no memory power. The column of memory power has two different names.
+In the file GPU_AB, servers of type B have no memory power, and the column of memory power has another name.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ BYTES_A_ROW = 38
 
 @dataclass(frozen=True)
 class Group:
-    """A file: its servers, the share without memory power, and the ranges of the parts' shares of power."""
+    """One file: its servers, the share without memory power, and the ranges of CPU and memory shares."""
 
     name: str
     curve: str
@@ -44,7 +44,7 @@ GROUPS = (
 
 
 def write_server_power(folder: Path, scale: float, seed: int, on_bytes: OnBytes) -> list[Path]:
-    """Write the three IPMI files."""
+    """Write the three IPMI files, and return their paths."""
     when = slots(scaled(FULL_LINES, scale, LEAST_LINES))
     return [
         write_csv(folder / f"{group.name}_Power.csv", _frames(group, scale, when, seed), on_bytes)
@@ -53,7 +53,7 @@ def write_server_power(folder: Path, scale: float, seed: int, on_bytes: OnBytes)
 
 
 def expected_bytes(scale: float) -> int:
-    """Estimate the size of these files in bytes."""
+    """Estimate the size of the IPMI files in bytes."""
     lines = scaled(FULL_LINES, scale, LEAST_LINES)
     return BYTES_A_ROW * lines * sum(_servers(group, scale) for group in GROUPS)
 
@@ -96,6 +96,6 @@ def _between(bounds: tuple[float, float], shares: Floats) -> Floats:
 
 
 def _whole(watts: Floats) -> pl.Series:
-    """Return whole watts, line by line; NaN is NULL."""
+    """Return rounded watts as one column, line by line; NaN becomes NULL."""
     flat = watts.ravel()
     return whole(np.rint(np.nan_to_num(flat)), null=np.isnan(flat))

@@ -1,7 +1,7 @@
 """Acme's metrics: cells whose values follow the published distributions.
 
-A smooth random number per device and time (see `smooth`) is a percentile of the metric's published curve.
-The metrics of a GPU share most of this number, so that they are correlated.
+The smooth random number of a device (see `smooth`) selects a percentile of the metric's published curve. The
+metrics of a GPU share most of this number, so they are correlated.
 """
 
 import math
@@ -17,12 +17,12 @@ from tracehouse.samples.smooth import FAST_SLOTS, PAGE_SLOTS, SLOW_SLOTS, Smooth
 from tracehouse.samples.traces.acme_times import slot_of
 from tracehouse.samples.wide import Texts, cell_texts
 
-# Normal numbers are rounded to this many levels; the text of each level is made once.
+# Normal numbers are rounded to this many levels, and the text of each level is formatted only once.
 LEVELS = 1 << 16
 _LEVELS_PER_SIGMA = LEVELS // 8
 EMPTY = LEVELS
 
-# The share of devices that are idle for some slots of a page: their cells are empty in every metric.
+# The share of devices that are idle in some slots of a page. Their cells are empty there in every metric.
 IDLE_SHARE = 0.05
 LONGEST_IDLE_SLOTS = 60
 
@@ -38,8 +38,8 @@ class Metric:
     """One metric: `offset` + `factor` × the value of its curve, with at most `decimals` decimals.
 
     `curve` is the name of a published curve of the cluster, or an invented curve. `shared` is the share of
-    the variance that a device's metrics have in common. The rest changes faster; `like` names a metric with
-    the same rest.
+    the variance that the metrics of a device have in common. The other part changes faster; it equals that of
+    the metric `like`, if given.
     """
 
     name: str
@@ -81,7 +81,7 @@ METRICS = {metric.name: metric for metric in (*GPU_METRICS, *NODE_METRICS)}
 
 
 def curve_of(cluster: str, metric: Metric) -> Curve:
-    """Return the metric's curve in a cluster; Kalos has Seren's curve if its own is not published."""
+    """Return the curve of a metric in a cluster. For a missing curve of Kalos, return Seren's."""
     if isinstance(metric.curve, Curve):
         return metric.curve
     published = _published()
@@ -89,13 +89,13 @@ def curve_of(cluster: str, metric: Metric) -> Curve:
 
 
 def values_at(curve: Curve, share: Floats) -> Floats:
-    """Return the values of a curve at these shares, from 0 to 1."""
+    """Return the values of a curve at the given shares (0 to 1)."""
     return np.interp(100 * share, curve.percentiles, curve.values)
 
 
 @cache
 def normal_shares() -> Floats:
-    """Return the share of a normal distribution below each level; the ends are 0 and 1."""
+    """Return the share of a normal distribution below each level; the first is 0 and the last 1."""
     sigmas = (np.arange(LEVELS) - LEVELS // 2) / _LEVELS_PER_SIGMA
     shares = np.array([math.erfc(-sigma / math.sqrt(2)) / 2 for sigma in sigmas.tolist()])
     shares[0], shares[-1] = 0, 1
@@ -104,7 +104,7 @@ def normal_shares() -> Floats:
 
 @cache
 def texts_of(cluster: str, name: str) -> Texts:
-    """Return the cell of each level of a metric, and last the empty cell."""
+    """Return the text of each level of a metric, and the empty cell at the end."""
     metric = METRICS[name]
     values = metric.offset + metric.factor * values_at(curve_of(cluster, metric), normal_shares())
     return cell_texts(values, metric.decimals)
@@ -118,14 +118,14 @@ def mean_bytes(cluster: str, name: str) -> float:
 
 
 class Levels:
-    """The level of each device at each time."""
+    """The level of each device in each slot: a shared component, and a faster one of the metric `name`."""
 
     def __init__(self, seed: int, devices: int, name: str, shared: float) -> None:
         self._slow = Smooth(seed, "shared", devices, SLOW_SLOTS, _LEVELS_PER_SIGMA * math.sqrt(shared))
         self._fast = Smooth(seed, name, devices, FAST_SLOTS, _LEVELS_PER_SIGMA * math.sqrt(1 - shared))
 
     def page(self, number: int) -> NDArray[np.float32]:
-        """Return the levels of a page, not rounded yet: a row per slot, a column per device."""
+        """Return the unrounded levels of a page: a row per slot, a column per device."""
         level = self._slow.page(number)
         level += self._fast.page(number)
         level += LEVELS // 2
@@ -133,7 +133,7 @@ class Levels:
 
 
 class MetricCells:
-    """The cells of one metric; the same seed gives the same devices."""
+    """The cells of one metric; metrics with the same seed describe the same devices."""
 
     def __init__(self, cluster: str, name: str, devices: int, seed: int) -> None:
         metric = METRICS[name]
@@ -143,7 +143,7 @@ class MetricCells:
         self._seed = seed
 
     def page(self, number: int) -> NDArray[np.intp]:
-        """Return the number of the text in each cell of a page."""
+        """Return the number of the text of each cell of a page: a row per slot, a column per device."""
         which = self._levels.page(number).astype(np.intp)
         which[idle(self._seed, self._devices, number)] = EMPTY
         highest = HIGHEST_SLOT - number * PAGE_SLOTS
@@ -153,12 +153,12 @@ class MetricCells:
 
 
 def idle(seed: int, devices: int, number: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the rows and columns of a page in which devices are idle."""
+    """Return the rows and columns of the cells of a page in which devices are idle."""
     rng = np.random.default_rng([seed, number])
     which = np.flatnonzero(rng.random(devices) < IDLE_SHARE)
     start = rng.integers(0, PAGE_SLOTS, len(which))
     if number == 0:
-        # Every sample has a device that is idle from the first line on.
+        # In every sample the last device is idle from the first line on.
         which, start = np.append(which, devices - 1), np.append(start, 0)
     stop = start + rng.integers(1, LONGEST_IDLE_SLOTS, len(which))
     slots = np.arange(PAGE_SLOTS)[:, None]

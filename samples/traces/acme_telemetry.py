@@ -1,10 +1,13 @@
 """Synthetic Acme telemetry: wide files of 18 metrics per cluster, and the power of Seren's servers.
 
-The sample has the properties of the original that views and caveats are about: values that follow the
-published distributions, change slowly, and are correlated within a GPU; a metric in pieces with different
-columns and overlapping lines; repeated columns with the suffix ``.1``; empty cells; a metric with one line;
-columns without the GPU's number, and one that is no address; the suffix ``-mlx5_0`` of Seren's InfiniBand; a
-CPU utilisation above 100 %; the errors of `acme_xid`.
+The sample has the properties of the original that views and caveats are about:
+
+- Values follow the published distributions, change slowly, and are correlated within a GPU.
+- One metric is in two files with different columns and overlapping lines, another one has a single line.
+- There are repeated columns with the suffix ``.1``, and empty cells.
+- Some column names lack the number of the GPU, and one is not an address. Those of Seren's InfiniBand have
+  the suffix ``-mlx5_0``.
+- A CPU utilisation is above 100 %, and there are the errors of `acme_xid`.
 
 Both lines and devices are scaled, so the size grows with the square of the scale.
 """
@@ -31,7 +34,7 @@ NODE_NAMES = tuple(metric.name for metric in NODE_METRICS)
 
 _IB_NAMES = ("NODE_IB_SEND", "NODE_IB_RECEIVE")
 _WITH_BARE_NAMES = ("kalos", "MEM_CLOCK")
-# In this metric, columns of GPU 0 of every fourth node lack the number.
+# In the metric above, the columns of GPU 0 of every fourth node lack the number of the GPU.
 _BARE_EVERY = 4
 _WITH_POD_NAME = ("kalos", "MEMORY_TEMP")
 _POD_NAME = "dcgm-exporter-x7k2p"
@@ -46,7 +49,10 @@ _NAME_BYTES = len(".0.100-0,")
 
 @dataclass(frozen=True)
 class Cluster:
-    """A cluster: the prefix of its addresses, its nodes, and the lines of its metrics at full size."""
+    """A cluster: the prefix of its addresses, its nodes, and the lines of its metrics at scale 1.
+
+    `lines_of` has the lines of metrics that differ from `lines`.
+    """
 
     name: str
     network: str
@@ -96,7 +102,7 @@ class Fleet:
 
 
 def write_telemetry(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
-    """Write every metric of both clusters and the servers' power below `folder`."""
+    """Write every metric of both clusters and the servers' power below `folder`, and return the paths."""
     written: list[Path] = []
     for cluster in CLUSTERS.values():
         seed = int(rng.integers(2**63))
@@ -119,7 +125,7 @@ def write_metric(
     rng: np.random.Generator,
     on_bytes: OnBytes,
 ) -> Path:
-    """Write one metric as one file with the given numbers of lines and devices."""
+    """Write a metric as one file with the given numbers of lines and devices, and return its path."""
     seed = int(rng.integers(2**63))
     per_node = 1 if metric in NODE_NAMES else GPUS_PER_NODE
     all_devices = _fleet(CLUSTERS[cluster], metric, -(-devices // per_node), seed)
@@ -147,9 +153,9 @@ def _expected_bytes(cluster: Cluster, metric: str, scale: float) -> int:
 
 
 def _fleet(cluster: Cluster, metric: str, nodes: int, seed: int) -> Fleet:
-    """Return the devices of a metric; with the same seed, all metrics have the same order of devices."""
+    """Return the devices of a metric; all metrics with the same seed have the same order of devices."""
     per_node = 1 if metric in NODE_NAMES else GPUS_PER_NODE
-    # The publisher's columns are not sorted either.
+    # The devices are shuffled, because the publisher's columns are not sorted.
     device = np.random.default_rng([seed, per_node]).permutation(nodes * per_node)
     node_of = device // per_node
     names = [
@@ -177,7 +183,7 @@ def _cells(cluster: Cluster, metric: str, fleet: Fleet, when: Ints, seed: int) -
 
 
 def _files(cluster: Cluster, metric: str, count: int, when: Ints) -> list[tuple[str, Ints, Ints]]:
-    """Return the end of the name, the slots and the devices of each file of a metric."""
+    """Return the suffix of the name, the slots and the devices of each file of a metric."""
     devices = np.arange(count)
     if (cluster.name, metric) == _BY_MONTH:
         # Each month lacks some devices, and some lines are in both files.

@@ -1,7 +1,7 @@
 """Times of Acme's telemetry: every 15 s in July and August 2023, with a few gaps.
 
-A small sample has fewer lines of each period, around the same moments, so that every sample contains the
-change of months, the repeated columns, and the burst of GPU errors.
+A small sample has fewer lines of each period, all close to the moment of the period. Every sample therefore
+contains the change of months, the repeated columns, and the burst of GPU errors.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _MISSED_EVERY, _MISSED_FROM, _MISSED = 331, 100, 3
 
 @dataclass(frozen=True)
 class Period:
-    """A period: complete at full size, and in smaller samples a part of it around its moment."""
+    """A period by its start. A sample at scale 1 has all of it, a smaller one the lines around `moment`."""
 
     start: str
     moment: str
@@ -46,7 +46,7 @@ def slot_of(local_time: str | np.datetime64) -> int:
 
 
 def slots(lines: int) -> Ints:
-    """Return this many slots in order; if two months have fewer, the slots continue after them."""
+    """Return the slots of `lines` lines in order. If two months have fewer, later slots follow."""
     sampled = _sampled(slot_of(END))
     if lines >= len(sampled):
         return _sampled(lines + lines // 50)[:lines]
@@ -70,7 +70,7 @@ def _sampled(end: int) -> Ints:
 
 
 def stamps(which: Ints) -> NDArray[np.uint8]:
-    """Return the local times of slots as in the files: a row of ASCII codes each."""
+    """Return the local times of slots in the notation of the files: one row of ASCII codes for each slot."""
     local = ORIGIN + which * np.timedelta64(SLOT_S, "s")
     text = np.datetime_as_string(local, unit="s").astype("S19").view(np.uint8).reshape(-1, 19).copy()
     text[:, 10] = ord(" ")

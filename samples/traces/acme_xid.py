@@ -1,7 +1,7 @@
-"""XID_ERRORS of Acme's GPUs: a code stays until it is cleared, and most cells are empty.
+"""XID_ERRORS of Acme's GPUs: a cell shows the last error code until it is cleared; most cells are empty.
 
-The sample has the hour in which a third of Kalos' GPUs failed, codes that exist from the first line on, codes
-that another code follows without a gap, and codes after an empty cell and after a 0.
+The sample contains the hour in which a third of Kalos' GPUs failed, a code in the first line, two codes that
+follow each other without a gap, and codes after an empty cell and after a 0.
 """
 
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ _CODE_WEIGHTS = (91, 5, 2, 2)
 
 BURST_START, BURST_END = slot_of("2023-08-29T13:57:00"), slot_of("2023-08-29T14:00:00")
 BURST_NODES_SHARE, BURST_GPUS_SHARE = 141 / 293, 882 / 2344
-# GPUs that fail at other times; at least one for each kind of error.
+# The share of GPUs that fail at other times, and their least number, which gives one for each kind of error.
 _OTHERS_SHARE, _FEWEST_OTHERS = 9 / 2344, 6
 _LATCHED_MEDIAN_SLOTS, _LATCHED_SIGMA = 480, 1.2
-# A GPU without an error has 0 while its level is above this, a fifth of the time, and else an empty cell.
+# The cell of a GPU without an error is 0 while its level is above this (a fifth of the time), and else empty.
 _SAYS_ZERO = 0.61 * LEVELS
 _LINES_TO_NEXT_CODE = 4
 _SLOTS_FROM_BURST = 20
@@ -34,7 +34,7 @@ _NOTHING, _FIRST_CODE = 0, 2
 
 @dataclass(frozen=True)
 class Episodes:
-    """Errors: the device, the position of the code, the first slot, and the first slot after."""
+    """Errors: device, position of the code in `CODES`, first slot, and the slot after the last one."""
 
     device: Ints
     code: Ints
@@ -43,7 +43,7 @@ class Episodes:
 
 
 class XidCells:
-    """The cells of XID_ERRORS for the devices on nodes `node_of`, in lines at `slots`."""
+    """The cells of XID_ERRORS for lines at `slots`; `node_of` has the node of each device."""
 
     texts: Texts = np.array([",", ",0", *(f",{code}" for code in CODES)], dtype=np.bytes_)
 
@@ -52,14 +52,14 @@ class XidCells:
         self._devices, self._seed = len(node_of), seed
         self._levels = Levels(seed, len(node_of), NAME, 0.8)
         failing = _burst_devices(node_of, rng) if burst else np.empty(0, dtype=np.int64)
-        others = _others(node_of, failing, rng)
+        others = _draw_others(node_of, failing, rng)
         parts = [_other_episodes(others, slots, rng), *([_burst(failing, rng)] if burst else [])]
         self._episodes = Episodes(
             *(np.concatenate([getattr(part, name) for part in parts]) for name in Episodes.__annotations__)
         )
 
     def page(self, number: int) -> NDArray[np.intp]:
-        """Return the number of the text in each cell of a page."""
+        """Return the number of the text of each cell of a page: a row per slot, a column per device."""
         which = (self._levels.page(number) > _SAYS_ZERO).astype(np.intp)
         which[idle(self._seed, self._devices, number)] = _NOTHING
         each = self._episodes
@@ -71,7 +71,7 @@ class XidCells:
 
 
 def _burst_devices(node_of: Ints, rng: np.random.Generator) -> Ints:
-    """Draw the GPUs that fail together: some on each of about half of the nodes."""
+    """Draw the GPUs that fail in the burst: some GPUs on each of about half of the nodes."""
     nodes = np.unique(node_of)
     count = scaled(len(node_of), BURST_GPUS_SHARE)
     failing = pick(rng, np.ones(len(nodes)), min(count, scaled(len(nodes), BURST_NODES_SHARE)))
@@ -85,15 +85,15 @@ def _burst_devices(node_of: Ints, rng: np.random.Generator) -> Ints:
 
 
 def _burst(devices: Ints, rng: np.random.Generator) -> Episodes:
-    """Draw errors that begin throughout the burst; most of them stay for hours."""
+    """Draw errors that begin in any slot of the burst; most of them last for hours."""
     count = len(devices)
     moments = BURST_END - BURST_START + 1
     start = BURST_START + np.arange(count) * moments // count
     code = spread(rng, count, _CODE_WEIGHTS)
-    return Episodes(rng.permutation(devices), code, start, start + _latched(count, rng))
+    return Episodes(rng.permutation(devices), code, start, start + _draw_durations(count, rng))
 
 
-def _others(node_of: Ints, failing: Ints, rng: np.random.Generator) -> Ints:
+def _draw_others(node_of: Ints, failing: Ints, rng: np.random.Generator) -> Ints:
     count = scaled(len(node_of), _OTHERS_SHARE, _FEWEST_OTHERS)
     free = np.ones(len(node_of))
     free[failing] = 0
@@ -101,13 +101,13 @@ def _others(node_of: Ints, failing: Ints, rng: np.random.Generator) -> Ints:
 
 
 def _other_episodes(devices: Ints, slots: Ints, rng: np.random.Generator) -> Episodes:
-    """Draw errors at any time: the first device's from the start, and two in a row of the second device."""
+    """Draw errors outside the burst: one from the first line on, and two in a row on the second device."""
     count = len(devices)
     code = 1 + np.arange(count) % (len(CODES) - 1)
-    # Not near the burst, so that only the burst's errors occur there.
+    # Only the errors of the burst occur near the burst.
     outside = slots[(slots < BURST_START - _SLOTS_FROM_BURST) | (slots > BURST_END + _SLOTS_FROM_BURST)]
     start = outside[rng.integers(len(outside) // 8, len(outside), count)]
-    stop = start + _latched(count, rng)
+    stop = start + _draw_durations(count, rng)
     again = slice(1, 2)
     middle = len(slots) // 2
     start[:1] = slots[0]
@@ -116,9 +116,9 @@ def _other_episodes(devices: Ints, slots: Ints, rng: np.random.Generator) -> Epi
         device=np.append(devices, devices[again]),
         code=np.append(code, np.zeros_like(code[again])),
         start=np.append(start, stop[again]),
-        stop=np.append(stop, stop[again] + _latched(len(devices[again]), rng)),
+        stop=np.append(stop, stop[again] + _draw_durations(len(devices[again]), rng)),
     )
 
 
-def _latched(count: int, rng: np.random.Generator) -> Ints:
+def _draw_durations(count: int, rng: np.random.Generator) -> Ints:
     return 1 + lognormal(rng, count, _LATCHED_MEDIAN_SLOTS, _LATCHED_SIGMA).astype(np.int64)

@@ -2,12 +2,14 @@
 
 The sample has the properties of the original that views and caveats are about:
 
-- Shares of GPU models, priorities, kinds of jobs and models, and missing values as in the published files.
-- Pods that stay from hour to hour, so that a day has few new identifiers, and a fleet that grows.
-- Pods without a GPU, fractions of GPUs, utilisation added up over GPUs, GPU pods without a memory request.
-- Servers of one model at the same switches; network use by kind of job; workloads of one kind of model.
+- The shares of GPU models, priorities, kinds of jobs and models, and missing values of the published files.
+- Most pods exist for many hours, so that a day has few new identifiers. The fleet grows.
+- Pods without a GPU, pods with a fraction of a GPU, and GPU pods without a memory request. The utilisation of
+  a pod is the sum over its GPUs.
+- Servers of the same model at the same switches. Network use depends on the kind of job, and a workload has
+  one kind of model.
 - Delays of -1, the state Unknown on day 0, standby pods, and a pod with two rows in one hour.
-- Spans in steps of 20 s, among them spans that the trace cuts off.
+- Execution spans in steps of 20 s, some of which the trace cuts off.
 
 Everything else is invented. A sample starts at day 109, where the publisher's figures start, or earlier if it
 has more than 76 days.
@@ -42,10 +44,10 @@ LAST_DAY, FIRST_DAY, NETWORK_DAYS = 184, 109, range(109, 116)
 HOURS = 24
 SERVERS, LEAST_SERVERS, PODS_ON_SERVER = 37_707, 40, 31
 BYTES_PER_POD_HOUR = 25
-# Servers of one model share switches, so that a switch can have a set of 128 free GPUs.
+# Servers of the same model share switches, so that a switch can have a set of 128 free GPUs.
 SERVERS_OF_SWITCH, SWITCHES_OF_CLUSTER, LEAST_CLUSTERS = 32, 12, 2
 NO_SWITCH_SHARE = 0.02
-# The share of servers that were there from the first day.
+# The share of servers that exist from day 0 on.
 FIRST_SERVERS_SHARE = 0.9
 
 # GPU model, GPUs, CPU cores, GPU memory in GiB, and the relative number of servers.
@@ -67,10 +69,11 @@ MODELS = (
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of pod: its share of the pods of an hour, its priority and types, and its lifetime in hours.
+    """A kind of pod: its share of the pods of an hour, its priority, its types and its requested GPUs.
 
-    `models` are the relative numbers of the model types, in the order of the declaration. `standby` is the
-    share of standby pods.
+    `models` are the relative numbers of the model types, in the order of the declaration. `lifetime_h` is the
+    median in hours, and the standard deviation of the logarithm. `requests` are the requested GPUs and their
+    relative numbers of pods. `standby` is the share of standby pods.
     """
 
     share: float
@@ -97,7 +100,7 @@ KINDS = (
     Kind(0.003, "LP", "unknown", (80, 5, 5, 5, 0, 5), (0.5, 1.85), SMALL),
 )
 CORES_PER_GPU = {4.0: 15, 6.0: 10, 8.0: 40, 12.0: 20, 16.0: 15}
-# GiB/s that the GPU pods of a kind add per requested GPU, and the least of a server.
+# Network traffic in GiB/s: of pods per requested GPU by type of job, and the least of a server.
 TRAFFIC = {"training": 0.4, "online_inference": 0.1, "offline_inference": 0.05}
 LEAST_TRAFFIC, NO_TRAFFIC_SHARE = 0.02, 0.01
 SPAN_STEP_H, LONGEST_SPAN_H = 20 / 3600, 1_823.99
@@ -115,7 +118,10 @@ UNKNOWN_STATE, PENDING_STATE = 0.02, 0.005
 
 @dataclass(frozen=True)
 class Servers:
-    """The servers: position of the model, cluster, switch (-1 if unknown), share of the days before them."""
+    """The servers: position of the model in `MODELS`, cluster, and switch (-1 if unknown).
+
+    `joins_at` is the share of all days that pass before a server exists.
+    """
 
     model: Ints
     cluster: Ints
@@ -125,7 +131,7 @@ class Servers:
 
 @dataclass(frozen=True)
 class Pods:
-    """Pods with what stays the same in all their hours; `begin` and `end` are in hours since day 0."""
+    """Pods, with their values that are the same in all hours; `begin` and `end` are hours since day 0."""
 
     number: Ints
     kind: Ints
@@ -147,7 +153,7 @@ class Pods:
 
 
 def _write(days: int, folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
-    """Write the files of `days` days below `folder`, in the folders of the publisher's ZIPs."""
+    """Write the files of `days` days below `folder`, as in the publisher's ZIPs, and return the paths."""
     seed = int(rng.integers(2**31))
     first = max(0, min(FIRST_DAY, LAST_DAY + 1 - days))
     servers = _servers(max(LEAST_SERVERS, round(SERVERS * scale)), rng)
@@ -166,7 +172,7 @@ def _write(days: int, folder: Path, scale: float, rng: np.random.Generator, on_b
         if day in NETWORK_DAYS:
             put("network_hourly", _network_rows(present, live, rng, seed), day, hour)
         spans.append(new[new.request > 0])
-    put("job_execution_summary", _span_rows(_joined(spans), servers, seed))
+    put("job_execution_summary", _span_rows(_concatenate(spans), servers, seed))
     return written
 
 
@@ -186,15 +192,15 @@ def _servers(count: int, rng: np.random.Generator) -> Servers:
 def _hours(
     servers: Servers, first: int, days: int, rng: np.random.Generator
 ) -> Iterator[tuple[int, Ints, Pods, Pods]]:
-    """Yield each hour since day 0, its servers, its pods, and those of its pods that are new."""
-    live = _joined([])
+    """Yield each hour as its number since day 0, its servers, its pods, and its new pods."""
+    live = _concatenate([])
     numbers = 0
     for now in range(first * HOURS, (first + days) * HOURS):
         present = np.flatnonzero(servers.joins_at * (LAST_DAY + 1) <= now / HOURS)
         live = live[live.end > now]
         new = _new_pods(live, numbers, now, now == first * HOURS, present, servers, rng)
         numbers += len(new.number)
-        live = _joined([live, new])
+        live = _concatenate([live, new])
         yield now, present, live, new
 
 
@@ -217,7 +223,7 @@ def _new_pods(
         of_kind = np.flatnonzero(kind == place)
         request[of_kind] = shares(rng, one.requests, len(of_kind))
         model_type[of_kind] = shares(rng, dict(enumerate(one.models)), len(of_kind))
-    server = _placed(live, request, present, servers, rng)
+    server = _draw_servers(live, request, present, servers, rng)
     fits = server >= 0
     kind, request, model_type, server = kind[fits], request[fits], model_type[fits], server[fits]
     count = len(kind)
@@ -226,7 +232,7 @@ def _new_pods(
     lasts = np.ceil(lognormal(rng, count, median, sigma).clip(max=LONGEST_SPAN_H) / SPAN_STEP_H) * SPAN_STEP_H
     begin = now + rng.random(count)
     if is_first:
-        # What runs already began before.
+        # Pods of the first hour began before it.
         begin = now - rng.random(count) * lasts
     is_low = np.array([one.priority == "LP" for one in KINDS])[kind]
     workload = kind * 1_000_000 + (number + np.arange(count)) // PODS_OF_WORKLOAD
@@ -261,8 +267,10 @@ def _new_pods(
     )
 
 
-def _placed(live: Pods, request: Floats, present: Ints, servers: Servers, rng: np.random.Generator) -> Ints:
-    """Draw a server for each new pod; -1 where the server that was drawn has too few free GPUs."""
+def _draw_servers(
+    live: Pods, request: Floats, present: Ints, servers: Servers, rng: np.random.Generator
+) -> Ints:
+    """Draw a server for each new pod; -1 if the drawn server has too few free GPUs for the pod."""
     gpus = np.array([model[1] for model in MODELS])[servers.model].astype(np.float64)
     free = gpus - np.bincount(live.server, np.where(live.is_standby, 0, live.request), len(gpus))
     server = present[rng.integers(0, len(present), len(request))]
@@ -277,8 +285,8 @@ def _placed(live: Pods, request: Floats, present: Ints, servers: Servers, rng: n
     return server
 
 
-def _joined(parts: list[Pods]) -> Pods:
-    """Join pods; none if there are no parts."""
+def _concatenate(parts: list[Pods]) -> Pods:
+    """Concatenate parts; without parts, return no pods."""
     columns: dict[str, Any] = {
         field.name: np.concatenate(
             [np.empty(0, _DTYPES.get(field.name, np.int64)), *(getattr(part, field.name) for part in parts)]
@@ -294,7 +302,7 @@ _DTYPES: dict[str, Any] = dict.fromkeys(("request", "cores", "memory", "begin", 
 
 
 def _pod_rows(live: Pods, now: int, servers: Servers, rng: np.random.Generator, seed: int) -> pl.DataFrame:
-    """The rows of an hour's pods, in random order."""
+    """Return the rows of the pods of an hour, in random order."""
     rows = rng.permutation(len(live.number))
     if now % HOURS == 0:
         # A pod that moved has two rows.
@@ -317,8 +325,8 @@ def _pod_rows(live: Pods, now: int, servers: Servers, rng: np.random.Generator, 
     columns = _kind_columns(pods, servers, seed) | {
         "cluster_id": hex_ids(servers.cluster[pods.server], salt_of(seed, "cluster"), 32),
         "state_public": labels(_states(pods, now, rng), asi.STATES),
-        "server_gpu_count": _of_model(1, pods.server, servers),
-        "server_cpu_capacity_cores": _of_model(2, pods.server, servers),
+        "server_gpu_count": _model_numbers(1, pods.server, servers),
+        "server_cpu_capacity_cores": _model_numbers(2, pods.server, servers),
         "gpu_mem_request": whole(pods.memory.astype(np.int64)),
         "cpu_request_cores": floats(pods.cores),
         "used_gpu_hours": floats(used),
@@ -327,11 +335,11 @@ def _pod_rows(live: Pods, now: int, servers: Servers, rng: np.random.Generator, 
         "avg_cpu_request_util": floats(cpu),
         "avg_memory_util": floats(main),
     }
-    return _in_order(asi.POD_HOURLY, columns)
+    return _order_columns(asi.POD_HOURLY, columns)
 
 
 def _states(pods: Pods, now: int, rng: np.random.Generator) -> Ints:
-    """The positions of the states: standby and running pods, and pods that end in the hour or wait."""
+    """Draw the state of each pod in an hour, as a position in the states of the declaration."""
     if now < HOURS:
         return np.full(len(pods.number), asi.STATES.index("Unknown"))
     luck = rng.random(len(pods.number))
@@ -345,7 +353,7 @@ def _states(pods: Pods, now: int, rng: np.random.Generator) -> Ints:
 
 
 def _kind_columns(pods: Pods, servers: Servers, seed: int) -> dict[str, pl.Series]:
-    """The columns that pods and spans share."""
+    """Return the columns that the tables of pods and of spans have in common."""
     is_genai = pods.model_type == asi.MODEL_TYPES.index("genai")
     return {
         "pod_id": hex_ids(pods.number, salt_of(seed, "pod"), 32),
@@ -357,7 +365,7 @@ def _kind_columns(pods: Pods, servers: Servers, seed: int) -> dict[str, pl.Serie
         "model_type_public": labels(pods.model_type, asi.MODEL_TYPES),
         "is_genai_request": pl.Series(np.asarray(is_genai)),
         "gpu_request": floats(pods.request),
-        "ready_status": _without(pl.Series(pods.status == 1), pods.status < 0),
+        "ready_status": _set_nulls(pl.Series(pods.status == 1), pods.status < 0),
         "schedule_delay_sec": whole(pods.schedule_delay, pods.status < 0),
         "ready_delay_sec": whole(pods.ready_delay, pods.status < 0),
     }
@@ -370,10 +378,10 @@ def _server_rows(present: Ints, servers: Servers, seed: int) -> pl.DataFrame:
         "cluster_id": hex_ids(servers.cluster[present], salt_of(seed, "cluster"), 32),
         "asw_id": hex_ids(switch, salt_of(seed, "switch"), 32, switch < 0),
         "gpu_spec_public": labels(servers.model[present], [model[0] for model in MODELS]),
-        "gpu_count": _of_model(1, present, servers),
-        "cpu_capacity_cores": _of_model(2, present, servers),
+        "gpu_count": _model_numbers(1, present, servers),
+        "cpu_capacity_cores": _model_numbers(2, present, servers),
     }
-    return _in_order(asi.SERVER_HOURLY, columns)
+    return _order_columns(asi.SERVER_HOURLY, columns)
 
 
 def _network_rows(present: Ints, live: Pods, rng: np.random.Generator, seed: int) -> pl.DataFrame:
@@ -390,34 +398,34 @@ def _network_rows(present: Ints, live: Pods, rng: np.random.Generator, seed: int
         "rx_gibps_avg": traffic(),
         "tx_gibps_avg": traffic(),
     }
-    return _in_order(asi.NETWORK_HOURLY, columns)
+    return _order_columns(asi.NETWORK_HOURLY, columns)
 
 
 def _span_rows(pods: Pods, servers: Servers, seed: int) -> pl.DataFrame:
-    # A span is recorded in whole samples of 20 s.
+    # The publisher samples every 20 s, so spans are multiples of 20 s.
     lasted = np.ceil((pods.end - pods.begin) / SPAN_STEP_H - 1e-6) * SPAN_STEP_H
     columns = _kind_columns(pods, servers, seed) | {
         "duration_hours": floats(lasted),
         "schedule_status": pl.Series(pods.status >= 0),
     }
-    return _in_order(asi.JOB_EXECUTION_SUMMARY, columns)
+    return _order_columns(asi.JOB_EXECUTION_SUMMARY, columns)
 
 
-def _of_model(place: int, server: Ints, servers: Servers) -> pl.Series:
-    """A number of each server's model, as the published files hold it."""
+def _model_numbers(place: int, server: Ints, servers: Servers) -> pl.Series:
+    """Return a number of the model of each server: field `place` of `MODELS`."""
     return whole(np.array([model[place] for model in MODELS])[servers.model[server]])
 
 
-def _without(values: pl.Series, null: Bools) -> pl.Series:
+def _set_nulls(values: pl.Series, null: Bools) -> pl.Series:
     return pl.select(pl.when(pl.Series(~null)).then(values)).to_series()
 
 
-def _in_order(table: asi.Table, columns: dict[str, pl.Series]) -> pl.DataFrame:
+def _order_columns(table: asi.Table, columns: dict[str, pl.Series]) -> pl.DataFrame:
     return pl.DataFrame({column.name: columns[column.name] for column in table.columns})
 
 
 def of_days(days: int) -> Sampler:
-    """The sampler of a number of days."""
+    """Return the sampler for a number of days."""
     return Sampler(partial(_write, days), partial(_expected_bytes, days), of_days)
 
 

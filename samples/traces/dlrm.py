@@ -1,8 +1,8 @@
 """Synthetic DLRM: instances of services on CPU and GPU nodes.
 
 The sample has the properties of the original that views and caveats are about: the shares of roles and
-services; one GPU for each instance on a GPU node; limits that equal requests, except for disk; empty times
-before or after the trace. Everything else is invented.
+services; one GPU for each instance on a GPU node; limits that equal requests, except for disk; times that are
+empty if they are before or after the trace. Everything else is invented.
 """
 
 from pathlib import Path
@@ -21,7 +21,7 @@ BYTES_PER_INSTANCE = 90
 
 
 def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
-    """Write the CSV below `folder`."""
+    """Write the CSV below `folder`, and return its path in a list."""
     count = scaled(INSTANCES, scale, 40)
     has_gpu = rng.random(count) < ON_GPU_NODES / INSTANCES
     cpus = rng.choice([8, 64, 96], count)

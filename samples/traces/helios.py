@@ -1,9 +1,15 @@
 """Synthetic Helios: jobs of four clusters, and the GPUs of their virtual clusters (VC) on each day.
 
-The sample has the properties of the original that views and caveats are about: folders, columns and formats;
-times without a zone; each cluster's jobs with and without a GPU, by state, with one SUSPENDED job in Uranus;
-job ids, names of VCs and users that several clusters share; mostly no waiting; GPUs that move between VCs,
-some without a GPU for months, and their total. Everything else is invented.
+The sample has the properties of the original that views and caveats are about:
+
+- Folders, columns and formats are those of the publisher. Times have no zone.
+- Each cluster has the published numbers of jobs with and without a GPU, and of their states. Uranus has one
+  SUSPENDED job.
+- Several clusters use the same job ids, and some names of VCs and users.
+- Most jobs do not wait.
+- GPUs move between VCs. Some VCs have no GPU for months. The last column of their table is the total.
+
+Everything else is invented.
 """
 
 from dataclasses import dataclass
@@ -45,7 +51,7 @@ SUSPENDED = STATES.index("SUSPENDED")
 
 @dataclass(frozen=True)
 class Cluster:
-    """One cluster; states are the jobs in 1,000 that completed, were cancelled, and failed."""
+    """One cluster. States are given as completed, cancelled and failed jobs of 1,000."""
 
     name: str
     cpu_jobs: int
@@ -71,7 +77,7 @@ def _expected_bytes(scale: float) -> int:
 
 
 def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
-    """Write both CSVs of each cluster below `folder`."""
+    """Write both CSVs of each cluster below `folder`, and return the paths."""
     users = _names(rng, "u", 4, USERS)
     vcs = _names(rng, "vc", 3, SHARED_VCS + OWN_VCS * len(CLUSTERS))
     paths = []
@@ -87,7 +93,7 @@ def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnByte
 
 
 def _names(rng: np.random.Generator, prefix: str, length: int, count: int) -> list[str]:
-    """Draw distinct names of a prefix and letters."""
+    """Draw `count` distinct names, each a prefix and `length` random letters."""
     found: dict[str, None] = {}
     while len(found) < count:
         found[prefix + "".join(rng.choice(LETTERS, length))] = None
@@ -131,13 +137,13 @@ def _jobs(
 
 
 def _states(shares: tuple[int, int, int], count: int, rng: np.random.Generator) -> Ints:
-    """Draw the state of each job; some failures are timeouts, and a few node failures."""
+    """Draw the state of each job; of the failures, 5 % are timeouts and 1 % node failures."""
     completed, cancelled, failed = shares
     return spread(rng, count, (completed, cancelled, 0.94 * failed, 0.05 * failed, 0.01 * failed))
 
 
 def _gpu_counts(cluster: Cluster, vcs: list[str], rng: np.random.Generator) -> pl.DataFrame:
-    """Return GPUs by day and VC: every month some move to another VC, and the cluster grows."""
+    """Return the GPUs of each VC and day. Every 30 days some move to another VC, and the cluster grows."""
     days = (LAST_S - FIRST_S) // DAY_S + 1
     nodes = spread(rng, cluster.gpus // GPUS_PER_NODE, 1 / np.arange(2.0, len(vcs) + 2))
     held = np.bincount(nodes, minlength=len(vcs))

@@ -1,10 +1,13 @@
 """Synthetic ITP: job traces of ten clusters, and the same jobs with made-up models and deadlines.
 
-The sample has the properties of the original that views and caveats are about: both archives, with files that
-do not end in a newline; the jobs, GPU-hours, job sizes and arrival times of each cluster; a shortest duration
-of 600 s; deadlines at submission + λ·duration with λ uniform from 0.5 to 1.5, truncated to whole seconds;
-iterations as duration × throughput of (model, batch size, GPUs); `195job.csv`, whose jobs are also in
-cluster02, with the same submission, duration and GPUs, and other values in the other columns.
+The sample has the properties of the original that views and caveats are about:
+
+- There are two archives, with files that do not end in a newline.
+- Each cluster has its jobs, GPU-hours, job sizes and arrival times. The shortest duration is 600 s.
+- A deadline is submission + λ·duration, truncated to whole seconds, with λ uniform from 0.5 to 1.5.
+- Iterations are duration × throughput, which depends on model, batch size and GPUs.
+- The jobs of `195job.csv` are also in cluster02, with the same submission, duration and GPUs, and with other
+  values in the other columns.
 """
 
 from dataclasses import dataclass
@@ -32,7 +35,7 @@ TESTBED_CLUSTER = "02"
 TESTBED_JOBS, LEAST_TESTBED_JOBS = 195, 12
 TESTBED_FIRST_SHARE = 0.6
 
-# Few large jobs hold most of the GPU-hours.
+# Larger jobs run longer, so that a few large jobs hold most of the GPU-hours.
 LARGER_RUN_LONGER = 0.6
 
 TIGHTNESS = (0.5, 1.5)
@@ -80,7 +83,7 @@ BATCH_DOUBLINGS = 3
 
 
 def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
-    """Write both archives below `folder`."""
+    """Write both archives below `folder`, and return the paths."""
     salt = int(rng.integers(2**63))
     raw: list[Member] = []
     extended: list[Member] = []
@@ -119,7 +122,7 @@ def _jobs(cluster: Cluster, scale: float, rng: np.random.Generator, first_id: in
 
 
 def _durations(rng: np.random.Generator, gpus: Ints, gpu_seconds: float) -> Ints:
-    """Draw durations (s); multiplied by the GPUs, they sum to about `gpu_seconds`."""
+    """Draw durations (s); the sum of duration × GPUs is about `gpu_seconds`."""
     tail = lognormal(rng, len(gpus), gpus**LARGER_RUN_LONGER, 1.2)
     mean = gpu_seconds / gpus.sum()
     factor = max(mean - SHORTEST_S, 60.0) / np.average(tail, weights=gpus)
@@ -135,7 +138,7 @@ def _with_models(jobs: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
     duration = jobs["duration"].to_numpy()
     rate = _iterations_per_s(model, doublings, jobs["num_gpu"].to_numpy())
     tightness = rng.uniform(*TIGHTNESS, count)
-    # Half of an odd duration: truncating the deadline gives a λ below 0.5.
+    # One odd duration gets λ = 0.5, so that truncation gives a λ below 0.5.
     tightness[np.argmax(duration % 2)] = TIGHTNESS[0]
     deadline = (jobs["submission_time"].to_numpy() + tightness * duration).astype(np.int64)
     return jobs.select(
@@ -151,7 +154,7 @@ def _with_models(jobs: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
 
 
 def _iterations_per_s(model: Ints, doublings: Ints, gpus: Ints) -> Floats:
-    """Return an invented throughput: larger batches are slower, and more GPUs help less than linearly."""
+    """Return invented iterations per second: fewer with larger batches, sublinear in the number of GPUs."""
     rate: Floats = BASE_RATE[model] * 0.62**doublings * gpus**0.78
     return rate
 
@@ -159,7 +162,7 @@ def _iterations_per_s(model: Ints, doublings: Ints, gpus: Ints) -> Floats:
 def _testbed(
     jobs: pl.DataFrame, with_models: pl.DataFrame, scale: float, rng: np.random.Generator
 ) -> pl.DataFrame:
-    """Return consecutive jobs of a cluster with other models, batch sizes, iterations and deadlines."""
+    """Return consecutive jobs of a cluster, with redrawn models, batch sizes, iterations and deadlines."""
     count = scaled(TESTBED_JOBS, scale, LEAST_TESTBED_JOBS)
     first = int((jobs.height - count) * TESTBED_FIRST_SHARE)
     redrawn = _with_models(jobs.slice(first, count), rng)

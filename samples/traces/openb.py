@@ -1,11 +1,14 @@
 """Synthetic openb: two node lists and five pod lists of one GPU-sharing cluster.
 
-The sample has the properties of the original that views and caveats are about: nodes and GPUs of each model;
-pods by phase, quality of service and GPU request; `gpu_milli` of one GPU, 1000 for several GPUs and 0 for
-none; an empty scheduled time for pending pods only; long-lived early pods before a burst of short ones; names
-that mean other nodes or pods in other lists, except in gpuspec33; alternatives joined by ``|``, one of them
-twice; five columns only in multigpu50; unsorted variants with repeated content; a pod without a memory
-request.
+The sample has the properties of the original that views and caveats are about:
+
+- Each GPU model has its nodes and GPUs. Pods have the published phases, classes of service and GPU requests.
+- `gpu_milli` is a share of one GPU, 1000 if a pod requests several GPUs, and 0 without a GPU.
+- Only pending pods have an empty scheduled time. One pod has no memory request.
+- A few pods that begin early live long; a burst of short ones follows.
+- A name means another node or pod in each list, except in gpuspec33.
+- `gpu_spec` has alternatives joined by ``|``; one of them occurs twice in a value.
+- multigpu50 has only five columns. Variants are unsorted, and some of their pods are repeated.
 """
 
 from pathlib import Path
@@ -29,10 +32,10 @@ from tracehouse.samples.draw import (
 from tracehouse.samples.files import OnBytes, write_csv
 
 BYTES = 2_700_000
-# A smaller list could not have a pod of every phase, class and size.
+# At a smaller scale, some phases, classes or sizes would have no pod.
 LEAST_SCALE = 0.02
 
-# Nodes, thousandths of a CPU, MiB of memory, GPUs, and their model.
+# Number of nodes; and of each node: thousandths of a CPU, MiB of memory, GPUs, GPU model.
 GPU_NODES = (
     (134 - 3, 24_000, 147_456, 2, "P100"),
     (3, 8_000, 65_536, 1, "P100"),
@@ -54,7 +57,7 @@ CPU_NODES = (
 )
 NodeShapes = tuple[tuple[int, int, int, int, str | None], ...]
 
-# Pods by quality of service and phase, and pods without a GPU by phase.
+# Number of pods by quality of service and phase, and of pods without a GPU by phase.
 PODS_BY_CLASS = {
     ("BE", "Failed"): 1627,
     ("BE", "Pending"): 441,
@@ -73,7 +76,7 @@ CPU_ONLY_BY_PHASE = {"Running": 1044, "Failed": 1, "Pending": 36, "Succeeded": 7
 SEVERAL_GPUS = {2: 16, 4: 15, 8: 44}
 ADDED_SEVERAL_GPUS = {2: 206, 4: 191, 8: 512}
 
-# Thousandths of a GPU, and the pods with one GPU that request them.
+# Requests of pods with one GPU: thousandths of the GPU, and the number of pods.
 # fmt: off
 GPU_MILLI = {
     1000: 3911, 810: 1078, 700: 180, 600: 150, 520: 70, 470: 750, 400: 160, 320: 330, 280: 52,
@@ -114,7 +117,7 @@ GPUSHARE40_SHARE = 0.401
 
 
 def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
-    """Write the node and pod lists below `folder`."""
+    """Write the node and pod lists below `folder`, and return the paths."""
     scale = max(scale, LEAST_SCALE)
     pods = _default_pods(scale, rng)
     variants = {
@@ -133,7 +136,7 @@ def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnByte
 
 
 def _nodes(shapes: NodeShapes, scale: float, rng: np.random.Generator) -> pl.DataFrame:
-    """Return the nodes, with the shapes in an order that differs between the lists."""
+    """Return a node list with the shapes in random order, which differs between the lists."""
     nodes, cpu_milli, memory_mib, gpus, models = zip(*shapes, strict=True)
     blocks = rng.permutation(len(shapes))
     order = np.repeat(blocks, [scaled(nodes[shape], scale) for shape in blocks])
@@ -143,7 +146,7 @@ def _nodes(shapes: NodeShapes, scale: float, rng: np.random.Generator) -> pl.Dat
 
 
 def _numbered(prefix: str, column: str, rows: pl.DataFrame) -> pl.DataFrame:
-    """Add a first column of names with running numbers."""
+    """Add a first column of names that end with the number of the row."""
     number = pl.int_range(pl.len()).cast(pl.String).str.zfill(4)
     return rows.select((prefix + "-" + number).alias(column), pl.all())
 
@@ -167,7 +170,7 @@ def _gpus(phase: np.ndarray, scale: float, rng: np.random.Generator) -> Ints:
     for name, cpu_only in CPU_ONLY_BY_PHASE.items():
         gpus[pick(rng, phase == name, scaled(cpu_only, scale))] = 0
     several = _several_gpus(SEVERAL_GPUS, scale)
-    # Only running pods, because a small list has too few pods of other phases.
+    # Only running pods get several GPUs, because a small list has too few pods of other phases.
     gpus[pick(rng, (gpus == 1) & (phase == "Running"), len(several))] = several
     return gpus
 
@@ -188,7 +191,7 @@ def _requests(gpus: Ints, rng: np.random.Generator) -> dict[str, Ints]:
 
 
 def _times(pending: np.ndarray, scale: float, rng: np.random.Generator) -> dict[str, pl.Series]:
-    """Draw when pods were created, deleted and scheduled, in s from the first pod."""
+    """Draw the times of creation, deletion and scheduling, in s since the first pod."""
     count = len(pending)
     early = min(scaled(EARLY_PODS, scale, 2), count // 2)
     later = arrivals(rng, count - early, FIRST_BUSY_S, LAST_CREATION_S)
@@ -205,7 +208,7 @@ def _times(pending: np.ndarray, scale: float, rng: np.random.Generator) -> dict[
 
 
 def _cpu100(pods: pl.DataFrame, scale: float, rng: np.random.Generator) -> pl.DataFrame:
-    """Return every GPU pod, and CPU-only pods drawn with repetition, in random order."""
+    """Return all GPU pods, and CPU-only pods drawn with replacement, in random order."""
     cpu_only = pods.filter(pl.col("num_gpu") == 0)
     drawn = rng.integers(0, cpu_only.height, scaled(CPU100_CPU_ONLY, scale))
     drawn[-1] = drawn[0]
@@ -213,7 +216,7 @@ def _cpu100(pods: pl.DataFrame, scale: float, rng: np.random.Generator) -> pl.Da
 
 
 def _gpushare40(pods: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
-    """Return as many GPU pods, redrawn so that pods that share a GPU request 40.1 % of the GPUs."""
+    """Return as many pods, with GPU pods redrawn: those that share a GPU request 40.1 % of the GPUs."""
     on_gpu = pods.filter(pl.col("num_gpu") > 0)
     sharing = on_gpu.filter(pl.col("gpu_milli") < 1000)
     exclusive = on_gpu.filter(pl.col("gpu_milli") == 1000)
@@ -230,7 +233,7 @@ def _mean_request(pods: pl.DataFrame) -> float:
 
 
 def _gpuspec33(pods: pl.DataFrame, scale: float, rng: np.random.Generator) -> pl.DataFrame:
-    """Return the default pods in their order; a third of the GPU pods is bound to some models."""
+    """Return the default pods in their order; a third of the GPU pods requires one of some GPU models."""
     rows = pick(rng, pods["num_gpu"].to_numpy() > 0, scaled(sum(GPU_SPECS.values()), scale))
     spec = np.full(pods.height, len(GPU_SPECS))
     spec[rows] = spread(rng, len(rows), list(GPU_SPECS.values()))
@@ -238,7 +241,7 @@ def _gpuspec33(pods: pl.DataFrame, scale: float, rng: np.random.Generator) -> pl
 
 
 def _multigpu50(pods: pl.DataFrame, scale: float, rng: np.random.Generator) -> pl.DataFrame:
-    """Return the requests of the default pods and of added pods with several GPUs."""
+    """Return only the requests, of the default pods and of additional pods with several GPUs."""
     added = pl.DataFrame(_requests(rng.permutation(_several_gpus(ADDED_SEVERAL_GPUS, scale)), rng))
     return pl.concat([pods.select(added.columns), added])
 

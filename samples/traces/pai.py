@@ -1,15 +1,17 @@
-"""Synthetic PAI: jobs, their tasks and instances, what workers use, and the machines.
+"""Synthetic PAI: jobs, their tasks and instances, the resources that workers use, and the machines.
 
 The sample has the properties of the original that views and caveats are about:
 
-- Archives of one CSV without a header; `.header` files; two archives in parts, and one with a macOS file.
-- Numbers of jobs, tasks, statuses, GPU types, plans and gang sizes as published.
-- Failures that grow towards the end, and are rare among tasks without a GPU.
-- Missing ends of failed jobs, missing starts of waiting rows, and times of 0.
-- A job that starts with its first task, so that only instances show waiting times, by GPU type.
-- Workers that ran again under the same name, instances without a worker, tasks without instances.
-- Sensors of two in five workers, none in the first weeks or on some machines; use above plan and above 100 %.
-- Group tags without a job, jobs without a tag, groups that recur, and few workload tags.
+- Each archive has one CSV without a header, and a `.header` file next to it. Two archives are split into
+  parts, and one contains a file of macOS.
+- Jobs, tasks, statuses, GPU types, plans and gang sizes have the published numbers.
+- More jobs fail towards the end of the trace, and few tasks without a GPU fail.
+- Ends of failed jobs and starts of waiting rows are missing, and some times are 0.
+- A job starts with its first task, so only instances show waiting times. These depend on the GPU type.
+- Some workers ran again under the same name. Some instances have no worker, and some tasks have no instances.
+- Two in five workers have sensor rows, none in the first weeks or on some machines. Some workers use more
+  than their plan, and more than 100 %.
+- Some group tags have no job, and some jobs no tag. Groups recur, and few tags have a workload.
 
 Everything else is invented.
 """
@@ -42,7 +44,7 @@ from tracehouse.samples.files import Member, OnBytes, scratch, split, write_byte
 from tracehouse.samples.tables import Ids, Text, Values, names, write_table
 
 BYTES = 4_015_000_000
-# A smaller sample could not have all properties.
+# A smaller sample would not have all of these properties.
 LEAST_SCALE = 0.0005
 BLOCK_TASKS = 50_000
 IN_PARTS, PARTS = ("pai_job_table", "pai_group_tag_table"), 2
@@ -59,11 +61,11 @@ STATUSES = ("Failed", "Running", "Terminated", "Waiting")
 FAILED, RUNNING, TERMINATED, WAITING = range(4)
 JOBS_BY_STATUS = (256_555, 62_928, 732_355, 3_663)
 JOBS_WITH_END = {FAILED: 25_620, RUNNING: 1_061, WAITING: 45}
-# Ends that are 0 instead of empty.
+# The number of ends that are 0 instead of empty.
 ZERO_ENDS = 120
 LATE_JOBS_FAIL_MORE, CPU_ONLY_FAILS_LESS = 2.6, 0.3
 
-# The second and third tasks of jobs, by status; those of waiting jobs wait.
+# The number of second and third tasks of jobs, by status. The tasks of waiting jobs wait.
 LATER_TASKS_BY_STATUS = {FAILED: 207, RUNNING: 52_573, TERMINATED: 152_718}
 LATER_WAITING_TASKS, JOBS_OF_THREE_TASKS = 51, 15_549
 CPU_ONLY_FIRST_TASKS, CPU_ONLY_LATER_TASKS, CPU_ONLY_TASKS_WITH_TYPE = 46_000, 177_965, 5_965
@@ -72,7 +74,7 @@ TASKS_WITHOUT_CPU_PLAN = 400
 ONLY_TASK_NAMES = {"tensorflow": 62, "PyTorchWorker": 22, "OpenmpiWorker": 9, "xComputeWorker": 7}
 NAMES_OF_SEVERAL = ("worker", "ps", "evaluator", "chief")
 
-# For each GPU type, and for none: the waiting time of its tasks, and the share of jobs that request the type.
+# By GPU type, at last without a type: the waits of tasks, and the share of jobs that request the type.
 GPU_TYPES = ("MISC", "T4", "P100", "V100", "V100M32")
 NO_TYPE = len(GPU_TYPES)
 GPU_TYPE_TASKS = (696_000, 227_000, 73_000, 29_000, 19_000)
@@ -94,13 +96,13 @@ PLAN_MEM = {
     thousand_mib * 1000 / 1024: tasks
     for thousand_mib, tasks in {4: 4, 8: 8, 10: 12, 16: 16, 30: 45, 50: 9, 60: 4, 100: 2}.items()
 }
-# Instances of a task, and tasks; the tasks of two sizes get the instances that are missing to the total.
+# Instances of a task, and the number of tasks. The tasks of two sizes are adjusted to reach `INSTANCES`.
 GANG_SIZES = {
     1: 87_500, 2: 1_700, 4: 1_450, 10: 1_150, 20: 1_700, 40: 2_850, 64: 2_650, 100: 640,
     150: 230, 300: 100, 1000: 14,
 }
 ADJUSTED_GANGS = (40, 64)
-# GPU type, machines, cores, GB of memory, GPUs.
+# GPU type and number of machines; cores, GB of memory and GPUs of a machine.
 MACHINES = (
     ("CPU", 83, 96, 512, 0), ("MISC", 280, 96, 512, 8), ("P100", 798, 64, 512, 2), ("T4", 497, 96, 512, 2),
     ("V100", 45, 96, 384, 8), ("V100", 59, 96, 512, 8), ("V100M32", 135, 96, 384, 8),
@@ -108,11 +110,11 @@ MACHINES = (
 # fmt: on
 MACHINES_WITHOUT_SENSORS = 77
 
-# Workers that ran twice: the first run failed, or the second waits with a start of 0 or without one.
+# Workers that ran twice: the first run failed, or the second run waits with a start of 0 or an empty start.
 FAILED_FIRST, WAITING_ZERO, WAITING_EMPTY = range(3)
 RERUNS = {FAILED_FIRST: 52_500, WAITING_ZERO: 15_000, WAITING_EMPTY: 7_500}
 RERUN_AFTER_SHARE = 0.4
-# The statuses of a task's other instances, by the status of the task.
+# By status of a task: the probabilities of the statuses of all instances but the first.
 INSTANCE_STATUSES = {
     FAILED: (0.62, 0.11, 0.24, 0.03),
     RUNNING: (0.01, 0.95, 0.02, 0.02),
@@ -120,7 +122,7 @@ INSTANCE_STATUSES = {
     WAITING: (0.0, 0.0, 0.0, 1.0),
 }
 
-# Median and sigma of the logarithm of use over plan, which give the published shares above the plan.
+# Mean and standard deviation of the logarithm of use over plan, for the published shares above the plan.
 CPU_USE, GPU_USE, MEM_USE = (-1.0145, 1.0), (-1.854, 0.9), (-1.216, 0.7)
 IDLE_GPU_SHARE, MOST_CPU_PERCENT, MOST_MEM_GB = 0.1, 9_600.0, 256.0
 SENSORS_WITHOUT_CPU, SENSORS_WITHOUT_MEM, SENSORS_ON_UNKNOWN_MACHINES = 5_829, 1_217, 9
@@ -133,7 +135,7 @@ WORKLOADS = ("graphlearn", "ctr", "bert", "nmt", "inception", "resnet", "rl", "v
 
 @dataclass(frozen=True)
 class Machines:
-    """The machines by number, and the numbers of each GPU type's machines; the last type is any."""
+    """The machines by number; `by_type` has the machines of each GPU type, and at last all machines."""
 
     shape: Ints
     gpus: Ints
@@ -145,8 +147,9 @@ class Machines:
 class Tasks:
     """The tasks by number, in the order of their jobs; times in s.
 
-    `launched` and `ended` are when the task started and stopped, also where the table says nothing. `wait` is
-    the time from the launch to the first instance. `rerun` is how one of its workers ran again, or -1.
+    `launched` and `ended` are the times of start and end, even if the fields of the table are empty. `wait`
+    is the time from the launch to the first instance. `rerun` is a key of `RERUNS` if one of the workers ran
+    twice, and else -1. `rows` is the number of rows in the instance table.
     """
 
     job: Ints
@@ -166,9 +169,9 @@ class Tasks:
 
 @dataclass(frozen=True)
 class Instances:
-    """The rows of the instance table; times in s, NaN where the table says nothing.
+    """The rows of the instance table; times in s, NaN for empty fields.
 
-    `worker` is the number of the worker, `again` marks its second run. `machine` is -1 without a machine.
+    `worker` is the number of the worker, and `again` marks its second run. `machine` is -1 if there is none.
     """
 
     task: Ints
@@ -181,7 +184,7 @@ class Instances:
 
 
 def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
-    """Write the seven tables and their headers below `folder`."""
+    """Write the seven tables and their headers below `folder`, and return the paths."""
     data, scale = folder / "data", max(scale, LEAST_SCALE)
     ids = Ids(int(rng.integers(2**62)))
     machines = _machines(scale, rng)
@@ -190,7 +193,7 @@ def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnByte
     users = scaled(USERS, scale, LEAST_USERS)
     user = spread(rng, len(status), lognormal(rng, users, 1.0, USER_SIGMA))
     instances = _instances(tasks, machines, rng)
-    # One table's columns are drawn at a time, to save memory.
+    # The columns of only one table are in memory at a time.
     written: list[Path] = []
     for table, draw in (
         (pai.MACHINE_SPEC, lambda: _machine_spec(machines, ids)),
@@ -220,7 +223,7 @@ def _machines(scale: float, rng: np.random.Generator) -> Machines:
     shape = np.repeat(np.arange(len(MACHINES)), [scaled(machines, scale) for _, machines, *_ in MACHINES])
     types = np.array([gpu_type for gpu_type, *_ in MACHINES])[shape]
     gpus = np.array([each[-1] for each in MACHINES])[shape]
-    # The first machine of each type has sensors.
+    # The first machine of each GPU type always has sensors.
     spare = np.concatenate([np.flatnonzero(types == name)[1:] for name in GPU_TYPES])
     without = min(round(MACHINES_WITHOUT_SENSORS * scale), len(spare) // 4)
     has_sensors = gpus > 0
@@ -230,7 +233,7 @@ def _machines(scale: float, rng: np.random.Generator) -> Machines:
 
 
 def _jobs(scale: float, rng: np.random.Generator) -> tuple[Ints, Ints, Bools]:
-    """Draw each job's status, start (s), and whether its first task has no GPU."""
+    """Draw for each job its status, its start (s), and whether its first task has no GPU."""
     count = scaled(sum(JOBS_BY_STATUS), scale)
     submitted = rng.permutation(arrivals(rng, count, FIRST_START_S, LAST_START_S, UTC_OFFSET_H))
     cpu_only = mask_of(count, pick(rng, np.ones(count), scaled(CPU_ONLY_FIRST_TASKS, scale)))
@@ -287,7 +290,7 @@ def _tasks(
 
 
 def _gpu_types(plan_gpu: Floats, scale: float, rng: np.random.Generator) -> Ints:
-    """Draw the type of GPU that each task was given."""
+    """Draw the GPU type of each task, as a position in `GPU_TYPES` or `NO_TYPE`."""
     typed = ~np.isnan(plan_gpu)
     typed[pick(rng, ~typed, scaled(CPU_ONLY_TASKS_WITH_TYPE, scale))] = True
     gpu_type = np.full(len(plan_gpu), NO_TYPE)
@@ -301,7 +304,7 @@ def _gpu_types(plan_gpu: Floats, scale: float, rng: np.random.Generator) -> Ints
 
 
 def _instance_counts(status: Ints, scale: float, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
-    """Draw each task's planned instances, how a worker ran again, and its rows in the instance table."""
+    """Draw for each task its planned instances, its `rerun`, and its rows in the instance table."""
     wanted = scaled(INSTANCES, scale)
     sizes = {size: tasks for size, tasks in GANG_SIZES.items() if size * 15 <= wanted}
     inst_num = shares(rng, sizes, len(status))
@@ -319,7 +322,7 @@ def _instance_counts(status: Ints, scale: float, rng: np.random.Generator) -> tu
 
 
 def _instances(tasks: Tasks, machines: Machines, rng: np.random.Generator) -> Instances:
-    """Draw the instances of some thousand tasks at a time, to save memory."""
+    """Draw the instances of all tasks, in blocks of tasks to save memory."""
     blocks = [
         _block_of_instances(tasks, first, min(first + BLOCK_TASKS, len(tasks.rows)), machines, rng)
         for first in range(0, len(tasks.rows), BLOCK_TASKS)
@@ -359,7 +362,7 @@ def _block_of_instances(
 def _instance_times(
     tasks: Tasks, task: Ints, place: Ints, size: Ints, again: Bools, status: Ints, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Draw starts and ends (s): the first instance waits as its task did, and the last one ends it."""
+    """Draw starts and ends (s): the first starts after the wait of the task, the last ends with the task."""
     first_start = (tasks.launched + tasks.wait)[task].astype(np.float64)
     end = tasks.ended[task].astype(np.float64)
     run = end - first_start
@@ -435,10 +438,10 @@ def _task_columns(tasks: Tasks, scale: float, rng: np.random.Generator, ids: Ids
 def _group_tag_columns(
     user: Ints, tasks: Tasks, scale: float, rng: np.random.Generator, ids: Ids
 ) -> dict[str, Values]:
-    """Draw the tags in random order: those of most jobs, and some of no job."""
+    """Draw tags in random order: for most jobs, and some without a job."""
     count, stray = len(user), scaled(TAGS_WITHOUT_JOB, scale)
     tagged = np.flatnonzero(~mask_of(count, pick(rng, np.ones(count), scaled(JOBS_WITHOUT_TAG, scale))))
-    # A tag of no job has the user and group of some job, but an id of its own.
+    # A tag without a job has the user and the group of a random job, but its own id.
     job = rng.permutation(np.concatenate((tagged, count + np.arange(stray))))
     like = np.where(job < count, job, rng.integers(0, count, len(job)))
     group = _groups(user, rng)[like]
@@ -458,7 +461,7 @@ def _group_tag_columns(
 
 
 def _groups(user: Ints, rng: np.random.Generator) -> Ints:
-    """Draw the group of each job: one of its user's, the first ones more often, or one of its own."""
+    """Draw the group of each job: one of the user's groups, or a group with this job only."""
     groups_of_user = -(-np.bincount(user) // JOBS_PER_GROUP)
     first_group = np.cumsum(groups_of_user) - groups_of_user
     nth = (groups_of_user[user] * rng.random(len(user)) ** 2).astype(np.int64)
@@ -503,7 +506,7 @@ def _task_ids(tasks: Tasks, task: Ints, ids: Ids) -> dict[str, Values]:
 def _pick_workers(
     tasks: Tasks, instances: Instances, eligible: Bools, wanted: int, rng: np.random.Generator
 ) -> Ints:
-    """Draw rows of workers that ran on a machine, late enough to be measured, in their order."""
+    """Draw positions of eligible instances that ran on a machine, late enough to be measured; sorted."""
     late = (tasks.launched + tasks.wait >= SENSORS_FROM_S)[instances.task]
     candidates = np.flatnonzero(late & ~instances.again & (instances.machine >= 0) & eligible)
     return np.sort(rng.permutation(candidates)[:wanted])
@@ -522,7 +525,7 @@ def _sensor_columns(
     task, machine, count = instances.task[rows], instances.machine[rows], len(rows)
 
     def used(plan: Floats, use: tuple[float, float]) -> Floats:
-        """Draw the use of each worker, which is similar for the workers of a task."""
+        """Draw the use of each worker; workers of the same task use similar amounts."""
         of_task = rng.normal(*use, len(tasks.job))[task]
         return plan[task] * np.exp(of_task + rng.normal(0.0, 0.08, count))
 
@@ -537,7 +540,7 @@ def _sensor_columns(
     gpu[rng.random(count) < IDLE_GPU_SHARE] *= 0.0
     gpu_mem = np.where(np.isnan(gpu), np.nan, lognormal(rng, count, 2.0, 0.9).clip(max=32.0))
     device = (rng.random(count) * machines.gpus[machine].clip(min=1)).astype(np.int64)
-    # Numbers above the machines' are machines that the specification does not have.
+    # Higher numbers than those of all machines are machines that are missing in the specification.
     unknown = mask_of(count, pick(rng, np.ones(count), scaled(SENSORS_ON_UNKNOWN_MACHINES, scale)))
     devices = [f"/dev/nvidia{number}" for number in range(8)]
     return {
@@ -577,7 +580,7 @@ def _metric_columns(
     return {
         "worker_name": ids("worker", 60, instances.worker[rows]),
         "machine": ids("machine", 24, machine),
-        # Whole numbers in this table, and floats in the others.
+        # Times are whole numbers in this table, and floats in the others.
         "start_time": whole(instances.start[rows]),
         "end_time": whole(instances.end[rows]),
         "machine_cpu_iowait": iowait,

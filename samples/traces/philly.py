@@ -1,11 +1,16 @@
 """Synthetic Philly: a job log with attempts, a machine list that disagrees with it, and use per minute.
 
-The sample has the properties of the original that views and caveats are about: files without extensions in an
-archive; the job log as one JSON list on one line; jobs without an attempt, attempts without a start or an end
-(null, an empty string, or None), and jobs that still run when the log ends; attempts on several machines;
-spaces in the machine list, which lists fewer GPUs than some machines have; minutes in PDT and PST with an
-hour that occurs twice; lines that end in a comma; NA for missing GPUs; unknown memory as 0. Everything else
-is invented. Both machines and minutes are scaled, so lines of use grow with the square of the scale.
+The sample has the properties of the original that views and caveats are about:
+
+- An archive contains files without extensions. The job log is one JSON list on one line.
+- Some jobs have no attempt. Some attempts have no start or end (null, an empty string, or None), run on
+  several machines, or still run when the log ends.
+- The machine list contains spaces, and fewer GPUs than some machines have.
+- Minutes are in PDT and PST; one hour occurs twice. Lines of GPU use end in a comma. NA stands for missing
+  GPUs, and 0 for unknown memory.
+
+Everything else is invented. Both machines and minutes are scaled, so the number of lines of use grows with
+the square of the scale.
 """
 
 import json
@@ -39,7 +44,7 @@ MACHINES, LEAST_MACHINES = 552, 24
 MINUTES, LEAST_MINUTES = 81_069, 180
 BYTES_PER_JOB, BYTES_PER_MACHINE_MINUTE = 330, 65 + 31 + 49
 FIRST_S, LAST_S = 1_502_064_000, 1_513_987_199  # 2017-08-07 to 2017-12-22, on the log's own clock
-# The last minute of use, and the end of daylight saving time, which every sample contains.
+# The last minute of use, and the end of daylight saving time. Every sample contains both.
 LAST_MINUTE_S = int(datetime(2017, 12, 15, 8, tzinfo=UTC).timestamp())
 FALL_BACK_S = int(datetime(2017, 11, 5, 9, tzinfo=UTC).timestamp())
 PDT_S, PST_S = -7 * 3_600, -8 * 3_600
@@ -59,7 +64,7 @@ LINES_AT_ONCE = 400_000
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine: its name, its GPUs, the number of GPUs in the machine list, and the memory of a GPU."""
+    """A machine: name, number of GPUs, number of GPUs in the machine list, and memory of a GPU."""
 
     name: str
     gpus: int
@@ -81,7 +86,7 @@ def _minutes(scale: float) -> int:
 
 
 def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
-    """Write ``trace-data.tar.gz`` below `folder`."""
+    """Write ``trace-data.tar.gz`` below `folder`, and return its path in a list."""
     machines = _machines(_machine_count(scale))
     first_s = min(FALL_BACK_S - 5_400, LAST_MINUTE_S - 60 * _minutes(scale))
     minutes = first_s + 60 * np.arange(_minutes(scale))
@@ -108,7 +113,7 @@ def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnByte
 
 
 def _machines(count: int) -> list[Machine]:
-    """Return machines with 2 and 8 GPUs; every fifth has 8 GPUs and is listed with 2."""
+    """Return machines with 2 and 8 GPUs. One in five has 8 GPUs, but 2 in the machine list."""
     shapes = ((2, 2, "12GB"), (8, 8, "24GB"), (2, 2, "12GB"), (8, 2, "12GB"), (8, 8, "24GB"))
     return [Machine(f"m{number}", *shapes[number % len(shapes)]) for number in range(count)]
 
@@ -126,7 +131,7 @@ def _job_log(count: int, machines: list[Machine], in_use: tuple[int, int], rng: 
     users = hex_ids(heavy_users(rng, count, USERS), int(rng.integers(2**63)), 6).to_list()
     vcs = hex_ids(heavy_users(rng, count, VCS), int(rng.integers(2**63)), 6).to_list()
     attempts = shares(rng, ATTEMPTS, count)
-    # The largest jobs do not fit on the machines of a small sample.
+    # The sizes are limited below, because the largest jobs do not fit on the machines of a small sample.
     sizes = shares(rng, JOBS_BY_GPUS, count)
     largest = sum(each.gpus for each in machines if each.gpus == GPUS)
     wait = lognormal(rng, count, WAIT_MEDIAN_S, WAIT_SIGMA).astype(np.int64)
@@ -195,7 +200,7 @@ def _local(seconds: int) -> str:
 
 
 def _lines(machines: list[Machine], minutes: Ints) -> Iterator[tuple[list[Machine], pl.DataFrame]]:
-    """Yield some machines at a time, with the time and the machine of each of their lines."""
+    """Yield blocks of machines, each with a data frame of the time and the machine of its lines."""
     at_once = max(1, LINES_AT_ONCE // len(minutes))
     is_summer = minutes < FALL_BACK_S
     zone = labels(is_summer.astype(np.int64), [" PST", " PDT"])
@@ -220,7 +225,7 @@ def _gpu_lines(machines: list[Machine], minutes: Ints, rng: np.random.Generator)
             _texts(_use(lines.height, rng), is_offline | (gpus <= gpu)).alias(name)
             for gpu, name in enumerate(names)
         ]
-        # An empty last column gives the comma after the last field.
+        # An empty last column produces the comma at the end of a line.
         end = pl.Series("end", [None], dtype=pl.String).extend_constant(None, lines.height - 1)
         yield csv_bytes(lines.with_columns(*columns, end), header=False)
 
@@ -248,7 +253,7 @@ def _mem_lines(machines: list[Machine], minutes: Ints, rng: np.random.Generator)
 
 
 def _use(count: int, rng: np.random.Generator) -> Floats:
-    """Draw the use of a GPU in percent: 0 for a third of the time, and often 100."""
+    """Draw `count` values of GPU use in percent: a third of them are 0, and many are 100."""
     use = np.round(np.clip(100 * rng.beta(1.2, 0.9, count), 0, 100), 9)
     return np.where(rng.random(count) < IDLE, 0.0, np.where(use > 92, 100.0, use))
 

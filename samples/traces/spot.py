@@ -1,8 +1,9 @@
 """Synthetic spot GPU trace: the nodes of six GPU models, and jobs of high priority (HP) and on spot GPUs.
 
 The sample has the properties of the original that views and caveats are about: the nodes of each model and
-their GPUs, with gaps in the numbers; jobs of several workers; HP jobs that ran before the trace, submitted at
-0, and jobs that still run at its end; more demand for A10s than there are. Everything else is invented.
+their GPUs, with gaps in the numbers of nodes; jobs with several workers; HP jobs that began before the trace,
+with a submission at 0, and jobs that still run at its end; a demand for more A10s than exist. Everything else
+is invented.
 """
 
 from pathlib import Path
@@ -32,7 +33,7 @@ ORGANIZATIONS = 60
 BYTES_PER_JOB, BYTES_OF_NODES = 45, 80_000
 SPOT_SHARE, BEFORE_SHARE = 0.3, 0.02
 SKIPPED_NUMBERS = 63
-# GPU model, GPUs and vCPUs of a node, and the number of nodes.
+# GPU model, GPUs of a node, vCPUs of a node, and the number of nodes.
 NODES = (
     ("A10", 1, 128, 2_494),
     ("A100-SXM4-80GB", 8, 128, 432),
@@ -43,7 +44,7 @@ NODES = (
     ("GPU-series-2", 8, 192, 122),
     ("H800", 8, 192, 219),
 )
-# Relative number of jobs that request each model, and their median run time in s.
+# By GPU model: the relative number of jobs that request it, and their median run time in s.
 DEMAND = {
     "A10": (55, 9_000),
     "A100-SXM4-80GB": (20, 6_000),
@@ -57,7 +58,7 @@ WORKERS = {1: 70, 2: 12, 4: 8, 8: 5, 16: 3, 94: 1}
 
 
 def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
-    """Write both CSVs below `folder`; the number of nodes does not depend on the scale."""
+    """Write both CSVs below `folder`, and return the paths. The scale does not change the number of nodes."""
     jobs = _jobs(scaled(JOBS, scale, LEAST_JOBS), rng)
     return [
         write_csv(folder / "node_info_df.csv", _nodes(rng), on_bytes),
@@ -81,7 +82,7 @@ def _nodes(rng: np.random.Generator) -> pl.DataFrame:
 def _jobs(count: int, rng: np.random.Generator) -> pl.DataFrame:
     model = spread(rng, count, [jobs for jobs, _ in DEMAND.values()])
     median = np.array([seconds for _, seconds in DEMAND.values()])[model]
-    # Nodes have one A10, so workers have one too.
+    # A node has only one A10, so a worker has one too.
     gpus = shares(rng, GPUS_OF_WORKER, count)
     gpus[model == list(DEMAND).index("A10")] = 1
     workers = shares(rng, WORKERS, count)

@@ -1,10 +1,13 @@
 """Synthetic Zeus: training runs, power measurements on four GPUs, and a schedule of recurring jobs.
 
-The sample has the properties of the original that views and caveats are about: six workloads, their batch
-sizes and uneven repetitions; runs that did not reach a target; targets of librispeech that fall as they get
-harder, because they are word error rates; learning rates in several notations; the GPU in the file's name
-only; missing power limits; average power above the limit; measurements without a run and runs without a
-measurement; small GPUs that hold only small batches.
+The sample has the properties of the original that views and caveats are about:
+
+- Six workloads have their batch sizes, and different numbers of repetitions.
+- Some runs did not reach a target. The targets of librispeech are word error rates: lower ones are harder.
+- Learning rates have several notations.
+- Only the name of a file says which GPU was measured. Some power limits are missing.
+- The average power can exceed the limit.
+- Some measurements have no run, and some runs have no measurement. Only small batches fit on small GPUs.
 """
 
 from collections.abc import Iterator
@@ -19,13 +22,13 @@ from tracehouse.samples.draw import arrivals, floats, heavy_users, hex_ids, logn
 from tracehouse.samples.files import OnBytes, write_csv, write_csv_xz
 
 BYTES = 2_000_000
-# With fewer batch sizes, the sample could not have all properties.
+# With fewer batch sizes, the sample would not have all of these properties.
 LEAST_BATCH_SIZES = 3
 REPETITIONS = 5
-# The standard deviation of the share of targets that runs reach, and how much smaller the share is for each
-# doubling of the distance from the best batch size.
+# The standard deviation of the share of targets that runs reach, and the loss of this share for each factor
+# of two between the batch size and the best one.
 REACH_SPREAD, REACH_LOSS = 0.06, 0.02
-# A GPU exceeds a limit that cuts its power by more than this share.
+# A GPU cannot keep a power limit that would cut its power by more than this share.
 UNHOLDABLE_CUT = 0.55
 
 GROUPS, GROUP_JOBS = 400, 20_000
@@ -34,12 +37,12 @@ FIRST_START_S, LAST_START_S = 494_319, 6_455_919
 
 @dataclass(frozen=True)
 class Workload:
-    """A data set and network, how it was trained and how far it gets.
+    """A data set and network, its training parameters, and the targets that runs reach.
 
-    `batch_sizes` begin with the one that publishers compare against, then those with other than
-    the usual number of repetitions. `reach` is the share of the targets that a typical run gets to;
-    the first batch size always reaches `sure_target`. `epochs` is what the hardest target takes at the
-    best batch size, `epoch_s` what an epoch takes there on a V100 at full power, `watts` what it draws.
+    `batch_sizes` begin with the one that the publisher compares others with, followed by those with an
+    unusual number of repetitions. `reach` is the share of the targets that a typical run reaches; runs with
+    the first batch size always reach `sure_target`. `epochs` is the number of epochs to the hardest target at
+    the best batch size, `epoch_s` the time of such an epoch on a V100 at full power, and `watts` its power.
     """
 
     dataset: str
@@ -96,18 +99,19 @@ WORKLOADS = (
     ),
 )
 # fmt: on
-# Batch sizes that were measured without a run.
+# Batch sizes whose power was measured, but which have no run.
 POWER_ONLY = {"imagenet": (8, 16, 32)}
 ADAM_DATASET = "cifar100"
 
 
 @dataclass(frozen=True)
 class Gpu:
-    """A GPU: its power limits (W), its speed, and the batch sizes that were not measured on it.
+    """A GPU: its power limits (W), its speed relative to a V100, and the batch sizes measured on it.
 
-    `overshoot` is by what share power may exceed a limit that is too low to hold. `largest` is the
-    largest batch size of a data set that fits; `unmeasured` leaves out single ones, `more` adds
-    others; `short` is how many configurations were measured at only the first so many limits.
+    `overshoot` is the largest share by which power exceeds a limit that the GPU cannot keep. `largest` is the
+    largest batch size that fits, by data set. `unmeasured` are smaller batch sizes that were not measured,
+    and `more` are additional ones. `short` is the number of configurations that were measured only at the
+    first limits, and the number of these limits.
     """
 
     name: str
@@ -171,7 +175,7 @@ POWER_COLUMNS = (*CONFIG, "power_limit", "time_per_epoch", "average_power")
 
 
 def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
-    """Write the summaries and the schedule below `folder`."""
+    """Write the summaries and the schedule below `folder`, and return the paths."""
     return [
         write_csv(folder / "summary_train.csv", _train(scale, rng), on_bytes),
         *(
@@ -182,7 +186,7 @@ def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnByte
     ]
 
 
-def _kept(workload: Workload, scale: float) -> tuple[int, ...]:
+def _batch_sizes(workload: Workload, scale: float) -> tuple[int, ...]:
     """Return the batch sizes of a sample at this scale, in the order of the published files."""
     count = min(scaled(len(workload.batch_sizes), scale, LEAST_BATCH_SIZES), len(workload.batch_sizes))
     return tuple(sorted(workload.batch_sizes[:count], key=str))
@@ -199,7 +203,7 @@ def _train(scale: float, rng: np.random.Generator) -> pl.DataFrame:
             *result,
         )
         for workload in WORKLOADS
-        for size in _kept(workload, scale)
+        for size in _batch_sizes(workload, scale)
         for run in range(1, workload.repetitions.get(size, REPETITIONS) + 1)
         for result in _results(workload, size, run, rng)
     ]
@@ -217,7 +221,7 @@ def _learning_rate(workload: Workload, size: int) -> str:
 def _results(
     workload: Workload, size: int, run: int, rng: np.random.Generator
 ) -> Iterator[tuple[int, float, str]]:
-    """Yield a run's number and targets, and the epoch at which it reached each target, or `nan`."""
+    """Yield for each target: the number of the run, the target, and the epoch that reached it, or `nan`."""
     distance = abs(np.log2(size / workload.best_batch_size))
     steps = len(workload.targets)
     reach = steps * (rng.normal(workload.reach, REACH_SPREAD) - REACH_LOSS * distance)
@@ -229,12 +233,12 @@ def _results(
         yield run, target, str(epoch) if step <= reach else "nan"
 
 
-def _measured(gpu: Gpu, workload: Workload, scale: float) -> list[tuple[int, str]]:
+def _measured_configs(gpu: Gpu, workload: Workload, scale: float) -> list[tuple[int, str]]:
     """Return the batch sizes and optimizers of a workload that were measured on a GPU."""
     dataset = workload.dataset
     fits = [
         size
-        for size in _kept(workload, scale)
+        for size in _batch_sizes(workload, scale)
         if size <= gpu.largest.get(dataset, size) and size not in gpu.unmeasured.get(dataset, ())
     ]
     fits += [*POWER_ONLY.get(dataset, ()), *gpu.more.get(dataset, ())]
@@ -248,7 +252,7 @@ def _power(gpu: Gpu, scale: float, rng: np.random.Generator) -> pl.DataFrame:
     configs = [
         (workload, size, optimizer)
         for workload in WORKLOADS
-        for size, optimizer in _measured(gpu, workload, scale)
+        for size, optimizer in _measured_configs(gpu, workload, scale)
     ]
     short_configs, short_limits = gpu.short
     rows = []
@@ -278,7 +282,7 @@ def _measurement(
 
 
 def _alibaba_groups(scale: float, rng: np.random.Generator) -> pl.DataFrame:
-    """Return recurring jobs (times in s), with one data set for each group."""
+    """Return the schedule of recurring jobs (times in s); all jobs of a group have the same data set."""
     jobs = scaled(GROUP_JOBS, scale, 60)
     groups = scaled(GROUPS, scale, 2 * len(WORKLOADS))
     group = np.sort(heavy_users(rng, jobs, groups))
