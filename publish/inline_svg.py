@@ -9,9 +9,9 @@ _REFERENCE = re.compile(r"(url\(#|^#)")
 
 
 def inline_svg(svg: str, key: str, title: str, description: str) -> str:
-    """The picture as an HTML element that scales with its container. `key` makes its ids unique.
+    """The picture as an HTML element that scales with its container. `key` is a prefix of its ids.
 
-    Screen readers read the title and the description instead of the parts.
+    Screen readers read the title and the description instead of the elements of the picture.
     """
     ET.register_namespace("", SVG)
     root = ET.fromstring(svg)

@@ -1,7 +1,7 @@
 """Lay out an answer as a table that fits the terminal, or as records with a line per value.
 
-Texts are truncated with …; numbers, dates and times never are. Where that is not enough, columns are hidden,
-those in the middle first, keys and measures last; a footer says how many.
+Texts are truncated with …; numbers, dates and times never are. If the table is still too wide, columns are
+hidden: first the columns in the middle, last keys and measures. A footer says how many are hidden.
 """
 
 import os
@@ -33,9 +33,9 @@ _HEADING, _NULL = "1", "2"
 class TableStyle:
     """The style of a table.
 
-    `width` is the terminal's; without one, nothing is truncated or hidden. `most_rows` is the number of rows
-    to show, None for all. `only` names the columns to show within a width, and `first` those to hide last,
-    the most important first.
+    `width` is the width of the terminal; with None, nothing is truncated or hidden. `most_rows` is the number
+    of rows to show, None for all. `only` names the columns to show if there is a width. `first` names the
+    columns to hide last, the most important first.
     """
 
     width: int | None = None
@@ -178,7 +178,7 @@ def _fitted(columns: Sequence[_Column], style: TableStyle) -> list[_Column]:
 
 
 def _without_some(columns: Sequence[_Column], first: Sequence[str], available: int) -> list[_Column]:
-    """Hide columns until the others fit, those of `first` last, and put … in the first gap.
+    """Hide columns until the others fit, columns in `first` last, and show … for the first hidden column.
 
     The first column is never hidden.
     """
@@ -221,7 +221,7 @@ def _painter(style: TableStyle) -> Callable[[str, str], str]:
 
 def _wrapping() -> Callable[[str, int], list[str]]:
     """A function that wraps a line to a width."""
-    # Imported for records only.
+    # Imported here, because only records need it.
     from rich.console import Console
     from rich.text import Text
 
