@@ -134,6 +134,7 @@ def _notes(changed: int) -> list[Note]:
     subject = "value was" if changed == 1 else "values were"
     text = (
         f"{changed:,} {subject} written as text, because a cell cannot hold it exactly: integers beyond "
-        "2^53, decimals of more than 15 digits, NaN, infinity, and times before 1901 or finer than a millisecond"
+        "2^53, decimals of more than 15 digits, NaN, infinity, and times before 1901 or finer than a "
+        "millisecond"
     )
     return [Note("as texts", text, "note")]

@@ -48,14 +48,14 @@ class Server:
             return cursor.fetchall() if cursor.description else []
 
     def copy(self, schema: str, table: str, rows: Any) -> int:
-        """Append Arrow batches to a table, and tell how many rows they had."""
+        """Append Arrow batches to a table, and return the number of rows."""
         with self._connection.cursor() as cursor:
             return cursor.adbc_ingest(table, rows, mode="append", db_schema_name=schema)
 
 
 @dataclass(frozen=True)
 class _Column:
-    """A column to send: its name, its DuckDB type, and whether it has values that the driver would change."""
+    """A column to send: its name and DuckDB type, and whether it has infinite times or NUL characters."""
 
     name: str
     type: str
@@ -71,7 +71,7 @@ class _Column:
 
     @property
     def sent_type(self) -> str:
-        """The type that it is sent with: text where the driver would change an infinite time."""
+        """The type of the sent values: text if there are infinite times, which the driver would change."""
         return "text" if self.is_infinite else self.postgresql_type
 
     @property
@@ -94,7 +94,7 @@ def store_relation(
 ) -> int:
     """Create and fill a relation in the temporary schema, and return its row count.
 
-    `counts` has the row counts of earlier relations, for aliases. Changed values are appended to `notes`.
+    `counts` has the row counts of earlier relations, for aliases. Notes on changes are appended to `notes`.
     """
     schema, _, table = relation.name.partition(".")
     place = f'"{schema}{STAGING_SUFFIX}"."{table}"'
