@@ -6,8 +6,8 @@
     charts/itp_gpu_hours.yaml             an answer with a `-- chart:` line
     dashboards/itp.yaml                   the charts of a trace, and its caveats
 
-A dataset is named `itp_job` instead of `job`, because Superset merges datasets with the same name. Identifiers
-are derived from names, so that importing again updates the same objects.
+A dataset is named `itp_job` instead of `job`, because Superset merges datasets with the same name.
+Identifiers are derived from names, so that importing again updates the same objects.
 """
 
 import io

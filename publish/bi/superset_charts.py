@@ -172,7 +172,7 @@ def _supported_chart(answer: Answer) -> Chart | None:
 
 
 def _is_dense(answer: Answer, chart: Chart) -> bool:
-    """Whether lines have points at more than half of the x values: Superset breaks lines at missing points."""
+    """Whether lines have points at more than half of the x values; Superset breaks lines at missing ones."""
     if not chart.color:
         return True
     places, lines = (

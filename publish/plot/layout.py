@@ -35,7 +35,7 @@ def font_size(size: Size) -> float:
 def build_layout(
     drawable: Drawable, subtitle: Sequence[str], footer: Sequence[str], size: Size, view: float
 ) -> "altair.VConcatChart":
-    """The picture with a plot area `view` points wide; axes and legend add a width known after drawing."""
+    """The picture with a plot area `view` points wide; only drawing shows what width axes and legend add."""
     import altair
 
     letters = font_size(size)

@@ -123,7 +123,7 @@ def _bars(found: Drawable, width: int) -> list[str]:
 
 
 def _heat_map(found: Drawable) -> list[str]:
-    """A line per y value, in which the darkest cell has the highest value."""
+    """A line of cells per y value. The darkest cell has the highest value."""
     chart = found.chart
     across, down = distinct_names(found.rows, chart.x.column), distinct_names(found.rows, chart.y.column)
     values: dict[tuple[str, str], Any] = {
