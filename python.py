@@ -423,10 +423,10 @@ def _plain(key: str, value: object) -> Value:
 
 def _rows(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> pa.Table:
     table = answer.read(connection, query).read_all()
-    for place, column in enumerate(table.schema):
+    for index, column in enumerate(table.schema):
         if column.type == _WIDE:
             try:
-                table = table.set_column(place, column.name, table[place].cast(pa.int64()))
+                table = table.set_column(index, column.name, table[index].cast(pa.int64()))
             except pa.ArrowInvalid:
                 # A sum of more than 63 bits remains a decimal.
                 continue

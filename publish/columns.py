@@ -38,8 +38,8 @@ def selecting(query: BoundQuery, columns: Sequence[tuple[str, str]], values: Seq
     listed = ", ".join(
         f"{value} as {_identifier(name)}" for (name, _), value in zip(columns, values, strict=True)
     )
-    places = ", ".join(f"c{place}" for place in range(len(columns)))
-    return BoundQuery(f"select {listed} from ({query.sql}\n) as answer({places})", query.values)
+    aliases = ", ".join(f"c{index}" for index in range(len(columns)))
+    return BoundQuery(f"select {listed} from ({query.sql}\n) as answer({aliases})", query.values)
 
 
 def as_texts(query: BoundQuery, columns: Sequence[tuple[str, str]]) -> BoundQuery:
@@ -48,10 +48,10 @@ def as_texts(query: BoundQuery, columns: Sequence[tuple[str, str]]) -> BoundQuer
     Python cannot represent infinite dates, the year 0 and the time 24:00.
     """
     values = [
-        f"c{place}"
+        f"c{index}"
         if any(plain.fullmatch(kind) for plain in (_INTEGERS, _FLOATS, _TEXTS))
-        else f"cast(c{place} as varchar)"
-        for place, (_, kind) in enumerate(columns)
+        else f"cast(c{index} as varchar)"
+        for index, (_, kind) in enumerate(columns)
     ]
     return selecting(query, columns, values)
 

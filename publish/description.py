@@ -69,10 +69,12 @@ def as_data(found: Description) -> dict[str, Any]:
 
 def _short_lines(grid: Grid, width: int) -> Iterator[Text]:
     """The rows of a grid as lines of a width, with the meaning last and truncated."""
-    places = [place for place, name in enumerate(grid.names) if name not in (*_DETAILS, "meaning")]
+    indexes = [index for index, name in enumerate(grid.names) if name not in (*_DETAILS, "meaning")]
     meaning = grid.names.index("meaning")
     rows = [grid.names, *grid.rows]
-    cells = [[_cut(row[place] or "", _SHORT if place else _LONGEST_NAME) for place in places] for row in rows]
+    cells = [
+        [_cut(row[index] or "", _SHORT if index else _LONGEST_NAME) for index in indexes] for row in rows
+    ]
     widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
     for row, texts in zip(rows, cells, strict=True):
         start = "".join(
@@ -89,10 +91,10 @@ def _cut(text: str, width: int) -> str:
 
 def _table(grid: Grid) -> Table:
     table = Table(title=grid.title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    for place, name in enumerate(grid.names):
+    for index, name in enumerate(grid.names):
         # Names are not broken, so that they can be copied.
-        cells = [row[place] or "" for row in grid.rows]
-        is_name = not place or all(" " not in cell and len(cell) <= _LONGEST_NAME for cell in cells)
+        cells = [row[index] or "" for row in grid.rows]
+        is_name = not index or all(" " not in cell and len(cell) <= _LONGEST_NAME for cell in cells)
         table.add_column(name, overflow="fold", no_wrap=is_name)
     for row in grid.rows:
         table.add_row(*(Text(escape_text(cell or "")) for cell in row))

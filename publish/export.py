@@ -219,7 +219,7 @@ def _with_unique_names(connection: duckdb.DuckDBPyConnection, query: BoundQuery)
         unique.append((new, kind))
     if unique == columns:
         return query
-    return selecting(query, unique, [f"c{place}" for place in range(len(columns))])
+    return selecting(query, unique, [f"c{index}" for index in range(len(columns))])
 
 
 def _wide_as_decimals(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> BoundQuery:
@@ -232,8 +232,8 @@ def _wide_as_decimals(connection: duckdb.DuckDBPyConnection, query: BoundQuery) 
     if kinds == [kind for _, kind in columns]:
         return query
     values = [
-        f"c{place}" if new == old else _wide_as_decimal(f"c{place}", old, new)
-        for place, (new, (_, old)) in enumerate(zip(kinds, columns, strict=True))
+        f"c{index}" if new == old else _wide_as_decimal(f"c{index}", old, new)
+        for index, (new, (_, old)) in enumerate(zip(kinds, columns, strict=True))
     ]
     return selecting(query, columns, values)
 
@@ -253,8 +253,8 @@ def _guarded(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> BoundQ
     """A query with an apostrophe before each text that a spreadsheet would run as a formula."""
     columns = columns_of(connection, query)
     values = [
-        f"c{place}" if not may_be_text(kind) else _guarded_value(f"cast(c{place} as varchar)")
-        for place, (_, kind) in enumerate(columns)
+        f"c{index}" if not may_be_text(kind) else _guarded_value(f"cast(c{index} as varchar)")
+        for index, (_, kind) in enumerate(columns)
     ]
     names = [f"'{name}" if re.match(_FORMULA, name) else name for name, _ in columns]
     return selecting(query, [(name, "") for name in names], values)

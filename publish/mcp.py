@@ -201,8 +201,8 @@ def _with_bits_as_texts(connection: duckdb.DuckDBPyConnection, query: BoundQuery
     if not any(_BITS.fullmatch(kind) for _, kind in columns):
         return query
     values = [
-        f"cast(c{place} as {kind.replace('BIT', 'VARCHAR')})" if _BITS.fullmatch(kind) else f"c{place}"
-        for place, (_, kind) in enumerate(columns)
+        f"cast(c{index} as {kind.replace('BIT', 'VARCHAR')})" if _BITS.fullmatch(kind) else f"c{index}"
+        for index, (_, kind) in enumerate(columns)
     ]
     return selecting(query, columns, values)
 

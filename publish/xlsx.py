@@ -57,8 +57,8 @@ def write(connection: duckdb.DuckDBPyConnection, query: BoundQuery, file: Binary
         sheet = book.add_worksheet("answer")
         sheet.freeze_panes(1, 0)
         heading = book.add_format({"bold": True})
-        for place, (name, _) in enumerate(columns):
-            sheet.write_string(0, place, name, heading)
+        for index, (name, _) in enumerate(columns):
+            sheet.write_string(0, index, name, heading)
         formats = {kind: book.add_format({"num_format": text}) for kind, text in _FORMATS.items()}
         rows, changed = 0, 0
         for row in rows_of(connection, query, columns):
@@ -68,12 +68,12 @@ def write(connection: duckdb.DuckDBPyConnection, query: BoundQuery, file: Binary
                     f"The answer has more rows than a sheet can have ({MOST_ROWS:,} with the header). Give "
                     "--limit, or write csv or parquet"
                 )
-            for place, (value, (name, kind)) in enumerate(zip(row, columns, strict=True)):
+            for index, (value, (name, kind)) in enumerate(zip(row, columns, strict=True)):
                 cell = _cell(value, kind)
                 if isinstance(cell, str):
                     _check_length(cell, rows, name)
                     changed += is_number(kind) or _is_time(kind)
-                _put(sheet, rows, place, cell, formats)
+                _put(sheet, rows, index, cell, formats)
     return rows, _notes(changed)
 
 
@@ -115,17 +115,17 @@ def _check_length(text: str, row: int, column: str) -> None:
         )
 
 
-def _put(sheet: "Worksheet", row: int, place: int, cell: _Cell, formats: Mapping[str, "Format"]) -> None:
+def _put(sheet: "Worksheet", row: int, index: int, cell: _Cell, formats: Mapping[str, "Format"]) -> None:
     if isinstance(cell, bool):
-        sheet.write_boolean(row, place, cell)
+        sheet.write_boolean(row, index, cell)
     elif isinstance(cell, str):
         # `write` would turn some texts into formulas or links.
-        sheet.write_string(row, place, cell)
+        sheet.write_string(row, index, cell)
     elif isinstance(cell, dt.date):
         kind = "TIMESTAMP" if isinstance(cell, dt.datetime) else "DATE"
-        sheet.write_datetime(row, place, cell, formats[kind])
+        sheet.write_datetime(row, index, cell, formats[kind])
     elif cell is not None:
-        sheet.write_number(row, place, cell)
+        sheet.write_number(row, index, cell)
 
 
 def _notes(changed: int) -> list[Note]:

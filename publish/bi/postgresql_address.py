@@ -46,13 +46,13 @@ def read_address(text: str) -> Address:
     raw = [parts.password, *options.get("password", [])]
     secrets = {secret for given in raw if given for secret in (given, unquote(given))}
     user = f"{unquote(parts.username)}@" if parts.username else ""
-    place = f"{parts.hostname or ''}{f':{port}' if port else ''}"
+    host = f"{parts.hostname or ''}{f':{port}' if port else ''}"
     # Without this option libpq waits forever.
     has_timeout = "connect_timeout" in options
     more = "" if has_timeout else f"{'&' if parts.query else '?'}connect_timeout={CONNECT_TIMEOUT_S}"
     return Address(
         text + more,
-        f"postgresql://{user}{place}{parts.path}",
+        f"postgresql://{user}{host}{parts.path}",
         # Longest first, because one secret may be part of another.
         tuple(sorted(secrets, key=len, reverse=True)),
     )

@@ -162,9 +162,9 @@ def _for_chart(answer: Answer) -> str:
     sql = f"select * replace ({named}) from {answer.name}" if named else f"select * from {answer.name}"
     if not answer.order:
         return sql
-    places = ", ".join(quoted(name) for name in answer.order)
+    in_order = ", ".join(quoted(name) for name in answer.order)
     x = chart.x.column
-    mark = f"repeat(chr(8203), cast(list_position([{places}], {x}) as bigint))"
+    mark = f"repeat(chr(8203), cast(list_position([{in_order}], {x}) as bigint))"
     return f"select *, {mark} || {x} as {IN_ORDER} from ({sql})"
 
 

@@ -104,9 +104,9 @@ def build_layout(title: str, markdown: str, charts: Sequence[tuple[str, str]]) -
             "meta": {"width": WIDE, "height": height, "code": markdown},
         }
     ]
-    for place in range(0, len(charts), CHARTS_IN_A_ROW):
+    for index in range(0, len(charts), CHARTS_IN_A_ROW):
         block_ids = []
-        for identifier, name in charts[place : place + CHARTS_IN_A_ROW]:
+        for identifier, name in charts[index : index + CHARTS_IN_A_ROW]:
             block = f"CHART-{identifier}"
             block_ids.append(block)
             blocks.append(
@@ -114,7 +114,7 @@ def build_layout(title: str, markdown: str, charts: Sequence[tuple[str, str]]) -
                     "type": "CHART",
                     "id": block,
                     "children": [],
-                    "parents": ["ROOT_ID", "GRID_ID", f"ROW-{place}"],
+                    "parents": ["ROOT_ID", "GRID_ID", f"ROW-{index}"],
                     "meta": {
                         "width": HALF,
                         "height": HEIGHT,
@@ -125,7 +125,7 @@ def build_layout(title: str, markdown: str, charts: Sequence[tuple[str, str]]) -
                     },
                 }
             )
-        rows.append(_row(str(place), block_ids))
+        rows.append(_row(str(index), block_ids))
     return {
         "DASHBOARD_VERSION_KEY": "v2",
         "ROOT_ID": {"type": "ROOT", "id": "ROOT_ID", "children": ["GRID_ID"]},
@@ -175,10 +175,10 @@ def _is_dense(answer: Answer, chart: Chart) -> bool:
     """Whether lines have points at more than half of the x values; Superset breaks lines at missing ones."""
     if not chart.color:
         return True
-    places, lines = (
+    x_values, lines = (
         answer.aggregate(f'count(distinct ("{column}", 0))') for column in (chart.x.column, chart.color)
     )
-    return 2 * answer.rows > places * lines
+    return 2 * answer.rows > x_values * lines
 
 
 def _metric(column: str, kind: str) -> dict[str, Any]:

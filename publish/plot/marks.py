@@ -187,8 +187,8 @@ def _rule(drawable: Drawable, across: Any, scale: float) -> list[Any]:
 def _is_side_by_side(drawable: Drawable) -> bool:
     """Whether any position on the x axis has bars of several colours."""
     chart = drawable.chart
-    places = [(row[chart.x.column], row.get(chart.facet)) for row in drawable.rows]
-    return bool(chart.color) and len(set(places)) < len(places)
+    positions = [(row[chart.x.column], row.get(chart.facet)) for row in drawable.rows]
+    return bool(chart.color) and len(set(positions)) < len(positions)
 
 
 def _side_by_side(drawable: Drawable) -> Any:
