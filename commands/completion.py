@@ -124,7 +124,7 @@ add_completion_class(_Bash)
 
 
 def _read(warehouse: Path, sql: str, values: dict[str, str]) -> list[tuple[str, str]]:
-    """Read rows of a warehouse's database. Returns none if there is no database, or if it takes too long."""
+    """Read rows of a warehouse's database. Returns [] without a database, or if it takes too long."""
     from tracehouse.engines.duckdb.read import sandbox
 
     try:

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 HOST = "127.0.0.1"
-# The most queries at a time: each may take half of the machine's memory.
+# The largest number of queries at a time: each may take half of the machine's memory.
 MOST_CONCURRENT = 2
-# The most rows on a page. Downloads have all rows.
+# The largest number of rows on a page. Downloads have all rows.
 MOST_ROWS_SHOWN = 10_000
 
 FORMATS = {"csv": Format.CSV, "parquet": Format.PARQUET}

@@ -77,7 +77,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Rendered:
-    """The number of rows that were rendered, and notes on values that the format cannot hold."""
+    """The number of rows that were rendered, and notes on values that the format cannot represent."""
 
     rows: int
     notes: Sequence[Note] = ()

@@ -248,7 +248,7 @@ def _comparison(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) ->
 
 
 def _charts(connection: duckdb.DuckDBPyConnection, schema: str, traces: Sequence[str]) -> Charts:
-    """Draw queries of a schema that have data, preferring those that read views not drawn yet."""
+    """Draw queries of a schema that have data. Prefers queries of views that no other chart shows yet."""
     candidates = _candidates(connection, schema, traces)
     charts = Charts()
     seen: set[str] = set()
@@ -267,7 +267,7 @@ def _charts(connection: duckdb.DuckDBPyConnection, schema: str, traces: Sequence
 
 
 def _candidates(connection: duckdb.DuckDBPyConnection, schema: str, traces: Sequence[str]) -> list[Row]:
-    """Select the queries with a chart and data: those of the metrics first, then distributions.
+    """Select the queries with a chart and data: queries that answer a metric first, then distributions.
 
     Queries across traces must compare traces, not show a single one.
     """

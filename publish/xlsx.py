@@ -1,6 +1,6 @@
 """Write an answer as an Excel workbook with one sheet. The first row has the names of the columns.
 
-A cell holds a text, a number, a boolean, or a time since 1900 in milliseconds. Other values are written as
+A cell holds a text, a number, a boolean, or a time from 1901 on in milliseconds. Other values are written as
 texts, and a note counts them. A fraction keeps 16 digits, although some need 17.
 """
 

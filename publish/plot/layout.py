@@ -68,7 +68,7 @@ def build_layout(
         facet = altair.Facet(chart.facet, type="nominal", sort=panels, header=header)
         picture = layered.facet(facet=facet, columns=per_row, data=data, title=heading, spacing=gap / 2)
         # Panels have their own y scales, so that small clusters stay visible next to large ones. Only
-        # percentages are compared across panels.
+        # panels of percentages share a y scale.
         is_share = all(column.endswith("_pct") for column in chart.heights)
         picture = picture.resolve_scale(y="shared" if is_share else "independent")
     else:

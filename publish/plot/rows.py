@@ -188,7 +188,7 @@ def _select_rows(answer: Sequence[Row], chart: Chart) -> tuple[list[Row], list[s
 
 
 def _drop_far_rules(rows: list[Row], chart: Chart) -> list[str]:
-    """Remove rules so far above the other values of their panel that these would be invisible."""
+    """Remove rules far above the values of their panel, which would look like 0. Returns a remark."""
     panels: dict[Any, list[Row]] = {}
     for row in rows:
         panels.setdefault(row.get(chart.facet), []).append(row)
