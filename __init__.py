@@ -1,7 +1,7 @@
 """Tracehouse: a columnar warehouse of public GPU-cluster traces.
 
 `tracehouse.open("warehouse")` opens a warehouse; see `tracehouse.python`. `tracehouse.fetch`,
-`tracehouse.sample` and `tracehouse.ingest` do what the commands of these names do.
+`tracehouse.sample` and `tracehouse.ingest` correspond to `traces fetch`, `traces sample` and `traces ingest`.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["UsageError", "UserError", "fetch", "ingest", "open", "sample"]
 
-# The command line imports this package too, and must start fast: functions import what they need.
+# The command line imports this package and must start fast, so each function imports its own modules.
 
 
 def open(  # noqa: A001
@@ -25,8 +25,9 @@ def open(  # noqa: A001
 ) -> "Warehouse":
     """Open the warehouse in a folder.
 
-    `timeout_s` limits the seconds of a query, and `memory_limit` its memory, a size such as `4GB`; the
-    default is half of the machine's. Raises UserError where there is no database.
+    `timeout_s` is the longest run time of a query in seconds, None for no limit. `memory_limit` is the most
+    memory of a query, such as `4GB`; the default is half of the machine's memory. Raises UserError if the
+    folder has no database.
     """
     from tracehouse.python import Warehouse
 
@@ -43,7 +44,7 @@ def fetch(
 ) -> Path:
     """Download the raw files of traces to a folder, and return the folder.
 
-    The arguments are the options of `traces fetch`. Raises UserError where a file cannot be downloaded.
+    The arguments are the options of `traces fetch`. Raises UserError if a file cannot be downloaded.
     """
     from tracehouse.python import run_command
 
@@ -76,8 +77,8 @@ class _Ingest(ModuleType):
     ) -> "Warehouse":
         """Convert the raw files of one or several folders into a warehouse, and open it.
 
-        The arguments are those of `traces ingest`. Raises UserError where a file cannot be read; the rows of
-        all others are in the warehouse then.
+        The arguments are those of `traces ingest`. Raises UserError if a file cannot be read; the
+        warehouse then has the rows of all other files.
         """
         from tracehouse.python import ingest
 

@@ -1,6 +1,6 @@
-"""The entry point of `traces`: takes signals before anything else is imported.
+"""The entry point of `traces`: installs the signal handlers before it imports the other modules.
 
-Python's own way is an exception, which an import that is under way may swallow.
+By default Python raises an exception on SIGINT, which a running import may swallow.
 """
 
 from typing import NoReturn

@@ -34,7 +34,7 @@ def _flag(name: str, callback: Callable[..., None], text: str) -> Decorator:
 @_flag("--show-completion", completion.show, "Print the completion script of the current shell.")
 def traces(warehouse: Path | None, no_pager: bool) -> None:
     """A columnar warehouse of public GPU-cluster traces."""
-    # Defaults of the commands, which have the same options.
+    # The commands have the same options; these variables set their defaults.
     if warehouse is not None:
         os.environ["TRACES_WAREHOUSE"] = os.fsdecode(warehouse)
     if no_pager:

@@ -44,10 +44,10 @@ T = TypeVar("T")
 
 _WIDE = pa.decimal128(38, 0)
 _MOST_ROWS_SHOWN = 20
-# The kinds of charts of any columns. The others need columns of certain names.
+# The kinds of charts that can draw any columns. Other kinds need columns with certain names.
 _KINDS = ("bar", "stack", "line", "step", "point", "heat")
 
-# What messages name on the command line, and in Python.
+# Options and commands in messages, and the arguments and methods that replace them in Python.
 _IN_PYTHON = {
     "--timeout": "timeout_s",
     "--memory-limit": "memory_limit",
@@ -82,8 +82,9 @@ class Answer:
 
     It is an Arrow stream: `polars.DataFrame(answer)`, `pandas.DataFrame.from_arrow(answer)` and
     `duckdb.from_arrow(answer)` read it. Iterating over it gives a dictionary for each row. `name` is the
-    query, view or table, empty for SQL, and `values` are the given parameters. `sources` has a row for each
-    raw file behind it: file, checksum, rows read, kept and rejected, and whether it is synthetic.
+    query, view or table; it is empty for SQL. `values` are the parameters that the caller gave. `sources` has
+    a row for each raw file that the answer was computed from: file, checksum, rows read, kept and rejected,
+    and whether the file is synthetic.
     """
 
     name: str
@@ -94,11 +95,11 @@ class Answer:
     _warehouse: "Warehouse" = field(repr=False)
 
     def arrow(self) -> pa.Table:
-        """The rows as an Arrow table. Sums of integers are BIGINT, or decimals where they do not fit."""
+        """The rows as an Arrow table. Sums of integers are 64-bit integers, or decimals if larger."""
         return self._table
 
     def df(self) -> "pandas.DataFrame":
-        """The rows as a pandas frame. Raises UserError where pandas is not installed."""
+        """The rows as a pandas frame. Raises UserError if pandas is not installed."""
         if find_spec("pandas") is None:
             raise UserError("pandas is not installed: pip install pandas")
         return self._table.to_pandas()
@@ -121,11 +122,12 @@ class Answer:
         color: str = "",
         title: str = "",
     ) -> "altair.VConcatChart":
-        """The chart of a named query, with its printed width and its font size in points.
+        """The chart of a named query, with its printed width in millimetres and its font size in points.
 
-        With `x` and `y`, a chart of these columns: of a kind such as bar, line, step, point or heat, a series
-        for each value of `color`; `run_s:log` has a logarithmic axis. An answer of SQL needs them. Raises
-        UserError where it has no chart, or the extra `plot` is not installed.
+        With `x` and `y`, the chart shows these columns instead. `kind` is its type: bar, stack, line, step,
+        point or heat. `color` is the column that names the series, or has the values of a heat map.
+        `x="run_s:log"` gives a logarithmic axis. An answer of SQL needs `x` and `y`. Raises UserError if the
+        query has no chart, or if the extra `plot` is not installed.
         """
         from tracehouse.publish.plot import pictures
 
@@ -192,7 +194,7 @@ class Answer:
         )
 
     def _chart_svg(self) -> str:
-        """The chart as SVG; empty where the query has none, or the extra `plot` is not installed."""
+        """The chart as SVG; empty if the query has no chart, or if the extra `plot` is not installed."""
         from tracehouse.publish.plot import pictures
 
         try:
@@ -203,7 +205,10 @@ class Answer:
 
 @dataclass(frozen=True)
 class Meaning:
-    """The description of an object: facts, and frames such as its columns and parameters, by name."""
+    """The description of an object.
+
+    `facts` are texts by name. `grids` are data frames by title, such as the columns and the parameters.
+    """
 
     name: str
     title: str
@@ -217,18 +222,19 @@ class Meaning:
         return self._text
 
     def _repr_html_(self) -> str:
-        """HTML for a notebook: the text of the command line."""
+        """HTML for a notebook: the text that `traces describe` prints."""
         return f"<pre>{html.escape(self._text)}</pre>"
 
 
 class Warehouse:
-    """A warehouse. Each query opens its database again, and so reads the newest version."""
+    """A warehouse. Each query opens the database again, so that it reads the newest version."""
 
     def __init__(self, folder: str | Path, timeout_s: float | None = None, memory_limit: str = ""):
         """Open the warehouse in a folder.
 
-        `timeout_s` limits the seconds of a query, and `memory_limit` its memory, a size such as `4GB`; the
-        default is half of the machine's. Raises UserError where there is no database.
+        `timeout_s` is the longest run time of a query in seconds, None for no limit. `memory_limit` is the
+        most memory of a query, such as `4GB`; the default is half of the machine's memory. Raises UserError
+        if the folder has no database.
         """
         self.folder = check_path("folder", folder)
         timeout = None if timeout_s is None else check_number("timeout_s", timeout_s)
@@ -247,9 +253,9 @@ class Warehouse:
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """A DuckDB connection to the database, which it can only read: for other libraries.
+        """A read-only DuckDB connection to the database, for other libraries.
 
-        It is the same one each time, and stays on the version of the warehouse that it opened.
+        Each access returns the same connection. It keeps reading the version of the warehouse that it opened.
         """
         if self._connection is None:
             with _in_python():
@@ -259,7 +265,7 @@ class Warehouse:
         return self._connection
 
     def ibis(self) -> "ibis.BaseBackend":
-        """The tables, views and catalog as a backend of Ibis. Raises UserError where it is not installed."""
+        """The tables, views and catalog as an Ibis backend. Raises UserError if Ibis is not installed."""
         if find_spec("ibis") is None:
             raise UserError("Ibis is not installed: pip install 'ibis-framework[duckdb]'")
         import ibis
@@ -269,7 +275,7 @@ class Warehouse:
     def query(self, name: str, /, *, limit: int | None = None, **parameters: Value) -> Answer:
         """Run a named query, or read a view or base table, with at most `limit` rows.
 
-        Raises UsageError for an unknown name or parameter, and for an invalid value; it lists the valid ones.
+        Raises UsageError for an unknown name or parameter, or an invalid value; the message lists valid ones.
         """
         check_text("name", name)
         limit = None if limit is None else check_whole_number("limit", limit)
@@ -283,9 +289,9 @@ class Warehouse:
         return self._run(work)
 
     def sql(self, statement: str, values: Mapping[str, Value] | None = None) -> Answer:
-        """Run one SQL statement, with `values` for its parameters, which it writes `$name`.
+        """Run one read-only SQL statement. `values` has the values of its parameters, such as `$name`.
 
-        Raises UserError unless the statement only reads, and where it fails.
+        Raises UserError if the statement fails, or if it does more than read.
         """
         check_text("statement", statement)
         given = {key: _plain(key, value) for key, value in (values or {}).items()}
@@ -300,9 +306,10 @@ class Warehouse:
     def list(
         self, kind: str = "traces", trace: str = "", search: str = "", with_empty: bool = False
     ) -> "polars.DataFrame":
-        """List traces, tables, views or queries; of one trace, or those that match all words, best first.
+        """List traces, tables, views or queries.
 
-        Queries of tables without data are left out, unless `with_empty`.
+        `trace` selects the objects of one trace, and `search` those that match all words, best match first.
+        Queries of tables without data are omitted unless `with_empty` is set.
         """
         import polars
 
@@ -320,7 +327,7 @@ class Warehouse:
     def describe(self, name: str) -> Meaning:
         """Describe a table, view, query, trace, column or caveat.
 
-        Raises UsageError with close matches where nothing has the name.
+        Raises UsageError, which lists close matches, if no object has this name.
         """
         import polars
 
@@ -377,7 +384,7 @@ def run_command(name: str, out: str | Path, **options: object) -> Path:
 
 @contextmanager
 def _in_python() -> Iterator[None]:
-    """Let messages name arguments and methods instead of options and commands."""
+    """Replace options and commands in error messages by arguments and methods of Python."""
     try:
         yield
     except UserError as error:
@@ -390,7 +397,7 @@ def _in_python() -> Iterator[None]:
 
 
 def _names(argument: str, values: object) -> Sequence[str]:
-    """A list of strings. Raises UsageError for anything else, such as one string."""
+    """Return a list of strings. Raises UsageError for other values, such as a single string."""
     if isinstance(values, str) or not isinstance(values, Sequence):
         raise UsageError(f"{argument} must be a list of strings, not {values!r}")
     return [check_text(argument, value) for value in values]
@@ -401,12 +408,12 @@ def _texts(parameters: Mapping[str, Value]) -> dict[str, str]:
 
 
 def _text(key: str, value: Value) -> str:
-    """A parameter's value as the command line takes it."""
+    """A parameter's value as the text that the command line accepts."""
     return exact(_plain(key, value))
 
 
 def _plain(key: str, value: object) -> Value:
-    """A parameter's value; of a NumPy scalar, its value in Python."""
+    """A parameter's value, with a NumPy scalar converted to a Python value."""
     if not isinstance(value, Value) and hasattr(value, "item"):
         value = value.item()
     if not isinstance(value, Value):
@@ -416,10 +423,10 @@ def _plain(key: str, value: object) -> Value:
 
 def _rows(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> pa.Table:
     table = answer.read(connection, query).read_all()
-    for place, column in enumerate(table.schema):
+    for index, column in enumerate(table.schema):
         if column.type == _WIDE:
             try:
-                table = table.set_column(place, column.name, table[place].cast(pa.int64()))
+                table = table.set_column(index, column.name, table[index].cast(pa.int64()))
             except pa.ArrowInvalid:
                 # A sum of more than 63 bits remains a decimal.
                 continue

@@ -1,6 +1,6 @@
 """Shell completion: names of queries, views, traces, parameters and columns, and its installation.
 
-Names come from files. Only values of a parameter that are data, and columns, need the database.
+Names are read from files. Only columns, and parameter values that occur in the data, need the database.
 """
 
 import os
@@ -15,7 +15,7 @@ from click.shell_completion import BashComplete, CompletionItem, add_completion_
 from tracehouse.core.errors import UserError
 from tracehouse.sql import names
 
-# The file of each shell, below the home folder, and the line that loads the completion.
+# The startup file of each shell in the home folder, and the line that loads the completion.
 _INSTALLATIONS = {
     "bash": (".bashrc", 'eval "$(_TRACES_COMPLETE=bash_source traces)"'),
     "zsh": (".zshrc", 'autoload -Uz compinit && compinit && eval "$(_TRACES_COMPLETE=zsh_source traces)"'),
@@ -24,7 +24,7 @@ _INSTALLATIONS = {
 
 Items = list[CompletionItem]
 
-# How long a completion may read the database.
+# The longest time for which a completion may read the database.
 _MOST_SECONDS = 3
 
 
@@ -62,7 +62,7 @@ def complete_object(context: click.Context, parameter: click.Parameter, incomple
 
 def complete_parameter(context: click.Context, parameter: click.Parameter, incomplete: str) -> Items:
     """Complete parameters of the query on the line, with the default and other values: `min_gpus=1`."""
-    # An option without its value stops the parser, and the words after it are unparsed.
+    # Click stops parsing at an option without a value; the words after it are in `context.args`.
     query = next((word for word in (context.params.get("name"), *context.args) if word), "")
     warehouse = _warehouse(context)
     key, equals, _ = incomplete.partition("=")
@@ -124,7 +124,7 @@ add_completion_class(_Bash)
 
 
 def _read(warehouse: Path, sql: str, values: dict[str, str]) -> list[tuple[str, str]]:
-    """Rows of a warehouse's database; none where there is no database, or where it takes too long."""
+    """Read rows of a warehouse's database. Returns [] without a database, or if it takes too long."""
     from tracehouse.engines.duckdb.read import sandbox
 
     try:
@@ -143,7 +143,7 @@ def _shell() -> str:
 
 
 def _items(start: str, found: Iterable[tuple[str, str]]) -> Items:
-    """The completions among names and their meanings that begin with a text."""
+    """The completions that start with a text, from pairs of a name and its meaning."""
     return [CompletionItem(name, help=meaning) for name, meaning in found if name.startswith(start)]
 
 
@@ -153,7 +153,7 @@ def _relations(context: click.Context) -> Iterator[tuple[str, str]]:
 
 
 def _warehouse(context: click.Context) -> Path:
-    """The warehouse of an incomplete line: that of the command, else that before it, else the default."""
+    """The warehouse of an incomplete line: the option after the command, else before it, else the default."""
     own: Any = context.params.get("warehouse")
     source = context.get_parameter_source("warehouse")
     is_given = source is not None and source.name == "COMMANDLINE"

@@ -28,7 +28,7 @@ def say(text: str, stderr: bool = False) -> None:
 
 
 def print_notes(notes: "Sequence[Note]", stderr: bool, complete: bool = False) -> None:
-    """Print notes on an answer, dim and wrapped on a terminal; a summary of its caveats unless `complete`."""
+    """Print notes on an answer, or without `complete` a summary of them; dim and wrapped on a terminal."""
     if not notes:
         return
     is_terminal = (sys.stderr if stderr else sys.stdout).isatty()
@@ -59,7 +59,7 @@ def _summary_lines(notes: "Sequence[Note]", is_terminal: bool) -> list[str]:
 def print_ingest(result: "IngestResult", warehouse: Path, next_step: str = "") -> None:
     """Report an ingest and the next step.
 
-    Raises UserError where files could not be read, or where none was found.
+    Raises UserError if a file could not be read, or if no file was found.
     """
     for name in dict.fromkeys(conversion.table_name for conversion in result.converted):
         parts = [conversion for conversion in result.converted if conversion.table_name == name]

@@ -15,7 +15,7 @@ from tracehouse.core.errors import UsageError
 if TYPE_CHECKING:
     from tracehouse.publish.simulators.format_spec import FormatSpec
 
-# Beyond the values of all traces, and within what the formats can hold.
+# The limits of the options: above all values in the traces, and within the ranges of the formats.
 _MOST = 1_000_000
 _LEAST_ABOVE_0 = 1e-6
 _MOST_MIB = 1 << 40
@@ -23,7 +23,7 @@ _MOST_S = 100 * 366 * 86_400
 
 
 def _number(name: str, least: float, most: float, text: str, **settings: Any) -> Decorator:
-    """An option with a number in a range: an integer, unless the least is a fraction."""
+    """An option with a number in a range: an integer, unless `least` is a float."""
     kind = NumberRange(least, most) if isinstance(least, float) else click.IntRange(least, int(most))
     return click.option(name, type=kind, metavar="NUMBER", help=text, **settings)
 
@@ -49,12 +49,12 @@ def _export_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--keep-censored",
             is_flag=True,
-            help="Keep jobs that the trace cuts off, with the run time that was observed.",
+            help="Keep jobs that the trace cuts off, with their observed run time.",
         ),
         click.option(
             "--run-as-held",
             is_flag=True,
-            help="Write as run time the GPU time held over the requested GPUs.",
+            help="Write the held GPU time divided by the requested GPUs as run time.",
         ),
         click.option("--out", "-o", type=PATH, required=True, help="Folder to create."),
         click.argument("trace", shell_complete=complete_trace, help="Trace with jobs."),
@@ -75,7 +75,7 @@ def export() -> None:
 
 @export.command()
 @_export_options
-@_number("--processors-per-gpu", 1, _MOST, "Processors per GPU; 100 keeps hundredths.", default=1)
+@_number("--processors-per-gpu", 1, _MOST, "Processors per GPU; 100 keeps hundredths of a GPU.", default=1)
 def swf(processors_per_gpu: int, **target: Any) -> None:
     """Write the Standard Workload Format 2.2.
 
@@ -103,7 +103,7 @@ def opendc(
 ) -> None:
     """Write OpenDC's tasks and fragments.
 
-    PAI has the usage of tasks; in other traces a task uses all that it requests.
+    Only PAI records the usage of tasks. In other traces, a task uses all that it requests.
 
     Example: traces export opendc openb --out openb-opendc --cpu-mhz 2500
     """
@@ -124,7 +124,7 @@ def openb(
     default_memory_mib: int | None,
     **target: Any,
 ) -> None:
-    """Write pods and nodes as openb lists them.
+    """Write pod and node lists in the format of openb.
 
     Each instance of a job is a pod. An instance with more GPUs than a node has becomes several pods.
 
@@ -142,9 +142,9 @@ def openb(
 @export.command()
 @_export_options
 @_text("--model", "Model of jobs without one.")
-@_number("--batch-size", 1, _MOST, "Batch size of these jobs, in samples.")
-@_number("--iterations-per-s", _LEAST_ABOVE_0, _MOST, "Training speed of these jobs.")
-@_number("--deadline-factor", _LEAST_ABOVE_0, _MOST, "Deadline of these jobs: run time times this factor.")
+@_number("--batch-size", 1, _MOST, "Batch size of jobs without one, in samples.")
+@_number("--iterations-per-s", _LEAST_ABOVE_0, _MOST, "Training speed of jobs without iterations.")
+@_number("--deadline-factor", _LEAST_ABOVE_0, _MOST, "Deadline of jobs without one: run time times factor.")
 def elasticflow(
     trace: str,
     model: str,
@@ -179,7 +179,7 @@ def elasticflow(
 @_text("--default-vc", "Virtual cluster of jobs without one.")
 @_default_cpus
 @_number("--default-wait-s", 0, _MOST_S, "Queueing delay of jobs without one.")
-@_text("--default-state", "State of jobs whose end is unknown.")
+@_text("--default-state", "State of jobs without a known status.")
 def helios(
     first_day: str,
     gpus_per_node: int,

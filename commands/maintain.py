@@ -73,8 +73,9 @@ def fetch(
 ) -> None:
     """Download the publishers' raw files.
 
-    Interrupted downloads are resumed. Files that match the published ones are kept. Acme's telemetry (80 GB)
-    must be selected with --metric or --cluster. Of a ZIP of days, --only fetches the selected ones alone.
+    Interrupted downloads are resumed. Files that exist already and match the published ones are not fetched
+    again. Acme's telemetry (80 GB) must be selected with --metric or --cluster. For a ZIP with one file per
+    day, --only fetches only the files of the selected days.
 
     Example: traces fetch itp zeus --out raw
 
@@ -101,7 +102,7 @@ def fetch(
         if not yes:
             check_is_wanted(plans)
         lines: list[str] = []
-        # Lines printed between progress bars would leave fragments of them on the screen.
+        # Lines printed between progress bars would leave fragments of the bars on the screen.
         report = lines.append if sys.stderr.isatty() else say
         with byte_bars() as progress:
             outcome = downloads.fetch(plans, out, client, progress, report)
@@ -130,7 +131,7 @@ def fetch(
 @click.option(
     "--replace",
     is_flag=True,
-    help="Remove rows whose files are not found now, and accept files that lost most of their rows.",
+    help="Remove the rows of files that are not found, and accept files that lost most of their rows.",
 )
 @_only_option
 @no_stored_option
@@ -151,8 +152,8 @@ def ingest(
     version of the same file is found. Unchanged files are skipped, and an interrupted ingest resumes. A
     database built with --materialize remains a single file.
 
-    With --engine spark the workers of a cluster convert; they need the raw files and the warehouse under the
-    same paths.
+    With --engine spark, the workers of a Spark cluster convert the files. They need the raw files and the
+    warehouse under the same paths.
 
     Example: traces ingest itp openb --raw ~/downloads
 
@@ -172,13 +173,13 @@ def run_ingest(
     master: str = "",
     next_step: str = "",
 ) -> None:
-    """Ingest and print a report, which ends with the next step, by default a command."""
+    """Ingest, and print a report that ends with `next_step`, by default a command."""
     from tracehouse.core.progress import byte_bars
     from tracehouse.engines.duckdb.write import database
 
     before = _database_inode(warehouse)
 
-    def interrupted() -> str:
+    def describe_interruption() -> str:
         now = _database_inode(warehouse)
         state = "The database is unchanged" if before else "There is no database yet"
         return (
@@ -187,7 +188,7 @@ def run_ingest(
         )
 
     with ExitStack() as stack:
-        stack.enter_context(signals.print_at_end(interrupted))
+        stack.enter_context(signals.print_at_end(describe_interruption))
         workers = None
         if engine == Engine.SPARK:
             from tracehouse.engines.spark.conversions import on_cluster
@@ -256,7 +257,9 @@ def vacuum(warehouse: Path, older_than_days: float, keep_versions: int) -> None:
 
 @click.command()
 @warehouse_option
-@click.option("--materialize", is_flag=True, help="Copy the tables into the database: one file is enough.")
+@click.option(
+    "--materialize", is_flag=True, help="Copy the tables into the database, which then needs no other file."
+)
 @no_stored_option
 @click.option("--recover", is_flag=True, help="First recreate datapackage.json if it is missing or damaged.")
 def build(warehouse: Path, materialize: bool, no_stored: bool, recover: bool) -> None:
@@ -284,7 +287,7 @@ def build(warehouse: Path, materialize: bool, no_stored: bool, recover: bool) ->
         say(f"error: {problem.error}", stderr=True)
     if built.problems:
         count = len(built.problems)
-        raise UserError(f"{count} of your own definitions could not be built; everything else was")
+        raise UserError(f"{count} of your own definitions could not be built; all other objects were built")
 
 
 @click.command()
@@ -323,7 +326,7 @@ def sample(traces: Sequence[str], out: Path, scale: float, seed: int, days: int 
 
 
 def _split_folders(words: Sequence[str], raw: Sequence[Path]) -> tuple[Sequence[str], Sequence[Path]]:
-    """Take the folders out of the names of traces: in `--raw a b`, b is a folder and not a trace."""
+    """Separate folders from names of traces: in `--raw a b`, b is parsed as a trace but is a folder."""
     known = trace_name_list()
     folders = [Path(word) for word in words if word not in known and Path(word).is_dir()]
     context = click.get_current_context()
@@ -333,7 +336,7 @@ def _split_folders(words: Sequence[str], raw: Sequence[Path]) -> tuple[Sequence[
 
 
 def _database_inode(warehouse: Path) -> int:
-    """The inode of the database file, which changes when another replaces it; 0 without a database."""
+    """The inode of the database file, which changes when the file is replaced; 0 without a database."""
     from tracehouse.engines.duckdb.names import NAME
 
     path = warehouse / NAME

@@ -36,7 +36,7 @@ class CommandGroup(click.Group):
 
 
 class _Utf8(click.ParamType):
-    """A text. The bytes of an argument may be invalid UTF-8."""
+    """A text. Rejects an argument whose bytes are not valid UTF-8."""
 
     name = "text"
 
@@ -49,7 +49,7 @@ class _Utf8(click.ParamType):
 
 
 class NumberRange(click.FloatRange):
-    """A range of numbers. NaN is not in it."""
+    """A range of numbers. Rejects NaN."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         number = super().convert(value, param, ctx)
@@ -85,7 +85,7 @@ memory_option = click.option(
     metavar="SIZE",
     default="",
     show_default=False,
-    help="Memory limit, such as 500MB or 4GB; the rest goes to disk. Default: half of the memory.",
+    help="Memory limit, such as 500MB or 4GB; beyond it, queries use the disk. Default: half of the memory.",
 )
 limit_option = click.option(
     "--limit", "-n", type=click.IntRange(0, MOST_ROWS), metavar="ROWS", help="Return at most this many rows."
@@ -123,7 +123,7 @@ def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class AnswerOptions:
-    """The options that all commands share which print an answer."""
+    """The options shared by all commands that print an answer."""
 
     warehouse: Path
     format: str | None
@@ -137,7 +137,7 @@ class AnswerOptions:
 
     @property
     def requested_format(self) -> Format | None:
-        """The format that the user requested, if any. Raises UsageError for several."""
+        """The format that the user requested, if any. Raises UsageError for several formats."""
         requested = {Format(self.format)} if self.format else set()
         requested |= {Format.JSON} if self.json else set()
         requested |= {Format.RECORDS} if self.records else set()
@@ -147,7 +147,7 @@ class AnswerOptions:
 
     @property
     def output_format(self) -> Format:
-        """The requested format, or that of the output. Raises UsageError if the output cannot have it."""
+        """The requested format, or the output's default. Raises UsageError if the output cannot have it."""
         from tracehouse.publish import export
 
         return export.chosen_format(self.requested_format, self.output)
@@ -161,11 +161,14 @@ class AnswerOptions:
 
     @property
     def notes_to_stderr(self) -> bool:
-        """Whether notes go to standard error, because standard output has only the answer."""
+        """Whether notes go to standard error, so that standard output has only the answer."""
         return self.output is not None or not is_on_terminal()
 
     def write(self, bind: "Bind", form: Format | None = None, **more: Any) -> "Sequence[Note]":
-        """Write an answer with these options, as `answers.write_answer` does. The command must exit then."""
+        """Write an answer with these options, and return the notes on it; see `answers.write_answer`.
+
+        The command must exit afterwards, because the database stays open.
+        """
         from tracehouse.publish import answers
 
         return answers.write_answer(
@@ -200,7 +203,7 @@ _ANSWER_OPTIONS: Sequence[Decorator] = (
 
 
 def answer_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of `AnswerOptions`, which the command gets as its first argument."""
+    """Add the options of `AnswerOptions` to a command, which gets them as its first argument."""
 
     @wraps(command)
     def with_answer_options(**values: Any) -> None:
@@ -214,7 +217,7 @@ def answer_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def key_values(texts: Sequence[str], expected: str = "A parameter must be KEY=VALUE") -> dict[str, str]:
-    """Parse texts of the form KEY=VALUE. Raises UsageError where one is not."""
+    """Parse texts of the form KEY=VALUE. Raises UsageError if a text has no equals sign."""
     pairs = [text.partition("=") for text in texts]
     for key, equals, value in pairs:
         if not equals:

@@ -23,7 +23,7 @@ _server_timeout_option = click.option(
     metavar="URL",
     help="PostgreSQL database to fill: postgresql://user@host/database. The password is in PGPASSWORD.",
 )
-@click.option("--superset", type=PATH, metavar="ZIP", help="Superset dashboards over FILE, for its import.")
+@click.option("--superset", type=PATH, metavar="ZIP", help="Dashboards over FILE, to import into Superset.")
 @click.option("--site", type=PATH, metavar="FOLDER", help="Static site to write, with DuckDB in the browser.")
 @click.option(
     "--duckdb-wasm", type=PATH, metavar="FOLDER", help="Files of DuckDB-WASM for the site, if not in web/."
@@ -44,8 +44,8 @@ def publish(
 ) -> None:
     """Write a database for BI tools, or a static site.
 
-    Base tables, views, the answers of the named queries with default parameters, and the catalog are all
-    tables there. Traces without data are omitted. An earlier version is replaced.
+    The target has a table for each base table, view and catalog table, and for the answer of each named query
+    with default parameters. Traces without data are omitted. An earlier version is replaced.
 
     Example: traces publish --out traces.duckdb
     """
@@ -69,8 +69,9 @@ def report(
 ) -> None:
     """Write an HTML report on the named traces, or on all that are loaded.
 
-    Self-contained pages: sources, coverage, published and measured figures, charts, caveats and citations.
-    Several traces have a page each, such as report-itp.html, and one that compares them.
+    The pages are self-contained. They show sources, coverage, published and measured figures, charts, caveats
+    and citations. With several traces, each trace has its own page, such as report-itp.html, and the page
+    of --out compares them.
 
     Example: traces report itp --out itp.html
     """
@@ -121,7 +122,7 @@ def explore(warehouse: Path, port: int, no_browser: bool, timeout: float, memory
     type=click.IntRange(1),
     default=1000,
     metavar="ROWS",
-    help="Highest number of rows in an answer.",
+    help="Maximum number of rows in an answer.",
 )
 def mcp(warehouse: Path, timeout: float, memory_limit: str, most_rows: int) -> None:
     """Run an MCP server on standard input and output.

@@ -65,7 +65,8 @@ def list_(
 ) -> None:
     """List traces, tables, views or queries.
 
-    Words are searched in names, titles, parameters and columns, with synonyms and endings.
+    --search looks for words in names, titles, parameters and columns, and also for synonyms and other
+    endings of the words.
 
     Example: traces list queries pai --search "queueing delay"
     """
@@ -84,7 +85,7 @@ def list_(
 @click.option(
     "--full",
     is_flag=True,
-    help="Print all texts, types, provenance, caveats and SQL, as where the output is no terminal.",
+    help="Print all texts, types, provenance, caveats and SQL. Default if the output is not a terminal.",
 )
 @pager_option
 def describe(name: str, warehouse: Path, json: bool, full: bool, no_pager: bool) -> None:
@@ -174,7 +175,7 @@ def query(
         from tracehouse.publish.plot import pictures
 
         size = pictures.parse_size(width, font_size)
-    # Totals are for people. A program that sums rows, or a chart, must not get them.
+    # Only tables, which people read, have totals: a program that sums rows would count them twice.
     form = None if plot else options.output_format
     with_total = form is Format.TABLE
     bind: Bind
@@ -234,8 +235,8 @@ def sql(
 ) -> None:
     """Run a read-only SQL statement.
 
-    The statement can read only the warehouse, and write no file. Caveats are those of the columns that it
-    reads. With --engine spark it is in Spark's SQL.
+    The statement can read only the warehouse, and cannot write files. The caveats are those of the columns
+    that the statement reads. With --engine spark, the statement must be in Spark SQL.
 
     Example: traces sql "select count(*) from itp.job"
     """
@@ -260,9 +261,9 @@ def sql(
 def check(options: AnswerOptions, traces: Sequence[str], files: bool) -> None:
     """Check the data against the rules of the catalog and the expected counts of the published files.
 
-    Exits with 1 if one fails. Expected counts do not apply to synthetic data. With --files, compares each
-    Parquet file with its entry in datapackage.json, and each materialized view with the checksum that is
-    stored with it.
+    Exits with 1 if a rule or count fails. Expected counts do not apply to synthetic data. With --files,
+    compares each Parquet file with its entry in datapackage.json, and each materialized view with its stored
+    checksum.
 
     Example: traces check itp
     """
@@ -285,10 +286,10 @@ def check(options: AnswerOptions, traces: Sequence[str], files: bool) -> None:
 @trace_names
 @answer_options
 def verify(options: AnswerOptions, traces: Sequence[str]) -> None:
-    """Compare figures that documents print with the data.
+    """Compare published figures with figures computed from the data.
 
     Exits with 1 if a figure differs and the catalog has no explanation. Figures that depend on synthetic data
-    are neither reproduced nor different.
+    have the verdict `synthetic data`.
 
     Example: traces verify pai
     """

@@ -18,7 +18,7 @@ from tracehouse.publish import export, output
 from tracehouse.publish.formats import LAID_OUT, Format
 from tracehouse.publish.output import Spool
 
-# The command line starts with this module, so that others are imported where they are used.
+# The command line imports this module at its start. To start fast, functions import other modules.
 if TYPE_CHECKING:
     from tracehouse.publish.plot.layout import Size
 
@@ -39,8 +39,8 @@ def write_answer(
 ) -> Sequence[Note]:
     """Write the answer of a query, or its query plan. Returns the notes on it.
 
-    Without a path it goes to standard output, with `pages` through a pager where it is longer than the
-    terminal. `wide` and `brief` are as in `export.Options`, `exit_after` as in `sandbox.run`.
+    Without a path, the answer goes to standard output; with `pages`, an answer longer than the terminal goes
+    through a pager. See `export.Options` for `wide` and `brief`, and `sandbox.run` for `exit_after`.
     """
     options = export.Options(path is None, output.is_terminal(path), guard_formulas, wide, brief)
 
@@ -55,11 +55,11 @@ def write_answer(
             why = notes.why_empty(connection, query)
             # `why` already names the tables without data, so the note NO_DATA is left out.
             found = [*(note for note in found if not why or note.name != NO_DATA), *why]
-        # A table has it in its footer.
+        # Tables and records show the limit in their footer.
         cut = _limit_notes(query) if form not in LAID_OUT else []
         return [*rendered.notes, *cut, *found]
 
-    # A table has escape sequences of its own for colours; those in its values are escaped already.
+    # Tables and records use escape sequences for colours; those in their values are escaped already.
     escapes = form not in LAID_OUT
     return _write(path, warehouse, limits, work, escapes=escapes, pages=pages, exit_after=exit_after)
 
@@ -97,9 +97,10 @@ def draw_in_terminal(bind: Bind, warehouse: Path, limits: Limits, given: Mapping
 def write_report(
     traces: Sequence[str], warehouse: Path, limits: Limits, path: Path
 ) -> Iterator[tuple[str, Path]]:
-    """Write the HTML report on traces, on all if none is named, and yield each page before it is written.
+    """Write the HTML report on the named traces, by default on all.
 
-    A page has its title and its path. Several traces have a page each, next to the one that compares them.
+    Yields the title and the path of each page before writing it. With several traces, each trace has its own
+    page, and the page at `path` compares them.
     """
     from tracehouse.publish import report
 
@@ -125,7 +126,7 @@ def _write_page(
 
 
 def _limit_notes(query: BoundQuery) -> list[Note]:
-    """The note on an answer that a limit has cut."""
+    """The note on rows that a limit omits; an empty list if it omits none."""
     message = answer.limit_message(query)
     return [Note("not all rows", message, "note")] if message else []
 
@@ -139,7 +140,7 @@ def _write(
     pages: bool = False,
     exit_after: bool = False,
 ) -> T:
-    """Run some work in the sandbox with two spools: one for the output, one for a draft of it."""
+    """Run some work in the sandbox with two spools: one for the output, one for a draft of the output."""
     with ExitStack() as stack:
         scratch = stack.enter_context(sandbox.scratch_folder())
         spool = stack.enter_context(output.open_spool(path, scratch, escapes, pages))

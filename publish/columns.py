@@ -31,24 +31,27 @@ def columns_of(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> list
 
 
 def selecting(query: BoundQuery, columns: Sequence[tuple[str, str]], values: Sequence[str]) -> BoundQuery:
-    """A query with other columns: names, and SQL over the present columns as c0, c1 and so on."""
+    """A query that computes new columns from the columns of a query.
+
+    `columns` has the new names, and `values` the SQL of each, where c0, c1 and so on are the old columns.
+    """
     listed = ", ".join(
         f"{value} as {_identifier(name)}" for (name, _), value in zip(columns, values, strict=True)
     )
-    places = ", ".join(f"c{place}" for place in range(len(columns)))
-    return BoundQuery(f"select {listed} from ({query.sql}\n) as answer({places})", query.values)
+    aliases = ", ".join(f"c{index}" for index in range(len(columns)))
+    return BoundQuery(f"select {listed} from ({query.sql}\n) as answer({aliases})", query.values)
 
 
 def as_texts(query: BoundQuery, columns: Sequence[tuple[str, str]]) -> BoundQuery:
-    """A query with all values as DuckDB's texts, except plain numbers, texts and booleans.
+    """A query with all values cast to text, except plain numbers, texts and booleans.
 
-    Python lacks infinite dates, the year 0 and the time 24:00.
+    Python cannot represent infinite dates, the year 0 and the time 24:00.
     """
     values = [
-        f"c{place}"
+        f"c{index}"
         if any(plain.fullmatch(kind) for plain in (_INTEGERS, _FLOATS, _TEXTS))
-        else f"cast(c{place} as varchar)"
-        for place, (_, kind) in enumerate(columns)
+        else f"cast(c{index} as varchar)"
+        for index, (_, kind) in enumerate(columns)
     ]
     return selecting(query, columns, values)
 
@@ -56,7 +59,7 @@ def as_texts(query: BoundQuery, columns: Sequence[tuple[str, str]]) -> BoundQuer
 def rows_of(
     connection: duckdb.DuckDBPyConnection, query: BoundQuery, columns: Sequence[tuple[str, str]]
 ) -> Iterator[Sequence[Any]]:
-    """The rows of an answer with the given columns, with values as in `as_texts`."""
+    """The rows of an answer, with values as in `as_texts`. `columns` are its names and types."""
     texts = as_texts(query, columns)
     try:
         result = connection.execute(texts.sql, dict(texts.values))
@@ -77,7 +80,7 @@ def is_wide_integer(kind: str) -> bool:
 
 
 def may_be_text(kind: str) -> bool:
-    """Whether values of a type are texts, or consist of several values."""
+    """Whether a type is neither boolean nor numeric nor a date or time, such as texts and lists."""
     return not _NOT_TEXTS.fullmatch(kind)
 
 

@@ -16,7 +16,7 @@ from tracehouse.engines.duckdb.read.describe import Description, Grid
 _LONGEST_NAME = 40
 
 
-# What a short description leaves out, and the width of texts in it that are not the last of a line.
+# Facts and columns that a short description omits, and the width of its texts, except the last on a line.
 _DETAILS = ("kind", "in versions", "versions", "source", "engine", "chart", "type", "provenance")
 _SHORT = 24
 _SHORT_GRIDS = {"parameters", "columns"}
@@ -25,8 +25,8 @@ _SHORT_GRIDS = {"parameters", "columns"}
 def as_text(found: Description, to_terminal: bool, is_full: bool = True) -> str:
     """A description as text: facts, grids as tables, caveats, SQL.
 
-    Unless it is full, a query, view or table fits a screen: a line for each parameter and column, the names
-    of the caveats, no SQL.
+    Without `is_full`, a query, view or table is shortened to fit a screen: one line per parameter and column,
+    only the names of the caveats, no SQL.
     """
     console = Console(force_terminal=to_terminal)
     is_short = not is_full and bool(found.grids) and {grid.title for grid in found.grids} <= _SHORT_GRIDS
@@ -68,11 +68,13 @@ def as_data(found: Description) -> dict[str, Any]:
 
 
 def _short_lines(grid: Grid, width: int) -> Iterator[Text]:
-    """The lines of a grid that fit a width: the meaning comes last and is cut."""
-    places = [place for place, name in enumerate(grid.names) if name not in (*_DETAILS, "meaning")]
+    """The rows of a grid as lines of a width, with the meaning last and truncated."""
+    indexes = [index for index, name in enumerate(grid.names) if name not in (*_DETAILS, "meaning")]
     meaning = grid.names.index("meaning")
     rows = [grid.names, *grid.rows]
-    cells = [[_cut(row[place] or "", _SHORT if place else _LONGEST_NAME) for place in places] for row in rows]
+    cells = [
+        [_cut(row[index] or "", _SHORT if index else _LONGEST_NAME) for index in indexes] for row in rows
+    ]
     widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
     for row, texts in zip(rows, cells, strict=True):
         start = "".join(
@@ -89,10 +91,10 @@ def _cut(text: str, width: int) -> str:
 
 def _table(grid: Grid) -> Table:
     table = Table(title=grid.title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    for place, name in enumerate(grid.names):
+    for index, name in enumerate(grid.names):
         # Names are not broken, so that they can be copied.
-        cells = [row[place] or "" for row in grid.rows]
-        is_name = not place or all(" " not in cell and len(cell) <= _LONGEST_NAME for cell in cells)
+        cells = [row[index] or "" for row in grid.rows]
+        is_name = not index or all(" " not in cell and len(cell) <= _LONGEST_NAME for cell in cells)
         table.add_column(name, overflow="fold", no_wrap=is_name)
     for row in grid.rows:
         table.add_row(*(Text(escape_text(cell or "")) for cell in row))

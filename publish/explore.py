@@ -1,7 +1,7 @@
 """Web server for running named queries and SQL in the browser, on localhost and protected by a token.
 
-It serves the pages in `site/application` and the interface that they call. Requests use the same validation
-and limits as the command line.
+It serves the pages in `site/application` and the HTTP interface that they call. Requests use the same
+validation and limits as the command line.
 """
 
 import json
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 HOST = "127.0.0.1"
-# Each query may take half of the machine's memory.
+# The largest number of queries at a time: each may take half of the machine's memory.
 MOST_CONCURRENT = 2
-# Downloads have all rows.
+# The largest number of rows on a page. Downloads have all rows.
 MOST_ROWS_SHOWN = 10_000
 
 FORMATS = {"csv": Format.CSV, "parquet": Format.PARQUET}
@@ -89,7 +89,7 @@ def serve(warehouse: Path, limits: Limits, port: int, report_address: Callable[[
 
 @dataclass(frozen=True)
 class Service:
-    """A warehouse, the limits of each query, and the connections of the running ones by the page's name."""
+    """A warehouse, the limits of each query, and the connections of running queries by the name of each."""
 
     warehouse: Path
     limits: Limits
@@ -99,7 +99,7 @@ class Service:
     )
 
     def run(self, work: Callable[[duckdb.DuckDBPyConnection], T], name: str = "") -> T:
-        """Run some work on a connection, which `cancel` interrupts. Raises UserError if it fails."""
+        """Run some work on a connection. `cancel` with its name interrupts it. Raises UserError on errors."""
 
         def cancellable(connection: duckdb.DuckDBPyConnection) -> T:
             with self._named(name, connection):
@@ -109,15 +109,15 @@ class Service:
             return sandbox.run(self.warehouse, self.limits, cancellable)
 
     def cancel(self, name: str) -> None:
-        """Interrupt the running work of a name, if there is any."""
+        """Interrupt the running work with a name, if there is any."""
         if connection := self.running.get(name):
             connection.interrupt()
 
-    def export(self, asked: "Query", ending: str) -> bytes:
+    def export(self, requested: "Query", ending: str) -> bytes:
         """Write the answer to a file as the command line does, and return its content."""
         with self.slots, tempfile.TemporaryDirectory(prefix=sandbox.PREFIX) as folder:
             path = Path(folder) / f"answer.{ending}"
-            answers.write_answer(asked.bind, self.warehouse, self.limits, FORMATS[ending], path)
+            answers.write_answer(requested.bind, self.warehouse, self.limits, FORMATS[ending], path)
             return path.read_bytes()
 
     @contextmanager
@@ -131,14 +131,14 @@ class Service:
 
 @dataclass(frozen=True)
 class Query:
-    """What a page asks: a named query with parameters as texts, a table or view, or a SQL statement."""
+    """A query of a page: a named query with parameters as texts, a table or view, or a SQL statement."""
 
     name: str
     given: Mapping[str, str]
     statement: str
 
     def bind(self, connection: duckdb.DuckDBPyConnection, limit: int | None = None) -> BoundQuery:
-        """Bind it. Raises UserError where it is not valid."""
+        """Bind the query to a connection. Raises UserError if the query is not valid."""
         if not self.statement:
             return bind_query(connection, self.name, self.given, limit)
         query = bind_statement(connection, self.statement, limit)
@@ -182,7 +182,7 @@ def build_application(warehouse: Path, limits: Limits, token: str, port: int) ->
         return FileResponse(path) if path else PlainTextResponse("Not found\n", 404)
 
     def call(work: "Callable[[Request], Any]") -> "Callable[[Request], Response]":
-        """A page with the result of some work as JSON, or its error."""
+        """An endpoint that returns the result of some work as bytes or JSON, or the error as JSON."""
 
         def respond(request: Request) -> Response:
             status = 200
@@ -212,12 +212,12 @@ def build_application(warehouse: Path, limits: Limits, token: str, port: int) ->
         return {}
 
     def run(request: Request) -> Any:
-        asked = _query(request)
-        return service.run(lambda c: _answer(c, asked), request.query_params.get("id", ""))
+        requested = _query(request)
+        return service.run(lambda c: _answer(c, requested), request.query_params.get("id", ""))
 
     def draw(request: Request) -> Any:
-        asked = _query(request)
-        return service.run(lambda c: _draw(c, asked), request.query_params.get("id", ""))
+        requested = _query(request)
+        return service.run(lambda c: _draw(c, requested), request.query_params.get("id", ""))
 
     def cancel(request: Request) -> Any:
         service.cancel(request.query_params.get("id", ""))
@@ -243,7 +243,7 @@ def build_application(warehouse: Path, limits: Limits, token: str, port: int) ->
 
 
 def _query(request: "Request") -> Query:
-    """Read the query of a request. Raises UsageError where it is not one."""
+    """Parse the query of a request. Raises UsageError if the request has no valid query."""
     try:
         sent = json.loads(request.query_params.get("query", ""))
         given = {str(key): str(text) for key, text in sent.get("given", {}).items()}
@@ -253,7 +253,7 @@ def _query(request: "Request") -> Query:
 
 
 def _describe(connection: duckdb.DuckDBPyConnection, name: str) -> contract.Json:
-    """Describe an object, with the defaults that its answers have in this warehouse."""
+    """Describe an object, with the default parameters that apply to this warehouse."""
     described = contract.describe_object(connection, name)
     chosen = choose_trace(connection, described["name"], {})
     for parameter in described["parameters"]:
@@ -261,8 +261,8 @@ def _describe(connection: duckdb.DuckDBPyConnection, name: str) -> contract.Json
     return described
 
 
-def _answer(connection: duckdb.DuckDBPyConnection, asked: Query) -> contract.Json:
-    query = answer.run(connection, asked.bind(connection, MOST_ROWS_SHOWN))
+def _answer(connection: duckdb.DuckDBPyConnection, requested: Query) -> contract.Json:
+    query = answer.run(connection, requested.bind(connection, MOST_ROWS_SHOWN))
     names = columns.columns_of(connection, query)
     rows = list(columns.rows_of(connection, query, names))
     found = [*query.notes, *(notes.why_empty(connection, query) if not rows else [])]
@@ -275,10 +275,10 @@ def _answer(connection: duckdb.DuckDBPyConnection, asked: Query) -> contract.Jso
     }
 
 
-def _draw(connection: duckdb.DuckDBPyConnection, asked: Query) -> contract.Json:
-    """The specification of the chart, or the reason why there is none."""
+def _draw(connection: duckdb.DuckDBPyConnection, requested: Query) -> contract.Json:
+    """The Vega-Lite specification of the chart, or the reason why there is none."""
     try:
-        return {"spec": pictures.build_query_picture(connection, asked.name, asked.given).to_dict()}
+        return {"spec": pictures.build_query_picture(connection, requested.name, requested.given).to_dict()}
     except UserError as error:
         return {"no_chart": str(error)}
 

@@ -1,7 +1,7 @@
 """Render answers: CSV, JSON, NDJSON, Markdown, Parquet, Arrow, Excel workbooks, and tables for a terminal.
 
 DuckDB writes CSV, JSON and Parquet itself while it computes the answer, in constant memory and with exact
-values. It writes to a spool (see `output`), so that an answer that fails half-way is not shown.
+values. It writes to a spool (see `output`), so that an answer whose computation fails is not shown in part.
 """
 
 import io
@@ -31,7 +31,7 @@ from tracehouse.publish.columns import (
 from tracehouse.publish.formats import BINARY, BY_SUFFIX, Format
 from tracehouse.publish.output import Spool, is_stream, is_terminal
 
-# The command line starts with this module, so that the modules of single formats are imported where used.
+# The command line imports this module at its start. To start fast, functions import the modules of formats.
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -45,13 +45,14 @@ _COPY_OPTIONS = {
 }
 _JSON = {Format.JSON, Format.NDJSON}
 
-# Spreadsheets run a text that starts with one of these as a formula; after an apostrophe they show it.
+# Spreadsheets run a text that starts with one of these characters as a formula. An apostrophe before the
+# text prevents that.
 _FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"
 
-# 128-bit integers in the name of a type. Quoted names and enum values match first, so that they are skipped.
+# Finds 128-bit integers in the name of a type. Quoted names and enum values match first and stay unchanged.
 _HUGE_IN_TYPE = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\bU?HUGEINT\b""")
 
-# Outside a text, NaN and infinity follow one of these: DuckDB writes no spaces.
+# Outside of texts, NaN and infinity follow a colon, bracket or comma: DuckDB writes no spaces.
 _MAY_BE_NOT_FINITE = re.compile(rb"[:\[,]-?(?:nan|inf)", re.I)
 _TEXT_OR_NOT_FINITE = re.compile(rb'"(?:[^"\\]|\\.)*"|-?(?:nan|inf(?:inity)?)', re.I)
 _CHUNK_BYTES = 1 << 22
@@ -64,7 +65,7 @@ class Options:
     Only a terminal gets colours, and tables that fit its width unless `wide` is set. A stream gets Arrow's
     stream format and the first rows of a table; a file gets all rows. `guard_formulas` puts an apostrophe
     before texts of a CSV that a spreadsheet would run as formulas. `brief` names the columns that a terminal
-    shows; all rows are shown then.
+    shows; with it, a table has all rows.
     """
 
     to_stream: bool = False
@@ -76,7 +77,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Rendered:
-    """The number of rows that were rendered, and notes on values that the format cannot hold."""
+    """The number of rows that were rendered, and notes on values that the format cannot represent."""
 
     rows: int
     notes: Sequence[Note] = ()
@@ -112,7 +113,7 @@ def write(
     draft: Spool,
     options: Options = FILE_OPTIONS,
 ) -> Rendered:
-    """Render the answer of a query to a spool.
+    """Render the answer of a query to a spool. Returns the number of rows, and notes on changed values.
 
     The connection must be allowed to write to the spool and to the draft.
     """
@@ -218,11 +219,11 @@ def _with_unique_names(connection: duckdb.DuckDBPyConnection, query: BoundQuery)
         unique.append((new, kind))
     if unique == columns:
         return query
-    return selecting(query, unique, [f"c{place}" for place in range(len(columns))])
+    return selecting(query, unique, [f"c{index}" for index in range(len(columns))])
 
 
 def _wide_as_decimals(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> BoundQuery:
-    """A query whose 128-bit integers are decimals of 38 digits; those with more digits fail.
+    """A query with 128-bit integers cast to decimals of 38 digits; an integer with more digits is an error.
 
     Parquet and Arrow have no 128-bit integers, and would store a rounded or a wrong number.
     """
@@ -231,8 +232,8 @@ def _wide_as_decimals(connection: duckdb.DuckDBPyConnection, query: BoundQuery) 
     if kinds == [kind for _, kind in columns]:
         return query
     values = [
-        f"c{place}" if new == old else _wide_as_decimal(f"c{place}", old, new)
-        for place, (new, (_, old)) in enumerate(zip(kinds, columns, strict=True))
+        f"c{index}" if new == old else _wide_as_decimal(f"c{index}", old, new)
+        for index, (new, (_, old)) in enumerate(zip(kinds, columns, strict=True))
     ]
     return selecting(query, columns, values)
 
@@ -252,8 +253,8 @@ def _guarded(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> BoundQ
     """A query with an apostrophe before each text that a spreadsheet would run as a formula."""
     columns = columns_of(connection, query)
     values = [
-        f"c{place}" if not may_be_text(kind) else _guarded_value(f"cast(c{place} as varchar)")
-        for place, (_, kind) in enumerate(columns)
+        f"c{index}" if not may_be_text(kind) else _guarded_value(f"cast(c{index} as varchar)")
+        for index, (_, kind) in enumerate(columns)
     ]
     names = [f"'{name}" if re.match(_FORMULA, name) else name for name, _ in columns]
     return selecting(query, [(name, "") for name in names], values)
@@ -264,7 +265,7 @@ def _guarded_value(value: str) -> str:
 
 
 def _replace_not_finite(draft: BinaryIO, file: BinaryIO) -> list[Note]:
-    """Copy JSON with null for each NaN and infinity, which JSON lacks. Returns a note on their number."""
+    """Copy JSON with null for NaN and infinity, which JSON does not have. Returns a note on their number."""
     found = 0
 
     def null_or_text(match: re.Match[bytes]) -> bytes:
@@ -276,7 +277,7 @@ def _replace_not_finite(draft: BinaryIO, file: BinaryIO) -> list[Note]:
 
     draft.seek(0)
     while chunk := draft.read(_CHUNK_BYTES):
-        # Values do not span lines.
+        # A value never spans lines, so the chunk is completed to the end of its last line.
         chunk += draft.readline()
         if _MAY_BE_NOT_FINITE.search(chunk):
             chunk = b"".join(
@@ -286,5 +287,5 @@ def _replace_not_finite(draft: BinaryIO, file: BinaryIO) -> list[Note]:
         file.write(chunk)
     if not found:
         return []
-    were = "value was NaN or infinite" if found == 1 else "values were NaN or infinite"
-    return [Note("not finite", f"{found:,} {were}, written as null: JSON has neither. CSV has both")]
+    subject = "value was NaN or infinite" if found == 1 else "values were NaN or infinite"
+    return [Note("not finite", f"{found:,} {subject}, written as null: JSON has neither. CSV has both")]

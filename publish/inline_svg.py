@@ -9,9 +9,9 @@ _REFERENCE = re.compile(r"(url\(#|^#)")
 
 
 def inline_svg(svg: str, key: str, title: str, description: str) -> str:
-    """The picture as an HTML element that scales with its container. `key` makes its ids unique.
+    """The picture as an HTML element that scales with its container. `key` is a prefix of its ids.
 
-    Screen readers read the title and the description instead of the parts.
+    Screen readers read the title and the description instead of the elements of the picture.
     """
     ET.register_namespace("", SVG)
     root = ET.fromstring(svg)
@@ -26,8 +26,8 @@ def inline_svg(svg: str, key: str, title: str, description: str) -> str:
     root.attrib.pop("height", None)
     root.set("role", "img")
     root.set("aria-labelledby", f"{key}-title {key}-description")
-    for place, (name, text) in enumerate((("title", title), ("desc", description))):
+    for index, (name, text) in enumerate((("title", title), ("desc", description))):
         label = ET.Element(f"{{{SVG}}}{name}", id=f"{key}-{'title' if name == 'title' else 'description'}")
         label.text = text
-        root.insert(place, label)
+        root.insert(index, label)
     return ET.tostring(root, encoding="unicode")

@@ -38,7 +38,7 @@ synthetic, say that the numbers are not measured.
 
 T = TypeVar("T")
 _DEFAULT_ROWS = 200
-# More than an agent can read; the protocol sends an answer twice, as text and as a structure.
+# More than a client can use; the protocol sends each answer twice, as text and as a structure.
 _MOST_BYTES = 1_000_000
 _MOST_CHARACTERS = 20_000
 _BITS = re.compile(r"BIT(\[\d*\])*")
@@ -50,7 +50,7 @@ Parameter = str | int | float | bool
 class Answer:
     """Columns and rows of an answer, its caveats, and the raw files that it was computed from.
 
-    `cut` says what was left out because it is too long, empty if nothing was.
+    `cut` is a message if the answer was too large and rows were left out; otherwise it is empty.
     """
 
     columns: list[str]
@@ -71,7 +71,7 @@ class Service:
     most_rows: int
 
     def run(self, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
-        """Run some work on a connection. Raises ToolError with a message for the agent."""
+        """Run some work on a connection. Raises ToolError with a message for the client."""
         from mcp.server.mcpserver.exceptions import ToolError
 
         try:
@@ -180,7 +180,9 @@ def _answer(
         rows += [[_to_json(_to_python(value)) for value in row] for row in zip(*taken.columns, strict=True)]
     kept = _count_that_fit(rows[:limit])
     cut = (
-        f"{kept} rows are given: the answer exceeds {_MOST_BYTES:,} bytes" if kept < len(rows[:limit]) else ""
+        f"Only {kept} rows are returned: the answer exceeds {_MOST_BYTES:,} bytes"
+        if kept < len(rows[:limit])
+        else ""
     )
     return Answer(
         reader.schema.names,
@@ -194,13 +196,13 @@ def _answer(
 
 
 def _with_bits_as_texts(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> BoundQuery:
-    """The query with BIT, of which Arrow has the bytes that DuckDB stores, as text."""
+    """The query with values of type BIT cast to text: Arrow would get the bytes that DuckDB stores."""
     columns = columns_of(connection, query)
     if not any(_BITS.fullmatch(kind) for _, kind in columns):
         return query
     values = [
-        f"cast(c{place} as {kind.replace('BIT', 'VARCHAR')})" if _BITS.fullmatch(kind) else f"c{place}"
-        for place, (_, kind) in enumerate(columns)
+        f"cast(c{index} as {kind.replace('BIT', 'VARCHAR')})" if _BITS.fullmatch(kind) else f"c{index}"
+        for index, (_, kind) in enumerate(columns)
     ]
     return selecting(query, columns, values)
 
@@ -211,7 +213,7 @@ def _read_dicts(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> lis
 
 
 def _count_that_fit(rows: Sequence[Sequence[Any]]) -> int:
-    """Return how many of the first rows are within the limit of bytes."""
+    """Count the first rows that fit in the limit of bytes as JSON."""
     size = 0
     for count, row in enumerate(rows):
         size += len(json.dumps(row))
@@ -221,7 +223,7 @@ def _count_that_fit(rows: Sequence[Sequence[Any]]) -> int:
 
 
 def _to_python(value: pa.Scalar) -> Any:
-    """Convert a value of Arrow; times outside of Python's years become text."""
+    """Convert an Arrow value to a Python value; times outside Python's range of years become text."""
     if not value.is_valid:
         return None
     if isinstance(value, pa.StructScalar):
@@ -231,23 +233,23 @@ def _to_python(value: pa.Scalar) -> Any:
     try:
         return value.as_py()
     except (OverflowError, ValueError):
-        return _write_time(value.value, getattr(value.type, "unit", "D"))
+        return _format_time(value.value, getattr(value.type, "unit", "D"))
 
 
-def _write_time(number: int, unit: Any) -> str:
-    """Write a time that is infinite or outside of Python's years with DuckDB's words."""
+def _format_time(number: int, unit: Any) -> str:
+    """Format a time that is infinite or outside Python's range of years, as DuckDB prints it."""
     if abs(number) == (_INFINITE_DATE if unit == "D" else _INFINITE_TIME):
         return "infinity" if number > 0 else "-infinity"
     text = str(np.datetime64(number, unit))
     year, _, rest = text.removeprefix("-").partition("-")
-    # NumPy has the year 0.
+    # NumPy counts the year 1 BC as 0, DuckDB does not.
     return text if not text.startswith("-") and int(year) else f"{int(year) + 1:04}-{rest} (BC)"
 
 
 def _to_json(value: Any) -> Any:
     """Convert a value for JSON: NaN and infinity become null, and types that JSON lacks become text.
 
-    A long text is cut, with its number of characters.
+    A long text is truncated, and its number of characters is appended.
     """
     if isinstance(value, str) and len(value) > _MOST_CHARACTERS:
         return f"{value[:_MOST_CHARACTERS]}… ({len(value):,} characters)"

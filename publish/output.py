@@ -1,7 +1,7 @@
 """Write output atomically: to a file, or to a stream once all of it is computed.
 
-Until then it is in a spool, a file without a name where the system supports these, so that even a killed
-process leaves nothing behind.
+Until then, a spool holds the output: a temporary file, without a name if the system supports that, so that
+even a killed process leaves no file behind.
 """
 
 import codecs
@@ -27,14 +27,14 @@ _MODE_BITS = 0o7777
 
 @dataclass(frozen=True)
 class Spool:
-    """An open file, and a path by which only this process can open it again."""
+    """An open temporary file, and a path with which this process can open the file again."""
 
     file: BinaryIO
     path: str
 
     @property
     def writable(self) -> Writable:
-        """The same file as `sandbox.run_in` takes it, so that a query may write to it."""
+        """The file as an argument of `sandbox.run_in`, which lets a query write to it."""
         return Writable(self.path, self.file.fileno())
 
 
@@ -65,12 +65,12 @@ def is_stream(output: Path) -> bool:
 
 
 def check(output: Path | None) -> None:
-    """Raise UserError where an output cannot be written."""
+    """Raise UserError if an output cannot be written."""
     _target(output)
 
 
 def check_folder(path: Path) -> None:
-    """Raise UserError where the folder of a file does not exist. A mistyped name must not create one."""
+    """Raise UserError if the folder of a file does not exist. A mistyped name must not create a folder."""
     if not path.parent.is_dir():
         raise UserError(f"{path.parent}: no such folder. Create it, or name another file")
 
@@ -79,11 +79,11 @@ def check_folder(path: Path) -> None:
 def open_spool(
     output: Path | None, folder: Path, escapes: bool = False, pages: bool = False
 ) -> Iterator[Spool]:
-    """A spool whose content goes to an output when the block ends without an error.
+    """Yield a spool, and write its content to the output when the block ends without an error.
 
-    It is in the folder of the output, or in `folder` where the output is a stream. With `escapes`, control
-    characters are escaped on a terminal. With `pages`, text that is longer than the terminal goes through a
-    pager.
+    The spool is in the folder of the output, or in `folder` if the output is a stream. With `escapes`,
+    control characters are escaped on a terminal. With `pages`, text that is longer than the terminal goes
+    through a pager.
     """
     target = _target(output)
     with ExitStack() as stack:
@@ -104,8 +104,8 @@ def open_spool(
 
 
 def _pager(spool: Spool) -> AbstractContextManager[BinaryIO] | None:
-    """The input of a pager; None where there is none, or where the text fits the terminal."""
-    # Imported only where it may be needed.
+    """Start a pager and return its input. Returns None without a pager, or if the text fits the terminal."""
+    # Imported here, because most outputs need no pager.
     from tracehouse.publish import pager
 
     command = pager.command()
@@ -126,14 +126,14 @@ def _explain_errors(output: Path | None) -> Iterator[None]:
 
 
 def print_text(text: str, pages: bool) -> None:
-    """Print a text without escaping it, with `pages` through a pager where it is longer than the terminal."""
+    """Print a text without escaping it, with `pages` through a pager if it is longer than the terminal."""
     with sandbox.scratch_folder() as folder, open_spool(None, folder, pages=pages) as spool:
         spool.file.write(text.encode(errors="surrogateescape"))
 
 
 @contextmanager
 def create_spool(folder: Path) -> Iterator[Spool]:
-    """An empty spool on the disk of a folder."""
+    """Yield an empty spool on the disk of a folder, and remove it when the block ends."""
     descriptor = _open_unnamed(folder)
     named = "" if descriptor is not None else tempfile.mkstemp(dir=folder, prefix=".traces-")[1]
     if descriptor is None:
@@ -148,11 +148,11 @@ def create_spool(folder: Path) -> Iterator[Spool]:
 
 
 def _open_unnamed(folder: Path) -> int | None:
-    """A file without a name on the disk of a folder; None where the system lacks these."""
+    """Open a file without a name on the disk of a folder. Returns None if the system cannot do that."""
     if not hasattr(os, "O_TMPFILE") or not Path("/proc/self/fd").is_dir():
         return None
     with suppress(OSError):
-        # On an error, create_spool creates a named file, which reports the problem of the folder better.
+        # On an error, create_spool tries a named file, whose error describes the problem better.
         return os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o666)
     return None
 
@@ -167,7 +167,7 @@ def _target(output: Path | None) -> _Target:
         if number is not None:
             os.fstat(number)
             return _Target(output, lambda: _stream(number))
-        # A link is kept, and its target is written.
+        # The output replaces the target of a symbolic link, and the link is kept.
         path = Path(os.path.realpath(output))
         if path.is_symlink():
             raise UsageError(f"{output}: the link points to itself")
@@ -193,7 +193,7 @@ def _stream(descriptor: int) -> BinaryIO:
 
 
 def _descriptor(output: Path) -> int | None:
-    """The file descriptor that a path such as /dev/stdout or /dev/fd/3 names."""
+    """The file descriptor that a path such as /dev/stdout or /dev/fd/3 names; None for other paths."""
     own = (f"/proc/{os.getpid()}/fd", "/dev/fd")
     path = output
     for _ in range(40):
@@ -206,7 +206,7 @@ def _descriptor(output: Path) -> int | None:
 
 
 def _move_into_place(spool: Spool, path: Path) -> None:
-    """Rename a spool to a file in one step. An existing file is replaced; its mode is kept."""
+    """Rename a spool to a file atomically. Replaces an existing file, and keeps its mode."""
     descriptor = spool.file.fileno()
     old = path.stat() if path.exists() else None
     if old is None and not _is_unnamed(spool):
@@ -219,7 +219,7 @@ def _move_into_place(spool: Spool, path: Path) -> None:
             # Only root can keep the owner.
             os.fchown(descriptor, old.st_uid, old.st_gid)
         os.fchmod(descriptor, old.st_mode & _MODE_BITS)
-    # A temporary name first, as a link cannot replace an existing file, while a rename can.
+    # The spool gets a temporary name first: os.link cannot replace an existing file, but a rename can.
     name = path.with_name(f".traces-{os.getpid()}-{descriptor}")
 
     def remove() -> None:
@@ -229,7 +229,7 @@ def _move_into_place(spool: Spool, path: Path) -> None:
         if _is_unnamed(spool):
             root = os.open("/", os.O_RDONLY)
             try:
-                # os.link follows links only if it gets a folder, although the absolute path needs none.
+                # os.link follows symbolic links only with src_dir_fd, which an absolute path ignores.
                 os.link(spool.path, name, src_dir_fd=root, follow_symlinks=True)
             finally:
                 os.close(root)
@@ -253,7 +253,7 @@ def _copy(spool: Spool, stream: BinaryIO, escapes: bool) -> None:
 
 
 def _write(stream: BinaryIO, text: bytes) -> None:
-    """Write all of a text. An unbuffered stream may accept only a part at a time."""
+    """Write all bytes. An unbuffered stream may write fewer bytes than it gets."""
     rest = memoryview(text)
     while rest:
         rest = rest[stream.write(rest) or 0 :]

@@ -1,8 +1,8 @@
 """Show text that is longer than the terminal in a pager.
 
-TRACES_PAGER names it, else PAGER; the default is `less`. An empty name or `cat` disables it. Unless LESS is
-set, less shows colours, and truncates long lines, which can be scrolled sideways. (Click's pager reads only
-PAGER, and keeps running when a signal ends this process.)
+TRACES_PAGER names the pager, else PAGER; the default is `less`. An empty name or `cat` disables it. Unless
+LESS is set, less shows colours, and truncates long lines, which can be scrolled sideways. Click's own pager
+does not fit: it reads only PAGER, and keeps running when a signal ends this process.
 """
 
 import os
@@ -26,7 +26,7 @@ _SCREENFUL_BYTES = 1 << 18
 
 
 def command() -> str:
-    """The command of the pager; empty where there is none, or where the terminal cannot page."""
+    """The command of the pager; empty if no pager is installed, or if the terminal cannot page."""
     chosen = os.environ.get("TRACES_PAGER", os.environ.get("PAGER", _DEFAULT)).strip()
     if chosen in ("", "cat") or os.environ.get("TERM", "dumb") == "dumb":
         return ""
@@ -38,7 +38,7 @@ def command() -> str:
 
 
 def is_longer_than_screen(file: BinaryIO) -> bool:
-    """Whether a text has more lines than the terminal, counting wrapped ones. Reads from its start."""
+    """Whether a text has more lines than the terminal, counting wrapped ones. Reads from the file's start."""
     size = shutil.get_terminal_size()
     file.seek(0)
     head = file.read(_SCREENFUL_BYTES)
@@ -58,13 +58,13 @@ def is_longer_than_screen(file: BinaryIO) -> bool:
 
 @contextmanager
 def start(command: str) -> Iterator[BinaryIO]:
-    """Start a pager and yield its input. It is no error if the user quits it early.
+    """Start a pager and yield its input, then wait until the user quits the pager.
 
-    The block ends when the pager does.
+    Quitting before all input is read is not an error.
     """
     settings = {"LESS": _LESS, "LV": "-c"} | os.environ
     with signals.ignore_signals(signal.SIGINT, signal.SIGPIPE):
-        # Unbuffered: closing a buffered pipe of a pager that has ended would write the rest again.
+        # Unbuffered: after the pager has ended, closing a buffered pipe would write its bytes again and fail.
         pager = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, bufsize=0, env=settings)
         with signals.clean_up_at_end(lambda: _end(pager)):
             with suppress(BrokenPipeError), cast(BinaryIO, pager.stdin) as stream:
@@ -73,6 +73,6 @@ def start(command: str) -> Iterator[BinaryIO]:
 
 
 def _end(pager: subprocess.Popen) -> None:
-    """End a pager that still runs, without waiting: a signal may interrupt the wait for it."""
+    """End a pager that still runs. Does not wait for it, as a signal handler may run during `pager.wait`."""
     if pager.poll() is None:
         pager.terminate()

@@ -36,8 +36,8 @@ def format_number(value: Any) -> str:
     real = float(value)
     if not math.isfinite(real) or (real and abs(real) < 0.001):
         return f"{real:.4g}"
-    places = max(1, min(4, 7 - len(str(int(abs(real))))))
-    return f"{real:,.{places}f}".rstrip("0").rstrip(".")
+    decimals = max(1, min(4, 7 - len(str(int(abs(real))))))
+    return f"{real:,.{decimals}f}".rstrip("0").rstrip(".")
 
 
 @cache

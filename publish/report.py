@@ -1,6 +1,7 @@
 """Write the report on a warehouse: self-contained HTML pages without JavaScript.
 
-A report on one trace is a page. A report on several is a page for each, and one that compares them.
+A report on one trace is a single page. A report on several traces has a page for each trace, and a page that
+compares them.
 """
 
 import datetime as dt
@@ -46,7 +47,7 @@ class ChartOf:
 
 @dataclass(frozen=True)
 class Charts:
-    """The charts of a schema, the queries that are not drawn, and the errors of those that failed."""
+    """The charts of a schema, the queries whose charts are not drawn, and the errors of failed charts."""
 
     drawn: Sequence[ChartOf] = ()
     others: Sequence[str] = ()
@@ -57,8 +58,8 @@ class Charts:
 class Figures:
     """The headline figures with their sources, and the number of figures by verdict.
 
-    Headlines are measured figures that were seen where they were printed by the publisher or in a paper, or
-    that differ. `others` is the number of measured figures from other sources that do not differ.
+    Headlines are the measured figures whose trust is not in SECOND_HAND, and all measured figures that
+    differ. `others` is the number of the other measured figures.
     """
 
     headlines: Sequence[Result]
@@ -101,7 +102,7 @@ class TraceSection:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The answer of the query that compares traces. Columns are names with units."""
+    """The answer of the query that compares traces. `columns` are its names and units."""
 
     columns: Sequence[tuple[str, str]]
     rows: Sequence[Sequence[Any]]
@@ -111,7 +112,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Report:
-    """The content of a page. `pages` are the file names of the traces' own pages, if they have some."""
+    """The content of a page. `pages` maps traces to the files of their own pages, if there are any."""
 
     made: dt.datetime
     versions: dict[str, str]
@@ -148,7 +149,7 @@ def write(
 ) -> None:
     """Write a page on the given traces, by default on all.
 
-    `own_pages` are the file names of the traces' own pages: the page then only compares the traces.
+    `own_pages` maps each trace to the file of its own page. If there are any, this page only compares traces.
     """
     report = collect(connection, traces, own_pages)
     file.write(pages.render(TEMPLATE, report=report, verdicts=list(Verdict)).encode())
@@ -247,7 +248,7 @@ def _comparison(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) ->
 
 
 def _charts(connection: duckdb.DuckDBPyConnection, schema: str, traces: Sequence[str]) -> Charts:
-    """Draw queries of a schema that have data, preferring those that read views not drawn yet."""
+    """Draw queries of a schema that have data. Prefers queries of views that no other chart shows yet."""
     candidates = _candidates(connection, schema, traces)
     charts = Charts()
     seen: set[str] = set()
@@ -266,7 +267,7 @@ def _charts(connection: duckdb.DuckDBPyConnection, schema: str, traces: Sequence
 
 
 def _candidates(connection: duckdb.DuckDBPyConnection, schema: str, traces: Sequence[str]) -> list[Row]:
-    """Select the queries with a chart and data: those of the metrics first, then distributions.
+    """Select the queries with a chart and data: queries that answer a metric first, then distributions.
 
     Queries across traces must compare traces, not show a single one.
     """
@@ -309,7 +310,7 @@ def _drawn(
     description = f"{query['description']} Data: traces query {name}"
     svg = inline_svg(pictures.render_svg(picture), name.replace(".", "-"), query["title"], description)
     if query["compares_traces"]:
-        # As in an answer, the caveats are those of the traces that have rows in it.
+        # Only the caveats of traces with rows in the answer apply.
         traces = sorted(_names(connection, f"select distinct trace from {name}()"))
     chart = ChartOf(name, query["title"], query["description"], svg, _caveats(connection, name, traces))
     return replace(charts, drawn=[*charts.drawn, chart])

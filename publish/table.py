@@ -1,7 +1,7 @@
 """Lay out an answer as a table that fits the terminal, or as records with a line per value.
 
-Texts are truncated with …; numbers, dates and times never are. Where that is not enough, columns are hidden,
-those in the middle first, keys and measures last; a footer says how many.
+Texts are truncated with …; numbers, dates and times never are. If the table is still too wide, columns are
+hidden: first the columns in the middle, last keys and measures. A footer says how many are hidden.
 """
 
 import os
@@ -33,9 +33,9 @@ _HEADING, _NULL = "1", "2"
 class TableStyle:
     """The style of a table.
 
-    `width` is the terminal's; without one, nothing is truncated or hidden. `most_rows` is the number of rows
-    to show, None for all. `only` names the columns to show within a width, and `first` those to hide last,
-    the most important first.
+    `width` is the width of the terminal; with None, nothing is truncated or hidden. `most_rows` is the number
+    of rows to show, None for all. `only` names the columns to show if there is a width. `first` names the
+    columns to hide last, the most important first.
     """
 
     width: int | None = None
@@ -74,15 +74,15 @@ def table(
 def _as_table(
     kinds: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]], count: str, style: TableStyle
 ) -> Iterator[str]:
-    columns = [_column(name, kind, [row[place] for row in rows]) for place, (name, kind) in enumerate(kinds)]
+    columns = [_column(name, kind, [row[index] for row in rows]) for index, (name, kind) in enumerate(kinds)]
     fitting = columns if style.width is None else _fitted(columns, style)
     paint = _painter(style)
     yield " " + _BETWEEN.join(paint(_padded(column.name, column), _HEADING) for column in fitting).rstrip()
     yield " " + "─" * _width(fitting)
     is_truncated = any(cell_len(cell) > column.width for column in fitting for cell in column.cells)
-    for place in range(len(rows)):
+    for index in range(len(rows)):
         cells = (
-            paint(_padded(column.cells[place], column), _NULL if place in column.nulls else "")
+            paint(_padded(column.cells[index], column), _NULL if index in column.nulls else "")
             for column in fitting
         )
         yield f" {_BETWEEN.join(cells)}".rstrip()
@@ -154,7 +154,7 @@ def _column(name: str, kind: str, values: Sequence[Any]) -> _Column:
     heading = _on_a_line(name)
     width = max(map(cell_len, (heading, *cells)))
     least = min(width, max(cell_len(heading), _LEAST_TEXT)) if may_be_text(kind) else width
-    nulls = frozenset(place for place, value in enumerate(values) if value is None)
+    nulls = frozenset(index for index, value in enumerate(values) if value is None)
     return _Column(heading, kind, cells, nulls, width, least)
 
 
@@ -170,28 +170,28 @@ def _fitted(columns: Sequence[_Column], style: TableStyle) -> list[_Column]:
     fitting = _without_some(fitting, style.first, available)
     widths = [min(column.width, max(column.least, available)) for column in fitting]
     while sum(widths) + len(_BETWEEN) * (len(widths) - 1) > available:
-        truncatable = [place for place, column in enumerate(fitting) if widths[place] > column.least]
+        truncatable = [index for index, column in enumerate(fitting) if widths[index] > column.least]
         if not truncatable:
             break
-        widths[max(truncatable, key=lambda place: widths[place])] -= 1
+        widths[max(truncatable, key=lambda index: widths[index])] -= 1
     return [replace(column, width=width) for column, width in zip(fitting, widths, strict=True)]
 
 
 def _without_some(columns: Sequence[_Column], first: Sequence[str], available: int) -> list[_Column]:
-    """Hide columns until the others fit, those of `first` last, and put … in the first gap.
+    """Hide columns until the others fit, columns in `first` last, and show … for the first hidden column.
 
     The first column is never hidden.
     """
-    importance = {name: len(first) - place for place, name in enumerate(first)}
+    importance = {name: len(first) - index for index, name in enumerate(first)}
     middle = len(columns) / 2
     order = sorted(
         range(1, len(columns)),
-        key=lambda place: (importance.get(columns[place].name, 0), abs(place - middle)),
+        key=lambda index: (importance.get(columns[index].name, 0), abs(index - middle)),
     )
     gap = _Column(_MORE, "VARCHAR", [_MORE] * len(columns[0].cells), frozenset(), 1, 1)
     for count in range(len(columns)):
         hidden = set(order[:count])
-        fitting = [column for place, column in enumerate(columns) if place not in hidden]
+        fitting = [column for index, column in enumerate(columns) if index not in hidden]
         if hidden:
             fitting.insert(min(hidden), gap)
         if _width(fitting, "least") <= available:
@@ -221,7 +221,7 @@ def _painter(style: TableStyle) -> Callable[[str, str], str]:
 
 def _wrapping() -> Callable[[str, int], list[str]]:
     """A function that wraps a line to a width."""
-    # Imported for records only.
+    # Imported here, because only records need it.
     from rich.console import Console
     from rich.text import Text
 
@@ -246,5 +246,5 @@ def _short(value: Any) -> str:
         return exact(value)
     if value and abs(value) < 0.001:
         return f"{value:.4g}"
-    places = max(1, min(4, 7 - len(str(int(abs(value))))))
-    return f"{value:.{places}f}".rstrip("0").rstrip(".")
+    decimals = max(1, min(4, 7 - len(str(int(abs(value))))))
+    return f"{value:.{decimals}f}".rstrip("0").rstrip(".")

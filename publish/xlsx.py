@@ -1,6 +1,6 @@
-"""Write an answer as an Excel workbook with one sheet; its first row has the names of the columns.
+"""Write an answer as an Excel workbook with one sheet. The first row has the names of the columns.
 
-A cell holds a text, a number, a boolean, or a time since 1900 in milliseconds. Other values are written as
+A cell holds a text, a number, a boolean, or a time from 1901 on in milliseconds. Other values are written as
 texts, and a note counts them. A fraction keeps 16 digits, although some need 17.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from xlsxwriter.worksheet import Worksheet
 
 MOST_ROWS, MOST_COLUMNS, MOST_LETTERS = 1_048_576, 16_384, 32_767
-# Doubles hold all integers up to here, and all decimals of this many digits.
+# A double is exact for all integers up to this one, and keeps all decimals of this many digits.
 _LARGEST = 2**53
 _DIGITS = 15
 # Excel treats 1900 as a leap year.
@@ -34,9 +34,9 @@ _Cell = str | float | bool | dt.date | None
 
 
 def write(connection: duckdb.DuckDBPyConnection, query: BoundQuery, file: BinaryIO) -> tuple[int, list[Note]]:
-    """Write an answer to a file. Returns the number of rows, and notes.
+    """Write an answer to a file. Returns the number of rows, and notes on changed values.
 
-    Raises UserError where it exceeds the limits of a sheet or a cell.
+    Raises UserError if the answer exceeds the limits of a sheet or a cell.
     """
     try:
         from xlsxwriter import Workbook
@@ -45,7 +45,8 @@ def write(connection: duckdb.DuckDBPyConnection, query: BoundQuery, file: Binary
     columns = columns_of(connection, query)
     if len(columns) > MOST_COLUMNS:
         raise UserError(f"The answer has {len(columns):,} columns; a sheet can have {MOST_COLUMNS:,}")
-    # Row by row, and through a file if the connection may write one: all cells together would take gigabytes.
+    # Rows are written one by one, through a temporary file if the connection has a folder for it: all cells
+    # together could take gigabytes of memory.
     [(scratch,)] = connection.execute("select current_setting('temp_directory')").fetchall()
     options = {
         "constant_memory": True,
@@ -56,8 +57,8 @@ def write(connection: duckdb.DuckDBPyConnection, query: BoundQuery, file: Binary
         sheet = book.add_worksheet("answer")
         sheet.freeze_panes(1, 0)
         heading = book.add_format({"bold": True})
-        for place, (name, _) in enumerate(columns):
-            sheet.write_string(0, place, name, heading)
+        for index, (name, _) in enumerate(columns):
+            sheet.write_string(0, index, name, heading)
         formats = {kind: book.add_format({"num_format": text}) for kind, text in _FORMATS.items()}
         rows, changed = 0, 0
         for row in rows_of(connection, query, columns):
@@ -67,17 +68,17 @@ def write(connection: duckdb.DuckDBPyConnection, query: BoundQuery, file: Binary
                     f"The answer has more rows than a sheet can have ({MOST_ROWS:,} with the header). Give "
                     "--limit, or write csv or parquet"
                 )
-            for place, (value, (name, kind)) in enumerate(zip(row, columns, strict=True)):
+            for index, (value, (name, kind)) in enumerate(zip(row, columns, strict=True)):
                 cell = _cell(value, kind)
                 if isinstance(cell, str):
                     _check_length(cell, rows, name)
                     changed += is_number(kind) or _is_time(kind)
-                _put(sheet, rows, place, cell, formats)
+                _put(sheet, rows, index, cell, formats)
     return rows, _notes(changed)
 
 
 def _cell(value: Any, kind: str) -> _Cell:
-    """A value of a cell; a text where the cell cannot hold the value exactly."""
+    """Convert a value for a cell. Returns a text if a cell cannot hold the value exactly."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
@@ -94,7 +95,7 @@ def _is_time(kind: str) -> bool:
 
 
 def _time(text: str) -> str | dt.date:
-    """A date, or a time in UTC, from DuckDB's text; the text where a cell cannot hold it."""
+    """Parse DuckDB's text of a date, or of a time in UTC. Returns the text if a cell cannot hold it."""
     try:
         found = dt.datetime.fromisoformat(text).replace(tzinfo=None)
     except ValueError:
@@ -114,25 +115,26 @@ def _check_length(text: str, row: int, column: str) -> None:
         )
 
 
-def _put(sheet: "Worksheet", row: int, place: int, cell: _Cell, formats: Mapping[str, "Format"]) -> None:
+def _put(sheet: "Worksheet", row: int, index: int, cell: _Cell, formats: Mapping[str, "Format"]) -> None:
     if isinstance(cell, bool):
-        sheet.write_boolean(row, place, cell)
+        sheet.write_boolean(row, index, cell)
     elif isinstance(cell, str):
-        # Never as a formula or a link.
-        sheet.write_string(row, place, cell)
+        # `write` would turn some texts into formulas or links.
+        sheet.write_string(row, index, cell)
     elif isinstance(cell, dt.date):
         kind = "TIMESTAMP" if isinstance(cell, dt.datetime) else "DATE"
-        sheet.write_datetime(row, place, cell, formats[kind])
+        sheet.write_datetime(row, index, cell, formats[kind])
     elif cell is not None:
-        sheet.write_number(row, place, cell)
+        sheet.write_number(row, index, cell)
 
 
 def _notes(changed: int) -> list[Note]:
     if not changed:
         return []
-    were = "value was" if changed == 1 else "values were"
+    subject = "value was" if changed == 1 else "values were"
     text = (
-        f"{changed:,} {were} written as text, because a cell cannot hold it exactly: integers beyond 2^53, "
-        "decimals of more than 15 digits, NaN, infinity, and times before 1901 or finer than a millisecond"
+        f"{changed:,} {subject} written as text, because a cell cannot hold it exactly: integers beyond "
+        "2^53, decimals of more than 15 digits, NaN, infinity, and times before 1901 or finer than a "
+        "millisecond"
     )
     return [Note("as texts", text, "note")]

@@ -1,9 +1,9 @@
 """Select the tables, views and results of a warehouse to publish, each as self-contained rows.
 
-Every trace with data is published, and the views and queries across traces. A view is published as its rows,
-a named query as its answer to its defaults. A table declared `wide` has one row per time and device; only
-hourly aggregates of it are published, unless all rows are requested or its times are no finer than hours. The
-same holds for views that return its rows without grouping or aggregating them.
+The contents are all traces with data, and the views and queries across traces. A view is published as its
+rows, and a named query as its answer with default parameters. A table declared `wide` has one row per time
+and device. Unless all rows are requested, only hourly aggregates of a wide table are published if its times
+are finer than hours, and views that return its rows without grouping or aggregating them are left out.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -85,9 +85,9 @@ class Contents:
 
 
 def select_contents(connection: duckdb.DuckDBPyConnection, whole: bool, has_macros: bool = True) -> Contents:
-    """Select what to publish of an open warehouse; with `whole`, every sample of telemetry.
+    """Select the contents to publish from an open warehouse; with `whole`, every sample of telemetry.
 
-    `has_macros` is whether the target has named queries with parameters. Raises UserError where no trace has
+    `has_macros` is whether the target has named queries with parameters. Raises UserError if no trace has
     data.
     """
     empty = _traces_without_data(connection)
@@ -127,7 +127,7 @@ def _failing_local_views(
 
 
 def _failure_of_local(connection: duckdb.DuckDBPyConnection, relation: Relation) -> LeftOut | None:
-    """Compute one of the user's own views or queries. Returns why it is left out if it fails, or None."""
+    """Compute one of the user's own views or queries. Returns the failure, or None if it succeeds."""
     if relation.schema in {*all_traces(), "unified", "catalog"}:
         return None
     try:
@@ -139,7 +139,7 @@ def _failure_of_local(connection: duckdb.DuckDBPyConnection, relation: Relation)
 
 
 def describe_contents(contents: Contents, counts: Sequence[int]) -> list[Relation]:
-    """`catalog.contents`, with the row count of each relation, and `catalog.left_out`."""
+    """The relations `catalog.contents`, with `counts` as the row counts, and `catalog.left_out`."""
     relations = contents.relations
     return [
         Relation(
@@ -209,7 +209,7 @@ def _base_tables(
 
 
 def _rollup(name: str, table: Table, columns: Columns) -> Relation:
-    """Hourly aggregates of a wide table: samples and their range, by all other columns."""
+    """Hourly aggregates of a wide table: number, mean and range of the samples, by all other columns."""
     assert table.wide is not None
     time, value = f'"{table.wide.index}"', f'"{table.wide.value}"'
     others = [column.name for column in table.stored_columns if f'"{column.name}"' not in (time, value)]
@@ -257,7 +257,7 @@ def _views(connection: duckdb.DuckDBPyConnection, empty: Collection[str], whole:
         if versioned in row_by_row and not whole:
             continue
         is_row_by_row = versioned in row_by_row
-        # Rows are stored under the plain name, view definitions under the versioned name that others read.
+        # Rows are stored under the plain name; a row-by-row view has the versioned name, which views read.
         first, *others = [versioned] if not is_newest else sorted((plain, versioned), reverse=is_row_by_row)
         yield Relation(
             first, Kind.VIEW, f"from {first}", comments[first], columns[first], is_row_by_row=is_row_by_row
@@ -267,7 +267,7 @@ def _views(connection: duckdb.DuckDBPyConnection, empty: Collection[str], whole:
 
 
 def _row_by_row_objects(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """Wide base tables, and the views (by both names) that return their rows one by one, in order."""
+    """Wide base tables, and the views (by both names) that return their rows one by one."""
     found = _tables_finer_than_hours()
     definitions = dict(
         connection.execute(
@@ -277,7 +277,7 @@ def _row_by_row_objects(connection: duckdb.DuckDBPyConnection) -> list[str]:
             """
         ).fetchall()
     )
-    # In the order of creation, so that inputs come first. Materialized views have rows of their own.
+    # Views in the order of creation, so that inputs come first. Materialized views have their own rows.
     for plain, versioned, reads, stored in connection.execute(
         "select view_name, versioned_name, reads, stored from catalog.views order by rowid"
     ).fetchall():

@@ -1,7 +1,7 @@
 """Publish a warehouse as one self-contained DuckDB file, for a BI server or for sharing.
 
 Everything is a table, because some tools list only tables. Named queries are also macros with parameters:
-`itp.gpu_hours` is the answer with default parameters, `itp.gpu_hours(min_gpus := 8)` another.
+`itp.gpu_hours` is the answer with default parameters, `itp.gpu_hours(min_gpus := 8)` with others.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ from tracehouse.publish.bi.contents import Contents, LeftOut, Relation, describe
 
 # Suffixes of the files that DuckDB writes while a database is open.
 _OPEN_SUFFIXES = ("", ".wal", ".wal.checkpoint", ".wal.recovery", ".tmp")
-# Most tables are small, and each takes at least one block, which has 256 KiB by default.
+# Most tables are small, and each takes at least one block. By default a block has 256 KiB.
 _OPTIONS = f"storage_version '{STORAGE_VERSION}', block_size 16384"
 _WAREHOUSE, _TARGET = "warehouse", "published"
 
@@ -43,8 +43,8 @@ class Published:
 def publish(warehouse: Path, path: Path, whole: bool) -> Published:
     """Write the warehouse to a database file atomically.
 
-    Replaces a file that was published before. Raises UserError for any other existing file, where a program
-    has the file open for writing, or where it cannot be written.
+    Replaces a file that was published before. Raises UserError for any other existing file, if a program has
+    the file open for writing, or if the file cannot be written.
     """
     replaced_file.check(path)
     path = path.absolute()
@@ -75,7 +75,7 @@ def _fill(connection: duckdb.DuckDBPyConnection, contents: Contents) -> list[int
     connection.begin()
     for schema in dict.fromkeys(relation.schema for relation in contents.relations):
         connection.execute(f'create schema if not exists {_TARGET}."{schema}"')
-    # The relations' SQL names no database and must resolve to the warehouse.
+    # The SQL of the relations has no database names, so the warehouse must be the current database.
     counts = [_store(connection, relation) for relation in contents.relations]
     macros = _macros(connection, contents.queries)
     connection.execute(f"use {_TARGET}")
@@ -124,7 +124,7 @@ def _view(connection: duckdb.DuckDBPyConnection, relation: Relation) -> str:
 
 
 def _macros(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> list[str]:
-    """The statements that create the named queries of the warehouse."""
+    """The statements that create the named queries as macros."""
     parameters = dict(
         connection.execute(
             """
@@ -136,7 +136,7 @@ def _macros(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> list
             """
         ).fetchall()
     )
-    # One query for all, because DuckDB builds the list of all functions each time.
+    # One query for all macros, because DuckDB lists all functions for each query.
     definitions = connection.execute(
         """
         select schema_name || '.' || function_name as name, macro_definition, coalesce(comment, '') as comment

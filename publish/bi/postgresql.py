@@ -42,10 +42,10 @@ class Published:
 
 
 def publish(warehouse: Path, to: str, whole: bool) -> Published:
-    """Publish to the database of a URL, and replace what was published there before.
+    """Publish to the database of a URL, and replace an earlier version there.
 
-    Raises UserError, without the password, where the server cannot be reached or written to, or where a
-    schema holds objects that were not published.
+    Raises UserError if the server cannot be reached or written to, or if a schema has objects that were not
+    published. The message never has the password.
     """
     address = read_address(to)
     with (
@@ -132,7 +132,7 @@ def _explain_error(address: Address, text: str) -> str:
 
 
 def _reason(address: Address, text: str) -> str:
-    """The lines of libpq's message, without repetition and the driver's prefix."""
+    """The lines of libpq's message, without repeated lines and the driver's prefix."""
     message = re.sub(r"^.*?(FATAL|ERROR|Failed to connect): *", "", text, count=1, flags=re.S)
     lines = [re.sub(r"^.*? failed: (FATAL: *)?", "", " ".join(line.split())) for line in message.splitlines()]
     # Lines that are questions add nothing to the message.

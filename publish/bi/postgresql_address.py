@@ -14,7 +14,7 @@ _BAD_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 @dataclass(frozen=True)
 class Address:
-    """A database: the URL to connect with, the form shown in messages, and the secrets kept out of them."""
+    """A database: its URL, the URL shown in messages, and the secrets that messages must not contain."""
 
     url: str = field(repr=False)
     shown: str
@@ -28,9 +28,9 @@ class Address:
 
 
 def read_address(text: str) -> Address:
-    """Parse `postgresql://user@host:port/database`. Raises UsageError, which does not quote it, if invalid.
+    """Parse `postgresql://user@host:port/database`. Raises UsageError, without the URL, if it is invalid.
 
-    Parsed here first, because libpq prints parts of a URL that it cannot parse, which may contain a password.
+    The URL is parsed before libpq gets it, because libpq prints parts of an invalid URL, such as a password.
     """
     try:
         parts = urlsplit(text)
@@ -46,14 +46,14 @@ def read_address(text: str) -> Address:
     raw = [parts.password, *options.get("password", [])]
     secrets = {secret for given in raw if given for secret in (given, unquote(given))}
     user = f"{unquote(parts.username)}@" if parts.username else ""
-    place = f"{parts.hostname or ''}{f':{port}' if port else ''}"
+    host = f"{parts.hostname or ''}{f':{port}' if port else ''}"
     # Without this option libpq waits forever.
     has_timeout = "connect_timeout" in options
     more = "" if has_timeout else f"{'&' if parts.query else '?'}connect_timeout={CONNECT_TIMEOUT_S}"
     return Address(
         text + more,
-        f"postgresql://{user}{place}{parts.path}",
-        # Longest first, because one may be part of another.
+        f"postgresql://{user}{host}{parts.path}",
+        # Longest first, because one secret may be part of another.
         tuple(sorted(secrets, key=len, reverse=True)),
     )
 

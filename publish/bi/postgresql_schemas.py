@@ -70,7 +70,7 @@ def list_published(run: RunStatement) -> list[str]:
 
 
 def check(run: RunStatement, schemas: Collection[str], published: Collection[str]) -> None:
-    """Raise UserError where schemas hold objects that were not published, or objects elsewhere read them."""
+    """Raise UserError if schemas have objects that were not published, or if objects elsewhere read them."""
     staging = [f"{schema}{STAGING_SUFFIX}" for schema in schemas]
     leftovers = run(
         f"""
@@ -107,7 +107,7 @@ def drop_staging(run: RunStatement, schema: str) -> None:
 def swap(run: RunStatement, schemas: Sequence[str], published: Collection[str]) -> None:
     """Replace published schemas by the temporary ones, within a transaction.
 
-    Grants on replaced tables are repeated on the new ones. The statement fails if a schema holds other
+    Grants on replaced tables are repeated on the new ones. `drop schema` fails if a schema still has other
     objects.
     """
     before = dict.fromkeys([*(name.partition(".")[0] for name in published), *schemas])

@@ -48,14 +48,14 @@ class Server:
             return cursor.fetchall() if cursor.description else []
 
     def copy(self, schema: str, table: str, rows: Any) -> int:
-        """Append Arrow batches to a table, and tell how many rows they had."""
+        """Append Arrow batches to a table, and return the number of rows."""
         with self._connection.cursor() as cursor:
             return cursor.adbc_ingest(table, rows, mode="append", db_schema_name=schema)
 
 
 @dataclass(frozen=True)
 class _Column:
-    """A column to send: its name, its DuckDB type, and whether it has values that the driver would change."""
+    """A column to send: its name and DuckDB type, and whether it has infinite times or NUL characters."""
 
     name: str
     type: str
@@ -71,7 +71,7 @@ class _Column:
 
     @property
     def sent_type(self) -> str:
-        """The type that it is sent with: text where the driver would change an infinite time."""
+        """The type of the sent values: text if there are infinite times, which the driver would change."""
         return "text" if self.is_infinite else self.postgresql_type
 
     @property
@@ -94,17 +94,17 @@ def store_relation(
 ) -> int:
     """Create and fill a relation in the temporary schema, and return its row count.
 
-    `counts` has the row counts of earlier relations, for aliases. Changed values are appended to `notes`.
+    `counts` has the row counts of earlier relations, for aliases. Notes on changes are appended to `notes`.
     """
     schema, _, table = relation.name.partition(".")
-    place = f'"{schema}{STAGING_SUFFIX}"."{table}"'
+    target = f'"{schema}{STAGING_SUFFIX}"."{table}"'
     if relation.same_as:
         target_schema, _, target_table = relation.same_as.partition(".")
         listed = ", ".join(f'"{column}"' for column in relation.columns)
         server.run(
-            f'create view {place} as select {listed} from "{target_schema}{STAGING_SUFFIX}"."{target_table}"'
+            f'create view {target} as select {listed} from "{target_schema}{STAGING_SUFFIX}"."{target_table}"'
         )
-        server.run(_comments("view", place, relation))
+        server.run(_comments("view", target, relation))
         return counts[relation.same_as]
     if relation.kind is not Kind.TABLE:
         # The rows are read more than once and may be expensive to compute.
@@ -112,7 +112,7 @@ def store_relation(
         relation = replace(relation, sql=f"from {_ROWS}")
     columns = _columns(source, relation)
     typed = ", ".join(f'"{column.name}" {column.sent_type}' for column in columns)
-    server.run(f"create table {place} ({typed})")
+    server.run(f"create table {target} ({typed})")
     listed = ", ".join(column.sql for column in columns)
     rows = source.sql(f"select {listed} from ({relation.sql})").to_arrow_reader(BATCH_ROWS)
     count = server.copy(f"{schema}{STAGING_SUFFIX}", table, rows)
@@ -120,7 +120,7 @@ def store_relation(
         if column.is_infinite:
             kind = column.postgresql_type
             server.run(
-                f'alter table {place} alter column "{column.name}" type {kind} using "{column.name}"::{kind}'
+                f'alter table {target} alter column "{column.name}" type {kind} using "{column.name}"::{kind}'
             )
         if column.has_nul:
             notes.append(
@@ -128,10 +128,10 @@ def store_relation(
             )
     if relation.key:
         if _is_key(source, relation):
-            server.run(f"alter table {place} add primary key ({_listed(relation.key)})")
+            server.run(f"alter table {target} add primary key ({_listed(relation.key)})")
         else:
             notes.append(f"{relation.name} has no primary key: {', '.join(relation.key)} are not unique")
-    server.run(_comments("table", place, relation))
+    server.run(_comments("table", target, relation))
     return count
 
 
@@ -175,11 +175,11 @@ def _listed(columns: Sequence[str]) -> str:
     return ", ".join(f'"{column}"' for column in columns)
 
 
-def _comments(kind: str, place: str, relation: Relation) -> str:
+def _comments(kind: str, target: str, relation: Relation) -> str:
     """One statement that sets all comments of a relation."""
-    comments = [f"comment on {kind} {place} is {quoted(relation.comment)}"]
+    comments = [f"comment on {kind} {target} is {quoted(relation.comment)}"]
     comments += [
-        f'comment on column {place}."{column}" is {quoted(meaning)}'
+        f'comment on column {target}."{column}" is {quoted(meaning)}'
         for column, meaning in relation.columns.items()
         if meaning
     ]

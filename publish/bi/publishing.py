@@ -15,7 +15,7 @@ from tracehouse.publish.site import folder
 
 @dataclass(frozen=True)
 class Outcome:
-    """`done` has a sentence on each target that was published, and `notes` what the user should know."""
+    """`done` has a sentence for each published target, and `notes` has remarks for the user."""
 
     done: Sequence[str]
     notes: Sequence[str]
@@ -31,9 +31,10 @@ def publish(
     duckdb_wasm: Path | None = None,
     base_url: str = "",
 ) -> Outcome:
-    """Publish a warehouse as a database file, to PostgreSQL, as a site, or all; and dashboards of the file.
+    """Publish a warehouse to each given target: a database file, PostgreSQL, or a site.
 
-    Raises UsageError without a target, and UserError where a target cannot be written.
+    With `superset`, also writes dashboards over the database file. Raises UsageError without a target, and
+    UserError if a target cannot be written.
     """
     if not (out or to or site):
         raise UsageError(

@@ -18,7 +18,7 @@ from tracehouse.publish.bi.contents import MARKER_COMMENT
 
 
 def check(path: Path) -> None:
-    """Raise UserError unless the path is free or holds a published database that can be replaced."""
+    """Raise UserError unless the path is free, or is a published database that can be replaced."""
     if any(letter in path.name for letter in "*?[\\") or escape_name(path.name) != path.name:
         raise UserError(f"{escape_name(path)}: DuckDB cannot open a file with this name. Choose another")
     output.check_folder(path)
@@ -35,10 +35,10 @@ def check(path: Path) -> None:
 
 @contextmanager
 def stage_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary path; when the block succeeds, the file there replaces the previous one."""
+    """Yield a temporary path; when the block succeeds, the file at it replaces the file at `path`."""
     prefix = f".{path.name}-"
     for left in path.parent.glob(f"{prefix}*"):
-        # Left by a killed process. Files that another running publish has open are kept.
+        # A killed process left this file. Files that another running publish has open are kept.
         database = left.with_name(prefix + left.name.removeprefix(prefix).split(".")[0])
         if not is_open_elsewhere(database):
             left.unlink(missing_ok=True)
@@ -60,7 +60,7 @@ def stage_file(path: Path) -> Iterator[Path]:
 
 
 def is_open_elsewhere(path: Path) -> bool:
-    """Whether another process has the database open; False where the system cannot tell."""
+    """Whether another process has the database open; always False on Windows."""
     if sys.platform == "win32":
         return False
     import fcntl
@@ -75,7 +75,7 @@ def is_open_elsewhere(path: Path) -> bool:
 
 def _replace(staged: Path, path: Path) -> None:
     try:
-        # A write-ahead log of the old database does not fit the new one and would block it.
+        # The new database could not be opened with a write-ahead log of the old one.
         path.with_name(f"{path.name}.wal").unlink(missing_ok=True)
         staged.replace(path)
     except PermissionError as refusal:

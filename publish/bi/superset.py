@@ -6,8 +6,8 @@
     charts/itp_gpu_hours.yaml             an answer with a `-- chart:` line
     dashboards/itp.yaml                   the charts of a trace, and its caveats
 
-A dataset is named `itp_job` instead of `job`, because Superset merges datasets of one name. Identifiers are
-derived from names, so that importing again updates the same objects.
+A dataset is named `itp_job` instead of `job`, because Superset merges datasets with the same name.
+Identifiers are derived from names, so that importing again updates the same objects.
 """
 
 import io
@@ -29,7 +29,7 @@ from tracehouse.sql.query_files import read_chart
 
 DATABASE = "Tracehouse"
 ROOT = "tracehouse"
-# The name of NULL on an axis or in a legend.
+# The label of NULL on an axis or in a legend.
 UNNAMED = "not stated"
 
 _VERSION = "1.0.0"
@@ -107,7 +107,7 @@ def _database(path: Path) -> dict[str, Any]:
 def _datasets(connection: duckdb.DuckDBPyConnection, drawn: Sequence[Answer]) -> Iterator[dict[str, Any]]:
     """A dataset for each answer with a chart, and for the newest version of each view.
 
-    SQL Lab reads all other tables.
+    All other tables can be read in SQL Lab.
     """
     charted = {answer.name: answer for answer in drawn}
     columns: dict[str, list[dict[str, Any]]] = {}
@@ -151,9 +151,10 @@ def _datasets(connection: duckdb.DuckDBPyConnection, drawn: Sequence[Answer]) ->
 
 
 def _for_chart(answer: Answer) -> str:
-    """The rows of an answer, with a name for NULL, and the names on the x axis in the order of the rows.
+    """The SQL of the rows of an answer, with a label for NULL, and names on the x axis in the rows' order.
 
-    Superset sorts them as texts: each name begins with as many invisible spaces as there are names before it.
+    Superset sorts these names as texts. To keep the order, a name begins with as many invisible spaces as
+    there are names before it.
     """
     chart = read_chart(answer.line, answer.name)
     names = [column for column in (chart.x.column, chart.color) if answer.columns.get(column) == "VARCHAR"]
@@ -161,9 +162,9 @@ def _for_chart(answer: Answer) -> str:
     sql = f"select * replace ({named}) from {answer.name}" if named else f"select * from {answer.name}"
     if not answer.order:
         return sql
-    places = ", ".join(quoted(name) for name in answer.order)
+    in_order = ", ".join(quoted(name) for name in answer.order)
     x = chart.x.column
-    mark = f"repeat(chr(8203), cast(list_position([{places}], {x}) as bigint))"
+    mark = f"repeat(chr(8203), cast(list_position([{in_order}], {x}) as bigint))"
     return f"select *, {mark} || {x} as {IN_ORDER} from ({sql})"
 
 
@@ -201,7 +202,7 @@ def _answers(connection: duckdb.DuckDBPyConnection) -> Iterator[Answer]:
 def _order(
     connection: duckdb.DuckDBPyConnection, name: str, line: str, columns: Mapping[str, str]
 ) -> Sequence[str]:
-    """The names on the x axis in the order of the answer; empty where that is the one of their texts."""
+    """The names on the x axis in the order of the answer; empty if they are sorted as texts already."""
     try:
         chart = read_chart(line, name)
         if chart.kind not in ("bar", "stack") or columns.get(chart.x.column) != "VARCHAR":
@@ -262,7 +263,7 @@ def _dashboard(
 
 
 def _caveats(connection: duckdb.DuckDBPyConnection, trace: str) -> str:
-    """The caveats of a trace as Markdown; on the dashboard of all traces, those of its answers."""
+    """The caveats of a trace as Markdown; for `unified`, the caveats of its queries."""
     rows = connection.execute(
         """
         with with_data as (select trace from catalog.tables group by trace having sum(row_count) > 0),

@@ -1,4 +1,4 @@
-"""Build Superset charts from `-- chart:` lines, or tables where Superset has no such chart."""
+"""Build Superset charts from `-- chart:` lines, or tables if Superset has no such chart."""
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -20,9 +20,9 @@ TYPES = {
 
 MOST_ROWS = 10_000
 MOST_MARKED = 200
-# A dashboard is 12 columns wide, and a row of it 8 pixels high.
+# Sizes on a dashboard, which is 12 columns wide. The unit of heights is 8 pixels.
 WIDE, HALF, HEIGHT = 12, 6, 50
-# A column with the names on the x axis, which Superset sorts as texts, in the order of the answer.
+# A column with the names on the x axis, changed so that Superset sorts them in the order of the answer.
 IN_ORDER = "names_in_order"
 CHARTS_IN_A_ROW = WIDE // HALF
 
@@ -31,8 +31,8 @@ CHARTS_IN_A_ROW = WIDE // HALF
 class Answer:
     """An answer to draw: its name, texts, chart line, row count, and columns with DuckDB types.
 
-    `aggregate` computes an SQL aggregate over its rows. `order` are the names on its x axis where
-    these are not sorted as texts: its data set then has the column IN_ORDER.
+    `aggregate` computes an SQL aggregate over its rows. `order` has the names on the x axis if they are not
+    sorted as texts; the dataset then has the column IN_ORDER.
     """
 
     name: str
@@ -56,7 +56,7 @@ def build_chart(answer: Answer) -> tuple[str, dict[str, Any]]:
     settings: dict[str, Any] = {
         "x_axis": x_axis,
         "time_grain_sqla": None,
-        # x and colour identify a row, so the maximum of its values is its only value.
+        # x and colour identify a row, so the maximum is the value of this row.
         "metrics": [_metric(chart.y.column, answer.columns[chart.y.column])],
         "groupby": [chart.color] if chart.color else [],
         "adhoc_filters": [],
@@ -104,9 +104,9 @@ def build_layout(title: str, markdown: str, charts: Sequence[tuple[str, str]]) -
             "meta": {"width": WIDE, "height": height, "code": markdown},
         }
     ]
-    for place in range(0, len(charts), CHARTS_IN_A_ROW):
+    for index in range(0, len(charts), CHARTS_IN_A_ROW):
         block_ids = []
-        for identifier, name in charts[place : place + CHARTS_IN_A_ROW]:
+        for identifier, name in charts[index : index + CHARTS_IN_A_ROW]:
             block = f"CHART-{identifier}"
             block_ids.append(block)
             blocks.append(
@@ -114,7 +114,7 @@ def build_layout(title: str, markdown: str, charts: Sequence[tuple[str, str]]) -
                     "type": "CHART",
                     "id": block,
                     "children": [],
-                    "parents": ["ROOT_ID", "GRID_ID", f"ROW-{place}"],
+                    "parents": ["ROOT_ID", "GRID_ID", f"ROW-{index}"],
                     "meta": {
                         "width": HALF,
                         "height": HEIGHT,
@@ -125,7 +125,7 @@ def build_layout(title: str, markdown: str, charts: Sequence[tuple[str, str]]) -
                     },
                 }
             )
-        rows.append(_row(str(place), block_ids))
+        rows.append(_row(str(index), block_ids))
     return {
         "DASHBOARD_VERSION_KEY": "v2",
         "ROOT_ID": {"type": "ROOT", "id": "ROOT_ID", "children": ["GRID_ID"]},
@@ -163,7 +163,8 @@ def _supported_chart(answer: Answer) -> Chart | None:
     if not answer.columns.keys() >= set(chart.columns):
         return None
     if chart.kind == "step" and not _is_dense(answer, chart):
-        # The values at percentages that all lines share: a line, with the logarithmic axis that Superset has.
+        # The lines share y values, but not x values. With swapped axes, Superset can draw them as lines; its
+        # y axis can be logarithmic.
         chart = replace(chart, kind="line", x=chart.y, y=chart.x)
     identifying = ", ".join(f'"{column}"' for column in (chart.x.column, chart.color) if column)
     is_unique = answer.aggregate(f"count(distinct ({identifying}, 0))") == answer.rows
@@ -171,13 +172,13 @@ def _supported_chart(answer: Answer) -> Chart | None:
 
 
 def _is_dense(answer: Answer, chart: Chart) -> bool:
-    """Whether most lines have a point at most x values; Superset interrupts lines at missing points."""
+    """Whether lines have points at more than half of the x values; Superset breaks lines at missing ones."""
     if not chart.color:
         return True
-    places, lines = (
+    x_values, lines = (
         answer.aggregate(f'count(distinct ("{column}", 0))') for column in (chart.x.column, chart.color)
     )
-    return 2 * answer.rows > places * lines
+    return 2 * answer.rows > x_values * lines
 
 
 def _metric(column: str, kind: str) -> dict[str, Any]:

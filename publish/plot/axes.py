@@ -26,7 +26,7 @@ COLORS = (
     "#9A9A9A",
 )
 PALE = "#a8a8a8"
-# Their numbers have no common divisor: all pairs are used before one repeats.
+# The numbers of colours, dashes and shapes have no common divisor: all combinations occur before one repeats.
 DASHES = ((1, 0), (6, 2), (2, 2), (8, 2, 2, 2), (10, 3), (4, 4), (1, 2), (12, 2, 2, 2, 2, 2), (3, 1))
 SHAPES = (
     "circle",
@@ -41,7 +41,7 @@ SHAPES = (
 
 # 12000 is written 12k, but 0.5 is not written 500m.
 NUMBER = "abs(datum.value) >= 1000 ? format(datum.value, '~s') : format(datum.value, '~r')"
-# The label of NULL, such as the cluster of a trace that names none.
+# Labels of names. NULL is shown as `not stated`, such as the cluster of a trace without cluster names.
 NAME = "datum.label == 'NULL' ? 'not stated' : datum.label"
 PLAIN = "format(datum.value, '~r')"
 ROUNDED = NUMBER.replace("'~r'", "'.3~r'")
@@ -66,7 +66,7 @@ SLANT = 35
 
 
 def build_axis(drawable: Drawable, axis: Axis, width: float, size: float) -> dict[str, Any]:
-    """Type, title, order and scale of an axis, for a view's width and a font size."""
+    """Type, title, order and scale of an axis, for a view's width and a font size in points."""
     import altair
 
     column = axis.column
@@ -101,7 +101,7 @@ def colors(drawable: Drawable, legend: Any) -> dict[str, Any]:
 
 
 def dashes(drawable: Drawable) -> dict[str, Any]:
-    """The dash pattern of each series; the legend shows its marks instead."""
+    """The dash pattern of each series. It has no legend: the legend of the marks names the series."""
     return _series(drawable, None, DASHES)
 
 
@@ -141,12 +141,12 @@ def _categories(drawable: Drawable, column: str, width: float, size: float) -> d
     limit = max(width / 3, 6 * size)
     angle = 0
     if longest + 1.5 * size * CHARACTER_WIDTH > slot:
-        # Slanted labels overlap where the distance between them is less than a line; then they are vertical.
+        # Slanted labels overlap if they are less than a line apart. Labels are vertical then.
         overlaps = slot * math.sin(math.radians(SLANT)) < 1.15 * size
         angle = -90 if overlaps or longest > limit else -SLANT
     if angle == -90:
         limit = max(width / 2, 12 * size)
-    # Labels are dropped only where even vertical ones do not fit: a bar needs its name.
+    # Labels are dropped only if even vertical labels do not fit, because a bar needs its name.
     axis = altair.Axis(labelAngle=angle, labelLimit=limit, labelOverlap=1.3 * size > slot, labelExpr=NAME)
     return {"sort": found, "axis": axis}
 
@@ -174,7 +174,7 @@ def _scale(drawable: Drawable, axis: Axis) -> dict[str, Any]:
 
 
 def _adds_up_to_100(drawable: Drawable) -> bool:
-    """Whether the highest bar is 100, except for errors of the sum, which would add a tick at 110."""
+    """Whether the highest bar is 100 up to rounding. A sum just above 100 would add a tick at 110."""
     chart = drawable.chart
     heights: dict[tuple[Any, Any], float] = {}
     for row in drawable.rows:
@@ -184,7 +184,7 @@ def _adds_up_to_100(drawable: Drawable) -> bool:
 
 
 def _labelled_domain(values: Sequence[float]) -> list[float]:
-    """The domain of a logarithmic axis with space for the labels of a front."""
+    """The domain of a logarithmic axis with space for the labels of a Pareto front."""
     low, high = min(values), max(values)
     return [low * (low / high) ** 0.2, 1.05 * high]
 
@@ -214,7 +214,7 @@ def _numbers(**options: Any) -> dict[str, Any]:
 def log_ticks(column: str, values: Sequence[float]) -> dict[str, Any]:
     """Ticks of a logarithmic axis: powers of ten, if at least two are in range.
 
-    GPUs and batch sizes have powers of two.
+    Columns of GPUs and batch sizes get powers of two.
     """
     if column.endswith(BINARY):
         first, last = math.ceil(math.log2(min(values))), math.floor(math.log2(max(values)))

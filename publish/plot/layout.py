@@ -35,7 +35,7 @@ def font_size(size: Size) -> float:
 def build_layout(
     drawable: Drawable, subtitle: Sequence[str], footer: Sequence[str], size: Size, view: float
 ) -> "altair.VConcatChart":
-    """The picture with a plot area `view` points wide; axes and legend add a width known after drawing."""
+    """The picture with a plot area `view` points wide; only drawing shows what width axes and legend add."""
     import altair
 
     letters = font_size(size)
@@ -68,7 +68,7 @@ def build_layout(
         facet = altair.Facet(chart.facet, type="nominal", sort=panels, header=header)
         picture = layered.facet(facet=facet, columns=per_row, data=data, title=heading, spacing=gap / 2)
         # Panels have their own y scales, so that small clusters stay visible next to large ones. Only
-        # percentages are compared across panels.
+        # panels of percentages share a y scale.
         is_share = all(column.endswith("_pct") for column in chart.heights)
         picture = picture.resolve_scale(y="shared" if is_share else "independent")
     else:

@@ -8,7 +8,7 @@ from tracehouse.publish.plot import axes
 from tracehouse.publish.plot.rows import Drawable, Row
 from tracehouse.publish.plot.texts import axis_title
 
-# A line has a mark at every value up to MOST_MARKED values, and about MARKS marks if it has more.
+# A line of up to MOST_MARKED values has a mark at each value; a longer line has about MARKS marks.
 MOST_MARKED = 25
 MARKS = 8
 # The limit for a single line, which needs no marks to be recognised.
@@ -21,9 +21,9 @@ IS_MARKED, LABEL = "_marked", "_label"
 
 
 def build_values(drawable: Drawable, width: float, height: float, scale: float) -> list[Row]:
-    """The rows that the layers of a view of this size read; `scale` as in `build_layers`.
+    """The rows for the layers of a view of this size in points; see `build_layers` for `scale`.
 
-    Each row has its label, empty where it would overlap another, and whether its line has a mark there.
+    Each row has its label, empty if it would overlap another label, and whether its line has a mark there.
     """
     rows = axes.rows_with_labels(drawable)
     chart = drawable.chart
@@ -38,9 +38,9 @@ def build_values(drawable: Drawable, width: float, height: float, scale: float) 
 
 
 def _select_labelled(drawable: Drawable, width: float, height: float, size: float) -> list[Row]:
-    """The rows of a front whose labels do not overlap: its ends, and what fits between.
+    """The rows of a Pareto front whose labels do not overlap: both ends, and rows between them that fit.
 
-    Labels are slanted, so their distance counts at a right angle to the text.
+    Labels are slanted, so their distance is measured at a right angle to the text.
     """
     chart = drawable.chart
 
@@ -85,7 +85,7 @@ def build_layers(drawable: Drawable, x: Mapping[str, Any], legend: Any, scale: f
         offset = (
             {"xOffset": _side_by_side(drawable)} if chart.kind == "bar" and _is_side_by_side(drawable) else {}
         )
-        # White edges separate the parts of a bar also without colours.
+        # White edges separate the parts of a bar, even in print without colours.
         found = [base.mark_bar(stroke="white", strokeWidth=0.5).encode(color=color, **offset)]
         if chart.band:
             found.append(_between(drawable, base.mark_rule(strokeWidth=scale).encode(**offset)))
@@ -114,7 +114,7 @@ def _lines(drawable: Drawable, base: Any, legend: Any, scale: float) -> list[Any
 
 
 def _between(drawable: Drawable, mark: Any) -> Any:
-    """A mark from the first column of the chart's band to the second."""
+    """A mark that extends from the first column of the chart's band to the second."""
     import altair
 
     low, high = drawable.chart.band
@@ -159,15 +159,15 @@ def _boxes(drawable: Drawable, base: Any, scale: float) -> list[Any]:
 def _front(drawable: Drawable, base: Any, color: Any, legend: Any, scale: float) -> list[Any]:
     import altair
 
-    on_it = base.transform_filter(f"datum.{drawable.chart.color} === 'true'")
+    on_front = base.transform_filter(f"datum.{drawable.chart.color} === 'true'")
     shape = altair.Shape(**axes.shapes(drawable, legend))
     found = [
-        on_it.mark_line(color=GREY, strokeWidth=scale),
+        on_front.mark_line(color=GREY, strokeWidth=scale),
         base.mark_point(filled=True, size=32 * scale, opacity=0.9).encode(color=color, shape=shape),
     ]
     if drawable.chart.labels:
-        # Below the front, where no points are, and slanted because points may be close to each other.
-        label = on_it.mark_text(align="right", angle=315, dx=-6 * scale, fontSize=LABEL_SIZE * scale)
+        # Labels are below the front, which has no points there, and slanted, because points may be close.
+        label = on_front.mark_text(align="right", angle=315, dx=-6 * scale, fontSize=LABEL_SIZE * scale)
         found.append(label.encode(text=f"{LABEL}:N"))
     return found
 
@@ -187,8 +187,8 @@ def _rule(drawable: Drawable, across: Any, scale: float) -> list[Any]:
 def _is_side_by_side(drawable: Drawable) -> bool:
     """Whether any position on the x axis has bars of several colours."""
     chart = drawable.chart
-    places = [(row[chart.x.column], row.get(chart.facet)) for row in drawable.rows]
-    return bool(chart.color) and len(set(places)) < len(places)
+    positions = [(row[chart.x.column], row.get(chart.facet)) for row in drawable.rows]
+    return bool(chart.color) and len(set(positions)) < len(positions)
 
 
 def _side_by_side(drawable: Drawable) -> Any:
@@ -205,6 +205,6 @@ def _choose_marks(rows: list[Row], by: tuple[str, ...], alone: bool) -> None:
     for number, line in enumerate(lines.values()):
         every = 1 if len(line) <= (MOST_MARKED_ALONE if alone else MOST_MARKED) else len(line) // MARKS
         for index, row in enumerate(line):
-            # Shifted from line to line, so that marks do not hide each other.
+            # The marks of each line are shifted, so that they do not hide marks of other lines.
             is_chosen = index % every == number * every // len(lines) % every
             row[IS_MARKED] = is_chosen and not (alone and every > 1)

@@ -34,8 +34,8 @@ DPI = 300
 BOX = "boxes from the 25th to the 75th percentile, a line at the median, whiskers from the 5th to the 95th"
 MIN_WIDTH_MM, MIN_FONT = 40, 4
 MOST_CAVEATS = 4
-# The accepted deviation from the requested width, in points, and the most attempts to reach it. Panels have
-# whole points.
+# The accepted deviation from the requested width, in points, and the most attempts to reach it. The widths of
+# panels are rounded to whole points.
 WIDTH_TOLERANCE, MOST_ATTEMPTS = 1, 4
 
 
@@ -47,7 +47,7 @@ def check_path(path: Path) -> None:
 
 
 def parse_size(width_mm: float | None, font_pt: float | None) -> Size:
-    """The size of a picture from millimetres and points. Raises UsageError where it is out of range."""
+    """The size of a picture from millimetres and points. Raises UsageError if it is out of range."""
     if width_mm is not None and not MIN_WIDTH_MM <= width_mm <= 2_000:
         raise UsageError(f"--width must be {MIN_WIDTH_MM} to 2000 millimetres, not {width_mm:g}")
     if font_pt is not None and not MIN_FONT <= font_pt <= 100:
@@ -65,8 +65,8 @@ def draw(
 ) -> None:
     """Run a named query and write its picture in the format of a suffix.
 
-    `given` holds the parameters that the user set, as texts. Raises UserError where there is nothing to draw,
-    or where the extra `plot` is not installed.
+    `given` holds the parameters that the user set, as texts. Raises UserError if there is nothing to draw, or
+    if the extra `plot` is not installed.
     """
     picture = build_picture(connection, query, given, size)
     import vl_convert
@@ -88,7 +88,7 @@ def _render(picture: "altair.VConcatChart") -> str:
     return _render_specification(json.dumps(picture.to_dict()))
 
 
-# The last picture that was measured is the one that is written.
+# Cached, because the picture that was measured last is the picture that is written.
 @lru_cache(maxsize=1)
 def _render_specification(specification: str) -> str:
     import vl_convert
@@ -115,7 +115,7 @@ def lay_out(
 def select_answer(
     answer: "pa.Table", chart_line: str, name: str, title: str, traces: Sequence[str]
 ) -> Drawable:
-    """Select the rows that a chart line draws of an answer that was read. Raises as `draw` does."""
+    """Select the rows of an answer that a chart line draws. Raises the same errors as `draw`."""
     found = select_rows(answer, read_chart(chart_line, "plot"), name or "this answer", title)
     return replace(found, name=name, traces=found.traces or traces)
 
@@ -149,7 +149,7 @@ def build_query_picture(
 ) -> "altair.VConcatChart":
     """Run a named query with parameters as texts, and build its picture.
 
-    Raises UserError where it has no chart, and UsageError where a parameter is invalid.
+    Raises UserError if the query has no chart, and UsageError if a parameter is invalid.
     """
     query = binding.bind_query(connection, name, given, for_chart=True)
     return build_picture(connection, query, given, size)
@@ -158,7 +158,7 @@ def build_query_picture(
 def render_text(
     connection: duckdb.DuckDBPyConnection, query: BoundQuery, given: Mapping[str, str], columns: int
 ) -> str:
-    """Run a named query and draw the answer in characters. Raises as `draw` does."""
+    """Run a named query and draw the answer in characters. Raises the same errors as `draw`."""
     check_extra("plotext")
     found = select_drawable(connection, query)
     return terminal.draw_text(found, *_texts(connection, found, given), columns)
@@ -180,7 +180,7 @@ def write_subtitle(connection: duckdb.DuckDBPyConnection, found: Drawable, param
 
 
 def _caveats(about: Sequence[notes.Note], name: str) -> list[str]:
-    """The sentences of the first caveats that lead to a wrong reading, and the number of the others."""
+    """The summaries of the first caveats with severity WRONG_RESULT, and the number of the other ones."""
     serious = [note for note in about if note.severity == WRONG_RESULT]
     sentences = [f"{note.name.partition('.')[0]}: {note.summary}" for note in serious]
     more = len(sentences) - MOST_CAVEATS
@@ -230,7 +230,7 @@ def _in_points(svg: str) -> str:
 
 
 def check_extra(*modules: str) -> None:
-    """Raise UserError where a module of the extra is not installed."""
+    """Raise UserError if a module of the extra `plot` is not installed."""
     try:
         for module in modules:
             import_module(module)

@@ -22,17 +22,17 @@ from tracehouse.views.view_files import DefinitionError
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 DAY_S = 86_400
-# Columns that count on a trace's own clock, and the seconds of their unit.
+# Columns with times on a trace's own clock, and their units in seconds.
 CLOCK_S = {"hour": 3_600, "day": DAY_S, "week": 7 * DAY_S}
-# Suffixes of columns of seconds on that clock.
+# Suffixes of columns with seconds on a trace's own clock.
 CLOCK_SUFFIXES = ("_at_s", "_start_s")
 
 # A line with more points than this is drawn by day.
 MOST_POINTS = 400
 LOW, HIGH = "_low", "_high"
-# A mark rests on few observations if it has less than this share of the most.
+# A mark has few observations if it has less than this share of the observations of the largest mark.
 FEW = 0.1
-# The most values of a remark.
+# The largest number of values that a remark lists.
 MOST_LISTED = 4
 # A capacity is drawn up to this many times the highest drawn value.
 MOST_RULE_RATIO = 4
@@ -45,7 +45,7 @@ class Drawable:
     """The rows of a chart.
 
     `times` are columns of dates or times; `on_clock` are columns of fractional days on a trace's own clock.
-    `remarks` are printed in the picture. `traces` are those that the answer names.
+    `remarks` are printed in the picture. `traces` are the values of the answer's column `trace`.
     """
 
     name: str
@@ -77,7 +77,10 @@ class Drawable:
 
 
 def select_drawable(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> Drawable:
-    """Run a named query. Raises UserError where there is nothing to draw, or a single number."""
+    """Run a named query and select the rows to draw.
+
+    Raises UserError if there is nothing to draw, or only a single number.
+    """
     found = connection.execute(
         "select title, chart from catalog.queries where query_name = $name", {"name": query.name}
     ).fetchall()
@@ -89,7 +92,7 @@ def select_drawable(connection: duckdb.DuckDBPyConnection, query: BoundQuery) ->
 
 
 def select_rows(answer: pa.Table, chart: Chart, name: str, title: str) -> Drawable:
-    """Select the rows of an answer to draw. Raises as `select_drawable` does."""
+    """Select the rows of an answer to draw. Raises the same errors as `select_drawable`."""
     _check(chart, answer.schema, name)
     kinds = {column: answer.schema.field(column).type for column in chart.columns}
     times = frozenset(column for column, kind in kinds.items() if types.is_temporal(kind))
@@ -107,8 +110,8 @@ def select_rows(answer: pa.Table, chart: Chart, name: str, title: str) -> Drawab
     if chart.count:
         remarks.append(_describe_counts(everything, chart))
     if chart.kind == "line" and chart.x.column in times | on_clock:
-        rows, chart, how = _by_day(rows, chart)
-        remarks += how
+        rows, chart, day_remarks = _by_day(rows, chart)
+        remarks += day_remarks
     if chart.rule:
         remarks += _drop_far_rules(rows, chart)
     traces = list(dict.fromkeys(row["trace"] for row in everything if row.get("trace")))
@@ -116,7 +119,7 @@ def select_rows(answer: pa.Table, chart: Chart, name: str, title: str) -> Drawab
 
 
 def is_on_clock(column: str, kind: pa.DataType) -> bool:
-    """Whether a column counts from the zero of a trace's own clock, which has no calendar date."""
+    """Whether a column has times on a trace's own clock, whose zero has no calendar date."""
     return not types.is_temporal(kind) and (column in CLOCK_S or column.endswith(CLOCK_SUFFIXES))
 
 
@@ -128,7 +131,7 @@ def distinct_names(rows: Sequence[Row], column: str) -> list[str]:
 def ordered_names(drawable: Drawable, column: str) -> list[str]:
     """The distinct values of a column as names, in the order in which the query returns them.
 
-    Where a series lacks some names, the order is merged from all series. Numbers on the axes of a heat map
+    If a series lacks some names, the order is merged from all series. Numbers on the axes of a heat map
     are in numerical order.
     """
     found = distinct_names(drawable.rows, column)
@@ -155,7 +158,7 @@ def ordered_names(drawable: Drawable, column: str) -> list[str]:
 
 
 def _check(chart: Chart, answer: pa.Schema, name: str) -> None:
-    """Raise DefinitionError where a chart has a column that the answer lacks, or a scale without numbers."""
+    """Raise DefinitionError if the answer lacks a column of the chart, or if a scale has no numbers."""
     needed = [*chart.columns, *([chart.count] if chart.count else [])]
     missing = [column for column in needed if column not in answer.names]
     if missing:
@@ -174,7 +177,7 @@ def _select_rows(answer: Sequence[Row], chart: Chart) -> tuple[list[Row], list[s
     needed = [chart.color] if chart.kind == "heat" else [c for c in chart.heights if c != chart.rule]
     rows = [row for row in answer if all(row[column] is not None for column in needed)]
     remarks = []
-    # The scale of boxes includes 0.
+    # Boxes keep all rows, because their scale includes 0.
     for axis in (chart.x, chart.y) if chart.kind != "box" else ():
         if axis.is_log:
             placed = [row for row in rows if row[axis.column] is not None and row[axis.column] > 0]
@@ -185,7 +188,7 @@ def _select_rows(answer: Sequence[Row], chart: Chart) -> tuple[list[Row], list[s
 
 
 def _drop_far_rules(rows: list[Row], chart: Chart) -> list[str]:
-    """Remove rules so far above the other values of their panel that these would be invisible."""
+    """Remove rules far above the values of their panel, which would look like 0. Returns a remark."""
     panels: dict[Any, list[Row]] = {}
     for row in rows:
         panels.setdefault(row.get(chart.facet), []).append(row)
@@ -199,11 +202,11 @@ def _drop_far_rules(rows: list[Row], chart: Chart) -> list[str]:
                 row[chart.rule] = None
     listed = [f"{value:g}" for value in sorted(far)]
     shown = ", ".join(listed) if len(listed) <= MOST_LISTED else f"{listed[0]} to {listed[-1]}"
-    return [f"not shown because far above: {chart.rule} of {shown}"] if far else []
+    return [f"not shown because far above the data: {chart.rule} of {shown}"] if far else []
 
 
 def _describe_counts(rows: Sequence[Row], chart: Chart) -> str:
-    """How many observations are behind the marks, and which marks rest on few."""
+    """A remark on the numbers of observations of the marks, and on marks with few observations."""
     counts = {exact(row[chart.x.column]): row[chart.count] for row in rows if row[chart.count]}
     most = max(counts.values(), default=0)
     few = [name for name, count in counts.items() if count < FEW * most]
@@ -212,7 +215,7 @@ def _describe_counts(rows: Sequence[Row], chart: Chart) -> str:
 
 
 def _by_day(rows: list[Row], chart: Chart) -> tuple[list[Row], Chart, list[str]]:
-    """Join the points of each day where a line has too many: the mean, and a band from lowest to highest."""
+    """Replace too many points of lines by the mean of each day, with a band from lowest to highest."""
     groups: dict[tuple, list[Row]] = {}
     for row in rows:
         series = (row.get(chart.facet), row.get(chart.color))
@@ -240,7 +243,7 @@ def _day(moment: Any) -> Any:
 
 
 def _plain(column: str, value: Any, on_clock: frozenset[str]) -> Any:
-    """A JSON value: times of a trace's clock in days, days of the week by name."""
+    """Convert a value for JSON: times on a trace's clock to days, numbers of weekdays to names."""
     if isinstance(value, Decimal):
         value = float(value)
     if value is not None and column in on_clock:

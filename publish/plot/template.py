@@ -1,8 +1,8 @@
 """Chart templates: the specification of a picture without its rows, for pages that have the rows themselves.
 
-A template is the picture that `pictures` builds from the answer to the default parameters. Its rows are the
-named data set `answer`, and transforms in Vega-Lite prepare them as `rows` and `marks` do in Python, so that
-the template draws other answers of the query too.
+A template is the picture that `pictures` builds from the answer with default parameters. It reads its rows
+from the named data set `answer`. Transforms in Vega-Lite prepare the rows as `rows` and `marks` do in Python,
+so that the template also draws other answers of the query.
 """
 
 from typing import Any
@@ -22,15 +22,15 @@ _ALL_VALUES: dict[str, tuple] = {"color": axes.COLORS, "strokeDash": axes.DASHES
 def build_template(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str, Any]:
     """The template of a query's chart, and the parameter that the chart sets.
 
-    `lines` are the lines of its subtitle, with PARAMETERS in place of the parameters, whose effective
-    `defaults` are texts by name. Raises UserError where the answer to the
-    default parameters cannot be drawn.
+    `spec` is the template and `with` the parameter. `lines` are the lines of the subtitle, with PARAMETERS in
+    place of the parameters. `defaults` has the effective default parameters as texts by name. Raises
+    UserError if the answer with default parameters cannot be drawn.
     """
     pictures.check_extra("altair")
     from altair.utils.schemapi import debug_mode
 
     found = rows.select_drawable(connection, binding.bind_query(connection, name, {}, for_chart=True))
-    # The schema is not validated, which would take most of the time.
+    # The schema is not validated, because validation would take most of the time.
     with debug_mode(False):
         spec = pictures.lay_out(connection, found, {}, pictures.ANY_SIZE).to_dict(validate=False)
     drawn = spec["data"]["values"]
@@ -60,7 +60,7 @@ def _complete_ranges(spec: Any, found: Drawable) -> None:
 
 
 def _select_rows(found: Drawable) -> list[dict[str, Any]]:
-    """See `rows.select_drawable`."""
+    """The transforms that select rows, as `rows.select_drawable` does in Python."""
     chart = found.chart
     needed = [chart.color] if chart.kind == "heat" else [c for c in chart.heights if c != chart.rule]
     conditions = [f"isValid({_value(column)})" for column in needed]
@@ -102,7 +102,7 @@ def _prepare(found: Drawable, drawn: list[dict[str, Any]]) -> list[dict[str, Any
 
 
 def _join_days(found: Drawable) -> list[dict[str, Any]]:
-    """The mean of each day, and its lowest and highest value, as Drawable rows have them."""
+    """The transforms that compute the mean, lowest and highest value of each day, as `rows` does."""
     chart = found.chart
     x, moment = chart.x.column, _value(chart.x.column)
     day = f"utc(utcyear({moment}), utcmonth({moment}), utcdate({moment}))"
@@ -120,7 +120,7 @@ def _join_days(found: Drawable) -> list[dict[str, Any]]:
 
 
 def _plain(found: Drawable, column: str) -> str:
-    """The expression of a value as it is drawn, empty where that is the value itself."""
+    """The expression that converts a value for drawing; empty if the value is drawn unchanged."""
     value = _value(column)
     expression = ""
     if column in found.times:
@@ -140,7 +140,7 @@ def _plain(found: Drawable, column: str) -> str:
 
 
 def _choose_marks(found: Drawable) -> list[dict[str, Any]]:
-    """See `marks.build_values`: every value of a short line has a mark, and about MARKS of a long one."""
+    """The transforms that choose the rows with a mark, as `marks.build_values` does in Python."""
     by = [column for column in (found.chart.color, found.chart.facet) if column]
     alone = len(found.series) < 2
     most = marks.MOST_MARKED_ALONE if alone else marks.MOST_MARKED

@@ -94,9 +94,9 @@ def _time_ticks(found: Drawable) -> tuple[list[float], list[str]]:
     """Positions and labels of the ticks of a time axis."""
     seconds = [_seconds(row[found.chart.x.column]) for row in found.rows]
     first, last = min(seconds), max(seconds)
-    places = [first + part * (last - first) / (MOST_TICKS - 1) for part in range(MOST_TICKS)]
+    positions = [first + part * (last - first) / (MOST_TICKS - 1) for part in range(MOST_TICKS)]
     form = "%Y-%m-%d" if last - first > 3 * 86_400 else "%d %H:%M"
-    return places, [dt.datetime.fromtimestamp(place, dt.UTC).strftime(form) for place in places]
+    return positions, [dt.datetime.fromtimestamp(position, dt.UTC).strftime(form) for position in positions]
 
 
 def _seconds(text: str) -> float:
@@ -123,7 +123,7 @@ def _bars(found: Drawable, width: int) -> list[str]:
 
 
 def _heat_map(found: Drawable) -> list[str]:
-    """A line per y value, in which the darkest cell has the highest value."""
+    """A line of cells per y value. The darkest cell has the highest value."""
     chart = found.chart
     across, down = distinct_names(found.rows, chart.x.column), distinct_names(found.rows, chart.y.column)
     values: dict[tuple[str, str], Any] = {

@@ -55,9 +55,9 @@ def describe_parameters(
 ) -> str:
     """The parameters that affect an answer, given ones and defaults: `on_cluster = seren`.
 
-    A default has no effect where it filters nothing: false, `any`, `all`, NULL, or an end of its range.
-    `hidden` is the parameter that the chart sets; parameters that its meaning names are replaced by it and
-    not listed.
+    A default has no effect if it filters nothing: false, `any`, `all`, NULL, or an end of its range.
+    `hidden` is the parameter that the chart sets. Neither this parameter nor parameters that its meaning
+    names are listed, because it replaces them.
     """
     found = connection.execute(
         "select meaning from catalog.query_parameters where query_name = $name and parameter = $hidden",
@@ -71,7 +71,7 @@ def describe_parameters(
 def footer(connection: duckdb.DuckDBPyConnection, name: str, traces: Sequence[str]) -> str:
     """The query, the versions of the views that it reads, and the citation of each trace.
 
-    The name is empty for SQL.
+    `name` is empty for an answer of SQL.
     """
     found = connection.execute(
         "select reads_versions from catalog.queries where query_name = $name", {"name": name}

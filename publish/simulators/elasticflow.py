@@ -1,7 +1,8 @@
 """ElasticFlow's job lists: training jobs with a model, a batch size, iterations and a deadline.
 
-Source: README of microsoft/elasticflow-traces, Schema for elasticflow-traces. All four are generated there;
-no other trace has them. Submissions and deadlines are seconds since the start of the trace.
+Source: README of microsoft/elasticflow-traces, Schema for elasticflow-traces. Its authors generated
+these four values; other traces do not have them. Submissions and deadlines are seconds since the start of the
+trace.
 """
 
 from tracehouse.engines.duckdb.names import quoted
@@ -19,7 +20,7 @@ _DETAILS = {
     "itp": "select cluster, job_id, model_name, batch_size, num_iteration, deadline_s from itp.job",
 }
 
-# Times of the other traces count from 1970, or from before the trace.
+# In the other traces, times count from 1970, or from a time before the trace.
 _CLOCK_STARTS_WITH_TRACE = {"itp", "openb", "spot"}
 
 

@@ -24,7 +24,7 @@ from tracehouse.publish.simulators.loss_report import LossReport, build_loss_rep
 
 REPORT = "export.json"
 LIMITS = Limits(memory="1GB", most_threads=4)
-"""Jobs are collected, numbered and sorted in this much memory and on disk. 16 threads would need more."""
+"""Jobs are collected, numbered and sorted within this memory, and on disk. More threads need more memory."""
 _VIEW = "unified.jobs"
 
 
@@ -49,9 +49,9 @@ def export(
 ) -> ExportResult:
     """Write the jobs of a trace, or of some of its clusters, to a new folder.
 
-    With `keep_censored`, jobs that the trace cuts off run for the time that they were observed. With
-    `run_as_held`, run times are the GPU time held over the requested GPUs. Raises UsageError where the trace
-    or a cluster is unknown, and where the format needs an option.
+    With `keep_censored`, jobs that the trace cuts off get their observed run time. With `run_as_held`, run
+    times are the held GPU time divided by the requested GPUs. Raises UsageError if the trace or a cluster is
+    unknown, or if the format needs an option.
     """
     folder = folder.absolute()
     _check_is_new(folder)
@@ -100,7 +100,7 @@ def _check_is_new(folder: Path) -> None:
 def _select_clusters(
     connection: duckdb.DuckDBPyConnection, trace: str, names: Sequence[str]
 ) -> Sequence[str]:
-    """The clusters to export: the named ones, or all; empty where the trace has no clusters."""
+    """The clusters to export: the named ones, or all; empty if the trace has no clusters."""
     rows = connection.execute(f"select distinct trace, cluster from {_VIEW} order by all").fetchall()
     traces = dict.fromkeys(name for name, _ in rows)
     if trace not in traces:
@@ -126,7 +126,10 @@ def _collect_jobs(
     spec: FormatSpec,
     run_time: str,
 ) -> None:
-    """Create the tables `candidate_job`, all jobs and why some are left out, and `job`, without these."""
+    """Create the table `candidate_job` and the view `job`.
+
+    `candidate_job` has all jobs, with the reason if a job is left out. `job` has the exported jobs.
+    """
     details = spec.details.get(trace)
     more = "".join(
         f", {f'details.{column}' if details else f'cast(null as {kind})'} as {column}"
@@ -176,7 +179,7 @@ def _collect_jobs(
 
 
 def _name_columns(has_several_clusters: bool) -> tuple[str, str]:
-    """The SQL of a job's name and partition, prefixed by the cluster where several are exported."""
+    """The SQL of a job's name and partition, prefixed by the cluster if several clusters are exported."""
     if not has_several_clusters:
         return "jobs.job_id", "jobs.partition_name"
     prefix = "coalesce(jobs.cluster || '/', '')"
@@ -223,7 +226,7 @@ def _describe_export(
 def _capacity(
     connection: duckdb.DuckDBPyConnection, trace: str, clusters: Sequence[str]
 ) -> tuple[int | None, int | None]:
-    """The GPUs and nodes of the exported clusters, None where a part of them is unknown."""
+    """The numbers of GPUs and nodes of the exported clusters; None if a number is unknown for any of them."""
     rows = connection.execute(
         "select cluster, gpus, nodes from unified.capacity where trace = $1", [trace]
     ).fetchall()

@@ -2,8 +2,8 @@
 
 The SQL reads the table `job`. It has the columns of `unified.jobs`; `number`, from 1 in the order of
 submission; `first_submit_s`; `job_name` and `job_partition`, which are job_id and partition_name, prefixed by
-the cluster where several clusters are exported; numbers of users, groups, workloads and partitions; and
-columns that only one trace has.
+the cluster if several clusters are exported; numbers of users, groups, workloads and partitions; and columns
+that only one trace has.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -43,13 +43,13 @@ class Condition:
 class Field:
     """One field of a format.
 
-    `sql` computes it, NULL where the trace has no value; `derivation` says how, empty where `sql` is a
-    column. `rounding` is the function that makes it a whole number, if the format needs one. NULL becomes
-    `default`, which the user sets with `option` and `default_note` explains, or else `missing`, the SQL of
-    the format's own marker. A field with neither needs the option.
+    `sql` computes the field, NULL if the trace has no value. `derivation` describes the computation; it is
+    empty if `sql` is a column. `rounding` is the function that makes the value a whole number, if the format
+    needs one. NULL becomes `default`, which the user sets with `option` and `default_note` explains, or else
+    `missing`, the SQL of the format's own marker. A field with neither needs the option.
 
-    `columns` names the columns of `unified.jobs` that it represents, where `sql` is not one. `counts` are
-    conditions that the loss report counts.
+    `columns` names the columns of `unified.jobs` that the field represents, if `sql` is not a column.
+    `counts` are conditions that the loss report counts.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Field:
 
     @property
     def source_columns(self) -> Sequence[str]:
-        """The columns that it represents; without a derivation it equals the first."""
+        """The columns that the field represents; without a derivation, the field equals the first one."""
         return self.columns or (self.sql,)
 
     @property
@@ -100,10 +100,11 @@ class File:
 class FormatSpec:
     """A format, with the values of its options in the SQL of its files.
 
-    `left_out` are the jobs that it cannot represent. `details` maps a trace to a SELECT of cluster, job_id
-    and columns that only this trace has, which `detail_columns` declares with their types. `reads` maps a
-    trace to other views and tables that are read, whose caveats and sources apply too. `notes` are for the
-    readers of the files. `header` returns the first lines of the first file from facts about the export.
+    `left_out` has conditions of jobs that the format cannot represent. `details` maps a trace to a SELECT of
+    cluster, job_id and columns that only this trace has; `detail_columns` declares the types of these
+    columns. `reads` maps a trace to other views and tables that are read; their caveats and sources apply
+    too. `notes` are for the readers of the files. `header` returns the first lines of the first file from
+    facts about the export.
     """
 
     name: str
@@ -117,7 +118,7 @@ class FormatSpec:
 
 
 REQUEST_UNKNOWN = Condition("its requested GPUs are unknown", "requested_gpus is null")
-"""Such a job may have GPUs; a format without a marker for it would show a job without any."""
+"""Such a job may use GPUs. A format without a marker for unknown values would show a job without GPUs."""
 
 
 def job_name_field(field_name: str, missing: str = "") -> Field:

@@ -147,8 +147,8 @@ def _fields(
     ]
 
 
-def _time_field(name: str, seconds_later: str, first_day: dt.date | None, *holds: str) -> Field:
-    """A time some seconds after submission: local where the trace has dates, else from a first day on."""
+def _time_field(name: str, seconds_later: str, first_day: dt.date | None, *columns: str) -> Field:
+    """A time some seconds after submission: local if the trace has dates, else counted from `first_day`."""
 
     def format_time(local: str) -> str:
         whole = f"to_timestamp(round({local}) + {seconds_later})"
@@ -163,7 +163,7 @@ def _time_field(name: str, seconds_later: str, first_day: dt.date | None, *holds
         option="--first-day" if seconds_later == "0" or first_day is None else "--default-wait-s",
         default=format_time(f"submit_s - first_submit_s + {days}") if first_day else "",
         default_note=f"seconds since the first job, starting on {first_day}",
-        columns=holds,
+        columns=columns,
     )
 
 

@@ -10,7 +10,7 @@ from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.duckdb.read.describe import Grid
 from tracehouse.publish.simulators.format_spec import Condition, Field, File, FormatSpec, Origin
 
-# The export is of one trace, and the other columns are computed from exported ones.
+# An export has a single trace, and the other columns are computed from exported columns.
 _NOT_LOST = {"trace", "size_band", "hour_of_day", "weekday", "span_gpu_s"}
 # Errors of binary fractions are not counted as rounding.
 _EXACT = 1e-6
@@ -18,7 +18,7 @@ _EXACT = 1e-6
 
 @dataclass(frozen=True)
 class FieldOrigin:
-    """How many rows have a field of one origin; `source` says how it is computed, or why it is missing."""
+    """The number of rows in which a field has one origin. `source` says how the field is computed."""
 
     file: str
     field: str
@@ -62,9 +62,9 @@ class LossReport:
 
 
 def build_loss_report(connection: duckdb.DuckDBPyConnection, spec: FormatSpec) -> LossReport:
-    """Count the origins of each field, after the tables of jobs were created.
+    """Count the origins of each field in the tables `job` and `candidate_job`.
 
-    Raises UsageError that lists all options that must be set, and UserError where no option covers a missing
+    Raises UsageError, which lists all options that must be set, and UserError if no option covers a missing
     value.
     """
     counted = {(file.name, name): counts for file in spec.files for name, counts in _counts(connection, file)}
@@ -111,7 +111,7 @@ def build_loss_report(connection: duckdb.DuckDBPyConnection, spec: FormatSpec) -
 
 @dataclass(frozen=True)
 class _Counts:
-    """Rows with a field from the trace, from its default, and without it; and its counted conditions."""
+    """The numbers of rows with a field from the trace, from its default, or missing; and by condition."""
 
     from_trace: int
     defaulted: int
@@ -154,7 +154,7 @@ def _field_origins(file: File, field: Field, counts: _Counts) -> Iterator[FieldO
 def _dropped(
     connection: duckdb.DuckDBPyConnection, spec: FormatSpec, counted: Mapping[tuple[str, str], _Counts]
 ) -> Iterator[DroppedColumn]:
-    # A column is dropped where its field has no value for any job because it needs another column too.
+    # A column is dropped if its field has no value for any job, because the field also needs another column.
     exported = {
         column
         for file in spec.files

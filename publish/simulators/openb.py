@@ -1,6 +1,6 @@
 """The node and pod lists of openb, which its authors' Kubernetes simulator reads.
 
-Source: README and lists of cluster-trace-gpu-v2023. Each instance of a job is a pod, or several pods where it
+Source: README and lists of cluster-trace-gpu-v2023. Each instance of a job is a pod, or several pods if it
 requests more GPUs than a node has. A pod's `gpu_milli` is its share of each of its GPUs.
 """
 
@@ -14,7 +14,7 @@ from tracehouse.publish.simulators.format_spec import (
     Layout,
 )
 
-# What `unified.jobs` lacks: the number of instances, and openb's own pod attributes.
+# Columns that `unified.jobs` does not have: the number of instances, and openb's own pod attributes.
 _DETAILS = {
     "openb": """
         select
@@ -51,7 +51,7 @@ _DETAILS = {
         from spot.job
     """,
 }
-# Their partitions are the GPU models that a job requests or was allocated.
+# Traces whose partitions are the GPU models that a job requests or was allocated.
 _WITH_GPU_MODELS = {"openb", "pai", "spot"}
 _NODES = {
     "openb": (
@@ -85,7 +85,7 @@ _MISSING_NODE_FIELDS = {
     "philly": "the cores and memory of its nodes",
     "spot": "the memory of its nodes",
 }
-# Jobs and their instances are split into pods, numbered within the instance.
+# The instances of jobs are split into pods, which are numbered within the job.
 _PODS = """
     (
         with numbered as (

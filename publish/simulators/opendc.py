@@ -14,7 +14,7 @@ from tracehouse.publish.simulators.format_spec import (
     job_name_field,
 )
 
-# Only PAI has the share of its request that a task used: the mean over its workers' lifetimes.
+# Only PAI records which share of its request a task used, as a mean over its workers' lifetimes.
 _DETAILS = {
     "pai": """
         select
@@ -51,8 +51,8 @@ def build_format(
         reads={"pai": ["pai.task_usage"]},
         notes=[
             f"A core has {cpu_mhz:g} MHz" + (f", a GPU {gpu_mhz:g} MHz." if gpu_mhz else "."),
-            "A task is one fragment of its whole run time, as no trace has its usage over time.",
-            "Usage may exceed capacity: capacity is the request, by which OpenDC places the task.",
+            "A task has one fragment for its whole run time, because no trace records usage over time.",
+            "Usage may exceed capacity: capacity is the request, which OpenDC uses to place the task.",
         ],
     )
 

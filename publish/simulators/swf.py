@@ -1,7 +1,7 @@
-"""The Standard Workload Format, version 2.2: one line per job of 18 whole numbers, -1 for unknown.
+"""The Standard Workload Format, version 2.2: a line of 18 whole numbers per job, -1 for unknown.
 
-Source: the Parallel Workloads Archive, "The Standard Workload Format". Its processors are
-GPUs here, or equal fractions of a GPU, so that fractional requests stay exact.
+Source: the Parallel Workloads Archive, "The Standard Workload Format". A processor is a
+GPU here, or a fraction of a GPU, so that fractional requests stay exact.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -155,7 +155,7 @@ def _header(processors_per_gpu: int, facts: Mapping[str, Any]) -> Sequence[str]:
 
 
 def _dates(facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """When the log starts. The zone gives readers the hour of day, and is left out if it is unknown."""
+    """Header lines on the start of the log. The time zone is left out if it is unknown."""
     start, zone = facts["first_submit_time"], facts["zone"]
     yield "UnixStartTime", int(start.timestamp()) if start else 0
     if not start:

@@ -24,19 +24,19 @@ Json = dict[str, Any]
 # The built pages: `make web` writes them from the sources in `web`.
 APPLICATION = Path(__file__).parent / "application"
 KINDS = {Kind.QUERIES: "query", Kind.VIEWS: "view", Kind.TABLES: "table"}
-# The most values of a column that a form suggests.
+# The largest number of values of a column that a form suggests.
 MOST_SUGGESTED = 1000
-# JavaScript has no larger whole numbers.
+# JavaScript cannot represent all whole numbers beyond this one.
 _LARGEST = 2**53
 
 
 def as_json(value: Any) -> str:
-    """A value as JSON for a page: numbers that JavaScript or JSON lacks become texts."""
+    """A value as JSON for a page. Numbers that JavaScript or JSON cannot represent become texts."""
     return json.dumps(_plain(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def list_objects(connection: duckdb.DuckDBPyConnection) -> Json:
-    """The traces and all objects with the words to search, those with data first."""
+    """The traces, all objects with the words to search (objects with data first), and word lists."""
     tables = connection.execute("select table_name from catalog.tables where row_count > 0").fetchall()
     with_rows = {name for (name,) in tables}
     charts = dict(connection.execute("select query_name, chart from catalog.queries").fetchall())
@@ -73,7 +73,7 @@ def list_objects(connection: duckdb.DuckDBPyConnection) -> Json:
 def describe_object(connection: duckdb.DuckDBPyConnection, name: str) -> Json:
     """The description of a query, view or table, with its parameters, caveats and sources.
 
-    Raises UsageError if there is none of this name.
+    Raises UsageError if no object has this name.
     """
     found = describe.describe(connection, name)
     [*queries] = _rows(
@@ -96,7 +96,7 @@ def describe_object(connection: duckdb.DuckDBPyConnection, name: str) -> Json:
 
 
 def describe_sources(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> list[Json]:
-    """The raw files behind some objects."""
+    """The raw files from which the rows of some objects come."""
     kept = ["table_name", "file", "member", "rows_kept", "synthetic", "sha256"]
     return notes.sources(connection, names).select(kept).to_pylist()
 

@@ -1,6 +1,7 @@
 """Publish a warehouse as a static site: a folder that any web server serves, with DuckDB in the browser.
 
-The folder has the published database file, the pages, DuckDB-WASM, and what `contract` says of each object.
+The folder has the published database file, the pages, DuckDB-WASM, and JSON files from `contract`: a list
+of all objects, and a description of each object.
 """
 
 import gzip
@@ -44,10 +45,10 @@ INSTALLED = Path(__file__).parents[2] / "web" / "node_modules" / "@duckdb" / "du
 def publish(
     warehouse: Path, folder: Path, duckdb_wasm: Path | None, whole: bool, base_url: str = ""
 ) -> Published:
-    """Write the site to a folder atomically. Readers will find it at `base_url`, if that is known.
+    """Write the site to a folder atomically. `base_url` is the address of the site, empty if unknown.
 
-    Replaces a site that was published before. Raises UserError for any other folder that is not empty, and
-    where a file of DuckDB-WASM is missing or not of the expected version.
+    Replaces a site that was published before. Raises UserError for any other folder that is not empty, or if
+    a file of DuckDB-WASM is missing or not of the expected version.
     """
     programs = duckdb_wasm or INSTALLED
     _check_programs(programs)
@@ -91,7 +92,7 @@ def _checksum(path: Path) -> str:
 
 @contextmanager
 def _stage_folder(folder: Path) -> Iterator[Path]:
-    """Yield a temporary folder; when the block succeeds, it replaces the previous one."""
+    """Yield a temporary folder; when the block succeeds, it replaces `folder`."""
     folder = folder.absolute()
     output.check_folder(folder)
     if folder.exists() and not (folder.is_dir() and (_is_site(folder) or not any(folder.iterdir()))):
@@ -114,7 +115,7 @@ def _is_site(folder: Path) -> bool:
 
 
 def _read_contents(database: Path) -> dict[str, str]:
-    """The published objects, and for each query without parameters the reason, empty for all others."""
+    """The published objects by name, with the reason if a query accepts no parameters, else an empty text."""
     with duckdb.connect(str(database), read_only=True) as connection:
         names = connection.execute("select name from catalog.contents").fetchall()
         left_out = dict(connection.execute("select name, reason from catalog.left_out").fetchall())
@@ -122,7 +123,7 @@ def _read_contents(database: Path) -> dict[str, str]:
 
 
 def _describe_database(database: Path) -> contract.Json:
-    """The address of the database file. It changes with its content, so that no cache mixes two versions."""
+    """Facts about the database file. Its address has a checksum, so that no cache mixes two versions."""
     return {
         "engine": "wasm",
         "database": f"{DATABASE}?{_checksum(database)[:12]}",
@@ -132,7 +133,7 @@ def _describe_database(database: Path) -> contract.Json:
 
 
 def _write_opening(folder: Path) -> list[list[int]]:
-    """Write the pages of the database with metadata to a compressed file, and return their places.
+    """Write the database pages with metadata to a compressed file, and return their byte ranges.
 
     DuckDB reads all definitions when it opens a database, in many small requests over HTTP.
     """
@@ -154,7 +155,7 @@ def _write_opening(folder: Path) -> list[list[int]]:
 def _write_texts(
     connection: duckdb.DuckDBPyConnection, contents: Mapping[str, str], facts: contract.Json
 ) -> dict[str, str]:
-    """The files of the site's interface by path."""
+    """The contents of the JSON files of the site by path."""
     listed = contract.list_objects(connection)
     listed["objects"] = [found for found in listed["objects"] if found["name"] in contents]
     files = {LIST: contract.as_json(facts | listed)}
@@ -166,6 +167,6 @@ def _write_texts(
         if described["has_chart"]:
             described |= contract.draw_template(connection, name)
         files[f"api/describe/{name}.json"] = contract.as_json(described)
-        # The versions of a view are in the lineage.
+        # The lineage names versions of views, so the description is stored under this name too.
         files[f"api/describe/{described['name']}.json"] = files[f"api/describe/{name}.json"]
     return files

@@ -184,7 +184,7 @@ def test_build_fails_until_errors_are_fixed(warehouse: Path) -> None:
     failed = command_line.server().run("build", "--warehouse", warehouse)
     assert failed.code == 1
     assert failed.stderr.endswith(
-        "error: 1 of your own definitions could not be built; everything else was\n"
+        "error: 1 of your own definitions could not be built; all other objects were built\n"
     )
     path.write_text(BIG)
     assert command_line.server().run("build", "--warehouse", warehouse).code == 0

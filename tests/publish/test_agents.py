@@ -196,7 +196,7 @@ def test_limits_bytes(served: Callable[[str, dict[str, Any]], Any]) -> None:
     wide = "select repeat('x', 15000) as a" + ", a" * 9 + " from range(10)"
     many = served("sql", {"statement": wide}).structured_content
     assert (len(many["rows"]), many["has_more_rows"]) == (6, True)
-    assert many["cut"] == "6 rows are given: the answer exceeds 1,000,000 bytes"
+    assert many["cut"] == "Only 6 rows are returned: the answer exceeds 1,000,000 bytes"
 
 
 def test_does_not_start_without_warehouse(tmp_path: Path) -> None:

@@ -353,7 +353,7 @@ def test_capacity_is_drawn_unless_far_above(opened: DuckDBPyConnection, drawn) -
     assert spec(opened, "pai.load_over_time")["subtitle"][-1] == "dashed line: capacity GPUs"
     line = "line x=n y=gpus rule=capacity_gpus"
     found = drawn("select unnest([1, 2]) as n, 5 as gpus, 1000 as capacity_gpus", line)
-    assert found["subtitle"] == ["not shown because far above: capacity_gpus of 1000"]
+    assert found["subtitle"] == ["not shown because far above the data: capacity_gpus of 1000"]
     assert {row["capacity_gpus"] for row in found["rows"]} == {None}
 
 
