@@ -1,4 +1,7 @@
-"""Views and queries on times that DuckDB can store but that are far outside every trace."""
+"""Views and queries on times that DuckDB can store but that are far outside every trace.
+
+The tests insert the times into base tables, because ingest rejects some of them.
+"""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -241,7 +241,7 @@ def test_compares_summary_of_a_whole_trace(tmp_path: Path) -> None:
 
 
 def test_summary_of_a_sample_agrees_with_its_jobs(synthetic: duckdb.DuckDBPyConnection) -> None:
-    """A sample's published summary is computed from its jobs. Only Kalos differs: its runs include the queue."""
+    """A sample's published summary is that of its jobs, except that Kalos's runs include the queue."""
     for measure, measured, published in non_empty(
         rows(
             synthetic,
