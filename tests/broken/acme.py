@@ -1,4 +1,4 @@
-"""Files that break each of Acme's rules. The comment on a line names them, without the table."""
+"""Files that break each of Acme's rules. Comments name the rules that a line breaks, without the table."""
 
 from pathlib import Path
 
@@ -56,7 +56,7 @@ FILES = {
     ],
     "acme/cluster_summary.csv": [
         ACME_SUMMARY_HEADER,
-        # as_summarised, a rule on the jobs: 20 of them, where Seren's file has 15
+        # as_summarised, a rule of the jobs: the summary has 20 jobs, Seren's file 15
         "Seren,20,8,12,5,1,2,3,1,1,9,8,0.5,0.3,0.2,50,30,20,0.5,0.3,0.2,1,1,1,1,0.5,0.3,0.2",
         "Kalos,1,0,1,5,1,2,3,1,1,9,8,0.5,0.3,0.2,50,30,20,0.5,0.3,0.2,1,1,1,1,0.5,0.3,0.2",
         "Philly,2,0,2,5,1,2,3,1,1,9,8,0.5,0.3,0.2,50,30,20,0.5,0.3,0.2,,,,,,,",
@@ -93,7 +93,7 @@ FILES = {
         "Time,172.31.0.1-8",  # gpu, several_times
         "2023-07-01 00:00:00+08:00,0.5",
     ],
-    # There are no metrics of this cluster's nodes, so none of its GPU nodes can be missing from them.
+    # Seren has no node metrics, so the rule in_node_metric does not apply to its GPU nodes.
     "acme/seren/GPU_TEMP.csv": [
         "Time,10.140.0.1-0",
         "2022-12-31 23:59:59+08:00,40",  # time

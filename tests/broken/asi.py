@@ -1,4 +1,4 @@
-"""Files that break each of ASI's rules, as lines that become Parquet. A comment names the rules of a line."""
+"""Files that break each of ASI's rules, as lines to convert to Parquet. A comment names its line's rules."""
 
 from pathlib import Path
 
@@ -59,5 +59,5 @@ BROKEN_MORE_OFTEN: dict[str, int] = {}
 
 
 def breaches_on_real_files(raw: Path) -> dict[str, int]:
-    """The published files are not available."""
+    """Return no breaches, because the published files are not available."""
     return {}

@@ -1,4 +1,4 @@
-"""Files that break each of GenAI's rules. The comment on a line names them, without the table."""
+"""Files that break each of GenAI's rules. Comments name the rules that a line breaks, without the table."""
 
 import ast
 from collections import Counter
@@ -8,7 +8,7 @@ from twins.genai import table
 
 HEADER = "timestamp_anon,value,container_ip"
 
-# Files whose rules are about their minutes alone.
+# Files whose only rule is `minutes`.
 MINUTES_ONLY = (
     "queue_rt_raw_anon",
     "lora_update_latency_anon",
@@ -90,7 +90,7 @@ FILES = {
 
 # All other rules are broken once.
 BROKEN_MORE_OFTEN = {"genai.pod_memory_util.fraction": 2}
-# The columns of both files of requests, except labels that the other file replaces with hashes.
+# Columns that both files of requests have, except labels that one of the files replaces with hashes.
 SHAPE = ["exec_time_seconds", "prompt_length", "negative_prompt_length", "num_images_per_prompt"]
 SHAPE += ["num_inference_steps", "num_lora"]
 
@@ -107,10 +107,10 @@ def breaches_on_real_files(raw: Path) -> dict[str, int]:
         "genai.queue_size.container": int(queue["container_ip"].isna().sum()),
         "genai.pod_memory_util.container": int(memory["container_ip"].isna().sum()),
         "genai.pod_memory_util.fraction": int((~memory["value"].between(0, 1)).sum()),
-        "genai.pipeline_inference.includes_inference": longer_part(
+        "genai.pipeline_inference.includes_inference": count_longer_parts(
             raw, "pipeline_inference_data_anon", "model_predict_data_anon"
         ),
-        "genai.pipeline_update_latency.includes_base_model": longer_part(
+        "genai.pipeline_update_latency.includes_base_model": count_longer_parts(
             raw, "pipeline_update_latency_anon", "basemodel_update_latency_anon"
         ),
         "genai.lora_request_trace.once": (in_timed & in_processed).total(),
@@ -118,7 +118,7 @@ def breaches_on_real_files(raw: Path) -> dict[str, int]:
     }
 
 
-def longer_part(raw: Path, whole: str, part: str) -> int:
-    """In how many minutes of containers a part took longer than the whole."""
+def count_longer_parts(raw: Path, whole: str, part: str) -> int:
+    """Return the number of container minutes in which the part took longer than the whole."""
     both = table(raw, whole).merge(table(raw, part), on=["timestamp_anon", "container_ip"])
     return int((both["value_x"] < both["value_y"]).sum())

@@ -1,4 +1,4 @@
-"""Files that break each of ITP's rules. The comment on a line names them, without the table."""
+"""Files that break each of ITP's rules. Comments name the rules that a line breaks, without the table."""
 
 import tarfile
 from pathlib import Path
@@ -33,7 +33,7 @@ FILES = {
         "c,-1,599,BERT,500,64,3,599",  # submission_time, duration, num_gpu, model_name
         "d,9,,vgg16,,64,,800",  # complete
     ],
-    # There are no raw jobs of this cluster, so none of these can be missing from them.
+    # This cluster has no raw jobs, so the rule in_raw does not apply to it.
     "itp/elasticflow/cluster02.csv": [
         ITP_HEADER,
         "g,0,0,gpt2,299,128,1,600",  # positive, tightness

@@ -1,4 +1,4 @@
-"""Files that break each of openb's rules. The comment on a line names them, without the table."""
+"""Files that break each of openb's rules. Comments name the rules that a line breaks, without the table."""
 
 from pathlib import Path
 

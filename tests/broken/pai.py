@@ -1,4 +1,4 @@
-"""Files that break each of PAI's rules. The comment on a line names them, without the table."""
+"""Files that break each of PAI's rules. Comments name the rules that a line breaks, without the table."""
 
 FILES = {
     "pai/pai_job_table.csv": [

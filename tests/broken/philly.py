@@ -1,4 +1,4 @@
-"""Files that break each of Philly's rules. The comment on a line names them, without the table."""
+"""Files that break each of Philly's rules. Comments name the rules that a line breaks, without the table."""
 
 from pathlib import Path
 
@@ -71,5 +71,5 @@ BROKEN_MORE_OFTEN = {
 
 
 def breaches_on_real_files(raw: Path) -> dict[str, int]:
-    """None: the real files are not available."""
+    """Return no breaches, because the published files are not available."""
     return {}

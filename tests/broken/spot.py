@@ -1,4 +1,4 @@
-"""Files that break each of the spot trace's rules. The comment on a line names them, without the table."""
+"""Files that break each of spot's rules. Comments name the rules that a line breaks, without the table."""
 
 from pathlib import Path
 
@@ -27,5 +27,5 @@ BROKEN_MORE_OFTEN = {"spot.node.positive": 2, "spot.job.non_negative": 4}
 
 
 def breaches_on_real_files(raw: Path) -> dict[str, int]:
-    """None in the nodes; the jobs' file is not available."""
+    """Return no breaches: the published nodes have none, and the file of jobs is not available."""
     return {}

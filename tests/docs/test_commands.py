@@ -1,4 +1,4 @@
-"""Every command in the documents is typed here, or by the test that the table below names.
+"""Runs every command in the documents, or checks that the file named in ELSEWHERE runs it.
 
 `python tests/docs/test_commands.py` lists the commands.
 """
@@ -25,8 +25,8 @@ PAGES = sorted(
 )
 PROGRAMS = r"(?:traces|pip|make|apt|superset|harlequin|create\w+|export|python|sed|\.venv/bin/\w+) "
 
-TYPED_HERE = r"(\.venv/bin/)?traces |duckdb |make |python -m tracehouse\.bench\."
-# For each page and start of another command: the file that runs it, or the part of it that tests can run.
+RUN_HERE = r"(\.venv/bin/)?traces |duckdb |make |python -m tracehouse\.bench\."
+# The file that runs a command, or the part of it that tests can run, by page and start of the command.
 ELSEWHERE = {
     "CONTRIBUTING.md": {".venv/bin/pytest": "tests/docs/test_commands.py"},
     "README.md": {"pip install .": "tests/test_packaging.py"},
@@ -111,13 +111,13 @@ def folder(sample_raw: Path, sample_warehouse: Path, tmp_path_factory: pytest.Te
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if [*commands(page)]])
-def test_commands_can_be_typed(page: str, folder: Path) -> None:
-    """A target of make is resolved and not run: this would run the tests in a test."""
+def test_commands_of_the_page_run(page: str, folder: Path) -> None:
+    """make gets --dry-run, because some of its targets run the tests."""
     programs = sysconfig.get_path("scripts")
     for command in non_empty(commands(page)):
         if runner(page, command):
             continue
-        assert re.match(TYPED_HERE, command), command
+        assert re.match(RUN_HERE, command), command
         typed = command.replace("make ", f"make --dry-run --directory {REPOSITORY} ")
         done = subprocess.run(
             ["bash", "-e", "-o", "pipefail", "-c", typed.removeprefix(".venv/bin/")],
@@ -132,7 +132,7 @@ def test_commands_can_be_typed(page: str, folder: Path) -> None:
 
 @pytest.mark.parametrize("page", ELSEWHERE)
 def test_other_commands_are_in_the_file_that_runs_them(page: str) -> None:
-    """The file reads the page, or contains the options of the command, and its second word."""
+    """The file reads the page, or contains the second word and the options of the command."""
     shown = [command for command in commands(page) if runner(page, command)]
     assert [start for start in ELSEWHERE[page] if not any(c.startswith(start) for c in shown)] == []
     for command in shown:

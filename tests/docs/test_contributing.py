@@ -26,7 +26,7 @@ def test_lists_every_ledger_with_its_columns() -> None:
     for path in non_empty(sorted((REPOSITORY / "views").glob("*/*.csv"))):
         header = path.read_text().splitlines()[0]
         [listed] = re.findall(rf"^\| `{path.name}` \| `(.*?)` \|$", CONTRIBUTING, re.M)
-        # The column is optional.
+        # The column needs_file is optional.
         assert header in (listed, listed.removesuffix(",needs_file")), path
 
 
@@ -54,7 +54,7 @@ def test_links_and_files_exist(page: str) -> None:
     links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
     missing = [link for link in links if not ((REPOSITORY / page).parent / link).exists()]
     named = re.findall(r"`((?:ingest|samples|views|sql|engines|publish|tests|docs)/[\w./]+)`", text)
-    # Paths in a warehouse have the same form.
+    # Paths in a warehouse match the same pattern.
     missing += [name for name in named if not (REPOSITORY / name).exists() and "/parquet/" not in name]
     assert missing == []
 

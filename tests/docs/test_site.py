@@ -36,7 +36,7 @@ def definitions() -> Definitions:
     return definitions_over([])
 
 
-# The pages of these queries have examples. `make docs` adds them to those of all queries.
+# The pages of these queries have examples. `make docs` adds examples to the pages of all queries.
 WITH_EXAMPLE = ("itp.gpu_hours", "pai.machines")
 
 
@@ -197,7 +197,7 @@ def test_versions_show_status_hash_lineage_and_sql(
         assert all(f"(#{name})" in about for name in row["reads"])
     tightness = dict(columns_of(sections["itp.job_v1"]))["itp.job_v1.tightness"][3]
     assert "(#itp.elasticflow_job.deadline)" in tightness
-    # Lineage names versions: the plain name has no labels of columns.
+    # Lineage links to versions, because the columns of a plain name have no labels.
     assert "(#itp.job." not in "".join(pages.values())
 
 
@@ -275,7 +275,7 @@ def test_gallery_links_each_chart_to_its_query(rendered: dict[str, str]) -> None
         assert f"[![]({schema}/{name}.svg)](#{schema}.{name})" in gallery
 
 
-def test_home_page_shows_a_picture_a_tour_and_what_each_trace_can_tell(pages: dict[str, str]) -> None:
+def test_home_page_shows_a_picture_a_tour_and_the_metrics_of_each_trace(pages: dict[str, str]) -> None:
     page = site.index(DOCUMENTS, pages[dictionary.COVERAGE])
     assert "](docs/run_cdf.svg)" in page
     assert "pip install" in page and "traces ingest" in page

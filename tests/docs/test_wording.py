@@ -1,4 +1,4 @@
-"""The word list finds phrases in text, comments and names, and nothing in longer words."""
+"""The word list finds phrases in text, comments and names, but not inside longer words."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Warehouses that are published, and the command that does it."""
+"""Warehouses to publish, and the command `traces publish`."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +13,7 @@ Publish = Callable[..., command_line.Run]
 
 @pytest.fixture(scope="session")
 def publish() -> Publish:
-    """Runs `traces publish`, which must succeed unless `succeeds=False`."""
+    """Run `traces publish`, which must succeed unless `succeeds=False`."""
 
     def run(warehouse: Path, *options: object, succeeds: bool = True) -> command_line.Run:
         done = command_line.server().run("publish", "--warehouse", warehouse, *options)
@@ -26,7 +26,7 @@ def publish() -> Publish:
 
 @pytest.fixture(scope="session")
 def small_warehouse(sample_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A warehouse of two small traces, the others without data."""
+    """A warehouse with data of two small traces only."""
     folder = tmp_path_factory.mktemp("small")
     outcome = database.ingest([sample_raw], folder, ["dlrm", "itp"], lambda *_: None)
     assert not outcome.problems
@@ -37,7 +37,7 @@ def small_warehouse(sample_raw: Path, tmp_path_factory: pytest.TempPathFactory) 
 def small_published(
     small_warehouse: Path, publish: Publish, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """The file that the small warehouse is published as."""
+    """The published file of the small warehouse."""
     path = tmp_path_factory.mktemp("small_published") / "traces.duckdb"
     publish(small_warehouse, "--out", path)
     return path

@@ -143,7 +143,7 @@ def test_lists_objects_with_data_first(served: Server, visitor: Opener) -> None:
     assert len(queries) > 100
     assert queries[0]["name"].startswith(("itp.", "openb."))
     data = {found["name"]: found["data"] for found in queries}
-    # These read the catalog too.
+    # These objects read the catalog, so they have data too.
     assert data["itp.gpu_hours"] == "all" and data["genai.requests_by_day"] == "none"
     assert data["unified.traces"] == "some"
     [itp] = [trace for trace in listed["traces"] if trace["name"] == "itp"]
@@ -159,7 +159,7 @@ def test_lists_objects_with_data_first(served: Server, visitor: Opener) -> None:
         ("itp.job", {}),
     ],
 )
-def test_answer_equals_that_of_command_line(
+def test_answer_equals_the_command_lines(
     name: str, given: dict[str, str], served: Server, visitor: Opener, warehouse: Path
 ) -> None:
     options = [part for key, text in given.items() for part in ("-p", f"{key}={text}")]

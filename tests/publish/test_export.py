@@ -44,15 +44,15 @@ ANSWER = f"""
 """
 
 
-def written(
+def write_answer(
     form: Format, folder: Path, sql: str = ANSWER, path: Path | None = None, options: Options = FILE_OPTIONS
 ) -> Path:
     path = path or folder / "answer"
-    noted(form, folder, sql, path, options)
+    write_and_return_notes(form, folder, sql, path, options)
     return path
 
 
-def noted(
+def write_and_return_notes(
     form: Format, folder: Path, sql: str, path: Path | None, options: Options = FILE_OPTIONS
 ) -> list[Note]:
     with (
@@ -66,7 +66,7 @@ def noted(
 
 
 def test_csv(tmp_path: Path) -> None:
-    text = written(Format.CSV, tmp_path).read_text()
+    text = write_answer(Format.CSV, tmp_path).read_text()
     first = next(csv.DictReader(io.StringIO(text)))
     assert first == {
         "big": str(BIG),
@@ -84,7 +84,7 @@ def test_csv(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", [Format.JSON, Format.NDJSON])
 def test_json(form: Format, tmp_path: Path) -> None:
-    text = written(form, tmp_path).read_text()
+    text = write_answer(form, tmp_path).read_text()
     rows = json.loads(text) if form is Format.JSON else [json.loads(line) for line in text.splitlines()]
     assert len(rows) == 2
     assert rows[0] == {
@@ -102,7 +102,7 @@ def test_json(form: Format, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", [Format.PARQUET, Format.ARROW])
 def test_binary(form: Format, tmp_path: Path) -> None:
-    path = written(form, tmp_path)
+    path = write_answer(form, tmp_path)
     table = pa.ipc.open_file(path).read_all() if form is Format.ARROW else pq.read_table(path)
     first = table.to_pylist()[0]
     assert first | {"instant": first["instant"].astimezone(dt.UTC)} == {
@@ -120,7 +120,7 @@ def test_binary(form: Format, tmp_path: Path) -> None:
 
 
 def test_markdown(tmp_path: Path) -> None:
-    header, rule, first, second = written(Format.MARKDOWN, tmp_path).read_text().splitlines()
+    header, rule, first, second = write_answer(Format.MARKDOWN, tmp_path).read_text().splitlines()
     assert header.startswith("| big | huge | nothing | empty |")
     assert rule.startswith("| ---: | ---: | ---: | --- |")
     assert f'| {BIG} | {HUGE} | NULL |  | a"b,c \\|d | 2023-05-17 |' in first
@@ -129,23 +129,23 @@ def test_markdown(tmp_path: Path) -> None:
 
 def test_table_footer_counts_hidden_rows(tmp_path: Path) -> None:
     sql = f"select range as n from range({TABLE_ROWS + 50})"
-    text = written(Format.TABLE, tmp_path, sql, options=Options(to_stream=True)).read_text()
+    text = write_answer(Format.TABLE, tmp_path, sql, options=Options(to_stream=True)).read_text()
     assert f"{TABLE_ROWS:,} of {TABLE_ROWS + 50:,} rows" in text
     assert f" {TABLE_ROWS - 1}\n" in text and f" {TABLE_ROWS}\n" not in text
-    text = written(Format.TABLE, tmp_path, sql).read_text()
+    text = write_answer(Format.TABLE, tmp_path, sql).read_text()
     assert f"\n{TABLE_ROWS + 50:,} rows\n" in text and f" {TABLE_ROWS + 49}\n" in text
-    assert "1 row\n" in written(Format.TABLE, tmp_path, "select 1 as n").read_text()
+    assert "1 row\n" in write_answer(Format.TABLE, tmp_path, "select 1 as n").read_text()
 
 
 def test_table_shows_null_and_large_integers(tmp_path: Path) -> None:
     sql = f"select {BIG} as big, null::integer as nothing, 1632719.74028 as hours, 1e-7::double as small"
-    text = written(Format.TABLE, tmp_path, sql).read_text()
+    text = write_answer(Format.TABLE, tmp_path, sql).read_text()
     assert all(shown in text for shown in (str(BIG), "NULL", "1632719.74", "1e-07"))
 
 
 @pytest.mark.parametrize("form", list(Format))
 def test_empty_answer_keeps_columns(form: Format, tmp_path: Path) -> None:
-    path = written(form, tmp_path, "select 1 as n, 'x' as s where false")
+    path = write_answer(form, tmp_path, "select 1 as n, 'x' as s where false")
     if form is Format.JSON:
         assert json.loads(path.read_text()) == []
     elif form is not Format.NDJSON and form not in BINARY:
@@ -154,13 +154,13 @@ def test_empty_answer_keeps_columns(form: Format, tmp_path: Path) -> None:
 
 def test_only_terminal_gets_colours_and_fitting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     long = "select null as nothing, repeat('long ', 60) as text"
-    in_pipe = written(Format.TABLE, tmp_path, long).read_text()
+    in_pipe = write_answer(Format.TABLE, tmp_path, long).read_text()
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    assert written(Format.TABLE, tmp_path, long).read_text() == in_pipe
+    assert write_answer(Format.TABLE, tmp_path, long).read_text() == in_pipe
     assert "\x1b" not in in_pipe and "long " * 59 in in_pipe
-    on_terminal = written(Format.TABLE, tmp_path, long, options=Options(to_terminal=True)).read_text()
+    on_terminal = write_answer(Format.TABLE, tmp_path, long, options=Options(to_terminal=True)).read_text()
     assert "\x1b[" in on_terminal and "long " * 59 not in on_terminal
 
 
@@ -169,7 +169,7 @@ def test_failure_keeps_old_file(tmp_path: Path) -> None:
     path.write_text("old")
     failing = "select case when range = 9999999 then error('stop') else range end as n from range(10000000)"
     with pytest.raises(duckdb.Error, match="stop"):
-        written(Format.CSV, tmp_path, failing, path)
+        write_answer(Format.CSV, tmp_path, failing, path)
     assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
 
 
@@ -178,7 +178,7 @@ def test_failing_answer_returns(form: Format, tmp_path: Path) -> None:
     failing = "select case when range = 999999 then error('stop') else range end as n from range(1000000)"
     for _ in range(8):
         with pytest.raises(duckdb.Error, match="stop"):
-            written(form, tmp_path, failing)
+            write_answer(form, tmp_path, failing)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
@@ -197,7 +197,7 @@ NOT_FINITE = """
 @pytest.mark.parametrize("form", [Format.JSON, Format.NDJSON])
 def test_json_writes_null_for_nan_and_counts_them(form: Format, tmp_path: Path) -> None:
     path = tmp_path / "answer"
-    [note] = noted(form, tmp_path, NOT_FINITE, path)
+    [note] = write_and_return_notes(form, tmp_path, NOT_FINITE, path)
     assert note.text.startswith("7 values were NaN or infinite")
 
     def refuse(word: str) -> None:
@@ -213,7 +213,7 @@ def test_json_writes_null_for_nan_and_counts_them(form: Format, tmp_path: Path) 
         "f": ',nan:inf NaN "Infinity',
         "g": 1.5,
     }
-    assert noted(form, tmp_path, "select 1.5 as a, ':nan' as b", path) == []
+    assert write_and_return_notes(form, tmp_path, "select 1.5 as a, ':nan' as b", path) == []
 
 
 @pytest.mark.parametrize("form", list(Format))
@@ -233,7 +233,7 @@ def test_writes_every_type_or_explains(form: Format, tmp_path: Path) -> None:
     elif form is Format.XLSX:
         write_all_types(form, path, "")
         rows = list(load_workbook(io.BytesIO(path.read_bytes())).active.values)
-        # The third row has nothing but NULL, and so no cell.
+        # The third row of values is NULL throughout, so the sheet has no cells for it.
         assert len(rows) == 3 and "5881580-07-10" in rows[2] and "infinity" in str(rows)
     else:
         write_all_types(form, path, "")
@@ -241,7 +241,7 @@ def test_writes_every_type_or_explains(form: Format, tmp_path: Path) -> None:
 
 
 def write_all_types(form: Format, path: Path, exclude: str) -> None:
-    written(form, path.parent, f"select *{exclude} from test_all_types()", path)
+    write_answer(form, path.parent, f"select *{exclude} from test_all_types()", path)
 
 
 @pytest.mark.parametrize("form", [Format.TABLE, Format.MARKDOWN, Format.CSV, Format.JSON])
@@ -250,12 +250,12 @@ def test_writes_dates_outside_python_range(form: Format, tmp_path: Path) -> None
         select
             'infinity'::date as a, date '0001-01-01' - 1 as b, '-infinity'::timestamp as c, '24:00'::time as d
     """
-    text = written(form, tmp_path, sql).read_text()
+    text = write_answer(form, tmp_path, sql).read_text()
     assert all(shown in text for shown in ("infinity", "0001-12-31 (BC)", "-infinity", "24:00:00"))
 
 
 def test_duplicate_columns_get_unique_keys(tmp_path: Path) -> None:
-    text = written(Format.NDJSON, tmp_path, "select 1 as a, 2 as a, 3 as A").read_text()
+    text = write_answer(Format.NDJSON, tmp_path, "select 1 as a, 2 as a, 3 as A").read_text()
     assert json.loads(text) == {"a": 1, "a_1": 2, "A_2": 3}
 
 
@@ -266,28 +266,28 @@ FORMULAS = (
 
 def test_guards_formulas_in_csv(tmp_path: Path) -> None:
     options = Options(guard_formulas=True)
-    guarded = list(csv.reader(written(Format.CSV, tmp_path, FORMULAS, options=options).open()))
-    exact = list(csv.reader(written(Format.CSV, tmp_path, FORMULAS).open()))
+    guarded = list(csv.reader(write_answer(Format.CSV, tmp_path, FORMULAS, options=options).open()))
+    exact = list(csv.reader(write_answer(Format.CSV, tmp_path, FORMULAS).open()))
     assert guarded == [["'=x", *"bcdefg"], ["'=1+1", "'+a", "'-a", "'@a", "'\t=a", "-5", "a=b"]]
     assert exact == [["=x", *"bcdefg"], ["=1+1", "+a", "-a", "@a", "\t=a", "-5", "a=b"]]
     with pytest.raises(UsageError, match="csv"):
-        written(Format.JSON, tmp_path, FORMULAS, options=options)
+        write_answer(Format.JSON, tmp_path, FORMULAS, options=options)
 
 
 ESCAPES = "select chr(27) || '[2J' as \"a\x1b[0m\", chr(155) || '31m' as b, chr(27) || ']8;;x' || chr(7) as c"
 
 
 def test_only_tables_escape_control_characters(tmp_path: Path) -> None:
-    table = written(Format.TABLE, tmp_path, ESCAPES).read_text()
+    table = write_answer(Format.TABLE, tmp_path, ESCAPES).read_text()
     assert all(spelled in table for spelled in (r"a\x1b[0m", r"\x1b[2J", r"\x9b31m", r"\x1b]8;;x\x07"))
     assert "\x1b" not in table and "\x9b" not in table
     for form in (Format.CSV, Format.MARKDOWN):
-        assert "\x1b[2J" in written(form, tmp_path, ESCAPES).read_text()
+        assert "\x1b[2J" in write_answer(form, tmp_path, ESCAPES).read_text()
 
 
 def test_rejects_folder_as_output(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a file"):
-        written(Format.CSV, tmp_path, path=tmp_path)
+        write_answer(Format.CSV, tmp_path, path=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -330,5 +330,5 @@ def test_memory_does_not_grow_with_answer(form: str, sample_warehouse: Path, tmp
         code += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)"
         return float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
 
-    # Five million rows have over 200 MB; all of them at once took 500.
+    # Five million rows are over 200 MB; holding all of them took 500 MB.
     assert peak_mb(5_000_000) < peak_mb(500_000) + 100

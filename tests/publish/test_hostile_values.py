@@ -1,4 +1,4 @@
-"""Values and names from raw files that look like markup are shown as texts on pages and in pictures."""
+"""Pages and pictures show values and names from raw files that look like markup as plain text."""
 
 import asyncio
 import csv
@@ -54,7 +54,7 @@ def as_csv(header: str, rows: Iterable[Iterable[object]]) -> str:
 
 @pytest.fixture(scope="module")
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A warehouse of files in a folder of such a name, with such texts as models and classes."""
+    """A warehouse of files whose folder, names, models and classes look like markup."""
     folder = tmp_path_factory.mktemp("hostile")
     raw, local = folder / "raw" / FOLDER, folder / "warehouse" / "local" / "sql" / "mine"
     raw.mkdir(parents=True)
@@ -105,7 +105,7 @@ def write_with(warehouse: Path, out: Path, *arguments: object) -> str:
 
 
 class Parsed(HTMLParser):
-    """The tags, attributes and texts of a page, as a browser separates them."""
+    """Tags, attributes and texts of a parsed page."""
 
     def __init__(self, page: str):
         super().__init__()
@@ -168,7 +168,7 @@ def test_pages_get_hostile_values_as_json(case: str, warehouse: Path) -> None:
 
 
 def strings_in(value: object) -> Iterable[str]:
-    """Every text in a value of JSON."""
+    """Yield every text in a JSON value."""
     if isinstance(value, dict | list):
         for one in value.values() if isinstance(value, dict) else value:
             yield from strings_in(one)

@@ -49,7 +49,7 @@ def test_pager_may_exit_early(sample_warehouse: Path) -> None:
 
 
 def test_ctrl_c_in_pager_leaves_no_files(sample_warehouse: Path, tmp_path: Path) -> None:
-    # One program that prints everything and waits. Between two programs, a shell may lose Ctrl-C.
+    # A single program prints everything and waits, because a shell may lose Ctrl-C between two programs.
     with terminal(*LONG, warehouse=sample_warehouse, PAGER="cat - /dev/tty", TMPDIR=tmp_path) as opened:
         opened.expect_exact("zeus.")
         opened.sendintr()
@@ -61,7 +61,7 @@ def test_signal_ends_both_processes(sample_warehouse: Path) -> None:
     with terminal(*LONG, warehouse=sample_warehouse) as opened:
         opened.expect_exact(PROMPT)
         opened.kill(signal.SIGTERM)
-        # The terminal reaches its end only when no process has it open.
+        # The terminal closes only when no process has it open.
         assert end(opened) == 128 + signal.SIGTERM
 
 

@@ -1,4 +1,4 @@
-"""Pictures of answers: what is drawn, in which order, with which titles, and what cannot be."""
+"""Charts of query results: marks, order, titles, and errors."""
 
 import json
 import os
@@ -27,7 +27,7 @@ from tracehouse.publish.plot.template import build_template
 from tracehouse.sql.query_files import query_files
 from tracehouse.views.view_files import DefinitionError
 
-# With TRACEHOUSE_PICTURES=all every chart is drawn, and not one of each kind.
+# With TRACEHOUSE_PICTURES=all the tests draw every chart, otherwise one of each kind.
 ALL = os.environ.get("TRACEHOUSE_PICTURES") == "all"
 SVG = "{http://www.w3.org/2000/svg}"
 POINTS_PER_MM = 72 / 25.4
@@ -42,7 +42,7 @@ def opened(sample_warehouse: Path) -> Iterator[DuckDBPyConnection]:
 
 @pytest.fixture
 def drawn() -> Callable[[str, str], dict]:
-    """The Vega-Lite specification of a query of some SQL with some chart line."""
+    """Return a function that builds the Vega-Lite specification of an SQL query with a chart line."""
 
     def vega_lite(sql: str, line: str) -> dict:
         with duckdb.connect() as connection:
@@ -77,7 +77,7 @@ def drawn() -> Callable[[str, str], dict]:
 
 
 def picture(connection: DuckDBPyConnection, query: BoundQuery, size: Size = ANY_SIZE, **given: str) -> dict:
-    """The Vega-Lite of the plot in a picture: marks, their first layer's encoding, texts, rows."""
+    """Return parts of the plot's Vega-Lite: marks, encoding of the first layer, texts and rows."""
     whole = pictures.build_picture(connection, query, given, size).to_dict()
     [plot] = whole["vconcat"]
     inner = plot.get("spec", plot)
@@ -132,7 +132,7 @@ def test_png_svg_and_pdf(opened: DuckDBPyConnection, tmp_path: Path) -> None:
 def test_picture_has_requested_width(
     opened: DuckDBPyConnection, tmp_path: Path, width_mm: float, name: str
 ) -> None:
-    """On paper: a PDF and an SVG in points, a PNG in dots of which an inch has 300."""
+    """PDF and SVG are measured in points, PNG in dots at 300 dpi."""
     query = binding.bind_query(opened, name, {})
     for ending in ("png", "svg", "pdf"):
         draw(opened, query, tmp_path / f"a.{ending}", pictures.parse_size(width_mm, None))
@@ -140,7 +140,7 @@ def test_picture_has_requested_width(
     [dots] = struct.unpack(">I", png[16:20])
     assert dots / 300 * 25.4 == pytest.approx(width_mm, abs=0.5)
     at = png.index(b"pHYs") + 4
-    assert struct.unpack(">II", png[at : at + 8]) == (11811, 11811)  # dots in a metre
+    assert struct.unpack(">II", png[at : at + 8]) == (11811, 11811)  # dots per metre
     svg = ET.parse(tmp_path / "a.svg").getroot()
     assert svg.get("width", "").endswith("pt")
     assert float(svg.get("width", "").removesuffix("pt")) == pytest.approx(width_mm * POINTS_PER_MM, abs=1)
@@ -182,7 +182,7 @@ def test_impossible_size_is_refused(width: float, font: float | None) -> None:
 DRAWN = [query for query in query_files() if query.chart]
 
 
-# Their answer is one number or row, or has a class for each model, or an outcome for each size and trace.
+# These results are one number or row, or classes by model, or outcomes by size and trace.
 WITHOUT_A_CHART = {
     "acme.arrivals",
     "acme.curve_distance",
@@ -197,7 +197,7 @@ WITHOUT_A_CHART = {
     "pai.user_concentration",
     "unified.failure_cost",
 }
-# In so small a dump they have one hour or one burst.
+# In the small sample, these results have a single hour or burst.
 ONE_NUMBER_IN_THE_SAMPLE = {
     *("acme.xid_bursts", "genai.latency_by_hour", "genai.use_by_hour", "philly.utilization_by_day")
 }
@@ -208,7 +208,7 @@ OF_EACH_KIND = {
 }.values()
 
 
-def test_nearly_every_query_has_a_chart() -> None:
+def test_queries_have_charts_except_listed_ones() -> None:
     assert {query.full_name for query in query_files() if not query.chart} == WITHOUT_A_CHART
 
 
@@ -234,7 +234,7 @@ def test_every_chart_can_be_drawn(query, opened: DuckDBPyConnection) -> None:
     assert chart.color in [*fields, ""]
     rows = drawn["rows"]
     assert rows and all(row[chart.heights[0]] is not None for row in rows)
-    # Two marks in one place would hide each other, or be added up.
+    # Two marks at one position would hide each other or be added up.
     places = [tuple(row.get(column) for column in (chart.x.column, chart.color, chart.facet)) for row in rows]
     if chart.kind in ("bar", "stack", "box") or chart.kind == "line":
         assert len(set(places)) == len(places)
@@ -244,7 +244,7 @@ def test_every_chart_can_be_drawn(query, opened: DuckDBPyConnection) -> None:
 
 @pytest.mark.parametrize("query", DRAWN if ALL else OF_EACH_KIND, ids=lambda query: query.full_name)
 def test_template_with_rows_of_a_page_draws_the_same(query, opened: DuckDBPyConnection) -> None:
-    """The rows are as a page has them: times and wide numbers as texts."""
+    """The rows have the page's form: times and wide numbers are texts."""
     name = query.full_name
     if name in ONE_NUMBER_IN_THE_SAMPLE:
         return
@@ -284,12 +284,12 @@ def test_time_axis_keeps_empty_hours(opened: DuckDBPyConnection) -> None:
 
 
 def test_times_have_units(opened: DuckDBPyConnection) -> None:
-    """Dates where a calendar knows them; else days on the trace's own clock, hours and weekdays by name."""
+    """Axes show dates if the clock has true dates, else days since its start; hours and weekdays by name."""
     assert spec(opened, "itp.load_by_day")["encoding"]["x"]["type"] == "temporal"
     by_hour = spec(opened, "unified.arrival_series", in_trace="pai")
     assert by_hour["encoding"]["x"]["title"] == "time (days)"
     times = sorted({row["hour_start_s"] for row in by_hour["rows"]})
-    # Long series of hours are drawn by day.
+    # Long hourly series are drawn by day.
     assert times[1] - times[0] == 1 and times[-1] < 1000
     heat = spec(opened, "pai.demand_by_week_hour")
     assert heat["marks"] == ["rect"]
@@ -309,7 +309,7 @@ def test_cdf_is_a_step_line(opened: DuckDBPyConnection) -> None:
                 for name in {row.get(color) for row in drawn["rows"]}
             ]
             assert max(sizes) <= 501
-    # Shares of jobs of at least a size: sizes between the requested ones are unknown.
+    # These are shares of jobs of at least a size. Shares between the given sizes are unknown.
     for name in ("pai.gang_sizes", "pai.group_recurrence"):
         assert spec(opened, name)["layers"][0][0]["interpolate"] == "step-after"
 
@@ -325,7 +325,7 @@ def test_thinned_cdf_is_within_a_fifth_of_a_percent(opened: DuckDBPyConnection) 
         while place + 1 < len(steps) and steps[place + 1]["run_s"] <= run_s:
             place += 1
         drawn_pct = steps[place]["percentile"] if place >= 0 else 0
-        # Of equal runs, the last has the height.
+        # Of equal run times, only the last one has the height of the step.
         if rank == len(runs) or runs[rank][0] != run_s:
             assert -1e-9 <= 100 * rank / len(runs) - drawn_pct <= 0.2 + 1e-9
     assert steps[-1]["percentile"] == 100
@@ -358,7 +358,7 @@ def test_capacity_is_drawn_unless_far_above(opened: DuckDBPyConnection, drawn) -
 
 
 def test_clusters_have_panels(opened: DuckDBPyConnection) -> None:
-    # The last two days of sixty: which clusters there are shows as well.
+    # The last two of sixty days have all clusters.
     drawn = spec(opened, "unified.allocation_hourly", in_trace="itp", offered="true", from_hour="1392")
     assert drawn["facet"]["sort"] == [f"cluster{n:02}" for n in range(1, 11)]
 
@@ -387,7 +387,7 @@ def test_pareto_front_is_joined_and_labelled(opened: DuckDBPyConnection) -> None
 
 @pytest.mark.parametrize("width_mm", [85, None])
 def test_labels_of_front_do_not_overlap(width_mm: int | None, opened: DuckDBPyConnection) -> None:
-    """Where Vega has put them: slanted lines of text, apart by their height."""
+    """The distance of the slanted labels, as placed by Vega, is at least the height of their text."""
     query = binding.bind_query(opened, "zeus.pareto_front", {})
     svg = pictures.render_svg(pictures.build_picture(opened, query, {}, pictures.parse_size(width_mm, None)))
     placed = re.findall(
@@ -440,7 +440,7 @@ def test_subtitle_lists_given_parameters(opened: DuckDBPyConnection) -> None:
 
 def test_subtitle_lists_effective_defaults(opened: DuckDBPyConnection) -> None:
     assert "on_cluster = cluster04" in spec(opened, "itp.load_by_day")["subtitle"]
-    # Neither what the picture itself asks for, nor a default that leaves nothing out.
+    # Parameters that the chart sets itself, and defaults that exclude nothing, are not listed.
     assert spec(opened, "unified.run_cdf")["subtitle"][1:] == ["without run_s of 0: its axis is logarithmic"]
     assert spec(opened, "unified.run_cdf", min_run_s="600")["subtitle"][1] == "min_run_s = 600"
     assert "every = day" in spec(opened, "pai.load_over_time")["subtitle"]
@@ -451,7 +451,7 @@ def test_footer_names_views_and_citations(opened: DuckDBPyConnection) -> None:
         "itp.gpu_hours · reads itp.job_v1 · itp: Gu et al., ASPLOS 2023 "
         "itp: Jobs shorter than 600 s are missing: medians are too high next to other traces."
     )
-    # Of all traces that the view unites, those that are in the answer.
+    # Only traces in the result are cited, not all traces that the view unites.
     assert [part.split(":")[0] for part in spec(opened, "unified.hour_profile")["footer"].split(" · ")] == [
         "unified.hour_profile",
         "reads unified.jobs_v2",
@@ -574,7 +574,7 @@ def test_single_number_is_not_drawn(drawn, real_warehouse: Path) -> None:
 
 
 def test_heat_map_axes_are_in_numerical_order(drawn) -> None:
-    """The colour is a number, not a series whose order counts."""
+    """The colour encodes a number, so the rows need no order by series."""
     sql = "select * from (values (10, 2, 5), (9, 2, 7), (10, 1, 9), (2, 12, 5)) as t (gpus, nodes, jobs)"
     encoding = drawn(sql, "heat x=gpus y=nodes color=jobs")["encoding"]
     assert encoding["x"]["sort"] == ["2", "9", "10"]
@@ -629,7 +629,7 @@ def test_chart_of_unknown_columns_is_refused(
         drawn("select 'Philly' as cluster, 7 as jobs", chart)
 
 
-# Queries whose title names several quantities, all of which their chart shows.
+# Queries whose title names several quantities and whose chart shows all of them.
 DRAWS_ALL = {
     *("acme.failure_rate", "acme.published_against_cdf", "acme.utilization_by_hour_of_day"),
     *("helios.load_by_day", "philly.load_by_day", "spot.demand_by_day", "spot.gpu_time_by_type", "itp.load"),
@@ -646,7 +646,7 @@ def test_null_is_named(drawn: Callable[[str, str], dict]) -> None:
     assert "'not stated'" in bars["encoding"]["color"]["legend"]["labelExpr"]
 
 
-def test_titles_promise_what_is_drawn() -> None:
+def test_charts_show_all_quantities_of_their_titles() -> None:
     several = {
         query.full_name
         for query in query_files()
@@ -656,13 +656,13 @@ def test_titles_promise_what_is_drawn() -> None:
 
 
 @pytest.mark.parametrize("column", ["pct", "share_pct", "value", "dispersion", "cv_gap", "rows_over", "both"])
-def test_axes_have_names_that_say_enough(column: str) -> None:
+def test_axis_names_are_specific(column: str) -> None:
     vague = [
         query.full_name
         for query in query_files()
         if query.chart and column in (query.chart.x.name, query.chart.y.name)
     ]
-    # The parts of each bar are shares of the bar.
+    # In a stacked bar, share_pct is clear: parts are shares of the bar.
     assert vague == (["pai.status_counts"] if column == "share_pct" else [])
 
 

@@ -1,4 +1,4 @@
-"""Answers over HTTP with ranges, without a browser: the DuckDB shell with DuckDB's extension `httpfs`.
+"""Queries over HTTP range requests without a browser: the DuckDB shell with the extension `httpfs`.
 
 `make site-test` installs the shell and the extension.
 """
@@ -21,7 +21,7 @@ QUERY = ("itp.gpu_hours", "-p", "min_gpus=8")
 
 
 def documented(heading: str) -> str:
-    """The SQL of the command below a heading of docs/site.md."""
+    """Return the SQL of the command below a heading of docs/site.md."""
     [_, section] = (REPOSITORY / "docs" / "site.md").read_text().split(f"## {heading}\n")
     found = re.search(r'^duckdb -c "(.*?)"$', section, re.M | re.S)
     assert found
@@ -29,7 +29,7 @@ def documented(heading: str) -> str:
 
 
 def ask(statements: str) -> str:
-    """The answer of the DuckDB shell as CSV. Readers need no `load`: DuckDB downloads the extension."""
+    """Run SQL in the DuckDB shell and return CSV. Without `load`, DuckDB downloads the extension."""
     [extension] = ENVIRONMENT.rglob("httpfs.duckdb_extension")
     command = [SHELL, "-no-init", "-csv", "-cmd", f"load '{extension}'", "-c", statements]
     run = subprocess.run(command, capture_output=True, text=True)

@@ -26,7 +26,7 @@ VOID = {"meta", "br", "wbr"}
 
 
 class Page(HTMLParser):
-    """The elements of a page with attributes and texts, and the tags that are not closed in order."""
+    """Elements of a page with attributes and texts, and tags that are closed in the wrong order."""
 
     def __init__(self, text: str):
         super().__init__()
@@ -57,7 +57,7 @@ class Page(HTMLParser):
             self.texts[place].append(data)
 
     def all(self, tag: str) -> list[tuple[dict[str, str | None], str]]:
-        """The elements of a tag with their attributes and texts."""
+        """Return attributes and text of each element with a tag."""
         return [
             (attributes, " ".join("".join(texts).split()))
             for (name, attributes), texts in zip(self.elements, self.texts, strict=True)
@@ -65,7 +65,7 @@ class Page(HTMLParser):
         ]
 
     def rows_of(self, label: str) -> list[list[str]]:
-        """The rows of the first table in the region of a label, cells as texts."""
+        """Return the rows of the first table in a labelled region, with cells as texts."""
         start = next(
             i for i, (_, attributes) in enumerate(self.elements) if attributes.get("aria-label") == label
         )
@@ -88,7 +88,7 @@ def write_report(warehouse: Path, folder: Path, *traces: str) -> str:
 
 @pytest.fixture(scope="module")
 def two_synthetic(sample_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Synthetic: two traces with jobs, and the machines of PAI. On all traces a report takes a minute."""
+    """A synthetic warehouse: two traces with jobs, and PAI's machines. All traces would take a minute."""
     folder = tmp_path_factory.mktemp("two") / "warehouse"
     (folder.parent / "raw").mkdir()
     for path in (*sample_raw.rglob("pai_machine_spec*"), *sample_raw.rglob("SYNTHETIC.txt")):
@@ -100,7 +100,7 @@ def two_synthetic(sample_raw: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture(scope="module")
 def several(two_synthetic: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The pages of a report on three traces by their names."""
+    """The pages of a report on three traces, by file name."""
     folder = tmp_path_factory.mktemp("report")
     write_report(two_synthetic, folder)
     return {path.name: path.read_text() for path in folder.iterdir()}
@@ -108,7 +108,7 @@ def several(two_synthetic: Path, tmp_path_factory: pytest.TempPathFactory) -> di
 
 @pytest.fixture(scope="module")
 def synthetic_text(several: dict[str, str]) -> str:
-    """The page that compares them."""
+    """The page that compares the three traces."""
     return several["page.html"]
 
 
@@ -202,7 +202,7 @@ def test_comparison_equals_pandas(itp_text: str, real: DuckDBPyConnection) -> No
     assert [row[:3] for row in rows] == [["itp", name, f"{count:,}"] for name, count in jobs.items()]
     for row in rows:
         assert float(row[3].replace(",", "")) == pytest.approx(gpu_h[row[1]], rel=1e-5)
-    # A wait that is not recorded is not 0.
+    # Waits that are not recorded are shown as missing, not as 0.
     place = next(i for i, name in enumerate(head) if name.startswith("median_ wait") or "wait" in name)
     assert {row[place] for row in rows} == {"–"}
 

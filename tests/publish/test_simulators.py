@@ -1,7 +1,7 @@
-"""Exports for simulators, read back by other parsers: the same jobs, and a report of what was lost.
+"""Exports for simulators, read back by other parsers: the same jobs, and a loss report.
 
-The jobs come from the raw files by pandas. A file is read by a parser that this project did not write where
-there is one, by this project's ingest where it is a trace's own format, and else by the format's schema.
+The expected jobs are computed by pandas from the raw files. The tests read an export with a third-party
+parser if there is one, with ingest if it has a trace's own format, and else with the format's schema.
 """
 
 import collections
@@ -30,7 +30,7 @@ HELIOS_OPTIONS = ("--default-user", "unknown", "--default-cpus", 2, "--default-s
 
 @pytest.fixture
 def export(tmp_path: Path) -> Export:
-    """Exports a trace in a format to a new folder, which it returns."""
+    """Export a trace in a format to a new folder, and return the folder."""
 
     def write(warehouse: Path, form: str, trace: str, *options: object) -> Path:
         folder = tmp_path / f"{trace}-{form}"
@@ -41,21 +41,21 @@ def export(tmp_path: Path) -> Export:
     return write
 
 
-def in_order(jobs: pd.DataFrame) -> pd.DataFrame:
-    """Jobs as they were submitted; of one second, by cluster and name."""
+def sort_jobs(jobs: pd.DataFrame) -> pd.DataFrame:
+    """Sort jobs by submission, then cluster and name."""
     by = [name for name in ("submit_s", "cluster", "job_id") if name in jobs]
     return jobs.sort_values(by, kind="stable").reset_index(drop=True)
 
 
-def whole(values: pd.Series, missing: int = -1) -> list[int]:
-    """Rounded as SQL does, away from zero, and what is missing by its word."""
+def round_halves_up(values: pd.Series, missing: int = -1) -> list[int]:
+    """Round halves up, as SQL does for positive numbers, and replace missing values."""
     return [missing if math.isnan(value) else math.floor(value + 0.5) for value in values.astype(float)]
 
 
 @pytest.mark.parametrize("trace", ["itp", "openb"])
 def test_swf_of_real_jobs(trace: str, export: Export, real_warehouse: Path, real_raw: Path) -> None:
     jobs = getattr(raw_frames, f"unified_{trace}")(real_raw)
-    jobs = in_order(jobs[jobs["requested_gpus"] > 0])
+    jobs = sort_jobs(jobs[jobs["requested_gpus"] > 0])
     if trace == "openb":
         jobs["run_s"] = jobs["run_s"].mask(jobs["is_censored"])
     check_swf(export(real_warehouse, "swf", trace), jobs, processors_per_gpu=1)
@@ -64,8 +64,8 @@ def test_swf_of_real_jobs(trace: str, export: Export, real_warehouse: Path, real
 @pytest.mark.parametrize("trace", ["pai", "acme"])
 def test_swf_of_sample(trace: str, export: Export, sample_warehouse: Path, sample_raw: Path) -> None:
     jobs = getattr(raw_frames, f"unified_{trace}")(sample_raw)
-    jobs = in_order(jobs[(jobs["requested_gpus"] > 0) & jobs["submit_s"].notna()])
-    # Another module tests times that run backwards; these samples must have none.
+    jobs = sort_jobs(jobs[(jobs["requested_gpus"] > 0) & jobs["submit_s"].notna()])
+    # These samples must have no reversed times, which another module tests.
     assert not ((jobs["run_s"] < 0) | (jobs["wait_s"] < 0)).any()
     folder = export(sample_warehouse, "swf", trace, "--processors-per-gpu", 100)
     check_swf(folder, jobs, processors_per_gpu=100)
@@ -75,10 +75,10 @@ def check_swf(folder: Path, jobs: pd.DataFrame, processors_per_gpu: int) -> None
     read = swf_jobs(folder / "jobs.swf")
     assert len(read) == len(jobs) > 100
     assert list(read["job_number"]) == list(range(1, len(jobs) + 1))
-    assert list(read["queued_time"]) == whole(jobs["submit_s"] - jobs["submit_s"].min())
-    assert list(read["duration"]) == whole(jobs["run_s"])
+    assert list(read["queued_time"]) == round_halves_up(jobs["submit_s"] - jobs["submit_s"].min())
+    assert list(read["duration"]) == round_halves_up(jobs["run_s"])
     waits = jobs["wait_s"] if "wait_s" in jobs else pd.Series(np.nan, jobs.index)
-    assert list(read["wait_time"]) == whole(waits)
+    assert list(read["wait_time"]) == round_halves_up(waits)
     processors = np.ceil((jobs["requested_gpus"] * processors_per_gpu).round(9)).astype(int)
     assert list(read["total_processors"]) == list(processors)
     outcome = jobs["status"]
@@ -88,7 +88,7 @@ def check_swf(folder: Path, jobs: pd.DataFrame, processors_per_gpu: int) -> None
     assert list(read["status"]) == list(outcome.map(status))
     numbers = pd.read_csv(folder / "job_numbers.csv", dtype=str, keep_default_na=False)
     assert list(numbers["job_id"]) == list(jobs["job_id"].astype(str))
-    # What the numbers stand for: one of each, and the same for the same.
+    # Each name has one number, and each number one name.
     for number, column in [("user_id", "user_id"), ("partition_number", "partition_name")]:
         pairs = set(zip(read[number], numbers[column], strict=True))
         assert len(pairs) == read[number].nunique() == numbers[column].nunique()
@@ -122,7 +122,7 @@ def test_elasticflow_of_real_jobs_equals_published_file(
     by_job = [frame.set_index("job_id").sort_index().astype(str) for frame in (written, published)]
     pd.testing.assert_frame_equal(*by_job, check_dtype=False)
     assert {one["origin"] for one in report(folder)["fields"]} == {"exact"}
-    # And our own ingest takes it for one of ITP's files.
+    # Ingest recognises the export as one of ITP's files.
     (folder / "jobs.csv").rename(folder / "cluster03.csv")
     outcome = database.ingest([folder], tmp_path / "again", ["itp"], quiet)
     assert [(one.table_name, one.rows) for one in outcome.converted] == [("itp.elasticflow_job", 3011)]
@@ -257,10 +257,10 @@ def test_opendc_has_schema_and_usage_of_pai(export: Export, sample_warehouse: Pa
     found = tasks.to_pandas()
     assert list(found["id"]) == list(range(1, len(found) + 1))
     assert fragments["id"].to_pylist() == list(found["id"])
-    jobs = in_order(raw_frames.unified_pai(sample_raw))
+    jobs = sort_jobs(raw_frames.unified_pai(sample_raw))
     jobs = jobs[jobs["submit_s"].notna() & (jobs["run_s"] >= 0) & ~jobs["is_censored"]].set_index("job_id")
     jobs = jobs.loc[list(found["name"])]
-    assert list(found["duration"]) == whole(jobs["run_s"] * 1000)
+    assert list(found["duration"]) == round_halves_up(jobs["run_s"] * 1000)
     assert list(found["cpu_count"]) == [
         math.ceil(cpus) or 3 for cpus in jobs["requested_cpus"].fillna(0).round(9)
     ]
@@ -270,11 +270,11 @@ def test_opendc_has_schema_and_usage_of_pai(export: Export, sample_warehouse: Pa
     usage = raw_frames.pai_task_usage(sample_raw)
     usage.index = usage["job_name"] + "/" + usage["task_name"]
     used = usage["cpu_use_of_plan"].reindex(jobs.index) * jobs["requested_cpus"] * 2000
-    # Without a measurement, the usage is the whole request, which may include fractions of cores.
+    # Without a measurement, the usage equals the request, which may include fractions of cores.
     expected = used.fillna(jobs["requested_cpus"].fillna(0).replace(0, 3) * 2000)
     assert np.allclose(fragments["cpu_usage"].to_numpy(), expected)
     assert origins(folder, "fragments.parquet", "cpu_usage")["derived"] == used.notna().sum() > 0
-    # A task may use more than it requested, and some do: the export keeps and reports it.
+    # Some tasks use more than they requested. The export keeps and reports this.
     for resource in ("cpu", "gpu"):
         use = fragments[f"{resource}_usage"].to_pandas().to_numpy()
         above = (use > found[f"{resource}_capacity"].to_numpy() * (1 + 1e-9)).sum()
@@ -305,7 +305,7 @@ def test_opendc_leaves_out_running_pods(export: Export, real_warehouse: Path) ->
 def test_opendc_reports_gpu_time_and_keeps_running_pods_on_request(
     export: Export, real_warehouse: Path, real_raw: Path, tmp_path: Path
 ) -> None:
-    """32 pods that the end of the trace cuts off held 56.1 % of the GPU time."""
+    """32 pods that still run at the end of the trace hold 56.1 % of the GPU time."""
     pods = raw_frames.unified_openb(real_raw)
     gpu_h = (pods["requested_gpus"] * pods["run_s"]).groupby(pods["is_censored"].eq(True)).sum() / 3600
     loss = report(export(real_warehouse, "opendc", "openb", *OPENDC_OPTIONS))
@@ -321,7 +321,7 @@ def test_opendc_reports_gpu_time_and_keeps_running_pods_on_request(
 
 
 def test_run_time_as_held_keeps_the_gpu_time(export: Export, sample_warehouse: Path, tmp_path: Path) -> None:
-    """Not all instances of a PAI task run from its start to its end."""
+    """Some instances of a PAI task run for a part of the task's time only."""
     loss = report(export(sample_warehouse, "swf", "pai"))
     assert loss["exported_gpu_h"] > 1.01 * loss["held_gpu_h"]
     held = tmp_path / "held"
@@ -344,7 +344,7 @@ def test_helios_of_acme_has_local_times(export: Export, sample_warehouse: Path, 
     assert list((times["start_time"] - times["submit_time"]).dt.total_seconds()) == list(log["queue"])
     assert list((times["end_time"] - times["start_time"]).dt.total_seconds()) == list(log["duration"])
     jobs = raw_frames.unified_acme(sample_raw)
-    jobs = in_order(jobs[jobs["run_s"].ge(0) & ~jobs["wait_s"].lt(0)])
+    jobs = sort_jobs(jobs[jobs["run_s"].ge(0) & ~jobs["wait_s"].lt(0)])
     local = jobs["submit_time"].dt.tz_convert("Asia/Shanghai").dt.tz_localize(None).dt.round("s")
     assert list(log["job_id"]) == list(jobs["cluster"] + "/" + jobs["job_id"].astype(str))
     assert list(log["vc"]) == list(jobs["cluster"])

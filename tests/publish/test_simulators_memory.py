@@ -1,4 +1,4 @@
-"""An export holds a part of the rows at a time: ten times as many take no more memory."""
+"""Exports are streamed: ten times as many rows need no more memory."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ from tracehouse.publish.simulators.format_spec import Layout
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is in kilobytes there")
 
 PEAK = "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
-# DuckDB sorts within this limit for any number of rows, so growth is in other memory.
+# DuckDB sorts any number of rows within this limit, so a larger peak is memory outside DuckDB.
 LIMITED = "Limits(memory='200MB', most_threads=2)"
 WRITING = """
 import sys
@@ -47,7 +47,7 @@ def test_a_long_file_takes_no_more_memory_than_a_short_one(layout: Layout, tmp_p
     def peak_of(rows: int) -> float:
         return peak_mb(WRITING.format(folder=tmp_path, layout=layout.name, rows=rows))
 
-    # A million and a half rows have over 160 MB.
+    # 1.5 million rows are over 160 MB.
     assert peak_of(1_500_000) < peak_of(150_000) + 100
 
 
@@ -68,5 +68,5 @@ def test_a_long_export_takes_no_more_memory_than_a_short_one(tmp_path: Path) -> 
             assert sum(1 for _ in pods) == 1 + 64 * jobs
         return peak
 
-    # A job is 64 pods: two and a half million have 200 MB.
+    # A job becomes 64 pods: 2.5 million pods are 200 MB.
     assert peak_of(40_000) < peak_of(4_000) + 100

@@ -1,4 +1,4 @@
-"""The site that `traces publish --site` writes, and the same pages of `traces explore`, in Chromium.
+"""The site of `traces publish --site` and the same pages of `traces explore`, in Chromium.
 
 The long tests run with `make site-test`.
 """
@@ -34,7 +34,7 @@ with_wasm = pytest.mark.skipif(
     reason="DuckDB-WASM or Chromium is not installed: run `npm ci` in web",
 )
 in_full = pytest.mark.skipif(not ALL, reason="slow: set TRACEHOUSE_SITE=all to run it")
-# The engine of the page, as in the browser's console.
+# Runs a query with the page's engine, as in the browser's console.
 RUN = "query => tracehouse.run({given: {}, statement: '', ...query}, new AbortController().signal)"
 # The traces on the two sides of a comparison.
 COMPARED = {"left": "philly", "right": "acme"}
@@ -101,7 +101,7 @@ def cells(warehouse: Path, *arguments: str) -> list[list[str]]:
 def address(
     request: pytest.FixtureRequest, small_warehouse: Path, served: site_server.Served, tmp_path: Path
 ) -> Iterator[str]:
-    """The first page, of the site or of `traces explore`."""
+    """The address of the first page of the site or of `traces explore`."""
     if request.param == "site":
         yield f"{served.address}/below/pages/"
         return
@@ -112,7 +112,7 @@ def address(
 
 @with_wasm
 def test_query_on_a_phone(address: str, browser: Any, small_warehouse: Path) -> None:
-    """Search, parameters, answer, chart, caveats and downloads, with all requests to the page's origin."""
+    """Search, parameters, chart, caveats and downloads work, and all requests go to the page's origin."""
     with open_page(browser, address, viewport={"width": 360, "height": 740}) as opened:
         page = opened.page
         page.get_by_label("Search titles").fill("gpu hours cluster")
@@ -137,7 +137,7 @@ def test_query_on_a_phone(address: str, browser: Any, small_warehouse: Path) -> 
             page.get_by_role("button", name="PNG").click()
         assert Path(download.value.path()).read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
         assert page.evaluate("document.documentElement.scrollWidth") == 360
-        # DuckDB-WASM reports the file of the download.
+        # DuckDB-WASM logs the downloaded file.
         assert [text for text in opened.messages if "answer.csv" not in text] == []
         own = address.partition("?")[0]
         assert opened.requests and all(url.startswith((own, "data:", "blob:")) for url in opened.requests)
@@ -154,18 +154,18 @@ def test_page_says_how_much_it_fetched(site: Path, browser: Any) -> None:
 
 
 @with_wasm
-def test_opening_takes_one_file_and_no_more_than_a_page(site: Path, browser: Any) -> None:
-    """DuckDB would read the definitions of all tables in dozens of requests."""
+def test_opening_fetches_one_file_and_at_most_one_block(site: Path, browser: Any) -> None:
+    """Without opening.bin, DuckDB would read the definitions of all tables in dozens of requests."""
     with site_server.serve(site) as counted, open_page(browser, counted.address) as opened:
         assert opened.page.evaluate(RUN, {"statement": "select count(*) from duckdb_columns()"})["rows"]
         assert counted.sent["opening.bin"] == (site / "opening.bin").stat().st_size
-        # One byte, to see whether the server has ranges, and perhaps a block of the service worker.
+        # One byte to test for range requests, and perhaps a block of the service worker.
         assert counted.sent["traces.duckdb"] <= 2**16 + 1
 
 
 @with_wasm
 def test_answers_without_network(site: Path, browser: Any) -> None:
-    """What was loaded is available: pages, answers and charts. `Load everything` loads the others."""
+    """Loaded pages, results and charts remain available; others need `Load everything`."""
     with site_server.serve(site) as served, open_page(browser, served.address) as opened:
         page = opened.page
         page.evaluate("location.hash = '#/query/itp.gpu_hours'")
@@ -180,7 +180,7 @@ def test_answers_without_network(site: Path, browser: Any) -> None:
 
 
 @with_wasm
-def test_everything_is_loaded_for_use_without_network(site: Path, browser: Any) -> None:
+def test_load_everything_allows_use_without_network(site: Path, browser: Any) -> None:
     with site_server.serve(site) as served, open_page(browser, served.address) as opened:
         page = opened.page
         page.wait_for_function("navigator.serviceWorker.controller")
@@ -211,7 +211,7 @@ def test_long_series_can_be_zoomed(served: site_server.Served, browser: Any) -> 
         chart = page.locator("figure svg")
         chart.wait_for()
         assert "Ctrl and the wheel zoom" in page.locator("figcaption").inner_text()
-        # Vega adds labels in any order.
+        # Vega adds labels in no fixed order.
         texts = "[...document.querySelector('figure svg').textContent].sort().join('')"
         before = page.evaluate(texts)
         chart.hover()
@@ -225,7 +225,7 @@ def test_long_series_can_be_zoomed(served: site_server.Served, browser: Any) -> 
 
 @with_wasm
 @pytest.mark.parametrize("name", ["itp.gpu_hours", "itp.load_by_day", "itp.job"])
-def test_parquet_is_that_of_the_command_line(
+def test_parquet_equals_the_command_lines(
     name: str, served: site_server.Served, browser: Any, small_warehouse: Path, tmp_path: Path
 ) -> None:
     query = {"name": name, "given": {}, "statement": ""}
@@ -324,7 +324,7 @@ def test_query_that_needs_an_extension_requests_nothing(served: site_server.Serv
 
 @with_wasm
 def test_works_without_ranges(site: Path, browser: Any) -> None:
-    """As with `python -m http.server`: DuckDB fetches the whole file."""
+    """If the server has no ranges, as `python -m http.server`, DuckDB fetches the complete file."""
     with site_server.serve(site, has_ranges=False) as plain, open_page(browser, plain.address) as opened:
         assert opened.page.evaluate(RUN, {"name": "itp.gpu_hours"})["rows"]
 
@@ -410,7 +410,7 @@ def sample_site(sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory
 def test_reader_compares_two_traces_and_downloads_figure(
     sample_site: Path, browser: Any, sample_warehouse: Path
 ) -> None:
-    """How long 8-GPU jobs queue in Philly and in Acme, with the mouse and the keyboard only."""
+    """A reader compares queueing delays of 8-GPU jobs in Philly and Acme, using mouse and keyboard only."""
     with site_server.serve(sample_site) as served, open_page(browser, served.address) as opened:
         page = opened.page
         page.get_by_label("Search titles").fill("queueing delay distribution size")
@@ -439,7 +439,7 @@ def test_reader_compares_two_traces_and_downloads_figure(
 @in_full
 @with_wasm
 def test_three_engines_answer_the_same(sample_site: Path, browser: Any, count: Any) -> None:
-    """Every named query with its defaults, over one published file: DuckDB 2.0, 1.5.6 and WASM."""
+    """DuckDB 2.0, 1.5.6 and WASM agree on every named query with its defaults, over one published file."""
     database = sample_site / "traces.duckdb"
     with duckdb.connect(str(database), read_only=True) as connection:
         rows = connection.execute(

@@ -118,7 +118,7 @@ def test_records_show_all_values() -> None:
     width=st.integers(20, 200),
     length=st.integers(0, 300),
 )
-def test_fits_width_or_is_one_column(kinds: list[str], width: int, length: int) -> None:
+def test_table_fits_width_or_has_one_column(kinds: list[str], width: int, length: int) -> None:
     values = {
         "text": f"repeat('ab 漢 ', {length // 6})",
         "number": "1234567.5",

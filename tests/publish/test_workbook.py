@@ -14,7 +14,7 @@ from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.publish import xlsx
 
 
-def written(sql: str, path: Path) -> tuple[list[tuple], list[Note]]:
+def write_workbook(sql: str, path: Path) -> tuple[list[tuple], list[Note]]:
     with duckdb.connect() as connection, path.open("wb") as file:
         connection.execute("set timezone = 'UTC'")
         rows, notes = xlsx.write(connection, BoundQuery(sql), file)
@@ -32,7 +32,7 @@ def test_keeps_types(tmp_path: Path) -> None:
             timestamptz '2023-05-17 11:00:58.125+08:00' as instant,
             'text' as text, null as nothing, [1, 2] as several, time '11:00:58' as clock
     """
-    (names, row), notes = written(sql, tmp_path / "a.xlsx")
+    (names, row), notes = write_workbook(sql, tmp_path / "a.xlsx")
     assert names[:3] == ("whole", "fraction", "exact")
     assert row == (
         7,
@@ -56,7 +56,7 @@ def test_counts_values_written_as_text(tmp_path: Path) -> None:
             12345678901234567890::hugeint as e, 1.2345678901234567::decimal(20, 16) as f,
             date '1883-01-01' as g, timestamp '2023-05-17 11:00:58.123456' as h, 'infinity'::date as i
     """
-    (_, row), notes = written(sql, tmp_path / "a.xlsx")
+    (_, row), notes = write_workbook(sql, tmp_path / "a.xlsx")
     assert row[:2] == ("9007199254740993", "-9007199254740993") and row[2] == 2**53
     assert row[3:] == (
         "nan",
@@ -72,7 +72,7 @@ def test_counts_values_written_as_text(tmp_path: Path) -> None:
 def test_texts_are_neither_formulas_nor_links(tmp_path: Path) -> None:
     sql = "select '=1+1' as \"=x\", '+a', 'https://example.org', '{=1}', '', 'mailto:a'"
     path = tmp_path / "a.xlsx"
-    (names, row), notes = written(sql, path)
+    (names, row), notes = write_workbook(sql, path)
     assert (names[0], row) == ("=x", ("=1+1", "+a", "https://example.org", "{=1}", "", "mailto:a"))
     sheet = load_workbook(path).active
     assert {cell.data_type for cell in sheet[2] if cell.value} == {"s"}
@@ -81,22 +81,22 @@ def test_texts_are_neither_formulas_nor_links(tmp_path: Path) -> None:
 
 
 def test_rejects_answers_beyond_limits_of_sheet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert len(written("select repeat('x', 32767) as a", tmp_path / "a.xlsx")[0][1][0]) == 32_767
+    assert len(write_workbook("select repeat('x', 32767) as a", tmp_path / "a.xlsx")[0][1][0]) == 32_767
     with pytest.raises(UserError, match=r"Row 1, column long: the text has 32,768 characters"):
-        written("select 'x' as a, repeat('x', 32768) as long", tmp_path / "a.xlsx")
-    # Characters beyond 16 bits count twice there.
+        write_workbook("select 'x' as a, repeat('x', 32768) as long", tmp_path / "a.xlsx")
+    # Excel counts characters beyond 16 bits twice.
     with pytest.raises(UserError, match=r"40,000 characters"):
-        written("select repeat('😀', 20000) as a", tmp_path / "a.xlsx")
+        write_workbook("select repeat('😀', 20000) as a", tmp_path / "a.xlsx")
     monkeypatch.setattr(xlsx, "MOST_ROWS", 10)
-    assert len(written("from range(9)", tmp_path / "a.xlsx")[0]) == 10
+    assert len(write_workbook("from range(9)", tmp_path / "a.xlsx")[0]) == 10
     with pytest.raises(UserError, match=r"more rows than a sheet can have \(10 with the header\)"):
-        written("from range(10)", tmp_path / "a.xlsx")
+        write_workbook("from range(10)", tmp_path / "a.xlsx")
     monkeypatch.setattr(xlsx, "MOST_COLUMNS", 1)
     with pytest.raises(UserError, match="2 columns; a sheet can have 1"):
-        written("select 1, 2", tmp_path / "a.xlsx")
+        write_workbook("select 1, 2", tmp_path / "a.xlsx")
 
 
 def test_missing_extra_names_install_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "xlsxwriter", None)
     with pytest.raises(UserError, match=r"pip install '\.\[xlsx\]'"):
-        written("select 1", tmp_path / "a.xlsx")
+        write_workbook("select 1", tmp_path / "a.xlsx")

@@ -1,4 +1,4 @@
-"""Random small tables of a trace, one module per trace, and the laws that its views must obey on them."""
+"""Random small tables, one module per trace, and invariants of the trace's views on them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from typing import Any
 
 import duckdb
 
-Law = Callable[[Any, duckdb.DuckDBPyConnection], None]
-"""Asserts something about a warehouse of random tables; the first argument is what `Case.write` returned."""
+Invariant = Callable[[Any, duckdb.DuckDBPyConnection], None]
+"""Checks a warehouse of random tables. The first argument is the result of `Case.write`."""
 
 
 @dataclass(frozen=True)
@@ -16,13 +16,13 @@ class Case:
     """Random raw files, and what to compare on them.
 
     `write` draws tables for a seed, writes their raw files below a folder, and returns the tables. `count`
-    gives the rows written per base table, nothing where rows may be rejected. `views` and `queries` are
-    reference implementations, as in `twins`. `prepare` sets the session up.
+    returns the rows written per base table, or an empty mapping if ingest may reject rows. `views` and
+    `queries` are reference implementations, as in `twins`. `prepare` sets up the session.
     """
 
     write: Callable[[Path, int], Any]
     count: Callable[[Any], Mapping[str, int]]
     views: Mapping[str, tuple]
     queries: Mapping[str, tuple]
-    laws: Sequence[Law] = ()
-    prepare: Law = lambda *_: None
+    invariants: Sequence[Invariant] = ()
+    prepare: Invariant = lambda *_: None

@@ -1,9 +1,9 @@
-"""Random Acme jobs and telemetry, and laws of their views.
+"""Random Acme jobs and telemetry, and invariants of their views.
 
-The files contain what the sample has little of: metrics in several files with different columns, repeated and
-unordered times, lines with unattributed columns only, GPU metrics of bare node addresses, two columns of one
-node, empty cells, zeros, error codes that persist or follow each other, long gaps, jobs without a start, an
-end or a state, unlisted states, other time zones, and durations by every rule and by none.
+The files contain cases that are rare in the sample: metrics in several files with different columns, repeated
+and unordered times, lines with unattributed columns only, GPU metrics of bare node addresses, two columns of
+one node, empty cells, zeros, error codes that persist or follow each other, long gaps, jobs without a start,
+an end or a state, unlisted states, other time zones, and durations that follow each rule or none.
 """
 
 from collections.abc import Callable, Sequence
@@ -56,7 +56,7 @@ def job_columns(cluster: str) -> list[str]:
 
 
 def random_job(random: Random, workload_type: str | None, state: str | None, gpus: int) -> Job:
-    """A job with anything missing or wrong but its submission and its user."""
+    """Return a job in which any value except submission and user may be missing or wrong."""
     submit = random.choice((random.randint(-90_000, 90_000), 60 * random.randint(-30, 30), 0))
     wait = random.choice((None, 0, 0, 1, 2, 16, 30, random.randint(0, 100_000)))
     start = None if wait is None else submit + wait
@@ -82,8 +82,8 @@ def random_job(random: Random, workload_type: str | None, state: str | None, gpu
     }
 
 
-def whole_job(random: Random, workload_type: str | None, state: str) -> Job:
-    """A job of which all is known, so that no kind of job and no outcome is without GPU time."""
+def complete_job(random: Random, workload_type: str | None, state: str) -> Job:
+    """Return a job with all values, so that every workload type and every outcome has GPU time."""
     job = random_job(random, workload_type, state, 8)
     submit, wait, run = random.randint(-90_000, 90_000), random.randint(0, 900), random.randint(1, 9_000)
     sums = {"duration": run, "queue": wait, "gpu_time": 8 * run}
@@ -91,7 +91,7 @@ def whole_job(random: Random, workload_type: str | None, state: str) -> Job:
 
 
 def random_jobs(random: Random) -> list[Job]:
-    jobs = [whole_job(random, *kind) for kind in zip(TYPES, (*KNOWN_STATES, "FAILED"), strict=True)]
+    jobs = [complete_job(random, *kind) for kind in zip(TYPES, (*KNOWN_STATES, "FAILED"), strict=True)]
     for _ in range(150):
         jobs.append(random_job(random, random.choice(TYPES), random.choice(STATES), random.choice(SIZES)))
     random.shuffle(jobs)
@@ -177,23 +177,23 @@ MOSTLY = (
     "NODE_CPU_UTILIZATION",
     "NODE_IB_SEND",
 )
-# A value is as before, or another, or none; error codes stay longest.
-STAYS = {"XID_ERRORS": 0.5}
+# Probability that a sample repeats the value of the previous one; 0.1 for other metrics.
+REPEATS = {"XID_ERRORS": 0.5}
 Line = tuple[float, list[object]]
 
 
-def lines_of(random: Random, metric: str, times: Sequence[float], devices: Sequence[str]) -> list[Line]:
+def random_lines(random: Random, metric: str, times: Sequence[float], devices: Sequence[str]) -> list[Line]:
     columns = []
     for _ in devices:
         cells: list[object] = [VALUES[metric](random)]
         for _ in times[1:]:
-            as_before = random.random() < STAYS.get(metric, 0.1)
+            as_before = random.random() < REPEATS.get(metric, 0.1)
             cells.append(cells[-1] if as_before else random.choice((None, *(VALUES[metric](random),) * 3)))
         columns.append(cells)
     return list(zip(times, map(list, zip(*columns, strict=True)), strict=True))
 
 
-def write_piece(path: Path, devices: Sequence[str], lines: Sequence[Line]) -> None:
+def write_metric_file(path: Path, devices: Sequence[str], lines: Sequence[Line]) -> None:
     texts = [",".join(["Time", *devices])]
     for time, values in lines:
         texts.append(
@@ -203,15 +203,15 @@ def write_piece(path: Path, devices: Sequence[str], lines: Sequence[Line]) -> No
 
 
 def write_metric(folder: Path, metric: str, random: Random) -> None:
-    """Write three files that share some times, or one file, and a file of unattributed columns.
+    """Write one file, or three files with some times in common, and a file of unattributed columns.
 
-    The last one has times of its own, in hours in which the others have lines too, and some of the others'
-    times, but never the first time or a full hour.
+    The last file has its own times, in hours in which the other files have lines too, and some of their
+    times, but never their first time or a full hour.
     """
     known = NODE_DEVICES if metric.startswith("NODE_") else GPU_DEVICES
     steps = [random.choice((0, 61)), *(random.choice(STEPS) for _ in range(59))]
     times = [float(sum(steps[: count + 1])) for count in range(60)]
-    # Time and again on a full hour, where one hour's samples end and another's begin.
+    # Full hours, at which the samples of one hour end and those of the next begin.
     full_hours = [hour * 3_600.0 for hour in range(1, int(times[-1]) // 3_600 + 1)]
     times = sorted({*times, *full_hours})
     cuts = [(0, len(times))] if random.random() < 0.3 else [(0, 24), (20, 45), (40, len(times))]
@@ -221,16 +221,20 @@ def write_metric(folder: Path, metric: str, random: Random) -> None:
         devices = random.sample(known, random.randint(3, len(known)))
         devices += random.sample(UNATTRIBUTED, random.randint(0, 2))
         random.shuffle(devices)
-        lines = lines_of(random, metric, times[begin:end], devices)
-        lines.insert(random.randint(0, len(lines)), random.choice(lines_of(random, metric, times, devices)))
+        lines = random_lines(random, metric, times[begin:end], devices)
+        lines.insert(
+            random.randint(0, len(lines)), random.choice(random_lines(random, metric, times, devices))
+        )
         place = random.randint(0, len(lines) - 2)
         lines[place : place + 2] = reversed(lines[place : place + 2])
-        write_piece(folder / f"{metric}{name}.csv", devices, lines)
+        write_metric_file(folder / f"{metric}{name}.csv", devices, lines)
     between = [time + 7 for time in times if int(time) // 3_600 == int(time + 7) // 3_600]
     not_theirs = [time for time in times[1:] if time not in full_hours]
     foreign = sorted({*random.sample(between, 10), *random.sample(not_theirs, 5)})
     devices = list(UNATTRIBUTED[:2])
-    write_piece(folder / f"{metric}-2023-07-09.csv", devices, lines_of(random, metric, foreign, devices))
+    write_metric_file(
+        folder / f"{metric}-2023-07-09.csv", devices, random_lines(random, metric, foreign, devices)
+    )
 
 
 def server_row(random: Random, memory_name: str) -> dict[str, object]:
@@ -263,7 +267,7 @@ class Written:
 
 
 def write(raw: Path, seed: int) -> Written:
-    """Write raw files, and return how many jobs each cluster has."""
+    """Write raw files. Return their folder, the seed and the number of jobs per cluster."""
     folder = raw / "acme" / "data"
     random = Random(seed)
     written = {}
@@ -271,7 +275,7 @@ def write(raw: Path, seed: int) -> Written:
         jobs = random_jobs(random)
         write_jobs(folder, cluster, jobs, random)
         written[cluster] = len(jobs)
-        # Not everybody fetches every file, and of some clusters none.
+        # A warehouse may have some or none of a cluster's files.
         share = random.choice((0, 0.8, 1, 1))
         metrics = [metric for metric in MOSTLY if random.random() < share]
         metrics += random.sample([metric for metric in VALUES if metric not in MOSTLY], 2) if share else []
@@ -317,7 +321,7 @@ def assert_every_job_and_cell_is_kept_once_or_rejected(
     assert number(connection, wrong) == 0
 
 
-def assert_parts_make_the_whole(_: Written, connection: duckdb.DuckDBPyConnection) -> None:
+def assert_parts_add_up(_: Written, connection: duckdb.DuckDBPyConnection) -> None:
     for whole, parts in (
         ("count(*) from acme.job_v1", "sum(jobs) from acme.duration_audit_v1"),
         (
@@ -348,7 +352,7 @@ OF_GPUS = " where source_table = 'gpu_metric'"
 GPU_SAMPLES = "sum(samples) from acme.metric_histogram_v1 where metric not like 'NODE%'"
 
 
-def assert_percentiles_are_values_that_occur(_: Written, connection: duckdb.DuckDBPyConnection) -> None:
+def assert_percentiles_occur_in_the_data(_: Written, connection: duckdb.DuckDBPyConnection) -> None:
     occurs = "select count(*) from acme.metric_cdf_v1 anti join acme.metric_histogram_v1 using"
     assert number(connection, f"{occurs} (cluster, metric, value)") == 0
     curves = connection.execute(
@@ -366,15 +370,17 @@ def assert_percentiles_are_values_that_occur(_: Written, connection: duckdb.Duck
         assert (values[0], values[-1]) == (least, most)
 
 
-def assert_energy_is_power_times_time_covered(_: Written, connection: duckdb.DuckDBPyConnection) -> None:
-    """No GPU draws more than the largest sample while its samples hold, or less than the smallest."""
+def assert_energy_is_within_power_times_covered_time(
+    _: Written, connection: duckdb.DuckDBPyConnection
+) -> None:
+    """The energy is at most that of all GPUs at 600 W, the largest sample, over the covered time."""
     for hour in raw_dumps.columns_of(connection, "acme.power_hourly_v1 where samples > 0"):
         assert 0 <= hour["energy_kwh"] <= 600 * hour["gpus"] * hour["covered_s"] / 3.6e6 + 1e-9
         assert 0 <= hour["covered_s"] < 3_600 + 300
 
 
 def set_a_random_time_zone(written: Written, connection: duckdb.DuckDBPyConnection) -> None:
-    """Answers do not depend on the client's time zone, also where its hours begin at half past."""
+    """Results must not depend on the client's time zone, even if its offset includes half an hour."""
     connection.execute(f"set timezone = '{Random(written.seed).choice(ZONES)}'")
 
 
@@ -386,9 +392,9 @@ CASES = {
         reference.QUERIES | acme_fleet.QUERIES | CHOSEN,
         (
             assert_every_job_and_cell_is_kept_once_or_rejected,
-            assert_parts_make_the_whole,
-            assert_percentiles_are_values_that_occur,
-            assert_energy_is_power_times_time_covered,
+            assert_parts_add_up,
+            assert_percentiles_occur_in_the_data,
+            assert_energy_is_within_power_times_covered_time,
         ),
         prepare=set_a_random_time_zone,
     )

@@ -1,8 +1,8 @@
 """Random ITP tables, and the load counted at each instant in plain Python.
 
-The tables contain what the sample has little of: jobs that start at the instant at which others end, or at
-midnight, more GPUs at once than the stated size of a cluster, a cluster with one job, a cluster of unknown
-size, and testbed jobs that cluster02 has in part, with other values, or not at all.
+The tables contain cases that are rare in the sample: jobs that start as others end, or at midnight, more GPUs
+at once than the stated size of a cluster, a cluster with one job, a cluster of unknown size, and testbed jobs
+that cluster02 has with the same values, with other values, or not at all.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ GENERATED = (
     "num_gpu",
     "duration",
 )
-# Its capacity is unknown.
+# The capacity of this cluster is unknown.
 NOT_PUBLISHED = "cluster11"
 # The GPUs that each cluster is simulated with.
 CLUSTERS = {"cluster02": 512, "cluster04": 1_024, "cluster09": 1_024, "cluster10": 256, "cluster11": None}
@@ -62,7 +62,7 @@ def with_generated(random: Random, job: Job) -> Job:
 
 
 def jobs_of_testbed(random: Random, collected: Sequence[Job], generated: Sequence[Job]) -> list[Job]:
-    """Jobs of the cluster with the same and with other generated values, and jobs that it knows less of."""
+    """Return jobs that equal a job of cluster02, that differ in a value, or that one or both lists lack."""
     same, redrawn, moved, grown, one_column, *_ = random.sample(range(len(collected)), len(collected))
     changed = random.choice(("num_iteration", "model_name", "batch_size", "deadline"))
     value = "gpt2" if changed == "model_name" else generated[one_column][changed] + 1
@@ -90,7 +90,7 @@ def itp_tables(seed: int) -> tuple[Members, Members]:
     generated = {
         cluster: [with_generated(random, job) for job in jobs] for cluster, jobs in collected.items()
     }
-    # One job that was simulated and not collected.
+    # This job occurs in the generated list only.
     generated["cluster02"].append(with_generated(random, collected_job(random, "uncollected")))
     generated["195job"] = jobs_of_testbed(random, collected["cluster02"], generated["cluster02"])
     return collected, generated

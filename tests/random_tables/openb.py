@@ -1,8 +1,8 @@
 """Random openb clusters and pod lists, and the definitions of concurrency and fragmentation in plain Python.
 
-The tables contain what the sample has little of: pods that start and end in the same second, equally frequent
-pod classes, also where 95 % of the pods are just covered, pods that fit a node to the last milli-CPU, models
-whose names share a prefix, and partly allocated nodes.
+The tables contain cases that are rare in the sample: pods that start and end in the same second, equally
+frequent pod classes, also at the limit of 95 % of the pods, pods that use a node to the last milli-CPU,
+models whose names share a prefix, and partly allocated nodes.
 """
 
 from collections import Counter, defaultdict
@@ -26,10 +26,10 @@ REQUEST = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
 POD = (*REQUEST, "gpu_spec", "qos", "pod_phase", "creation_time", "deletion_time", "scheduled_time")
 PHASES = ("Failed", "Pending", "Running", "Succeeded")
 MODELS = ("A10", "G2", "P100", "T4", "V100M16", "V100M32")
-# No node is a T40 or a V100M3, but a text search for T4 finds T40.
+# No node has the model T40 or V100M3. A substring search for T4 would match T40.
 SPECS = (None, "T4", "T40", "T40|V100M3", "V100M16|V100M32|V100M32", "G2|T4", "V100M32|A10")
 CPUS = (0, 4_000, 8_000, 8_001, 16_000, 64_000)
-# Pods with several GPUs take whole ones, as in the publisher's lists.
+# Pods with several GPUs request whole GPUs, as in the publisher's lists.
 REQUESTS = (
     (0, 0),
     (1, 1),
@@ -58,12 +58,12 @@ def random_nodes(random: Random) -> list[Row]:
 
 
 def random_pods(random: Random, variant: str) -> list[Row]:
-    """Few kinds of pods at few times, so that many values are equal."""
+    """Return pods of few kinds at few times, so that many values are equal."""
     kinds = [
         (random.choice(CPUS), *random.choice(REQUESTS), random.choice(SPECS))
         for _ in range(random.randint(3, 14))
     ]
-    # The first pods request GPUs, one in each phase, for any kinds.
+    # The first pods request a GPU, one in each phase, whatever kinds are drawn.
     wanted = [(4_000, 1, 500, None)] * len(PHASES)
     wanted += random.choices(kinds, k=random.choice((16, 16, 36, 56, 13, 41)))
     phases = [*PHASES, *random.choices(PHASES, k=len(wanted) - len(PHASES))]
@@ -168,7 +168,7 @@ Residual = Mapping[str, tuple[str, int, list[int]]]
 
 
 def classes_of(pods: Sequence[Row]) -> list[tuple[tuple[object, ...], Fraction]]:
-    """The commonest kinds of pods until 95 % are covered, each with its share of those that are."""
+    """Return the most frequent kinds of pods that cover 95 % of all, with their shares of these pods."""
     names = ("cpu_milli", "gpu_milli", "num_gpu", "gpu_spec")
     counts = Counter(tuple(pod.get(name) for name in names) for pod in pods)
     kinds = sorted(counts, key=lambda kind: (-counts[kind], *kind[:3], kind[3] is not None, kind[3] or ""))
@@ -194,10 +194,10 @@ def fragmented_in(model: str, free_cpu: int, gpus: Sequence[int], pods: Sequence
     return total
 
 
-def assert_fragmentation_is_that_of_a_loop(
+def assert_fragmentation_agrees_with_a_loop(
     lists: tuple[list[Row], Lists], connection: duckdb.DuckDBPyConnection
 ) -> None:
-    """A loop over nodes, GPUs and pod classes gives the same."""
+    """A loop over nodes, GPUs and pod classes computes the same fragmentation."""
     nodes, pod_lists = lists
     allocated = partly_allocated(Random(len(nodes)), nodes)
     capacity = sum(node["gpu"] for node in nodes)
@@ -233,12 +233,12 @@ def assert_fragmentation_is_that_of_a_loop(
 
 
 def lists_as_read(variant: str, pods: Sequence[Row]) -> list[Row]:
-    """Pods without the columns that their file lacks."""
+    """Return pods with the columns of their file only."""
     return [{name: pod[name] for name in columns_of(variant)} for pod in pods]
 
 
 def partly_allocated(random: Random, nodes: Sequence[Row]) -> Residual:
-    """Nodes with running pods: some GPUs are free, some shared, some allocated."""
+    """Return nodes with running pods: some GPUs are free, some shared, some allocated."""
     return {
         node["sn"]: (
             node["model"],
@@ -278,6 +278,6 @@ CASES = {
         count,
         reference.VIEWS,
         reference.QUERIES,
-        (assert_concurrency_is_counted_at_every_time, assert_fragmentation_is_that_of_a_loop),
+        (assert_concurrency_is_counted_at_every_time, assert_fragmentation_agrees_with_a_loop),
     )
 }

@@ -1,8 +1,8 @@
-"""Random PAI tables, and laws of joins, demand and sharing in plain Python.
+"""Random PAI tables, and invariants of joins, demand and sharing in plain Python.
 
-The tables contain what the sample has little of: missing keys, orphans on both sides of every join, workers
-that are launched several times or share devices, plans and capacities of 0, missing sizes and statuses, and
-times that are missing, 0, equal, reversed or on a full hour.
+The tables contain cases that are rare in the sample: missing keys, orphans on both sides of every join,
+workers that are launched several times or share devices, plans and capacities of 0, missing sizes and
+statuses, and times that are missing, 0, equal, reversed or on a full hour.
 """
 
 from collections import Counter
@@ -22,7 +22,7 @@ HOUR_S = 3_600
 Tables = dict[str, list[dict[str, object]]]
 Draw = Callable[[Random], object]
 
-# What each table is unique by; the instance table has no key.
+# The unique key of each table. The instance table has none.
 KEYS = {
     "pai_job_table": ("job_name",),
     "pai_task_table": ("job_name", "task_name"),
@@ -38,12 +38,12 @@ def one_of(*values: object) -> Draw:
 
 
 def number(random: Random) -> float | None:
-    """A planned or used amount: missing, 0, or a multiple of 0.25, also above 100 %."""
+    """Return a planned or used amount: None, 0, or a multiple of 0.25, also above 100 %."""
     return random.choice((None, 0.0, *(random.randint(1, 1_600) / 4 for _ in range(8))))
 
 
 def time(random: Random) -> float | None:
-    """A time within ten hours: missing, 0, on a full hour, or some halves of a second."""
+    """Return a time in seconds within ten hours: None, 0, a full hour, or a multiple of 0.5."""
     on_the_hour = float(random.randint(1, 10) * HOUR_S)
     return random.choice(
         (None, 0.0, on_the_hour, on_the_hour, *(random.randint(1, 72_000) / 2 for _ in range(6)))
@@ -66,7 +66,7 @@ TIMED = {
     "end_time": time,
 }
 IN_TASK = {"job_name": one_of("orphan", *JOBS), "task_name": one_of(None, *2 * ROLES)}
-# Rows drawn for each table, before those that repeat its key are left out, and what their columns hold.
+# Per table: the number of rows to draw, some of which repeat a key and are dropped, and how to draw columns.
 TABLES: dict[str, tuple[int, dict[str, Draw]]] = {
     "pai_job_table": (12, {"job_name": one_of("taskless", *JOBS), "user": USERS, **TIMED}),
     "pai_task_table": (
@@ -144,7 +144,7 @@ TABLES: dict[str, tuple[int, dict[str, Draw]]] = {
 
 
 def pai_tables(seed: int) -> Tables:
-    """Tables with the keys that the publisher documents, drawn for a seed."""
+    """Draw tables whose keys are unique, as the publisher documents."""
     random = Random(seed)
     tables = {}
     for stem, (most, columns) in TABLES.items():
@@ -161,14 +161,14 @@ def pai_tables(seed: int) -> Tables:
     for launch in launches:
         if launch["start_time"] and random.random() < 0.6:
             launch["end_time"] = launch["start_time"] + random.choice((1.0, 1_800.5, 3_600.0, 20_000.0))
-    # In no order, so that the order of the rows does not settle which of two equal launches is meant.
+    # Names in random order, so that the order of rows does not decide between two equal launches.
     for launch, place in zip(launches, random.sample(range(len(launches)), len(launches)), strict=True):
         launch["inst_name"] = f"n{place:02}"
     tables["pai_instance_table"] = launches + random.sample(launches, 4)
     return tables
 
 
-def pai_tables_that_repeat_keys(seed: int) -> Tables:
+def pai_tables_with_repeated_keys(seed: int) -> Tables:
     random = Random(seed)
     tables = pai_tables(seed)
     return {stem: rows + random.choices(rows, k=3) for stem, rows in tables.items()}
@@ -259,7 +259,7 @@ def assert_sharing_is_every_pair_on_a_device(tables: Tables, connection: duckdb.
     assert found == wanted
 
 
-def assert_accounts_of_joins_add_up(_: Tables, connection: duckdb.DuckDBPyConnection) -> None:
+def assert_join_counts_add_up(_: Tables, connection: duckdb.DuckDBPyConnection) -> None:
     for join in raw_dumps.columns_of(connection, "pai.join_coverage_v1"):
         for side in ("left", "right"):
             parts = (join[f"{side}_{part}"] for part in ("without_key", "matched", "unmatched"))
@@ -284,13 +284,13 @@ CASES = {
         ),
     ),
     "repeated keys": Case(
-        lambda raw, seed: write(raw, pai_tables_that_repeat_keys(seed)),
+        lambda raw, seed: write(raw, pai_tables_with_repeated_keys(seed)),
         count,
         {
             name: reference.VIEWS[name]
             for name in ("pai.join_coverage_v1", "pai.gang_v1", "pai.status_by_level_v1")
         },
         {},
-        (assert_accounts_of_joins_add_up,),
+        (assert_join_counts_add_up,),
     ),
 }

@@ -1,8 +1,8 @@
 """Random Zeus tables, and each rule of the views in plain Python.
 
-The tables contain what the sample has little of: configurations of equal time, energy or both, runs that
-never reach a target, one run or several, a workload that the replay script does not know, an optimizer that
-was measured and never trained with, and baselines without a measurement.
+The tables contain cases that are rare in the sample: configurations of equal time, energy or both, runs that
+never reach a target, one run or several, a workload that the replay script lacks, an optimizer with a power
+measurement but no training run, and baselines without a measurement.
 """
 
 import lzma
@@ -30,14 +30,14 @@ GROUP = ("group", "start_time", "end_time", "dataset", "runtime_ratio")
 GPUS = ("a40", "p100", "v100")
 CONFIG = ("dataset", "network", "optimizer", "batch_size")
 
-# Each workload's optimizer, batch sizes and targets, of which the first is the one to reach.
+# Optimizer, batch sizes and targets of each workload. The replay script uses the first target.
 WORKLOADS = {
     ("squad", "bert_base_uncased"): ("adamw", (8, 16, 32, 48), (84.0, 85.0)),
     ("librispeech", "deepspeech2"): ("adamw", (64, 128, 192, 256), (40.0, 35.0)),
     ("cifar100", "shufflenetv2"): ("adadelta", (256, 512, 1024, 2048), (0.6, 0.65)),
     ("mnist", "lenet"): ("sgd", (32, 64), (0.9, 0.95)),
 }
-# The target and the default batch size of those that the replay script knows.
+# Target and default batch size of the workloads in the replay script.
 REPLAYED = {
     ("squad", "bert_base_uncased"): (84.0, 32),
     ("librispeech", "deepspeech2"): (40.0, 192),
@@ -46,7 +46,7 @@ REPLAYED = {
 
 
 def train_rows(random: Random) -> Rows:
-    """Means over one, two or four runs, so that equal times are equal to the last digit."""
+    """Draw one, two or four runs per configuration, so that means over runs have no rounding error."""
     rows = []
     for (dataset, network), (optimizer, batch_sizes, targets) in WORKLOADS.items():
         for batch_size in random.sample(batch_sizes, random.randint(2, len(batch_sizes))):
@@ -68,7 +68,7 @@ def train_rows(random: Random) -> Rows:
 
 
 def power_rows(random: Random) -> Rows:
-    """A few times and powers, of which many are equal and some above their limit; ragged limits."""
+    """Draw from few times and powers: many are equal, some exceed the limit. Some limits are missing."""
     rows = []
     for (dataset, network), (optimizer, batch_sizes, _) in WORKLOADS.items():
         measured = [
@@ -93,7 +93,7 @@ def power_rows(random: Random) -> Rows:
 
 
 def alibaba_rows(random: Random) -> tuple[Rows, Rows]:
-    """Jobs of groups, one data set for each, and tags of PAI with other groups and with none."""
+    """Return jobs of groups with one data set per group, and PAI tags, some with other groups or none."""
     datasets = {f"g{number}": random.choice(list(WORKLOADS))[0] for number in range(6)}
     groups = []
     for group in random.choices(list(datasets), k=20):
@@ -217,7 +217,7 @@ def assert_configs(tables: Tables, configs: Rows) -> None:
 
 
 def assert_front(configs: Rows) -> None:
-    """Compares every configuration with every other of its workload on its GPU."""
+    """Compare each configuration with all others of the same workload and GPU."""
     for row in configs:
         mine = row["time_to_accuracy_s"], row["energy_to_accuracy_j"]
         others = [
@@ -297,6 +297,6 @@ def assert_matches(tables: Tables, matches: Rows) -> None:
     assert len(matches) == len(expected)
 
 
-# Which of two equally cheap configurations is the cheapest at the hardest target is not defined.
+# This query does not define which of two equally cheap configurations it returns.
 UNIQUE_QUERIES = {call: twin for call, twin in reference.QUERIES.items() if twin[0] is not reference.cheapest}
 CASES = {"random runs": Case(write, count, reference.VIEWS, UNIQUE_QUERIES, (assert_rules,))}

@@ -1,4 +1,4 @@
-"""Synthetic telemetry of Acme: formats, pitfalls at any size, published distributions."""
+"""Synthetic telemetry of Acme has the formats, pitfalls and distributions of the published telemetry."""
 
 import re
 import tracemalloc
@@ -56,19 +56,19 @@ def ignore(count: int) -> None:
     pass
 
 
-def written(folder: Path, scale: float, seed: int = 7) -> Path:
+def write_sample(folder: Path, scale: float, seed: int = 7) -> Path:
     write_telemetry(folder, scale, np.random.default_rng(seed), ignore)
     return folder
 
 
 @pytest.fixture(scope="module")
 def smallest(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return written(tmp_path_factory.mktemp("smallest"), SMALLEST)
+    return write_sample(tmp_path_factory.mktemp("smallest"), SMALLEST)
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return written(tmp_path_factory.mktemp("small"), SMALL)
+    return write_sample(tmp_path_factory.mktemp("small"), SMALL)
 
 
 @pytest.fixture(params=["smallest", "small"])
@@ -78,7 +78,7 @@ def raw(request: pytest.FixtureRequest) -> Path:
 
 
 def text(raw: Path, file: str) -> pl.DataFrame:
-    """A file with all cells as strings, because the format of numbers matters."""
+    """Return a file with all cells as strings, because the format of numbers matters."""
     return pl.read_csv(raw / f"{file}.csv", infer_schema=False)
 
 
@@ -89,7 +89,7 @@ def numbers(raw: Path, file: str) -> pd.DataFrame:
 
 
 def cells(frame: pl.DataFrame) -> pl.Series:
-    """All cells that are not empty."""
+    """Return all cells that are not empty."""
     return frame.drop("Time").unpivot()["value"].drop_nulls()
 
 
@@ -220,7 +220,7 @@ def test_cpu_utilization_above_100_percent(raw: Path) -> None:
 
 
 def onsets(frame: pd.DataFrame) -> pd.DataFrame:
-    """The times and devices at which a code begins after a 0 or an empty cell."""
+    """Return times and devices at which a code follows a 0 or an empty cell."""
     code = frame.fillna(0)
     began = (code > 0) & (code.shift() == 0)
     return code.where(began).stack().dropna().rename_axis(["time", "device"]).rename("code").reset_index()
@@ -302,7 +302,10 @@ def test_rejects_a_sample_larger_than_the_disk(tmp_path: Path) -> None:
 
 
 def test_seed_determines_the_bytes(smallest: Path, tmp_path: Path) -> None:
-    same, other = written(tmp_path / "same", SMALLEST), written(tmp_path / "other", SMALLEST, seed=8)
+    same, other = (
+        write_sample(tmp_path / "same", SMALLEST),
+        write_sample(tmp_path / "other", SMALLEST, seed=8),
+    )
     paths = sorted(path.relative_to(smallest) for path in smallest.rglob("*.csv"))
     for path in paths:
         content = (smallest / path).read_bytes()
@@ -320,7 +323,7 @@ def metric(folder: Path, cluster: str, name: str, lines: int, devices: int) -> p
 
 
 def distance(values: np.ndarray, published: list[tuple[float, float]]) -> float:
-    """The largest vertical distance of the values' distribution from published points."""
+    """Return the largest difference, in percentage points, of the values' CDF from published points."""
     found = np.sort(values)
     at = np.array([value for _, value in published])
     percentile = np.array([each for each, _ in published])
@@ -341,14 +344,14 @@ def test_values_follow_published_curves(
     ours = cluster if f"{cluster}.{curve}" in read_curves("acme") else "seren"
     values = metric(tmp_path, cluster, name, 4_000, 128).stack().dropna().to_numpy() * factor
     if name == "FB_USED":
-        # The publisher rounded percentages of whole MiB.
+        # The publisher's percentages of whole MiB are rounded.
         values = np.round(values, 4)
     assert distance(values, published(f"{ours}.{curve}")) < 2
 
 
 @pytest.fixture(params=["package", "publisher"])
 def published(request: pytest.FixtureRequest) -> Callable[[str], list[tuple[float, float]]]:
-    """The points of a curve, from the package or from the publisher's complete file."""
+    """Return a function that reads points of a curve, from the package or the publisher's complete file."""
     if request.param == "package":
         return lambda name: points(read_curves("acme")[name])
     path = request.getfixturevalue("real_raw") / "acme" / "reference_cdfs.csv"
@@ -362,7 +365,7 @@ def test_server_power_follows_the_published_curve(small: Path) -> None:
     gpu = pd.concat([pd.read_csv(small / f"ipmi/{name}_Power.csv") for name in ("GPU_AB", "GPU_C")])
     assert len(gpu["Time"].unique()) > 60
     curve = read_curves("acme")["seren.gpu_server_power_w"]
-    # The sample has few servers and times.
+    # The tolerance is wide, because the sample has few servers and times.
     assert distance(gpu["Sys_Total_Power"].to_numpy(), points(curve)) < 20
 
 

@@ -1,4 +1,4 @@
-"""The synthetic ASI trace has the shares of the published files, as a profile of an hour gives them."""
+"""The synthetic ASI trace has the shares of one hour of the published files."""
 
 from pathlib import Path
 
@@ -56,7 +56,7 @@ def test_a_few_pods_have_two_rows_in_an_hour(pods: pl.DataFrame) -> None:
     assert pods.select("hour", "pod_id").is_duplicated().sum() == 2
 
 
-def test_days_and_marks(tmp_path: Path) -> None:
+def test_writes_marked_files_of_the_given_days(tmp_path: Path) -> None:
     paths = sample(tmp_path, 1)
     assert len(paths) == 3 * 24 + 1
     assert {path.parts[-3] for path in paths if path.parent.name.startswith("hour=")} == {"day=109"}

@@ -28,7 +28,7 @@ def table(name: str, *columns: Column, **more: Any) -> Table:
 
 
 def rows_of(folder: Path, *tables: Table, scale: float = 1.0) -> dict[str, pl.DataFrame]:
-    """The rows that the reader reads from a sample of these tables, without rejected rows."""
+    """Write a sample of these tables, and return the rows by table. The reader must reject none."""
     sampler = sampler_of(trace(*tables))
     assert sampler
     counts: list[int] = []
@@ -39,7 +39,7 @@ def rows_of(folder: Path, *tables: Table, scale: float = 1.0) -> dict[str, pl.Da
 
 
 def content(path: Path) -> bytes:
-    """The content of a CSV, or of the only CSV in an archive."""
+    """Return the content of a CSV, or of the only CSV in an archive."""
     if not path.name.endswith(".tar.gz"):
         return path.read_bytes()
     with tarfile.open(path) as archive:

@@ -1,4 +1,4 @@
-"""The seventeen figures of ASI: from folders of hours and from ZIPs, also after a killed ingest."""
+"""ASI's seventeen figures are equal from hourly folders and from ZIPs, also after a killed ingest."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ FIGURES = {
     number: CALL.findall(text) for number, text in ROW.findall((REPOSITORY / "docs" / "asi.md").read_text())
 }
 DAYS = 3
-# Three tables of as many days, and the table of spans.
+# Three tables with a conversion per day, and the table of spans with one.
 CONVERSIONS = 3 * DAYS + 1
 # Each conversion takes about 15 steps.
 KILL_AT_STEP = 45
@@ -32,7 +32,7 @@ KILL_AT_STEP = 45
 
 @pytest.fixture(scope="module")
 def connections(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[DuckDBPyConnection]]:
-    """Warehouses of some days: from folders, and after a kill from these and from one ZIP per table."""
+    """Connect to three warehouses of the same days: from folders, and after a kill from folders and ZIPs."""
     folder = tmp_path_factory.mktemp("asi")
     dumps.write_sample(folder / "raw", SAMPLE_SCALE, SAMPLE_SEED, ["asi"], few_files.quiet, DAYS)
     tables = sorted((folder / "raw" / "asi").glob("asi_opensource_*"))
@@ -42,13 +42,13 @@ def connections(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[DuckD
         members = {str(path.relative_to(table.parent)): path.read_bytes() for path in paths}
         few_files.write(folder / "zips" / "asi", {f"{table.name}.zip": few_files.zipped(members)})
     assert not database.ingest([folder / "raw"], folder / "warehouse", [], few_files.quiet).problems
-    warehouses = [folder / "warehouse", *(killed_and_resumed(folder / name) for name in ("raw", "zips"))]
+    warehouses = [folder / "warehouse", *(kill_and_resume_ingest(folder / name) for name in ("raw", "zips"))]
     with ExitStack() as stack:
         yield [stack.enter_context(sandbox.connect(warehouse)) for warehouse in warehouses]
 
 
-def killed_and_resumed(raw: Path) -> Path:
-    """The warehouse of an ingest that was killed between the days, and then continued."""
+def kill_and_resume_ingest(raw: Path) -> Path:
+    """Kill an ingest between two days, run it again, and return the warehouse."""
     warehouse = raw.with_name(f"warehouse_of_{raw.name}")
     run = server().run("ingest", "asi", "--raw", raw, "--warehouse", warehouse, kill_at_step=KILL_AT_STEP)
     assert run.code == -9
@@ -61,7 +61,7 @@ def killed_and_resumed(raw: Path) -> Path:
     return warehouse
 
 
-def test_all_are_listed() -> None:
+def test_the_page_lists_all_figures() -> None:
     assert list(FIGURES) == [str(number) for number in range(1, 18)]
     assert all(FIGURES.values())
 

@@ -41,7 +41,7 @@ def test_expands_points_of_a_distribution() -> None:
 
 
 def test_expands_fragmented_gpus() -> None:
-    """A node of 1.5 free GPUs runs a GPU and half a GPU, and has too few cores for the last class."""
+    """A node with 1.5 free GPUs fits the first two classes, and has too few cores for the last one."""
     sql = expanded(
         """
         with fits (popularity, needed, fitting, has_cores, free, too_small) as (
@@ -97,7 +97,7 @@ def test_expands_censored_shares() -> None:
     answer = duckdb.connect().execute(sql)
     names = ["censored_gpu_time_pct", "left_censored_gpu_time_pct", "censored_pct", "left_censored_pct"]
     assert [name for name, *_ in answer.description] == ["kind", *names]
-    # One job of a does not say whether it began before the trace.
+    # For one job of kind a it is unknown whether it began before the trace.
     assert answer.fetchall() == [("a", 25, None, 50, None), ("b", 0, 100, 50, 100)]
 
 

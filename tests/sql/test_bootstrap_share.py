@@ -21,7 +21,7 @@ def estimate(days: pd.DataFrame) -> tuple[float, float | None, float | None]:
 
 
 def sample_days(count: int, seed: int) -> pd.DataFrame:
-    """Days of different load, on each of which jobs fail with another probability."""
+    """Return random days that differ in their number of jobs and in their failure probability."""
     random = np.random.default_rng(seed)
     jobs = random.integers(20, 400, count)
     failed = random.binomial(jobs, random.beta(2, 6, count))
@@ -40,7 +40,7 @@ def test_agrees_with_ordinary_bootstrap(seed: int) -> None:
     assert (low_pct, high_pct) == pytest.approx((low, high), abs=0.2 * (high - low))
 
 
-def test_has_no_bounds_for_few_days_or_unknown_ones() -> None:
+def test_has_no_bounds_if_days_are_few_or_unknown() -> None:
     assert estimate(sample_days(9, 1))[1:] == (None, None)
     assert None not in estimate(sample_days(10, 1))
     days = sample_days(90, 1)

@@ -24,7 +24,7 @@ ADDITIVE = {
     "nodes",
 }
 
-# Columns with the points of a curve.
+# Columns with the points of a curve. They are keys although they have a unit.
 GRIDS = {"percentile", "at_most_gpus", "wait_s", "run_s", "tightness_from", "period_start_s"}
 
 
@@ -39,7 +39,7 @@ class Measured:
     by: tuple[str, ...]
 
 
-def claims(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str, str], list[Measured]]:
+def measured_columns(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str, str], list[Measured]]:
     """Return the columns with a unit that queries compute, by schema, name and meaning."""
     rows = connection.execute(
         """
@@ -63,20 +63,20 @@ def claims(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str, str], 
     return found
 
 
-def values(answer: dict[str, list[Any]], claim: Measured) -> dict[tuple[Any, ...], Any]:
+def values(answer: dict[str, list[Any]], measured: Measured) -> dict[tuple[Any, ...], Any]:
     """Return the values of the column by key."""
-    numbers = answer[claim.column]
-    keys = [tuple(answer[name][row] for name in claim.by) for row in range(len(numbers))]
-    assert len(set(keys)) == len(keys), f"{claim.query}: {claim.by} is not a key"
+    numbers = answer[measured.column]
+    keys = [tuple(answer[name][row] for name in measured.by) for row in range(len(numbers))]
+    assert len(set(keys)) == len(keys), f"{measured.query}: {measured.by} is not a key"
     return dict(zip(keys, numbers, strict=True))
 
 
-def disagreements(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
-    found = claims(connection)
-    queries = {claim.query for those in found.values() for claim in those}
+def find_disagreements(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
+    found = measured_columns(connection)
+    queries = {column.query for columns in found.values() for column in columns}
     answers = {query: connection.sql(f"from {query}()").to_arrow_table().to_pydict() for query in queries}
-    for (_, name, meaning), those in found.items():
-        for one, other in combinations(those, 2):
+    for (_, name, meaning), columns in found.items():
+        for one, other in combinations(columns, 2):
             first, second = values(answers[one.query], one), values(answers[other.query], other)
             if set(one.by) == set(other.by):
                 order = [one.by.index(column) for column in other.by]
@@ -94,8 +94,8 @@ def disagreements(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
 
 @pytest.mark.each_trace
 def test_queries_agree_on_quantities(synthetic: duckdb.DuckDBPyConnection) -> None:
-    assert list(disagreements(synthetic)) == []
+    assert list(find_disagreements(synthetic)) == []
 
 
 def test_queries_agree_on_quantities_of_real_files(real: duckdb.DuckDBPyConnection) -> None:
-    assert list(disagreements(real)) == []
+    assert list(find_disagreements(real)) == []

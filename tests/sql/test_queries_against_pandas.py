@@ -45,7 +45,7 @@ def test_every_query_has_a_reference_implementation(synthetic: duckdb.DuckDBPyCo
 
 
 def columns_with_totals(rows: pd.DataFrame) -> list[str]:
-    """Return the columns in which some rows are totals of others."""
+    """Return the columns that label some rows, but not all, as totals."""
     of_all = {column: rows[column].isin(WORDS_FOR_TOTALS) for column in rows}
     return [column for column, is_of_all in of_all.items() if is_of_all.any() and not is_of_all.all()]
 
@@ -62,5 +62,5 @@ def test_total_rows_follow_the_rows_they_summarise(name: str, synthetic: duckdb.
 
 
 @pytest.mark.parametrize("name", WITH_TOTAL)
-def test_both_are_compared(name: str) -> None:
+def test_queries_with_totals_are_compared_with_and_without_them(name: str) -> None:
     assert {f"{name}()", f"{name}(with_total := true)"} <= comparison.QUERIES.keys()

@@ -140,13 +140,13 @@ def test_titles_are_short_noun_phrases_with_their_population() -> None:
 
 @pytest.mark.each_trace
 def test_with_total_is_the_last_parameter_with_one_text() -> None:
-    asked = {
+    found = {
         (parameter.type, parameter.default, parameter.meaning, parameter is query.parameters[-1])
         for query in query_files()
         for parameter in query.parameters
         if "total" in parameter.name
     }
-    [(kind, default, meaning, is_last)] = asked
+    [(kind, default, meaning, is_last)] = found
     assert (kind, default, is_last) == ("BOOLEAN", "false", True)
     assert meaning == 'add subtotal rows labelled "all" after the rows they summarise'
 
@@ -181,7 +181,7 @@ def test_shared_parameters_are_used_by_several_queries() -> None:
 def test_every_parameter_has_a_limit() -> None:
     parameters = [p for query in query_files() for p in query.parameters]
     open_ones = [p for p in parameters if not (p.choices or p.range or p.values_of or p.type == "BOOLEAN")]
-    # The name of a table of the user's own cannot be known here.
+    # The name of a user's own table has no limit.
     assert [(p.name, p.type) for p in open_ones] == [("residual_table", "VARCHAR")]
 
 

@@ -43,7 +43,7 @@ def test_agrees_with_statsmodels(one: list[tuple[int, bool]], other: list[tuple[
             assert own.empty
             continue
         with warnings.catch_warnings():
-            # It divides by zero where no row is at risk any more.
+            # statsmodels divides by zero once no row is at risk.
             warnings.simplefilter("ignore", RuntimeWarning)
             expected = SurvfuncRight(runs["seconds"], runs["has_ended"].astype(int))
         assert list(own["seconds"]) == list(expected.surv_times)
@@ -51,7 +51,7 @@ def test_agrees_with_statsmodels(one: list[tuple[int, bool]], other: list[tuple[
         assert list(own["events"]) == list(expected.n_events)
         assert list(own["percentile"]) == pytest.approx(list(100 - 100 * expected.surv_prob))
         inside = (expected.surv_prob > 0) & (expected.surv_prob < 1)
-        # The standard error of log(-log S) by the delta method, from that of S.
+        # The delta method gives the standard error of log(-log S) from the standard error of S.
         log = np.log(expected.surv_prob[inside])
         error = expected.surv_prob_se[inside] / (expected.surv_prob[inside] * -log)
         for column, sign in (("low_pct", -1), ("high_pct", 1)):

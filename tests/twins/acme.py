@@ -1,8 +1,8 @@
-"""What Acme's views and named queries claim to hold, computed by pandas from the raw files alone.
+"""Acme's views and named queries, computed by pandas from the raw files alone.
 
-Each function takes the folder of the raw dump and returns the rows expected. First the raw telemetry as rows;
-then the views, in the order in which they read each other; then the named queries, which read the views'
-frames and never the database.
+Each function takes the folder of the raw dump and returns the expected rows. The module has the raw telemetry
+as rows, then the views in the order of their dependencies, then the named queries, which read the frames of
+the views and never the database.
 """
 
 import csv
@@ -51,19 +51,21 @@ NO_CELLS = pd.DataFrame(
 
 @lru_cache(maxsize=2)
 def cells(raw: Path) -> pd.DataFrame:
-    """Every cell of the wide files, the empty ones too, without the lines whose time was read before."""
+    """Return every cell of the wide files, empty ones included, without lines whose time was already read."""
     files = (raw / "acme" / "data" / "utilization").glob("*/*.csv")
     read: dict[tuple[str, str], list[pd.DataFrame]] = {}
     for path in sorted(files, key=lambda path: path.name):
         named = METRIC_FILE.fullmatch(path.name)
         if named and path.parent.name in ("seren", "kalos"):
             read.setdefault((path.parent.name, named["metric"]), []).append(wide_lines(path))
-    frames = [as_rows(*series, lines) for series, pieces in read.items() for lines in once_each(pieces)]
+    frames = [
+        as_rows(*series, lines) for series, pieces in read.items() for lines in drop_repeated_times(pieces)
+    ]
     return pd.concat(frames, ignore_index=True) if frames else NO_CELLS
 
 
 def wide_lines(path: Path) -> pd.DataFrame:
-    """A file's lines by time; columns are called as they stand, for pandas would rename what repeats."""
+    """Return a file's lines by time. The columns keep repeated names, which pandas would rename."""
     with path.open(newline="") as file:
         names = next(csv.reader(file))
     numbered = list(range(len(names)))
@@ -82,7 +84,7 @@ def wide_lines(path: Path) -> pd.DataFrame:
     return lines
 
 
-def once_each(pieces: list[pd.DataFrame]) -> list[pd.DataFrame]:
+def drop_repeated_times(pieces: list[pd.DataFrame]) -> list[pd.DataFrame]:
     seen = pd.Series(np.concatenate([piece.index for piece in pieces])).duplicated().to_numpy()
     ends = np.cumsum([len(piece) for piece in pieces])
     return [piece[~seen[end - len(piece) : end]] for piece, end in zip(pieces, ends.tolist(), strict=True)]
@@ -109,7 +111,7 @@ def as_rows(cluster: str, metric: str, lines: pd.DataFrame) -> pd.DataFrame:
 
 
 def attributed(raw: Path) -> pd.DataFrame:
-    """Cells of columns that name a device."""
+    """Return the cells whose column names a device."""
     rows = cells(raw)
     return rows[rows["node"].notna()]
 
@@ -124,7 +126,7 @@ def of_metric(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def grid(raw: Path, cluster: str, metric: str) -> list[pd.Timestamp]:
-    """All times at which anything was written of a metric, in order."""
+    """Return the sampling times of a metric in order."""
     rows = cells(raw)
     return sorted(rows.loc[(rows["cluster"] == cluster) & (rows["metric"] == metric), "time"].unique())
 
@@ -174,7 +176,7 @@ def duration_audit(raw: Path) -> pd.DataFrame:
 
 
 def standard_job_v1(raw: Path) -> pd.DataFrame:
-    """A running job is seen until the last time of its cluster; an end without a start is a withdrawal."""
+    """A running job is observed until the last time of its cluster. A job with an end only was withdrawn."""
     jobs, found = raw_frames.standard_jobs(raw, "acme"), raw_frames.acme_job(raw)
     times = found[["submit_time", "start_time", "end_time"]]
     trace_ends = times.max(axis=1).groupby(found["cluster"]).transform("max")
@@ -207,7 +209,7 @@ def gpu_memory_used_count(raw: Path) -> pd.DataFrame:
 
 
 def to_four_digits(values: pd.Series) -> pd.Series:
-    """Whole numbers below a million stay; of others the first four digits do, halves rounded away from 0."""
+    """Round to four significant digits, halves away from 0, except whole numbers below a million."""
     sizes = values.abs()
     is_kept = (values % 1 == 0) & (sizes < 1e6)
     digits = 3 - np.floor(np.log10(sizes.where(~is_kept, 1)))
@@ -219,13 +221,13 @@ def to_four_digits(values: pd.Series) -> pd.Series:
 @lru_cache(maxsize=2)
 def metric_histogram(raw: Path) -> pd.DataFrame:
     rows = sampled(raw)
-    # A 0 with a sign is a 0.
+    # Adding 0.0 turns -0.0 into 0.0.
     rounded = rows.assign(value=to_four_digits(rows["value"].astype(float)) + 0.0)
     return rounded.groupby([*SERIES, "value"]).size().rename("samples").reset_index()
 
 
 def metric_cdf(raw: Path) -> pd.DataFrame:
-    """In whole numbers: of 200 parts of the samples, at least so many are no larger."""
+    """Compare counts as integers, so that percentiles do not depend on rounding."""
     rows = []
     for (cluster, metric), values in metric_histogram(raw).groupby(SERIES):
         samples = int(values["samples"].sum())
@@ -311,7 +313,7 @@ def server_power_share(raw: Path) -> pd.DataFrame:
 
 
 def xid_onset(raw: Path) -> pd.DataFrame:
-    """An error is new if its device had none at the time before, regardless of other devices."""
+    """An error is new if its device had no error at the previous sampling time of the cluster."""
     onsets = []
     for (cluster, node, gpu), rows in of_metric(attributed(raw), "XID_ERRORS").groupby(DEVICE, dropna=False):
         values = dict(zip(rows["time"], rows["value"], strict=True))
@@ -481,7 +483,7 @@ def gpu_jobs_on(raw: Path, on_cluster: str) -> pd.DataFrame:
 
 
 def shares(jobs: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """Of all these jobs and their GPU time, what each group has."""
+    """Return jobs and GPU-hours of each group, also as a percentage of the sum over all groups."""
     groups = jobs.groupby(by, dropna=False)
     rows = pd.DataFrame({"jobs": groups.size(), "gpu_h": groups["gpu_h"].sum(min_count=1)})
     gpu_h = jobs["gpu_h"].sum()
@@ -496,7 +498,7 @@ def type_shares(raw: Path, on_cluster: str) -> pd.DataFrame:
 
 
 def ended(raw: Path, on_cluster: str, gpu_only: bool, preempted_fails: bool) -> pd.DataFrame:
-    """Jobs of a cluster, their outcome by a rule for those that were preempted."""
+    """Return jobs of a cluster. Preempted jobs have failed if `preempted_fails`."""
     jobs = raw_frames.acme_job(raw)
     jobs = jobs[(jobs["cluster"] == on_cluster) & (jobs["requested_gpus"] >= int(gpu_only))]
     preempted = "failed" if preempted_fails else "preempted"
@@ -539,7 +541,7 @@ def counts_up_to(values: pd.Series, at: list[int]) -> list[tuple[object, ...]]:
 
 
 def thinned(values: pd.Series) -> list[float]:
-    """The values that occur: of those in one fifth of a percent the least, and the greatest of all."""
+    """Return the smallest value in each fifth of a percent of the values."""
     shares = values.value_counts(normalize=True).sort_index().cumsum() * 500
     fifths = shares.round(6).apply(math.floor)
     return list(fifths.index[~fifths.duplicated(keep="first")])
@@ -845,7 +847,7 @@ def coverage(raw: Path) -> pd.DataFrame:
     return telemetry_coverage(raw).sort_values(["cluster", "source_table", "metric"])
 
 
-# Of a curve the metric, and how many of the curve's unit are one of the metric's.
+# The metric of each curve, and the factor from the unit of the metric to that of the curve.
 CURVE_METRICS = {
     "gpu_power_w": ("POWER_USAGE", 1),
     "gpu_temp_c": ("GPU_TEMP", 1),
@@ -864,14 +866,14 @@ CURVE_SERVERS = {"gpu_server_power_w": ("GPU_AB", "GPU_C"), "cpu_server_power_w"
 
 
 def measured_of_curve(raw: Path, on_curve: str) -> pd.Series:
-    """The values behind a curve in rising order, in its unit, and how many samples have each."""
+    """Return the number of samples by value, in rising order and in the unit of the curve."""
     cluster, quantity = on_curve.split(".")
     if quantity in CURVE_SERVERS:
         rows = server_samples(raw)
         rows = rows[rows["server_group"].isin(CURVE_SERVERS[quantity])]
         values, samples = rows["Sys_Total_Power"].dropna(), 1
     else:
-        # A curve of samples or of a cluster that the files lack cannot be compared.
+        # Stays empty if the files lack the metric or the cluster.
         metric, factor = CURVE_METRICS.get(quantity, ("", 1))
         rows = of_metric(metric_histogram(raw), metric)
         rows = rows[rows["cluster"] == cluster]
@@ -880,7 +882,7 @@ def measured_of_curve(raw: Path, on_curve: str) -> pd.Series:
 
 
 def curve_distance(raw: Path, on_curve: str) -> pd.DataFrame:
-    """Published values have five digits and measured ones four: they meet in four."""
+    """Compare values with four digits, because measured values have no more (published ones have five)."""
     points = pd.read_csv(CURVES)
     points = points[points["curve"] == on_curve]
     counts = measured_of_curve(raw, on_curve)
@@ -896,7 +898,7 @@ def curve_distance(raw: Path, on_curve: str) -> pd.DataFrame:
     return pd.DataFrame([row], columns=["curve", "published_points", "largest_difference_pct"])
 
 
-# By what name SQL calls them, and the columns by which rows meet; without these, rows come in order.
+# Later views and queries. In VIEWS and QUERIES, each name has its function and the key columns of its rows.
 
 
 def wait_by_type(raw: Path, on_cluster: str, by_publisher: bool = False) -> pd.DataFrame:
@@ -1111,5 +1113,5 @@ OTHER_VALUES = {
     "on_gpu": 1,
     "on_node": "172.31.0.2",
 }
-# Parameters that change the answer only together with others, and these others.
+# Parameters that change the answer only if other parameters, listed as values, are set too.
 TOGETHER = {("acme.states", "preempted_fails"): {"by_outcome": True}}

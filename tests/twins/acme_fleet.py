@@ -1,6 +1,6 @@
-"""More of what Acme's views and named queries claim to hold: its fleet, hours, failures and published curves.
+"""More of Acme's views and named queries: fleet, hours, failures and published curves.
 
-Computed like `acme`, from whose functions it is built, by pandas from the raw files alone.
+They are computed by pandas from the raw files alone, with functions of `acme`.
 """
 
 import math
@@ -54,14 +54,14 @@ def xid_code(raw: Path) -> pd.DataFrame:
 
 
 def held_by_hour(jobs: pd.DataFrame) -> pd.Series:
-    """GPUs held, mean over each hour in which a job ran."""
+    """Return the mean of held GPUs in each hour in which a job ran."""
     if jobs.empty:
         return NO_HELD
     jobs = jobs.reset_index(drop=True)
     first, last = jobs["start_time"].dt.floor("h"), jobs["end_time"].dt.ceil("h")
     hours = ((last - first) // HOUR).to_numpy()
     each = pd.DataFrame({"first": first, **jobs[["start_time", "end_time", "requested_gpus"]]})
-    # A row for each hour of each job, the nth of which begins n hours after the first.
+    # One row for each hour of each job. Row n of a job begins n hours after its first row.
     each = each.loc[each.index.repeat(hours)].reset_index(drop=True)
     nth = np.arange(len(each)) - np.repeat(hours.cumsum() - hours, hours)
     each["hour"] = each["first"] + nth * HOUR
@@ -76,7 +76,7 @@ def minutes_pct(times: pd.Series, minutes: int) -> float:
 
 
 def cells_by_hour(cells: pd.DataFrame) -> pd.DataFrame:
-    """Of each hour that has cells: their mean, devices, and percent of the hour's minutes that have any."""
+    """Return, for each hour with cells, their mean, the devices, and the percentage of minutes with cells."""
     cells = cells.assign(hour=cells["time"].dt.floor("h"), minute=cells["time"].dt.floor("min"))
     return pd.DataFrame(
         {
@@ -100,14 +100,14 @@ def fleet_hourly(raw: Path, on_cluster: str) -> pd.DataFrame:
     power = cells_by_hour(listed[(listed["metric"] == "POWER_USAGE") & is_sample])
     errors = cells_by_hour(listed[listed["metric"] == "XID_ERRORS"])
     onsets = acme.xid_onset(raw)
-    # Where there are none, the column does not know that it has times.
+    # Sets the type of the column, which pandas does not know if there are no onsets.
     onset_times = pd.to_datetime(onsets.loc[onsets["cluster"] == on_cluster, "onset_time"], utc=True)
     onset_hours = onset_times.dt.floor("h").value_counts()
     hours = sorted({*held.index, *unended_jobs.index, *util.index, *power.index, *errors.index})
     fleet = FLEET_GPUS[on_cluster]
     util, power = util.reindex(hours), power.reindex(hours)
     held_gpus = held.reindex(hours, fill_value=0)
-    # An hour without a cell of errors does not know of onsets.
+    # In an hour without error cells the number of onsets is unknown.
     known_onsets = onset_hours.reindex(errors.index, fill_value=0)
     columns = {
         "held_gpus": held_gpus,
@@ -239,7 +239,7 @@ def clusters_compared(raw: Path, by_publisher: bool) -> pd.DataFrame:
 
 
 def observed_gpu_h(errors: pd.DataFrame, times: list[pd.Timestamp]) -> float:
-    """Each listed GPU is observed from a time to the next, for five minutes at the most."""
+    """Return GPU-hours with error samples. A sample lasts until the next time, at most five minutes."""
     in_order = pd.Series(times)
     seconds = acme.in_seconds(in_order.shift(-1) - in_order).clip(upper=300).fillna(0)
     lasting = dict(zip(in_order, seconds, strict=True))
@@ -308,7 +308,7 @@ def utilization_by_day(raw: Path, on_metric: str, over_pct: float) -> pd.DataFra
 
 
 def not_exceeded(values: pd.Series, pct: int) -> float:
-    """The least value that so many percent of the samples do not exceed, in whole numbers."""
+    """Return the smallest value that at least `pct` percent of the samples do not exceed."""
     in_order = sorted(acme.to_four_digits(values.astype(float)))
     return in_order[max(0, -(-pct * len(in_order) // 100) - 1)] if in_order else math.nan
 
@@ -353,7 +353,7 @@ def infiniband(raw: Path) -> pd.DataFrame:
 
 
 def to_significant_four(values: pd.Series) -> pd.Series:
-    """All values, the whole ones too, halves rounded away from 0."""
+    """Round all values to four significant digits, halves away from 0."""
     digits = 3 - np.floor(np.log10(values.abs().where(values != 0, 1)))
     more, fewer = 10.0 ** digits.clip(lower=0), 10.0 ** (-digits).clip(lower=0)
     return np.sign(values) * np.floor(values.abs() / fewer * more + 0.5) / more * fewer

@@ -29,7 +29,7 @@ JOBS = [(1, 8), (1, 12), (4, 32), (4, 48), (4, 64), (8, 64), (8, 96), (8, 128)]
 
 @raw_frames.remembered
 def hourly(raw: Path, table: str) -> pd.DataFrame:
-    """The rows of all hourly files of a table, with the day and the hour from the path."""
+    """Return the rows of all hourly files of a table, with day and hour from the path."""
     frames = {}
     for path in (raw / "asi").rglob(f"asi_opensource_{table}/day=*/hour=*/*.parquet"):
         day, hour = map(int, re.fullmatch(r"day=(\d+)/hour=(\d+)", "/".join(path.parts[-3:-1])).groups())
@@ -45,7 +45,7 @@ def spans(raw: Path) -> pd.DataFrame:
 
 
 def shown_model(models: pd.Series) -> pd.Series:
-    """Model names as the publisher's figures shorten them: H20-141GB is H20."""
+    """Shorten model names as the publisher's figures do: H20-141GB becomes H20."""
     first = models.str.split("-").str[0]
     return first.where(first.isin(SHORTENED_MODELS), models)
 
@@ -170,7 +170,7 @@ def between(rows: pd.DataFrame, from_day: int, to_day: int) -> pd.DataFrame:
 
 
 def pods_between(raw: Path, from_day: int, to_day: int) -> pd.DataFrame:
-    """The hours of pods that request a GPU."""
+    """Return the hourly rows of pods that request a GPU."""
     pods = between(pod_hour_v1(raw), from_day, to_day)
     return pods[pods["requested_gpus"] > 0]
 
@@ -195,7 +195,7 @@ def gpu_time_by_job_type(
 
 
 def with_share_of_class(rows: pd.DataFrame) -> pd.DataFrame:
-    """Adds the percentage of the GPU time of all rows with the same value in the first column."""
+    """Add each row's percentage of the GPU time of all rows with the same first column."""
     of_class = rows.groupby(rows.columns[0])["held_gpu_h"].transform("sum")
     return rows.assign(held_gpu_h_pct=100 * rows["held_gpu_h"] / of_class)
 
@@ -251,13 +251,13 @@ def utilization_by_hour(raw: Path, from_day: int, to_day: int) -> pd.DataFrame:
 
 
 def with_hour(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows with the hour since the start of the trace."""
+    """Insert the hour since the start of the trace."""
     rows.insert(2, "hour", 24 * rows["day"] + rows["hour_of_day"])
     return rows
 
 
 def unused_standby(servers: pd.DataFrame) -> pd.Series:
-    """GPU-hours on standby that low-priority pods do not use."""
+    """Return the GPU-hours on standby that low-priority pods do not use."""
     return (servers["hp_standby_gpu_h"] - servers["lp_gpu_h"]).clip(lower=0)
 
 
@@ -320,7 +320,7 @@ def idle_fragmentation(raw: Path, from_day: int, to_day: int) -> pd.DataFrame:
 
 
 def fragmentation_by_hour(raw: Path, from_day: int, to_day: int) -> pd.DataFrame:
-    """F_n(M) of FGD, server by server and class by class, with one GPU of a server in use in part."""
+    """F_n(M) of FGD, by server and class. At most one GPU of a server is partly in use."""
     pods = between(pod_day_v1(raw), from_day, to_day)
     pods = pods[(pods["priority"] == "HP") & (pods["requested_gpus"] > 0)]
     classes = {}
@@ -436,11 +436,11 @@ def server_day_v1(raw: Path) -> pd.DataFrame:
 
 
 def smallest_known(rows: pd.DataFrame, by: list[str]) -> dict[str, pd.Series]:
-    """The smallest value of each of POD_COLUMNS in each group, missing ones left out."""
+    """Return the smallest known value of each of POD_COLUMNS in each group."""
     return {name: rows.sort_values(name).groupby(by)[name].first() for name in POD_COLUMNS}
 
 
-# Of a pod's rows of a day, or of its days, the smallest value counts where they differ.
+# If a pod's rows of a day, or its days, differ in these columns, the smallest value counts.
 POD_COLUMNS = [
     *("workload_id", "cluster", "gpu_model", "priority", "job_type", "model_type"),
     *("requested_cpus", "wait_s"),
@@ -464,7 +464,7 @@ def pod_day_v1(raw: Path) -> pd.DataFrame:
 
 @raw_frames.remembered
 def pod_life_v1(raw: Path) -> pd.DataFrame:
-    """Hours without any pod are not loaded: what a pod did in them, and before and after, is unknown."""
+    """Hours without any pod are not loaded, so a pod next to one is censored."""
     pods = with_hour(pod_hour_v1(raw))
     loaded = set(pods["hour"])
     groups = pods.groupby(POD)
@@ -485,7 +485,7 @@ def pod_life_v1(raw: Path) -> pd.DataFrame:
 
 
 def standard_job_v1(raw: Path) -> pd.DataFrame:
-    """Pods with a GPU, which run while they hold it; the rest of their first and last hour is halved."""
+    """Pods run while they hold GPUs. Time without GPUs is halved between before and after the run."""
     pods = pod_life_v1(raw)
     pods = pods[pods["requested_gpus"] > 0].reset_index(drop=True)
     left, right = pods["is_left_censored"], pods["is_right_censored"]
@@ -493,7 +493,7 @@ def standard_job_v1(raw: Path) -> pd.DataFrame:
     ran_h = ran_h.where(pods["held_gpu_h"] > 0)
     before = np.select([left, right], [0.0, 1.0], 0.5)
     start_s = (3_600 * (pods["first_hour"] + before * (pods["lifetime_h"] - ran_h))).round(3)
-    # Equal times should be equal, although they are sums of fractions.
+    # Rounded, so that equal sums of fractions are equal.
     run_s = (3_600 * ran_h).round(3)
     wait_s = pods["wait_s"].where(~left)
     columns = {
@@ -540,7 +540,7 @@ def cluster_capacity_hour(raw: Path) -> pd.DataFrame:
 
 
 def cluster_capacity(raw: Path) -> pd.DataFrame:
-    """The capacity in the hour with the most GPUs, the latest of equals."""
+    """Return the capacity in the hour with the most GPUs, the latest such hour."""
     rows = cluster_capacity_hour(raw)
     gpus = rows.groupby("hour")["gpus"].sum()
     peak = gpus[gpus == gpus.max()].index.max()
@@ -590,7 +590,7 @@ def waits(raw: Path, from_day: int, to_day: int, by_size: bool) -> pd.DataFrame:
 
 
 def cdf_points(rows: pd.DataFrame, key: str, value: str) -> pd.DataFrame:
-    """The first value in each fifth of a percent of a group, with the percentage of values up to it."""
+    """Return the smallest value in each fifth of a percent of a group, and the share of values up to it."""
     found = []
     for name, values in rows.dropna(subset=[value]).groupby(key)[value]:
         ordered = np.sort(values.to_numpy(float))
@@ -628,7 +628,7 @@ def network_by_job_type(raw: Path, from_day: int, to_day: int, per_gpu: bool) ->
 
 
 def gpu_sets(raw: Path, from_day: int, to_day: int, at_hour: int, min_set_gpus: int) -> pd.DataFrame:
-    """Slots are GPUs that HP pods leave, each with twelve of the CPU cores that they leave."""
+    """A slot is a GPU that HP pods leave free, with twelve CPU cores that they leave free."""
     servers = between(server_hour_v1(raw), from_day, to_day)
     servers = servers[servers["hour_of_day"] == at_hour]
     days = servers["day"].nunique()
@@ -664,12 +664,12 @@ def utilization_cdf(raw: Path, from_day: int, to_day: int, quantity: str) -> pd.
 
 
 def peaks(raw: Path, from_day: int, to_day: int) -> pd.DataFrame:
-    """The hour of each workload in which it requests most GPUs, the first of equals.
+    """Return the hour in which each workload requests most GPUs, the first such hour.
 
-    A workload is genai if any of its pods in these days is.
+    A workload is a genai workload if any of its pods in these days is one.
     """
     rows = between(workload_hour_v1(raw), from_day, to_day)
-    # Sums of fractions differ in their last digits.
+    # Rounded, because equal sums of fractions may differ in their last digits.
     rows["rounded"] = rows["requested_gpus"].round(6)
     is_genai = rows.groupby("workload_id")["is_genai"].any()
     rows = rows.sort_values([*HOUR, "workload_id"]).sort_values("rounded", ascending=False, kind="stable")
@@ -721,7 +721,7 @@ def workload_spread(raw: Path, from_day: int, to_day: int) -> pd.DataFrame:
 
 
 def servers_by(raw: Path, from_day: int, to_day: int, per: str) -> pd.DataFrame:
-    """Servers with the GPU time that HP pods hold and leave; LP pods use standby first, then the rest."""
+    """Return the servers with a column `class_`, the text by which `per` groups them."""
     servers = between(server_hour_v1(raw), from_day, to_day)
     column = {"gpu_model": "shown_model", "cluster": "cluster", "hour_of_day": "hour_of_day"}[per]
     return servers.assign(class_=servers[column].astype(str))
@@ -864,7 +864,7 @@ CLASS_AND_HOUR = ["hour", "class"]
 
 
 def of_other_days(name: str, compute: object, keys: list[str] | None, *others: object) -> dict[str, tuple]:
-    """The calls of a query of the week P: of all its days, and without the first or the others."""
+    """Return calls of a query for all days of the week P, for all but the first, and for the first."""
     return {
         f"asi.{name}()": (compute, (*P, *others), keys),
         f"asi.{name}(from_day := 110)": (compute, (*WITHOUT_DAY_109, *others), keys),
@@ -962,11 +962,11 @@ QUERIES = {
     },
 }
 
-# The real files are not available.
+# No queries run on real files, because these are not available.
 ON_REAL_FILES: set[str] = set()
 
 # Values of parameters that change the answer over the sample, for tests/clients/test_macros.py.
-# Where a parameter has choices, that test picks another one itself: `per` differs between queries.
+# The test itself picks another value of a parameter with choices, as `per` differs between queries.
 OTHER_VALUES = {
     "from_day": 110,
     "to_day": 109,
@@ -976,7 +976,7 @@ OTHER_VALUES = {
     "above_gibps": 0.3,
     "most_classes": 2,
 }
-# The smallest sample has no set of 128 GPUs.
+# The default, sets of 128 GPUs, does not occur in the smallest sample.
 TOGETHER = {
     ("asi.gpu_sets", parameter): {"min_set_gpus": 8} for parameter in ("from_day", "to_day", "at_hour")
 }

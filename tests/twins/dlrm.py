@@ -42,7 +42,7 @@ def recorded_job(raw: Path) -> pd.DataFrame:
 
 
 def standard_job_v1(raw: Path) -> pd.DataFrame:
-    """A missing creation or schedule is before the trace, at 0; a missing deletion after its last time."""
+    """A missing creation or schedule counts as second 0, a missing deletion as the last time of the trace."""
     found = instances(raw)
     ends = found["deletion_time"].fillna(
         found[["creation_time", "scheduled_time", "deletion_time"]].max(axis=None)
@@ -60,7 +60,7 @@ def standard_job_v1(raw: Path) -> pd.DataFrame:
 
 
 def lifetimes(raw: Path) -> pd.DataFrame:
-    """Instances with the seconds between which the trace saw them run."""
+    """Return the instances with the second from which and until which they are observed to run."""
     found = instances(raw)
     last = found[["creation_time", "scheduled_time", "deletion_time"]].max(axis=None)
     return found.assign(from_s=found["scheduled_time"].fillna(0), to_s=found["deletion_time"].fillna(last))
@@ -90,7 +90,7 @@ def requests_by_role(raw: Path) -> pd.DataFrame:
 
 
 def held_gpus_by_service(raw: Path, top_services: int) -> pd.DataFrame:
-    """Adds up, hour by hour, the seconds of each service's instances within the hour."""
+    """Add up, for each hour, the seconds of each service's instances within the hour."""
     found = lifetimes(raw)
     trace_s = found["to_s"].max()
     found = found[(found["gpu_request"] > 0) & (found["to_s"] > found["from_s"])]

@@ -26,7 +26,7 @@ def table(raw: Path, stem: str) -> pd.DataFrame:
 
 
 def telemetry(raw: Path, stem: str) -> pd.DataFrame:
-    """A file's values, its minutes of 57 s being minutes of 60 s again."""
+    """Return the values of a file. Its minutes, 57 s long, are scaled to 60 s."""
     found = table(raw, stem).rename(columns={"container_ip": "container_id"})
     time_s = found["timestamp_anon"].astype(int) // 57 * 60
     return found.assign(time_s=time_s, hour_of_day=(time_s // 3600 + 8) % 24)
@@ -126,7 +126,7 @@ def latency_by_load(raw: Path, stage: str, load: str) -> pd.DataFrame:
     return pd.DataFrame(columns).reset_index()
 
 
-# By column: the largest amount of each band; the band that is left has the label below.
+# Largest amount and label of each band, by column.
 SHAPE_BANDS = {
     "prompt_length": {25: "0 to 25", 50: "26 to 50", 75: "51 to 75", 100: "76 to 100"}
     | {200: "101 to 200", 400: "201 to 400", math.inf: "401 and more"},

@@ -28,7 +28,7 @@ def jobs(raw: Path) -> pd.DataFrame:
 
 @remembered
 def gpu_counts(raw: Path) -> pd.DataFrame:
-    """GPUs by cluster, date and column of the files, the total too."""
+    """Return the GPUs by cluster, date and column of the files, including the column `total`."""
     frames = []
     for path in sorted((raw / "helios").rglob("cluster_gpu_number.csv")):
         wide = pd.read_csv(path, parse_dates=["date"]).assign(cluster=path.parent.name)
@@ -96,7 +96,7 @@ def cluster_capacity(raw: Path) -> pd.DataFrame:
 
 
 def on_gpus(raw: Path) -> pd.DataFrame:
-    """GPU jobs, with the publisher's own queue and duration."""
+    """Return the GPU jobs, with GPU-hours from the publisher's duration."""
     found = jobs(raw)
     found["gpu_h"] = found["gpu_num"] * found["duration"] / 3600
     return found[found["gpu_num"] > 0]
@@ -178,7 +178,7 @@ def user_concentration(raw: Path, percentages: list[float]) -> pd.DataFrame:
 
 
 def load_by_day(raw: Path, clusters: list[str]) -> pd.DataFrame:
-    """Each day by itself: what of each job's time from start to end is within it."""
+    """Add up, for each day, the time of each job within the day."""
     counts, found = gpu_counts(raw), on_gpus(raw)
     rows = []
     for cluster in clusters:

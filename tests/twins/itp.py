@@ -1,7 +1,7 @@
-"""What ITP's views and named queries claim to hold, computed by pandas from the raw files alone.
+"""ITP's views and named queries, computed by pandas from the raw files alone.
 
-Each function takes the folder of the raw dump and returns the rows expected. Views come first, in the order
-in which they read each other; then the named queries, which read the views' frames and never the database.
+Each function takes the folder of the raw dump and returns the expected rows. Views come first, in the order
+of their dependencies, then the named queries, which read the frames of the views and never the database.
 """
 
 import datetime as dt
@@ -49,7 +49,7 @@ def each_cluster(raw: Path, with_total: bool) -> list[tuple[str, pd.DataFrame]]:
 
 
 def testbed_job(raw: Path) -> pd.DataFrame:
-    """Each job is looked for twice in cluster02: as collected, and with what was generated for it there."""
+    """Look up each job in cluster02 twice: among the collected jobs, and by its generated values."""
     collected = raw_frames.itp_table(raw, "raw-traces.tar.gz")
     collected = collected[collected["csv"] == TESTBED_CLUSTER]
     names = ["job_id", "submission_time", "duration", "num_gpu"]
@@ -108,7 +108,7 @@ LOAD = ["cluster", "from_s", "to_s", "jobs", "offered_gpus"]
 
 
 def offered_load(raw: Path) -> pd.DataFrame:
-    """Whatever starts or ends at one instant is added up before anyone looks."""
+    """Starts and ends in the same second are summed before the load is taken."""
     frames = [pd.DataFrame(columns=LOAD)]
     for cluster, jobs in jobs_of(raw).groupby("cluster"):
         gpus = jobs["requested_gpus"]
@@ -160,7 +160,7 @@ def standard_job_v1(raw: Path) -> pd.DataFrame:
     )
 
 
-# Named queries. The two that are older come first.
+# Named queries.
 
 
 def gpu_hours(raw: Path, min_gpus: int, with_total: bool) -> pd.DataFrame:
@@ -179,7 +179,7 @@ def gpu_hours(raw: Path, min_gpus: int, with_total: bool) -> pd.DataFrame:
 
 
 def deadline_tightness(raw: Path, bin_width: str) -> pd.DataFrame:
-    """Bins in whole numbers, so that no job on the edge of a bin is lost to rounding."""
+    """Compute bins with integers, so that rounding moves no job to another bin."""
     jobs = jobs_of(raw)
     jobs = jobs[jobs["deadline_s"].notna()].copy()
     width = Fraction(bin_width)
@@ -218,7 +218,7 @@ DAYS = ["day", "on_date", "mean_offered_gpus", "peak_offered_gpus", "arrivals", 
 
 
 def load_by_day(raw: Path, on_cluster: str) -> pd.DataFrame:
-    """A day's mean is cut out of each job; its peak is of all levels that hold at some time of the day."""
+    """The mean of a day adds up the jobs' time in it. The peak is the highest load level within the day."""
     jobs = jobs_on(raw, on_cluster)
     if not len(jobs):
         return pd.DataFrame(columns=DAYS)
@@ -301,7 +301,7 @@ def cluster_capacity(_: Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["cluster", "partition_name", "gpus", "nodes"])
 
 
-# By what name SQL calls them, and the columns by which rows meet; without these, rows come in order.
+# Function and key columns of each name. Rows without key columns are compared in order.
 
 VIEWS = {
     "itp.standard_job_v1": (standard_job_v1, ["cluster", "job_id"]),

@@ -1,8 +1,8 @@
-"""What openb's views and named queries claim to hold, computed by pandas from the raw files alone.
+"""openb's views and named queries, computed by pandas from the raw files alone.
 
-Each function takes the folder of the raw dump and returns the rows expected. Views come first, then the
-named queries, which read the views' frames and never the database. The capacity, the pods' lifecycles and
-their phases are in raw_frames.
+Each function takes the folder of the raw dump and returns the expected rows. Views come first, then the named
+queries, which read the frames of the views and never the database. The capacity and the pods' lifecycles and
+phases are in raw_frames.
 """
 
 from collections.abc import Iterator
@@ -57,7 +57,7 @@ def allocation(raw: Path, with_total: bool) -> pd.DataFrame:
     pods, capacity = pods_of(raw), capacity_gpus(raw) * WHOLE_GPU
     rows = []
     for variant, mine in pods.groupby("variant"):
-        # A list without phases is one group, of none.
+        # A list without phases forms one group, whose phase is missing.
         phases = [*mine.groupby("pod_phase", dropna=False), *([("all", mine)] if with_total else [])]
         for phase, group in phases:
             gpu_pods = group[group["is_gpu_pod"]]
@@ -72,8 +72,8 @@ def allocation_with_totals(raw: Path) -> pd.DataFrame:
     return allocation(raw, True).dropna(subset=["pod_phase"])
 
 
-def in_force(times: np.ndarray, begun: pd.Series, weights: pd.Series) -> np.ndarray:
-    """Sum of the weights of all that has begun at each of the times, that very second included."""
+def sum_begun(times: np.ndarray, begun: pd.Series, weights: pd.Series) -> np.ndarray:
+    """Return, for each time, the sum of the weights of the items that began at or before it."""
     order = begun.to_numpy().argsort(kind="stable")
     sums = np.concatenate([[0], weights.to_numpy()[order].cumsum()])
     return sums[begun.to_numpy()[order].searchsorted(times, side="right")]
@@ -89,7 +89,7 @@ def concurrency(raw: Path) -> pd.DataFrame:
         weights = {"pods": mine["run_s"].notna().astype(int), "gpu_pods": mine["is_gpu_pod"].astype(int)}
         weights["used_gpus"] = mine["milli"]
         held = {
-            name: in_force(times, starts, weight) - in_force(times, ends, weight)
+            name: sum_begun(times, starts, weight) - sum_begun(times, ends, weight)
             for name, weight in weights.items()
         }
         held["used_gpus"] = held["used_gpus"] / WHOLE_GPU
@@ -137,20 +137,20 @@ def empty_residual(raw: Path) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Residual:
-    """What is free on a node."""
+    """Free CPU and GPU capacity of a node, in thousandths."""
 
     model: str
     cpu_milli: int
     gpu_milli: tuple[int, ...]
 
     def can_run(self, task: tuple) -> bool:
-        """Whether a pod of the class that needs a GPU finds all that it needs here."""
+        """Return whether a pod of the class fits on the node; False for a class without GPUs."""
         fitting = sum(free >= task.gpu_milli for free in self.gpu_milli)
         allowed = task.gpu_spec is None or self.model in task.gpu_spec.split("|")
         return task.num_gpu > 0 and fitting >= task.num_gpu and self.cpu_milli >= task.cpu_milli and allowed
 
     def fragmented_gpus(self, task: tuple) -> float:
-        """Free GPUs of no use to the class: all of them, or those with too little left for it."""
+        """Return the free GPUs that the class cannot use: all of them, or those with too little left."""
         least = min(task.num_gpu * task.gpu_milli, WHOLE_GPU)
         useless = [free for free in self.gpu_milli if free < least or not self.can_run(task)]
         return sum(useless) / WHOLE_GPU
@@ -181,7 +181,7 @@ def node_class(raw: Path) -> pd.DataFrame:
 
 
 def fragmentation_left_by(residual: pd.DataFrame, variant: str, classes: list[tuple]) -> pd.DataFrame:
-    """The expected number of GPUs of each node that the next pod cannot use, for nodes of all types."""
+    """Return, for each node, the expected number of GPUs that the next pod cannot use."""
     known: dict[Residual, float] = {}
     rows = []
     for sn, gpus in residual.groupby("sn"):
@@ -211,7 +211,7 @@ def all_nodes(raw: Path) -> pd.DataFrame:
 
 
 def unscheduled(pods: pd.DataFrame) -> pd.DataFrame:
-    """Classes of one request among the pods that were created and never scheduled."""
+    """Count pods that were created and never scheduled, by request."""
     pending = pods[pods["creation_time"].notna() & pods["scheduled_time"].isna()]
     classes = pending.groupby(["variant", *REQUEST], dropna=False).size().rename("pods").reset_index()
     classes["gpu_spec"] = classes["gpu_spec"].astype(object).where(classes["gpu_spec"].notna(), None)
@@ -219,7 +219,7 @@ def unscheduled(pods: pd.DataFrame) -> pd.DataFrame:
 
 
 def takes(nodes: pd.DataFrame, one: tuple) -> pd.Series:
-    """Whether each node, while empty, can hold a pod of the class."""
+    """Return for each node whether a pod of the class fits on it while it is empty."""
     fits = nodes["gpus"].ge(one.num_gpu) & nodes["cpu_milli"].ge(one.cpu_milli)
     fits &= nodes["memory_mib"].ge(one.memory_mib)
     return fits if one.gpu_spec is None else fits & nodes["model"].isin(one.gpu_spec.split("|"))
@@ -237,7 +237,7 @@ def unscheduled_fit(raw: Path) -> pd.DataFrame:
 
 
 def standard_job_v1(raw: Path) -> pd.DataFrame:
-    """A pod that ran until the last deletion of all was cut off; a pending one was withdrawn."""
+    """A pod that ran until the last deletion of the trace is censored. A pending pod was withdrawn."""
     jobs = raw_frames.standard_jobs(raw, "openb")
     has_ended = ~jobs["is_censored"].astype(bool)
     return raw_frames.as_observed(
@@ -357,7 +357,7 @@ PEAK = ["peak_used_gpus", "peak_at_s", "capacity_pct", "mean_used_gpus", "gpu_h"
 
 
 def peak_concurrency(raw: Path, in_variant: str) -> pd.DataFrame:
-    """Use of GPUs at its highest and on average, and the Running pods that are there to the end."""
+    """Peak and mean of the GPUs in use, and the number of pods that still ran at the end."""
     pods, sweep = pods_in(raw, in_variant, False), concurrency(raw)
     sweep = sweep[sweep["variant"] == in_variant]
     if sweep.empty:
@@ -411,7 +411,7 @@ def memory(raw: Path, with_total: bool) -> pd.DataFrame:
     return with_total_of(models, ["nodes", "gpus", "memory_gb"]) if with_total else models
 
 
-# By what name SQL calls them, and the columns by which rows meet; without these, rows come in order.
+# Later queries. In VIEWS and QUERIES, each name has its function and the key columns of its rows.
 
 
 def with_total_of(models: pd.DataFrame, summed: list[str]) -> pd.DataFrame:
@@ -487,8 +487,8 @@ MIB_PER_GIB = 1_024
 
 
 @dataclass(frozen=True)
-class Held:
-    """What running pods hold of one thing: a pod's share in whole numbers, and how many make one."""
+class Resource:
+    """A resource that pods hold: the column of a pod's share, shares per unit, and capacity in units."""
 
     name: str
     of_pods: str
@@ -496,28 +496,28 @@ class Held:
     capacity: float
 
 
-def held_things(raw: Path) -> list[Held]:
+def held_resources(raw: Path) -> list[Resource]:
     nodes = all_nodes(raw)
     return [
-        Held("pods", "one", 1, 0),
-        Held("held_gpus", "milli", WHOLE_GPU, capacity_gpus(raw)),
-        Held("held_cpus", "cpu_milli", 1_000, nodes["cpu_milli"].sum() / 1_000),
-        Held("held_memory_gib", "memory_mib", MIB_PER_GIB, nodes["memory_mib"].sum() / MIB_PER_GIB),
+        Resource("pods", "one", 1, 0),
+        Resource("held_gpus", "milli", WHOLE_GPU, capacity_gpus(raw)),
+        Resource("held_cpus", "cpu_milli", 1_000, nodes["cpu_milli"].sum() / 1_000),
+        Resource("held_memory_gib", "memory_mib", MIB_PER_GIB, nodes["memory_mib"].sum() / MIB_PER_GIB),
     ]
 
 
 def mean_and_peak(ran: pd.DataFrame, weights: pd.Series, begin: int, end: int) -> tuple[float, int]:
-    """The mean over the time, and the most at its beginning or when a pod is scheduled within."""
+    """Return mean and peak of the held weights from `begin` to `end`. The peak is at `begin` or a start."""
     starts, ends = ran["scheduled_time"], ran["deletion_time"]
     overlap = (ends.clip(upper=end) - starts.clip(lower=begin)).clip(lower=0)
     instants = np.array([begin, *starts[(starts >= begin) & (starts < end)].unique()])
-    held = in_force(instants, starts, weights) - in_force(instants, ends, weights)
+    held = sum_begun(instants, starts, weights) - sum_begun(instants, ends, weights)
     return int((weights * overlap).sum()) / (end - begin), held.max()
 
 
 def use_by_day(raw: Path, in_variant: str, from_day: int) -> pd.DataFrame:
     pods = pods_in(raw, in_variant, False).assign(one=1)
-    things = held_things(raw)
+    things = held_resources(raw)
     ran = pods[pods["run_s"].notna()].astype({"scheduled_time": "int64", "deletion_time": "int64"})
     first, last = int(pods["creation_time"].min()), int(pods["deletion_time"].max())
     rows = []
@@ -533,7 +533,7 @@ def use_by_day(raw: Path, in_variant: str, from_day: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["day", "covered_h", *held, *shares])
 
 
-def capacity_shares(row: dict[str, float], things: list[Held]) -> dict[str, float | None]:
+def capacity_shares(row: dict[str, float], things: list[Resource]) -> dict[str, float | None]:
     short = {"held_gpus": "gpu", "held_cpus": "cpu", "held_memory_gib": "memory"}
     return {
         f"{of}_{short[thing.name]}_capacity_pct": percent(row[f"{of}_{thing.name}"], thing.capacity)

@@ -1,7 +1,7 @@
-"""What PAI's views and named queries claim to hold, computed by pandas from the raw files alone.
+"""PAI's views and named queries, computed by pandas from the raw files alone.
 
-Each function takes the folder of the raw dump and returns the rows expected. Views come first, in the order
-in which they read each other; then the named queries, which read the views' frames and never the database.
+Each function takes the folder of the raw dump and returns the expected rows. Views come first, in the order
+of their dependencies, then the named queries, which read the frames of the views and never the database.
 """
 
 import math
@@ -26,7 +26,7 @@ def tasks_of(raw: Path) -> pd.DataFrame:
 
 
 def instances_of(raw: Path) -> pd.DataFrame:
-    """Launches with the times that stand for something; an end counts whether or not there is a start."""
+    """Return launches with start and end, NaN for 0. An end counts even without a start."""
     instances = raw_frames.pai_table(raw, "pai_instance_table")
     instances["start_s"] = raw_frames.happened(instances["start_time"])
     instances["end_s"] = raw_frames.happened(instances["end_time"])
@@ -50,7 +50,7 @@ def metrics_of(raw: Path) -> pd.DataFrame:
 
 
 def keyed(rows: pd.DataFrame, key: list[str]) -> pd.DataFrame:
-    """Rows that can meet others: pandas would join a missing key to a missing key, SQL never does."""
+    """Drop rows without a key, because pandas joins missing keys with each other and SQL does not."""
     return rows.dropna(subset=key)
 
 
@@ -70,7 +70,7 @@ def same(left: pd.Series, right: pd.Series) -> pd.Series:
 
 
 def worker_by_outcome(raw: Path) -> pd.DataFrame:
-    """Of each worker the row with the best outcome, whatever came later."""
+    """Return the row with the best outcome of each worker, even if a later row has another one."""
     rows = keyed(instances_of(raw), ["worker_name"])
     rows["runs"] = rows.groupby("worker_name")["worker_name"].transform("size")
     ranks = {"Terminated": 0, "Failed": 1, "Running": 2, "Waiting": 3}
@@ -136,7 +136,7 @@ def task_span(raw: Path) -> pd.DataFrame:
 
 
 def task_run(raw: Path) -> pd.DataFrame:
-    """Only a task that terminated or failed has ended; others are seen as long as their instances."""
+    """Only terminated and failed tasks have a run time; others are observed as long as their instances."""
     runs = task_span(raw)
     runs.insert(runs.columns.get_loc("run_s") + 1, "observed_run_s", runs["run_s"])
     return runs.assign(run_s=runs["run_s"].where(runs["status"].isin(["Terminated", "Failed"])))
@@ -234,7 +234,7 @@ def gpu_launch_hours(raw: Path) -> pd.DataFrame:
 
 
 def workers_on_devices(raw: Path) -> pd.DataFrame:
-    """Workers of which the GPU and the time on it are known."""
+    """Return the workers whose GPU and time on the GPU are known."""
     devices = keyed(sensors_of(raw), ["worker_name", "machine", "gpu_name"])
     workers = raw_frames.pai_worker(raw).drop(columns="machine")
     rows = workers.merge(devices[["worker_name", "machine", "gpu_name"]], on="worker_name")
@@ -246,7 +246,7 @@ SHARING += ["overlap_start_s", "overlap_end_s", "overlap_s", "is_same_job"]
 
 
 def gpu_sharing(raw: Path) -> pd.DataFrame:
-    """Every two workers of every device are compared, so that nothing is missed."""
+    """Compare every pair of workers of every device."""
     pairs = []
     for (machine, gpu_name), workers in workers_on_devices(raw).groupby(["machine", "gpu_name"]):
         by_name = sorted(workers.to_dict("records"), key=lambda worker: worker["worker_name"])
@@ -261,7 +261,7 @@ def gpu_sharing(raw: Path) -> pd.DataFrame:
 
 
 def planned_launches(raw: Path) -> pd.DataFrame:
-    """Launches that have started, with what their task requests for each of its instances."""
+    """Return started launches with the task's request per instance."""
     plans = keyed(tasks_of(raw), TASK_KEY)[[*TASK_KEY, "plan_cpu", "plan_mem", "plan_gpu"]]
     rows = instances_of(raw).merge(plans, on=TASK_KEY, validate="many_to_one")
     return rows[rows["start_s"].notna()]
@@ -272,7 +272,7 @@ def hour_of(times: pd.Series) -> pd.Series:
 
 
 def demand_hourly(raw: Path) -> pd.DataFrame:
-    """Each launch is cut at every full hour, and each piece weighs as much as it lasts."""
+    """Split each launch at full hours and weight each interval by its length."""
     rows = planned_launches(raw)
     is_counted = rows["end_s"] > rows["start_s"]
     counted, unended = rows[is_counted], rows[~is_counted]
@@ -382,14 +382,14 @@ def join_coverage(raw: Path) -> pd.DataFrame:
             "join_key": ", ".join(key),
             "documented_cardinality": cardinality,
         }
-        row |= side_account("left", tables[left][key], tables[right][key])
-        row |= side_account("right", tables[right][key], tables[left][key])
+        row |= count_matches("left", tables[left][key], tables[right][key])
+        row |= count_matches("right", tables[right][key], tables[left][key])
         row["joined_rows"] = len(keyed(tables[left][key], key).merge(keyed(tables[right][key], key), on=key))
         rows.append(row)
     return pd.DataFrame(rows)
 
 
-def side_account(side: str, rows: pd.DataFrame, others: pd.DataFrame) -> dict[str, int]:
+def count_matches(side: str, rows: pd.DataFrame, others: pd.DataFrame) -> dict[str, int]:
     key = list(rows)
     partners = keyed(others, key).value_counts().rename("partners").reset_index()
     found = keyed(rows, key).merge(partners, on=key, how="left")["partners"].fillna(0)
@@ -403,7 +403,7 @@ def side_account(side: str, rows: pd.DataFrame, others: pd.DataFrame) -> dict[st
 
 
 def tagged_tasks(raw: Path) -> pd.DataFrame:
-    """All tasks with the user of their job and what the job's tag says."""
+    """Return all tasks with the user and the tag of their job."""
     jobs = keyed(jobs_of(raw), ["job_name"])[["job_name", "inst_id", "user"]]
     tags = keyed(tags_of(raw), ["inst_id"])[["inst_id", "gpu_type_spec", "group", "workload"]]
     tasks = tasks_of(raw).merge(jobs, on="job_name", how="left", validate="many_to_one")
@@ -412,7 +412,7 @@ def tagged_tasks(raw: Path) -> pd.DataFrame:
 
 
 def measured_workers(raw: Path) -> pd.DataFrame:
-    """Workers that ran for some time and whose GPU use was seen, with the GPU time planned and used."""
+    """Return workers with a run time and measured GPU use, with planned and used GPU time."""
     workers = keyed(raw_frames.pai_worker(raw), TASK_KEY)
     workers = workers[workers["end_s"] > workers["start_s"]]
     uses = keyed(sensors_of(raw), ["worker_name", "gpu_wrk_util"])[["worker_name", "gpu_wrk_util"]]
@@ -465,7 +465,7 @@ def machines(raw: Path, min_gpus: int, with_total: bool) -> pd.DataFrame:
     )
     sums = {"machines": len(specified)} | types.drop(columns="machines").sum(min_count=1).to_dict()
     total = pd.DataFrame([{"gpu_type": "all", **sums}])
-    # A total follows the rows that it sums; without rows there is no total.
+    # The total row follows the rows that it sums. An empty result has none.
     has_total = with_total and len(types)
     rows = pd.concat([types.reset_index(), *([total] if has_total else [])], ignore_index=True)
     rows["gpus_per_machine"] = ratio(rows["gpus"], rows["machines"])
@@ -507,13 +507,13 @@ def band_of_workers(workers: float) -> str | None:
 
 
 def colocation_slowdown(raw: Path, min_workers: int) -> pd.DataFrame:
-    """Whether a worker of another job runs on the GPU at a worker's start is looked up for each worker."""
+    """A worker shares its GPU if a worker of another job runs on the GPU when it starts."""
     on_devices = workers_on_devices(raw)
     rows = on_devices[on_devices["status"] == "Terminated"]
     has_company = {}
     for _, mine in on_devices.groupby(["machine", "gpu_name"]):
         start_s, end_s = mine["start_s"].to_numpy(), mine["end_s"].to_numpy()
-        # -1 where the job is unknown.
+        # factorize returns -1 for an unknown job.
         job = pd.factorize(mine["job_name"])[0]
         of_others = (job[:, None] != job) & (job[:, None] >= 0) & (job >= 0)
         runs_then = (start_s <= start_s[:, None]) & (end_s > start_s[:, None])
@@ -543,7 +543,7 @@ def colocation_slowdown(raw: Path, min_workers: int) -> pd.DataFrame:
 
 
 def tasks_with_waits(raw: Path) -> pd.DataFrame:
-    """All tasks, each with its wait or none where neither it nor an instance of it has started."""
+    """Return all tasks with their wait, which is missing if the task or all its instances never started."""
     waits = raw_frames.pai_task_wait(raw)[[*TASK_KEY, "wait_s"]]
     return tasks_of(raw).merge(waits, on=TASK_KEY, how="left", validate="one_to_one")
 
@@ -694,7 +694,7 @@ def sharing_savings(raw: Path, from_hour: int, to_hour: int) -> pd.DataFrame:
     hours = hours[hours["hour"].between(from_hour, to_hour)]
     requested, if_whole = hours["requested_gpus"], hours["requested_gpus_if_whole"]
     saved = if_whole - requested
-    # Two hours that save as much may differ in the last digits of a sum.
+    # Equal savings of two hours may differ in the last digits.
     is_peak = saved >= saved.max() - raw_frames.RELATIVE
     row = {
         "hours": len(hours),
@@ -722,7 +722,7 @@ CDF_AT_S = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 2000
 
 
 def thinned(values: pd.Series) -> list[float]:
-    """The values that occur: of those in one fifth of a percent the least, and the greatest of all."""
+    """Return the smallest value in each fifth of a percent of the values."""
     shares = values.value_counts(normalize=True).sort_index().cumsum() * 500
     fifths = shares.round(6).apply(math.floor)
     return list(fifths.index[~fifths.duplicated(keep="first")])
@@ -783,7 +783,7 @@ def usage_by_gpu_type(raw: Path) -> pd.DataFrame:
 
 
 def shares_of_time(workers: pd.DataFrame) -> np.ndarray:
-    """Of one machine's time what falls to each worker: a stretch is parted among all who see it."""
+    """Return each worker's share of one machine's time. Overlapping workers share it equally."""
     starts, ends = workers["start_time"].to_numpy(), workers["end_time"].to_numpy()
     edges = np.unique(np.concatenate([starts, ends]))
     sees = (starts[:, None] <= edges[:-1]) & (ends[:, None] >= edges[1:])
@@ -799,7 +799,7 @@ def machine_use_by_type(raw: Path) -> pd.DataFrame:
     for _, workers in rows.groupby("machine"):
         rows.loc[workers.index, "weight"] = shares_of_time(workers)
     rows = rows.merge(machines_of(raw), on="machine", how="left", validate="many_to_one")
-    # A GPU is seen for as long as its machine is.
+    # The GPUs of a machine are observed as long as the machine.
     rows["gpu_weight"] = rows["weight"] * rows["cap_gpu"].where(rows["cap_gpu"] > 0)
     rows["per_gpu"] = rows["machine_gpu"] / rows["cap_gpu"].where(rows["cap_gpu"] > 0)
     types = []
@@ -854,7 +854,7 @@ def coverage(raw: Path) -> pd.DataFrame:
 
 
 def failures_over_time(raw: Path, in_parts: int, by_time: bool) -> pd.DataFrame:
-    """By tasks, a task is as far into the trace as all that started before it are many."""
+    """Split the trace by time, or else by the number of tasks that started before a task."""
     tasks = tasks_of(raw)
     tasks = tasks[tasks["start_time"] > 0]
     first, last = tasks["start_time"].min(), tasks["start_time"].max()
@@ -894,7 +894,7 @@ def waste(raw: Path, per: str, top: int) -> pd.DataFrame:
 
 
 def with_runs(raw: Path) -> pd.DataFrame:
-    """All tasks with their tags, waits, the runs of those that are over, and the GPU-hours held."""
+    """Return all tasks with tags, waits, run times (of ended tasks only) and held GPU-hours."""
     tasks, runs = tagged_tasks(raw), task_run(raw)
     return tasks.assign(
         wait_s=tasks_with_waits(raw)["wait_s"],
@@ -947,7 +947,7 @@ def requested_against_assigned_type(raw: Path, gpu_only: bool) -> pd.DataFrame:
     rows = groups.agg(tasks=("task", "nunique"), instances=("launch", "count")).reset_index()
     of_request = pairs.groupby("gpu_type_spec", dropna=False)
     of_request = of_request.agg(all_tasks=("task", "nunique"), all_instances=("launch", "count"))
-    # Here a missing request is meant to meet a missing one.
+    # Missing requests are joined with each other on purpose.
     rows = rows.merge(of_request.reset_index(), on="gpu_type_spec", validate="many_to_one")
     return pd.DataFrame(
         {
@@ -970,7 +970,7 @@ def period_of(times: pd.Series, length_s: int) -> pd.Series:
 
 
 def held_by_period(launches: pd.DataFrame, length_s: int) -> pd.Series:
-    """GPUs held, mean over each period: a launch is cut wherever a new one begins."""
+    """Return the mean of held GPUs in each period. Launches are split at the periods' starts."""
     first, last = period_of(launches["start_s"], length_s), period_of(launches["end_s"], length_s)
     held = [
         (begin, (min(end_s, begin + length_s) - max(start_s, begin)) / length_s * plan / 100)
@@ -1101,7 +1101,7 @@ def workload_classes(raw: Path, gpu_only: bool) -> pd.DataFrame:
     return pd.DataFrame(columns).reset_index()
 
 
-# By what name SQL calls them, and the columns by which rows meet; without these, rows come in order.
+# In VIEWS and QUERIES, each name has its function and the key columns of its rows.
 
 
 def cluster_capacity(raw: Path) -> pd.DataFrame:

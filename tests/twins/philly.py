@@ -31,7 +31,7 @@ def time_of(text: str | None) -> float:
 
 @remembered
 def attempts_of(raw: Path) -> pd.DataFrame:
-    """Each attempt, with its job and, as Python's own, its machines and GPUs."""
+    """Return each attempt with its job, and its machines and GPUs as Python lists."""
     rows = []
     for job in json.loads(content(raw, "cluster_job_log")):
         for number, attempt in enumerate(job["attempts"], start=1):
@@ -146,7 +146,7 @@ def recorded_job(raw: Path) -> pd.DataFrame:
 
 
 def standard_job_v1(raw: Path) -> pd.DataFrame:
-    """A job without an end was seen until the last time that its attempts have."""
+    """A job without an end is observed until the last time of its attempts."""
     found = recorded_job(raw)
     times = attempt_run(raw).groupby("job_id")[["start_s", "end_s"]].agg(["min", "max"])
     first_s, last_s = times["start_s", "min"], times[[("start_s", "max"), ("end_s", "max")]].max(axis=1)
@@ -174,7 +174,7 @@ def cluster_capacity(raw: Path) -> pd.DataFrame:
 
 @remembered
 def use_of(raw: Path, name: str, values: int) -> pd.DataFrame:
-    """A file of use: machine, wall time without its zone, and UTC; the name of the machine as in all."""
+    """Return the rows of a utilisation file: machine_id, local time, UTC time and values."""
     lines = [line.split(",") for line in content(raw, name).decode().splitlines()]
     columns = ["time", "machine_id", *lines[0][2 : 2 + values]]
     found = pd.DataFrame([line[: 2 + values] for line in lines[1:]], columns=columns)
@@ -187,7 +187,7 @@ def use_of(raw: Path, name: str, values: int) -> pd.DataFrame:
 
 
 def gpu_use(raw: Path) -> pd.DataFrame:
-    """A row for each measured minute of a GPU."""
+    """Return a row for each measured minute of a GPU."""
     wide = use_of(raw, "cluster_gpu_util", 8)
     long = wide.melt(id_vars=["machine_id", "wall", "utc"], var_name="gpu", value_name="use").dropna()
     return long.assign(gpu=long["gpu"].str.removesuffix("_util"))
@@ -241,7 +241,7 @@ def utilization_hourly(raw: Path) -> pd.DataFrame:
 
 @remembered
 def minutes_of_attempts(raw: Path) -> pd.DataFrame:
-    """A row for each measured minute of a GPU that begins while an attempt holds the GPU."""
+    """Return a row for each measured minute of a GPU that begins while an attempt holds the GPU."""
     use = dict(list(gpu_use(raw).groupby(["machine_id", "gpu"])))
     frames = []
     for attempt in attempts_of(raw).itertuples():
@@ -355,7 +355,7 @@ def wait_by_attempt(raw: Path, retried_only: bool) -> pd.DataFrame:
 
 
 def doubly_allocated_gpus(raw: Path) -> pd.DataFrame:
-    """Sweeps over the allocations of each GPU in the order of their starts."""
+    """Sweep over the allocations of each GPU in the order of their starts."""
     of_gpus: dict[tuple[str, str], list[tuple[float, float]]] = {}
     untimed: Counter[int] = Counter()
     for attempt in attempts_of(raw).itertuples():
@@ -388,7 +388,7 @@ def doubly_allocated_gpus(raw: Path) -> pd.DataFrame:
 
 
 def fragmentation(raw: Path, job_gpus: int, bin_minutes: int) -> pd.DataFrame:
-    """Adds up, per bin, each stretch of a machine between two starts or ends of attempts on it."""
+    """Add up, per bin, the intervals of each machine between starts and ends of its attempts."""
     bin_s = 60 * bin_minutes
     inventory = machine_inventory(raw).set_index("machine_id")
     gpus = inventory[["listed_gpus", "used_gpus", "measured_gpus"]].astype(float).max(axis=1)
@@ -457,7 +457,7 @@ def load_by_day(raw: Path) -> pd.DataFrame:
     runs = attempts[attempts["end_s"] > attempts["start_s"]]
     submitted = (jobs["submit_s"] // 86_400).value_counts()
     first = int(min(submitted.index.min(), runs["start_s"].min() // 86_400))
-    # An attempt that ends at midnight ends its day.
+    # An attempt that ends at midnight adds no day.
     last = int(max(submitted.index.max(), np.ceil(runs["end_s"].max() / 86_400) - 1))
     capacity = machine_list(raw)["number of GPUs"].sum()
     rows = []

@@ -63,7 +63,7 @@ def recorded_job(raw: Path) -> pd.DataFrame:
 
 
 def standard_job_v1(raw: Path) -> pd.DataFrame:
-    """Nothing tells a job that began before the trace from one submitted in its first second."""
+    """Jobs of the first second may have begun before the trace, so their left-censoring is unknown."""
     found = recorded_job(raw)
     return raw_frames.as_observed(
         found,
@@ -164,7 +164,7 @@ QUERIES = {
     "spot.demand_by_day()": (demand_by_day, (["HP", "Spot"],), ["day_start_s", "gpu_model"]),
     "spot.demand_by_day(on_job_type := 'Spot')": (demand_by_day, (["Spot"],), ["day_start_s", "gpu_model"]),
 }
-# The real jobs are not available.
+# Queries on jobs do not run on real files, because the real jobs are not available.
 ON_REAL_FILES = ["spot.cluster_capacity_v1", "spot.capacity_by_model()"]
 ON_REAL_FILES += ["spot.capacity_by_model(with_total := true)"]
 

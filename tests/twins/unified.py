@@ -1,7 +1,7 @@
-"""What the views and named queries on all traces claim to hold, computed by pandas from the raw files alone.
+"""The views and named queries on all traces, computed by pandas from the raw files alone.
 
-Each function takes the folder of the raw dump and returns the rows expected. Views come first, in the order
-in which they read each other; then the named queries, which read the views' frames and never the database.
+Each function takes the folder of the raw dump and returns the expected rows. Views come first, in the order
+of their dependencies, then the named queries, which read the frames of the views and never the database.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ def share(part: float, whole: float) -> float | None:
 
 
 def twins_with(name: str, raw: Path) -> Iterator[tuple[str, ModuleType]]:
-    """The traces with raw files whose reference implementations define a name."""
+    """Yield the traces that have raw files and whose reference implementations define a name."""
     for found in pkgutil.iter_modules([str(Path(__file__).parent)]):
         twin = importlib.import_module(f"twins.{found.name}")
         if hasattr(twin, name) and (raw / found.name).is_dir():
@@ -44,7 +44,7 @@ def twins_with(name: str, raw: Path) -> Iterator[tuple[str, ModuleType]]:
 
 
 def of_trace(trace: str, jobs: pd.DataFrame) -> pd.DataFrame:
-    """A trace's jobs with the columns that are computed the same way for all traces."""
+    """Add the columns that are computed in the same way for all traces."""
     hours = pd.to_numeric(jobs["local_submit_s"]) // 3_600
     return jobs.assign(
         trace=trace,
@@ -57,7 +57,7 @@ def of_trace(trace: str, jobs: pd.DataFrame) -> pd.DataFrame:
 
 @lru_cache(maxsize=2)
 def jobs_of_first_traces(raw: Path) -> pd.DataFrame:
-    """Jobs of the traces in the first versions of the summary, with their whole runs."""
+    """Return the jobs of the traces in the first versions of the summary."""
     return raw_frames.unclipped_jobs(raw).astype(dict.fromkeys(NUMBERS, float))
 
 
@@ -81,7 +81,7 @@ def gpu_jobs_of(raw: Path) -> pd.DataFrame:
 
 
 def by_cluster(jobs: pd.DataFrame) -> Iterator[tuple[dict[str, str | None], pd.DataFrame]]:
-    """Jobs of each cluster and its names; a trace without clusters is one whose name is missing."""
+    """Yield the names and jobs of each cluster. A trace without clusters has one cluster named None."""
     for names, mine in jobs.groupby(CLUSTER, dropna=False):
         yield {key: None if pd.isna(name) else name for key, name in zip(CLUSTER, names, strict=True)}, mine
 
@@ -91,7 +91,7 @@ def known_of(jobs: pd.DataFrame) -> pd.DataFrame:
 
 
 def as_printed(jobs: pd.DataFrame) -> pd.DataFrame:
-    """In the published table's three classes a preempted job has failed."""
+    """Count preempted jobs as failed, as the published table does."""
     return jobs.assign(status=jobs["status"].replace("preempted", "failed"))
 
 
@@ -100,7 +100,7 @@ def has_failed(jobs: pd.DataFrame, preempted_fails: bool) -> pd.Series:
 
 
 def coverage_of(jobs: pd.DataFrame) -> dict[str, float | None]:
-    """What part of the jobs has a GPU time, and what part of that the end of the trace cuts off."""
+    """Return the percentage of jobs with GPU time, and the censored percentages of that GPU time."""
     held = jobs["held_gpu_s"]
     return {"covered_pct": percent(held.notna().sum(), len(jobs))} | censored_shares(
         jobs, held, "gpu_time_pct"
@@ -108,7 +108,7 @@ def coverage_of(jobs: pd.DataFrame) -> dict[str, float | None]:
 
 
 def censored_shares(jobs: pd.DataFrame, weights: pd.Series, name: str) -> dict[str, float | None]:
-    """What part of the weights is of jobs that either end of the trace cuts off; None if not known."""
+    """Return the percentages of the weights of right- and left-censored jobs, None if unknown for any job."""
     shares = {}
     for prefix, flag in (("censored", "is_right_censored"), ("left_censored", "is_left_censored")):
         is_known = jobs[flag].notna().all()
@@ -121,7 +121,7 @@ def censored_shares(jobs: pd.DataFrame, weights: pd.Series, name: str) -> dict[s
 
 
 def gpus_per_instance(raw: Path) -> dict[str, float]:
-    """Of each task of PAI: published tables count the GPUs of one of its instances."""
+    """Return the GPUs of one instance of each PAI task, which the published table counts."""
     if not any((raw / "pai" / "data").glob("pai_task_table.*z*")):
         return {}
     tasks = raw_frames.pai_table(raw, "pai_task_table")
@@ -138,7 +138,7 @@ def shares_of_jobs(jobs: pd.DataFrame, ending: str = "") -> dict[str, float | No
 
 
 def gpu_time_of(jobs: pd.DataFrame, gpu_s: str) -> dict[str, float | None]:
-    """Where no outcome is known, the GPU-time of an outcome is not known either, rather than 0."""
+    """Return the GPU time by outcome; None, not 0, if no outcome is known."""
     known = known_of(jobs).dropna(subset=gpu_s)
     sums = {name: known.loc[known["status"] == name, gpu_s].sum() for name in KNOWN}
     row = {f"{name}_gpu_s": seconds if len(known) else None for name, seconds in sums.items()}
@@ -156,7 +156,7 @@ COVERAGE = ["gpu_jobs_with_run", "gpu_jobs_with_gpu_time", "censored_gpu_jobs"]
 
 
 def with_whole_traces(jobs: pd.DataFrame) -> pd.DataFrame:
-    """Each job again as one of its trace's cluster "all", if the trace has several clusters."""
+    """Repeat the jobs of traces with several clusters as jobs of the cluster "all"."""
     clusters = jobs.groupby("trace")["cluster"].transform("nunique")
     return pd.concat([jobs, jobs[clusters > 1].assign(cluster="all")], ignore_index=True)
 
@@ -195,7 +195,7 @@ def summary(raw: Path) -> pd.DataFrame:
 
 
 def with_preempted(names: list[str]) -> list[str]:
-    """Columns with those of preempted jobs behind those of failed ones."""
+    """Insert a column of preempted jobs after each column of failed jobs."""
     return [new for name in names for new in dict.fromkeys([name, name.replace("failed", "preempted")])]
 
 
@@ -227,7 +227,7 @@ def job_utilization(raw: Path) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-# Named queries. The two that are older come first.
+# Named queries.
 
 
 def utilization_by_outcome(raw: Path) -> pd.DataFrame:
@@ -281,7 +281,7 @@ def failures_of(jobs: pd.DataFrame, preempted_fails: bool) -> dict[str, float | 
 
 
 def bounded(failures: dict[str, float | None], interval: dict[str, float | None]) -> dict[str, float | None]:
-    """With a confidence interval, and the share of failed jobs if all of unknown outcome have failed too."""
+    """Add a confidence interval, and the share of failed jobs if all jobs of unknown outcome failed."""
     at_least = failures["failed_of_all_pct"]
     at_most = None if at_least is None else at_least + 100 - failures["known_pct"]
     found = {**failures, **interval, "failed_at_most_pct": at_most}
@@ -290,7 +290,7 @@ def bounded(failures: dict[str, float | None], interval: dict[str, float | None]
 
 
 def first_of_each_fifth(ranks: pd.Series, with_last: bool = True) -> pd.Series:
-    """Of shares in percent by value, in order, the first in each fifth of a percent, and the last of all."""
+    """Return the first of sorted percentages in each fifth of a percent, and the last one if `with_last`."""
     fifths = [math.floor(round(5 * rank, 6)) for rank in ranks]
     last = len(fifths) - 1
     return ranks[
@@ -299,12 +299,12 @@ def first_of_each_fifth(ranks: pd.Series, with_last: bool = True) -> pd.Series:
 
 
 def shares_up_to(values: pd.Series) -> pd.Series:
-    """The percentage of values, unknown ones too, that do not exceed each that occurs."""
+    """Return, by value, the percentage of values that do not exceed it; unknown values count as larger."""
     return 100 * values.value_counts().sort_index().cumsum() / len(values)
 
 
 def survival_curve(times: pd.Series, has_ended: pd.Series) -> pd.DataFrame:
-    """The Kaplan-Meier estimate at each time at which something ended, with its 95 % confidence interval."""
+    """Return the Kaplan-Meier estimate, in percent, at each time of an end, with its 95 % interval."""
     survival, variance = 1.0, 0.0
     points = []
     for time, ends in has_ended[times.notna()].groupby(times[times.notna()]):
@@ -324,7 +324,7 @@ def survival_curve(times: pd.Series, has_ended: pd.Series) -> pd.DataFrame:
 def survival_points(
     times: pd.Series, has_ended: pd.Series, percentiles: tuple[int, ...], every_value: bool
 ) -> list[tuple]:
-    """Percentiles with their confidence intervals, or the curve in steps of a fifth of a percent."""
+    """Return percentiles with confidence intervals, or the curve in steps of a fifth of a percent."""
     curve = survival_curve(times.astype(float), has_ended)
     if every_value:
         ranks = first_of_each_fifth(pd.Series(curve["percentile"].values, curve["time"]), with_last=False)
@@ -342,22 +342,22 @@ def survival_points(
     ]
 
 
-# Of each number of times that a unit counts, the probability of at most this number, as 32 bits.
+# Cumulative Poisson distribution with mean 1, scaled to 32 bits: how often a unit counts in a replicate.
 TIMES = [
     int(sum(1 / math.factorial(fewer) for fewer in range(times + 1)) / math.e * 2**32) for times in range(5)
 ]
 
 
 @lru_cache(maxsize=100)
-def times_counted(units: tuple[str, ...]) -> np.ndarray:
-    """How often each unit counts in each of 200 replicates."""
+def draw_counts(units: tuple[str, ...]) -> np.ndarray:
+    """Return how often each unit counts in each of 200 replicates."""
     texts = (f"{unit} {replicate}" for replicate in range(1, 201) for unit in units)
     hashed = [int(hashlib.md5(text.encode()).hexdigest()[:8], 16) for text in texts]
     return np.searchsorted(TIMES, np.array(hashed).reshape(200, -1), side="right").astype(float)
 
 
 def bootstrap(jobs: pd.DataFrame, sampled_by: str, part: pd.Series, whole: pd.Series) -> tuple:
-    """The 95 % confidence interval of the sum of `part` in percent of that of `whole`, and the estimate."""
+    """Return low bound, high bound (95 %) and estimate of the sum of `part` in percent of that of `whole`."""
     days = (jobs["submit_s"].astype(float) // DAY_S).map("{:.0f}".format, na_action="ignore")
     unit = jobs["user_id"] if sampled_by == "user" else days
     sums = pd.DataFrame({"part": part.astype(float), "whole": whole.astype(float)}).fillna(0)
@@ -367,7 +367,7 @@ def bootstrap(jobs: pd.DataFrame, sampled_by: str, part: pd.Series, whole: pd.Se
     estimate = percent(total["part"], total["whole"])
     if len(of_units) < 10 or not total["whole"] or unknown["whole"] > 0.05 * total["whole"]:
         return None, None, estimate
-    drawn = times_counted(tuple(of_units.index)) @ of_units.to_numpy() + unknown.to_numpy()
+    drawn = draw_counts(tuple(of_units.index)) @ of_units.to_numpy() + unknown.to_numpy()
     drawn = drawn[drawn[:, 1] > 0]
     return *np.quantile(100 * drawn[:, 0] / drawn[:, 1], [0.025, 0.975]), estimate
 
@@ -392,14 +392,14 @@ def run_cdf(raw: Path, min_run_s: float, every_value: bool = False) -> pd.DataFr
     return pd.DataFrame(rows, columns=[*columns, "jobs", "unknown_pct", "excluded_pct", "censored_pct"])
 
 
-# What the published table calls a column of the summary; both tables have the same columns in one order.
 def summary_v1(raw: Path) -> pd.DataFrame:
-    """The first version holds these traces alone, and the GPU time of the span."""
+    """The first version has four traces only, and GPU time from span_gpu_s."""
     jobs = as_printed(jobs_of_first_traces(raw))
     rows = pd.DataFrame(summary_rows(raw, jobs, "span_gpu_s"), columns=SUMMARY)
     return rows[rows["trace"].isin(["acme", "itp", "openb", "pai"])]
 
 
+# The columns of the published table, in the order of the summary's columns.
 PUBLISHED = (
     "job_num",
     "cpu_job_num",
@@ -440,7 +440,7 @@ AGAINST = ["trace", "cluster", "measure", "measured", "published", "difference"]
 
 
 def summary_against_published(raw: Path) -> pd.DataFrame:
-    """Each line of the published table for which there are jobs to compare."""
+    """Return the lines of the published table whose jobs are loaded, next to the measured values."""
     printed = raw_frames.acme_summary(raw).set_index("id")
     rows = []
     jobs = as_printed(with_whole_traces(jobs_of(raw)))
@@ -473,7 +473,7 @@ def size_cdf(raw: Path, every_value: bool = False) -> pd.DataFrame:
 
 
 def top_share(held: pd.Series, top_pct: float) -> tuple[int, int, float | None]:
-    """How many there are, how many of them are the top, and what part of all GPU-time the top has."""
+    """Return the number of items, of top items, and the percentage of all GPU time of the top items."""
     ranked = held.fillna(0).sort_values(ascending=False)
     top = math.ceil(len(ranked) * top_pct / 100)
     return len(ranked), top, percent(ranked.head(top).sum(), ranked.sum())
@@ -619,7 +619,7 @@ def wait_cdf(raw: Path, in_trace: str, every_value: bool = False, sampled_by: st
 def woodruff(
     jobs: pd.DataFrame, curve: pd.DataFrame, percentile: int, wait_s: float, sampled_by: str
 ) -> Iterator[float | None]:
-    """The values at which a curve reaches the bounds of the percentage of jobs that started by `wait_s`."""
+    """Yield the waits at which the curve reaches the bounds of the share of jobs that started by `wait_s`."""
     has_started = jobs["wait_s"].notna() & (jobs["observed_wait_s"] <= wait_s)
     *bounds, share_pct = bootstrap(jobs, sampled_by, has_started, has_started | True)
     for bound in bounds:
@@ -630,7 +630,7 @@ def woodruff(
 
 
 def arrived(raw: Path, gpu_only: bool) -> pd.DataFrame:
-    """All jobs. The submission of a job that may have been submitted before the trace is set to NaN."""
+    """Return all jobs. The submission is NaN if it may have been before the trace."""
     jobs = counted_jobs(raw, gpu_only)
     return jobs.assign(submit_s=jobs["submit_s"].where(jobs["is_left_censored"].eq(False)))
 
@@ -661,7 +661,7 @@ def arrivals(raw: Path, gpu_only: bool, skip_first_pct: float) -> pd.DataFrame:
 
 
 def local_hours(raw: Path, gpu_only: bool) -> pd.DataFrame:
-    """Hours since 1970 where the cluster is, by a clock whose hours and weekdays are true."""
+    """Return each job's local hour since 1970, for clocks with true hours and weekdays."""
     jobs = counted_jobs(raw, gpu_only).dropna(subset="local_submit_s")
     hours = (jobs["local_submit_s"].astype(float) // HOUR_S).astype("int64")
     return pd.DataFrame({"trace": jobs["trace"], "hour": hours})
@@ -682,7 +682,7 @@ def hour_profile(raw: Path, gpu_only: bool) -> pd.DataFrame:
 
 
 def weekday_profile(raw: Path, gpu_only: bool) -> pd.DataFrame:
-    """Day 0, 1 January 1970, is a Thursday; every day from a trace's first to its last is looked at."""
+    """Count all days from a trace's first to its last. Day 0, 1 January 1970, is a Thursday."""
     jobs = local_hours(raw, gpu_only)
     rows = profile(jobs.assign(weekday=(jobs["hour"] // 24 + 3) % 7 + 1), "weekday", range(1, 8))
     days = {}
@@ -706,7 +706,7 @@ def hour_of(times: pd.Series) -> pd.Series:
 
 
 def jobs_per_hour(submitted: pd.Series) -> pd.Series:
-    """Jobs of every hour from the first to the last, those without any too."""
+    """Return the jobs of every hour from the first to the last, 0 for hours without jobs."""
     hours = hour_of(submitted)
     return hours.value_counts().reindex(range(hours.min(), hours.max() + 1), fill_value=0)
 
@@ -802,7 +802,7 @@ def failure_cost(raw: Path, gpu_only: bool, preempted_fails: bool, by_workload: 
 
 
 def placed_in_time(raw: Path, in_trace: str, offered: bool) -> pd.DataFrame:
-    """GPU jobs of a trace with when they are seen to start and to stop, and until when to wait."""
+    """Return GPU jobs of a trace with observed start and stop, and the end of their wait."""
     jobs = gpu_jobs_of(raw)
     jobs = jobs[jobs["trace"] == in_trace].copy()
     jobs["start"] = jobs["observed_start_s"]
@@ -817,13 +817,13 @@ def placed_in_time(raw: Path, in_trace: str, offered: bool) -> pd.DataFrame:
 
 
 def hours_of_events(jobs: pd.DataFrame) -> range:
-    """The hours from the first submission, start or end of any job to the last, over all clusters."""
+    """Return the hours from the first to the last submission, start or end in all clusters."""
     events = jobs[["submit_s", "start", "stop", "waits_to"]]
     return range(int(events.min(axis=None) // HOUR_S), int(events.max(axis=None) // HOUR_S) + 1)
 
 
 def hourly_means(begins: pd.Series, ends: pd.Series, weights: pd.Series, hours: range) -> np.ndarray:
-    """What jobs weigh together, each for the part of an hour that it is there."""
+    """Return the sum of the weights in each hour, each weighted by the job's time in the hour."""
     sums = np.zeros(len(hours))
     there = ends > begins
     for begin, end, weight in zip(begins[there], ends[there], weights[there], strict=True):
@@ -838,7 +838,7 @@ def hourly_means(begins: pd.Series, ends: pd.Series, weights: pd.Series, hours: 
 
 
 def gpus_there(raw: Path, names: dict[str, str | None], by_partition: bool, hours: range) -> pd.Series:
-    """The capacity in each hour; its partitions do not include a job's partition without a name."""
+    """Return the capacity in each hour. A job partition without a name has no capacity."""
 
     def of_names(rows: pd.DataFrame) -> pd.DataFrame:
         rows = rows.fillna({"cluster": ""})
@@ -915,9 +915,9 @@ PREDICTORS = {
 
 
 def predictions_of(jobs: pd.DataFrame, last_jobs: int) -> np.ndarray:
-    """For each job the median run of those that had ended when it was submitted, at most so many of them.
+    """Return, for each job, the median run time of the last `last_jobs` jobs that ended before it came.
 
-    The jobs come in the order of their ends.
+    The jobs must be sorted by their ends.
     """
     medians = jobs["run_s"].rolling(last_jobs, min_periods=1).median().to_numpy()
     before = np.searchsorted(jobs["ended_s"].to_numpy(), jobs["submit_s"].to_numpy(), side="left")
@@ -925,7 +925,7 @@ def predictions_of(jobs: pd.DataFrame, last_jobs: int) -> np.ndarray:
 
 
 def errors_of(jobs: pd.DataFrame, by: str, last_jobs: int) -> tuple[np.ndarray, np.ndarray]:
-    """Runs and what was predicted for them, where anything was."""
+    """Return run times and their predictions, without jobs that have no prediction."""
     predicted = [(np.empty(0), np.empty(0))]
     for _, mine in jobs.dropna(subset=by).groupby(by):
         predicted.append((mine["run_s"].to_numpy(), predictions_of(mine, last_jobs)))
@@ -959,11 +959,11 @@ def duration_predictability(raw: Path, gpu_only: bool, last_jobs: int) -> pd.Dat
     return pd.DataFrame(rows)
 
 
-# By what name SQL calls them, and the columns by which rows meet; without these, rows come in order.
+# Function and key columns of each name. Rows without key columns are compared in order.
 
 VIEWS = {
     "unified.jobs_v1": (raw_frames.unified_jobs, ["trace", "cluster", "job_id"]),
-    # Not among those of PAI, which are compared on tables without keys too: rows would not meet.
+    # Not in pai.VIEWS, which are also compared on tables with repeated keys, where job_id is no key.
     "pai.standard_job_v1": (pai.standard_job_v1, ["job_id"]),
     "unified.jobs_v2": (all_jobs, ["trace", "cluster", "job_id"]),
     "unified.summary_v1": (summary_v1, CLUSTER),
@@ -1128,5 +1128,5 @@ QUERIES = {
 # Values of parameters that change the answer over the sample, for tests/clients/test_macros.py.
 OTHER_VALUES = {"from_hour": 3000, "in_trace": "pai", "skip_first_pct": 10, "min_run_s": 600}
 
-# The real files lack the sensors and the job log that utilisation needs.
+# Utilisation needs the sensors and the job log, which the real files lack.
 ON_REAL_FILES = {*VIEWS, *QUERIES} - {"unified.utilization_v1", "unified.utilization_by_outcome()"}

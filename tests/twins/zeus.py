@@ -1,7 +1,7 @@
-"""What Zeus's views and named queries claim to hold, computed by pandas from the raw files alone.
+"""Zeus's views and named queries, computed by pandas from the raw files alone.
 
-Each function takes the folder of the raw dump and returns the rows expected. Views come first, in the order
-in which they read each other; then the named queries, which read the views' frames and never the database.
+Each function takes the folder of the raw dump and returns the expected rows. Views come first, in the order
+of their dependencies, then the named queries, which read the frames of the views and never the database.
 """
 
 import lzma
@@ -22,7 +22,7 @@ def percent(part: float, whole: float) -> float | None:
 
 # Views.
 
-# What the publisher's replay script starts from: target and batch size.
+# Target and default batch size of each workload in the publisher's replay script.
 DEFAULTS = {
     ("cifar100", "shufflenetv2"): (0.6, 1024),
     ("imagenet", "resnet50"): (0.65, 256),
@@ -39,7 +39,7 @@ def default_config(_: Path) -> pd.DataFrame:
 
 
 def coverage(raw: Path) -> pd.DataFrame:
-    """Any GPU of which power is known might have run what was trained."""
+    """List every trained or measured configuration for every GPU with power measurements."""
     power, train = raw_frames.zeus_power(raw), raw_frames.zeus_train(raw)
     trained = set(train[TRAINED].itertuples(index=False, name=None))
     rows = []
@@ -68,7 +68,7 @@ def config(raw: Path) -> pd.DataFrame:
 
 
 def pareto(raw: Path) -> pd.DataFrame:
-    """From the fastest to the slowest: one is on the front that needs less energy than all faster ones."""
+    """A configuration is on the front if it needs less energy than all faster ones, and least at its time."""
     frames = []
     for _, rows in config(raw).groupby(["gpu", *WORKLOAD]):
         least = rows.groupby("time_to_accuracy_s")["energy_to_accuracy_j"].min()
@@ -98,7 +98,7 @@ SAVING = [
 
 
 def saving(raw: Path) -> pd.DataFrame:
-    """Without a baseline there is no saving, so only the number of runs is known."""
+    """Without a baseline, the savings are missing and only the numbers of configurations are known."""
     rows = []
     for names, configs in pareto(raw).groupby(["gpu", *WORKLOAD]):
         row = dict(zip(["gpu", *WORKLOAD], names, strict=True))
@@ -161,7 +161,7 @@ REACHED += ["max_reached_epochs", "cv_reached_epochs"]
 
 
 def epoch_spread(raw: Path) -> pd.DataFrame:
-    """An epoch is missing where the run never reached the target; pandas leaves these out."""
+    """A run that never reached the target has no epoch, so pandas leaves it out."""
     epochs = raw_frames.zeus_train(raw).groupby([*TRAINED, "target_metric"])["target_epoch"]
     spread = epochs.agg(
         runs="size",
@@ -177,7 +177,7 @@ def epoch_spread(raw: Path) -> pd.DataFrame:
     return spread[[*TRAINED, "target_metric", "is_lower_better", *REACHED]]
 
 
-# Named queries. The two that are older come first.
+# Named queries.
 
 
 def cheapest(raw: Path, on_gpu: str, eta: float) -> pd.DataFrame:
@@ -336,7 +336,7 @@ def default_batch(configs: pd.DataFrame, dataset: str, network: str) -> int:
 
 
 def limits_of(configs: pd.DataFrame, max_power: int, eta: float) -> list[tuple[object, ...]]:
-    """One batch size of one network and optimizer, at each limit that it was measured at."""
+    """Return rows for one batch size of one network and optimizer, one for each measured power limit."""
     configs = configs.sort_values("power_limit").reset_index(drop=True)
     energy = configs["time_per_epoch"] * configs["average_power"]
     costs = eta * energy + (1 - eta) * max_power * configs["time_per_epoch"]
@@ -372,7 +372,7 @@ def schedule(raw: Path) -> pd.DataFrame:
 
 
 def chosen(configs: pd.DataFrame, may_choose: str) -> dict[str, object]:
-    """The configuration of least cost, or nothing where there is none."""
+    """Return the configuration of least cost, with None values if no configuration is allowed."""
     allowed = configs[configs[MAY_CHOOSE[may_choose]]]
     ordered = allowed.sort_values(["cost_j", "batch_size", "power_limit_w"])
     names = ["batch_size", "power_limit_w", "time_to_accuracy_s", "energy_to_accuracy_j"]
@@ -444,7 +444,7 @@ def saved(row: dict[str, object]) -> dict[str, object]:
     }
 
 
-# By what name SQL calls them, and the columns by which rows meet; without these, rows come in order.
+# Function and key columns of each name. Rows without key columns are compared in order.
 
 VIEWS = {
     "zeus.energy_to_accuracy_v1": (raw_frames.zeus_energy_to_accuracy, [*CONFIG, "target_metric"]),
@@ -539,7 +539,7 @@ QUERIES_OF_GPUS_AT_HAND = {
         ["dataset"],
     ),
 }
-# The power files of two GPUs are not available.
+# Queries on two GPUs do not run on real files, because their power files are not available.
 OTHER_GPU_QUERIES = {
     "zeus.cheapest(on_gpu := 'p100')": (cheapest, ("p100", 0.5), ["dataset"]),
     "zeus.cheapest(on_gpu := 'rtx6000', eta := 0.9)": (cheapest, ("rtx6000", 0.9), ["dataset"]),

@@ -13,7 +13,7 @@ HEADER = (
 SEREN = (
     ("1", "ua", 1, "Eval", "COMPLETED", 0, 10, 30, 20, 10, 20),
     ("2", "ua", 8, "Eval", "FAILED", 0, 0, 100, 100, 0, 800),
-    # A duration with the queue in it, and a GPU time without.
+    # The duration includes the queueing delay, the GPU time does not.
     ("3", "ub", 8, "Pretrain", "PREEMPTED", 60, 70, 110, 50, 10, 320),
     # Cancelled before it started: it waited, but has no GPU time.
     ("4", "uc", 512, "Pretrain", "CANCELLED", 7200, None, 7230, None, 30, None),
@@ -38,7 +38,7 @@ def line(job: tuple) -> str:
 
 @pytest.fixture(scope="module")
 def seren(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
-    """A warehouse of Seren's jobs alone."""
+    """A warehouse with Seren's jobs only."""
     folder = tmp_path_factory.mktemp("acme")
     trace = folder / "raw" / "acme" / "trace_seren.csv"
     trace.parent.mkdir(parents=True)
@@ -77,7 +77,7 @@ def test_duration_audit(seren: duckdb.DuckDBPyConnection) -> None:
     ]
 
 
-def test_sorts_unknown_end_last(seren: duckdb.DuckDBPyConnection) -> None:
+def test_sorts_unknown_final_state_last(seren: duckdb.DuckDBPyConnection) -> None:
     by_outcome = "acme.states(by_outcome := true, preempted_fails := true)"
     shares = f"select final_state, jobs, round(gpu_h * 3600, 9) from {by_outcome}"
     assert rows(seren, shares) == [
@@ -95,7 +95,7 @@ def test_sorts_unknown_end_last(seren: duckdb.DuckDBPyConnection) -> None:
     assert [share for _, share in by_state] == 7 * [pytest.approx(100 / 7)]
 
 
-def test_every_band_of_sizes_is_there(seren: duckdb.DuckDBPyConnection) -> None:
+def test_wait_by_size_lists_every_size_band(seren: duckdb.DuckDBPyConnection) -> None:
     """Jobs 4 and 7 never started; the publisher nevertheless gives a queueing delay for job 4."""
     columns = "gpu_band, jobs, jobs_without_wait, mean_wait_s, median_wait_s"
     assert rows(seren, f"select {columns} from acme.wait_by_size()") == [
@@ -117,7 +117,7 @@ def test_every_band_of_sizes_is_there(seren: duckdb.DuckDBPyConnection) -> None:
     ]
 
 
-def test_queries_of_waits_count_the_same_jobs(seren: duckdb.DuckDBPyConnection) -> None:
+def test_wait_queries_count_the_same_jobs(seren: duckdb.DuckDBPyConnection) -> None:
     for parameter in ("", "by_publisher := true"):
         by_size = "select sum(jobs), sum(jobs_without_wait) from acme.wait_by_size({})"
         by_type = "select sum(jobs), sum(jobs_without_wait) from acme.wait_by_type({})"
@@ -130,7 +130,7 @@ def test_queries_of_waits_count_the_same_jobs(seren: duckdb.DuckDBPyConnection) 
         )
 
 
-def test_shares_are_of_what_is_known(seren: duckdb.DuckDBPyConnection) -> None:
+def test_shares_exclude_jobs_with_unknown_times(seren: duckdb.DuckDBPyConnection) -> None:
     durations = "select jobs, jobs_pct from acme.duration_cdf({}) where run_s = 32"
     assert rows(seren, durations.format("")) == [(2, 50)]
     assert rows(seren, durations.format("by_publisher := true")) == [(2, 50)]
@@ -169,7 +169,7 @@ def test_short_jobs(seren: duckdb.DuckDBPyConnection) -> None:
     ]
 
 
-def test_how_long_a_job_runs_has_no_queue_in_it(seren: duckdb.DuckDBPyConnection) -> None:
+def test_run_time_excludes_queueing_delay(seren: duckdb.DuckDBPyConnection) -> None:
     """Runs of 20, 100, 40 and 1 s; the published durations are 20, 100, 50 and 7 s."""
     durations = "select run_s, jobs from acme.duration_cdf({}) where run_s in (4, 16, 64)"
     assert rows(seren, durations.format("")) == [(4, 1), (16, 1), (64, 3)]
@@ -180,7 +180,7 @@ def test_how_long_a_job_runs_has_no_queue_in_it(seren: duckdb.DuckDBPyConnection
 
 
 def test_arrivals(seren: duckdb.DuckDBPyConnection) -> None:
-    """At 0, 0, 60, 7200, 7260, 7260 and 7320 s: in hours 0 and 2, with an idle one between."""
+    """Jobs arrive at 0, 0, 60, 7200, 7260, 7260 and 7320 s: in hours 0 and 2. Hour 1 is idle."""
     gaps = [0, 60, 7_140, 60, 0, 60]
     mean = sum(gaps) / 6
     deviation = (sum((gap - mean) ** 2 for gap in gaps) / 6) ** 0.5
@@ -190,7 +190,7 @@ def test_arrivals(seren: duckdb.DuckDBPyConnection) -> None:
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata"])
-def test_hours_are_those_of_the_publisher(seren: duckdb.DuckDBPyConnection, zone: str) -> None:
+def test_hours_are_in_the_publishers_time_zone(seren: duckdb.DuckDBPyConnection, zone: str) -> None:
     with seren.cursor() as cursor:
         cursor.execute(f"set timezone = '{zone}'")
         hours = rows(cursor, "select weekday, hour_of_day, jobs from acme.arrivals_by_hour()")
@@ -199,7 +199,7 @@ def test_hours_are_those_of_the_publisher(seren: duckdb.DuckDBPyConnection, zone
 
 
 def test_heaviest_users(seren: duckdb.DuckDBPyConnection) -> None:
-    """Of the two with three jobs each, a comes first; a also has the most GPU time."""
+    """Users ua and uc have three GPU jobs each; ua also has the most GPU time."""
     assert rows(seren, "from acme.user_concentration()") == [
         ("seren", 3, 5, 1, pytest.approx(300 / 7), pytest.approx(82_000 / 1_142), 1)
     ]

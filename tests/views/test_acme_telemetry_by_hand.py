@@ -11,7 +11,7 @@ import raw_dumps
 from tracehouse.ingest.reference_curves import read_curves
 
 CHINA = timezone(timedelta(hours=8))
-# Ten o'clock in the morning, by the clock of Shanghai.
+# 10:00 in Shanghai.
 START = datetime(2023, 8, 29, 10, 0, 0, tzinfo=CHINA)
 
 Row = Sequence[object]
@@ -22,27 +22,27 @@ def at(seconds: float) -> datetime:
 
 
 def address(name: str) -> tuple[str | None, int | None]:
-    """Node and GPU of a device: `a-0` is GPU 0 of node a, `a` a node, and what has a dot is no address."""
+    """Return node and GPU of a device: `a-0` is GPU 0 of node a, `a` is node a, `pod.1` is no address."""
     node, _, gpu = name.partition("-")
     return (None, None) if "." in name else (node, int(gpu) if gpu else None)
 
 
 def gpu_rows(metric: str, cells: Iterable[Row], cluster: str = "kalos") -> list[tuple]:
-    """Rows of gpu_metric from (device, seconds, value)."""
+    """Return rows of gpu_metric from cells of (device, seconds, value)."""
     return [(cluster, metric, *address(name), name, at(s), value) for name, s, value in cells]
 
 
 def node_rows(metric: str, cells: Iterable[Row], cluster: str = "kalos") -> list[tuple]:
-    """Rows of node_metric from (device, seconds, value)."""
+    """Return rows of node_metric from cells of (device, seconds, value)."""
     return [(cluster, metric, address(name)[0], name, at(s), value) for name, s, value in cells]
 
 
-def each_15_s(name: str, *values: float | None, first: int = 0) -> list[Row]:
+def sample_each_15_s(name: str, *values: float | None, first: int = 0) -> list[Row]:
     return [(name, 15 * (first + step), value) for step, value in enumerate(values)]
 
 
-def made(folder: Path, **tables: list[tuple]) -> duckdb.DuckDBPyConnection:
-    """A database whose base tables hold these rows."""
+def create_database(folder: Path, **tables: list[tuple]) -> duckdb.DuckDBPyConnection:
+    """Build a database with these rows in its base tables."""
     path = raw_dumps.without_data(folder, materialize=True)
     connection = duckdb.connect(str(path))
     connection.execute("set timezone = 'UTC'")
@@ -62,35 +62,35 @@ def seconds(moment: datetime) -> float:
     return (moment - START).total_seconds()
 
 
-# Samples at 0, 15, 30, 45 and 60 s, and one of an unknown device at 37 s: all devices were asked then.
+# All devices are sampled at 0, 15, 30, 45 and 60 s, and also at 37 s, when only an unknown device is listed.
 CODES = [
-    *each_15_s("plain-0", 0, 43, 43),
-    # It is not listed at 37 s, so the code at 45 s is a new error.
-    *each_15_s("plain-0", 43, 43, first=3),
-    *each_15_s("cleared-0", 0, 43, 0, 0, 31),
-    # Whatever was before its first sample, the code at 0 s is no onset; an empty cell ends it.
-    *each_15_s("censored-0", 43, 43, None, 31, 31),
-    # Its first row is empty, so that the next one is not its first.
-    *each_15_s("empty-0", None, 43, 0, 0, 0),
-    # From a code straight to another.
-    *each_15_s("changes-0", 0, 43, 31, 0, 0),
-    # Listed from the third time on.
-    *each_15_s("late-0", 45, 0, 45, first=2),
-    # Not listed in the piece of the third time.
-    *each_15_s("gone-0", 0, 43),
-    *each_15_s("gone-0", 43, 0, first=3),
-    *each_15_s("bare", 0, 0, 0, 0, 94),
+    *sample_each_15_s("plain-0", 0, 43, 43),
+    # plain-0 is not listed at 37 s, so its code at 45 s is a new error.
+    *sample_each_15_s("plain-0", 43, 43, first=3),
+    *sample_each_15_s("cleared-0", 0, 43, 0, 0, 31),
+    # A code in the first sample of a device is not an onset. An empty cell ends the error.
+    *sample_each_15_s("censored-0", 43, 43, None, 31, 31),
+    # The first sample is empty, so the code in the second sample is an onset.
+    *sample_each_15_s("empty-0", None, 43, 0, 0, 0),
+    # The code changes from 43 to 31 without a 0 in between, so 31 is not an onset.
+    *sample_each_15_s("changes-0", 0, 43, 31, 0, 0),
+    # Listed from 30 s on: the code in the first sample is not an onset.
+    *sample_each_15_s("late-0", 45, 0, 45, first=2),
+    # Not listed at 30 s, so the code at 45 s is a new error.
+    *sample_each_15_s("gone-0", 0, 43),
+    *sample_each_15_s("gone-0", 43, 0, first=3),
+    *sample_each_15_s("bare", 0, 0, 0, 0, 94),
     ("pod.1", 37, 43),
 ]
 
 
 def test_onsets(tmp_path: Path) -> None:
     rows = gpu_rows("XID_ERRORS", CODES)
-    # Seren was asked at other times, and other metrics at others again.
+    # Seren and the other metrics are sampled at other times.
     rows += gpu_rows("XID_ERRORS", [("plain-0", 0, 0), ("plain-0", 30, 43), ("plain-0", 50, 43)], "seren")
     rows += gpu_rows("GPU_UTIL", [("plain-0", 20, 5), ("plain-0", 40, 5)])
     rows += gpu_rows("GPU_UTIL", [("plain-0", 40, 5)], "seren")
-    with made(tmp_path, gpu_metric=rows) as connection:
+    with create_database(tmp_path, gpu_metric=rows) as connection:
         found = answer(connection, "from acme.xid_onset_v1")
         counts = answer(connection, "from acme.xid_counts()")
         of_seren = answer(connection, "from acme.xid_counts('seren')")
@@ -113,7 +113,7 @@ def test_onsets(tmp_path: Path) -> None:
 
 
 def errors(*onsets: tuple[str, int, int]) -> list[Row]:
-    """Codes that come up, each for one sample, on devices that are clear at every other multiple of 1 s."""
+    """Return one sample per device and second: the code of an onset at (device, second), else 0."""
     devices = {name for name, _, _ in onsets}
     codes = {(name, s): xid for name, s, xid in onsets}
     last = max(s for _, s, _ in onsets)
@@ -122,16 +122,16 @@ def errors(*onsets: tuple[str, int, int]) -> list[Row]:
 
 def test_bursts(tmp_path: Path) -> None:
     kalos = errors(
-        # Exactly 60 s apart: one burst, of as many 43 as 31. A GPU may err twice in it.
+        # One burst, because the onsets are 60 s apart. Codes 43 and 31 are equally frequent; a-0 fails twice.
         *[("a-0", 10, 43), ("a-1", 10, 31), ("b-0", 70, 31), ("a-0", 130, 43)],
-        # 61 s later another one, of one time: at the same second on two GPUs and on a bare node.
+        # A second burst 61 s later: onsets in the same second on two GPUs and on a bare node.
         *[("a-0", 191, 45), ("b-0", 191, 43), ("b", 191, 45)],
         ("b-0", 300, 94),
     )
-    # Between those of Kalos.
+    # Seren's burst lies between two bursts of Kalos.
     seren = errors(("a-0", 160, 63))
     rows = gpu_rows("XID_ERRORS", kalos) + gpu_rows("XID_ERRORS", seren, "seren")
-    with made(tmp_path, gpu_metric=rows) as connection:
+    with create_database(tmp_path, gpu_metric=rows) as connection:
         found = answer(connection, "from acme.xid_bursts(1)")
         of_three = answer(connection, "select onsets, gpus from acme.xid_bursts(3)")
         by_default = answer(connection, "from acme.xid_bursts()")
@@ -147,26 +147,26 @@ def test_bursts(tmp_path: Path) -> None:
 
 def test_power(tmp_path: Path) -> None:
     cells = [
-        # Holds 15 s.
+        # These values hold for 15 s.
         *[("a-0", 0, 100.0), ("a-1", 0, None), ("pod.1", 0, 5000.0)],
-        # Holds until 3590 s, but no longer than 300 s.
+        # The next sample is at 3590 s, but a value holds for at most 300 s.
         *[("a-0", 15, 200.0), ("a-1", 15, 400.0)],
-        # Holds 20 s, to the hour after and so to a time of the unknown device alone.
+        # Holds for 20 s, until the unknown device is sampled in the next hour.
         ("a-0", 3590, 300.0),
         ("pod.1", 3610, 5000.0),
-        # It covers no time, as no later sample follows. The node is a device, although not a GPU.
+        # No later sample follows, so these values hold for 0 s. The node counts as a device, but is no GPU.
         *[("a-0", 3700, 500.0), ("a", 3700, 100.0)],
     ]
     rows = gpu_rows("POWER_USAGE", cells) + gpu_rows("POWER_USAGE", [("a-0", 0, 0.0)], "seren")
     rows += gpu_rows("POWER_USAGE", [("a-0", 7200, None)], "seren")
-    with made(tmp_path, gpu_metric=rows) as connection:
+    with create_database(tmp_path, gpu_metric=rows) as connection:
         hours = answer(connection, "from acme.power_hourly_v1 order by cluster, hour")
         days = answer(connection, "from acme.power_by_day()")
         tdp = answer(connection, "from acme.tdp()")
     joules = 100 * 15 + 600 * 300 + 300 * 20
     assert [(row[0], seconds(row[1]), *row[2:]) for row in hours] == [
         ("kalos", 0, 2, 4, 250, 15 + 300 + 20, pytest.approx(joules / 3.6e6, rel=1e-12)),
-        # The unknown device's time holds the 90 s to the next, in which nothing is known of the others.
+        # The unknown device's sample covers the 90 s to the next one. Other devices have no value in them.
         ("kalos", 3600, 2, 2, 300, 90, 0),
         ("seren", 0, 1, 1, 0, 300, 0),
         ("seren", 7200, 0, 0, None, 0, None),
@@ -175,13 +175,13 @@ def test_power(tmp_path: Path) -> None:
         ("kalos", date(2023, 8, 29), pytest.approx(joules / 3.6e6, rel=1e-12), pytest.approx(1600 / 6)),
         ("seren", date(2023, 8, 29), 0, 0),
     ]
-    # 400 W itself is not above it.
+    # A value of exactly 400 W is not above the TDP.
     assert tdp == [("kalos", 6, 1, pytest.approx(100 / 6), 500), ("seren", 1, 0, 0, 0)]
 
 
-def test_an_hour_of_unknown_devices_is_none(tmp_path: Path) -> None:
+def test_hours_with_unknown_devices_only_are_omitted(tmp_path: Path) -> None:
     rows = gpu_rows("POWER_USAGE", [("a-0", 3599, 100.0), ("pod.1", 3600, 100.0)])
-    with made(tmp_path, gpu_metric=rows) as connection:
+    with create_database(tmp_path, gpu_metric=rows) as connection:
         hours = answer(connection, "from acme.power_hourly_v1")
     assert [(seconds(row[1]), *row[2:]) for row in hours] == [
         (0, 1, 1, 100, 1, pytest.approx(100 / 3.6e6, rel=1e-12))
@@ -198,10 +198,10 @@ def test_utilization(tmp_path: Path) -> None:
     rows = gpu_rows("GPU_UTIL", gpus)
     rows += gpu_rows("SM_ACTIVE", [("a-0", 0, 25), ("a-0", 15, 50)], "seren")
     rows += gpu_rows("GPU_TEMP", [("a-0", 0, 40)])
-    # Seven o'clock of the next day: the columns with `.1` are no nodes.
+    # 07:00 on the next day. `b.1` is not a node.
     nodes = node_rows("NODE_CPU_UTILIZATION", [("a", 75600, 238.8), ("b", 75600, 0.0), ("b.1", 75600, 50)])
     nodes += node_rows("NODE_IB_SEND", [("a", 0, 10.0)])
-    with made(tmp_path, gpu_metric=rows, node_metric=nodes) as connection:
+    with create_database(tmp_path, gpu_metric=rows, node_metric=nodes) as connection:
         hours = answer(connection, "from acme.utilization_hourly_v1 order by cluster, metric, hour")
         gpu_util = answer(connection, "from acme.utilization_by_hour_of_day()")
         node_cpu = answer(connection, "from acme.utilization_by_hour_of_day('NODE_CPU_UTILIZATION')")
@@ -237,7 +237,7 @@ def test_histogram(tmp_path: Path) -> None:
     rows = gpu_rows("POWER_USAGE", [("a-0", 15 * i, value) for i, value in enumerate(values)])
     rows += gpu_rows("POWER_USAGE", [("pod.1", 0, 7.0)])
     nodes = node_rows("NODE_IB_SEND", [("a", 0, 0.0), ("b", 0, 0.0), ("b.1", 0, 9.0)])
-    with made(tmp_path, gpu_metric=rows, node_metric=nodes) as connection:
+    with create_database(tmp_path, gpu_metric=rows, node_metric=nodes) as connection:
         found = answer(connection, "from acme.metric_histogram_v1 order by metric, value")
         none = answer(connection, "from acme.share_at('NODE_IB_SEND')")
         over = answer(connection, "from acme.share_over('POWER_USAGE', 1235)")
@@ -248,15 +248,15 @@ def test_histogram(tmp_path: Path) -> None:
         for value, count in zip(wanted, counts, strict=True)
     ]
     assert none == [("kalos", "NODE_IB_SEND", 2, 2, 100)]
-    # Rounded, 1234.56 is 1235, and so not above it.
+    # 1234.56 is rounded to 1235, so it is not above 1235.
     assert over == [("kalos", "POWER_USAGE", 11, 3, pytest.approx(300 / 11))]
 
 
 def test_cdf(tmp_path: Path) -> None:
-    # Of four samples, one each is a quarter: 25 % are at most 10, and no more than that.
+    # Each of the four samples is 25 % of them: exactly 25 % are at most 10.
     rows = gpu_rows("GPU_UTIL", [(f"a-{gpu}", 0, value) for gpu, value in enumerate([10, 20, 20, 40, None])])
     rows += gpu_rows("GPU_UTIL", [("a-0", 0, 7)], "seren")
-    with made(tmp_path, gpu_metric=rows) as connection:
+    with create_database(tmp_path, gpu_metric=rows) as connection:
         found = answer(connection, "from acme.metric_cdf_v1 order by cluster, percentile")
         few = answer(connection, "from acme.metric_percentiles()")
     halves = [half / 2 for half in range(201)]
@@ -270,9 +270,9 @@ def test_cdf(tmp_path: Path) -> None:
 
 
 def test_percentiles_are_counted_without_rounding(tmp_path: Path) -> None:
-    """Where p percent of the samples is a whole number, the sample of that number is the percentile's."""
+    """If p percent of the number of samples is a whole number n, percentile p is the n-th sample."""
     rows = gpu_rows("GPU_UTIL", [("a-0", second, second + 1) for second in range(200)])
-    with made(tmp_path, gpu_metric=rows) as connection:
+    with create_database(tmp_path, gpu_metric=rows) as connection:
         found = answer(connection, "select percentile, value from acme.metric_cdf order by percentile")
     assert found == [(0, 1)] + [(number / 2, number) for number in range(1, 201)]
 
@@ -283,7 +283,7 @@ def test_memory(tmp_path: Path) -> None:
     rows += gpu_rows("FB_USED", [("a-0", 0, 8192), ("a-1", 0, 0), ("pod.1", 0, 81920)], "seren")
     rows += gpu_rows("FB_USED", [("a-0", 15, 16384)], "seren")
     rows += gpu_rows("FB_FREE", [("a-0", 0, 1)])
-    with made(tmp_path, gpu_metric=rows) as connection:
+    with create_database(tmp_path, gpu_metric=rows) as connection:
         found = answer(connection, "select * exclude (time) from acme.gpu_memory_used_v1 order by all")
         summary = answer(connection, "from acme.memory_used_percentiles()")
     assert found == [
@@ -303,14 +303,14 @@ def test_server_power(tmp_path: Path) -> None:
         ("GPU_AB", at(0), 1000.0, 200.0, 100.0, None),
         ("GPU_AB", at(0), 2000.0, 200.0, None, 200.0),
         ("GPU_AB", at(15), None, 300.0, 100.0, None),
-        # Type B: memory is in the rest.
+        # Servers of type B do not report memory power, so it is part of the rest.
         ("GPU_AB", at(15), 500.0, 100.0, None, None),
-        # No part of nothing, nor of what the processors are not known of.
+        # The rest has no share of a total of 0 W, nor of a total without the processors' power.
         ("GPU_AB", at(30), 0.0, 0.0, None, None),
         ("GPU_AB", at(30), 700.0, None, None, None),
         ("CPU_D", at(0), 600.0, 300.0, None, 60.0),
     ]
-    with made(tmp_path, server_power=rows) as connection:
+    with create_database(tmp_path, server_power=rows) as connection:
         found = answer(connection, "from acme.server_power_by_group()")
         covered = answer(connection, "from acme.coverage()")
     assert found == [
@@ -328,12 +328,12 @@ def test_coverage(tmp_path: Path) -> None:
     gpus = [
         *[("a-0", 0, 1), ("a-0", 15, None), ("a-0", 30, 1), ("a-0", 600, 1)],
         *[("a-1", 0, None), ("a-1", 15, None), ("a", 0, 1)],
-        # Two names that are not addresses, at a separate time.
+        # pod.1 and pod.2 are not addresses. Only pod.1 is sampled at 45 s.
         *[("pod.1", 0, 1), ("pod.1", 45, None), ("pod.2", 0, 1)],
     ]
     # A node's two ports are one device.
     ports = [("seren", "NODE_IB_SEND", "a", f"a-mlx5_{port}", at(15 * port), 1.0) for port in (0, 1)]
-    with made(tmp_path, gpu_metric=gpu_rows("GPU_TEMP", gpus), node_metric=ports) as connection:
+    with create_database(tmp_path, gpu_metric=gpu_rows("GPU_TEMP", gpus), node_metric=ports) as connection:
         found = answer(connection, "from acme.coverage()")
     first, last = at(0), at(600)
     assert found == [
@@ -357,11 +357,11 @@ def test_overlap(tmp_path: Path) -> None:
     codes = gpu_rows("XID_ERRORS", [("a-0", 200, 0), ("a-0", 300, 0), ("pod.1", 400, 0)])
     temperatures = gpu_rows("GPU_TEMP", [("a-0", 150, 40), ("pod.1", 0, 40)])
     jobs = [
-        # Ends as the telemetry begins, starts as it ends, and lies between.
+        # One job ends as the telemetry begins, one starts as it ends, and one spans it.
         ("kalos", "before", "FAILED", at(10), at(50), at(100)),
         ("kalos", "after", "FAILED", at(10), at(500), at(600)),
         ("kalos", "all of it", "COMPLETED", at(20), at(50), at(600)),
-        # The bounds of the codes count as within.
+        # The period with codes includes its first and last second.
         ("kalos", "first code", "FAILED", at(20), at(50), at(200)),
         ("kalos", "last code", "FAILED", at(20), at(250), at(300)),
         ("kalos", "no code", "FAILED", at(20), at(350), at(360)),
@@ -369,7 +369,7 @@ def test_overlap(tmp_path: Path) -> None:
         ("kalos", "running", "RUNNING", at(20), at(250), None),
         ("seren", "no telemetry", "FAILED", at(5), at(10), at(20)),
     ]
-    with made(
+    with create_database(
         tmp_path,
         gpu_metric=codes + temperatures,
         node_metric=node_rows("NODE_IB_SEND", [("a", 100, 1.0), ("a", 500, 1.0), ("a.1", 900, 1.0)]),
@@ -387,13 +387,13 @@ def test_overlap(tmp_path: Path) -> None:
 
 
 def test_a_day_of_a_gpu(tmp_path: Path) -> None:
-    # The day of the start begins 10 hours before it, and ends 14 hours after.
+    # The day of START begins 10 hours before START and ends 14 hours after it.
     cells = [
         *[("b-0", -36_001, 1), ("b-0", -36_000, 2), ("b-0", 50_399, None), ("b-0", 50_400, 4)],
         *[("b-1", 0, 5), ("c-0", 0, 6), ("b", 0, 7), ("a.1", 0, 8)],
     ]
     rows = gpu_rows("GPU_UTIL", cells) + gpu_rows("GPU_TEMP", [("a-0", -40_000, 9)])
-    with made(tmp_path, gpu_metric=rows) as connection:
+    with create_database(tmp_path, gpu_metric=rows) as connection:
 
         def day(arguments: str) -> list[tuple]:
             return [
@@ -420,7 +420,7 @@ def test_an_hour_of_the_fleet(tmp_path: Path) -> None:
         *[("b-0", 7, 100), ("b-0", 3600, 0), ("b-0", 7199, 50), ("b-0", 7200, 100)],
         *[("b-1", 3600, None), ("b", 3600, 3), ("a-0", 3601, 4), ("a.1", 3600, 5)],
     ]
-    with made(tmp_path, gpu_metric=gpu_rows("GPU_UTIL", cells)) as connection:
+    with create_database(tmp_path, gpu_metric=gpu_rows("GPU_UTIL", cells)) as connection:
         first = answer(connection, "from acme.fleet_hour()")
         given = answer(
             connection, "from acme.fleet_hour(from_time := timestamptz '2023-08-29 12:00:00+08:00')"
@@ -434,7 +434,7 @@ def test_an_hour_of_the_fleet(tmp_path: Path) -> None:
 
 
 def test_curves_are_in_the_catalog(tmp_path: Path) -> None:
-    with made(tmp_path) as connection:
+    with create_database(tmp_path) as connection:
         rows = answer(
             connection, "select percentile, value from catalog.reference_curves where curve = 'seren.ib_send'"
         )
@@ -445,19 +445,19 @@ def test_curves_are_in_the_catalog(tmp_path: Path) -> None:
 
 
 def test_distance_from_a_curve(tmp_path: Path) -> None:
-    # Percent of 80 GiB: 0, 0, 75.0012 and 75.42; the rest of the values are of other metrics and clusters.
+    # Percent of 80 GiB: 0, 0, 75.0012 and 75.42. The other values belong to other metrics and clusters.
     memory = gpu_rows("FB_USED", [(f"a-{gpu}", 0, mib) for gpu, mib in enumerate([0, 0, 61441, 61784])])
     memory += gpu_rows("FB_USED", [("a-0", 0, 81920)], "seren") + gpu_rows("FB_FREE", [("a-0", 0, 5)])
     activity = gpu_rows("SM_ACTIVE", [("a-0", 0, 12.345), ("a-0", 15, 50)], "seren")
     power = [("GPU_AB", at(0), 500.0, None, None, None), ("GPU_C", at(0), 1500.0, None, None, None)]
     power += [("CPU_D", at(0), 550.0, None, None, None), ("CPU_D", at(0), None, None, None, None)]
     points = [
-        # The curve rises from 0 to 50 at 0: both fit. The value 75.0 is 10 percentage points too high and has
-        # no counterpart; 75.0012 and 75.0014 are one value; the last point agrees.
+        # All points fit: the measured CDF rises from 0 to 50 % at 0, and from 50 to 75 % at 75.0, to which
+        # 75.0012 and 75.0014 are rounded.
         *[("memory", 0, 0.0), ("memory", 45, 0.0), ("memory", 60, 75.0), ("memory", 70, 75.0014)],
         ("memory", 100, 75.42),
     ]
-    with made(tmp_path, gpu_metric=memory + activity, server_power=power) as connection:
+    with create_database(tmp_path, gpu_metric=memory + activity, server_power=power) as connection:
 
         def distance(curve: str, points: Iterable[tuple[float, float]]) -> list[tuple]:
             connection.execute("delete from catalog.reference_curves")
@@ -473,7 +473,7 @@ def test_distance_from_a_curve(tmp_path: Path) -> None:
         assert distance(on_memory, [(60, 0.0), (90, 75.0)]) == [(on_memory, 2, 15)]
         assert distance(on_memory, [(10, 50.0), (90, 60.0)]) == [(on_memory, 2, 40)]
         assert distance(on_memory, [(10, 75.42)]) == [(on_memory, 1, 65)]
-        # 12.345 % and 12.3451 % are both 12.35 %.
+        # 12.345 % and 12.3451 % are both rounded to 12.35 %.
         assert distance("seren.sm_active_pct", [(50, 12.3451), (99, 50.0)]) == [("seren.sm_active_pct", 2, 0)]
         assert distance("seren.gpu_server_power_w", [(50, 500.0), (80, 1500.4)]) == [
             ("seren.gpu_server_power_w", 2, 0)
@@ -486,6 +486,6 @@ def test_distance_from_a_curve(tmp_path: Path) -> None:
 
 def test_times_are_instants(tmp_path: Path) -> None:
     rows = gpu_rows("GPU_UTIL", [("a-0", 0, 1)])
-    with made(tmp_path, gpu_metric=rows) as connection:
+    with create_database(tmp_path, gpu_metric=rows) as connection:
         ((hour,),) = answer(connection, "select hour from acme.utilization_hourly")
     assert hour == datetime(2023, 8, 29, 2, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""Every view, row by row, against the same thing computed by pandas from the raw files."""
+"""Compare every view, row by row, with its pandas reference implementation on the raw files."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def test_every_view_is_compared(synthetic: duckdb.DuckDBPyConnection) -> None:
     assert {name for (name,) in rows} == set(VIEWS)
 
 
-def test_a_version_has_its_own_twin_or_that_of_the_one_before() -> None:
+def test_a_version_uses_its_own_reference_implementation_or_the_previous_one() -> None:
     versions = ["itp.job_v1", "itp.job_v2", "itp.job_v3", "itp.job_v4", "itp.new_v1"]
     twins = comparison.with_later_versions({"itp.job_v1": "first", "itp.job_v3": "third"}, versions)
     assert twins == {
@@ -49,7 +49,7 @@ def test_unified_jobs_hold_all_traces_with_jobs(synthetic: duckdb.DuckDBPyConnec
     assert {trace for (trace,) in rows} == {"acme", "itp", "openb", "pai"}
 
 
-def test_itp_jobs_and_gpu_hours_are_the_published_ones(real: duckdb.DuckDBPyConnection) -> None:
+def test_itp_jobs_and_gpu_hours_equal_the_published_figures(real: duckdb.DuckDBPyConnection) -> None:
     jobs, gpu_h = real.execute("select count(*), sum(gpu_h) from itp.job_v1").fetchall()[0]
     assert jobs == 69_351
     assert gpu_h == pytest.approx(1_632_719.74, abs=0.005)
@@ -86,7 +86,7 @@ def test_itp_test_bed_is_not_counted_twice(real: duckdb.DuckDBPyConnection, real
     assert (selected["deadline"] != selected["deadline_s"]).all()
 
 
-def test_openb_capacity_is_the_measured_one(real: duckdb.DuckDBPyConnection) -> None:
+def test_openb_capacity(real: duckdb.DuckDBPyConnection) -> None:
     rows = real.execute(
         "select model, nodes, gpus from openb.capacity_v1 where node_list = 'gpu_node' order by model"
     ).fetchall()
@@ -135,7 +135,7 @@ def test_openb_waits_of_gpu_pods(real: duckdb.DuckDBPyConnection) -> None:
     assert [round(wait) for wait in waits] == [2, 139, 1_109, 14_330]
 
 
-def test_openb_pods_never_waited_where_never_scheduled(real: duckdb.DuckDBPyConnection) -> None:
+def test_unscheduled_openb_pods_have_no_wait(real: duckdb.DuckDBPyConnection) -> None:
     counts = real.execute(
         "select count(*), count(wait_s), count(run_s) from openb.pod_lifecycle_v1"
         " where variant = 'default' and pod_phase = 'Pending'"
@@ -150,7 +150,7 @@ def test_zeus_rows_and_unreached_targets(real: duckdb.DuckDBPyConnection) -> Non
 
 # Per data set on the V100: target and default batch size of the publisher's replay script; seconds and
 # joules at that batch size and 250 W; percentages of energy saved by the best batch size at 250 W, by the
-# best power limit at the default batch size, and by the best of both; and which the best of both is.
+# best power limit at the default batch size, and by the best of both; best batch size and power limit.
 ZEUS_ON_V100 = {
     "cifar100": (0.6, 1024, 599, 112_458, 63.2, 31.4, 74.7, (128, 100)),
     "imagenet": (0.65, 256, 74_518, 16_412_549, 3.0, 22.5, 23.8, (360, 150)),
@@ -189,7 +189,7 @@ def test_pai_machines_and_gpus(real: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_acme_jobs_of_the_readme(tmp_path: Path) -> None:
-    """The README's examples: times of Kalos are in UTC, and there the duration runs from submission."""
+    """Jobs of the publisher's README: Kalos's times are in UTC, and its durations start at submission."""
     folder = tmp_path / "raw" / "acme" / "data" / "job_trace"
     ids, sizes = "job_id,user,node_num,gpu_num,cpu_num", "mem_per_pod_GB,shared_mem_per_pod"
     times, sums = "submit_time,start_time,end_time", "duration,queue,gpu_time"

@@ -1,4 +1,4 @@
-"""Lifetimes of a few pods of ASI, by hand: gaps, hours that are not loaded, and what cuts a pod off."""
+"""Lifetimes of a few ASI pods, computed by hand: gaps, hours that are not loaded, and censored pods."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import raw_dumps
 from tracehouse.ingest.declarations import Table
 from tracehouse.ingest.traces import asi
 
-# Pods with the GPUs that they request, and the GPU-hours that they held by hour. Hour 3 is not loaded.
+# Requested GPUs of each pod, and its held GPU-hours by hour. Hour 3 is not loaded.
 PODS = {
     "throughout": (1.0, {0: 1.0, 1: 1.0, 2: 1.0, 4: 1.0, 24: 1.0}),
     "early": (2.0, {0: 2.0, 1: 1.0}),
@@ -22,7 +22,7 @@ PODS = {
     "without GPU": (0.0, {1: 0.0, 2: 0.0}),
 }
 HOURS = [0, 1, 2, 4, 24]
-# The server of all pods, in hour 2 only.
+# All pods run on this server, which is listed in hour 2 only.
 SERVER = {"server_id": "s", "cluster_id": "c", "gpu_spec_public": "A10", "gpu_count": 192.0}
 LIVES = """
     select pod_id, first_hour, last_hour, hours, gap_hours, is_left_censored, is_right_censored
@@ -78,7 +78,7 @@ def write(folder: Path, table: Table, rows: list[dict[str, object]]) -> None:
 TYPES = {"VARCHAR": pl.String, "DOUBLE": pl.Float64, "BIGINT": pl.Int64, "BOOLEAN": pl.Boolean}
 
 
-def test_lives_end_where_an_hour_is_not_loaded(lives: duckdb.DuckDBPyConnection) -> None:
+def test_hours_that_are_not_loaded_censor_lifetimes(lives: duckdb.DuckDBPyConnection) -> None:
     assert lives.execute(LIVES).fetchall() == [
         ("early", 0, 1, 2, 0, True, False),
         ("late", 24, 24, 1, 0, True, True),
@@ -103,7 +103,7 @@ def test_pods_run_while_they_hold_gpus(lives: duckdb.DuckDBPyConnection) -> None
     ]
 
 
-def test_without_submissions_there_is_no_queue_and_no_offered_load(lives: duckdb.DuckDBPyConnection) -> None:
+def test_queue_and_offered_load_are_empty_without_submissions(lives: duckdb.DuckDBPyConnection) -> None:
     hours = "select count(*), count(queued_jobs) from unified.allocation_hourly('asi', offered := {})"
     assert lives.execute(hours.format("false")).fetchall() == [(25, 0)]
     assert lives.execute(hours.format("true")).fetchall() == [(0, 0)]
@@ -111,6 +111,6 @@ def test_without_submissions_there_is_no_queue_and_no_offered_load(lives: duckdb
 
 
 def test_rounds_the_share_of_a_server_to_the_even_digit(lives: duckdb.DuckDBPyConnection) -> None:
-    """1.5 of 192 GPUs are 0.0078125 of them, which Python rounds to 0.007812."""
+    """1.5 of 192 GPUs is a share of 0.0078125, which rounds to 0.007812 (half to even, as in Python)."""
     found = lives.execute("select hp_allocated_pct from asi.allocation_by_model(from_day := 0)").fetchall()
     assert found == [(pytest.approx(0.7812, abs=1e-12),)]

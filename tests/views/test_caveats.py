@@ -34,34 +34,37 @@ select count(*) as jobs, sum(gpus) as gpu_s from pai.run_v1;
 """
 
 
-def view(folder: Path, name: str, text: str) -> ViewFile:
+def write_view(folder: Path, name: str, text: str) -> ViewFile:
     path = folder / "pai" / f"{name}.v1.sql"
     path.parent.mkdir(exist_ok=True)
     path.write_text(text)
     return read_view_file(path)
 
 
-def held(folder: Path, load: str = LOAD) -> dict:
-    return of_views([view(folder, "run", RUN), view(folder, "load", load)], TYPES)
+def spread_caveats(folder: Path, load: str = LOAD) -> dict:
+    return of_views([write_view(folder, "run", RUN), write_view(folder, "load", load)], TYPES)
 
 
-def test_a_view_inherits_caveats_of_columns_that_it_computes_from(tmp_path: Path) -> None:
-    assert held(tmp_path)["pai.load_v1"] == {"pai.fractions": frozenset({"gpu_s"}), "pai.tasks": None}
-    assert held(tmp_path)["pai.load"] == held(tmp_path)["pai.load_v1"]
+def test_a_view_inherits_caveats_of_its_source_columns(tmp_path: Path) -> None:
+    assert spread_caveats(tmp_path)["pai.load_v1"] == {
+        "pai.fractions": frozenset({"gpu_s"}),
+        "pai.tasks": None,
+    }
+    assert spread_caveats(tmp_path)["pai.load"] == spread_caveats(tmp_path)["pai.load_v1"]
 
 
 def test_a_caveat_of_a_filter_concerns_all_rows(tmp_path: Path) -> None:
     load = LOAD.replace("pai.run_v1;", "pai.run_v1 where wait_s > 0;")
-    assert held(tmp_path, load)["pai.load_v1"]["pai.shifted"] is None
+    assert spread_caveats(tmp_path, load)["pai.load_v1"]["pai.shifted"] is None
 
 
 def test_a_view_settles_inherited_caveats(tmp_path: Path) -> None:
-    for line, left in (
+    for line, remaining in (
         ("pai.fractions", {"pai.tasks": None}),
         ("pai.fractions: gpu_s", {"pai.tasks": None}),
         ("pai.tasks: jobs", {"pai.fractions": frozenset({"gpu_s"}), "pai.tasks": frozenset({"gpu_s"})}),
     ):
-        assert held(tmp_path, f"-- settles: {line}\n{LOAD}")["pai.load_v1"] == left
+        assert spread_caveats(tmp_path, f"-- settles: {line}\n{LOAD}")["pai.load_v1"] == remaining
 
 
 @pytest.mark.parametrize(
@@ -74,7 +77,7 @@ def test_a_view_settles_inherited_caveats(tmp_path: Path) -> None:
 )
 def test_rejects_a_line_about_an_unknown_column_or_caveat(line: str, complaint: str, tmp_path: Path) -> None:
     with pytest.raises(DefinitionError, match=complaint):
-        held(tmp_path, f"-- {line}\n{LOAD}")
+        spread_caveats(tmp_path, f"-- {line}\n{LOAD}")
 
 
 @pytest.mark.parametrize(
@@ -98,4 +101,4 @@ def test_a_query_inherits_caveats_of_columns_it_reads(sql: str, caveats: list[st
     types = TYPES | {"pai.run": TYPES["pai.run_v1"]}
     tree = sqlglot.parse_one(sql, dialect="duckdb")
     read = columns_read(tree, references(tree, "here"), types, "here")
-    assert of_query(read_header("", VIEW_KEYS, "here"), read, held(tmp_path)) == caveats
+    assert of_query(read_header("", VIEW_KEYS, "here"), read, spread_caveats(tmp_path)) == caveats

@@ -1,4 +1,4 @@
-"""Jobs that the beginning or the end of a trace cuts off: their GPU time counts, unknown times do not."""
+"""Left- and right-censored jobs: their GPU time counts, their unknown times do not."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ HEADER = (
     "memory_request,memory_limit,disk_request,disk_limit,max_instance_per_node,"
     "creation_time,scheduled_time,deletion_time"
 )
-# Instance, GPUs, and the times of its creation, schedule and deletion.
+# Instance, GPUs, and the seconds of creation, scheduling and deletion.
 INSTANCES = (
     ("before", 1, "", "", 1800),
     ("whole", 2, 10, 20, 3620),
@@ -33,7 +33,7 @@ running,u,1,8,8,Eval,RUNNING,{DAY} 10:00:00+08:00,{DAY} 10:00:10+08:00,,,,
 withdrawn,u,1,1,8,Eval,CANCELLED,{DAY} 10:00:00+08:00,,{DAY} 10:05:00+08:00,,,
 last,u,1,1,8,Eval,COMPLETED,{DAY} 10:00:00+08:00,{DAY} 10:00:00+08:00,{DAY} 11:00:00+08:00,,,
 """
-# Attempts to run a job: starts and ends on two GPUs.
+# Start and end of each job's attempts. An attempt runs on two GPUs.
 PHILLY = {
     "retried": [("10:00:00", "10:10:00"), ("10:20:00", None)],
     "running": [("10:00:00", None)],
@@ -51,7 +51,7 @@ CENSORED_SHARES = {
 
 @pytest.fixture(scope="module")
 def services(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
-    """A warehouse of five instances in a trace from 0 to 7200 s, which cuts off three of them."""
+    """A warehouse with five instances of a trace from 0 to 7200 s. Three of them are censored."""
     folder = tmp_path_factory.mktemp("services")
     (folder / "raw" / "dlrm").mkdir(parents=True)
     lines = [
@@ -81,8 +81,8 @@ def test_services_that_outlive_the_trace(services: duckdb.DuckDBPyConnection) ->
     }
 
 
-def test_what_is_seen_of_jobs_that_outlive_the_trace(tmp_path: Path) -> None:
-    """Philly's log does not say how long a job without an end ran: the last time known of it counts."""
+def test_observed_run_times_of_jobs_that_outlive_the_trace(tmp_path: Path) -> None:
+    """Philly's log lacks the end of some jobs. They count as observed until their last known time."""
     detail = [{"ip": "m1", "gpus": ["gpu0", "gpu1"]}]
     log = [
         {
@@ -131,12 +131,12 @@ def test_left_censored_jobs_hold_gpus_from_the_first_second(services: duckdb.Duc
         (1, pytest.approx(4 * 3600 + 2 * 20 + 160), pytest.approx(3600 + 20 + 160), 0),
         (2, 0, 0, 0),
     ]
-    # Where the others start at their submission, these start with the trace, as theirs is unknown.
+    # The offered load starts at submission. Left-censored jobs have none and start with the trace.
     offered = "select held_gpus * 3600 from unified.allocation_hourly('dlrm', offered := true)"
     assert rows(services, offered)[0] == (pytest.approx(4 * 3600 + 1800 + 2 * 3590),)
 
 
-def test_services_hold_gpus_of_instances_that_the_trace_cuts_off(services: duckdb.DuckDBPyConnection) -> None:
+def test_services_hold_gpus_of_censored_instances(services: duckdb.DuckDBPyConnection) -> None:
     columns = "service, hour_start_s, covered_s, held_gpus, left_censored_gpus, right_censored_gpus"
     assert rows(services, f"select {columns} from dlrm.held_gpus_by_service()") == [
         ("app", 0, 3600, *(pytest.approx(gpu_s / 3600) for gpu_s in (23_360, 16_200, 14_400))),
@@ -146,14 +146,14 @@ def test_services_hold_gpus_of_instances_that_the_trace_cuts_off(services: duckd
     assert (requested, held) == (8, pytest.approx((23_360 + 14_600) / 7200))
 
 
-def test_waits_from_before_the_trace_are_unknown(services: duckdb.DuckDBPyConnection) -> None:
+def test_waits_of_left_censored_jobs_are_unknown(services: duckdb.DuckDBPyConnection) -> None:
     waits = "select size_band, jobs, never_started_pct from unified.wait_cdf('dlrm') where percentile = 50"
     assert rows(services, waits) == [("1", 1, 0), ("2 to 7", 1, 0)]
 
 
 @pytest.mark.parametrize("query", CENSORED_SHARES)
-def test_unknown_is_not_0(query: str, synthetic: duckdb.DuckDBPyConnection) -> None:
-    """ITP and spot do not say which jobs ran at the end, nor spot which ran before its first second."""
+def test_censored_shares_are_null_if_unknown(query: str, synthetic: duckdb.DuckDBPyConnection) -> None:
+    """ITP and spot do not record which jobs ran at the end, spot neither which ran before the start."""
     name = CENSORED_SHARES[query]
     counts = f"count(*), count(censored_{name}), count(left_censored_{name})"
     found = {
@@ -164,7 +164,7 @@ def test_unknown_is_not_0(query: str, synthetic: duckdb.DuckDBPyConnection) -> N
     assert len(set(found["dlrm"])) == 1
 
 
-def test_summary_of_traces_that_do_not_say_which_jobs_are_censored(
+def test_summary_counts_censored_jobs_only_if_known(
     synthetic: duckdb.DuckDBPyConnection,
 ) -> None:
     counts = (
@@ -187,8 +187,8 @@ def test_hours_add_up_to_the_gpu_time_of_jobs(trace: str, synthetic: duckdb.Duck
     assert 0 < held_gpu_h == pytest.approx(allocated_gpu_h)
 
 
-def test_jobs_of_the_first_second_of_spot_did_not_arrive(synthetic: duckdb.DuckDBPyConnection) -> None:
-    """They may have run before the trace began. No other job is left out."""
+def test_arrivals_exclude_jobs_of_the_first_second_of_spot(synthetic: duckdb.DuckDBPyConnection) -> None:
+    """Those jobs may have run before the trace began. No other job is left out."""
     submitted = "from unified.jobs where trace = 'spot' and submit_s > 0"
     [(jobs, first_s, last_s)] = rows(synthetic, f"select count(*), min(submit_s), max(submit_s) {submitted}")
     found = "select jobs, skipped_jobs, span_days * 86400 from unified.arrivals() where trace = 'spot'"
@@ -197,8 +197,8 @@ def test_jobs_of_the_first_second_of_spot_did_not_arrive(synthetic: duckdb.DuckD
         assert rows(synthetic, f"select sum(jobs) from {query}") == [(jobs,)]
 
 
-def test_bounds_of_failures_where_few_outcomes_are_known(real: duckdb.DuckDBPyConnection) -> None:
-    """Of openb's GPU pods 29 % have a known outcome: 91 % of those failed, of all between 26 and 97 %."""
+def test_bounds_of_failures_if_few_outcomes_are_known(real: duckdb.DuckDBPyConnection) -> None:
+    """29 % of openb's GPU pods have a known outcome. 91 % of them failed, so 26 to 97 % of all pods did."""
     columns = "known_pct, failed_of_all_pct, failed_at_most_pct, failed_of_known_pct"
     assert rows(real, f"select {columns} from unified.failure_share() where trace = 'openb'")[
         0
@@ -210,7 +210,7 @@ def test_bounds_of_failures_where_few_outcomes_are_known(real: duckdb.DuckDBPyCo
 
 
 def test_load_of_dlrm(real: duckdb.DuckDBPyConnection) -> None:
-    """Of 7,386 GPU instances, 3,123 are from before the trace and 3,322 outlive it."""
+    """Of 7,386 GPU instances, 3,123 started before the trace and 3,322 outlive it."""
     shares = "censored_gpu_time_pct, left_censored_gpu_time_pct"
     [(jobs, gpu_h, covered, *cut_off)] = rows(
         real, f"select jobs, held_gpu_h, covered_pct, {shares} from unified.traces() where trace = 'dlrm'"
@@ -228,7 +228,7 @@ def test_load_of_dlrm(real: duckdb.DuckDBPyConnection) -> None:
     by_role = "select requested_gpus, mean_held_gpus from dlrm.requests_by_role() where role = 'HN'"
     assert rows(real, by_role) == [(7_386, pytest.approx(3_194, abs=0.5))]
     assert least_gpus > 2_500
-    # Runs seen whole are short: half of all instances were seen for more than 630,319 s.
+    # Uncensored runs are short (median 3,752 s); half of all instances were observed for over 630,319 s.
     medians = "median_run_s, whole_run_pct, without_wait_pct"
     assert rows(real, f"select {medians} from unified.traces() where trace = 'dlrm'") == [
         (3_752, pytest.approx(100 * 3_218 / 7_386), pytest.approx(100 * 3_123 / 7_386))
@@ -248,8 +248,8 @@ def test_waits_of_dlrm(real: duckdb.DuckDBPyConnection) -> None:
     assert rows(real, unknown) == [(4_263, pytest.approx(100 * 3_123 / 7_386))]
 
 
-def test_waits_of_openb_end_with_withdrawals(real: duckdb.DuckDBPyConnection) -> None:
-    """Withdrawn pods waited 96 s in the median: they are censored then, and percentiles above them exist."""
+def test_withdrawals_censor_waits_of_openb(real: duckdb.DuckDBPyConnection) -> None:
+    """Withdrawn pods are censored after a median wait of 96 s, so higher percentiles still exist."""
     waits = "select size_band, percentile, wait_s from unified.wait_cdf() where percentile in (90, 95)"
     found = {(band, percentile): wait_s for band, percentile, wait_s in rows(real, waits)}
     assert found["below 1", 90] == 487
@@ -257,8 +257,8 @@ def test_waits_of_openb_end_with_withdrawals(real: duckdb.DuckDBPyConnection) ->
     assert None not in found.values()
 
 
-def test_runs_count_what_the_end_cuts_off(real: duckdb.DuckDBPyConnection) -> None:
-    """No job is left out for its length, and the jobs that still ran at the end are censored."""
+def test_run_cdf_counts_right_censored_jobs(real: duckdb.DuckDBPyConnection) -> None:
+    """By default no run time excludes a job, and jobs that still run at the end are censored."""
     runs = "select trace, run_s, excluded_pct, censored_pct from unified.run_cdf() where percentile = 50"
     found = {trace: row for trace, *row in rows(real, runs)}
     assert found["openb"] == [655, 0, pytest.approx(100 * 32 / 6_203)]
@@ -268,8 +268,8 @@ def test_runs_count_what_the_end_cuts_off(real: duckdb.DuckDBPyConnection) -> No
     assert rows(real, long) == [(pytest.approx(100 * 3_022 / 6_203),)]
 
 
-def test_gpu_time_that_the_end_of_openb_cuts_off(real: duckdb.DuckDBPyConnection) -> None:
-    """32 GPU pods ran when the trace ended: their runs are unknown, and they hold 56.1 % of the time."""
+def test_censored_gpu_time_of_openb(real: duckdb.DuckDBPyConnection) -> None:
+    """32 GPU pods still ran when the trace ended, without a run time. They hold 56.1 % of the GPU time."""
     openb = "from unified.jobs where trace = 'openb' and requested_gpus > 0"
     counts = "count(*), count(run_s), count(end_s), count(observed_run_s)"
     assert rows(real, f"select {counts} {openb} and is_right_censored") == [(32, 0, 0, 32)]
@@ -282,7 +282,7 @@ def test_gpu_time_that_the_end_of_openb_cuts_off(real: duckdb.DuckDBPyConnection
 
 
 def test_a_running_task_has_no_run_time(synthetic: duckdb.DuckDBPyConnection) -> None:
-    """What is seen of it is a lower bound: tasks, jobs of all traces and queries agree."""
+    """Only its observed run time is known. pai.task_run, unified.jobs and the queries agree on this."""
     running = "status not in ('Terminated', 'Failed')"
     [(tasks, runs, seen)] = rows(
         synthetic, f"select count(*), count(run_s), count(observed_run_s) from pai.task_run where {running}"
@@ -301,7 +301,7 @@ def test_a_running_task_has_no_run_time(synthetic: duckdb.DuckDBPyConnection) ->
 
 
 def test_running_tasks_of_pai_do_not_hold_gpus_to_the_end(synthetic: duckdb.DuckDBPyConnection) -> None:
-    """115,501 tasks are Running as published: far more than the 6,742 GPUs could run when the trace ended."""
+    """The publisher lists 115,501 tasks as Running, far more than 6,742 GPUs can run at once."""
     running = "trace = 'pai' and is_right_censored"
     [(last_hour_gpus, running_gpus)] = rows(
         synthetic,

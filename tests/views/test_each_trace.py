@@ -31,7 +31,7 @@ def test_unites_every_trace_that_has_the_view(tmp_path: Path) -> None:
     *_, whole = expanded([pai, helios, unified])
     assert whole.references == {"helios.standard_job_v1", "pai.standard_job_v1"}
     assert whole.text.index("'helios' AS trace") < whole.text.index("'pai' AS trace")
-    assert whole.sha256 == unified.sha256, "one more trace is no other version"
+    assert whole.sha256 == unified.sha256, "a new trace changed the hash of the uniting view"
     assert united([pai, helios, unified]) == {view.versioned: unified for view in (pai, helios)}
 
 
@@ -74,7 +74,7 @@ def test_comment_names_traces_that_lack_the_column(column: str, synthetic: duckd
 
 
 def traces_with_column(connection: duckdb.DuckDBPyConnection, column: str) -> tuple[set[str], set[str]]:
-    """Split the traces that have jobs: those with values in a column of a job, and the others."""
+    """Return the traces with values in a column of unified.jobs, and its other traces."""
     rows = connection.execute(
         f"select trace, count({column}) > 0 from unified.jobs group by trace"
     ).fetchall()
@@ -82,7 +82,7 @@ def traces_with_column(connection: duckdb.DuckDBPyConnection, column: str) -> tu
 
 
 def traces_named_in(text: str) -> set[str]:
-    """The names of traces in a text."""
+    """Return the traces that a text names."""
     words = {word.lower() for word in re.findall(r"[A-Za-z]+", text)}
     return words & set(all_traces())
 

@@ -1,4 +1,4 @@
-"""GenAI's caveats: readers of an affected column get them, with the numbers of the files."""
+"""GenAI's caveats: queries of an affected column print them, and their numbers agree with the files."""
 
 from pathlib import Path
 
@@ -37,7 +37,7 @@ TELEMETRY = [
         ("requests from genai.request_shape", "requests_name_no_container"),
     ],
 )
-def test_readers_of_column_get_its_caveat(read: str, caveat: str, sample_warehouse: Path) -> None:
+def test_query_of_column_prints_its_caveat(read: str, caveat: str, sample_warehouse: Path) -> None:
     environment = {"TRACES_WAREHOUSE": str(sample_warehouse)}
     run = command_line.server().run("sql", "--caveats", f"select {read} limit 1", environment=environment)
     assert run.code == 0
@@ -61,7 +61,7 @@ def test_a_minute_is_57_s(raw: Path) -> None:
     assert list(days.astype(str)) == ["2025-06-20", "2025-06-21"]
 
 
-def test_inference_is_longer_than_the_whole(raw: Path) -> None:
+def test_inference_takes_longer_than_end_to_end(raw: Path) -> None:
     stems = ("pipeline_inference_data_anon", "model_predict_data_anon")
     whole, part = (table(raw, stem).set_index(["timestamp_anon", "container_ip"])["value"] for stem in stems)
     ratio = (part / whole).dropna()
@@ -77,7 +77,7 @@ def test_memory_is_a_fraction(raw: Path) -> None:
     assert f"one of the {len(memory):,} is below 0: {below:.7f}" in TEXTS["memory_is_a_fraction"]
 
 
-def test_a_file_of_requests_is_undocumented_and_repeats(raw: Path) -> None:
+def test_processed_requests_are_undocumented_and_repeat_rows(raw: Path) -> None:
     assert "data_trace_processed" not in (raw / "genai" / "README.md").read_text()
     rows = table(raw, "data_trace_processed")
     sentence = f"{rows.duplicated().sum():,} of the {len(rows):,} repeat an earlier one"

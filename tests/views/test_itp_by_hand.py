@@ -10,20 +10,20 @@ RAW = ("job_id", "submission_time", "duration", "num_gpu")
 DAY = 86_400
 CLUSTER02 = (
     ("a", 0, 1_000, 4),
-    # As one ends the next begins: they do not meet.
+    # b starts as a ends, so they do not overlap.
     ("b", 1_000, 1_000, 8),
     ("c", 1_500, 500, 2),
-    # Into the third day, after a gap of 400 s.
+    # d starts after a gap of 400 s and runs into the third day.
     ("d", 2_400, 2 * DAY, 1),
 )
-# 600 GPUs at once, of a cluster that is simulated with 256; all submitted at one time.
+# 600 GPUs at once, although the publisher simulates the cluster with 256. Both jobs are submitted at 7 s.
 CLUSTER10 = (("a", 7, 600, 300), ("b", 7, 700, 300))
-# Model, batch size, iterations and deadline; the testbed changes those of one job, and adds an unknown one.
+# Model, batch size, iterations and deadline. The testbed changes the deadline of b and adds the job z.
 GENERATED = {"a": ("bert", 64, 100, 900), "b": ("vgg16", 64, 100, 2_500)}
 TESTBED = (
     ("a", 0, 1_000, 4, "bert", 64, 100, 900),
     ("b", 1_000, 1_000, 8, "vgg16", 64, 100, 2_501),
-    # The id of a job of cluster02, but another duration.
+    # The job c of cluster02 has another duration.
     ("c", 1_500, 501, 2, "bert", 64, 100, 2_500),
     ("z", 1_600, 3_600, 1, "bert", 64, 100, 5_200),
 )
@@ -71,7 +71,7 @@ def test_cluster_load(itp: duckdb.DuckDBPyConnection) -> None:
             *("cluster02", 4, pytest.approx(gpu_s / 3600), 0, 2_400, 2_400, last, 10, 1_500),
             *(pytest.approx(mean), 512, pytest.approx(mean / 512), False),
         ),
-        # Within no time a mean is nothing.
+        # All jobs are submitted at once, so the period of submissions is 0 s and a mean over it is NULL.
         ("cluster10", 2, pytest.approx(390_000 / 3600), 7, 7, 0, 707, 600, 7, None, 256, None, True),
     ]
 
@@ -86,11 +86,11 @@ def test_load_by_day(itp: duckdb.DuckDBPyConnection) -> None:
     assert rows(itp, "from itp.load_by_day(on_cluster := 'cluster01')") == []
 
 
-def test_a_week_has_its_date(itp: duckdb.DuckDBPyConnection) -> None:
+def test_arrivals_by_week_have_dates(itp: duckdb.DuckDBPyConnection) -> None:
     assert rows(itp, "from itp.arrivals_by_week()") == [(0, dt.date(2021, 3, 4), 6)]
 
 
-def test_the_raw_archive_has_no_195job(itp: duckdb.DuckDBPyConnection) -> None:
+def test_only_comments_on_elasticflow_job_mention_195job(itp: duckdb.DuckDBPyConnection) -> None:
     comments = "select comment from duckdb_columns() where schema_name = 'itp' and table_name = '{}'"
     assert "195job" not in str(rows(itp, comments.format("raw_job")))
     assert "195job" in str(rows(itp, comments.format("elasticflow_job")))
@@ -111,7 +111,7 @@ def test_testbed(itp: duckdb.DuckDBPyConnection) -> None:
 
 def test_the_largest_jobs(itp: duckdb.DuckDBPyConnection) -> None:
     gpu_s = 4_000 + 8_000 + 1_000 + 2 * DAY + 390_000
-    # A part of a job counts as a whole one.
+    # The number of largest jobs is rounded up.
     for top_pct, jobs, held in ((0, 0, 0), (1, 1, 210_000), (17, 2, 390_000), (100, 6, gpu_s)):
         answer = rows(itp, f"from itp.top_jobs(top_pct := {top_pct})")
         assert answer == [(6, jobs, pytest.approx(100 * held / gpu_s))]

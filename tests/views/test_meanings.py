@@ -21,8 +21,8 @@ def relations(files: list[ViewFile]) -> Relations:
     return meanings.of_views(sort_views(expanded(files), tables), files, tables)
 
 
-def written(folder: Path, **texts: str) -> list[ViewFile]:
-    """View files of several schemas; `itp__run` is `itp.run_v1`, `itp__run__2` its next version."""
+def write_views(folder: Path, **texts: str) -> list[ViewFile]:
+    """Write and read view files of several schemas: `itp__run` is itp.run_v1, `itp__run__2` itp.run_v2."""
     found = []
     for name, text in texts.items():
         schema, view, *version = name.split("__")
@@ -33,9 +33,9 @@ def written(folder: Path, **texts: str) -> list[ViewFile]:
     return found
 
 
-def test_a_column_that_is_passed_through_inherits(tmp_path: Path) -> None:
+def test_a_passed_through_column_inherits_comment_provenance_and_unit(tmp_path: Path) -> None:
     upper = "create or replace view itp.upper_v1 as select run_s, gpu_s, run_s + 1 as more from itp.run_v1;"
-    found = relations(written(tmp_path, itp__run=RUN, itp__upper=upper))
+    found = relations(write_views(tmp_path, itp__run=RUN, itp__upper=upper))
     base = found["itp.raw_job"]
     assert (base["duration"].unit, base["duration"].provenance) == ("s", "measured")
     assert base["duration"].comment == f"{base['duration'].meaning} (s); measured."
@@ -47,7 +47,7 @@ def test_a_column_that_is_passed_through_inherits(tmp_path: Path) -> None:
 
 def test_a_view_overrides_what_it_inherits(tmp_path: Path) -> None:
     overriding = RUN + "comment on column itp.run_v1.run_s is 'Run; derived.';"
-    [run] = written(tmp_path, itp__run=overriding)
+    [run] = write_views(tmp_path, itp__run=overriding)
     column = relations([run])["itp.run_v1"]["run_s"]
     assert (column.meaning, column.provenance, column.unit) == ("Run", "derived", "s")
     inherited = list(meanings.inherited_comments(run, relations([run])["itp.run_v1"]))
@@ -56,19 +56,19 @@ def test_a_view_overrides_what_it_inherits(tmp_path: Path) -> None:
 
 def test_a_unit_by_name_overrides_an_inherited_one(tmp_path: Path) -> None:
     size = "create or replace view itp.size_v1 as select batch_size from itp.elasticflow_job;"
-    found = relations(written(tmp_path, itp__size=size))
+    found = relations(write_views(tmp_path, itp__size=size))
     assert found["itp.elasticflow_job"]["batch_size"].unit == "samples"
     assert found["itp.size_v1"]["batch_size"].unit == ""
 
 
-def test_a_next_version_keeps_the_comments_of_the_one_before(tmp_path: Path) -> None:
+def test_a_next_version_keeps_the_comments_of_the_previous_one(tmp_path: Path) -> None:
     second = "create or replace view itp.run_v2 as select num_gpu * duration * 1.0 as gpu_s from itp.raw_job;"
-    found = relations(written(tmp_path, itp__run=RUN, itp__run__2=second))
+    found = relations(write_views(tmp_path, itp__run=RUN, itp__run__2=second))
     assert found["itp.run_v2"]["gpu_s"] == found["itp.run_v1"]["gpu_s"]
     assert found["itp.run"] == found["itp.run_v2"]
 
 
-def test_a_view_that_is_united_has_the_comments_of_the_one_that_unites(tmp_path: Path) -> None:
+def test_a_united_view_has_the_comments_of_the_uniting_view(tmp_path: Path) -> None:
     uniting = """create or replace view unified.jobs_v1 as
 select trace, run_s, gpus from each_trace.standard_job_v1;
 
@@ -77,7 +77,7 @@ comment on column unified.jobs_v1.run_s is 'Run of the job; derived.';
     itp = """create or replace view itp.standard_job_v1 as
 select duration as run_s, num_gpu as gpus from itp.raw_job;
 """
-    found = relations(written(tmp_path, itp__standard_job=itp, unified__jobs=uniting))
+    found = relations(write_views(tmp_path, itp__standard_job=itp, unified__jobs=uniting))
     assert found["itp.standard_job_v1"]["run_s"].comment == "Run of the job; derived."
     assert found["unified.jobs_v1"]["gpus"] == found["itp.raw_job"]["num_gpu"]
 

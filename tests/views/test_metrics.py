@@ -80,7 +80,7 @@ def test_unified_jobs_have_values_for_possible_metrics_only(
     assert present == [row for row in possible if (column, *row) not in without_instants]
 
 
-# Columns that may record a metric. A reason why it is impossible names them.
+# Patterns of columns that may record a metric. If the metric is impossible, its reason names one of them.
 EVIDENCE = {
     "wait": r"start_time|scheduled_time|queue",
     "allocated GPUs": r"gpu_(num|request)|num_gpu|^gpus$",
@@ -100,7 +100,7 @@ EVIDENCE = {
     "hour of day": r"^(submit|submitted|submission|creation)_time$",
     "calendar date": r"^(submit|submitted|creation)_time$",
 }
-# Columns of queries that measure a metric.
+# Patterns of query columns that measure a metric.
 MEASURES = {
     "wait": r"wait_s$",
     "GPU utilisation": r"gpu_(util|duty|pct)|mean_gpu_pct",
@@ -120,7 +120,7 @@ def impossible(metric: str) -> list[ledgers.Metric]:
 
 
 def test_reasons_are_specific() -> None:
-    """A sentence that suits several traces says nothing about any of them."""
+    """Each reason occurs once: a sentence that fits several traces is too general."""
     reasons = Counter(metric.reason for metric in ledgers.metrics() if metric.exactness == "impossible")
     assert len(reasons) > 90
     assert {reason: count for reason, count in reasons.items() if count > 1} == {}

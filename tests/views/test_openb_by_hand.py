@@ -1,4 +1,4 @@
-"""openb on two nodes and a few pods, whose results can be computed by hand; and its published figures."""
+"""openb's views on two nodes and a few pods, computed by hand, and openb's published figures."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ POD = (
     *("creation_time", "deletion_time", "scheduled_time"),
 )
 HALF, PAIR, NO_GPU, WHOLE = (2000, 1, 500), (6000, 2, 1000), (1000, 0, 0), (1000, 1, 1000)
-# Deleted and scheduled; one runs for no time, and two end as the next one starts.
+# Times of deletion and scheduling: two pods end as the third one starts, and the last one runs for 0 s.
 TIMES = [(10, 0), (10, 5), (20, 10), (7, 7)]
 
 
@@ -28,7 +28,7 @@ def pod(
     return (cpu_milli, 1024, num_gpu, gpu_milli, spec, "LS", phase, 0, deleted, scheduled)
 
 
-# 10, 6, 3 and 1 of 20: the first three classes hold 95 %, so the last one is left out.
+# The classes have 10, 6, 3 and 1 of 20 pods: the first three cover 95 %, so the last one is left out.
 PODS = {
     "default": [
         *(pod(HALF, deleted=deleted, scheduled=scheduled) for deleted, scheduled in TIMES),
@@ -51,7 +51,7 @@ def two_nodes(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnec
     return raw_dumps.ingested(raw, folder / "warehouse")
 
 
-def test_pods_that_end_do_not_meet_those_that_start(two_nodes: duckdb.DuckDBPyConnection) -> None:
+def test_pods_that_end_and_start_together_do_not_overlap(two_nodes: duckdb.DuckDBPyConnection) -> None:
     rows = two_nodes.execute(
         "select from_s, to_s, pods, gpu_pods, used_gpus from openb.concurrency order by from_s"
     ).fetchall()
@@ -62,12 +62,12 @@ def test_pods_that_end_do_not_meet_those_that_start(two_nodes: duckdb.DuckDBPyCo
         (10, 20, 1, 1, 0.5),
         (20, None, 0, 0, 0),
     ]
-    # 0.5 GPUs for 5 s, 1 for 5 s and 0.5 for 10 s; one pod is there at the end.
+    # 0.5 GPUs for 5 s, 1 GPU for 5 s and 0.5 GPUs for 10 s. One pod still runs at the end of the trace.
     peak = two_nodes.execute("from openb.peak_concurrency()").fetchall()[0]
     assert peak == pytest.approx((1, 5, 100 / 6, 12.5 / 20, 12.5 / 3600, 1))
 
 
-def test_classes_end_where_95_percent_are_covered(two_nodes: duckdb.DuckDBPyConnection) -> None:
+def test_task_classes_cover_95_percent_of_pods(two_nodes: duckdb.DuckDBPyConnection) -> None:
     rows = two_nodes.execute(
         "select class_number, cpu_milli, num_gpu, gpu_milli, pods, popularity * 19 from openb.task_class"
         " where variant = 'default' order by class_number"
@@ -79,8 +79,8 @@ def test_classes_end_where_95_percent_are_covered(two_nodes: duckdb.DuckDBPyConn
     ]
 
 
-def test_an_empty_node_is_of_use_to_a_class_or_not(two_nodes: duckdb.DuckDBPyConnection) -> None:
-    # Node b lacks the CPU for pairs and the model for gpuspec33's class; no GPU is of use without a request.
+def test_fragmentation_of_empty_nodes(two_nodes: duckdb.DuckDBPyConnection) -> None:
+    # Node b has too few cores for PAIR and the wrong model for gpuspec33's class. NO_GPU uses no GPU at all.
     rows = two_nodes.execute(
         "select variant, sn, fragmented_gpus, fragmentation_rate from openb.fragmentation"
         " order by variant, sn"
@@ -105,7 +105,7 @@ def close_to(value: object) -> object:
     return value if isinstance(value, str) else pytest.approx(value)
 
 
-def test_what_is_too_little_for_a_class_is_fragmented(two_nodes: duckdb.DuckDBPyConnection) -> None:
+def test_gpus_too_small_for_a_class_are_fragmented(two_nodes: duckdb.DuckDBPyConnection) -> None:
     two_nodes.execute(
         """
         create or replace temp table placed as
@@ -116,11 +116,11 @@ def test_what_is_too_little_for_a_class_is_fragmented(two_nodes: duckdb.DuckDBPy
         ) as placed (sn, model, gpu_number, free_cpu_milli, free_gpu_milli)
         """
     )
-    # Half a GPU fits on node a and leaves 0.3; nothing else fits anywhere: 1.3 and 0.8 are lost.
+    # Half a GPU fits on node a and leaves 0.3 GPUs. No other class fits: 1.3 GPUs of a and 0.8 of b are lost.
     fragmented = (10 * (0.3 + 0.8) + 9 * (1.3 + 0.8)) / 19
     [found] = two_nodes.execute("from openb.fragmentation_of('placed')").fetchall()
     assert found == ("default", 3, pytest.approx(fragmented), 6, pytest.approx(100 * fragmented / 6))
-    # One whole GPU is left on node a, and node b has the wrong model.
+    # A whole GPU fits on node a and leaves 0.3 GPUs. Node b has the wrong model, so its 0.8 GPUs are lost.
     [found] = two_nodes.execute("from openb.fragmentation_of('placed', in_variant := 'gpuspec33')").fetchall()
     assert found[2] == pytest.approx(0.3 + 0.8)
 
@@ -140,7 +140,7 @@ def test_pods_without_a_gpu_are_a_share_of_all_pods(two_nodes: duckdb.DuckDBPyCo
     assert rows == [("default", 20, 17, 15), ("gpuspec33", 1, 1, 0)]
 
 
-def test_a_caveat_counts_the_rows_that_repeat_others(real: duckdb.DuckDBPyConnection) -> None:
+def test_a_caveat_counts_repeated_rows(real: duckdb.DuckDBPyConnection) -> None:
     request = "variant, cpu_milli, memory_mib, num_gpu, gpu_milli, creation_time, deletion_time"
     repeated = (
         "with groups as (select variant, count(*) as rows from openb.pod group by {})"
@@ -166,7 +166,7 @@ def test_every_published_figure_is_reproduced_or_explained(real: duckdb.DuckDBPy
     }
     good = {Verdict.REPRODUCED, Verdict.EXPLAINED, Verdict.NOT_MEASURABLE}
     assert [result for result in results if result.verdict not in good] == []
-    # The case study and its table are wrong in these; nothing of the publisher's is.
+    # Only figures of the case study (O) and of its table (T) differ, none of the publisher's own.
     explained = {name for name, verdict in verdicts.items() if verdict is Verdict.EXPLAINED}
     assert {name.split("_")[0] for name in explained} == {
         *(f"openb.O{n}" for n in range(4, 14)),

@@ -1,4 +1,4 @@
-"""PAI's views on a few rows whose results can be computed by hand, and on no rows at all."""
+"""PAI's views on a few rows whose results can be computed by hand, and on empty tables."""
 
 from pathlib import Path
 
@@ -9,13 +9,13 @@ from twins import pai as pai_in_pandas
 
 
 def rows_of(stem: str, columns: str, *rows: tuple[object, ...]) -> list[dict[str, object]]:
-    """Rows of a table from the named columns; the others hold nothing."""
+    """Return rows of a table with values in the named columns and NULL in all others."""
     nothing = dict.fromkeys(raw_dumps.PAI_HEADERS[stem].split(","))
     return [nothing | dict(zip(columns.split(), row, strict=True)) for row in rows]
 
 
-def made(folder: Path, **tables: list[dict[str, object]]) -> duckdb.DuckDBPyConnection:
-    """A warehouse of these tables; the others are empty, as an archive without a row is taken for damaged."""
+def ingest_tables(folder: Path, **tables: list[dict[str, object]]) -> duckdb.DuckDBPyConnection:
+    """Ingest these tables. The others get no archive, because ingest rejects an archive without rows."""
     raw_dumps.write_pai(folder / "raw" / "pai" / "data", tables)
     return raw_dumps.ingested(folder / "raw", folder / "warehouse")
 
@@ -28,13 +28,13 @@ def no_rows(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnecti
 
 LAUNCH = "worker_name inst_name status start_time end_time"
 LAUNCHES = (
-    # The publisher keeps the waiting one, for W comes last in the alphabet.
+    # The publisher keeps the waiting row, because it sorts by status and W comes last.
     ("outcome", "a", "Terminated", 100.0, 200.0),
     ("outcome", "b", "Failed", 300.0, 400.0),
     ("outcome", "c", "Waiting", 0.0, 0.0),
     ("later", "a", "Failed", 100.0, 900.0),
     ("later", "b", "Failed", 200.0, 300.0),
-    # No end is the publisher's choice, as it sorts after all others.
+    # The publisher keeps the row without an end, because a missing end sorts last.
     ("longer", "a", "Running", 100.0, None),
     ("longer", "b", "Running", 100.0, 200.0),
     ("first", "b", "Terminated", 100.0, 200.0),
@@ -47,7 +47,9 @@ LAUNCHES = (
 
 
 def test_the_best_outcome_of_a_worker(tmp_path: Path) -> None:
-    with made(tmp_path, pai_instance_table=rows_of("pai_instance_table", LAUNCH, *LAUNCHES)) as connection:
+    with ingest_tables(
+        tmp_path, pai_instance_table=rows_of("pai_instance_table", LAUNCH, *LAUNCHES)
+    ) as connection:
         rows = connection.execute(
             "select worker_name, inst_name, status, start_s, end_s, run_s, runs, is_publishers_choice"
             " from pai.worker_by_outcome_v1 order by worker_name"
@@ -62,7 +64,7 @@ def test_the_best_outcome_of_a_worker(tmp_path: Path) -> None:
     ]
 
 
-def test_a_run_that_is_whole_and_those_that_are_not(tmp_path: Path) -> None:
+def test_a_task_run_is_whole_if_every_instance_ended(tmp_path: Path) -> None:
     launches = rows_of(
         "pai_instance_table",
         "job_name task_name start_time end_time",
@@ -76,7 +78,7 @@ def test_a_run_that_is_whole_and_those_that_are_not(tmp_path: Path) -> None:
     )
     names = ["whole", "running", "never started", "no instances"]
     tasks = rows_of("pai_task_table", "job_name task_name", *(("j", name) for name in names))
-    with made(tmp_path, pai_task_table=tasks, pai_instance_table=launches) as connection:
+    with ingest_tables(tmp_path, pai_task_table=tasks, pai_instance_table=launches) as connection:
         rows = connection.execute(
             "select task_name, launched_instances, started_instances, ended_instances,"
             " first_start_s, last_end_s, run_s, instance_run_s, is_run_whole from pai.task_run_v1"
@@ -89,7 +91,7 @@ def test_a_run_that_is_whole_and_those_that_are_not(tmp_path: Path) -> None:
     ]
 
 
-def test_who_shares_a_gpu_and_who_does_not(tmp_path: Path) -> None:
+def test_workers_share_a_gpu_if_their_runs_overlap(tmp_path: Path) -> None:
     places = {
         "a": ("m1", "/dev/nvidia0", 100.0, 200.0, "j1"),
         "b": ("m1", "/dev/nvidia0", 150.0, 250.0, "j1"),
@@ -105,10 +107,10 @@ def test_who_shares_a_gpu_and_who_does_not(tmp_path: Path) -> None:
     }
     launches = [(worker, "Terminated", *place[2:], "m9") for worker, place in places.items()]
     columns = "worker_name status start_time end_time job_name machine"
-    # Where it ran says the sensor.
+    # The sensor table, not the instance table, determines the machine of a worker.
     sensors = [(worker, *place[:2]) for worker, place in places.items()]
     specified = rows_of("pai_machine_spec", "machine gpu_type cap_gpu", ("m1", "T4", 2), ("m9", "P100", 2))
-    with made(
+    with ingest_tables(
         tmp_path,
         pai_instance_table=rows_of("pai_instance_table", columns, *launches),
         pai_sensor_table=rows_of("pai_sensor_table", "worker_name machine gpu_name", *sensors),
@@ -123,7 +125,7 @@ def test_who_shares_a_gpu_and_who_does_not(tmp_path: Path) -> None:
     assert types == [("T4", 4, 3, 75, 2, 50), (None, 1, 0, 0, 0, None)]
 
 
-def test_demand_is_cut_at_the_hours(tmp_path: Path) -> None:
+def test_demand_is_split_at_hours(tmp_path: Path) -> None:
     launches = rows_of(
         "pai_instance_table",
         "job_name task_name start_time end_time",
@@ -136,7 +138,7 @@ def test_demand_is_cut_at_the_hours(tmp_path: Path) -> None:
         ("j", "half", 3_700.0, None),
         ("j", "half", 18_000.0, 0.0),
         ("j", "half", 3_800.0, 3_800.0),
-        # Left out of all: never started, and of no task.
+        # Ignored: an instance that never started, and one without a task.
         ("j", "half", 0.0, 90_000.0),
         ("j", "no such", 100.0, 90_000.0),
     )
@@ -146,7 +148,7 @@ def test_demand_is_cut_at_the_hours(tmp_path: Path) -> None:
         ("j", "cpu", None, 100.0, 1.0),
     ]
     tasks = rows_of("pai_task_table", "job_name task_name plan_gpu plan_cpu plan_mem", *plans)
-    with made(tmp_path, pai_task_table=tasks, pai_instance_table=launches) as connection:
+    with ingest_tables(tmp_path, pai_task_table=tasks, pai_instance_table=launches) as connection:
         hours = connection.execute("from pai.demand_hourly_v1 order by hour").fetchall()
         savings = connection.execute("from pai.sharing_savings()").fetchall()
     early, late = 100 / 3_600, 200 / 3_600
@@ -175,7 +177,7 @@ def test_counts_tasks_that_never_started_next_to_waits(tmp_path: Path) -> None:
         ("no instance", "Waiting", 100.0, 50.0, "P100"),
         ("its instance waits", "Waiting", 100.0, 100.0, None),
         ("cpu", "Terminated", 100.0, None, None),
-        # Without a name it meets no instance.
+        # A task without a job name joins no instance.
         (None, "Terminated", 100.0, None, None),
     )
     launches = (
@@ -186,7 +188,7 @@ def test_counts_tasks_that_never_started_next_to_waits(tmp_path: Path) -> None:
         ("cpu", 105.0, 115.0),
     )
     columns = "job_name task_name status start_time plan_gpu gpu_type"
-    with made(
+    with ingest_tables(
         tmp_path,
         pai_task_table=rows_of("pai_task_table", columns, *((name, "t", *task) for name, *task in tasks)),
         pai_instance_table=rows_of(
@@ -215,18 +217,18 @@ def test_counts_tasks_that_never_started_next_to_waits(tmp_path: Path) -> None:
     ]
 
 
-def test_a_second_of_a_machine_counts_once_and_its_gpus_each(tmp_path: Path) -> None:
-    """Two workers see machine p together for a while; a P100 machine has two GPUs, a MISC machine eight."""
+def test_machine_use_counts_each_second_once_and_divides_by_gpus(tmp_path: Path) -> None:
+    """Two workers measure machine p at the same time. P100 machines have two GPUs, MISC machines eight."""
     workers = (
-        # Alone for 100 s, then two for 100 s, of which the one that sees no load stays for 200 s alone.
+        # a runs alone for 100 s, then with b for 100 s, then b alone for 200 s. b has no load.
         ("a", "p", 100, 300, 10.0, 40.0, 1.0),
         ("b", "p", 200, 500, 30.0, 80.0, None),
         ("c", "m", 100, 200, 50.0, 240.0, 8.0),
-        # Another machine of the type, for three times as long.
+        # Another machine of the same type, measured for three times as long.
         ("d", "m2", 100, 400, 10.0, 80.0, 4.0),
         ("e", "cpu", 100, 200, 10.0, None, 2.0),
         ("f", "nowhere", 100, 200, 10.0, 50.0, 2.0),
-        # Left out: no start, no time, and no instance.
+        # Left out: no start, no duration, and no instance.
         ("g", "p", 0, 300, 99.0, 99.0, 99.0),
         ("h", "p", 300, 300, 99.0, 99.0, 99.0),
         ("unlisted", "p", 100, 300, 99.0, 99.0, 99.0),
@@ -234,14 +236,14 @@ def test_a_second_of_a_machine_counts_once_and_its_gpus_each(tmp_path: Path) -> 
     names = "worker_name machine start_time end_time machine_cpu machine_gpu machine_load_1"
     launches = [(worker[0],) for worker in workers if worker[0] != "unlisted"]
     machines = (("p", "P100", 2), ("m", "MISC", 8), ("m2", "MISC", 8), ("cpu", "CPU", 0))
-    with made(
+    with ingest_tables(
         tmp_path,
         pai_machine_metric=rows_of("pai_machine_metric", names, *workers),
         pai_instance_table=rows_of("pai_instance_table", "worker_name", *launches),
         pai_machine_spec=rows_of("pai_machine_spec", "machine gpu_type cap_gpu", *machines),
     ) as connection:
         rows = connection.execute("from pai.machine_use_by_type()").fetchall()
-    # Of the 400 s of machine p, 100 and half of 100 fall to worker a, and the others to worker b.
+    # Of the 400 s of machine p, 150 s belong to worker a (100 s and half of 100 s), and 250 s to worker b.
     cpu, gpu = (10 * 150 + 30 * 250) / 400, (40 * 150 + 80 * 250) / 400
     assert rows == [
         ("CPU", 1, 1, pytest.approx(100 / 3_600), 10, None, 2),
@@ -251,27 +253,27 @@ def test_a_second_of_a_machine_counts_once_and_its_gpus_each(tmp_path: Path) -> 
     ]
 
 
-# Seven tasks within 21 s, of which two fail, one long after, which fails too, and one without a start.
+# A task without a start, seven tasks within 21 s of which two fail, and a much later task that fails.
 STARTS = ((0.0, "Waiting"), *((at, "Terminated") for at in (10.0, 10.0, 12.0, 14.0, 20.0)))
 STARTS += ((30.0, "Failed"), (31.0, "Failed"), (1_010.0, "Failed"))
 
 
-def test_a_part_of_the_trace_is_one_of_its_tasks_or_of_its_time(tmp_path: Path) -> None:
+def test_failures_over_time_splits_by_tasks_or_by_time(tmp_path: Path) -> None:
     tasks = [(str(number), "t", start, status) for number, (start, status) in enumerate(STARTS)]
     made_of = rows_of("pai_task_table", "job_name task_name start_time status", *tasks)
     parts = "select tasks, failed_tasks, failed_pct from pai.failures_over_time({})"
-    with made(tmp_path, pai_task_table=made_of) as connection:
+    with ingest_tables(tmp_path, pai_task_table=made_of) as connection:
         by_tasks = connection.execute(parts.format("")).fetchall()
         by_time = connection.execute(parts.format("by_time := true")).fetchall()
         in_eight = connection.execute(parts.format("in_parts := 8")).fetchall()
     assert by_tasks == [(2, 0, 0), (2, 0, 0), (2, 1, 50), (2, 2, 100)]
     assert by_time == [(7, 2, pytest.approx(200 / 7)), (0, 0, None), (0, 0, None), (1, 1, 100)]
-    # Two that start together stay together.
+    # Tasks that start together stay in the same part.
     assert [tasks for tasks, *_ in in_eight] == [2, 0, 1, 1, 1, 1, 1, 1]
 
 
-def test_the_sample_has_what_the_views_must_cope_with(sample_raw: Path) -> None:
-    """Otherwise the comparison of views on the sample would say less than it seems to."""
+def test_the_sample_has_the_special_cases_of_the_views(sample_raw: Path) -> None:
+    """The comparison of views with pandas on the sample covers these cases."""
     workers, runs = pai_in_pandas.worker_by_outcome(sample_raw), pai_in_pandas.task_run(sample_raw)
     usage, pairs = pai_in_pandas.worker_usage(sample_raw), pai_in_pandas.gpu_sharing(sample_raw)
     joins = pai_in_pandas.join_coverage(sample_raw).set_index("join_name")
@@ -291,8 +293,8 @@ def test_the_sample_has_what_the_views_must_cope_with(sample_raw: Path) -> None:
     assert joins.loc[["instance_sensor", "instance_machine_metric"], "right_multiply_matched"].all()
 
 
-# One row of each table; all of them meet, and the instance starts when the first one of the trace does.
-MEETING = {
+# One row of each table, which all join. The instance starts at the first start of the real trace.
+ONE_ROW_EACH = {
     "pai_job_table": rows_of("pai_job_table", "job_name inst_id user start_time", ("j", "i", "u", 494_317.0)),
     "pai_task_table": rows_of(
         "pai_task_table",
@@ -319,30 +321,30 @@ MEETING = {
         ("w", "m", 494_319, 494_329, 50.0),
     ),
 }
-SAYS_SOMETHING_OF_NOTHING = ("pai.join_coverage_v1", "pai.status_by_level_v1")
+VIEWS_OF_FIXED_ROWS = ("pai.join_coverage_v1", "pai.status_by_level_v1")
 
 
 def test_one_row_of_each_table_makes_one_row_of_each_view(tmp_path: Path) -> None:
-    views = [view for view in pai_in_pandas.VIEWS if view not in SAYS_SOMETHING_OF_NOTHING]
-    with made(tmp_path, **MEETING) as connection:
+    views = [view for view in pai_in_pandas.VIEWS if view not in VIEWS_OF_FIXED_ROWS]
+    with ingest_tables(tmp_path, **ONE_ROW_EACH) as connection:
         counts = {view: len(connection.execute(f"from {view}").fetchall()) for view in views}
         clock = connection.execute("select hour, weekday, hour_of_day from pai.demand_hourly_v1").fetchall()
     # A single worker does not share its GPU.
     assert counts == dict.fromkeys(views, 1) | {"pai.gpu_sharing_v1": 0}
-    # The least start of the trace reads as 01:18:39 on Wednesday, 7 January 1970.
+    # By its clock, the trace's first start is Wednesday, 7 January 1970, 01:18:39.
     assert clock == [(137, 3, 1)]
 
 
 @pytest.mark.parametrize("without", ["pai_task_table", "pai_instance_table", "pai_machine_spec"])
-def test_a_table_that_is_empty_among_others(without: str, tmp_path: Path) -> None:
-    tables = {stem: rows for stem, rows in MEETING.items() if stem != without}
-    with made(tmp_path, **tables) as connection:
+def test_views_and_queries_run_if_one_table_is_empty(without: str, tmp_path: Path) -> None:
+    tables = {stem: rows for stem, rows in ONE_ROW_EACH.items() if stem != without}
+    with ingest_tables(tmp_path, **tables) as connection:
         for name in (*pai_in_pandas.VIEWS, *pai_in_pandas.QUERIES):
             connection.execute(f"from {name}").fetchall()
 
 
 @pytest.mark.parametrize("name", [*pai_in_pandas.VIEWS, *pai_in_pandas.QUERIES])
-def test_tables_of_no_rows_are_answered_for(name: str, no_rows: duckdb.DuckDBPyConnection) -> None:
+def test_views_and_queries_run_on_empty_tables(name: str, no_rows: duckdb.DuckDBPyConnection) -> None:
     no_rows.execute(f"from {name}").fetchall()
 
 
@@ -363,17 +365,17 @@ def test_tables_of_no_rows_are_answered_for(name: str, no_rows: duckdb.DuckDBPyC
         ("pai.demand_hourly_v1", "hour", []),
     ],
 )
-def test_result_without_rows(
+def test_results_on_empty_tables(
     call: str, columns: str, rows: list[tuple[object, ...]], no_rows: duckdb.DuckDBPyConnection
 ) -> None:
     assert no_rows.execute(f"select {columns} from {call}").fetchall() == rows
 
 
-def test_only_company_at_its_start_makes_a_worker_share(tmp_path: Path) -> None:
-    """The long run meets another worker because it is long, so it counts as unshared."""
+def test_a_worker_shares_only_if_its_gpu_is_in_use_at_its_start(tmp_path: Path) -> None:
+    """The long run starts alone and overlaps another worker only later, so it counts as unshared."""
     runs = {"long": (100, 1000, "gpu0"), "joined": (200, 500, "gpu0"), "alone": (100, 200, "gpu1")}
     key = "job_name task_name worker_name"
-    connection = made(
+    connection = ingest_tables(
         tmp_path,
         pai_job_table=rows_of(
             "pai_job_table", "job_name inst_id user", *((name, name, "u") for name in runs)

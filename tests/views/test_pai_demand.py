@@ -1,4 +1,4 @@
-"""PAI's hourly demand and shared GPUs: by hand on a few rows, and by their laws on a synthetic dump."""
+"""PAI's hourly demand and shared GPUs: computed by hand on few rows, and invariants on a synthetic dump."""
 
 from pathlib import Path
 
@@ -15,21 +15,21 @@ TASKS = [
 # job, task, instance, worker, inst_id, status, start, end, machine
 INSTANCES = [
     "j1,worker,a,w1,i1,Terminated,5400.0,16200.0,m1",  # half of hour 1, hours 2 and 3, half of hour 4
-    "j1,worker,b,w2,i1,Terminated,5400.0,7200.0,m1",  # half of hour 1, to the very end of it
+    "j1,worker,b,w2,i1,Terminated,5400.0,7200.0,m1",  # the second half of hour 1
     "j1,worker,c,w3,i1,Running,5400.0,,m1",
     "j1,worker,d,w4,i1,Failed,28800.0,28800.0,m1",
     "j1,worker,e,w5,i1,Waiting,0.0,0.0,m1",
     "j1,ps,a,w6,i1,Terminated,7200.0,10800.0,m1",  # hour 2
     "j2,worker,a,w0,i2,Terminated,7200.0,9000.0,m1",  # half of hour 2
-    "j9,worker,a,w8,i9,Terminated,36000.0,39600.0,m1",  # of no task
+    "j9,worker,a,w8,i9,Terminated,36000.0,39600.0,m1",  # has no task
 ]
-# job, task, worker, inst_id, machine, device, then use
+# job, task, worker, inst_id, machine, device, then utilisation
 SENSORS = [
     "j1,worker,w1,i1,m1,/dev/nvidia0",
-    "j1,worker,w2,i1,m1,/dev/nvidia0",  # with w1 from the same second
+    "j1,worker,w2,i1,m1,/dev/nvidia0",  # starts with w1
     "j1,worker,w3,i1,m1,/dev/nvidia0",  # has no end
-    "j1,ps,w6,i1,m1,/dev/nvidia1",  # with w1, but on another GPU of the machine
-    "j2,worker,w0,i2,m1,/dev/nvidia0",  # with w1; it starts as w2 ends
+    "j1,ps,w6,i1,m1,/dev/nvidia1",  # overlaps w1, but on another GPU of the machine
+    "j2,worker,w0,i2,m1,/dev/nvidia0",  # overlaps w1 and starts as w2 ends
 ]
 
 
@@ -70,8 +70,8 @@ def test_demand_is_a_mean_over_the_hour(by_hand: duckdb.DuckDBPyConnection) -> N
     ]
 
 
-def test_hours_are_those_of_china(by_hand: duckdb.DuckDBPyConnection) -> None:
-    """The clock's zero is Thursday, 1970-01-01, 08:00 in China."""
+def test_hours_are_in_chinas_time_zone(by_hand: duckdb.DuckDBPyConnection) -> None:
+    """Second 0 of the trace's clock is Thursday, 1970-01-01, 08:00 in China."""
     rows = by_hand.execute(
         "select hour, weekday, hour_of_day from pai.demand_hourly order by hour"
     ).fetchall()
@@ -79,14 +79,17 @@ def test_hours_are_those_of_china(by_hand: duckdb.DuckDBPyConnection) -> None:
 
 
 def at_hour(hour: int, span: str = "1800.0") -> str:
-    """An instance that starts half an hour into an hour and holds half a GPU for a while, or has no end."""
+    """Return an instance of half a GPU that starts in the middle of an hour.
+
+    It ends after `span` seconds, or has no end if `span` is empty.
+    """
     start = 3600 * hour + 1800
     end = "" if not span else start + float(span)
     return f"j1,worker,a{hour}{span},w{hour}{span},i1,Terminated,{start}.0,{end},m1"
 
 
-def test_the_days_begin_where_the_publishers_do(tmp_path: Path) -> None:
-    """At midnight to a Sunday, hour 568, for seven weeks; who starts in them and has no end is counted."""
+def test_days_begin_like_the_publishers(tmp_path: Path) -> None:
+    """Profiles cover seven weeks from a Sunday at midnight, hour 568, and count unended instances in them."""
     instances = [at_hour(hour) for hour in (137, 567, 568, 1743, 1744)]
     instances += [at_hour(568, "900.0"), at_hour(567, ""), at_hour(592, ""), at_hour(1744, "")]
     for name, lines in (("task", TASKS), ("instance", instances)):
@@ -102,21 +105,21 @@ def test_the_days_begin_where_the_publishers_do(tmp_path: Path) -> None:
         ).fetchall()
         every = "select sum(hours), sum(unended_instances) from pai.demand_by_week_hour(0, 100000)"
         spans = connection.execute(every).fetchall()
-    # Half a GPU for half an hour and for a quarter, and for half of another hour, over seven weeks.
+    # Means over seven weeks. Hour 568 has half a GPU for 30 min and for 15 min, hour 1743 for 30 min.
     assert len(by_week) == 168
     assert by_week[6 * 24] == (7, 0, pytest.approx(0.375 / 7), 7, 0)
     assert by_week[5 * 24 + 23] == (6, 23, pytest.approx(0.25 / 7), 7, 0)
     assert sum(row[2] for row in by_week) == pytest.approx(0.625 / 7)
-    # Hour 592 is the first of Monday.
+    # Hour 592 is the first hour of Monday.
     assert [row[:2] for row in by_week if row[4]] == [(1, 0)]
     assert by_day[0] == (0, pytest.approx(0.375 / 49), 49, 1)
     assert by_day[23] == (23, pytest.approx(0.25 / 49), 49, 0)
-    # The last one ends as hour 1745 begins, which is thus the last hour.
+    # The last instance ends as hour 1745 begins, so 1745 is the last hour.
     assert spans == [(1745 - 137 + 1, 3)]
 
 
-def test_a_time_far_beyond_the_trace_leaves_every_query_answerable(tmp_path: Path) -> None:
-    """Times after 2099 are rejected, and queries by hour bear the last of the others in little memory."""
+def test_queries_by_hour_run_despite_a_time_far_beyond_the_trace(tmp_path: Path) -> None:
+    """Ingest rejects times after 2099. Queries by hour need little memory for the last accepted time."""
     ends = {"last": 4_102_444_800.0, "e12": 1e12, "e13": 1e13, "e15": 1e15}
     usual = [at_hour(hour) for hour in range(600, 640)]
     instances = [
@@ -180,7 +183,7 @@ def test_each_gpu_is_shared_or_whole_in_every_hour(synthetic: duckdb.DuckDBPyCon
     assert (unlike, fewer) == (0, 0)
 
 
-def test_a_pair_shares_a_device_for_more_than_an_instant(by_hand: duckdb.DuckDBPyConnection) -> None:
+def test_a_pair_shares_a_device_only_if_the_runs_overlap(by_hand: duckdb.DuckDBPyConnection) -> None:
     rows = by_hand.execute(
         """
         select
@@ -196,8 +199,8 @@ def test_a_pair_shares_a_device_for_more_than_an_instant(by_hand: duckdb.DuckDBP
     ]
 
 
-def test_pairs_are_those_of_every_two_workers(synthetic: duckdb.DuckDBPyConnection) -> None:
-    """Compared two by two, which takes too long on a whole trace."""
+def test_gpu_sharing_lists_every_overlapping_pair(synthetic: duckdb.DuckDBPyConnection) -> None:
+    """The expected pairs come from a self join of all workers, which takes too long on a full trace."""
     synthetic.execute(
         """
         create temp table by_two as

@@ -50,7 +50,7 @@ def rows(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple]:
     return connection.execute(sql).fetchall()
 
 
-def test_a_later_attempt_waits_from_the_end_of_the_one_before(philly: duckdb.DuckDBPyConnection) -> None:
+def test_a_later_attempt_waits_from_the_end_of_the_previous_one(philly: duckdb.DuckDBPyConnection) -> None:
     waits = (
         "select gpu_band, attempt_class, attempts, median_wait_s, wait_pct from philly.wait_by_attempt({})"
     )
@@ -61,7 +61,9 @@ def test_a_later_attempt_waits_from_the_end_of_the_one_before(philly: duckdb.Duc
     assert rows(philly, waits.format("retried_only := false")) == [once, *retried]
 
 
-def test_only_gpus_that_two_attempts_hold_at_once_count_twice(philly: duckdb.DuckDBPyConnection) -> None:
+def test_only_gpus_held_by_two_attempts_at_once_are_doubly_allocated(
+    philly: duckdb.DuckDBPyConnection,
+) -> None:
     columns = "allocations, double_allocations, gpu_h * 60, double_gpu_h * 60, untimed_allocations"
     assert rows(philly, f"select {columns} from philly.doubly_allocated_gpus()") == [
         (5, 1, pytest.approx(2 * 10 + 2 * 30 + 30), pytest.approx(20), 1)
@@ -69,7 +71,7 @@ def test_only_gpus_that_two_attempts_hold_at_once_count_twice(philly: duckdb.Duc
 
 
 def test_free_gpus_on_several_machines_do_not_add_up(philly: duckdb.DuckDBPyConnection) -> None:
-    """A job of 4 GPUs fits on m1 alone, while none of its GPUs is held: in 10 minutes of the hour."""
+    """A job of 4 GPUs fits only on m1, while all GPUs of m1 are free: 10 minutes of the hour."""
     columns = "held_gpus * 60, capacity_gpus, fitting_jobs * 60, unusable_gpus * 60"
     held = 2 * 10 + 2 * 30 + 10
     fitting = 10

@@ -1,4 +1,4 @@
-"""Philly's caveats: readers of an affected column get them, also in the jobs of all traces."""
+"""Philly's caveats: queries of an affected column print them, also through unified.jobs."""
 
 from pathlib import Path
 
@@ -19,14 +19,14 @@ import pytest
         ("listed_gpus from philly.machine_inventory", "machine_list_disagrees"),
     ],
 )
-def test_readers_of_column_get_its_caveat(read: str, caveat: str, sample_warehouse: Path) -> None:
+def test_query_of_column_prints_its_caveat(read: str, caveat: str, sample_warehouse: Path) -> None:
     environment = {"TRACES_WAREHOUSE": str(sample_warehouse)}
     run = command_line.server().run("sql", "--caveats", f"select {read} limit 1", environment=environment)
     assert run.code == 0
     assert f"caveat philly.{caveat}: " in run.stderr
 
 
-def test_readers_of_waits_get_no_caveats_of_ends(sample_warehouse: Path) -> None:
+def test_query_of_waits_prints_no_caveat_about_ends(sample_warehouse: Path) -> None:
     environment = {"TRACES_WAREHOUSE": str(sample_warehouse)}
     run = command_line.server().run(
         "sql", "select wait_s from philly.job_run limit 1", environment=environment

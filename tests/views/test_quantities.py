@@ -1,4 +1,4 @@
-"""Units are declared by name, once, in one spelling; and whatever queries answer has a meaning."""
+"""Units are declared once per name, in one spelling, and every column of a query has a meaning."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ HEADER = "quantity,unit,meaning\n"
 
 
 def write(folder: Path, **texts: str) -> Path:
-    """A folder of vocabularies: `shared` is the one for all."""
+    """Write a quantities.csv per schema, and the shared one from `shared`. Return the folder."""
     for schema, text in texts.items():
         path = folder / ("quantities.csv" if schema == "shared" else f"{schema}/quantities.csv")
         path.parent.mkdir(exist_ok=True)
@@ -59,12 +59,12 @@ def test_other_names_have_the_unit_that_they_end_in() -> None:
         ({"shared": "", "mars": "x,GPU-hours,\n"}, "write the unit GPU-hours as GPU-h"),
     ],
 )
-def test_what_makes_no_sense_is_an_error(texts: dict[str, str], message: str, tmp_path: Path) -> None:
+def test_rejects_invalid_quantities(texts: dict[str, str], message: str, tmp_path: Path) -> None:
     with pytest.raises(DefinitionError, match=message):
         quantities("mars", write(tmp_path, **texts))
 
 
-def test_another_header_is_an_error(tmp_path: Path) -> None:
+def test_rejects_another_header(tmp_path: Path) -> None:
     (tmp_path / "quantities.csv").write_text("name,unit\n")
     with pytest.raises(DefinitionError, match="its header is quantity,unit,meaning"):
         quantities("mars", tmp_path)
@@ -96,7 +96,7 @@ def test_build_lists_all_numbers_without_unit(tmp_path: Path) -> None:
 
 
 @pytest.mark.each_trace
-def test_every_column_of_every_answer_is_described(synthetic: duckdb.DuckDBPyConnection) -> None:
+def test_every_column_of_every_query_is_described(synthetic: duckdb.DuckDBPyConnection) -> None:
     described = synthetic.execute(
         "select object_name, list(column_name order by position) from catalog.columns group by object_name"
     ).fetchall()
@@ -117,7 +117,7 @@ def test_every_column_of_every_answer_is_described(synthetic: duckdb.DuckDBPyCon
     assert [name for name, provenance, meaning in rows if provenance not in PROVENANCES or not meaning] == []
 
 
-def test_a_column_that_is_passed_on_keeps_what_the_view_says(synthetic: duckdb.DuckDBPyConnection) -> None:
+def test_a_passed_through_column_keeps_the_meaning_in_the_view(synthetic: duckdb.DuckDBPyConnection) -> None:
     [(meaning, provenance, lineage)] = synthetic.execute(
         """
         select meaning, provenance, lineage from catalog.columns

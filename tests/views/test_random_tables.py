@@ -1,4 +1,4 @@
-"""Views and queries on random small tables agree with pandas and obey the laws of their trace."""
+"""Views and queries on random small tables agree with pandas and satisfy the invariants of their trace."""
 
 import importlib
 import pkgutil
@@ -43,5 +43,5 @@ def test_views_and_queries(case: Case, seed: int, tmp_path: Path) -> None:
             check(connection, view, compute(raw), keys)
         for call, (compute, arguments, keys) in case.queries.items():
             check(connection, call, compute(raw, *arguments), keys)
-        for law in case.laws:
-            law(tables, connection)
+        for check_invariant in case.invariants:
+            check_invariant(tables, connection)

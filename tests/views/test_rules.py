@@ -1,4 +1,4 @@
-"""The rules that a table's declaration gives, each against rows that break it and rows that do not."""
+"""Rules of a table's declaration, each checked on rows that break it and on rows that do not."""
 
 from collections.abc import Iterator
 
@@ -117,7 +117,7 @@ def test_reference_counts_rows_without_a_partner(connection: duckdb.DuckDBPyConn
     assert count(connection, "in_node") == 1
 
 
-def test_rules_say_what_must_hold() -> None:
+def test_rules_have_a_text() -> None:
     texts = {rule.name.removeprefix("mars.job."): rule.rule for rule in all_rules([TRACE])}
     assert texts["from"] == "from is at least 0 and at most 9"
     assert texts["positive"] == "gpus and cpus are above 0"

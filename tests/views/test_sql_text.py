@@ -1,4 +1,4 @@
-"""SQL text without what does not change its meaning: what its hash sees, and what it does not."""
+"""Normalised SQL text and its hash ignore comments, white space and case outside quotes, nothing else."""
 
 import pytest
 
@@ -62,7 +62,7 @@ def test_normal_form(sql: str, expected: str) -> None:
         ("select 1; select 2", "select 1 select 2"),
     ],
 )
-def test_two_meanings_have_two_hashes(one: str, other: str) -> None:
+def test_statements_of_different_meaning_have_different_hashes(one: str, other: str) -> None:
     assert sql_hash(one) != sql_hash(other)
 
 

@@ -1,6 +1,6 @@
-"""Times that no cluster ever saw, but DuckDB holds: views and queries bear them, and count the others.
+"""Views and queries on times that DuckDB can store but that are far outside every trace.
 
-They are put into a database's tables as they are, since reading a raw file may already reject them.
+The tests insert the times into base tables, because ingest rejects some of them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from tracehouse.ingest.declarations import all_traces
 from tracehouse.sql.query_files import query_files
 from tracehouse.views.view_files import view_files
 
-# By the clock of Shanghai: a Monday, eight o'clock.
+# A Monday, 08:00 in Shanghai.
 USUAL = ("2023-07-10 00:00:00+00", "2023-07-10 00:00:15+00")
 FINITE = (
     "0001-01-01 (BC) 00:00:00+00",
@@ -31,7 +31,7 @@ VALUES = {"cluster": "'kalos'", "state": "'FAILED'", "gpu": "1", "gpu_num": "1",
 
 
 def insert(connection: duckdb.DuckDBPyConnection, table: str, time: str, **values: str) -> None:
-    """A row with one time in every column of times, some values, and any for the rest."""
+    """Insert a row with `time` in every column of times, the given values, and constants elsewhere."""
     cells = []
     for name, kind, *_ in connection.execute(f"describe {table}").fetchall():
         usual = f"timestamptz '{time}'" if "TIME ZONE" in kind else "'x'" if kind == "VARCHAR" else "10"
@@ -57,7 +57,7 @@ def rows(connection: duckdb.DuckDBPyConnection, sql: str) -> Sequence[tuple]:
     return connection.execute(sql).fetchall()
 
 
-def test_every_view_and_query_answers(acme: duckdb.DuckDBPyConnection) -> None:
+def test_every_view_and_query_runs(acme: duckdb.DuckDBPyConnection) -> None:
     names = [view.versioned for view in view_files() if view.schema in ("acme", "unified")]
     for query in query_files():
         if query.schema in ("acme", "unified"):
@@ -65,7 +65,7 @@ def test_every_view_and_query_answers(acme: duckdb.DuckDBPyConnection) -> None:
             takes_one = any(parameter.name == "on_cluster" for parameter in query.parameters)
             names.append(f"{query.full_name}({clusters if takes_one else ''})")
     assert len(names) > 50
-    # As Arrow, as Python has no such years.
+    # Fetched as Arrow, because Python has no such years.
     answered = [name for name in names if acme.sql(f"from {name}").to_arrow_table().num_rows >= 0]
     assert answered == names
 
@@ -78,7 +78,7 @@ def test_arrivals_count_every_finite_time(acme: duckdb.DuckDBPyConnection) -> No
 
 
 def test_every_finite_time_has_an_hour_and_a_weekday(acme: duckdb.DuckDBPyConnection) -> None:
-    # The first day of year 1 is a Monday too, by the calendar of today.
+    # 0001-01-01 is a Monday too in the Gregorian calendar.
     by_hour = "select sum(jobs), sum(jobs) filter (where hour_of_day = 8 and weekday = 1)"
     assert rows(acme, f"{by_hour} from acme.arrivals_by_hour('kalos')") == [(len(USUAL + FINITE), 3)]
     for query, least, most in (("hour_profile", 0, 23), ("weekday_profile", 1, 7)):
@@ -97,13 +97,13 @@ def test_counts_jobs_with_times_in_range(acme: duckdb.DuckDBPyConnection) -> Non
     assert rows(acme, f"{overlap} from acme.overlap()") == [(len(TIMES), len(TIMES), "-infinity", "infinity")]
     usual = "select day, energy_kwh from acme.power_by_day() where year(day) = 2023"
     ((_, energy_kwh),) = rows(acme, usual)
-    # 10 W for 15 s, and for the 300 s that a sample counts at most.
+    # 10 W for 15 s, then for 300 s, the longest time that a sample counts.
     assert energy_kwh == pytest.approx(10 * 315 / 3_600_000, rel=1e-9)
 
 
 @pytest.mark.parametrize("trace", ["dlrm", "itp", "openb", "pai", "spot", "zeus"])
-def test_last_number_that_is_a_time_does_not_exhaust_memory(trace: str, tmp_path: Path) -> None:
-    """Reading rejects later ones. Queries by the hour answer for all hours up to it."""
+def test_last_accepted_time_does_not_exhaust_memory(trace: str, tmp_path: Path) -> None:
+    """Ingest rejects later times. Queries by hour return all hours up to this one."""
     with duckdb.connect(str(raw_dumps.without_data(tmp_path, materialize=True))) as connection:
         for table in all_traces()[trace].tables:
             seconds = [column.name for column in table.columns if column.unit == "s"]
@@ -136,6 +136,6 @@ def test_attempt_until_the_last_time_does_not_exhaust_memory(tmp_path: Path) -> 
         )
         queries = [query.full_name for query in query_files() if query.schema == "philly"]
         answered = [q for q in queries if connection.sql(f"from {q}()").to_arrow_table().num_rows >= 0]
-    # The run ends in the last minute, which has begun by then.
+    # The run ends as the last minute begins, so the measurement of that minute does not count.
     assert (minutes, mean_gpu_pct) == (1, 40)
     assert answered == queries and queries

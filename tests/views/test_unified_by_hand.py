@@ -8,10 +8,10 @@ import pytest
 import raw_dumps
 from twins import unified as unified_in_pandas
 
-# PAI's first start: on its clock 01:18:39 in the night to Wednesday, 7 January 1970, in UTC+8.
+# PAI's first start: Wednesday, 7 January 1970, 01:18:39 in UTC+8 by the trace's clock.
 FIRST_S = 494_319.0
-NOTHING = dict.fromkeys(raw_dumps.PAI_HEADERS["pai_task_table"].split(","))
-# Two instances with half a GPU each; one with a whole GPU; one without; one that never started.
+EMPTY_TASK = dict.fromkeys(raw_dumps.PAI_HEADERS["pai_task_table"].split(","))
+# Tasks of two instances with half a GPU each, of one with a GPU, of one without; one task never started.
 TASKS = [
     {"job_name": "j1", "inst_num": 2.0, "status": "Terminated", "start_time": FIRST_S, "plan_gpu": 50.0},
     {"job_name": "j2", "inst_num": 1.0, "status": "Failed", "start_time": FIRST_S + 3_600, "plan_gpu": 100.0},
@@ -42,7 +42,7 @@ def write_raw(raw: Path) -> None:
     tag = {"inst_id": "ij1", "user": "u1", "gpu_type_spec": None, "group": "g1", "workload": None}
     tables = {
         "pai_job_table": jobs,
-        "pai_task_table": [NOTHING | {"task_name": "t"} | task for task in TASKS],
+        "pai_task_table": [EMPTY_TASK | {"task_name": "t"} | task for task in TASKS],
         "pai_instance_table": instances,
         "pai_group_tag_table": [tag],
     }
@@ -69,7 +69,7 @@ def rows_of(connection: duckdb.DuckDBPyConnection, columns: str, source: str) ->
     return connection.execute(f"select {columns} from {source}").fetchall()
 
 
-def test_summary_counts_what_one_instance_of_a_task_has(connection: duckdb.DuckDBPyConnection) -> None:
+def test_summary_counts_gpus_per_instance(connection: duckdb.DuckDBPyConnection) -> None:
     (row,) = raw_dumps.columns_of(connection, "unified.summary_v1")
     assert row == {
         "trace": "pai",
@@ -121,7 +121,7 @@ def test_compares_summary_with_published_lines(connection: duckdb.DuckDBPyConnec
     assert pairs["pai", None, "failed_or_preempted_share"] == (0.5, None, None)
 
 
-def test_hours_and_weekdays_are_those_of_the_clock(connection: duckdb.DuckDBPyConnection) -> None:
+def test_hours_and_weekdays_follow_the_clock_of_the_trace(connection: duckdb.DuckDBPyConnection) -> None:
     hours = rows_of(
         connection,
         "trace, hour_of_day, jobs, jobs_pct",
@@ -134,8 +134,8 @@ def test_hours_and_weekdays_are_those_of_the_clock(connection: duckdb.DuckDBPyCo
     assert days == [("pai", 3, 1, 3, 100)]
 
 
-def test_arrivals_of_those_that_arrived(connection: duckdb.DuckDBPyConnection) -> None:
-    """Gaps of 0.5 s and 3,599.5 s."""
+def test_arrivals_exclude_tasks_without_submission(connection: duckdb.DuckDBPyConnection) -> None:
+    """Three tasks have a submission time, with gaps of 0.5 s and 3,599.5 s."""
     names = "jobs, span_days, jobs_per_day, mean_gap_s, cv_gap, same_second_pct"
     (row,) = rows_of(connection, names, "unified.arrivals(gpu_only := false)")
     assert row == pytest.approx((3, 1 / 24, 72, 1_800, 1_799.5 / 1_800, 200 / 3))
@@ -147,7 +147,7 @@ def test_shares_of_gpu_time(connection: duckdb.DuckDBPyConnection) -> None:
     assert sizes[0] == (0.25, pytest.approx(100 / 3), 0)
     assert sizes[1:] == [(size, pytest.approx(pct), share) for size, pct, share in expected_sizes()]
     (row,) = rows_of(connection, "*", "unified.gpu_time_concentration(top_pct := 33)")
-    # Half a GPU for 100 s, as one of the two instances is known, and a GPU for 300 s; one never started.
+    # j1 holds half a GPU for 100 s (one of its two instances is known), j2 a GPU for 300 s. j4 never started.
     assert row == ("pai", 3, 33, 1, pytest.approx(30_000 / 350), None, None, pytest.approx(200 / 3), 0, 0)
     (row,) = rows_of(connection, "*", "unified.user_concentration(top_pct := 50)")
     assert row == ("pai", 2, 50, 1, pytest.approx(30_000 / 350), pytest.approx(200 / 3), 0, 0)
@@ -157,7 +157,7 @@ def expected_sizes() -> list[tuple[float, float, float]]:
     return [(0.5, 100 / 3, 0), *((2**power, 100, 100) for power in range(11))]
 
 
-def test_failures_are_a_share_of_all_and_of_the_known(connection: duckdb.DuckDBPyConnection) -> None:
+def test_failures_are_shares_of_all_jobs_and_of_known_outcomes(connection: duckdb.DuckDBPyConnection) -> None:
     names = "trace, jobs, known_pct, failed_of_all_pct, failed_of_known_pct, failed_gpu_time_pct"
     (row,) = rows_of(connection, names, "unified.failure_share()")
     third, time = pytest.approx(100 / 3), pytest.approx(30_000 / 350)

@@ -24,7 +24,7 @@ PODS = (
 JOB_HEADER = (
     "job_id,user,node_num,gpu_num,cpu_num,type,state,submit_time,start_time,end_time,duration,queue,gpu_time"
 )
-# Job, user, GPUs, state; seconds of submission, start and end. The published sums are left out.
+# Job, user, GPUs, state; seconds of submission, start and end. The publisher's durations are left empty.
 SEREN = (
     ("1", "ua", 8, "COMPLETED", 0, 10, 110),
     ("2", "ua", 8, "FAILED", 3600, 3600, 3650),
@@ -33,7 +33,7 @@ SEREN = (
     ("5", "ub", 0, "TIMEOUT", 90000, 90000, 90004),
 )
 MIDNIGHT = dt.datetime(2023, 3, 6, tzinfo=dt.timezone(dt.timedelta(hours=8)))  # a Monday
-# Job, task, instances, status, start, plan_gpu in percent; start and end of the instances.
+# Job, task, instances, status, start, plan_gpu in percent; start and end of the instances after that start.
 HOUR_0 = 4 * 86400 - 8 * 3600  # midnight of the clock's first Monday, 1970-01-05, in UTC+8
 PAI = (
     ("j1", "worker", 2, "Terminated", HOUR_0, 50, 10, 110),  # one GPU for 100 s
@@ -81,7 +81,7 @@ def pai_tables() -> dict[str, list[dict[str, object]]]:
 
 @pytest.fixture(scope="module")
 def few(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
-    """A warehouse of a few pods, jobs and tasks, and of a summary of one cluster."""
+    """A warehouse with a few pods, jobs and tasks, and with a published summary."""
     folder = tmp_path_factory.mktemp("unified")
     raw = folder / "raw"
     (raw / "acme").mkdir(parents=True)
@@ -109,7 +109,7 @@ def rows(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple]:
     return connection.execute(sql).fetchall()
 
 
-def test_what_is_requested_and_what_is_held(few: duckdb.DuckDBPyConnection) -> None:
+def test_requested_and_allocated_resources(few: duckdb.DuckDBPyConnection) -> None:
     assert rows(
         few,
         """
@@ -149,7 +149,7 @@ def test_the_summary_of_gpu_jobs(few: duckdb.DuckDBPyConnection) -> None:
             100.0,
             2.0,
         ),
-        # Per instance: the first task's two halves are not one GPU here. One still runs, and one still waits.
+        # GPUs are counted per instance: j1 has 0.5. j4 still runs, and j5 still waits.
         ("pai", None, 5, 1, 4, 55.0, pytest.approx(70 / 3), 2.625, 55.0, 20.0, 1.0, 100.0, 8.0),
     ]
 
@@ -167,7 +167,7 @@ def test_the_summary_of_outcomes(few: duckdb.DuckDBPyConnection) -> None:
     ) == [
         ("acme", 0.25, 0.25, 0.25, 0.25, 800.0, 40.0, 400.0, 10.0, 0.64, 0.032, 0.32, 0.008),
         ("openb", 0.5, 0.0, 0.5, 0.0, 50.0, 0.0, 20.0, 0.0, 5 / 7, 0.0, 2 / 7, 0.0),
-        # One of the first task's two instances is known, with half a GPU.
+        # Only one of j1's two instances is known. It holds half a GPU.
         ("pai", 0.5, 0.0, 0.5, 0.0, 50.0, 0.0, 80.0, 0.0, 5 / 13, 0.0, 8 / 13, 0.0),
     ]
 
@@ -196,13 +196,13 @@ def test_without_outcomes_there_is_no_share(real: duckdb.DuckDBPyConnection) -> 
         from unified.summary where trace = 'itp'
         """,
     )
-    # Ten clusters, and all of them together.
+    # One row for each of the ten clusters, and one for all of them.
     assert shares == [(11, 0, 0, 0, 0, 0, 2 * 69_351)]
 
 
 def test_compares_summary_with_published_one(few: duckdb.DuckDBPyConnection) -> None:
     every = rows(few, "from unified.summary_against_published()")
-    # Philly's jobs are not here; Kalos and PAI are not in this summary.
+    # The warehouse has no jobs of Philly, and the summary has no lines of Kalos and PAI.
     assert {row[:2] for row in every} == {("acme", "seren")} and len(every) == 27
     measures = [name for (name, *_) in rows(few, "describe unified.summary_v2")][2:]
     assert [row[2] for row in every] == [name.replace("failed", "failed_or_preempted") for name in measures]
@@ -214,7 +214,7 @@ def test_compares_summary_with_published_one(few: duckdb.DuckDBPyConnection) -> 
 
 
 def test_compares_summary_of_a_whole_trace(tmp_path: Path) -> None:
-    """The table has one line for the four clusters of Helios: medians are those of all jobs together."""
+    """The publisher's table has one line for all clusters of Helios: medians are over all their jobs."""
     header = "job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,duration,queue"
     day = "2020-06-09"
     for cluster, run_times in {"Earth": (10, 20, 30), "Venus": (50,)}.items():
@@ -240,8 +240,8 @@ def test_compares_summary_of_a_whole_trace(tmp_path: Path) -> None:
         assert rows(connection, clusters) == [("Earth", 20), ("Venus", 50), ("all", 25)]
 
 
-def test_compares_each_measure_with_its_own(synthetic: duckdb.DuckDBPyConnection) -> None:
-    """A sample's summary is that of its jobs, but that Kalos's published runs hold the queue."""
+def test_summary_of_a_sample_agrees_with_its_jobs(synthetic: duckdb.DuckDBPyConnection) -> None:
+    """A sample's published summary is that of its jobs, except that Kalos's runs include the queue."""
     for measure, measured, published in non_empty(
         rows(
             synthetic,
@@ -283,7 +283,7 @@ def test_sizes(few: duckdb.DuckDBPyConnection) -> None:
     ]
 
 
-def test_gpu_time_is_in_few_jobs(few: duckdb.DuckDBPyConnection) -> None:
+def test_gpu_time_concentration_by_job(few: duckdb.DuckDBPyConnection) -> None:
     assert rows(few, "from unified.gpu_time_concentration()") == [
         ("acme", 4, 1, 1, 64.0, None, None, 100.0, 0.0, 0.0),
         ("openb", 4, 1, 1, pytest.approx(500 / 9), None, None, 75.0, 0.0, 0.0),
@@ -297,7 +297,7 @@ def test_gpu_time_is_in_few_jobs(few: duckdb.DuckDBPyConnection) -> None:
     ]
 
 
-def test_gpu_time_is_of_few_users(few: duckdb.DuckDBPyConnection) -> None:
+def test_gpu_time_concentration_by_user(few: duckdb.DuckDBPyConnection) -> None:
     assert rows(few, "from unified.user_concentration()") == [
         ("acme", 3, 5, 1, 96.0, 100.0, 0.0, 0.0),
         ("pai", 2, 5, 1, 100.0, 50.0, 0.0, 0.0),
@@ -308,7 +308,7 @@ def test_gpu_time_is_of_few_users(few: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_failures(few: duckdb.DuckDBPyConnection) -> None:
-    """In percent of all, of the known, and of the GPU time, which all that failed have; none is cut off."""
+    """Shares of all jobs, of known outcomes and of GPU time. Failed jobs have GPU time; none is censored."""
     bounds = [f"{side}_failed_{part}_pct" for part in ("of_all", "gpu_time") for side in ("low", "high")]
     shares = f"select * exclude ({', '.join(bounds)}) from unified.failure_share"
     assert rows(few, f"{shares}()") == [
@@ -340,7 +340,7 @@ def test_one_failure_rate(synthetic: duckdb.DuckDBPyConnection) -> None:
         assert [row[2] for row in failed] == pytest.approx([row[2] for row in shares])
 
 
-def test_waits_by_size_count_what_never_started(few: duckdb.DuckDBPyConnection) -> None:
+def test_waits_by_size_count_jobs_that_never_started(few: duckdb.DuckDBPyConnection) -> None:
     """Of openb's two pods of one GPU, one waited 10 s and one never started."""
     waits = (
         "select size_band, jobs, never_started_pct, wait_s from unified.wait_cdf('{}') where percentile = {}"
@@ -351,14 +351,14 @@ def test_waits_by_size_count_what_never_started(few: duckdb.DuckDBPyConnection) 
         ("2 to 7", 1, 0.0, 20.0),
     ]
     assert rows(few, waits.format("openb", 75))[1] == ("1", 2, 50.0, None)
-    # Of PAI's three with one GPU, one has no launch: 10 and 40 s are known.
+    # Of PAI's three tasks with one GPU, one was not launched. The others waited 10 and 40 s.
     assert rows(few, waits.format("pai", 50)) == [("1", 2, 0.0, 10.0), ("8", 1, 0.0, 20.0)]
     unknown = "select distinct size_band, unknown_pct from unified.wait_cdf('pai') order by size_band"
     assert rows(few, unknown) == [("1", pytest.approx(100 / 3)), ("8", 0)]
     assert rows(few, "from unified.wait_cdf('itp')") == []
 
 
-def test_sizes_side_by_side(few: duckdb.DuckDBPyConnection) -> None:
+def test_run_by_size(few: duckdb.DuckDBPyConnection) -> None:
     columns = "size_band, jobs, round(held_gpu_h * 3600, 9), median_run_s, covered_pct, failed_of_known_pct"
     assert rows(few, f"select {columns} from unified.run_by_size() where trace = 'acme'") == [
         ("1", 2, 50.0, 25.0, 100.0, 0.0),
@@ -386,7 +386,7 @@ def test_one_rule_for_failures_gives_one_share(few: duckdb.DuckDBPyConnection) -
         assert shares == [shares[0]] * 5
 
 
-def test_time_held_is_not_time_spanned(few: duckdb.DuckDBPyConnection) -> None:
+def test_held_gpu_time_differs_from_spanned_gpu_time(few: duckdb.DuckDBPyConnection) -> None:
     columns = "job_id, span_gpu_s, held_gpu_s, is_right_censored"
     assert rows(few, f"select {columns} from unified.jobs where trace = 'pai' order by 1") == [
         ("j1/worker", 100.0, 50.0, False),
@@ -417,22 +417,22 @@ def test_arrivals(few: duckdb.DuckDBPyConnection) -> None:
     )
     assert openb[:2] + openb[2:3] == ("openb", None, 6)
     assert openb[-2:] == (pytest.approx(400 / 6), 100.0)
-    # The task that waits has no submission.
+    # The waiting task has no submission time.
     assert pai[2:6] == (4, 0, 1.0, 4.0) and pai[-2:] == (50.0, 80.0)
-    # Each has a job without a GPU that comes last, openb two of them.
+    # The last job of each trace has no GPU; in openb, the last two.
     assert rows(few, "select trace, jobs, skipped_jobs, span_days * 86400 from unified.arrivals()") == [
         ("acme", 4, 0, pytest.approx(7200)),
         ("openb", 4, 0, pytest.approx(80)),
         ("pai", 3, 0, pytest.approx(86_400)),
     ]
-    # Of Seren's five, the first two come at 0 and at 3600 s.
+    # The call skips the first 40 % of the jobs: two of Seren's five, at 0 and 3600 s.
     [later] = rows(
         few, "select jobs, skipped_jobs, mean_gap_s from unified.arrivals(false, 40) where trace = 'acme'"
     )
     assert later == (3, 2, (3600 + 82800) / 2)
 
 
-def test_hours_and_weekdays_are_those_of_china(few: duckdb.DuckDBPyConnection) -> None:
+def test_hours_and_weekdays_are_in_chinas_time_zone(few: duckdb.DuckDBPyConnection) -> None:
     assert rows(few, "from unified.hour_profile(gpu_only := false)") == [
         ("acme", 0, 1, 20.0),
         ("acme", 1, 3, 60.0),
@@ -455,7 +455,7 @@ def test_hours_and_weekdays_are_those_of_china(few: duckdb.DuckDBPyConnection) -
 
 
 def test_a_weekday_that_the_trace_covers_twice_has_no_more_jobs_a_day(tmp_path: Path) -> None:
-    """From a Monday to the next, of which each has as many jobs as the one Tuesday between has."""
+    """The trace runs from a Monday to the next. Each Monday and the Tuesday between have two jobs."""
     folder = tmp_path / "raw" / "acme"
     folder.mkdir(parents=True)
     days = (0, 0, 1, 1, 7, 7)
@@ -469,7 +469,7 @@ def test_a_weekday_that_the_trace_covers_twice_has_no_more_jobs_a_day(tmp_path: 
         ]
 
 
-def test_an_hour_is_that_of_china_whatever_the_zone_of_the_client(few: duckdb.DuckDBPyConnection) -> None:
+def test_hours_do_not_depend_on_the_clients_time_zone(few: duckdb.DuckDBPyConnection) -> None:
     before = rows(few, "from unified.hour_profile()")
     with few.cursor() as elsewhere:
         elsewhere.execute("set timezone = 'America/New_York'")
@@ -484,7 +484,7 @@ def test_the_largest_jobs_of_itp(real: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_caveat_of_censored_pods_has_their_share(real: duckdb.DuckDBPyConnection) -> None:
-    """32 pods, which ran to the end, hold over half of the time; 19 pods came 110 days before the others."""
+    """32 pods that ran at the end hold over half of the GPU time. 19 pods arrived in the first 110 days."""
     censored = (
         "select count(*) from unified.jobs where trace = 'openb' and is_right_censored and requested_gpus > 0"
     )

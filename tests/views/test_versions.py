@@ -66,7 +66,7 @@ def write(folder: Path, name: str, text: str) -> None:
     (folder / "itp" / f"{name}.v1.sql").write_text(text)
 
 
-def found_broken(folder: Path, columns: dict[str, str] | None = None) -> list[str]:
+def find_broken(folder: Path, columns: dict[str, str] | None = None) -> list[str]:
     return broken(locked(), view_files(folder), base_columns() if columns is None else columns)
 
 
@@ -75,7 +75,7 @@ def test_no_released_view_differs_from_the_lock() -> None:
     assert broken(locked(), view_files(), base_columns()) == []
 
 
-def test_the_lock_is_what_a_release_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_release_of_all_views_writes_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = versions.LOCK.read_text()
     monkeypatch.setattr(versions, "LOCK", tmp_path / "versions.lock")
     release(list(read_lock(text).views))
@@ -84,7 +84,7 @@ def test_the_lock_is_what_a_release_writes(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.each_trace
-def test_every_released_view_has_a_statement_and_comments_of_its_own() -> None:
+def test_every_released_view_has_a_unique_statement_and_comments() -> None:
     meanings = locked().views.values()
     assert len(meanings) > 50
     for hashes in ([m.statement for m in meanings], [m.comments[-1] for m in meanings]):
@@ -110,10 +110,10 @@ def test_names_the_part_of_a_released_view_that_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: str, instead: str, complaint: str
 ) -> None:
     release_all(tmp_path, monkeypatch, thing=VIEW)
-    assert found_broken(tmp_path) == []
+    assert find_broken(tmp_path) == []
     assert found in VIEW
     write(tmp_path, "thing", VIEW.replace(found, instead))
-    problems = found_broken(tmp_path)
+    problems = find_broken(tmp_path)
     assert len(problems) == (1 if complaint else 0)
     for problem in problems:
         assert problem.startswith(f"itp.thing_v1 is released, and {complaint}: restore ")
@@ -129,7 +129,7 @@ def test_records_an_editorial_change_of_comments(tmp_path: Path, monkeypatch: py
     write(tmp_path, "thing", VIEW.replace("Run time in minutes", "Minutes that the job ran"))
     # The other view inherits the comment.
     assert record_editorial([]) == ["itp.thing_v1", "itp.upper_v1"]
-    assert found_broken(tmp_path) == []
+    assert find_broken(tmp_path) == []
     assert lost(before, locked()) == []
     assert locked().views["itp.thing_v1"].comments[:1] == before.views["itp.thing_v1"].comments
     assert record_editorial(["itp.thing_v1"]) == []
@@ -160,7 +160,7 @@ def test_rejects_an_editorial_change_of_anything_else(
 def test_finds_a_changed_unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     release_all(tmp_path, monkeypatch, thing=VIEW)
     monkeypatch.setattr(meanings, "quantities", lambda _: {"minutes": Quantity("minutes", "h", "")})
-    [problem] = found_broken(tmp_path)
+    [problem] = find_broken(tmp_path)
     assert "the unit or provenance of a column was changed" in problem
 
 
@@ -168,16 +168,16 @@ def test_locks_a_title_that_is_the_comment_on_a_view(tmp_path: Path, monkeypatch
     release_all(tmp_path, monkeypatch, thing=VIEW)
     without = VIEW.replace("comment on view itp.thing_v1 is 'What it holds.';\n", "")
     write(tmp_path, "thing", without)
-    assert found_broken(tmp_path) == []
+    assert find_broken(tmp_path) == []
     write(tmp_path, "thing", without.replace("What it holds.", "What it really holds."))
-    [problem] = found_broken(tmp_path)
+    [problem] = find_broken(tmp_path)
     assert problem.startswith("itp.thing_v1 is released, and its comments were changed")
 
 
 def test_finds_a_released_view_without_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     release_all(tmp_path, monkeypatch, thing=VIEW)
     (tmp_path / "itp" / "thing.v1.sql").unlink()
-    assert found_broken(tmp_path) == ["itp.thing_v1 is released, and its file is missing: restore it"]
+    assert find_broken(tmp_path) == ["itp.thing_v1 is released, and its file is missing: restore it"]
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_finds_a_changed_base_column(
     columns = base_columns() | {column: words or ""}
     if words is None:
         del columns[column]
-    problems = found_broken(tmp_path, columns)
+    problems = find_broken(tmp_path, columns)
     assert len(problems) == (2 if complaint else 0)
     for problem, name in zip(problems, ("thing", "upper"), strict=False):
         assert problem.startswith(f"itp.{name}_v1 is released, and the base column {column}")
@@ -224,14 +224,14 @@ def test_finds_an_edited_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     release_all(tmp_path, monkeypatch, thing=VIEW)
     text = versions.LOCK.read_text()
     versions.LOCK.write_text(text.replace("itp.raw_job.job_id VARCHAR", "itp.raw_job.job_id BIGINT"))
-    [problem] = found_broken(tmp_path)
+    [problem] = find_broken(tmp_path)
     assert "itp.raw_job.job_id that it reads was changed from BIGINT to VARCHAR" in problem
     versions.LOCK.write_text(text.replace(" columns=", " columns=0"))
-    [problem] = found_broken(tmp_path)
+    [problem] = find_broken(tmp_path)
     assert "the base columns that it reads were changed" in problem
     versions.LOCK.write_text(text + "<<<<<<< HEAD\n")
     with pytest.raises(DefinitionError, match=r"versions\.lock, line \d+: `<<<<<<< HEAD` locks neither"):
-        found_broken(tmp_path)
+        find_broken(tmp_path)
 
 
 def test_rejects_a_release_that_reads_a_draft(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,7 +244,7 @@ def test_rejects_a_release_that_reads_a_draft(tmp_path: Path, monkeypatch: pytes
         release(["itp.upper_v1"])
     assert locked().views == {}
     release(["itp.upper_v1", "itp.thing_v1"])
-    assert found_broken(tmp_path) == []
+    assert find_broken(tmp_path) == []
 
 
 def test_rejects_a_release_without_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -281,14 +281,17 @@ def git(*arguments: str) -> str:
     try:
         done = subprocess.run(["git", "-C", REPOSITORY, *arguments], capture_output=True, text=True)
     except FileNotFoundError:
-        pytest.skip("there is no git here")
+        pytest.skip("git is not installed")
     if done.returncode:
-        pytest.skip(f"git cannot tell the history: {done.stderr.strip()}")
+        pytest.skip(f"git cannot read the history: {done.stderr.strip()}")
     return done.stdout.strip()
 
 
 def lost_since(earlier: str, now: str) -> list[str]:
-    """Names of an earlier lock that the present one has lost; for other formats of a lock, of views alone."""
+    """Return the names of an earlier lock whose lines the present lock lacks or changes.
+
+    A lock in an older format is compared by name only.
+    """
     try:
         return lost(read_lock(earlier), read_lock(now))
     except DefinitionError:
@@ -303,13 +306,13 @@ def test_the_lock_only_grows() -> None:
         pytest.skip(f"the git history around {REPOSITORY} is not that of this project")
     path = "views/versions.lock"
     now = (REPOSITORY / path).read_text()
-    # Both sides of every merge: one may have dropped what the other released.
+    # Follow both parents of every merge: one branch may have dropped a view that the other released.
     commits = git("rev-list", "--full-history", "HEAD", "--", path).split()
     entries = {git("ls-tree", commit, path): commit for commit in commits}
     problems = [
         f"{name} was released by {commit[:12]}, and its line is gone or changed: restore it"
         for entry, commit in entries.items()
-        # There is none where the file was removed.
+        # git ls-tree prints nothing for a commit that removed the file.
         if entry
         for name in lost_since(git("cat-file", "blob", entry.split()[2]), now)
     ]
@@ -333,7 +336,7 @@ def test_the_lock_only_grows() -> None:
         (r"\Z", "pai.more_v1 statement=1 comments=2 labels=3 columns=4\n", ""),
     ],
 )
-def test_the_lock_may_gain_a_line_or_a_wording_only(found: str, instead: str, lost_name: str) -> None:
+def test_the_lock_may_only_gain_lines_and_wordings(found: str, instead: str, lost_name: str) -> None:
     before = versions.LOCK.read_text()
     now, times = re.subn(found, instead, before, count=1)
     assert times == 1
@@ -351,7 +354,7 @@ def test_a_lock_of_an_earlier_format_is_compared() -> None:
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with all views, and the next version of one as docs/versions.md describes it."""
+    """A folder with all views, and a next version of one, written by the command in docs/versions.md."""
     folder = tmp_path_factory.mktemp("repository")
     for view in view_files():
         path = folder / "views" / view.path.relative_to(VIEWS)
@@ -364,10 +367,10 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def second(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
-    """A database with these views."""
+    """A database with the views of `repository`."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(write_views, "view_files", lambda: view_files(repository / "views"))
-        # No template: it would have the package's views.
+        # Without a cache, the build cannot reuse a template that has the package's views.
         patch.setenv("XDG_CACHE_HOME", os.devnull)
         path = database.build(tmp_path_factory.mktemp("warehouse")).path
     return duckdb.connect(str(path), read_only=True)

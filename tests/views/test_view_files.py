@@ -1,4 +1,4 @@
-"""View files: names, headers, references, order, and what is refused."""
+"""View files: names, headers, references, order and errors."""
 
 import re
 from pathlib import Path
@@ -117,7 +117,7 @@ def test_rejects_an_empty_file(tmp_path: Path, text: str) -> None:
         read_view_file(write_view(tmp_path, text=text))
 
 
-def test_sorts_views_after_what_they_read(tmp_path: Path) -> None:
+def test_sorts_views_after_their_sources(tmp_path: Path) -> None:
     write_view(tmp_path, "a", reads="itp.b_v2")
     write_view(tmp_path, "b", 1, reads="itp.c_v1")
     write_view(tmp_path, "b", 2, reads="itp.b_v1")
@@ -134,9 +134,7 @@ def test_sorts_views_after_what_they_read(tmp_path: Path) -> None:
         ("itp.c", "reads itp.c; name its version"),
     ],
 )
-def test_rejects_a_reference_to_nothing_or_to_a_plain_name(
-    tmp_path: Path, reads: str, complaint: str
-) -> None:
+def test_rejects_a_reference_to_an_unknown_or_plain_name(tmp_path: Path, reads: str, complaint: str) -> None:
     write_view(tmp_path, "a", reads=reads)
     write_view(tmp_path, "c")
     with pytest.raises(DefinitionError, match=complaint):

@@ -11,7 +11,7 @@ POWER = "dataset,network,batch_size,optimizer,power_limit,time_per_epoch,average
 SQUAD = "squad,bert_base_uncased"
 # Epochs of two runs to the default target, 84, and to a harder one.
 EPOCHS = {8: (10, 10), 16: (5, 15), 32: (8, 12), 56: (10, "nan")}
-# Limit, seconds of an epoch, watts. Ten epochs each: a baseline of 100 s and 1,000 J at (32, 200 W).
+# Power limit, seconds of an epoch, watts. With ten epochs, the baseline (32, 200 W) takes 100 s and 1,000 J.
 V100 = {
     8: ((100, 20.0, 2.0), (200, 10.0, 5.0)),
     16: ((100, 20.0, 2.0), (200, 8.0, 10.0)),
@@ -19,7 +19,7 @@ V100 = {
     56: ((200, 1.0, 1.0),),
     4: ((200, 1.0, 1.0),),
 }
-# Too small for the default batch size, and never measured there at the limit of the others.
+# This GPU is too small for the default batch size; its largest, 24, was not measured at 150 W.
 P100 = {16: ((100, 10.0, 10.0), (150, 10.0, 9.0)), 24: ((100, 10.0, 1.0),)}
 
 
@@ -69,26 +69,26 @@ def rows(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple]:
 
 
 def test_configurations_and_their_front(zeus: duckdb.DuckDBPyConnection) -> None:
-    """Not 56, of which a run failed, nor 4, of which there is none."""
+    """Batch size 56 is left out because a run failed, and 4 because it has no run."""
     found = rows(
         zeus,
         "select batch_size, power_limit_w, time_to_accuracy_s, energy_to_accuracy_j, is_baseline, is_pareto"
         " from zeus.pareto where gpu = 'v100' order by batch_size, power_limit_w",
     )
     assert found == [
-        # As good as each other, and nothing needs less energy.
+        # (8, 100 W) and (16, 100 W) are equally good, and no configuration needs less energy.
         (8, 100, 200, 400, False, True),
         (8, 200, 100, 500, False, True),
         (16, 100, 200, 400, False, True),
         (16, 200, 80, 800, False, True),
-        # Slower than (8, 200 W), which needs less; as fast, but needs more.
+        # The first is slower than (8, 200 W) and needs more energy, the second is as fast and needs more.
         (32, 100, 120, 900, False, False),
         (32, 200, 100, 1_000, True, False),
     ]
 
 
 def test_savings(zeus: duckdb.DuckDBPyConnection) -> None:
-    """Of two equal optima the smaller batch size counts."""
+    """If two optima are equal, the query returns the smaller batch size."""
     assert rows(zeus, "from zeus.savings()") == [
         (
             *("v100", *SQUAD.split(","), 100, 1_000, 50, 8, pytest.approx(10), 100, 60, 8, 100),

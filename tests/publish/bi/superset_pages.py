@@ -2,8 +2,8 @@
 
     superset_pages.py URL FOLDER SLUG…
 
-Logs in as admin, password admin, scrolls through each dashboard until all of its charts have their data, and
-saves what it sees at the top as FOLDER/SLUG.png and from end to end as FOLDER/SLUG-whole.png. Run with the
+Logs in as admin with the password admin, waits until all charts of each dashboard have data, and saves a
+screenshot of the top as FOLDER/SLUG.png and of the complete dashboard as FOLDER/SLUG-whole.png. Run it with a
 Python that has playwright.
 """
 
@@ -18,7 +18,7 @@ TIMEOUT_MS = 120_000
 QUIET = "() => !document.querySelector('[data-test=loading-indicator], .loading')"
 
 
-def look_at(page: Page, url: str, slug: str, folder: Path) -> dict[str, object]:
+def capture_dashboard(page: Page, url: str, slug: str, folder: Path) -> dict[str, object]:
     asked: list[int] = []
 
     def remember(response) -> None:
@@ -33,7 +33,7 @@ def look_at(page: Page, url: str, slug: str, folder: Path) -> dict[str, object]:
     page.wait_for_function(QUIET)
     page.wait_for_load_state("networkidle")
     page.screenshot(path=folder / f"{slug}.png")
-    # Charts out of sight are not drawn: in a window of the dashboard's height, none is.
+    # Superset draws visible charts only, so the window gets the height of the dashboard.
     height = page.evaluate("document.documentElement.scrollHeight")
     page.set_viewport_size({"width": 1400, "height": height + 50})
     page.wait_for_load_state("networkidle")
@@ -60,7 +60,7 @@ def main() -> None:
         page.fill("#password", "admin")
         page.keyboard.press("Enter")
         page.wait_for_url("**/superset/welcome/**")
-        print(json.dumps({slug: look_at(page, url, slug, Path(folder)) for slug in slugs}))
+        print(json.dumps({slug: capture_dashboard(page, url, slug, Path(folder)) for slug in slugs}))
         browser.close()
 
 

@@ -1,4 +1,4 @@
-"""A published file holds all that the warehouse answers, needs nothing else, and is replaced in one step."""
+"""A published file has all results of the warehouse, needs no other file, and is replaced atomically."""
 
 import shutil
 import subprocess
@@ -20,7 +20,7 @@ WIDE = {
     for table in trace.tables
     if table.wide is not None
 }
-# A count for each day, which is no telemetry.
+# One count per day, not telemetry, so it is published in full.
 WIDE.remove("helios.gpu_count")
 
 
@@ -34,7 +34,7 @@ def published(sample_warehouse: Path, publish, tmp_path_factory: pytest.TempPath
 
 @pytest.fixture(scope="module")
 def both(sample_warehouse: Path, published: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """The warehouse, and the published file, which can read no other."""
+    """A connection to the warehouse and to the published file, without access to other files."""
     with duckdb.connect() as connection:
         connection.execute("set timezone = 'UTC'")
         connection.execute(f"attach '{sample_warehouse / database.NAME}' as warehouse (read_only)")
@@ -65,7 +65,7 @@ def test_answers_equal_those_of_warehouse(both: duckdb.DuckDBPyConnection) -> No
 
 
 def test_named_queries_take_parameters(both: duckdb.DuckDBPyConnection) -> None:
-    """All but those that read single samples, which are listed as left out."""
+    """All queries are macros, except those that read single samples; `catalog.left_out` lists these."""
     both.execute("use published")
     macros = {
         name
@@ -91,7 +91,7 @@ def test_named_queries_take_parameters(both: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_comments_equal_those_of_warehouse(both: duckdb.DuckDBPyConnection) -> None:
-    """On columns; and every table, view, macro and column has one."""
+    """Comments on columns are equal, and every column, table and view has one."""
     sql = """
         select schema_name || '.' || table_name || '.' || column_name, comment from duckdb_columns()
         where database_name = '{}' and not internal
@@ -109,7 +109,7 @@ def test_comments_equal_those_of_warehouse(both: duckdb.DuckDBPyConnection) -> N
         assert found and all(comment for (comment,) in found)
 
 
-def test_everything_but_aliases_is_a_table(both: duckdb.DuckDBPyConnection) -> None:
+def test_all_objects_except_aliases_are_tables(both: duckdb.DuckDBPyConnection) -> None:
     found = {
         name
         for (name,) in both.execute(
@@ -215,7 +215,7 @@ print(connection.execute("select count(*) from itp.raw_job").fetchall(), flush=T
 """
 
 
-def held(path: Path, how: str) -> subprocess.Popen:
+def hold_open(path: Path, how: str) -> subprocess.Popen:
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLD, str(path), how], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -225,7 +225,7 @@ def held(path: Path, how: str) -> subprocess.Popen:
 
 def test_reader_keeps_old_version_and_is_noted(small: Path, small_warehouse: Path, publish) -> None:
     before = small.stat().st_ino
-    holder = held(small, "read")
+    holder = hold_open(small, "read")
     run = publish(small_warehouse, "--out", small)
     assert "open" in run.stderr and str(small) in run.stderr
     rest, _ = holder.communicate("")
@@ -235,7 +235,7 @@ def test_reader_keeps_old_version_and_is_noted(small: Path, small_warehouse: Pat
 
 def test_file_open_for_writing_is_not_replaced(small: Path, small_warehouse: Path, publish) -> None:
     before = small.read_bytes()
-    holder = held(small, "write")
+    holder = hold_open(small, "write")
     run = publish(small_warehouse, "--out", small, succeeds=False)
     assert f"PID {holder.pid}" in run.errors[0] and "Close it there" in run.errors[0]
     holder.communicate("")
@@ -255,7 +255,7 @@ def test_removes_files_of_killed_publish(small: Path, small_warehouse: Path, pub
     for name in names:
         small.with_name(name).write_text("half")
     running = Path(shutil.copy(small, small.with_name(f".{small.name}-running")))
-    holder = held(running, "write")
+    holder = hold_open(running, "write")
     running.with_name(f"{running.name}.wal").write_text("half")
     publish(small_warehouse, "--out", small)
     left = {found.name for found in small.parent.iterdir()}

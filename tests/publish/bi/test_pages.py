@@ -1,4 +1,4 @@
-"""The pages on BI tools say what is so: commands run, code runs, packages fit each other."""
+"""The pages on BI tools are correct: commands and code run, and the packages are compatible."""
 
 import re
 import subprocess
@@ -27,24 +27,24 @@ COMMANDS = sorted(
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_runs(command: str, small_warehouse: Path, tmp_path: Path) -> None:
-    """Of docs/bi.md and docs/superset.md."""
+def test_command_runs(command: str, small_warehouse: Path, tmp_path: Path) -> None:
+    """The commands `traces publish` of README.md and docs/ run."""
     done = command_line.server().run(*command.split(), "--warehouse", small_warehouse, cwd=tmp_path)
     assert done.code == 0, done.stderr
     assert (tmp_path / "traces.duckdb").exists()
 
 
-def test_the_page_installs_the_superset_that_is_tested() -> None:
+def test_page_installs_the_tested_superset() -> None:
     makefile = (REPOSITORY / "Makefile").read_text()
     variables = dict(re.findall(r"^(\w+) := (.*)$", makefile, re.M))
     installed = variables["SUPERSET"].replace("$(OLDER_DUCKDB)", variables["OLDER_DUCKDB"])
     page = (REPOSITORY / "docs" / "superset.md").read_text()
     [printed] = re.findall(r"^    pip install (.*)$", page, re.M)
-    # Only the test needs the package that drives the browser.
+    # Only the test needs playwright.
     assert f"{printed} playwright" == installed
 
 
-def test_the_page_names_the_clients_that_are_tested() -> None:
+def test_page_names_the_tested_clients() -> None:
     [installed] = re.findall(r"^CLIENTS := (.*)$", (REPOSITORY / "Makefile").read_text(), re.M)
     for package, tested in re.findall(r"(\w+)==([\d.]+)\.\*", installed):
         [section] = re.findall(rf"^## {package}\n(.*?)^## ", CLIENTS, re.S | re.M | re.I)
@@ -55,14 +55,14 @@ def test_the_page_names_the_clients_that_are_tested() -> None:
 
 @in_full
 def test_harlequin_shows_an_answer(small_published: Path, tmp_path: Path) -> None:
-    """By the command and the keys of docs/clients.md."""
+    """The command and the keys of docs/clients.md work."""
     [command] = re.findall(r"^    (harlequin .*)$", CLIENTS, re.M)
     key, statement = re.findall(r"`(ctrl\+\w)` runs a statement such as\s+`(.*?)`", CLIENTS)[0]
     program, *arguments = command.split()
     with terminal(
         CLIENTS_BIN / program, *arguments, rows=40, columns=150, folder=small_published.parent, HOME=tmp_path
     ) as opened:
-        # It listens once all of it is drawn.
+        # Harlequin accepts input once its last panel is drawn.
         opened.expect_exact("History")
         opened.send(statement)
         opened.sendcontrol(key[-1])
@@ -74,7 +74,7 @@ def test_harlequin_shows_an_answer(small_published: Path, tmp_path: Path) -> Non
 
 @in_full
 def test_marimo_shows_an_answer(small_published: Path, tmp_path: Path) -> None:
-    """By the notebook and the command of docs/clients.md."""
+    """The notebook and the command of docs/clients.md work."""
     [notebook] = [text for text in re.findall(r"```python\n(.*?)```", CLIENTS, re.S) if "marimo" in text]
     [command] = re.findall(r"`marimo (export html .*?)`", CLIENTS)
     (tmp_path / "notebook.py").write_text(notebook)
@@ -101,15 +101,15 @@ def test_adbc_reads_the_file(small_published: Path) -> None:
     assert int(done.stdout) > 1
 
 
-def test_what_the_extra_bi_brings_leaves_duckdb_as_it_is() -> None:
+def test_packages_of_extra_bi_allow_the_installed_duckdb() -> None:
     wanted = [Requirement(text) for text in requires("duckdb-sqlalchemy") or []]
     [duckdb] = [found for found in wanted if found.name == "duckdb" and found.marker is None]
     assert duckdb.specifier.contains("2.0.0") and duckdb.specifier.contains(version("duckdb"))
 
 
 @in_full
-def test_pip_keeps_the_duckdb_that_is_there(tmp_path: Path) -> None:
-    """Without what this environment has: pip finds a set of packages by itself."""
+def test_pip_keeps_the_installed_duckdb(tmp_path: Path) -> None:
+    """In a new environment, pip resolves the extra without replacing DuckDB."""
     subprocess.run([sys.executable, "-m", "venv", tmp_path], check=True)
     pip = [tmp_path / "bin" / "pip", "install", "--disable-pip-version-check"]
     subprocess.run([*pip, "--quiet", "duckdb==2.0.0"], check=True)

@@ -37,8 +37,8 @@ def password(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
 
 
-def published(warehouse: Path, url: str, password: str = PASSWORD, code: int = 0) -> command_line.Run:
-    """Publish, and see that no password is in what it says."""
+def publish_to_server(warehouse: Path, url: str, password: str = PASSWORD, code: int = 0) -> command_line.Run:
+    """Publish to PostgreSQL, and check that the output has no password."""
     done = command_line.by_itself(
         "publish", "--warehouse", warehouse, "--to", url, env=os.environ | {"PGPASSWORD": password}
     )
@@ -51,9 +51,9 @@ def published(warehouse: Path, url: str, password: str = PASSWORD, code: int = 0
 
 @pytest.fixture(scope="module")
 def whole(server: Server, sample_warehouse: Path) -> str:
-    """The name of a database that the sample was published to."""
+    """The name of a database with the published sample."""
     server.psql("create database whole")
-    run = published(sample_warehouse, server.url("whole"))
+    run = publish_to_server(sample_warehouse, server.url("whole"))
     assert run.stdout.endswith(f" to {server.url('whole')}\n")
     assert "primary key" not in run.stderr
     return "whole"
@@ -61,15 +61,15 @@ def whole(server: Server, sample_warehouse: Path) -> str:
 
 @pytest.fixture
 def small(request: pytest.FixtureRequest, server: Server, small_warehouse: Path) -> str:
-    """The name of a new database that a small warehouse was published to."""
+    """The name of a new database with a published small warehouse."""
     name = f"small_{abs(hash(request.node.name))}"
     server.psql(f"create database {name}")
-    published(small_warehouse, server.url(name))
+    publish_to_server(small_warehouse, server.url(name))
     return name
 
 
 def everything(server: Server, database_name: str) -> str:
-    """All schemas, and the identity of each relation."""
+    """Return the schemas, with name and OID of each relation."""
     return server.psql(
         """
         select n.nspname, c.relname, c.oid
@@ -136,7 +136,7 @@ def test_commands_of_page_run(server: Server, small_warehouse: Path, tmp_path: P
         assert end(opened) == 0
     with terminal(*create_database.split(), **place) as opened:
         assert end(opened) == 0
-    # As a reader of the page does: with the local server on its usual port.
+    # A reader of the page has a local server on the usual port.
     mine = {**os.environ, "PGPORT": str(server.port), "TRACES_WAREHOUSE": str(small_warehouse)}
     done = command_line.by_itself(*publish.split()[1:], env=mine)
     assert done.code == 0, done.stderr
@@ -203,7 +203,7 @@ def test_second_publish_replaces_tables_and_keeps_grants(
     )
     before = everything(server, small)
     count = server.psql("select count(*) from itp.job", small, role)
-    published(small_warehouse, server.url(small))
+    publish_to_server(small_warehouse, server.url(small))
     after = everything(server, small)
     assert [line.rpartition("|")[0] for line in before.splitlines()] == [
         line.rpartition("|")[0] for line in after.splitlines()
@@ -217,7 +217,7 @@ def test_second_publish_replaces_tables_and_keeps_grants(
 def test_trace_without_data_is_removed(server: Server, small: str, sample_raw: Path, tmp_path: Path) -> None:
     assert not database.ingest([sample_raw], tmp_path, ["itp"], lambda *_: None).problems
     assert "dlrm|" in everything(server, small)
-    published(tmp_path, server.url(small))
+    publish_to_server(tmp_path, server.url(small))
     assert "dlrm|" not in everything(server, small) and "itp|job|" in everything(server, small)
 
 
@@ -238,7 +238,7 @@ def test_foreign_objects_are_not_replaced(
 ) -> None:
     server.psql(statement, small)
     before = everything(server, small)
-    run = published(small_warehouse, server.url(small), code=1)
+    run = publish_to_server(small_warehouse, server.url(small), code=1)
     assert run.errors[0].startswith(f"error: {name}: ")
     assert everything(server, small) == before
 
@@ -247,7 +247,9 @@ def test_foreign_schema_is_not_replaced(server: Server, small_warehouse: Path) -
     server.psql("create database others")
     server.psql("create schema itp; create table itp.job as select 1 as n; create schema dlrm", "others")
     before = everything(server, "others")
-    assert "itp.job: not created by" in published(small_warehouse, server.url("others"), code=1).stderr
+    assert (
+        "itp.job: not created by" in publish_to_server(small_warehouse, server.url("others"), code=1).stderr
+    )
     assert everything(server, "others") == before
 
 
@@ -261,7 +263,7 @@ def test_killed_publish_keeps_old_version(server: Server, small: str, small_ware
     left = everything(server, small)
     assert STAGING_SUFFIX in left
     assert [line for line in left.splitlines() if STAGING_SUFFIX not in line] == before.splitlines()
-    published(small_warehouse, server.url(small))
+    publish_to_server(small_warehouse, server.url(small))
     assert STAGING_SUFFIX not in everything(server, small)
 
 
@@ -272,7 +274,7 @@ def test_long_reader_blocks_publish(server: Server, small: str, small_warehouse:
     with dbapi.connect(server.url(small)) as reader, reader.cursor() as cursor:
         cursor.execute("select count(*) from itp.job")
         count = cursor.fetchall()
-        run = published(small_warehouse, server.url(small), code=1)
+        run = publish_to_server(small_warehouse, server.url(small), code=1)
         assert "a reader held a lock" in run.errors[0]
         cursor.execute("select count(*) from itp.job")
         assert cursor.fetchall() == count
@@ -284,14 +286,14 @@ def test_one_publish_at_a_time(server: Server, small: str, small_warehouse: Path
 
     with dbapi.connect(server.url(small)) as other, other.cursor() as cursor:
         cursor.execute("select pg_advisory_lock(5077321)")
-        assert "another publish" in published(small_warehouse, server.url(small), code=1).errors[0]
+        assert "another publish" in publish_to_server(small_warehouse, server.url(small), code=1).errors[0]
 
 
 def test_connection_errors_are_one_line(server: Server, small_warehouse: Path) -> None:
     server.psql(f"create role guest login password '{PASSWORD.replace(chr(39), chr(39) * 2)}'")
 
     def error(url: str, password: str = PASSWORD, code: int = 1) -> str:
-        run = published(small_warehouse, url, password, code)
+        run = publish_to_server(small_warehouse, url, password, code)
         assert len(run.errors) == 1 and len(run.stderr.splitlines()) == 1
         return run.errors[0]
 
@@ -311,13 +313,13 @@ def test_password_in_url_is_not_printed(server: Server, small: str, small_wareho
     from urllib.parse import quote
 
     url = server.url(small).replace("@", f":{quote(PASSWORD, safe='')}@")
-    run = published(small_warehouse, url, "")
+    run = publish_to_server(small_warehouse, url, "")
     assert PASSWORD not in run.stdout and quote(PASSWORD, safe="") not in run.stdout
     assert run.stdout.endswith(f" to {server.url(small)}\n")
 
 
 def test_values_that_the_driver_changes(server: Server) -> None:
-    """Infinity, the character NUL, and integers of 128 bits."""
+    """Infinity, the character NUL and 128-bit integers are converted."""
     from adbc_driver_postgresql import dbapi
 
     sql = """

@@ -52,7 +52,7 @@ def test_rejects_invalid_url(url: str) -> None:
 
 def test_unreachable_server_is_named(sample_warehouse: Path) -> None:
     with socket.socket() as bound:
-        # Bound without listening, so that nothing answers.
+        # The socket is bound and does not listen, so the connection is refused.
         bound.bind(("127.0.0.1", 0))
         url = f"postgresql://me@127.0.0.1:{bound.getsockname()[1]}/traces"
         run = command_line.by_itself(

@@ -1,4 +1,4 @@
-"""The bundle for Superset says what Superset expects; with TRACEHOUSE_BI=all it is imported and looked at."""
+"""The bundle has the keys that Superset expects. With TRACEHOUSE_BI=all, Superset imports and draws it."""
 
 import json
 import os
@@ -24,7 +24,7 @@ from tracehouse.sql.query_files import CHART_KINDS
 
 REPOSITORY = Path(__file__).parents[3]
 
-# What Superset 6.1 takes, and what it asks for: another key is an error there.
+# Required and optional keys of Superset 6.1, which rejects other keys.
 SCHEMAS = {
     "databases": (
         {"database_name", "sqlalchemy_uri", "uuid", "version"},
@@ -159,7 +159,7 @@ def test_chart_of_any_kind_is_drawn_or_a_table(line: str) -> None:
 
 
 def test_distribution_is_a_line_over_percentages() -> None:
-    """Lines of other values at the same percentages: as a step chart, Superset would interrupt them."""
+    """Lines have different values at the same percentages, so Superset would interrupt a step chart."""
     rows = [
         (value, pct, name)
         for name, times in (("p", 1), ("q", 3))
@@ -181,7 +181,7 @@ def test_distribution_is_a_line_over_percentages() -> None:
 
 
 def values_of(dataset: dict[str, Any], column: str, published: Path) -> list[str]:
-    """The distinct values of a column of a data set, sorted as texts."""
+    """Return the distinct values of a column of a data set, sorted as texts."""
     with duckdb.connect(str(published / "traces.duckdb"), read_only=True) as connection:
         found = connection.sql(dataset["sql"]).project(f'"{column}"').distinct().fetchall()
     return sorted(value for (value,) in found)
@@ -214,7 +214,7 @@ def superset() -> Iterator[Superset]:
 
 @pytest.fixture(scope="module")
 def shown(request: pytest.FixtureRequest, publish, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a published file and its bundle: of the publishers' files, where available."""
+    """A folder with a published file and its bundle, of the publishers' files if available."""
     if not os.environ.get("TRACES_TEST_DATA"):
         return request.getfixturevalue("published")
     folder = tmp_path_factory.mktemp("real")
@@ -229,7 +229,7 @@ def imported(superset: Superset, shown: Path) -> Superset:
     return superset
 
 
-# Setting Superset up takes minutes, and falls to the first test that needs it.
+# The first test that needs Superset sets it up, which takes minutes.
 @pytest.mark.timeout(1200)
 @in_full
 def test_superset_imports_bundle(imported: Superset, shown: Path) -> None:
@@ -247,7 +247,7 @@ def test_superset_imports_bundle(imported: Superset, shown: Path) -> None:
 @in_full
 @in_browser
 def test_superset_draws_every_chart(imported: Superset, shown: Path, tmp_path: Path) -> None:
-    """In headless Chromium; what it looks like stays in the folder that TRACEHOUSE_PICTURES names."""
+    """Draws in headless Chromium. Screenshots are copied to the folder in TRACEHOUSE_PICTURES."""
     with zipfile.ZipFile(shown / "dashboards.zip") as packed:
         dashboards = {
             content["slug"]: content
@@ -267,7 +267,7 @@ def test_superset_draws_every_chart(imported: Superset, shown: Path, tmp_path: P
         assert len(found["statuses"]) >= charts and set(found["statuses"]) == {200}, slug
         assert "Read before you cite" in found["text"]
         assert "No data" not in found["text"] and "No results" not in found["text"], slug
-        # `all` requests every chart of the bundle and is not a folder.
+        # TRACEHOUSE_PICTURES=all makes other tests draw all charts; it is not a folder.
         if (folder := os.environ.get("TRACEHOUSE_PICTURES", "")) and Path(folder).is_dir():
             shutil.copy(tmp_path / f"{slug}.png", folder)
             shutil.copy(tmp_path / f"{slug}-whole.png", folder)
@@ -275,7 +275,7 @@ def test_superset_draws_every_chart(imported: Superset, shown: Path, tmp_path: P
 
 @in_full
 def test_named_query_takes_value_of_dashboard(imported: Superset, shown: Path) -> None:
-    """By the SQL that docs/superset.md has."""
+    """The SQL of docs/superset.md works."""
     page = (REPOSITORY / "docs" / "superset.md").read_text()
     [sql] = re.findall(r"```sql\n(.*?)```", page, re.S)
     [base] = imported.call("/database/")["result"]

@@ -1,6 +1,6 @@
-"""Rows that an export could lose, duplicate or mislabel silently, in raw files of a few lines.
+"""Rows that an export could lose, duplicate or mislabel without an error, in raw files of a few lines.
 
-What is expected is counted by hand.
+The expected results are counted by hand.
 """
 
 import json
@@ -34,7 +34,7 @@ PHILLY = {
     "user": "u",
 }
 FILES = {
-    # Both clusters have a job 1 and a virtual cluster vc1; times of two jobs run backwards.
+    # Both clusters have a job 1 and a virtual cluster vc1. Two jobs have reversed times.
     "helios/Earth/cluster_log.csv": [
         HELIOS_HEADER,
         f"1,u1,vc1,1,4,1,COMPLETED,2020-06-09 18:41:00,{RAN},10",
@@ -46,7 +46,7 @@ FILES = {
         "2,u1,vc1,1,4,1,FAILED,2020-06-09 18:41:11,2020-06-09 18:41:10,2020-06-09 18:42:10,60,-1",
         "3,u1,vc1,1,4,1,FAILED,2020-06-09 18:41:00,2020-06-09 18:41:10,2020-06-09 18:41:08,-2,10",
     ],
-    # A job that ran into its limit, and one that lost a node.
+    # A job that timed out, one whose node failed, and a cancelled one.
     "helios/Uranus/cluster_log.csv": [
         HELIOS_HEADER,
         f"1,u1,vc1,1,4,1,TIMEOUT,2020-06-09 18:41:00,{RAN},10",
@@ -58,16 +58,16 @@ FILES = {
         HELIOS_HEADER,
         f",u1,vc1,1,4,1,COMPLETED,2020-06-09 18:41:00,{RAN},10",
     ],
-    # Pod x is four of two GPUs, one of which must not be called as x-1 is.
+    # Pod x is split into four pods of two GPUs. None of them may get the name of pod x-1.
     "openb/openb_pod_list_default.csv": [
         OPENB_POD_HEADER,
         "x,96000,1024,8,1000,,LS,Succeeded,0,30,20",
         "x-1,1000,1024,1,300,,LS,Succeeded,1,30,20",
         "y,1000,1024,0,0,,BE,Failed,2,30,20",
     ],
-    # The number of cores of the node is missing.
+    # The second node has no number of cores.
     "openb/openb_node_list_all_node.csv": [OPENB_NODE_HEADER, "n1,1000,1024,8,G2", "n2,,1024,0,"],
-    # Two instances of 12 GPUs, three without one, and three of half a GPU.
+    # Two instances of 12 GPUs, three without a GPU, and three of half a GPU.
     "pai/pai_task_table.csv": [
         "j,worker,2.0,Terminated,100.0,200.0,600.0,10.0,1200.0,V100",
         "j,ps,3.0,Terminated,100.0,200.0,600.0,10.0,,",
@@ -81,7 +81,7 @@ FILES = {
         "1,13,A10,8,1,16,0,60,HP",
         "2,13,H800,4,8,2,0,60,Spot",
     ],
-    # Requests of Philly's jobs are in their attempts; one job has none.
+    # Philly's jobs have GPUs only in their attempts, and one job has no attempt.
     "philly/cluster_job_log": [json.dumps([PHILLY | {"jobid": "a_1", "attempts": []}, PHILLY])],
 }
 HELIOS = ("helios", "helios", "--cluster", "Earth", "--cluster", "Venus")
@@ -96,7 +96,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "warehouse"
 
 
-def written(warehouse: Path, folder: Path, *arguments: object) -> Path:
+def export_trace(warehouse: Path, folder: Path, *arguments: object) -> Path:
     run = exported(warehouse, *arguments, "--out", folder / "out")
     assert (run.code, run.stderr) == (0, "")
     return folder / "out"
@@ -115,7 +115,7 @@ def dropped(folder: Path) -> dict[str, int]:
 
 
 def test_names_are_unique_across_clusters(warehouse: Path, tmp_path: Path) -> None:
-    folder = written(warehouse, tmp_path, *HELIOS)
+    folder = export_trace(warehouse, tmp_path, *HELIOS)
     log = pd.read_csv(folder / "cluster_log.csv")
     assert list(zip(log["job_id"], log["vc"], strict=True)) == [
         ("Earth/1", "Earth/vc1"),
@@ -134,33 +134,33 @@ def left_out(folder: Path) -> dict[str, int]:
 
 
 def test_jobs_with_reversed_times_are_left_out(warehouse: Path, tmp_path: Path) -> None:
-    folder = written(warehouse, tmp_path, "helios", "helios", "--cluster", "Venus")
+    folder = export_trace(warehouse, tmp_path, "helios", "helios", "--cluster", "Venus")
     assert left_out(folder) == {"it ends before it starts": 1, "it starts before it is submitted": 1}
 
 
 def test_names_of_one_cluster_are_unchanged(warehouse: Path, tmp_path: Path) -> None:
-    folder = written(warehouse, tmp_path, "helios", "helios", "--cluster", "Earth")
+    folder = export_trace(warehouse, tmp_path, "helios", "helios", "--cluster", "Earth")
     log = pd.read_csv(folder / "cluster_log.csv", dtype=str)
     assert (list(log["job_id"]), list(log["vc"])) == (["1", "2"], ["vc1", "vc2"])
     assert sources(folder, "job_id") == {"exact": "job_id"}
 
 
 def test_helios_keeps_its_states(warehouse: Path, tmp_path: Path) -> None:
-    folder = written(warehouse, tmp_path, "helios", "helios", "--cluster", "Uranus")
+    folder = export_trace(warehouse, tmp_path, "helios", "helios", "--cluster", "Uranus")
     log = pd.read_csv(folder / "cluster_log.csv")
     assert list(log["state"]) == ["TIMEOUT", "NODE_FAIL", "CANCELLED"]
 
 
 def test_openb_reports_jobs_that_did_not_succeed(warehouse: Path, tmp_path: Path) -> None:
     options = ("--cluster", "Uranus", "--default-memory-mib", 9)
-    folder = written(warehouse, tmp_path, "openb", "helios", *options)
+    folder = export_trace(warehouse, tmp_path, "openb", "helios", *options)
     assert set(pods_of(folder, "helios")["pod_phase"]) == {"Failed"}
     assert sources(folder, "pod_phase") == {"derived": "status; 1 cancelled, as Failed"}
     assert any("timed out or lost a node are Failed" in note for note in report(folder)["notes"])
 
 
 def test_openb_reports_shares_of_several_gpus(warehouse: Path, tmp_path: Path) -> None:
-    folder = written(warehouse, tmp_path, "openb", "pai")
+    folder = export_trace(warehouse, tmp_path, "openb", "pai")
     pods = pods_of(folder, "pai")
     assert gpus_of(pods.loc[["j/evaluator"]]) == {(2, 750): 1}
     assert "1 shares of several GPUs" in sources(folder, "gpu_milli")["derived"]
@@ -168,24 +168,24 @@ def test_openb_reports_shares_of_several_gpus(warehouse: Path, tmp_path: Path) -
 
 def test_swf_header_has_no_zone_or_capacity_of_unknown(warehouse: Path, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
-    folder = written(warehouse, tmp_path, "swf", "pai", "--processors-per-gpu", 100)
+    folder = export_trace(warehouse, tmp_path, "swf", "pai", "--processors-per-gpu", 100)
     header = [line for line in (folder / "jobs.swf").read_text().splitlines() if line.startswith(";")]
     assert {"; UnixStartTime: 0", "; MaxProcs: 800", "; MaxNodes: 1"} <= set(header)
     assert not [line for line in header if line.startswith(("; TimeZoneString:", "; StartTime:"))]
-    # This raw data has no list of openb's nodes with GPUs.
-    folder = written(warehouse, tmp_path / "other", "swf", "openb")
+    # The raw data lacks openb's list of GPU nodes.
+    folder = export_trace(warehouse, tmp_path / "other", "swf", "openb")
     assert "MaxProcs" not in (folder / "jobs.swf").read_text()
 
 
 def test_swf_numbers_partitions_per_cluster(warehouse: Path, tmp_path: Path) -> None:
-    folder = written(warehouse, tmp_path, "swf", "helios", "--cluster", "Earth", "--cluster", "Venus")
+    folder = export_trace(warehouse, tmp_path, "swf", "helios", "--cluster", "Earth", "--cluster", "Venus")
     numbers = pd.read_csv(folder / "job_numbers.csv", dtype=str)
     assert list(numbers["cluster"] + numbers["job_id"]) == ["Earth1", "Earth2", "Venus1"]
     jobs = swf_jobs(folder / "jobs.swf")
     assert list(jobs["partition_number"]) == [1, 2, 3]
     assert (list(jobs["wait_time"]), list(jobs["duration"])) == ([10] * 3, [60] * 3)
     assert left_out(folder) == {"it ends before it starts": 1, "it starts before it is submitted": 1}
-    # The header has the date, and job_numbers.csv the cluster.
+    # Not dropped: the header has the date, and job_numbers.csv the cluster.
     assert {"submit_time", "cluster"}.isdisjoint(dropped(folder)) and dropped(folder)["requested_cpus"] == 3
 
 
@@ -198,7 +198,7 @@ def test_missing_values_without_an_option_are_an_error(warehouse: Path, tmp_path
 
 
 def test_split_pod_keeps_gpus_and_cores(warehouse: Path, tmp_path: Path) -> None:
-    folder = written(warehouse, tmp_path, "openb", "openb", "--gpus-per-node", 2)
+    folder = export_trace(warehouse, tmp_path, "openb", "openb", "--gpus-per-node", 2)
     pods = pods_of(folder, "openb")
     assert list(pods.index) == ["x--1", "x--2", "x--3", "x--4", "x-1", "y"]
     assert gpus_of(pods, "cpu_milli", "memory_mib") == {
@@ -213,7 +213,7 @@ def test_split_pod_keeps_gpus_and_cores(warehouse: Path, tmp_path: Path) -> None
 
 
 def test_each_instance_is_split(warehouse: Path, tmp_path: Path) -> None:
-    folder = written(warehouse, tmp_path, "openb", "pai")
+    folder = export_trace(warehouse, tmp_path, "openb", "pai")
     by_task = pods_of(folder, "pai").drop("j/evaluator").groupby(lambda name: name.rpartition("-")[0])
     assert {task: gpus_of(pods) for task, pods in by_task} == {
         "j/worker": {(8, 1000): 2, (4, 1000): 2},
@@ -232,20 +232,20 @@ def test_each_instance_is_split(warehouse: Path, tmp_path: Path) -> None:
 
 
 def test_note_names_missing_node_data(warehouse: Path, tmp_path: Path) -> None:
-    """Philly's machine list has their GPUs, and the memory of these."""
+    """Philly's machine list has the machines' GPUs and GPU memory only."""
     options = ("--default-cpu-milli", 1000, "--default-memory-mib", 9)
-    notes = report(written(warehouse, tmp_path, "openb", "philly", *options))["notes"]
+    notes = report(export_trace(warehouse, tmp_path, "openb", "philly", *options))["notes"]
     assert any("philly lacks the cores and memory of its nodes" in note for note in notes)
 
 
 def test_worker_becomes_pod(warehouse: Path, tmp_path: Path) -> None:
-    folder = written(warehouse, tmp_path, "openb", "spot", "--default-memory-mib", 9)
+    folder = export_trace(warehouse, tmp_path, "openb", "spot", "--default-memory-mib", 9)
     assert gpus_of(pods_of(folder, "spot"), "cpu_milli", "gpu_spec") == {
         (1, 1000, 8000, "A10"): 16,
         (8, 1000, 4000, "H800"): 2,
     }
     assert any("spot lacks the memory of its nodes" in note for note in report(folder)["notes"])
-    # An end needs a start, which is unknown, so the run time is lost.
+    # The start is unknown, so the end is too, and the run time is lost.
     assert dropped(folder)["run_s"] == 2 and "partition_name" not in dropped(folder)
 
 
@@ -267,7 +267,7 @@ def test_job_with_unknown_gpus_is_left_out(
     options: tuple[object, ...], warehouse: Path, tmp_path: Path
 ) -> None:
     name, *more = options
-    losses = report(written(warehouse, tmp_path, name, "philly", *more))
+    losses = report(export_trace(warehouse, tmp_path, name, "philly", *more))
     assert losses["left_out"] == [{"reason": "its requested GPUs are unknown", "jobs": 1, "gpu_h": None}]
     assert losses["jobs"] == 1
 
