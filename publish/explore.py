@@ -122,6 +122,9 @@ class Service:
 
     @contextmanager
     def _named(self, name: str, connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+        if not name:
+            yield
+            return
         self.running[name] = connection
         try:
             yield

@@ -41,7 +41,8 @@ _DEFAULT_ROWS = 200
 # More than a client can use; the protocol sends each answer twice, as text and as a structure.
 _MOST_BYTES = 1_000_000
 _MOST_CHARACTERS = 20_000
-_BITS = re.compile(r"BIT(\[\d*\])*")
+# Names in quotes stay as they are.
+_BITS = re.compile(r'("(?:[^"]|"")*")|\bBIT\b')
 _INFINITE_DATE, _INFINITE_TIME = (1 << 31) - 1, (1 << 63) - 1
 Parameter = str | int | float | bool
 
@@ -198,11 +199,12 @@ def _answer(
 def _with_bits_as_texts(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> BoundQuery:
     """The query with values of type BIT cast to text: Arrow would get the bytes that DuckDB stores."""
     columns = columns_of(connection, query)
-    if not any(_BITS.fullmatch(kind) for _, kind in columns):
+    texts = [(kind, _BITS.sub(lambda found: found[1] or "VARCHAR", kind)) for _, kind in columns]
+    if all(kind == text for kind, text in texts):
         return query
     values = [
-        f"cast(c{index} as {kind.replace('BIT', 'VARCHAR')})" if _BITS.fullmatch(kind) else f"c{index}"
-        for index, (_, kind) in enumerate(columns)
+        f"c{index}" if kind == text else f"cast(c{index} as {text})"
+        for index, (kind, text) in enumerate(texts)
     ]
     return selecting(query, columns, values)
 

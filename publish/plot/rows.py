@@ -228,7 +228,7 @@ def _by_day(rows: list[Row], chart: Chart) -> tuple[list[Row], Chart, list[str]]
         heights = [row[chart.y.column] for row in parts]
         means = {column: _mean([row[column] for row in parts]) for column in chart.heights}
         joined.append(parts[0] | means | {chart.x.column: day, LOW: min(heights), HIGH: max(heights)})
-    remark = "line: mean of each day; band: its lowest and highest hour"
+    remark = "line: mean of each day; band: its lowest and highest value"
     return joined, replace(chart, band=(LOW, HIGH)), [remark]
 
 

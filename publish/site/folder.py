@@ -101,13 +101,16 @@ def _stage_folder(folder: Path) -> Iterator[Path]:
             "Choose another name, or move it away"
         )
     staged = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    old = staged.with_name(f"{staged.name}-old")
     with signals.clean_up_at_end(lambda: shutil.rmtree(staged, ignore_errors=True)):
-        new, old = staged / "new", staged / "old"
+        new = staged / "new"
         new.mkdir()
         yield new
+        # Outside of `staged`, so that a signal between the two renames does not remove the old site.
         if folder.exists():
             folder.rename(old)
         new.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def _is_site(folder: Path) -> bool:

@@ -180,12 +180,14 @@ def test_converts_times_outside_of_pythons_years(served: Callable[[str, dict[str
     statement = """
         select date '290000-01-01', timestamp '290000-01-01 12:00:00', date '0044-03-15 (BC)',
             [date '290000-01-01'], {'a': timestamptz '290000-01-01 00:00:00+00'}, '101'::bit, ['10'::bit],
-            'infinity'::date, '-infinity'::timestamp, timestamp '0001-03-15 (BC) 01:00:00'
+            'infinity'::date, '-infinity'::timestamp, timestamp '0001-03-15 (BC) 01:00:00',
+            [{'a BIT "b"': '11'::bit}]
     """
     [row] = served("sql", {"statement": statement}).structured_content["rows"]
     assert row[:3] == ["290000-01-01", "290000-01-01T12:00:00.000000", "0044-03-15 (BC)"]
     assert row[3:5] == [["290000-01-01"], {"a": "290000-01-01T00:00:00.000000"}]
-    assert row[5:] == ["101", ["10"], "infinity", "-infinity", "0001-03-15T01:00:00.000000 (BC)"]
+    assert row[5:10] == ["101", ["10"], "infinity", "-infinity", "0001-03-15T01:00:00.000000 (BC)"]
+    assert row[10] == [{'a BIT "b"': "11"}]
 
 
 def test_limits_bytes(served: Callable[[str, dict[str, Any]], Any]) -> None:

@@ -685,4 +685,4 @@ def test_long_line_is_drawn_by_day(drawn) -> None:
     assert [row["hour_start_s"] for row in found["rows"]] == [day + 0.5 for day in range(100)]
     assert {(row["jobs"], row["limit_gpus"]) for row in found["rows"]} == {(11.5, 0.5)}
     assert "area" in found["marks"]
-    assert found["subtitle"][0] == "line: mean of each day; band: its lowest and highest hour"
+    assert found["subtitle"][0] == "line: mean of each day; band: its lowest and highest value"
