@@ -231,7 +231,7 @@ def test_notebook_needs_no_shell(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "itp.raw_job: " in printed and f"Next: `tracehouse.open('{tmp_path / 'warehouse'}')`" in printed
     assert list(opened.list("traces").filter(polars.col("data") == "synthetic")["trace"]) == ["itp"]
     assert len(opened.query("itp.gpu_hours")) > 0
-    # The package of this name stays a package.
+    # `tracehouse.ingest` is callable, and its modules can still be imported.
     from tracehouse.ingest import pipeline
 
     assert tracehouse.ingest.pipeline is pipeline
@@ -303,7 +303,7 @@ def test_rejects_writing_statements(warehouse: Warehouse, tmp_path: Path) -> Non
 
 
 def test_process_can_still_write(sample_warehouse: Path, tmp_path: Path) -> None:
-    # Polars and Arrow reuse their threads. A thread that Landlock has confined could not write files later.
+    # Polars and Arrow reuse their threads. A thread confined by Landlock could not write files later.
     code = f"""
 import tracehouse
 answer = tracehouse.open({str(sample_warehouse)!r}).query("itp.job")
