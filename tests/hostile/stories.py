@@ -433,7 +433,7 @@ def note_parquet(folder: Path) -> None:
 
 
 def manifest_stories() -> list[Story]:
-    """Return stories in which the manifest is damaged. No Parquet file is lost, and `--recover` repairs it."""
+    """Return stories with a damaged manifest, after which no Parquet file is lost and `--recover` works."""
     return [
         Story(
             f"a manifest that is {name}",
