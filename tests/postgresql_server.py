@@ -38,7 +38,7 @@ class Server:
 def started() -> Iterator[Server]:
     """Start a server, and stop it at the end. It runs as `postgres` if this process is root's."""
     programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"))
-    assert programs, "there is no PostgreSQL here: apt-get install postgresql"
+    assert programs, "PostgreSQL is not installed: run `apt-get install postgresql`"
     program = programs[-1].parent
     folder = Path(tempfile.mkdtemp(prefix="tracehouse-postgresql-"))
     as_user: dict[str, Any] = {}

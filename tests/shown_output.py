@@ -1,4 +1,4 @@
-"""Run the commands of a document, and compare the output with the one that it shows."""
+"""Run the commands of a document, and compare their output with the output that it shows."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""No test has_assertion only inside loops that may be empty."""
+"""No test asserts only inside loops that may be empty."""
 
 import ast
 from collections.abc import Iterator

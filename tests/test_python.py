@@ -369,7 +369,7 @@ def test_empty_answer_keeps_columns(warehouse: Warehouse) -> None:
 
 def test_timeout_stops_query(sample_warehouse: Path) -> None:
     with pytest.raises(UserError, match=r"No answer within 0\.5 s"):
-        # On a busy machine, opening the warehouse may take as long.
+        # On a busy machine, opening the warehouse may exceed the limit too.
         tracehouse.open(sample_warehouse, timeout_s=0.5).sql(
             "select sum(a.range * b.range) from range(10000000) a cross join range(10000000) b"
         )

@@ -111,7 +111,7 @@ def test_fractions_are_added_exactly(empty: duckdb.DuckDBPyConnection) -> None:
         [column] = rows(empty, f"describe {with_columns(scope(call), [call.this])}")
         if column[1] in ("DOUBLE", "FLOAT"):
             inexact.add(name)
-    # To fix a failure, write fsum for sum and favg for avg in the SQL. These add add_exactly.
+    # To fix a failure, write fsum for sum and favg for avg in the SQL. These add exactly.
     assert inexact == OF_WHOLE_NUMBERS | ADDED_EXACTLY
 
 

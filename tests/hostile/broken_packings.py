@@ -108,9 +108,9 @@ PACKED: dict[str, Callable[[Place, bytes], tuple[bytes, Sequence[Way]]]] = {
     "without its last eight bytes": damage_bytes(lambda data: data[:-8]),
     "without its first byte": damage_bytes(lambda data: data[1:]),
     "ten bytes of it": damage_bytes(lambda data: data[:10]),
-    "a byte flip_bit in the middle": damage_bytes(lambda data: flip_bit(len(data) // 2)(data)),
-    "a byte flip_bit in its checksum": damage_bytes(lambda data: flip_bit(len(data) - 6)(data)),
-    "a byte flip_bit in its length": damage_bytes(lambda data: flip_bit(len(data) - 3)(data)),
+    "a byte flipped in the middle": damage_bytes(lambda data: flip_bit(len(data) // 2)(data)),
+    "a byte flipped in its checksum": damage_bytes(lambda data: flip_bit(len(data) - 6)(data)),
+    "a byte flipped in its length": damage_bytes(lambda data: flip_bit(len(data) - 3)(data)),
     "a page of zeros inside": damage_bytes(
         lambda data: data[: len(data) // 2] + bytes(60) + data[len(data) // 2 + 60 :]
     ),

@@ -22,7 +22,7 @@ from hostile.stories import CLUSTERS
 from hypothesis import HealthCheck, Phase, strategies
 from random_seed import DEPTH
 
-# An example is an ingest of all files and archives, each changed. It takes seconds.
+# One example changes and ingests all files and archives, which takes seconds.
 EXAMPLES = 12 * DEPTH
 ROWS_A_FILE = 500
 ROWS_A_MEMBER = 500

@@ -81,7 +81,7 @@ def test_warehouse_of_any_name_works_or_is_rejected(
 
 
 def find_faults(name: str, here: Path, arguments: tuple[str, ...], server: Server) -> list[str]:
-    """Query the warehouse with the command line and DuckDB, and return the faults of the find_faults."""
+    """Query the warehouse with the command line and DuckDB, and return the faults of the answers."""
     if name.endswith("v[1]"):
         # A folder that matches the name as a glob pattern.
         decoy = (here / name).with_name("v1") / "parquet"

@@ -191,7 +191,7 @@ def test_thousands_of_files_are_one_view(tmp_path: Path) -> None:
     outcome = ingest(tmp_path, {"probe_pod_day0_49.parquet": parquet(rows)})
     files = [stored for conversion in outcome.conversions for stored in conversion.files]
     assert len(files) == days
-    # As many as of 185 days in twenty files each.
+    # As many files as 185 days with twenty files each have.
     many = [replace(c, files=c.files * 74) for c in outcome.conversions]
     with duckdb.connect() as connection:
         probe = [all_traces()["probe"]]

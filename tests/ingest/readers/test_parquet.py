@@ -1,4 +1,4 @@
-"""Parquet: physical types that hold the same values are converted, and all others refused."""
+"""Parquet: ingest converts physical types without loss of values, and refuses all others."""
 
 import io
 from collections.abc import Sequence
