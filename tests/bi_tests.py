@@ -1,10 +1,8 @@
-"""Which tests of BI tools are run: with TRACEHOUSE_BI=all those that need a PostgreSQL or Superset too."""
+"""Skip the tests that need PostgreSQL or Superset, unless TRACEHOUSE_BI=all requests them."""
 
 import os
 
 import pytest
 
 ALL = os.environ.get("TRACEHOUSE_BI") == "all"
-in_full = pytest.mark.skipif(
-    not ALL, reason="it needs other programs, and takes long: `make bi-test` does it"
-)
+in_full = pytest.mark.skipif(not ALL, reason="slow, and needs PostgreSQL and Superset: run `make bi-test`")

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
-# Only a command that hangs takes as long, on a busy machine too.
+# Even on a busy machine, only a command that hangs takes longer.
 TIMEOUT_S = 600
 
 
@@ -39,16 +39,16 @@ class Run:
         return [line for line in self.stderr.splitlines() if line.startswith("error: ")]
 
     def faults(self, codes: Sequence[int] = (0, 1)) -> list[str]:
-        """Return violations of what every run must satisfy: exit code, no traceback, an error after 1."""
+        """Return what is wrong with the exit code or the errors: a traceback, or code 1 without an error."""
         found = []
         if self.code is None:
-            found.append("it did not end before the timeout")
+            found.append("no exit before the timeout")
         elif self.code not in codes:
             found.append(f"exit code {self.code}: {self.stderr[-600:]}")
         if "Traceback" in self.stderr:
             found.append(f"a traceback: {self.stderr[-600:]}")
         elif self.code == 1 and not self.errors:
-            found.append(f"exit code 1, and no line of errors: {self.stderr[-600:]}")
+            found.append(f"exit code 1 without a line `error: …`: {self.stderr[-600:]}")
         return found
 
 

@@ -1,8 +1,8 @@
 """Reference implementations in pandas of views and queries, one module per schema in `twins`.
 
-A twin has VIEWS (by name: what computes it, and the columns by which rows meet, None for their order) and
-QUERIES (by call: the same, with the arguments between). ON_REAL_FILES names those that the available real
-files suffice for, where not all.
+VIEWS of a twin maps each view to its pandas function and its key columns; without a key, rows are compared by
+position. QUERIES maps each call of a query to its pandas function, the arguments and the key. ON_REAL_FILES
+lists the views and calls that the available real files can be compared with; without it, all are.
 """
 
 import importlib
@@ -22,9 +22,9 @@ _TWINS = [
 
 
 def with_later_versions(twins: dict, names: Iterable[str]) -> dict:
-    """The twin of each view; a version without one has the twin of the previous version.
+    """Return the twin of each view. A version without its own twin uses that of the previous version.
 
-    Such a version differs in the last digits only, within what a comparison allows.
+    The two versions differ in the last digits only, and the comparison tolerates this.
     """
     found = dict(twins)
     for name in names:
@@ -58,7 +58,7 @@ ON_REAL_FILES = _on_real_files()
 
 
 def skip_without_files_of(name: str, raw: Path) -> None:
-    """Skip what asks a trace of which no raw files are there; for what asks all traces, any will do."""
+    """Skip the test of a view or query whose trace has no raw files; `unified` works with any trace."""
     trace = name.split(".")[0]
     if trace in all_traces() and not (raw / trace).is_dir():
         pytest.skip(f"there are no real files of {trace}")

@@ -22,7 +22,7 @@ REAL_DATA = Path(os.environ.get("TRACES_TEST_DATA", REPOSITORY.parent / "shared"
 SAMPLE_SCALE = 0.002
 SAMPLE_SEED = 7
 
-# Of the tests that do not set their own number.
+# Tests that do not set `max_examples` use this number.
 settings.register_profile("at depth", deadline=None, database=None, max_examples=100 * DEPTH)
 settings.load_profile("at depth")
 
@@ -101,7 +101,7 @@ def sample_warehouse(sample_raw: Path, tmp_path_factory: pytest.TempPathFactory)
     return shared(tmp_path_factory, "sample_warehouse", lambda folder: build_warehouse(sample_raw, folder))
 
 
-# A database that stays open is read once, and not for each test.
+# One connection for all tests: DuckDB would otherwise read the database again for each test.
 @pytest.fixture(scope="session")
 def opened_real(real_warehouse: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect(str(real_warehouse / database.NAME), read_only=True) as connection:

@@ -37,7 +37,7 @@ def trees() -> dict[str, exp.Expr]:
 
 
 def below() -> dict[str, set[str]]:
-    """Return for each view and query its name and the names of everything that it reads."""
+    """Map each view and query to the set of its own name and all names that it reads, also indirectly."""
     views = list(expanded(view_files()))
     versioned = {alias: view.versioned for alias, view in newest(views).items()}
     read = {view.versioned: view.references for view in views}

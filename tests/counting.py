@@ -1,4 +1,4 @@
-"""Counts what tests tried, and shows it in a table at the end of a run. No loop of a test may be empty."""
+"""Count the cases that tests try, and print a table of them at the end. Reject empty loops of a test."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -10,11 +10,11 @@ COUNTED = "tried"
 T = TypeVar("T")
 
 Count = Callable[[str, int], None]
-"""Enters how much of a kind a test has tried."""
+"""Records how many cases of a kind a test has tried."""
 
 
 def non_empty(values: Iterable[T]) -> list[T]:
-    """Return the values, of which there must be some: without any, a test of each would assert nothing."""
+    """Return the values, and fail if there are none: a loop over them would assert nothing."""
     found = list(values)
     assert found
     return found

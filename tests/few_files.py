@@ -1,4 +1,4 @@
-"""Raw files of a few lines, packed and written, and an ingest of them without the database."""
+"""Write small raw files, and ingest them without building a database."""
 
 import io
 import tarfile
@@ -45,7 +45,7 @@ def write(folder: Path, files: dict[str, bytes]) -> Path:
 
 
 def ingest(folder: Path, files: dict[str, bytes], progress: Progress = quiet) -> IngestResult:
-    """All of an ingest but the database, from files that are written first."""
+    """Write the files to `folder/raw`, and ingest them into `folder/warehouse` without a database."""
     raw = write(folder / "raw", files)
     warehouse = folder / "warehouse"
     with lock.acquire(warehouse):
@@ -56,14 +56,14 @@ def ingest(folder: Path, files: dict[str, bytes], progress: Progress = quiet) ->
 
 
 def only(outcome: IngestResult) -> Conversion:
-    """The one conversion of an ingest without problems."""
+    """Return the only conversion of an ingest that had no problems."""
     assert outcome.problems == ()
     (conversion,) = outcome.converted
     return conversion
 
 
 def refusal(outcome: IngestResult) -> str:
-    """The one problem of an ingest that gave nothing."""
+    """Return the only problem of an ingest that stored nothing."""
     assert outcome.conversions == ()
     (problem,) = outcome.problems
     assert "\n" not in str(problem)
@@ -71,7 +71,7 @@ def refusal(outcome: IngestResult) -> str:
 
 
 def stored(folder: Path, *conversions: Conversion) -> list[tuple]:
-    """The rows of conversions, sorted where there are several."""
+    """Return the rows of some conversions, sorted if there are several conversions."""
     files = [str(folder / "warehouse" / file.path) for c in conversions for file in c.files]
     rows = duckdb.connect().execute("from read_parquet($files)", {"files": files}).fetchall()
     return rows if len(conversions) == 1 else sorted(rows)

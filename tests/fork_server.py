@@ -1,10 +1,10 @@
-"""Runs the command line again and again, each time in a fork of a process that has imported everything.
+"""Run the command line repeatedly, each time in a fork of a process that has imported all modules.
 
     python fork_server.py
 
-A request is a line of JSON on standard input: `argv`, `cwd`, `stdout` and `stderr` (files to write), and
-where wanted `stdin` (a file to read), `environment`, `largest_file_bytes`, `unprivileged`, `kill_at_step` and
-`after_step`. Answers are lines of JSON: the process id of the child, and then how it ended.
+A request is a line of JSON on standard input: `argv`, `cwd`, `stdout` and `stderr` (files to write). Optional
+keys are `stdin` (a file to read), `environment`, `largest_file_bytes`, `unprivileged`, `kill_at_step` and
+`after_step`. The server prints two lines of JSON: the process id of the child, and its exit code.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ from functools import wraps
 from itertools import count
 from typing import Any, NoReturn
 
-# What an ingest imports late, so that no child does.
+# An ingest imports these late. Imported here, no child has to.
 import polars  # noqa: F401
 import pyarrow.compute
 import pyarrow.csv
@@ -36,12 +36,12 @@ from tracehouse.views.columns import columns_read
 from tracehouse.views.graph import sort_views
 from tracehouse.views.view_files import view_files
 
-# Path and shutil call these, too.
+# Functions of `os` that `pathlib` and `shutil` call too.
 STEPS = ("mkdir", "replace", "rename", "link", "fsync", "unlink", "rmdir")
 
 
 def main() -> None:
-    """Serve requests until the input ends; run each in a child process, which becomes the command line."""
+    """Serve requests until the input ends, each in its own child process."""
     all_traces()
     read_all_sql()
     for line in sys.stdin:
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def read_all_sql() -> None:
-    """Find out once which columns views and queries read, as a process remembers it: no child has to."""
+    """Parse all views and queries once. The results are cached, so no child has to parse them."""
     files = view_files()
     tables = meanings.of_tables(all_traces().values())
     views = sort_views(expanded(files), tables)
@@ -83,7 +83,7 @@ def become(request: dict[str, Any]) -> NoReturn:
 
 
 def give_up_privileges() -> None:
-    """Let root be kept out of files as their owners are."""
+    """Drop all capabilities, so that file permissions apply to root too."""
     version_3, this_process = 0x20080522, 0
     header = (ctypes.c_uint32 * 2)(version_3, this_process)
     nothing_effective_permitted_or_inherited = (ctypes.c_uint32 * 6)()
@@ -93,7 +93,7 @@ def give_up_privileges() -> None:
 
 
 def redirect(stdin: str, stdout: str, stderr: str) -> None:
-    """Let nothing that a child says or reads touch the server's own pipes."""
+    """Redirect the standard streams of a child to files, away from the server's pipes."""
     for path, number, flags in (
         (stdin, 0, os.O_RDONLY),
         (stdout, 1, os.O_WRONLY | os.O_CREAT | os.O_APPEND),
@@ -105,11 +105,11 @@ def redirect(stdin: str, stdout: str, stderr: str) -> None:
 
 
 def kill_at_step(number: int, after: bool) -> None:
-    """Let the process be killed at the `number`th call, from 1, of what renames, removes or syncs files."""
-    # Threads call at the same time, and no number may be given twice.
+    """Kill the process at the `number`th call (from 1) of a function in `STEPS`, before or after the call."""
+    # `next` is atomic: two threads never get the same number.
     calls = count(1)
 
-    def killing(function: Callable) -> Callable:
+    def with_kill(function: Callable) -> Callable:
         @wraps(function)
         def counted(*arguments: Any, **options: Any) -> Any:
             mine = next(calls)
@@ -118,14 +118,14 @@ def kill_at_step(number: int, after: bool) -> None:
             try:
                 return function(*arguments, **options)
             finally:
-                # Also where it fails, as it does where a folder is there already.
+                # Also if the call fails, as `mkdir` does for an existing folder.
                 if mine == number:
                     os.kill(os.getpid(), signal.SIGKILL)
 
         return counted
 
     for name in STEPS:
-        setattr(os, name, killing(getattr(os, name)))
+        setattr(os, name, with_kill(getattr(os, name)))
 
 
 if __name__ == "__main__":

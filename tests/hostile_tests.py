@@ -5,4 +5,4 @@ import os
 import pytest
 
 TRY_ALL = os.environ.get("TRACEHOUSE_HOSTILE") == "all"
-in_full = pytest.mark.skipif(not TRY_ALL, reason="it takes long: `make hostile` does it")
+in_full = pytest.mark.skipif(not TRY_ALL, reason="slow: run `make hostile`")

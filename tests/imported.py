@@ -52,7 +52,7 @@ main()
 def modules_of(
     *arguments: object, folder: Path, on_terminal: bool = False, **environment: object
 ) -> tuple[set[str], set[str]]:
-    """The packages that a run imports, without the standard library; and its modules of Tracehouse."""
+    """Return the third-party packages that a run imports, and the modules of Tracehouse."""
     listed = folder / "modules"
     command = [sys.executable, "-c", _CODE, *map(str, arguments)]
     variables = {name: str(value) for name, value in environment.items()} | {"MODULES_FILE": str(listed)}

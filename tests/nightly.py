@@ -1,4 +1,4 @@
-"""Run the long tests one part after the other, and print a summary of one page: `make nightly`.
+"""Run the long tests as `make nightly` does: one part after the other, then a summary of one page.
 
 A part is a target of the Makefile. Its output and its JUnit files are in `build/nightly/<part>`.
 """
@@ -21,7 +21,7 @@ MOST_NAMES = 30
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a part ended: its exit code, its time, its tests by result, and the names of those that failed."""
+    """The result of a part: exit code, duration, number of tests by result, and names of failed tests."""
 
     part: str
     exit_code: int

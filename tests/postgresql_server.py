@@ -25,7 +25,7 @@ class Server:
         return f"postgresql://{user}@127.0.0.1:{self.port}/{database}"
 
     def psql(self, sql: str, database: str = "postgres", user: str = OWNER) -> str:
-        """Run statements, which must succeed, and return their rows, a `|` between columns."""
+        """Run statements, which must succeed. Return their rows as text, with `|` between columns."""
         command = ["psql", "--no-psqlrc", "-qAt", "-v", "ON_ERROR_STOP=1", "-d", self.url(database, user)]
         done = subprocess.run(
             command, input=sql, capture_output=True, text=True, env=os.environ | {"PGPASSWORD": PASSWORD}
@@ -36,9 +36,9 @@ class Server:
 
 @contextmanager
 def started() -> Iterator[Server]:
-    """Start a server, which runs as another user where this one is root, and stop it at the end."""
+    """Start a server, and stop it at the end. It runs as `postgres` if this process is root's."""
     programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"))
-    assert programs, "there is no PostgreSQL here: apt-get install postgresql"
+    assert programs, "PostgreSQL is not installed: run `apt-get install postgresql`"
     program = programs[-1].parent
     folder = Path(tempfile.mkdtemp(prefix="tracehouse-postgresql-"))
     as_user: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""A publisher's server on loopback that does what real ones do: cuts connections, ignores ranges, refuses."""
+"""A publisher's server on loopback with the faults of real ones: cut connections, ignored ranges, errors."""
 
 import re
 import threading
@@ -15,9 +15,10 @@ Answer = Callable[["Handler", bytes], None]
 
 @dataclass
 class Publisher:
-    """The files of a server by path. Requests get its `answers`, one after another, and then the file.
+    """The files of a server by path, and the responses to requests for them.
 
-    `asked` are the requests so far, path and headers.
+    The first requests for a path get its `answers` in their order, later requests get the file. `asked` lists
+    the path and the headers of each request so far.
     """
 
     url: str = ""
@@ -27,11 +28,11 @@ class Publisher:
     closing: threading.Event = field(default_factory=threading.Event)
 
     def asked_for(self, path: str) -> list[dict[str, str]]:
-        """The headers of the requests for a file."""
+        """Return the headers of each request for a file."""
         return [headers for asked, headers in self.asked if asked == path]
 
     def ranges(self, path: str) -> list[str | None]:
-        """The requested ranges of a file."""
+        """Return the requested range of each request for a file."""
         return [headers.get("Range") for headers in self.asked_for(path)]
 
 
@@ -71,7 +72,7 @@ def etag(content: bytes) -> str:
 
 
 def well(handler: Handler, content: bytes) -> None:
-    """Answer as a correct server does: with the range of the requested version."""
+    """Answer as a correct server does: send the requested range if the client's version is current."""
     found = re.fullmatch(r"bytes=(\d+)-(\d*)", handler.headers.get("Range", ""))
     if found and handler.headers.get("If-Range", etag(content)) == etag(content):
         start, last = int(found[1]), int(found[2] or len(content) - 1)
@@ -94,17 +95,17 @@ def whole(**headers: object) -> Answer:
 
 
 def cut(after: int) -> Answer:
-    """A good answer that breaks off after so many bytes."""
+    """Answer correctly, but close the connection after this many bytes of the body."""
 
     def answer(handler: Handler, content: bytes) -> None:
-        handler.wfile = _Until(handler.wfile, after)  # type: ignore[assignment]
+        handler.wfile = _TruncatedBody(handler.wfile, after)  # type: ignore[assignment]
         well(handler, content)
 
     return answer
 
 
-class _Until:
-    """Writes the head, and of the body no more than so many bytes."""
+class _TruncatedBody:
+    """A file that writes the response headers and at most `left` bytes of the body."""
 
     def __init__(self, file: object, left: int):
         self.file, self.left, self.in_body = file, left, False
@@ -120,7 +121,7 @@ class _Until:
 
 
 def says(body: bytes, code: int = 200, **headers: object) -> Answer:
-    """Something else than the file."""
+    """Send this body instead of the file."""
 
     def answer(handler: Handler, _: bytes) -> None:
         handler.head(code, Content_Length=len(body), **headers)
@@ -130,12 +131,12 @@ def says(body: bytes, code: int = 200, **headers: object) -> Answer:
 
 
 def status(code: int, **headers: object) -> Answer:
-    """A refusal."""
+    """Refuse with a status code."""
     return says(b"no\n", code, **headers)
 
 
 def sends(start: bytes, then: bytes = b"", every_s: float = 0.0) -> Answer:
-    """Send bytes as they are, and then others again and again until the client disconnects."""
+    """Send raw bytes once, then other bytes repeatedly until the client disconnects."""
 
     def answer(handler: Handler, _: bytes) -> None:
         with suppress(OSError):
@@ -159,7 +160,7 @@ def trickles(handler: Handler, content: bytes) -> None:
 
 
 def falls_silent(handler: Handler, content: bytes) -> None:
-    """The beginning of the file, and then nothing, for as long as the server runs."""
+    """Send the first 2,000 bytes of the file, then nothing, and keep the connection open."""
     handler.head(200, Content_Length=len(content), ETag=etag(content))
     handler.wfile.write(content[:2000])
     handler.publisher.closing.wait()
@@ -167,7 +168,7 @@ def falls_silent(handler: Handler, content: bytes) -> None:
 
 @contextmanager
 def publishing() -> Iterator[Publisher]:
-    """A server that runs until the block ends."""
+    """Run a server until the block ends."""
     publisher = Publisher()
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, publisher)) as server:
         publisher.url = f"http://127.0.0.1:{server.server_port}"

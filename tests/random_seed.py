@@ -1,7 +1,7 @@
-"""The seed and the depth of the tests that draw what they try at random.
+"""The seed and the depth of the tests that draw random cases.
 
-Each day has its own seed. TRACEHOUSE_SEED=20261123 repeats a run of that day, and with TRACEHOUSE_DEPTH=10
-there are 10 times as many examples.
+Each day has its own seed. TRACEHOUSE_SEED=20261123 repeats a run of that day. TRACEHOUSE_DEPTH=10 tries 10
+times as many cases.
 """
 
 import os
@@ -16,10 +16,10 @@ REPEAT = f"random tests: repeat with TRACEHOUSE_SEED={SEED} TRACEHOUSE_DEPTH={DE
 
 
 def seeds(number: int) -> list[int]:
-    """Return this many seeds at the default depth, and more at a greater one."""
+    """Return `number` seeds at the default depth, and a multiple of it at a greater depth."""
     return random.Random(SEED).sample(range(1, 2**32), number * DEPTH)
 
 
 def some(names: Sequence[str], number: int) -> list[str]:
-    """Return at most this many names at the default depth, others every day, and all at a greater one."""
+    """Return `number` random names at the default depth, and all names at a greater depth."""
     return list(names) if DEPTH > 1 else sorted(random.Random(SEED).sample(names, min(number, len(names))))

@@ -1,4 +1,4 @@
-"""Writes small raw dumps as the publishers do, from rows that a test holds, and makes warehouses of them."""
+"""Write the rows of a test as raw files in the publishers' formats, and build databases from them."""
 
 import io
 import tarfile
@@ -60,7 +60,7 @@ def write_archive(path: Path, members: Mapping[str, bytes]) -> None:
 
 
 def write_pai(folder: Path, tables: Mapping[str, Iterable[Row]]) -> None:
-    """Write PAI's archives with one CSV without a header each, and a header file with its column names."""
+    """Write each of PAI's tables as an archive with a CSV without header, and a header file."""
     for stem, rows in tables.items():
         header = PAI_HEADERS[stem]
         csv = csv_text(header.split(","), rows, False)
@@ -69,7 +69,7 @@ def write_pai(folder: Path, tables: Mapping[str, Iterable[Row]]) -> None:
 
 
 def ingested(raw: Path, warehouse: Path) -> duckdb.DuckDBPyConnection:
-    """A database over raw files, without materialized views."""
+    """Ingest raw files, and return a connection to a database without materialized views."""
     with lock.acquire(warehouse):
         outcome = pipeline.convert([raw], warehouse, [], lambda *_: None)
         assert not outcome.problems and not outcome.unrecognised, outcome.problems or outcome.unrecognised
@@ -80,13 +80,13 @@ def ingested(raw: Path, warehouse: Path) -> duckdb.DuckDBPyConnection:
 
 
 def without_data(warehouse: Path, materialize: bool = False) -> Path:
-    """A database without data, at its place in a warehouse; with `materialize`, of tables that take rows."""
+    """Build a database without data. With `materialize`, it has tables, so that a test can insert rows."""
     build_file(warehouse / database.NAME, [], warehouse, materialize)
     return warehouse / database.NAME
 
 
 def assert_accounts_add_up(connection: duckdb.DuckDBPyConnection, written: Mapping[str, int]) -> None:
-    """Rows read per table are the rows written, and each is either kept or rejected; here all are kept."""
+    """Assert that each table has read and kept all rows that were written, and rejected none."""
     rows = connection.execute(
         "select table_name, sum(rows_read), sum(rows_kept), sum(rows_rejected)"
         " from catalog.sources group by table_name"

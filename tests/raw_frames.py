@@ -1,7 +1,7 @@
 """Reference values, read and computed from the raw files by pandas only.
 
-Nothing here goes through the package under test. The first half reads the publishers' formats; the second
-half computes what each view claims to hold, from its comments and the publishers' descriptions.
+This module does not use Tracehouse. It first reads the publishers' formats, then computes the rows of each
+view as its comments and the publishers' descriptions define them.
 """
 
 import gzip
@@ -20,18 +20,18 @@ import pandas as pd
 RELATIVE = 1e-9
 ABSOLUTE = 1e-12
 
-# The percentiles of the queries, by the prefix of their columns; box charts have the lower two as well.
+# The percentiles of the queries, by the prefix of their columns. Box charts also have p5 and p25.
 PERCENTILES = {"median": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 BOX_PERCENTILES = {"p5": 0.05, "p25": 0.25, **PERCENTILES}
 
 
 def percentiles(values: Any, name: str, parts: Mapping[str, float] = PERCENTILES) -> dict[str, Any]:
-    """The interpolated percentiles of a series, or of each group of a grouped one, by column."""
+    """Return interpolated percentiles of a series, or of each group of a grouped series, by column name."""
     return {f"{prefix}_{name}": values.quantile(part) for prefix, part in parts.items()}
 
 
 def read_text_table(data: bytes, names: list[str] | None = None) -> pd.DataFrame:
-    """All cells as text, with empty ones missing; no other text is taken for a missing value."""
+    """Read a CSV with all cells as text. Only an empty cell is a missing value."""
     return pd.read_csv(
         io.BytesIO(data),
         header=None if names else 0,
@@ -47,13 +47,13 @@ def with_numbers(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
 
 
 def joined_bytes(folder: Path, name: str) -> bytes:
-    """A file, or the parts that it was cut into, in the order of their names."""
+    """Return the bytes of a file. If it was split into parts, join them in the order of their names."""
     parts = [folder / name] if (folder / name).exists() else sorted(folder.glob(f"{name}.part*"))
     return b"".join(part.read_bytes() for part in parts)
 
 
 def csv_members(archive: bytes) -> dict[str, bytes]:
-    """The CSVs of a gzip'ed tar by stem, without the metadata files that macOS adds."""
+    """Return the CSVs of a gzip'ed tar by stem, without the metadata files that macOS adds."""
     with tarfile.open(fileobj=io.BytesIO(gzip.decompress(archive))) as members:
         return {
             Path(member.name).stem: members.extractfile(member).read()
@@ -65,7 +65,7 @@ def csv_members(archive: bytes) -> dict[str, bytes]:
 
 
 def remembered(read: Callable[..., pd.DataFrame]) -> Callable[..., pd.DataFrame]:
-    """A copy of the cached result of a function for a folder; callers may change it."""
+    """Cache the results of a function, and return a copy on each call, so that callers may change it."""
     cached = lru_cache(maxsize=8)(read)
 
     @wraps(read)
@@ -105,7 +105,7 @@ def openb_pods(raw: Path) -> pd.DataFrame:
 
 @remembered
 def zeus_train(raw: Path) -> pd.DataFrame:
-    """Runs and targets; an epoch written `nan` is one that never came."""
+    """Runs and their targets. `nan` as the epoch means that the run never reached the target."""
     train = read_text_table((raw / "zeus" / "summary_train.csv").read_bytes())
     train["target_epoch"] = train["target_epoch"].where(train["target_epoch"] != "nan")
     return with_numbers(train, ["batch_size", "run", "target_metric", "target_epoch"])
@@ -166,7 +166,7 @@ def acme_summary(raw: Path) -> pd.DataFrame:
 
 @remembered
 def itp_job(raw: Path) -> pd.DataFrame:
-    """Jobs of the ten clusters with what was generated for them; 195job repeats jobs of cluster02."""
+    """Jobs of the ten clusters with their generated columns. 195job is omitted: its jobs are in cluster02."""
     collected = itp_table(raw, "raw-traces.tar.gz")
     generated = itp_table(raw, "elasticflow-traces.tar.gz")
     generated = generated[["csv", "job_id", "model_name", "batch_size", "num_iteration", "deadline"]]
@@ -275,12 +275,12 @@ def zeus_energy_to_accuracy(raw: Path) -> pd.DataFrame:
 
 
 def happened(times: pd.Series) -> pd.Series:
-    """PAI's times of events. 0 and empty both mean that the event did not happen."""
+    """Return PAI's times of events. 0 and an empty field both mean that the event did not happen."""
     return times.where(times > 0)
 
 
 def pai_instance_spans(raw: Path) -> pd.DataFrame:
-    """The first start and last end of each task's instances, and the time for which they held resources.
+    """Return the first start and last end of each task's instances, and their total run time.
 
     An instance that never started has no end.
     """
@@ -331,7 +331,7 @@ def pai_task_usage(raw: Path) -> pd.DataFrame:
     key = ["job_name", "task_name"]
     tasks = pai_table(raw, "pai_task_table")
     machines = pai_table(raw, "pai_machine_spec").drop(columns="gpu_type")
-    # Pandas would join a missing name to a missing name.
+    # Pandas would join two rows whose names are both missing.
     workers = pai_table(raw, "pai_sensor_table").dropna(subset=key)
     workers = workers.merge(tasks, on=key, validate="many_to_one")
     workers = workers.merge(machines, on="machine", how="left", validate="many_to_one")
@@ -543,7 +543,7 @@ def unified_itp(raw: Path) -> pd.DataFrame:
 
 
 def unified_openb(raw: Path) -> pd.DataFrame:
-    """The default list alone: the other variants are drawn from it."""
+    """Pods of the default list only: the other lists are samples of it."""
     pods = openb_pods(raw)
     pods = pods[pods["variant"] == "default"].reset_index(drop=True)
     requested = pods["num_gpu"] * pods["gpu_milli"] / 1000
@@ -634,7 +634,7 @@ def unified_acme(raw: Path) -> pd.DataFrame:
 
 
 def unified_jobs(raw: Path) -> pd.DataFrame:
-    """Jobs of the traces whose job tables are there, columns that a trace lacks missing throughout."""
+    """Jobs of all traces that have raw files. A column that a trace lacks is NULL."""
     return jobs_of_each_trace(raw).reindex(columns=UNIFIED)
 
 
@@ -643,9 +643,9 @@ def unclipped_jobs(raw: Path) -> pd.DataFrame:
 
 
 def as_unclipped(jobs: pd.DataFrame) -> pd.DataFrame:
-    """With preempted jobs apart, and the GPU time of the span under its own name.
+    """Give preempted jobs their own status, and add the computed columns.
 
-    Hour and weekday are at UTC+8, of the two traces whose clocks tell them; day 0 was a Thursday.
+    Hour and weekday are in UTC+8, and exist only for Acme and PAI. Day 0 was a Thursday.
     """
     if "is_preempted" in jobs:
         jobs["status"] = jobs["status"].where(jobs["is_preempted"] != True, "preempted")  # noqa: E712
@@ -671,7 +671,7 @@ def size_band(gpus: float | None) -> str | None:
 
 
 def standard_jobs(raw: Path, trace: str) -> pd.DataFrame:
-    """The jobs of one trace, in the columns that all have in common."""
+    """Return the jobs of one trace, with the columns that all traces share."""
     jobs_of = {"acme": unified_acme, "itp": unified_itp, "openb": unified_openb, "pai": unified_pai}[trace]
     return (
         as_unclipped(jobs_of(raw).astype(object))
@@ -681,7 +681,7 @@ def standard_jobs(raw: Path, trace: str) -> pd.DataFrame:
 
 
 def as_observed(jobs: pd.DataFrame, **observed: object) -> pd.DataFrame:
-    """A trace's jobs, clipped: how long each was observed, and which ends are cut off."""
+    """Return a trace's jobs with the given columns, such as observed times and censoring flags."""
     return jobs.assign(**observed)[STANDARD]
 
 
@@ -712,9 +712,9 @@ def is_same(answered: object, expected: object) -> bool:
 
 
 def assert_same_rows(answer: duckdb.DuckDBPyRelation, expected: pd.DataFrame, keys: list[str] | None) -> None:
-    """The same columns, rows and values; rows meet by `keys`, which must be unique, or else by position.
+    """Assert equal columns, rows and values. Rows are matched by unique `keys`, or else by position.
 
-    A table made of a list of no rows has no columns.
+    An expected table without rows and columns is equal to any empty answer.
     """
     table = answer.to_arrow_table()
     if expected.empty and not len(expected.columns):

@@ -13,7 +13,7 @@ def shared(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], ob
     root = factory.getbasetemp()
     folder = (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / name
     with FileLock(f"{folder}.lock"):
-        # Renaming a finished folder would not do: a database contains the paths of its files.
+        # A finished folder cannot be renamed into its place: a database contains the paths of its files.
         if not (made := folder.with_suffix(".made")).exists():
             make(folder)
             made.touch()

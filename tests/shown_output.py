@@ -1,4 +1,4 @@
-"""Run the commands of a document, and compare the output with the one that it shows."""
+"""Run the commands of a document, and compare their output with the output that it shows."""
 
 import re
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def write_shown_files(page: str, folder: Path) -> list[Path]:
 def run(command: str, folder: Path) -> str:
     """Run a command in a terminal of 90 columns and return the screen.
 
-    Standard input is empty: DuckDB's shell would wait for a reply of the terminal.
+    Standard input is empty: otherwise DuckDB's shell would wait for a reply from the terminal.
     """
     detached = ("setsid", "--wait", "sh", "-c", f"exec < /dev/null; {command}")
     with terminal(*detached, rows=200, columns=90, folder=folder, HOME=folder) as opened:

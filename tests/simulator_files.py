@@ -8,7 +8,7 @@ import command_line
 import pandas as pd
 from command_line import Run
 
-# The parser was written for Python before 3.10, where `collections` had this name.
+# The parser expects `collections.Mapping`, which Python 3.10 removed.
 collections.Mapping = collections.abc.Mapping
 from accasim.utils.reader_class import DefaultWorkloadParser  # noqa: E402
 
@@ -31,7 +31,7 @@ def origins(folder: Path, file: str, field: str) -> dict[str, int]:
 
 
 def sources(folder: Path, field: str) -> dict[str, str]:
-    """How a field is computed that one file has, by origin."""
+    """Map each origin of a field to the description of how it is computed."""
     return {one["origin"]: one["source"] for one in report(folder)["fields"] if one["field"] == field}
 
 

@@ -1,8 +1,8 @@
-"""Which tests of Spark are run: with TRACEHOUSE_SPARK=all those of a cluster too, which take long."""
+"""Skip the slow tests that need a Spark cluster, unless TRACEHOUSE_SPARK=all requests them."""
 
 import os
 
 import pytest
 
 ALL = os.environ.get("TRACEHOUSE_SPARK") == "all"
-in_full = pytest.mark.skipif(not ALL, reason="it takes long: `make spark-test` does it")
+in_full = pytest.mark.skipif(not ALL, reason="slow: run `make spark-test`")

@@ -32,7 +32,7 @@ class Superset:
     _headers: dict[str, str] = field(default_factory=dict)
 
     def run(self, *command: object) -> str:
-        """Run Superset's command and return its output. It must succeed."""
+        """Run Superset's command, which must succeed, and return its output."""
         done = subprocess.run(
             [SCRIPTS / "superset", *map(str, command)], env=self.environment, capture_output=True, text=True
         )

@@ -181,7 +181,7 @@ def test_bare_statement_has_the_default_values() -> None:
 
 
 def threads() -> int:
-    """The number of pyarrow's threads, which no environment variable changes."""
+    """Return the number of pyarrow's threads. No environment variable changes it."""
     import pyarrow
 
     return pyarrow.cpu_count()

@@ -343,7 +343,7 @@ def test_writes_workbook_and_text_table(sample_warehouse: Path, tmp_path: Path) 
     for row, expected in zip(rows, answer, strict=True):
         assert list(expected) == list(names)
         for value, exact in zip(row, expected.values(), strict=True):
-            # A cell has 16 digits of a fraction.
+            # A cell of a workbook holds 16 significant digits.
             assert value == (float(f"{exact:.16g}") if isinstance(exact, float) else exact)
     assert traces("query", "itp.job", "-o", tmp_path / "jobs.txt", warehouse=sample_warehouse).code == 0
     lines = (tmp_path / "jobs.txt").read_text().splitlines()
@@ -376,7 +376,7 @@ def test_no_command_creates_folder_of_output_file(
 
 def test_limit_reports_omitted_rows(sample_warehouse: Path, tmp_path: Path) -> None:
     def of_limit(*arguments: object) -> tuple[str, str]:
-        """The line below a table, and the notes."""
+        """Return the line below the table, and the notes on omitted rows."""
         run = traces(*arguments, warehouse=sample_warehouse)
         assert run.code == 0, run.stderr
         notes = [line for line in run.stderr.splitlines() if line.startswith("note not all rows")]
@@ -386,7 +386,7 @@ def test_limit_reports_omitted_rows(sample_warehouse: Path, tmp_path: Path) -> N
     totals = " and counts total rows too"
     assert of_limit(*table, 3) == (f"3 rows; --limit 3 omits the other rows{totals}", "")
     assert of_limit(*table, 1, "-p", "with_total=false") == ("1 row; --limit 1 omits the other rows", "")
-    # Ten clusters, and all of them.
+    # Ten clusters and the row of totals.
     assert of_limit(*table, 11) == ("11 rows", "")
     records = ("sql", "select range as n from range(300)", "--records", "-n")
     shown, _ = of_limit(*records, 250)
@@ -436,7 +436,7 @@ def test_empty_answer_says_why(tmp_path: Path) -> None:
 
 
 def test_empty_answer_blames_the_filter_and_not_the_missing_archive(tmp_path: Path) -> None:
-    """One of ITP's two archives is enough for its jobs."""
+    """A query on jobs needs one of ITP's two archives only."""
     raw = tmp_path / "raw"
     raw.mkdir()
     (raw / "cluster01.csv").write_text("job_id,submission_time,duration,num_gpu\na,0,600,1\nb,5,700,2\n")
@@ -453,7 +453,7 @@ def test_empty_answer_blames_the_filter_and_not_the_missing_archive(tmp_path: Pa
         "The filter is the cause: min_gpus=9999 (default 1)"
     )
     assert note("query", "itp.gpu_hours", "-p", "min_gpus=2") == ""
-    # The missing archive alone has deadlines: no parameter gives rows.
+    # Only the missing archive has deadlines: no value of a parameter gives rows.
     for arguments in (["itp.deadline_tightness", "-p", "bin_width=0.2"], ["itp.elasticflow_job"]):
         of_data = note("query", *arguments)
         assert "itp.elasticflow_job has no data" in of_data and "filter" not in of_data
@@ -524,7 +524,7 @@ def test_writes_to_dev_stdout(sample_warehouse: Path, tmp_path: Path) -> None:
     assert Path("/dev/stdout").is_symlink()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the pseudo-terminal is read as Linux has it")
+@pytest.mark.skipif(sys.platform != "linux", reason="the test reads a pseudo-terminal of Linux")
 @pytest.mark.parametrize("form", ["table", "csv", "markdown", "json"])
 def test_escapes_control_characters_on_terminal(form: str, sample_warehouse: Path) -> None:
     sql = "select chr(27) || '[2J' || chr(155) || 'x' as a"
@@ -645,14 +645,14 @@ def test_plots_in_terminal_without_file(bare: list[str], sample_warehouse: Path)
         ["select range, hash(range) as h from range(3000000)"],
         ["select hash(range) as h from range(30000000) order by h", "--memory-limit", "200MB"],
     ],
-    ids=["the answer", "what does not fit memory"],
+    ids=["answer", "spilled data"],
 )
 def test_full_temporary_folder_gets_clear_error(
     options: list[str], sample_warehouse: Path, tmp_path: Path
 ) -> None:
     mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(tmp_path)]
     if os.geteuid() or subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("a small disk can be mounted by root only")
+        pytest.skip("only root can mount a small disk")
     try:
         environment = {"TMPDIR": str(tmp_path), "TRACES_WAREHOUSE": str(sample_warehouse)}
         run = command_line.server().run("sql", *options, environment=environment)

@@ -18,7 +18,7 @@ from tracehouse.sql.query_files import query_files
 
 
 def completed(typed: str) -> list[str]:
-    """The completions of the last word of a line in bash."""
+    """Return the completions of the last word of a line in bash."""
     words = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split(" ")) - 1)}
     environment = os.environ | words | {"_TRACES_COMPLETE": "bash_complete"}
     run = subprocess.run([str(TRACES)], env=environment, capture_output=True, text=True)
@@ -61,7 +61,7 @@ def test_completes_names_and_parameters(typed: str, expected: list[str]) -> None
     ],
 )
 def test_completes_values(typed: str, expected: list[str], sample_warehouse: Path) -> None:
-    """Bash gives the words of `key=value` one by one, and replaces the last only."""
+    """Bash splits `key=value` into words, and completes only the last of them."""
     assert completed(f"traces query -w {sample_warehouse} {typed}") == expected
 
 
@@ -76,7 +76,7 @@ def test_completes_columns(sample_warehouse: Path) -> None:
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
-    """A warehouse with a query and a view of the user."""
+    """A warehouse with a query and a view that the user defined."""
     query = tmp_path / "local" / "sql" / "mine" / "big_jobs.sql"
     view = tmp_path / "local" / "views" / "mine" / "big_job.v1.sql"
     for path, text in (

@@ -24,7 +24,7 @@ LAYERS = {
 
 
 def imports(path: Path) -> Iterator[tuple[int, str]]:
-    """Every module that a file imports, with the line."""
+    """Yield the line and the name of each module that a file imports."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:
             yield from ((node.lineno, f"{node.module}.{name.name}") for name in node.names)
@@ -37,7 +37,7 @@ def files(folder: str) -> list[Path]:
 
 
 def matching(pattern: str, paths: list[Path]) -> list[str]:
-    """The imports in some files whose module matches, with file and line."""
+    """Return the imports of modules that match the pattern, with file and line."""
     return [
         f"{path.relative_to(REPOSITORY)}, line {line}: {name}"
         for path in paths
@@ -57,7 +57,7 @@ def test_reading_never_imports_writing() -> None:
 
 
 def test_only_engines_use_duckdb() -> None:
-    """Ingest may import it too: it explains DuckDB's errors."""
+    """Ingest may import DuckDB too, to explain its errors."""
     for layer in ("core", "samples", "views", "sql"):
         assert matching(r"duckdb(\.|$)", files(layer)) == []
 

@@ -63,7 +63,7 @@ def test_documented_extras_exist() -> None:
     pages = [path.read_text() for path in (REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md"))]
     documented = {extra for text in pages for extra in re.findall(r"pip install '\.\[(\w+)\]'", text)}
     assert named <= documented <= extras
-    # The package is in no registry, so its name alone installs nothing.
+    # No package registry has the package, so documents must not install it by its name alone.
     assert [text for text in (*sources, *pages) if "install 'tracehouse" in text] == []
 
 

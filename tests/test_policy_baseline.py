@@ -10,7 +10,7 @@ import pytest
 from tracehouse.bench import policy_baseline
 
 GPUS = 4
-# Submission, run time, GPUs. The second job needs all GPUs; the third fits before it, the fourth does not.
+# Submission, run time, GPUs. The second job needs all GPUs. The third fits before it, the fourth does not.
 JOBS = [(0, 100, 3), (1, 50, 4), (2, 50, 1), (3, 200, 1)]
 
 

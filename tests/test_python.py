@@ -231,7 +231,7 @@ def test_notebook_needs_no_shell(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "itp.raw_job: " in printed and f"Next: `tracehouse.open('{tmp_path / 'warehouse'}')`" in printed
     assert list(opened.list("traces").filter(polars.col("data") == "synthetic")["trace"]) == ["itp"]
     assert len(opened.query("itp.gpu_hours")) > 0
-    # The package of this name stays a package.
+    # `tracehouse.ingest` is callable, and its modules can still be imported.
     from tracehouse.ingest import pipeline
 
     assert tracehouse.ingest.pipeline is pipeline
@@ -303,7 +303,7 @@ def test_rejects_writing_statements(warehouse: Warehouse, tmp_path: Path) -> Non
 
 
 def test_process_can_still_write(sample_warehouse: Path, tmp_path: Path) -> None:
-    # Polars and Arrow reuse their threads. A thread that Landlock has confined could not write files later.
+    # Polars and Arrow reuse their threads. A thread confined by Landlock could not write files later.
     code = f"""
 import tracehouse
 answer = tracehouse.open({str(sample_warehouse)!r}).query("itp.job")
@@ -369,7 +369,7 @@ def test_empty_answer_keeps_columns(warehouse: Warehouse) -> None:
 
 def test_timeout_stops_query(sample_warehouse: Path) -> None:
     with pytest.raises(UserError, match=r"No answer within 0\.5 s"):
-        # On a busy machine, opening the warehouse may take as long.
+        # On a busy machine, opening the warehouse may exceed the limit too.
         tracehouse.open(sample_warehouse, timeout_s=0.5).sql(
             "select sum(a.range * b.range) from range(10000000) a cross join range(10000000) b"
         )

@@ -42,7 +42,7 @@ def folder(ingested: tuple[Path, str]) -> Path:
 
 
 def test_make_demo_runs(sample_raw: Path, tmp_path: Path) -> None:
-    """The virtual environment is the current one: the target that creates it is up to date."""
+    """Uses the current virtual environment: make does not build it again."""
     (tmp_path / "installed").touch()
     variables = {
         "VENV": tmp_path,

@@ -25,7 +25,7 @@ from tracehouse.views.view_files import newest, view_files
 
 REPOSITORY = Path(__file__).parents[2]
 SCRIPTS = Path(sysconfig.get_path("scripts"))
-# Where none of the files is that a relative path could mean.
+# A folder without these files, so that a relative path would not resolve.
 ELSEWHERE = Path(REPOSITORY.anchor)
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -34,7 +34,7 @@ Ask = Callable[..., dict[str, Any]]
 
 @pytest.fixture(scope="session")
 def run() -> Run:
-    """Runs a program, away from the repository; it must succeed, unless `check=False`."""
+    """A function that runs a program outside the repository. It must succeed, unless `check=False`."""
 
     def run_program(
         command: Sequence[str | Path], text: str = "", check: bool = True, folder: Path = ELSEWHERE
@@ -54,19 +54,19 @@ def run() -> Run:
 
 @pytest.fixture(scope="session")
 def shell() -> Path:
-    """The DuckDB shell, as `duckdb-cli` installs it."""
+    """The path of the DuckDB shell that `duckdb-cli` installs."""
     return SCRIPTS / "duckdb"
 
 
 @pytest.fixture(scope="session")
 def traces() -> Path:
-    """The command line of this project."""
+    """The path of the installed command `traces`."""
     return TRACES
 
 
 @pytest.fixture(scope="session")
 def query_everything(run: Run) -> Ask:
-    """Run query_everything.py on a database, in a separate process."""
+    """A function that runs query_everything.py on a database, in a separate process."""
 
     def ask(path: Path, *options: str, python: Path = Path(sys.executable)) -> dict[str, Any]:
         script = Path(__file__).with_name("query_everything.py")
@@ -79,7 +79,7 @@ def query_everything(run: Run) -> Ask:
 def sample_answers(
     query_everything: Ask, sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Any]:
-    """The results of all queries on the sample's database, at its own path and under its own name."""
+    """The answers of all tables, views and queries of the sample's database, which is opened directly."""
 
     def write(folder: Path) -> None:
         folder.mkdir()
@@ -94,13 +94,13 @@ def sample_answers(
 
 @pytest.fixture(scope="session")
 def some_schemas() -> list[str]:
-    """The schemas to query where the answers are known: one that reads all others, and two of these."""
+    """The schemas that slow tests query: `unified`, which reads all others, and two others."""
     return ["unified", *some(sorted(all_traces()), 2)]
 
 
 @pytest.fixture(scope="session")
 def some_sample_answers(sample_answers: dict, some_schemas: list[str]) -> dict[str, Any]:
-    """The results for `some_schemas` on the sample's database."""
+    """The answers of `some_schemas` in the sample's database."""
     return {
         kind: {name: about for name, about in found.items() if name.split(".")[0] in some_schemas}
         for kind, found in sample_answers.items()
@@ -108,7 +108,7 @@ def some_sample_answers(sample_answers: dict, some_schemas: list[str]) -> dict[s
 
 
 def approximately(value: Any) -> Any:
-    """The same for comparison: threads add up floats in an order of their own, so the last digits differ."""
+    """Make floats of a value compare approximately. Threads add floats in varying order."""
     if isinstance(value, dict):
         return {key: approximately(inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -118,7 +118,7 @@ def approximately(value: Any) -> Any:
 
 @pytest.fixture(scope="session")
 def objects() -> dict[str, list[str]]:
-    """The names of all that can be asked, by kind, from the declarations and the files."""
+    """The names of all tables, views and queries by kind, from the declarations and the SQL files."""
     views = view_files()
     tables_sql = (REPOSITORY / "views" / "catalog" / "tables.sql").read_text()
     return {
@@ -146,7 +146,7 @@ def moved_warehouse(sample_warehouse: Path, tmp_path_factory: pytest.TempPathFac
 
 @pytest.fixture(scope="session")
 def python_with() -> Callable[[str], Path]:
-    """A Python that has a given version of DuckDB: this one, or a virtual environment that is kept."""
+    """A function that returns a Python with a version of DuckDB. Its virtual environments are kept."""
 
     def find_or_make(version: str) -> Path:
         if version == duckdb.__version__:

@@ -39,7 +39,7 @@ def everything(connection: duckdb.DuckDBPyConnection, alias: str, schemas: list[
     errors: dict = {}
     tables = within(schemas, found_tables(connection, place))
     for name, table in tables.items():
-        # Under an alias the name starts with it, as no database is in use.
+        # With --attach no database is in use, so names start with the alias.
         full_name = f"{alias}.{name}" if alias else name
         table["rows"] = answer(connection, summary(full_name, table["columns"]), errors, name)
     if alias:
@@ -51,7 +51,7 @@ def everything(connection: duckdb.DuckDBPyConnection, alias: str, schemas: list[
 
 
 def within(schemas: list[str], found: dict) -> dict:
-    """The objects of some schemas; all objects, if no schema is named."""
+    """Return the objects of some schemas, or all objects if no schema is given."""
     return {name: about for name, about in found.items() if not schemas or name.split(".")[0] in schemas}
 
 

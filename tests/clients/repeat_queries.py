@@ -1,8 +1,8 @@
-"""Run the same queries repeatedly, until a file exists that stops the loop.
+"""Run the same queries repeatedly, until the file STOP exists.
 
     python repeat_queries.py {python|traces|shell} WAREHOUSE STOP
 
-A round of questions goes over one connection, the next one over a new one. Each round is a line of JSON.
+Each round of queries uses a new connection, and prints its answers as a line of JSON.
 """
 
 import json

@@ -17,7 +17,7 @@ QUESTION = "select count(*) as jobs from itp.job"
 def alone(
     sample_warehouse: Path, run: Callable, traces: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """A materialized database, by itself: the folder that it was made in is gone."""
+    """A materialized database whose warehouse folder was deleted."""
     folder = tmp_path_factory.mktemp("alone")
     shutil.copytree(sample_warehouse, folder / "warehouse")
     run([traces, "build", "--materialize", "--warehouse", folder / "warehouse"])
@@ -29,7 +29,7 @@ def alone(
 def test_answers_under_other_name_in_shell(
     sample_warehouse: Path, run: Callable, shell: Path, some_sample_answers: dict
 ) -> None:
-    """Views and tables with the name in front; queries once the database is in use."""
+    """Views and tables are read with the alias as a prefix, queries after `use`."""
     statements = [
         f"attach '{sample_warehouse / database.NAME}' as other (read_only)",
         *(
@@ -50,7 +50,7 @@ def test_answers_under_other_name_in_shell(
 
 
 def test_attached_twice_and_with_other_warehouse(sample_warehouse: Path, real_warehouse: Path) -> None:
-    """Two warehouses in one process, one of them open under its own name as well."""
+    """Two warehouses are attached in one process, and one of them is also open directly."""
     with (
         duckdb.connect(str(sample_warehouse / database.NAME), read_only=True) as own,
         duckdb.connect() as connection,
@@ -146,6 +146,6 @@ def test_materialized_file_answers_in_shell(alone: Path, run: Callable, shell: P
 def test_unmaterialized_file_needs_parquet(
     sample_warehouse: Path, query_everything: Callable, objects: dict
 ) -> None:
-    """Other tests would not fail if the rows of every database were in the file itself."""
+    """The tests above rely on this: only a materialized database contains the rows."""
     errors = query_everything(sample_warehouse / database.NAME, "--no-files")["errors"]
     assert set(objects["base tables"]) <= set(errors)

@@ -27,7 +27,7 @@ def counts(names: list[str]) -> str:
     return "".join(f"select '{name}' as name, count(*) as rows from {name};\n" for name in names)
 
 
-def called(names: list[str]) -> list[str]:
+def as_calls(names: list[str]) -> list[str]:
     return [f"{name}()" for name in names]
 
 
@@ -43,7 +43,7 @@ def test_every_object_answers(
 ) -> None:
     path = request.getfixturevalue(warehouse) / database.NAME
     names = some(objects[kind], 30)
-    names = called(names) if kind == "queries" else names
+    names = as_calls(names) if kind == "queries" else names
     lines = run([shell, "-no-init", "-readonly", "-jsonlines", path], counts(names)).stdout.splitlines()
     with duckdb.connect(str(path), read_only=True) as connection:
         expected = [
@@ -61,7 +61,7 @@ def test_database_has_exactly_declared_objects(objects: dict[str, list[str]], sa
 
 
 def test_sample_has_rows_in_every_table_and_query(sample_answers: dict) -> None:
-    """Else the answers that are compared in these tests would be of nothing."""
+    """Without rows, these tests would compare empty answers."""
     tables = {name: table["rows"][0]["rows"] for name, table in sample_answers["tables"].items()}
     assert [name for name, rows in tables.items() if rows == 0] == ["catalog.not_built"]
     assert [name for name, query in sample_answers["queries"].items() if not query["rows"]] == []
@@ -86,7 +86,7 @@ def test_traces_shell_answers_in_a_moved_folder(
     sample_answers: dict,
 ) -> None:
     names = some(objects[kind], 30)
-    text = f".mode jsonlines\n{counts(called(names) if kind == 'queries' else names)}"
+    text = f".mode jsonlines\n{counts(as_calls(names) if kind == 'queries' else names)}"
     lines = run([traces, "shell", "--warehouse", moved_warehouse], text).stdout.splitlines()
     found = {row["name"].removesuffix("()"): row["rows"] for row in map(json.loads, lines)}
     if kind == "queries":

@@ -100,7 +100,7 @@ def test_reader_without_write_permission_gets_answers(
     folders = [warehouse, *(path for path in warehouse.rglob("*") if path.is_dir())]
     for folder in folders:
         folder.chmod(0o500)
-    # Root may write everywhere, unless this right is taken away.
+    # Root may write everywhere, unless setpriv removes this privilege.
     as_reader = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
     asked = run([*as_reader, traces, "sql", "select sn from openb.node", "-w", warehouse])
     assert asked.stdout == "sn\nn1\n"

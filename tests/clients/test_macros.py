@@ -1,4 +1,4 @@
-"""A named query is one thing: a macro in DuckDB and `traces query` give the same rows."""
+"""A macro in DuckDB and `traces query` give the same rows."""
 
 import datetime as dt
 import json
@@ -20,7 +20,7 @@ MacroRows = Callable[[QueryFile, dict[str, Any]], list[dict[str, Any]]]
 
 QUERIES = query_files()
 FIRST_OF_SCHEMA = list({query.schema: query for query in reversed(QUERIES)}.values())
-# A table of the user's, which the command line has none of: tests/views/test_openb_by_hand.py makes one.
+# These parameters name a table of the user. tests/views/test_openb_by_hand.py tests them.
 USERS_OWN = {"residual_table"}
 CHANGED = [
     (query, parameter)
@@ -45,33 +45,33 @@ def other_value(query: QueryFile, parameter: Parameter) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it, to the last digit."""
+    """Return a value as JSON has it, with all digits."""
     if isinstance(value, Decimal):
         return float(value)
     if isinstance(value, dt.datetime) and value.tzinfo:
-        # DuckDB writes an offset of whole hours without its minutes.
+        # DuckDB omits the minutes of an offset of whole hours.
         return f"{value.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S}+00"
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
 
 
-def by_traces(query: QueryFile, warehouse: Path) -> list[dict[str, Any]]:
+def run_traces(query: QueryFile, warehouse: Path) -> list[dict[str, Any]]:
     command = ["query", query.full_name, "--format", "json", "--warehouse", warehouse]
     done = command_line.server().run(*command)
     assert done.code == 0, done.stderr
     return json.loads(done.stdout)
 
 
-def by_question(
-    query: QueryFile, asked: duckdb.DuckDBPyConnection, texts: dict[str, str]
+def run_query(
+    query: QueryFile, opened: duckdb.DuckDBPyConnection, texts: dict[str, str]
 ) -> list[dict[str, Any]]:
-    """What `traces query` asks, without the process around it."""
-    found = answer.read(asked, binding.bind_query(asked, query.full_name, texts)).read_all()
+    """Return the rows of `traces query`, without starting a process."""
+    found = answer.read(opened, binding.bind_query(opened, query.full_name, texts)).read_all()
     return [{name: plain(value) for name, value in row.items()} for row in found.to_pylist()]
 
 
 @pytest.fixture(scope="module")
 def macro_rows(sample_warehouse: Path) -> Iterator[MacroRows]:
-    """The rows of a macro with the values given; each call is asked once, the one with defaults too."""
+    """A function that returns the rows of a macro with given values, and runs each call only once."""
     found: dict[str, list[dict[str, Any]]] = {}
 
     def ask(query: QueryFile, values: dict[str, Any]) -> list[dict[str, Any]]:
@@ -88,19 +88,21 @@ def macro_rows(sample_warehouse: Path) -> Iterator[MacroRows]:
 
 
 @pytest.fixture(scope="module")
-def asked(sample_warehouse: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+def opened(sample_warehouse: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     with sandbox.connect(sample_warehouse) as connection:
         yield connection
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.full_name)
-def test_with_defaults(query: QueryFile, asked: duckdb.DuckDBPyConnection, macro_rows: MacroRows) -> None:
-    assert by_question(query, asked, {}) == macro_rows(query, {})
+def test_macro_equals_query_with_defaults(
+    query: QueryFile, opened: duckdb.DuckDBPyConnection, macro_rows: MacroRows
+) -> None:
+    assert run_query(query, opened, {}) == macro_rows(query, {})
 
 
 @pytest.mark.parametrize("query", FIRST_OF_SCHEMA, ids=lambda query: query.full_name)
-def test_on_the_command_line(query: QueryFile, sample_warehouse: Path, macro_rows: MacroRows) -> None:
-    assert by_traces(query, sample_warehouse) == macro_rows(query, {})
+def test_macro_equals_command_line(query: QueryFile, sample_warehouse: Path, macro_rows: MacroRows) -> None:
+    assert run_traces(query, sample_warehouse) == macro_rows(query, {})
 
 
 @pytest.mark.parametrize(
@@ -108,20 +110,20 @@ def test_on_the_command_line(query: QueryFile, sample_warehouse: Path, macro_row
     CHANGED,
     ids=[f"{query.full_name}-{parameter.name}" for query, parameter in CHANGED],
 )
-def test_with_another_value(
+def test_macro_equals_query_with_another_value(
     query: QueryFile,
     parameter: Parameter,
-    asked: duckdb.DuckDBPyConnection,
+    opened: duckdb.DuckDBPyConnection,
     macro_rows: MacroRows,
 ) -> None:
     together = comparison.TOGETHER.get((query.full_name, parameter.name), {})
     values = together | {parameter.name: other_value(query, parameter)}
-    rows = by_question(query, asked, {name: as_written(value) for name, value in values.items()})
+    rows = run_query(query, opened, {name: to_text(value) for name, value in values.items()})
     assert rows == macro_rows(query, values)
     assert rows != macro_rows(query, together)
 
 
-def as_written(value: Any) -> str:
+def to_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

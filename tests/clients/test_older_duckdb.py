@@ -13,7 +13,7 @@ from tracehouse.publish.bi import database_file
 from tracehouse.views.materialization import storings
 from tracehouse.views.view_files import view_files
 
-# The oldest that is supported, and those that the tests run on; the one of this run is everywhere else.
+# The oldest supported version, and others. All other tests run with the installed version.
 VERSIONS = [version for version in ("1.4.2", "1.5.6", "2.0.0") if version != duckdb.__version__]
 
 STORING = sorted({view.schema for view in view_files() if storings(view)})
@@ -69,7 +69,7 @@ def test_every_object_and_column_has_its_comment(answers: dict[str, Any]) -> Non
 
 @pytest.fixture(scope="module")
 def stored(sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The warehouse with all views stored that may be, however small they are."""
+    """A warehouse in which all views that may be materialized are, even small ones."""
     folder = tmp_path_factory.mktemp("stored")
     shutil.copytree(sample_warehouse / "parquet", folder / "parquet")
     shutil.copy(sample_warehouse / "datapackage.json", folder)

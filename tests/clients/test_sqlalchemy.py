@@ -26,7 +26,7 @@ TYPES = {
 
 @pytest.fixture(scope="module")
 def engine(sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sa.Engine]:
-    # A process opens a file with one configuration, and other tests have this one open with theirs.
+    # A process can open a file with one configuration only, and other tests have opened the original.
     copied = shutil.copy(sample_warehouse / database.NAME, tmp_path_factory.mktemp("sqlalchemy"))
     engine = sa.create_engine(f"duckdb:///{copied}", connect_args={"read_only": True})
     yield engine
@@ -46,14 +46,14 @@ def by_schema(names: list[str]) -> dict[str, set[str]]:
     return schemas
 
 
-def test_schemas(inspector: sa.Inspector, objects: dict[str, list[str]]) -> None:
+def test_inspector_finds_schemas(inspector: sa.Inspector, objects: dict[str, list[str]]) -> None:
     found = [
         name.removeprefix("traces.") for name in inspector.get_schema_names() if name.startswith("traces.")
     ]
     assert set(found) == {"main"} | set(by_schema([name for names in objects.values() for name in names]))
 
 
-def test_views_and_tables(inspector: sa.Inspector, objects: dict[str, list[str]]) -> None:
+def test_inspector_finds_views_and_tables(inspector: sa.Inspector, objects: dict[str, list[str]]) -> None:
     views = by_schema([*objects["views"], *objects["base tables"]])
     for schema, names in views.items():
         assert set(inspector.get_view_names(schema=schema)) == names
@@ -62,7 +62,9 @@ def test_views_and_tables(inspector: sa.Inspector, objects: dict[str, list[str]]
     assert set(found) == by_schema(objects["catalog"])["catalog"]
 
 
-def test_columns_with_types_and_comments(inspector: sa.Inspector, sample_answers: dict) -> None:
+def test_inspector_finds_columns_with_types_and_comments(
+    inspector: sa.Inspector, sample_answers: dict
+) -> None:
     for full_name, table in non_empty(sample_answers["tables"].items()):
         schema, _, name = full_name.partition(".")
         columns = inspector.get_columns(name, schema=schema)
@@ -100,7 +102,7 @@ def test_selects_from_reflected_view(engine: sa.Engine, sample_answers: dict) ->
 
 
 def test_named_query_is_data_set(engine: sa.Engine, sample_answers: dict) -> None:
-    """As BI tools put one in: their own select around it."""
+    """BI tools wrap a data set in a select of their own."""
     for name, query in non_empty(sample_answers["queries"].items()):
         sql = f"select count(*) as rows from (from {name}()) as virtual_table limit 1001"
         with engine.connect() as connection:

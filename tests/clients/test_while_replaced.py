@@ -26,7 +26,7 @@ VERSIONS = (1, 2, 3)
 
 
 def publish(version: int, folder: Path) -> Path:
-    """Ingest raw files of which every count and every sum says which version it is."""
+    """Ingest raw files whose counts and sums differ between versions."""
     raw, warehouse = folder / "raw", folder / "warehouse"
     raw.mkdir(exist_ok=True)
     nodes = (f"n{n},{1000 * version},64,0,\n" for n in range(10 + version))
@@ -40,13 +40,13 @@ def publish(version: int, folder: Path) -> Path:
 
 
 def expected(version: int) -> list[list[int]]:
-    """The result of a round of `repeat_queries.py`."""
+    """Return the expected answers of a round of `repeat_queries.py`."""
     nodes, pods = 10 + version, 20 + version
     return [[nodes, nodes * 1000 * version], [pods, pods * version], [nodes, pods], [pods, pods]]
 
 
 def lines(path: Path) -> list[str]:
-    """The whole lines of a file that is being written."""
+    """Return the complete lines of a file that another process is writing."""
     return path.read_text().rpartition("\n")[0].splitlines()
 
 
@@ -98,18 +98,18 @@ def test_open_connection_keeps_version_until_vacuum(tmp_path: Path) -> None:
         for version in (2, 3, 4):
             assert connection.execute(question).fetchall() == [(11, 11_000)]
             publish(version, tmp_path)
-            # To DuckDB it is the same database as long as a connection of this process is open.
+            # While a connection is open, a new one of this process reuses the database that it opened.
             with duckdb.connect(str(path), read_only=True) as another:
                 assert another.execute(question).fetchall() == [(11, 11_000)]
         assert len(database.vacuum(path.parent, 0, 0)[0]) == 6
-        # The rows are gone; what must not be is an answer from others.
+        # The files are deleted. The connection must fail, and must not read other files.
         with pytest.raises(duckdb.IOException, match="No files found"):
             connection.execute(question).fetchall()
     with duckdb.connect(str(path), read_only=True) as connection:
         assert connection.execute(question).fetchall() == [(14, 56_000)]
 
 
-def test_process_follows_by_attaching_again(tmp_path: Path) -> None:
+def test_attaching_again_reads_the_new_version(tmp_path: Path) -> None:
     warehouse = publish(1, tmp_path)
     attach = f"attach '{warehouse / database.NAME}' as warehouse (read_only)"
     question = "select count(*), sum(cpu_milli) from warehouse.openb.node"
@@ -141,7 +141,7 @@ sys.stdin.read()
 
 @contextmanager
 def writing(path: Path) -> Iterator[subprocess.Popen]:
-    """A process that has written to a database and still has it open; killed in the end."""
+    """Run a process that has written to a database and keeps it open. Kill it at the end."""
     command = [sys.executable, "-c", WRITER, path]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:

@@ -1,4 +1,4 @@
-"""The database that is built: what every object in it must have, with and without data."""
+"""Properties of every object of a built database, with and without data."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def column(connection: duckdb.DuckDBPyConnection, sql: str) -> list:
     return [row[0] for row in connection.execute(sql).fetchall()]
 
 
-def test_without_data_every_table_view_and_query_answers(empty: duckdb.DuckDBPyConnection) -> None:
+def test_tables_views_and_queries_work_without_data(empty: duckdb.DuckDBPyConnection) -> None:
     names = column(empty, "select table_name from catalog.tables")
     assert len(names) == sum(len(trace.tables) for trace in all_traces().values())
     names += [name for view in view_files() for name in (view.versioned, view.alias)]
@@ -71,13 +71,13 @@ def test_every_object_and_column_has_a_comment(empty: duckdb.DuckDBPyConnection)
     assert without == []
 
 
-def test_every_column_says_whether_it_was_measured(empty: duckdb.DuckDBPyConnection) -> None:
+def test_every_column_has_a_provenance(empty: duckdb.DuckDBPyConnection) -> None:
     rows = empty.execute(
         "select object_name || '.' || column_name, provenance, lineage from catalog.columns"
     ).fetchall()
     assert len(rows) > 200
     assert [name for name, provenance, _ in rows if provenance not in PROVENANCES] == []
-    # What a view lays down comes from nowhere, and nor does a count of rows, or what a trace does not have.
+    # Constants, counts of rows and columns that a trace lacks have no lineage.
     views = {view.versioned for view in view_files() if view.references and view.name != "standard_job"}
     traced = [name for name, _, lineage in rows if name.rsplit(".", 1)[0] in views and lineage]
     in_views = [name for name, _, _ in rows if name.rsplit(".", 1)[0] in views]
@@ -110,7 +110,7 @@ def test_lineage_names_columns_that_exist(empty: duckdb.DuckDBPyConnection) -> N
     ]
 
 
-def test_columns_are_found_by_the_names_that_queries_read(empty: duckdb.DuckDBPyConnection) -> None:
+def test_catalog_has_columns_of_every_relation_that_queries_read(empty: duckdb.DuckDBPyConnection) -> None:
     without = column(
         empty,
         """
@@ -118,7 +118,7 @@ def test_columns_are_found_by_the_names_that_queries_read(empty: duckdb.DuckDBPy
         select name from read anti join catalog.columns as columns on read.name = columns.object_name
         """,
     )
-    # What is about the catalog itself is described by comments alone.
+    # The columns of the catalog itself are described by comments only.
     assert [name for name in without if not name.startswith("catalog.")] == []
     differ = column(
         empty,
@@ -159,11 +159,11 @@ def test_the_comment_on_a_view_is_its_title_unless_its_file_has_one(empty: duckd
     assert differing == []
 
 
-def test_a_query_has_a_title_and_says_what_its_parameters_mean(empty: duckdb.DuckDBPyConnection) -> None:
+def test_every_query_has_a_title_and_a_description(empty: duckdb.DuckDBPyConnection) -> None:
     assert column(empty, "select query_name from catalog.queries where '' in (title, description)") == []
 
 
-def test_the_catalog_knows_the_macros_as_they_are(empty: duckdb.DuckDBPyConnection) -> None:
+def test_catalog_has_the_parameters_of_every_macro(empty: duckdb.DuckDBPyConnection) -> None:
     known = empty.execute(
         """
         select query_name, parameter, type from catalog.query_parameters order by query_name, position
@@ -183,7 +183,7 @@ def test_the_catalog_knows_the_macros_as_they_are(empty: duckdb.DuckDBPyConnecti
     assert known == [row[:3] for row in real]
 
 
-def test_caveats_name_the_objects_that_they_touch(empty: duckdb.DuckDBPyConnection) -> None:
+def test_caveats_list_the_objects_that_they_affect(empty: duckdb.DuckDBPyConnection) -> None:
     (objects,) = column(empty, "select objects from catalog.caveats where caveat = 'itp.no_wait'")
     assert {"itp.raw_job", "itp.standard_job_v1", "unified.jobs_v2", "unified.traces"} <= set(objects)
     assert not {"itp.job_v1", "unified.size_cdf"} & set(objects)

@@ -1,4 +1,4 @@
-"""Data-quality rules on real files, on synthetic ones, and on files that break them."""
+"""Data-quality rules on real files, on synthetic files, and on files that break the rules."""
 
 import importlib
 import pkgutil
@@ -21,7 +21,7 @@ from tracehouse.views.view_files import references, view_files
 
 pytestmark = pytest.mark.each_trace
 
-# A module for each trace with rules.
+# One module per trace with rules.
 TRACES = [
     importlib.import_module(f"broken.{found.name}")
     for found in pkgutil.iter_modules([str(Path(__file__).parents[1] / "broken")])
@@ -30,7 +30,7 @@ BROKEN = {name: lines for trace in TRACES for name, lines in trace.FILES.items()
 BROKEN_MORE_OFTEN = {rule: times for trace in TRACES for rule, times in trace.BROKEN_MORE_OFTEN.items()}
 KEPT_BY_INGEST = {rule for trace in TRACES for rule in getattr(trace, "KEPT_BY_INGEST", ())}
 
-# tests/views/test_rules.py tries those on row counts, keys and empty fields.
+# tests/views/test_rules.py tests the rules on row counts, keys and empty fields.
 OF_EVERY_TABLE = ("the table has the rows", "no two rows have the same", "every row has a value of")
 RULES = {
     rule.name: rule
@@ -40,7 +40,7 @@ RULES = {
 VIEWS = {view.versioned: view for view in view_files()}
 KINDS = {"key", "reference", "range", "derived", "coverage", "agreement"}
 
-# Rules on several columns: a usual value of all columns, and one that breaks the rule in any of them.
+# Rules on several columns: a valid value, an invalid value, and the names of the columns.
 EACH_COLUMN = {
     "acme.job_trace.non_negative": (
         0,
@@ -102,7 +102,7 @@ EACH_COLUMN = {
     "zeus.power.positive": (1, 0, "batch_size time_per_epoch average_power"),
 }
 
-# Rules on pods that a list takes from the default one: such a list, and the columns that stay the same.
+# Rules on pod lists that are derived from the default list: such a list, and its unchanged columns.
 KEPT_FROM_DEFAULT = {
     "openb.pod.gpuspec_keeps_default": (
         "gpuspec33",
@@ -142,7 +142,7 @@ def of_traces(names: Iterable[str], traces: Collection[str]) -> set[str]:
 
 
 def violations(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
-    """Return the breaches of each rule that has data and counts any."""
+    """Return the number of breaches of each rule that has data and is broken."""
     rows = connection.execute(
         "select check_name, violations from catalog.checks where violations <> 0 and status <> 'no data'"
     ).fetchall()
@@ -173,7 +173,7 @@ def count(connection: duckdb.DuckDBPyConnection, rule: str) -> int:
 
 @pytest.fixture
 def tables() -> Iterator[duckdb.DuckDBPyConnection]:
-    """Create every base table, empty, in memory."""
+    """A database in memory with all base tables, without rows."""
     with duckdb.connect() as connection:
         for trace in all_traces().values():
             connection.execute(f"create schema {trace.name}")
@@ -250,7 +250,7 @@ def test_a_sample_has_data_for_every_rule(
 def test_real_files_break_the_rules_that_pandas_finds_broken(
     real: duckdb.DuckDBPyConnection, real_raw: Path
 ) -> None:
-    """The rules of a trace that has no file in tests/broken are not counted again."""
+    """Rules of a trace without a module in tests/broken are not compared with pandas."""
     expected: dict[str, int] = {}
     for trace in TRACES:
         if (real_raw / trace.__name__.removeprefix("broken.")).is_dir():
@@ -276,7 +276,7 @@ def test_only_a_caveat_excuses_a_breach(broken: duckdb.DuckDBPyConnection, teste
 
 def test_key_of_acme_telemetry_counts_repeated_times(tables: duckdb.DuckDBPyConnection) -> None:
     times = ["2023-07-01 00:00:00+08:00", "2023-07-01 00:00:15+08:00", "2023-07-02 00:00:00+08:00"]
-    # Two days in UTC as in Shanghai; a device that is not listed at every time, and another metric.
+    # The times are on two days in UTC and in Shanghai. Device c lacks two times, one row has another metric.
     rows = [("GPU_UTIL", device, time) for device in "ab" for time in times]
     rows += [("GPU_UTIL", "c", times[2]), ("GPU_TEMP", "a", times[0])]
     insert = "insert into acme.gpu_metric (cluster, metric, device, time) values ('kalos', ?, ?, ?)"

@@ -1,4 +1,4 @@
-"""The database file: what an ingest makes of the one that was there."""
+"""The database file: when an ingest keeps, rebuilds or reports the existing one."""
 
 import errno
 import os
@@ -23,7 +23,7 @@ KINDS = """
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with raw files and their warehouse, which takes seconds."""
+    """A folder with raw files and their warehouse. It takes seconds to build, so tests use copies."""
     folder = tmp_path_factory.mktemp("built")
     (folder / "raw").mkdir()
     (folder / "raw" / "openb_node_list_gpu_node.csv").write_text(NODES)
@@ -33,29 +33,31 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def warehouse(built: Path, tmp_path: Path) -> Path:
-    """A copy, which is as fresh as if it had been built here."""
+    """A copy of the warehouse, marked for its new path, so that the database counts as current."""
     shutil.copytree(built, tmp_path, dirs_exist_ok=True)
-    assert not is_fresh(tmp_path / "warehouse"), "it knows another place"
+    assert not is_fresh(tmp_path / "warehouse"), "the mark ignores the path"
     freshness.write_mark(
-        tmp_path / "warehouse", made_from(tmp_path / "warehouse"), tmp_path / "warehouse" / database.NAME
+        tmp_path / "warehouse",
+        current_fingerprint(tmp_path / "warehouse"),
+        tmp_path / "warehouse" / database.NAME,
     )
     assert is_fresh(tmp_path / "warehouse")
     return tmp_path / "warehouse"
 
 
-def made_from(warehouse: Path) -> str:
+def current_fingerprint(warehouse: Path) -> str:
     return freshness.fingerprint_inputs(manifest.read_conversions(warehouse), warehouse, True)
 
 
 def is_fresh(warehouse: Path) -> bool:
-    return freshness.is_fresh(warehouse, made_from(warehouse))
+    return freshness.is_fresh(warehouse, current_fingerprint(warehouse))
 
 
 def ingest(warehouse: Path) -> IngestResult:
     return database.ingest([warehouse.parent / "raw"], warehouse, [], lambda *_: None)
 
 
-def asked(warehouse: Path, sql: str) -> list[tuple]:
+def query_rows(warehouse: Path, sql: str) -> list[tuple]:
     with duckdb.connect(str(warehouse / database.NAME), read_only=True) as connection:
         return connection.execute(sql).fetchall()
 
@@ -67,14 +69,14 @@ def test_ingest_keeps_kind_of_database(materialize: bool, kind: str, warehouse: 
         file.write("b,1000,1024,2,T4\n")
     for _ in range(2):
         assert ingest(warehouse).notes == ()
-        assert asked(warehouse, KINDS) == [(kind,)]
-        assert asked(warehouse, "select sum(gpu) from openb.node") == [(3,)]
+        assert query_rows(warehouse, KINDS) == [(kind,)]
+        assert query_rows(warehouse, "select sum(gpu) from openb.node") == [(3,)]
 
 
 def test_build_sets_kind_of_database(warehouse: Path) -> None:
     database.build(warehouse, materialize=True)
     database.build(warehouse)
-    assert asked(warehouse, KINDS) == [("VIEW",)]
+    assert query_rows(warehouse, KINDS) == [("VIEW",)]
 
 
 def test_rebuilds_and_reports_unreadable_database(warehouse: Path) -> None:
@@ -82,7 +84,7 @@ def test_rebuilds_and_reports_unreadable_database(warehouse: Path) -> None:
     (note,) = ingest(warehouse).notes
     assert note.startswith(f"{warehouse / database.NAME}: the database cannot be opened (")
     assert "traces build --materialize" in note
-    assert asked(warehouse, "select sum(gpu) from openb.node") == [(1,)]
+    assert query_rows(warehouse, "select sum(gpu) from openb.node") == [(1,)]
 
 
 @pytest.mark.parametrize("materialize", [False, True])
@@ -96,44 +98,46 @@ def test_ingest_without_changes_keeps_database(materialize: bool, warehouse: Pat
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
-def lost(warehouse: Path) -> None:
+def delete_database(warehouse: Path) -> None:
     (warehouse / database.NAME).unlink()
 
 
-def flipped(warehouse: Path) -> None:
+def flip_bit(warehouse: Path) -> None:
     content = bytearray((warehouse / database.NAME).read_bytes())
     content[len(content) // 2] ^= 1
     (warehouse / database.NAME).write_bytes(content)
 
 
-def written_into(warehouse: Path) -> None:
+def write_table(warehouse: Path) -> None:
     with duckdb.connect(str(warehouse / database.NAME)) as connection:
         connection.execute("create table mine as select 1 as n")
 
 
-def half_written(warehouse: Path) -> None:
+def add_empty_wal(warehouse: Path) -> None:
     (warehouse / f"{database.NAME}.wal").write_bytes(b"")
 
 
-def unmarked(warehouse: Path) -> None:
+def delete_mark(warehouse: Path) -> None:
     layout.database_mark(warehouse).unlink()
 
 
-def wrongly_marked(warehouse: Path) -> None:
+def damage_mark(warehouse: Path) -> None:
     layout.database_mark(warehouse).write_text("[]")
 
 
-@pytest.mark.parametrize("damage", [lost, flipped, written_into, half_written, unmarked, wrongly_marked])
+@pytest.mark.parametrize(
+    "damage", [delete_database, flip_bit, write_table, add_empty_wal, delete_mark, damage_mark]
+)
 def test_modified_database_is_not_fresh(damage: Callable[[Path], None], warehouse: Path) -> None:
     damage(warehouse)
     assert not is_fresh(warehouse)
 
 
 def test_rebuilds_database_that_is_not_fresh(warehouse: Path) -> None:
-    written_into(warehouse)
+    write_table(warehouse)
     assert len(ingest(warehouse).unchanged) == 1
-    assert asked(warehouse, "select sum(gpu) from openb.node") == [(1,)]
-    assert asked(warehouse, "select count(*) from duckdb_tables() where table_name = 'mine'") == [(0,)]
+    assert query_rows(warehouse, "select sum(gpu) from openb.node") == [(1,)]
+    assert query_rows(warehouse, "select count(*) from duckdb_tables() where table_name = 'mine'") == [(0,)]
     assert is_fresh(warehouse)
 
 
@@ -141,7 +145,7 @@ def test_rebuilds_database_that_is_not_fresh(warehouse: Path) -> None:
 def test_database_of_other_inputs_is_not_fresh(
     changed: str, warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Without its cache, as definitions do not change while a process runs.
+    # Disable the cache of the hash: normally, definitions do not change while a process runs.
     monkeypatch.setattr(freshness, "hash_definitions", freshness.hash_definitions.__wrapped__)
     if changed == "a definition":
         (warehouse.parent / "x.sql").write_text("select 1")
@@ -158,7 +162,7 @@ def test_database_of_other_inputs_is_not_fresh(
     assert not is_fresh(warehouse)
 
 
-def test_full_disk_says_so_whatever_was_written(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_at_publishing_gets_advice(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -173,15 +177,15 @@ def test_rebuilds_after_kill_between_manifest_and_database(
     with (warehouse.parent / "raw" / "openb_node_list_gpu_node.csv").open("a") as file:
         file.write("b,1000,1024,2,T4\n")
     with monkeypatch.context() as patched:
-        patched.setattr(database, "_put_in_place", killed)
+        patched.setattr(database, "_put_in_place", interrupt)
         with pytest.raises(KeyboardInterrupt):
             ingest(warehouse)
-    assert asked(warehouse, "select sum(gpu) from openb.node") == [(1,)]
+    assert query_rows(warehouse, "select sum(gpu) from openb.node") == [(1,)]
     assert len(ingest(warehouse).unchanged) == 1
-    assert asked(warehouse, "select sum(gpu) from openb.node") == [(3,)]
+    assert query_rows(warehouse, "select sum(gpu) from openb.node") == [(3,)]
 
 
-def killed(*_: object) -> None:
+def interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 

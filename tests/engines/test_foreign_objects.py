@@ -1,4 +1,4 @@
-"""A database with foreign objects is kept under another name when it is replaced, and reported."""
+"""When a database with foreign objects is replaced, it is kept under another name and reported."""
 
 import os
 import shutil
@@ -28,13 +28,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def warehouse(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A warehouse whose next databases are copies of its first, as to build one takes seconds."""
+    """A warehouse whose builds copy its first database, because real builds take seconds."""
 
-    def copied(path: Path, *_: object) -> list:
+    def copy_first(path: Path, *_: object) -> list:
         shutil.copy(made / "warehouse" / database.NAME, path)
         return []
 
-    monkeypatch.setattr(database, "build_file", copied)
+    monkeypatch.setattr(database, "build_file", copy_first)
     return shutil.copytree(made, tmp_path / "copy") / "warehouse"
 
 
@@ -122,7 +122,7 @@ def test_copied_warehouse_counts_as_unmodified(warehouse: Path) -> None:
     assert kept(warehouse) == []
 
 
-def test_compares_names_where_mark_is_missing(warehouse: Path) -> None:
+def test_compares_names_if_the_mark_is_missing(warehouse: Path) -> None:
     layout.database_mark(warehouse).unlink()
     assert ingest(warehouse) == []
     layout.database_mark(warehouse).unlink()

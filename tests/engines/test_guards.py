@@ -1,4 +1,4 @@
-"""A query's macro fails by itself on what its choices and ranges forbid, in whatever client it is asked."""
+"""The macro of a query rejects values outside its choices or range, in any client."""
 
 import datetime as dt
 from collections.abc import Iterator
@@ -17,8 +17,8 @@ LIMITED = [
 ]
 
 
-def forbidden(parameter: Parameter) -> Iterator[str]:
-    """Values that a parameter may not have, as SQL."""
+def invalid_values(parameter: Parameter) -> Iterator[str]:
+    """Yield invalid values of a parameter, as SQL."""
     if parameter.choices:
         yield "'no such choice'" if parameter.type == "VARCHAR" else "-77"
         return
@@ -35,15 +35,15 @@ def forbidden(parameter: Parameter) -> Iterator[str]:
     LIMITED,
     ids=[f"{query.full_name} {parameter.name}" for query, parameter in LIMITED],
 )
-def test_what_is_forbidden_fails(
+def test_macro_rejects_invalid_value(
     query: QueryFile, parameter: Parameter, synthetic: duckdb.DuckDBPyConnection
 ) -> None:
-    for value in non_empty(forbidden(parameter)):
+    for value in non_empty(invalid_values(parameter)):
         with pytest.raises(duckdb.InvalidInputException, match=f"{query.full_name}: {parameter.name} is "):
             synthetic.execute(f"from {query.full_name}({parameter.name} := {value})").fetchall()
 
 
-def test_null_is_no_choice_and_out_of_no_range(synthetic: duckdb.DuckDBPyConnection) -> None:
+def test_null_is_rejected_by_choices_and_accepted_by_ranges(synthetic: duckdb.DuckDBPyConnection) -> None:
     for query, parameter in non_empty(LIMITED):
         call = f"from {query.full_name}({parameter.name} := null) limit 1"
         if parameter.range:
@@ -53,6 +53,6 @@ def test_null_is_no_choice_and_out_of_no_range(synthetic: duckdb.DuckDBPyConnect
                 synthetic.execute(call).fetchall()
 
 
-def test_an_answer_without_rows_is_an_error_too(synthetic: duckdb.DuckDBPyConnection) -> None:
+def test_invalid_value_is_rejected_even_if_no_row_matches(synthetic: duckdb.DuckDBPyConnection) -> None:
     with pytest.raises(duckdb.InvalidInputException, match=r"on_cluster is cluster01 or .*, not cluster99"):
         synthetic.execute("select count(*) from itp.load_by_day('cluster99')").fetchall()

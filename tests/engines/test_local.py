@@ -1,4 +1,4 @@
-"""The user's own views and queries: created, reported where they fail, and without effect on the rest."""
+"""Views and queries of the user. They are created, and errors in them are reported without other effects."""
 
 import os
 import shutil
@@ -39,7 +39,7 @@ def warehouse(made: Path, tmp_path: Path) -> Path:
     return shutil.copytree(made, tmp_path / "copy") / "warehouse"
 
 
-def built_with(warehouse: Path, files: Mapping[str, str]) -> Built:
+def build_with(warehouse: Path, files: Mapping[str, str]) -> Built:
     for name, text in files.items():
         path = warehouse / "local" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -47,17 +47,21 @@ def built_with(warehouse: Path, files: Mapping[str, str]) -> Built:
     return database.build(warehouse)
 
 
-def asked(warehouse: Path, sql: str) -> list[tuple]:
+def query_rows(warehouse: Path, sql: str) -> list[tuple]:
     with duckdb.connect(str(warehouse / database.NAME), read_only=True) as connection:
         return connection.execute(sql).fetchall()
 
 
 def test_user_views_and_queries_work_like_built_in_ones(warehouse: Path) -> None:
-    built = built_with(warehouse, {"views/mine/big.v1.sql": BIG, "sql/mine/by_node.sql": BY_MODEL})
+    built = build_with(warehouse, {"views/mine/big.v1.sql": BIG, "sql/mine/by_node.sql": BY_MODEL})
     assert built.problems == []
-    assert asked(warehouse, "from mine.big") == asked(warehouse, "from mine.big_v1") == [("a", 1, 1.0)]
-    assert asked(warehouse, "from mine.by_node(min_gpus := 1)") == [("a", 1)]
-    assert asked(warehouse, "select status from catalog.views where view_name = 'mine.big'") == [("local",)]
+    assert (
+        query_rows(warehouse, "from mine.big") == query_rows(warehouse, "from mine.big_v1") == [("a", 1, 1.0)]
+    )
+    assert query_rows(warehouse, "from mine.by_node(min_gpus := 1)") == [("a", 1)]
+    assert query_rows(warehouse, "select status from catalog.views where view_name = 'mine.big'") == [
+        ("local",)
+    ]
     listed = command_line.server().run("list", "queries", "mine", "--warehouse", warehouse, "--format", "csv")
     assert listed.stdout.splitlines()[1] == "mine.by_node,How many nodes have so many GPUs?,min_gpus=1"
     refused = command_line.server().run("query", "mine.by_node", "-p", "min_gpus=x", "--warehouse", warehouse)
@@ -71,16 +75,18 @@ def test_user_views_and_queries_work_like_built_in_ones(warehouse: Path) -> None
 
 def test_inherit_column_comments_and_caveats(warehouse: Path) -> None:
     runs = "create view mine.runs_v1 as select run_s from itp.job"
-    built_with(warehouse, {"views/mine/runs.v1.sql": runs})
+    build_with(warehouse, {"views/mine/runs.v1.sql": runs})
     of_column = """
         select unit, meaning, provenance from catalog.columns
         where object_name = '{}' and column_name = 'run_s'
     """
-    assert asked(warehouse, of_column.format("mine.runs")) == asked(warehouse, of_column.format("itp.job"))
+    assert query_rows(warehouse, of_column.format("mine.runs")) == query_rows(
+        warehouse, of_column.format("itp.job")
+    )
     lineage = "select lineage from catalog.columns where object_name = 'mine.runs_v1'"
-    assert asked(warehouse, lineage) == [(["itp.job.run_s"],)]
+    assert query_rows(warehouse, lineage) == [(["itp.job.run_s"],)]
     held = "select caveat from catalog.caveats where list_contains(objects, 'mine.runs_v1')"
-    assert asked(warehouse, held) == [("itp.min_duration_600",)]
+    assert query_rows(warehouse, held) == [("itp.min_duration_600",)]
 
 
 def test_a_picture_sets_the_parameter_of_the_chart_line(warehouse: Path) -> None:
@@ -89,7 +95,7 @@ def test_a_picture_sets_the_parameter_of_the_chart_line(warehouse: Path) -> None
 create macro mine.nodes(every_node boolean := false) as table
 select sn, sum(gpu) as gpus from openb.node where every_node or sn = 'a' group by all;
 """
-    assert built_with(warehouse, {"sql/mine/nodes.sql": every_node}).problems == []
+    assert build_with(warehouse, {"sql/mine/nodes.sql": every_node}).problems == []
     drawn = command_line.server().run(
         "query", "mine.nodes", "--plot", warehouse / "nodes.svg", "--warehouse", warehouse
     )
@@ -150,16 +156,18 @@ def test_reports_errors_with_location_and_creates_the_rest(warehouse: Path) -> N
     files = {name: text for name, (text, _) in WRONG.items() if "binary" not in name}
     (warehouse / "local" / "views" / "mine").mkdir(parents=True)
     (warehouse / "local" / "views" / "mine" / "binary.v1.sql").write_bytes(b"-- \xff\n")
-    problems = {problem.name: problem.error for problem in built_with(warehouse, right | files).problems}
+    problems = {problem.name: problem.error for problem in build_with(warehouse, right | files).problems}
     errors = sorted(problems.values())
     for name, (_, message) in WRONG.items():
         [found] = [error for error in errors if error.startswith(str(warehouse / "local" / name))]
         assert message in found, name
     assert len(errors) == len(WRONG)
-    assert len(asked(warehouse, "from mine.right")) == 2
-    assert len(asked(warehouse, "from openb.node")) == 2
-    assert asked(warehouse, "select comment from duckdb_views() where view_name = 'job_v1'") != [("mine",)]
-    assert asked(warehouse, "select count(*) from catalog.not_built") == [(len(WRONG),)]
+    assert len(query_rows(warehouse, "from mine.right")) == 2
+    assert len(query_rows(warehouse, "from openb.node")) == 2
+    assert query_rows(warehouse, "select comment from duckdb_views() where view_name = 'job_v1'") != [
+        ("mine",)
+    ]
+    assert query_rows(warehouse, "select count(*) from catalog.not_built") == [(len(WRONG),)]
     for command in (("query", "mine.big"), ("describe", "mine.big")):
         refused = command_line.server().run(*command, "--warehouse", warehouse)
         assert (refused.code, refused.stdout) == (1, "")
@@ -168,13 +176,13 @@ def test_reports_errors_with_location_and_creates_the_rest(warehouse: Path) -> N
 
 
 def test_ingest_creates_them_and_reports_errors(warehouse: Path) -> None:
-    built_with(warehouse, {"views/mine/big.v1.sql": BIG})
+    build_with(warehouse, {"views/mine/big.v1.sql": BIG})
     (warehouse / "local" / "views" / "mine" / "wrong.v1.sql").write_text("select")
     with (warehouse.parent / "raw" / "openb_node_list_gpu_node.csv").open("a") as file:
         file.write("c,1000,1024,2,T4\n")
     outcome = database.ingest([warehouse.parent / "raw"], warehouse, [], lambda *_: None)
     assert [note for note in outcome.notes if "wrong.v1.sql" in note and note.endswith("It is left out")]
-    assert asked(warehouse, "select sum(gpu) from mine.big") == [(3,)]
+    assert query_rows(warehouse, "select sum(gpu) from mine.big") == [(3,)]
 
 
 def test_build_fails_until_errors_are_fixed(warehouse: Path) -> None:
@@ -188,36 +196,38 @@ def test_build_fails_until_errors_are_fixed(warehouse: Path) -> None:
     )
     path.write_text(BIG)
     assert command_line.server().run("build", "--warehouse", warehouse).code == 0
-    assert asked(warehouse, "select count(*) from catalog.not_built") == [(0,)]
+    assert query_rows(warehouse, "select count(*) from catalog.not_built") == [(0,)]
     shutil.rmtree(warehouse / "local")
     database.build(warehouse)
-    assert asked(warehouse, "select count(*) from catalog.views where status = 'local'") == [(0,)]
+    assert query_rows(warehouse, "select count(*) from catalog.views where status = 'local'") == [(0,)]
 
 
 def test_sums_of_fractions_are_exact(warehouse: Path) -> None:
     text = "create view mine.sums_v1 as select fsum(x) as s from (values (1e16), (1.0), (-1e16)) as v(x)"
-    assert built_with(warehouse, {"views/mine/sums.v1.sql": text}).problems == []
-    assert "fsum" not in str(asked(warehouse, "select sql from duckdb_views() where view_name = 'sums_v1'"))
+    assert build_with(warehouse, {"views/mine/sums.v1.sql": text}).problems == []
+    assert "fsum" not in str(
+        query_rows(warehouse, "select sql from duckdb_views() where view_name = 'sums_v1'")
+    )
 
 
 def test_deeply_nested_file_and_named_pipe_are_reported(warehouse: Path) -> None:
     nested = f"create view mine.deep_v1 as select {'(' * 5000}1{')' * 5000} as one;"
     (warehouse / "local" / "views" / "mine").mkdir(parents=True)
     os.mkfifo(warehouse / "local" / "views" / "mine" / "pipe.v1.sql")
-    built = built_with(warehouse, {"views/mine/deep.v1.sql": nested, "views/mine/big.v1.sql": BIG})
+    built = build_with(warehouse, {"views/mine/deep.v1.sql": nested, "views/mine/big.v1.sql": BIG})
     errors = {problem.name: problem.error for problem in built.problems}
     assert errors.keys() == {"mine.deep", "mine.pipe"}
     assert "nested" in errors["mine.deep"] and "not a regular file" in errors["mine.pipe"]
-    assert asked(warehouse, "from mine.big") == [("a", 1, 1.0)]
+    assert query_rows(warehouse, "from mine.big") == [("a", 1, 1.0)]
 
 
 def test_refused_file_does_not_hide_the_built_in_view_of_its_name(warehouse: Path) -> None:
     nodes = "create view mine.nodes_v1 as select count(*) as nodes from openb.capacity;"
     taken = "create view openb.capacity_v9 as select 1 as one;"
     files = {"views/mine/nodes.v1.sql": nodes, "views/openb/capacity.v9.sql": taken}
-    [problem] = built_with(warehouse, files).problems
+    [problem] = build_with(warehouse, files).problems
     assert problem.name == "openb.capacity" and "reserved" in problem.error
-    assert asked(warehouse, "select nodes from mine.nodes")
+    assert query_rows(warehouse, "select nodes from mine.nodes")
 
 
 def test_publish_leaves_out_local_view_that_fails(warehouse: Path, tmp_path: Path) -> None:
@@ -228,7 +238,7 @@ def test_publish_leaves_out_local_view_that_fails(warehouse: Path, tmp_path: Pat
         "views/mine/big.v1.sql": BIG,
         "sql/mine/numbers.sql": reads,
     }
-    assert built_with(warehouse, files).problems == []
+    assert build_with(warehouse, files).problems == []
     run = command_line.server().run(
         "publish", "--out", tmp_path / "published.duckdb", "--warehouse", warehouse
     )

@@ -1,4 +1,4 @@
-"""Materialized views have the rows of computed ones, and are computed again when an input changes."""
+"""Materialized views have the rows of computed views, and are computed again when an input changes."""
 
 import json
 import os
@@ -43,7 +43,7 @@ CELLS = "Time,{0}-0,{0}-1\n2023-07-01 00:00:00+08:00,1.5,2.5\n2023-07-01 00:00:1
 
 
 @pytest.fixture(scope="module", autouse=True)
-def small_is_stored_too() -> Iterator[None]:
+def materialize_small_views() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(materialized_views, "LEAST_ROWS", 0)
         patched.setattr(materialized_views, "LEAST_FREE_BYTES", 0)
@@ -67,7 +67,7 @@ def stored_real(real_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture(scope="module")
 def few_raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two partitions of one table."""
+    """A raw folder with two partitions of one table."""
     folder = tmp_path_factory.mktemp("few") / "raw"
     write(folder, GPU_UTIL, CELLS.format("172.31.0.1"))
     write(folder, "utilization/seren/GPU_UTIL.csv", CELLS.format("10.140.0.1"))
@@ -81,12 +81,12 @@ def few_made(few_raw: Path) -> Path:
 
 @pytest.fixture
 def few(few_raw: Path, few_made: Path, tmp_path: Path) -> Path:
-    """A separate warehouse, next to its raw files."""
+    """A copy of the warehouse, next to its raw files."""
     shutil.copytree(few_raw, tmp_path / "raw")
     warehouse = tmp_path / "warehouse"
     shutil.copytree(few_made, warehouse)
     conversions = manifest.read_conversions(warehouse)
-    # As fresh as a database that was built here, which takes seconds.
+    # Mark the copy for its new path, so that the database counts as current. A build would take seconds.
     freshness.write_mark(
         warehouse,
         freshness.fingerprint_inputs(conversions, warehouse, with_views=True),
@@ -112,13 +112,13 @@ def ingest(warehouse: Path, **options: bool) -> list[str]:
     return list(outcome.notes)
 
 
-def asked(warehouse: Path, sql: str) -> list[tuple]:
+def query_rows(warehouse: Path, sql: str) -> list[tuple]:
     with sandbox.connect(warehouse) as connection:
         return connection.execute(sql).fetchall()
 
 
 def files(warehouse: Path) -> dict[str, int]:
-    """The files of views, and when each was written."""
+    """Return the modification time of each file of a materialized view."""
     found = (warehouse / "stored").rglob("*.parquet")
     return {
         path.relative_to(warehouse).as_posix(): path.stat().st_mtime_ns for path in found if path.is_file()
@@ -160,7 +160,7 @@ def test_materialized_rows_equal_computed_rows(name: str, of: str, request: pyte
             connection.execute(f"create temp table {side}_rows as from {side}.{name}")
         for one, other in (("stored", "computed"), ("computed", "stored")):
             more = connection.execute(f"from {one}_rows except all from {other}_rows limit 3").fetchall()
-            assert more == [], f"{one}, and not {other}"
+            assert more == [], f"rows of {one} that {other} lacks"
 
 
 def views_of(name: str) -> tuple:
@@ -169,10 +169,12 @@ def views_of(name: str) -> tuple:
 
 
 def test_every_sample_has_rows_to_materialize(stored_sample: Path) -> None:
-    """Or the comparison above would compare nothing."""
-    names = [name for (name,) in asked(stored_sample, KEPT)]
+    """Without rows, the comparison above would compare nothing."""
+    names = [name for (name,) in query_rows(stored_sample, KEPT)]
     assert sorted(names) == sorted(STORED)
-    assert [name for name in names if not asked(stored_sample, f"select count(*) from {name}")[0][0]] == []
+    assert [
+        name for name in names if not query_rows(stored_sample, f"select count(*) from {name}")[0][0]
+    ] == []
 
 
 def test_rows_are_in_order_of_header(stored_sample: Path) -> None:
@@ -184,7 +186,7 @@ def test_rows_are_in_order_of_header(stored_sample: Path) -> None:
 
 
 def test_catalog_describes_materialized_views(few: Path) -> None:
-    [(at, size, paths, tables, sql)] = asked(
+    [(at, size, paths, tables, sql)] = query_rows(
         few,
         f"""
         select stored_at, stored_bytes, stored_files, stored_from, sql
@@ -204,16 +206,16 @@ def test_catalog_describes_materialized_views(few: Path) -> None:
         )
         assert describe(connection, "acme.job").facts["stored"] == ""
     others = "select distinct stored_at, stored_bytes, stored_files from catalog.views where not stored"
-    assert asked(few, others) == [(None, None, [])]
+    assert query_rows(few, others) == [(None, None, [])]
 
 
 def test_small_views_are_not_materialized(few: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(materialized_views, "LEAST_ROWS", 9)
     database.build(few)
-    assert asked(few, KEPT) == []
+    assert query_rows(few, KEPT) == []
     monkeypatch.setattr(materialized_views, "LEAST_ROWS", 8)
     database.build(few)
-    assert (HOURLY,) in asked(few, KEPT)
+    assert (HOURLY,) in query_rows(few, KEPT)
 
 
 def test_ingest_without_changes_computes_nothing(few: Path) -> None:
@@ -225,27 +227,28 @@ def test_ingest_without_changes_computes_nothing(few: Path) -> None:
     assert files(few) == before
     ingest(few)
     assert files(few) == before
-    assert (few / database.NAME).stat().st_ino != built, "a build is a build"
+    assert (few / database.NAME).stat().st_ino != built, "build wrote no new database"
 
 
 def test_computes_only_changed_partition(few: Path) -> None:
     before = files(few)
     rows = f"select cluster, mean_pct from {HOURLY} where metric = 'GPU_UTIL' order by cluster"
-    assert asked(few, rows) == [("kalos", 7 / 3), ("seren", 7 / 3)]
+    assert query_rows(few, rows) == [("kalos", 7 / 3), ("seren", 7 / 3)]
     write(few.with_name("raw"), GPU_UTIL, CELLS.format("172.31.0.1").replace("3.0,", "4.0,"))
     assert ingest(few) == []
     after = files(few)
-    assert asked(few, rows) == [("kalos", 8 / 3), ("seren", 7 / 3)]
-    assert before.items() <= after.items(), "those before stay, for who still reads them"
+    assert query_rows(few, rows) == [("kalos", 8 / 3), ("seren", 7 / 3)]
+    assert before.items() <= after.items(), "superseded files were deleted"
     [made] = [path for path in after if path not in before and HOURLY.split(".")[1] in path]
     assert len([path for path in after if HOURLY.split(".")[1] in path]) == 3
     assert (
-        made in asked(few, f"select stored_files from catalog.views where versioned_name = '{HOURLY}'")[0][0]
+        made
+        in query_rows(few, f"select stored_files from catalog.views where versioned_name = '{HOURLY}'")[0][0]
     )
 
 
 def flip_in_place(path: Path) -> None:
-    """Flip a bit of a Parquet file so that it has other values, and no reader finds it damaged."""
+    """Flip a bit of a Parquet file such that values change and no reader reports damage."""
     data, before = path.read_bytes(), pq.read_table(path)
     for at in range(8 * 4, 8 * (len(data) - 8)):
         flipped = bytearray(data)
@@ -261,18 +264,18 @@ def flip_in_place(path: Path) -> None:
                 and len(seen) == len(after)
             ):
                 return
-    raise AssertionError("no bit")
+    raise AssertionError("no bit changes only the values")
 
 
 @pytest.mark.parametrize("advice", ["delete", "forget", "forget and vacuum"])
-def test_computes_again_what_read_a_damaged_file(few: Path, advice: str) -> None:
+def test_recomputes_views_of_a_damaged_file(few: Path, advice: str) -> None:
     rows = f"select cluster, mean_pct from {HOURLY} where metric = 'GPU_UTIL' order by cluster"
-    right = asked(few, rows)
+    right = query_rows(few, rows)
     [kalos] = [one for one in manifest.read_conversions(few) if "kalos" in one.sources[0].file]
     flip_in_place(few / kalos.files[0].path)
     shutil.rmtree(few / "stored")
     database.build(few)
-    assert asked(few, rows) != right, "no query compares checksums"
+    assert query_rows(few, rows) != right, "the damage did not change the answer"
     if advice == "delete":
         (few / kalos.files[0].path).unlink()
     else:
@@ -284,7 +287,7 @@ def test_computes_again_what_read_a_damaged_file(few: Path, advice: str) -> None
             "it is not known which views are in use, so all stay"
         )
     ingest(few)
-    assert asked(few, rows) == right
+    assert query_rows(few, rows) == right
     assert integrity.check(few, [], quiet).damages == ()
 
 
@@ -295,10 +298,10 @@ def test_computes_only_added_partition(few: Path) -> None:
     of_hourly = [path for path in files(few) if HOURLY.split(".")[1] in path]
     assert len(of_hourly) == 3
     assert before.items() <= files(few).items()
-    assert asked(few, f"select count(*) from {HOURLY}") == [(3,)]
+    assert query_rows(few, f"select count(*) from {HOURLY}") == [(3,)]
 
 
-def test_another_day_costs_one_day(tmp_path: Path) -> None:
+def test_additional_day_adds_one_file_per_view(tmp_path: Path) -> None:
     write_sample(tmp_path / "raw", 0.001, 7, ["asi"], quiet, 7)
     later = list((tmp_path / "raw").rglob("day=115"))
     for folder in later:
@@ -316,7 +319,7 @@ def test_another_day_costs_one_day(tmp_path: Path) -> None:
         name.removeprefix("asi.") for name in names
     ]
     per_day = "select versioned_name, len(stored_files) from catalog.views where stored order by 1"
-    assert asked(warehouse, per_day) == [(name, 7) for name in names]
+    assert query_rows(warehouse, per_day) == [(name, 7) for name in names]
 
 
 def test_computes_view_of_changed_sql(few: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -349,18 +352,18 @@ def test_computes_views_above_changed_sql(monkeypatch: pytest.MonkeyPatch, store
 
 def test_database_without_materialized_views_stays_so_until_build(few: Path) -> None:
     database.build(few, stored=False)
-    assert asked(few, KEPT) == []
+    assert query_rows(few, KEPT) == []
     assert ingest(few) == []
     database.vacuum(few, 0, 0)
-    assert asked(few, KEPT) == []
-    assert files(few) == {}, "no database needs them"
+    assert query_rows(few, KEPT) == []
+    assert files(few) == {}, "files of views remain"
     database.build(few)
-    assert (HOURLY,) in asked(few, KEPT)
+    assert (HOURLY,) in query_rows(few, KEPT)
     assert ingest(few, stored=False) == []
-    assert asked(few, KEPT) == []
+    assert query_rows(few, KEPT) == []
 
 
-def test_commands_have_option(few: Path) -> None:
+def test_ingest_and_build_have_option_no_stored(few: Path) -> None:
     for command in (["ingest", "--raw", few.with_name("raw")], ["build"]):
         assert freshness.uses_materialized_views(few)
         run = command_line.server().run(*command, "--no-stored", "--warehouse", few)
@@ -371,12 +374,12 @@ def test_commands_have_option(few: Path) -> None:
 
 def test_database_with_tables_reads_no_file(few: Path) -> None:
     database.build(few, materialize=True)
-    rows = asked(few, f"from {HOURLY} order by all")
+    rows = query_rows(few, f"from {HOURLY} order by all")
     assert len(rows) == 2
     shutil.rmtree(few / "stored")
     shutil.rmtree(few / "parquet")
-    assert asked(few, f"from {HOURLY} order by all") == rows
-    assert asked(few, KEPT) == []
+    assert query_rows(few, f"from {HOURLY} order by all") == rows
+    assert query_rows(few, KEPT) == []
 
 
 def test_vacuum_removes_superseded_files(few: Path) -> None:
@@ -384,10 +387,12 @@ def test_vacuum_removes_superseded_files(few: Path) -> None:
     write(few.with_name("raw"), GPU_UTIL, CELLS.format("172.31.0.1").replace("3.0,", "4.0,"))
     ingest(few)
     needed = set(planned_files(manifest.read_conversions(few)))
-    listed = {path for (paths,) in asked(few, "select stored_files from catalog.views") for path in paths}
-    assert listed < needed, "files without rows are needed and not read"
+    listed = {
+        path for (paths,) in query_rows(few, "select stored_files from catalog.views") for path in paths
+    }
+    assert listed < needed, "files without rows must be kept but not listed"
     assert database.vacuum(few, 7, 3)[0] == []
-    assert database.vacuum(few, 0, 3)[0] == [], "the versions before are kept"
+    assert database.vacuum(few, 0, 3)[0] == [], "superseded versions were deleted"
     assert before.keys() <= files(few).keys()
     old = before.keys() - needed
     removed = [file.path for file in database.vacuum(few, 0, 0)[0] if file.path.startswith("stored/")]
@@ -401,7 +406,7 @@ def test_vacuum_removes_superseded_files(few: Path) -> None:
 def test_keeps_reused_file_after_kill_before_it_is_recorded(
     few: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = asked(few, f"from {HOURLY} order by all")
+    rows = query_rows(few, f"from {HOURLY} order by all")
     first = files(few).keys()
 
     def with_value(value: int) -> None:
@@ -414,36 +419,36 @@ def test_keeps_reused_file_after_kill_before_it_is_recorded(
         killed.setattr(database, "record_superseded", lambda *_: None)
         with_value(3)
     noted = json.loads(view_store.superseded_list(few).read_text())
-    assert {old["path"] for old in noted} & first, "the list is of before the kill"
+    assert {old["path"] for old in noted} & first, "the list must be older than the kill"
     text = json.dumps([old | {"since": "2020-01-01T00:00:00+00:00"} for old in noted])
     view_store.superseded_list(few).write_text(text)
     with pytest.raises(UserError, match="no such folder"):
         database.ingest([few.with_name("gone")], few, [], quiet)
     assert first <= files(few).keys()
-    assert asked(few, f"from {HOURLY} order by all") == rows
+    assert query_rows(few, f"from {HOURLY} order by all") == rows
 
 
 def test_computes_lost_or_broken_file_again(few: Path) -> None:
-    rows = asked(few, f"from {HOURLY} order by all")
+    rows = query_rows(few, f"from {HOURLY} order by all")
     [one, other] = [few / path for path in files(few) if HOURLY.split(".")[1] in path]
     one.unlink()
     other.write_bytes(other.read_bytes()[:-9])
     assert ingest(few) == []
-    assert asked(few, f"from {HOURLY} order by all") == rows
+    assert query_rows(few, f"from {HOURLY} order by all") == rows
 
 
 def test_computes_file_of_another_view_again(few: Path) -> None:
-    rows = asked(few, f"from {HOURLY} order by all")
+    rows = query_rows(few, f"from {HOURLY} order by all")
     paths = [few / path for path in files(few)]
     replaced = next(path for path in paths if HOURLY.split(".")[1] in path.parts)
     other = next(path for path in paths if HOURLY.split(".")[1] not in path.parts)
     shutil.copyfile(other, replaced)
     assert ingest(few) == []
-    assert asked(few, f"from {HOURLY} order by all") == rows
+    assert query_rows(few, f"from {HOURLY} order by all") == rows
 
 
 def test_computes_file_without_checksum_again(few: Path) -> None:
-    """As a kill between the two leaves it."""
+    """A kill between the writes of a file and its checksum leaves this state."""
     before = files(few)
     for path in before:
         (few / path).with_suffix(".sha256").unlink()
@@ -510,7 +515,7 @@ def test_kill_during_vacuum_leaves_no_damage(few: Path, monkeypatch: pytest.Monk
     assert in_use
     unlink, removed = Path.unlink, []
 
-    def killed_after_the_first(path: Path, missing_ok: bool = False) -> None:
+    def kill_after_first(path: Path, missing_ok: bool = False) -> None:
         if path.suffix in (".parquet", ".sha256"):
             if removed:
                 raise KeyboardInterrupt
@@ -518,7 +523,7 @@ def test_kill_during_vacuum_leaves_no_damage(few: Path, monkeypatch: pytest.Monk
         unlink(path, missing_ok=missing_ok)
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(Path, "unlink", killed_after_the_first)
+        patched.setattr(Path, "unlink", kill_after_first)
         cleanup.vacuum(few, 0, 0, in_use)
     assert removed and integrity.check(few, [], quiet).damages == ()
     old = removed[0].with_suffix(".parquet").relative_to(few).as_posix()
@@ -536,7 +541,7 @@ def test_missing_view_without_checksum_is_no_damage(few: Path) -> None:
 def test_reports_progress_of_materialization(few: Path) -> None:
     seen: list[tuple[str, int, int]] = []
     database.build(few, progress=lambda *reported: seen.append(reported))
-    assert seen == [("database", 0, 0)], "all files existed"
+    assert seen == [("database", 0, 0)], "views were computed although all files exist"
     shutil.rmtree(few / "stored")
     seen.clear()
     database.build(few, progress=lambda *reported: seen.append(reported))
@@ -546,13 +551,13 @@ def test_reports_progress_of_materialization(few: Path) -> None:
     assert label == "materialized views"
     assert of_views[0] == ("materialized views", 0, total)
     assert sum(more for _, more, _ in of_views) == total > 0
-    assert len(of_views) == 1 + len(files(few)), "one by one"
+    assert len(of_views) == 1 + len(files(few)), "not one report per file"
 
 
 def test_moved_warehouse_answers(few: Path) -> None:
-    rows = asked(few, f"from {HOURLY} order by all")
+    rows = query_rows(few, f"from {HOURLY} order by all")
     moved = few.rename(few.with_name("moved"))
-    assert asked(moved, f"from {HOURLY} order by all") == rows
+    assert query_rows(moved, f"from {HOURLY} order by all") == rows
     with duckdb.connect(str(moved / database.NAME), read_only=True) as connection:
         connection.execute("set variable data_root = '/nowhere'")
         with pytest.raises(duckdb.IOException, match="No files found"):
@@ -562,7 +567,7 @@ def test_moved_warehouse_answers(few: Path) -> None:
 
 
 def test_published_file_needs_no_warehouse(few: Path) -> None:
-    rows = asked(few, "from acme.utilization_hourly order by all")
+    rows = query_rows(few, "from acme.utilization_hourly order by all")
     published = few.with_name("published.duckdb")
     database_file.publish(few, published, whole=True)
     few.rename(few.with_name("away"))
@@ -576,19 +581,19 @@ def test_published_file_needs_no_warehouse(few: Path) -> None:
 
 def test_view_that_would_fill_disk_is_not_materialized(few: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.rmtree(few / "stored")
-    rows = asked_computed(few)
+    rows = query_computed_view(few)
     monkeypatch.setattr(materialized_views, "LEAST_FREE_BYTES", 1 << 60)
     notes = database.build(few).notes
     per_partition = "sql ilike '%stored: parquet per%' and versioned_name like 'acme.%'"
-    assert len(notes) == len(asked(few, f"select 1 from catalog.views where {per_partition}"))
+    assert len(notes) == len(query_rows(few, f"select 1 from catalog.views where {per_partition}"))
     assert "it would fill the disk. Free disk space" in notes[0]
-    assert asked(few, f"from {HOURLY} order by all") == rows
+    assert query_rows(few, f"from {HOURLY} order by all") == rows
     assert files(few) == {}
     monkeypatch.undo()
     monkeypatch.setattr(materialized_views, "LEAST_ROWS", 0)
     monkeypatch.setattr(materialized_views, "LEAST_FREE_BYTES", 0)
-    assert ingest(few) == [], "it tries again"
-    assert (HOURLY,) in asked(few, KEPT)
+    assert ingest(few) == [], "the views were not computed"
+    assert (HOURLY,) in query_rows(few, KEPT)
 
 
 def test_reports_error_without_message_by_its_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -604,15 +609,15 @@ def test_reports_error_without_message_by_its_type(tmp_path: Path, monkeypatch: 
         )
 
 
-def asked_computed(warehouse: Path) -> list[tuple]:
+def query_computed_view(warehouse: Path) -> list[tuple]:
     database.build(warehouse, stored=False)
-    return asked(warehouse, f"from {HOURLY} order by all")
+    return query_rows(warehouse, f"from {HOURLY} order by all")
 
 
 def test_full_disk_leaves_no_partial_file(stored_sample: Path, tmp_path: Path) -> None:
     mount = ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(tmp_path)]
     if os.geteuid() or subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("a small disk can be mounted by root only")
+        pytest.skip("only root can mount a small disk")
     try:
         warehouse = tmp_path / "warehouse"
         shutil.copytree(stored_sample, warehouse)
@@ -639,7 +644,7 @@ def test_database_answers_before_views_are_materialized(few: Path) -> None:
 
     def look(views: int) -> None:
         assert views == len(planned) > 0
-        seen.append(((HOURLY,) in asked(few, KEPT), asked(few, sql)))
+        seen.append(((HOURLY,) in query_rows(few, KEPT), query_rows(few, sql)))
 
     for cluster, node in (("kalos", "172.31.0.1"), ("seren", "10.140.0.1")):
         text = CELLS.format(node).replace("3.0,", "4.0,")
@@ -648,8 +653,8 @@ def test_database_answers_before_views_are_materialized(few: Path) -> None:
     assert not database.ingest([few.with_name("raw")], few, [], quiet, on_ready=look).problems
     rows = [("kalos", 8 / 3), ("seren", 8 / 3)]
     assert seen == [(False, rows)]
-    assert (HOURLY,) in asked(few, KEPT)
-    assert asked(few, sql) == rows
+    assert (HOURLY,) in query_rows(few, KEPT)
+    assert query_rows(few, sql) == rows
 
 
 def test_resumes_materialization_without_another_build(few: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -661,10 +666,10 @@ def test_resumes_materialization_without_another_build(few: Path, monkeypatch: p
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(materialized_views, "compute_unit", interrupt)
         database.build(few)
-    assert asked(few, KEPT) == []
+    assert query_rows(few, KEPT) == []
     monkeypatch.setattr(database, "build_file", interrupt)
     assert ingest(few) == []
-    assert (HOURLY,) in asked(few, KEPT)
+    assert (HOURLY,) in query_rows(few, KEPT)
 
 
 def test_keeps_database_modified_during_materialization(few: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -682,22 +687,22 @@ def test_keeps_database_modified_during_materialization(few: Path, monkeypatch: 
     [kept] = few.glob("traces-kept-*.duckdb")
     with duckdb.connect(str(kept), read_only=True) as connection:
         assert connection.execute("from mine").fetchall() == [(42,)]
-    assert (HOURLY,) in asked(few, KEPT)
-    assert asked(few, "select count(*) from duckdb_tables() where table_name = 'mine'") == [(0,)]
+    assert (HOURLY,) in query_rows(few, KEPT)
+    assert query_rows(few, "select count(*) from duckdb_tables() where table_name = 'mine'") == [(0,)]
 
 
 def test_view_whose_files_cannot_be_restored_is_computed(few: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = asked(few, f"from {HOURLY} order by all")
+    rows = query_rows(few, f"from {HOURLY} order by all")
     comments = (
         f"select column_name, comment from duckdb_columns() where table_name = '{HOURLY.split('.')[1]}'"
     )
-    before = asked(few, comments)
+    before = query_rows(few, comments)
     shutil.rmtree(few / "stored")
     monkeypatch.setattr(materialized_views, "LEAST_FREE_BYTES", 1 << 60)
     assert ingest(few) != []
-    assert (HOURLY,) not in asked(few, KEPT)
-    assert asked(few, f"from {HOURLY} order by all") == rows
-    assert asked(few, comments) == before
+    assert (HOURLY,) not in query_rows(few, KEPT)
+    assert query_rows(few, f"from {HOURLY} order by all") == rows
+    assert query_rows(few, comments) == before
 
 
 KILLED = """
@@ -730,9 +735,9 @@ database.ingest([warehouse.with_name("raw")], warehouse, [], lambda *_: None)
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The warehouse of other raw files in the places of the few."""
-    warehouse = tmp_path_factory.mktemp("undisturbed") / "warehouse"
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The warehouse of an uninterrupted ingest of changed raw files."""
+    warehouse = tmp_path_factory.mktemp("uninterrupted") / "warehouse"
     for cluster, node in (("kalos", "172.31.0.1"), ("seren", "10.140.0.1")):
         text = CELLS.format(node).replace("3.0,", "4.0,")
         write(warehouse.with_name("raw"), f"utilization/{cluster}/GPU_UTIL.csv", text)
@@ -750,23 +755,23 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "built",
     ],
 )
-def test_kill_leaves_one_complete_version(step: str, few: Path, undisturbed: Path) -> None:
-    old = asked(few, f"from {HOURLY} order by all")
-    new = asked(undisturbed, f"from {HOURLY} order by all")
-    shutil.copytree(undisturbed.with_name("raw"), few.with_name("raw"), dirs_exist_ok=True)
+def test_kill_leaves_one_complete_version(step: str, few: Path, uninterrupted: Path) -> None:
+    old = query_rows(few, f"from {HOURLY} order by all")
+    new = query_rows(uninterrupted, f"from {HOURLY} order by all")
+    shutil.copytree(uninterrupted.with_name("raw"), few.with_name("raw"), dirs_exist_ok=True)
     run = subprocess.run([sys.executable, "-c", KILLED, step, str(few)], capture_output=True, text=True)
     assert run.returncode == -signal.SIGKILL, run.stderr
-    assert asked(few, f"from {HOURLY} order by all") == (old if step == "marked" else new) != []
-    assert ((HOURLY,) in asked(few, KEPT)) == (step in ("marked", "built"))
+    assert query_rows(few, f"from {HOURLY} order by all") == (old if step == "marked" else new) != []
+    assert ((HOURLY,) in query_rows(few, KEPT)) == (step in ("marked", "built"))
     kept = files(few)
     for path in kept:
         duckdb.sql(f"select count(*) from '{few / path}'").fetchall()
     assert ingest(few) == []
-    assert asked(few, f"from {HOURLY} order by all") == new
-    assert kept.items() <= files(few).items(), "what was finished is not made again"
+    assert query_rows(few, f"from {HOURLY} order by all") == new
+    assert kept.items() <= files(few).items(), "finished files were computed again"
     assert not (few / ".ingest" / "staging").exists()
     database.vacuum(few, 0, 0)
-    assert files(few).keys() == files(undisturbed).keys()
+    assert files(few).keys() == files(uninterrupted).keys()
 
 
 VIEW = """-- A thing.

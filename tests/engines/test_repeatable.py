@@ -1,4 +1,4 @@
-"""The same question has the same answer on every run, to the last digit and in the same order of rows."""
+"""A query gives the same answer on every run, to the last digit and in the same order of rows."""
 
 import math
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from tracehouse.views.view_files import ViewFile, view_files
 QUERIES = query_files()
 VIEWS = view_files()
 
-# Whole seconds and percent, and memory in multiples of a power of two: sums of these are exact as they are.
+# Its sums are exact: they add whole seconds and percent, and memory in multiples of a power of two.
 OF_WHOLE_NUMBERS = {"pai.demand_hourly_v1"}
 
 ADDING = (exp.Sum, exp.Avg, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop)
@@ -31,7 +31,7 @@ IN_ANY_ORDER = (exp.AnyValue, exp.First, exp.Last, exp.ArgMax, exp.ArgMin, exp.M
 
 
 def query_tree(query: QueryFile) -> exp.Expr:
-    """The SQL of a query, with the default of each parameter in its place."""
+    """Parse the SQL of a query, and replace each parameter by its default."""
     body = first_statement(query.text).split(" as table\n", 1)[1]
     defaults = {
         parameter.name: exp.cast(
@@ -65,8 +65,8 @@ def scope(node: exp.Expr) -> exp.Select:
     return found
 
 
-def ctes_in_sight(node: exp.Expr) -> list[exp.CTE]:
-    """The CTEs that a select can read: the earlier ones of the enclosing queries."""
+def visible_ctes(node: exp.Expr) -> list[exp.CTE]:
+    """Return the CTEs that a select can read: the earlier CTEs of the enclosing queries."""
     found: list[exp.CTE] = []
     around = [node]
     while around[-1].parent is not None:
@@ -80,13 +80,13 @@ def ctes_in_sight(node: exp.Expr) -> list[exp.CTE]:
 
 
 def with_columns(select: exp.Select, columns: list[exp.Expr], *kept: str) -> str:
-    """A separate query: a select with other columns."""
+    """Return a select as a separate query with other columns."""
     other = exp.Select(expressions=[exp.alias_(c.copy(), f"c{i}") for i, c in enumerate(columns)])
     for part in ("from_", "joins", *kept):
         if select.args.get(part):
             value = select.args[part]
             other.set(part, [v.copy() for v in value] if isinstance(value, list) else value.copy())
-    sight = ctes_in_sight(select)
+    sight = visible_ctes(select)
     if sight:
         other.set("with_", exp.With(expressions=[cte.copy() for cte in sight]))
     return other.sql(dialect="duckdb")
@@ -111,11 +111,11 @@ def test_fractions_are_added_exactly(empty: duckdb.DuckDBPyConnection) -> None:
         [column] = rows(empty, f"describe {with_columns(scope(call), [call.this])}")
         if column[1] in ("DOUBLE", "FLOAT"):
             inexact.add(name)
-    # Elsewhere: write fsum for sum and favg for avg, which are stored as exact ones.
+    # To fix a failure, write fsum for sum and favg for avg in the SQL. These add exactly.
     assert inexact == OF_WHOLE_NUMBERS | ADDED_EXACTLY
 
 
-def test_nothing_is_taken_in_any_order() -> None:
+def test_order_dependent_functions_have_an_order() -> None:
     for name, tree in non_empty(TREES.items()):
         loose = [call for call in tree.find_all(*IN_ANY_ORDER) if not call.find(exp.Order)]
         texts = [call for call in tree.find_all(exp.GroupConcat) if not call.find(exp.Order)]
@@ -129,7 +129,7 @@ def scope_of_limit(limit: exp.Limit) -> exp.Expr:
 
 
 def answer_rows(warehouse: Path, names: list[str], threads: int, keep_order: bool) -> dict[str, list[str]]:
-    """The answers of queries, and the sorted rows of views, as texts, which tell a float's last bit."""
+    """Return the rows of queries, and the sorted rows of views, as texts with all digits of a float."""
     with duckdb.connect(str(warehouse / database.NAME), read_only=True) as connection:
         connection.execute(f"set threads = {threads}")
         connection.execute(f"set preserve_insertion_order = {str(keep_order).lower()}")
@@ -140,18 +140,18 @@ def answer_rows(warehouse: Path, names: list[str], threads: int, keep_order: boo
         return answers
 
 
-def test_every_run_gives_the_same(sample_warehouse: Path) -> None:
+def test_answers_are_the_same_on_every_run(sample_warehouse: Path) -> None:
     names = some([*TREES], 100)
     alone = answer_rows(sample_warehouse, names, 1, keep_order=True)
     assert sum(map(len, alone.values())) > 1000
-    # With many threads an order changes by chance.
+    # With many threads, an undefined order varies between runs.
     for threads in (2, *[8] * (1 if DEPTH == 1 else 5)):
         together = answer_rows(sample_warehouse, names, threads, keep_order=False)
         assert [name for name, answer in together.items() if answer != alone[name]] == []
 
 
-def test_rows_stand_in_one_order(synthetic: duckdb.DuckDBPyConnection) -> None:
-    """No two rows that differ are equal in all that an answer is ordered by."""
+def test_order_of_rows_is_unique(synthetic: duckdb.DuckDBPyConnection) -> None:
+    """Different rows of an answer differ in a column of `order by`."""
     for query in non_empty(QUERIES):
         tree = TREES[query.full_name]
         assert isinstance(tree, exp.Select), query.full_name
@@ -177,7 +177,7 @@ def is_name(key: exp.Expr) -> bool:
 SUMS = "select fsum(x) as total, favg(x) as mean, fsum(x) filter (where x > 0.15) as some from numbers"
 
 
-def exactly(connection: duckdb.DuckDBPyConnection, sql: str, numbers: list[str]) -> list[tuple]:
+def add_exactly(connection: duckdb.DuckDBPyConnection, sql: str, numbers: list[str]) -> list[tuple]:
     values = ", ".join(f"(cast({number} as double))" for number in numbers)
     connection.execute(f"create or replace temp table numbers as select x from (values {values}) as v (x)")
     return rows(connection, exact_sums(sqlglot.parse_one(sql, dialect="duckdb")).sql(dialect="duckdb"))
@@ -186,21 +186,21 @@ def exactly(connection: duckdb.DuckDBPyConnection, sql: str, numbers: list[str])
 def test_an_exact_sum_is_the_same_in_any_order() -> None:
     numbers = ["0.1", "0.2", "0.3", "1e10", "-1e10", "null"]
     with duckdb.connect() as connection:
-        backwards = exactly(connection, SUMS, numbers[::-1])
+        backwards = add_exactly(connection, SUMS, numbers[::-1])
         plain_backwards = rows(connection, "select sum(x) from numbers")
-        assert exactly(connection, SUMS, numbers) == backwards == [(0.6, 0.12, 10000000000.5)]
-        # DuckDB's own depends on the order, or else nothing here is needed.
+        assert add_exactly(connection, SUMS, numbers) == backwards == [(0.6, 0.12, 10000000000.5)]
+        # DuckDB's `sum` depends on the order, which is why views use `fsum`.
         assert rows(connection, "select sum(x) from numbers") != plain_backwards
         windows = "select distinct cast(fsum(x) over () as double), favg(x) over () from numbers"
-        assert exactly(connection, windows, numbers) == [(0.6, 0.12)]
+        assert add_exactly(connection, windows, numbers) == [(0.6, 0.12)]
 
 
 @given(st.lists(st.floats(-1e6, 1e6).filter(lambda number: number == 0 or abs(number) > 1e-3), max_size=30))
 @settings(max_examples=30 * DEPTH)
-def test_an_exact_sum_is_that_of_the_fractions(numbers: list[float]) -> None:
+def test_exact_sum_equals_that_of_python(numbers: list[float]) -> None:
     with duckdb.connect() as connection:
-        [(total, mean, _)] = exactly(connection, SUMS, [*map(repr, numbers), "null"])
-    # Python rounds once, the macro twice: it adds the fraction to the whole number at the end.
+        [(total, mean, _)] = add_exactly(connection, SUMS, [*map(repr, numbers), "null"])
+    # Python rounds once. The macro rounds twice, because it adds the fraction to the whole number at the end.
     exact = math.fsum(numbers)
     assert numbers == [] or abs(total - exact) <= math.ulp(exact) + len(numbers) * 2**-61
     assert mean == (total / len(numbers) if numbers else None)
@@ -217,7 +217,7 @@ def test_an_exact_sum_is_that_of_the_fractions(numbers: list[float]) -> None:
         (["null"], "None"),
     ],
 )
-def test_large_and_missing_numbers_are_added_all_the_same(numbers: list[str], total: str) -> None:
+def test_adds_large_infinite_and_missing_numbers(numbers: list[str], total: str) -> None:
     with duckdb.connect() as connection:
-        [(found, _, _)] = exactly(connection, SUMS, numbers)
+        [(found, _, _)] = add_exactly(connection, SUMS, numbers)
     assert str(found) == total

@@ -21,7 +21,7 @@ def traces(*arguments: object, warehouse: Path, **request: object) -> Run:
 
 @pytest.fixture(scope="module")
 def outdated(sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A warehouse whose database lacks a table of the catalog, and a column of another."""
+    """A warehouse whose database lacks a table of the catalog, and a column of another table."""
     folder = tmp_path_factory.mktemp("outdated")
     (folder / "parquet").symlink_to(sample_warehouse / "parquet")
     shutil.copy(sample_warehouse / "traces.duckdb", folder)
@@ -41,7 +41,7 @@ def outdated(sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -
         (["publish", "--out", "published.duckdb"], "catalog.views.stored"),
     ],
 )
-def test_query_of_missing_column_names_it(
+def test_error_names_the_missing_table_or_column(
     arguments: list[str], lacking: str, outdated: Path, tmp_path: Path
 ) -> None:
     run = traces(*arguments, warehouse=outdated, cwd=tmp_path)

@@ -60,7 +60,7 @@ def test_search_matches_all_words_best_first(opened: duckdb.DuckDBPyConnection) 
     assert waits[0] == "pai.wait_by_gpu_type"
     assert all(name.startswith("pai.") for name in waits)
     assert find(opened, Kind.QUERIES, "pai", "queueing zebra") == []
-    # Of its columns, one only is named so.
+    # Only a column of this query has the name.
     assert "unified.arrivals" in find(opened, Kind.QUERIES, "", "cv_gap")
 
 
@@ -111,7 +111,7 @@ def test_limited_views_keep_notes(opened: duckdb.DuckDBPyConnection) -> None:
 @pytest.mark.parametrize(
     ("words", "found"),
     [
-        # A parameter's name, with another ending; a parameter's meaning; a column.
+        # Found by a parameter's name with another ending, by a parameter's meaning, and by a column.
         ("preemption", "acme.failure_rate"),
         ("preempted fails", "unified.failure_share"),
         ("independent", "unified.wait_cdf"),

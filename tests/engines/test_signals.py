@@ -1,4 +1,4 @@
-"""Signals and closed pipes end the command line at once, in any phase, and nothing stays behind."""
+"""Signals and closed pipes end the command line at once, in any phase, and leave no temporary files."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ import pytest
 from command_line import TIMEOUT_S
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
-# From the first import to the middle of the answer. Before, Python itself is what is stopped.
+# From the first import to the middle of the answer. An earlier signal would interrupt the start of Python.
 MOMENTS_S = (0.3, 0.6, 0.9, 1.3)
 LONG = "select count(*) from range(100000) a, range(10000000) b where (a.range * b.range) % 7 = 3"
 WIDE = "select range, repeat('x', 200) as text from range(20000000)"
@@ -26,7 +26,7 @@ def temporary(tmp_path: Path) -> Path:
     return folder
 
 
-def started(
+def start_traces(
     arguments: Sequence[object], warehouse: Path, temporary: Path, stdout: int = subprocess.DEVNULL
 ) -> subprocess.Popen:
     environment = os.environ | {"TRACES_WAREHOUSE": str(warehouse), "TMPDIR": str(temporary)}
@@ -37,13 +37,13 @@ def started(
         stdin=subprocess.DEVNULL,
         stdout=stdout,
         stderr=subprocess.PIPE,
-        # Where the tests run under nohup, what they start ignores it too.
+        # If the tests run under nohup, their child processes would ignore SIGHUP too.
         preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
     )
 
 
 def wait_for_scratch(temporary: Path, running: subprocess.Popen) -> None:
-    """Wait until a question is being answered."""
+    """Wait until the command has created its temporary folder."""
     end_s = time.monotonic() + 120
     while not list(temporary.iterdir()):
         assert time.monotonic() < end_s and running.poll() is None, running.communicate()
@@ -56,10 +56,10 @@ def wait_for_scratch(temporary: Path, running: subprocess.Popen) -> None:
     ids=["SIGINT", "SIGTERM", "SIGHUP"],
 )
 @pytest.mark.parametrize("times", [1, 2])
-def test_a_signal_ends_a_question_at_once(
+def test_signal_ends_a_query_at_once(
     number: int, code: int, times: int, sample_warehouse: Path, temporary: Path
 ) -> None:
-    running = started(["sql", LONG], sample_warehouse, temporary)
+    running = start_traces(["sql", LONG], sample_warehouse, temporary)
     wait_for_scratch(temporary, running)
     time.sleep(0.2 * times)
     for _ in range(times):
@@ -83,26 +83,26 @@ def test_a_signal_ends_a_question_at_once(
     ],
     ids=["export", "plot", "list"],
 )
-def test_ctrl_c_at_any_moment(
+def test_ctrl_c_at_any_moment_leaves_no_files(
     arguments: list[str], delay_s: float, sample_warehouse: Path, temporary: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
     out.mkdir()
-    running = started([text.format(folder=out) for text in arguments], sample_warehouse, temporary)
+    running = start_traces([text.format(folder=out) for text in arguments], sample_warehouse, temporary)
     wait_for_scratch(temporary, running)
     time.sleep(delay_s - MOMENTS_S[0])
     running.send_signal(signal.SIGINT)
     _, errors = running.communicate(timeout=TIMEOUT_S)
-    # A short command may have ended by itself.
+    # A short command may have finished before the signal.
     done = running.returncode == 0 and arguments[0] != "sql"
     assert done or (running.returncode == 130 and errors == b""), errors
     assert list(temporary.iterdir()) == []
     assert done or list(out.iterdir()) == []
 
 
-def test_a_reader_that_goes_away_leaves_nothing(sample_warehouse: Path, temporary: Path) -> None:
+def test_closed_pipe_leaves_no_temporary_files(sample_warehouse: Path, temporary: Path) -> None:
     sql = "select range, repeat('x', 100) as text from range(100000)"
-    running = started(["sql", sql], sample_warehouse, temporary, subprocess.PIPE)
+    running = start_traces(["sql", sql], sample_warehouse, temporary, subprocess.PIPE)
     assert running.stdout is not None
     assert running.stdout.read(20).startswith(b"range,text\n")
     running.stdout.close()
@@ -110,20 +110,20 @@ def test_a_reader_that_goes_away_leaves_nothing(sample_warehouse: Path, temporar
     assert list(temporary.iterdir()) == []
 
 
-def test_what_a_killed_process_left_is_taken_away_by_the_next(
+def test_next_process_removes_files_of_a_killed_one(
     sample_warehouse: Path, temporary: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
     out.mkdir()
-    running = started(["sql", SPILLING, "--memory-limit", "200MB"], sample_warehouse, temporary)
+    running = start_traces(["sql", SPILLING, "--memory-limit", "200MB"], sample_warehouse, temporary)
     wait_for_scratch(temporary, running)
     time.sleep(1)
     running.kill()
     running.communicate(timeout=TIMEOUT_S)
     [left] = temporary.iterdir()
-    # As if it were of yesterday: what is young may be of a process that just starts.
+    # Make the folder a day old, because a young folder may belong to a process that is starting.
     os.utime(left, (time.time() - 86_400,) * 2)
-    later = started(["sql", "select 1", "-o", out / "answer.csv"], sample_warehouse, temporary)
+    later = start_traces(["sql", "select 1", "-o", out / "answer.csv"], sample_warehouse, temporary)
     assert later.wait(120) == 0
     assert list(temporary.iterdir()) == []
     assert [path.name for path in out.iterdir()] == ["answer.csv"]
@@ -134,7 +134,7 @@ def test_killed_export_leaves_only_the_output_file(
 ) -> None:
     out = tmp_path / "out"
     out.mkdir()
-    running = started(["sql", WIDE, "-o", out / "answer.csv"], sample_warehouse, temporary)
+    running = start_traces(["sql", WIDE, "-o", out / "answer.csv"], sample_warehouse, temporary)
     wait_for_scratch(temporary, running)
     time.sleep(0.5)
     running.kill()

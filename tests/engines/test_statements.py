@@ -1,4 +1,4 @@
-"""How a view is stored in a database: with the comment of its file, or else with its title."""
+"""The comment on a view in the database is that of its file, or else its title."""
 
 from pathlib import Path
 

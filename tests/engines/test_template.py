@@ -1,4 +1,4 @@
-"""A build copies a template, which is made again where it is missing, damaged or of other definitions."""
+"""A build copies a template. If it is missing, damaged or outdated, it is built again."""
 
 import os
 from pathlib import Path

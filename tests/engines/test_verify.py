@@ -40,11 +40,11 @@ Build = Callable[..., Path]
 
 @pytest.fixture
 def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
-    """A database over three nodes, with the figures given instead of those of the ledgers."""
+    """A function that fills a database of three nodes with the given figures instead of the ledgers."""
     (tmp_path / "raw").mkdir()
     (tmp_path / "raw" / "openb_node_list_all_node.csv").write_text(NODES)
     raw_dumps.ingested(tmp_path / "raw", tmp_path / "warehouse").close()
-    # No template from now on: it would have the figures of another test.
+    # Disable templates, because they may contain the figures of another test.
     monkeypatch.setenv("XDG_CACHE_HOME", os.devnull)
     for ledger in ("published", "expected"):
         monkeypatch.setattr(ledgers, ledger, partial(getattr(ledgers, ledger), tmp_path / "views"))
@@ -89,7 +89,7 @@ VERDICTS = [
     ({"value": "7", "relation": "at least", "tolerance": "1"}, Verdict.REPRODUCED, -1),
     ({"value": "7", "relation": "at most"}, Verdict.REPRODUCED, -1),
     ({"value": "5", "relation": "at most"}, Verdict.DIFFERS, 1),
-    # A tenth and a fifth are not three tenths to a computer.
+    # In floating point, 0.1 + 0.2 differs from 0.3.
     ({"value": "0.3", "measured_by": "select max(0.1e0) + 0.2e0 from openb.node"}, Verdict.REPRODUCED, 0),
     ({"measured_by": ""}, Verdict.NOT_MEASURABLE, None),
     ({"measured_by": "", "explanation": "Why."}, Verdict.NOT_MEASURABLE, None),
@@ -97,9 +97,9 @@ VERDICTS = [
     ({"measured_by": f"{GPUS} where (select count(*) from itp.job_v1) = 0"}, Verdict.NO_DATA, None),
     ({"measured_by": "select count(*) from itp.gpu_hours()", "explanation": "Why."}, Verdict.NO_DATA, None),
     ({"needs_file": "openb_node_list_all_node.csv"}, Verdict.REPRODUCED, 0),
-    # The rows come from another file of the same table, to which the figure does not apply.
+    # The rows of the table come from another file, to which the figure does not apply.
     ({"needs_file": "openb_node_list_gpu_node.csv", "explanation": "Why."}, Verdict.NO_DATA, None),
-    # Rows, but none that the figure is about: an explanation of another value does not cover it.
+    # The table has rows, but the SQL gives none or NULL. An explanation does not cover this.
     ({"measured_by": "select gpu from openb.node where sn = 'z'"}, Verdict.DIFFERS, None),
     ({"measured_by": f"{GPUS} where sn = 'z'", "explanation": "Why."}, Verdict.DIFFERS, None),
     ({"measured_by": "select 'nan'::double from openb.node limit 1"}, Verdict.DIFFERS, None),
@@ -193,7 +193,7 @@ def test_rejects_figure_of_both_ledgers_and_count_without_sql(tmp_path: Path) ->
 
 
 def test_published_figures_are_those_that_documents_print() -> None:
-    """A count of the files is compared with itself: it belongs to the expected ones."""
+    """Counts of the raw files are not published figures. They belong to the ledger of expected counts."""
     published = ledgers.published()
     assert len(published) > 300 and len(ledgers.expected()) > 250
     own = r"count(s|ed) on|computed from|not in the publisher|^third party"
@@ -204,7 +204,7 @@ def test_published_figures_are_those_that_documents_print() -> None:
 
 
 def test_publisher_is_that_of_the_trace() -> None:
-    """AcmeTrace has figures of other publishers' traces."""
+    """AcmeTrace also prints figures of other publishers' traces."""
     of_others = [f for f in ledgers.published() if f.trace != "acme" and f.printed_in.startswith("AcmeTrace")]
     assert len(of_others) == 40
     assert {f.trust for f in of_others} == {"third party", "read off a figure"}
@@ -247,12 +247,12 @@ def test_invalid_ledger_leaves_the_database_unchanged(build: Build, tmp_path: Pa
         "select gpus from openb.node",
     ],
 )
-def test_what_gives_no_one_number_cannot_be_measured(build: Build, sql: str) -> None:
+def test_rejects_sql_that_does_not_give_one_number(build: Build, sql: str) -> None:
     with pytest.raises(UserError, match=r"Cannot measure openb\.gpus: "):
         measured(build({"measured_by": sql}))
 
 
-def test_the_catalog_says_what_a_figure_reads(build: Build) -> None:
+def test_catalog_lists_the_relations_that_a_figure_reads(build: Build) -> None:
     query = "select max(gpus) from openb.capacity_by_model() where model in (select model from openb.node)"
     with sandbox.connect(build({"measured_by": query})) as connection:
         rows = connection.execute("select reads, value, tolerance from catalog.published").fetchall()
@@ -280,7 +280,7 @@ def test_the_real_summary_is_as_published(real_warehouse: Path) -> None:
     reproduced = {result.figure for result in results if result.verdict is Verdict.REPRODUCED}
     assert reproduced == {"acme.A2_jobs", "acme.A2_mean_gpus", "acme.A3_philly_run"}
     others = [result for result in results if result.figure not in reproduced]
-    # The curves of other publishers' jobs.
+    # These figures need the curves of other publishers' jobs.
     of_others = [result for result in others if "_philly" in result.figure or "_helios" in result.figure]
     assert len(of_others) == 10
     assert {result.verdict for result in of_others} == {Verdict.NOT_MEASURABLE}
@@ -335,7 +335,7 @@ def test_real_files_have_the_expected_counts(real_warehouse: Path) -> None:
 
 
 def test_check_compares_expected_counts(build: Build, tmp_path: Path) -> None:
-    """On real files alone."""
+    """`traces check` compares expected counts on real files only."""
     figures = [
         {"figure": "openb.same"},
         {"figure": "openb.other", "value": "7"},
@@ -363,7 +363,7 @@ def test_check_compares_expected_counts(build: Build, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def sample_results(sample_warehouse: Path) -> list[verify.Result]:
-    """Every figure of both ledgers, compared with the synthetic data. Checks do not apply."""
+    """The results of all figures of both ledgers on synthetic data. Expected counts do not apply."""
     with sandbox.connect(sample_warehouse) as connection:
         results = [*verify.figures(connection, []), *verify.expectations(connection, [])]
         statuses = checks.run_rules(connection, ["itp"])["status"].to_pylist()
@@ -376,16 +376,16 @@ def sample_results(sample_warehouse: Path) -> list[verify.Result]:
 def test_every_figure_can_be_computed(sample_results: list[verify.Result]) -> None:
     computed = [result for result in sample_results if result.verdict is not Verdict.NOT_MEASURABLE]
     assert {result.verdict for result in computed} == {Verdict.SYNTHETIC}
-    # Made-up data have neither the trace of another publisher nor the job that is ITP's example.
+    # Synthetic data contain neither the trace of another publisher nor ITP's example job.
     without = {result.figure for result in computed if result.measured is None}
     examples = {result.figure for result in computed if result.figure.startswith("itp.I6_example_")}
     assert without == {"acme.A3_philly_run"} | examples
 
 
-def test_the_row_of_pai_is_measured_as_the_summary_of_all_traces_is(
+def test_figures_of_pai_equal_its_row_of_the_unified_summary(
     sample_warehouse: Path, sample_results: list[verify.Result]
 ) -> None:
-    """Measured on PAI's tables alone, so that it needs no other trace."""
+    """The figures read PAI's tables only, so they need no other trace."""
     columns = {"mean_run": "mean_run_s", "median_run": "median_run_s", "max_run": "max_run_s"}
     columns |= {"mean_wait": "mean_wait_s", "median_wait": "median_wait_s"}
     found = {

@@ -1,4 +1,4 @@
-"""Damage inside archives: a tar that is not whole in a gzip that is, and parts of which one is not right."""
+"""Damaged archives: a damaged tar inside a valid gzip, and split archives with a wrong part."""
 
 import io
 import tarfile
@@ -11,7 +11,7 @@ from hostile.expectations import Refused, Taken, Way
 
 
 def tar_cases() -> Iterator[Case]:
-    """Archives whose gzip is whole, and whose tar is not."""
+    """Yield archives whose gzip is valid and whose tar is damaged."""
     for name, damage in TARS.items():
 
         def make(place: Place, damage: Callable[[Place], tuple[bytes, Sequence[Way]]] = damage) -> Packed:
@@ -26,7 +26,7 @@ def one_member(place: Place) -> bytes:
 
 
 def tar_header(archive: bytes, at: int, field: bytes, offset: int, with_checksum: bool = True) -> bytes:
-    """An archive whose header at `at` has another field, and a checksum that fits, if wanted."""
+    """Overwrite a field of the header at `at`, and correct the checksum of the header if `with_checksum`."""
     header = bytearray(archive[at : at + 512])
     header[offset : offset + len(field)] = field
     if with_checksum:
@@ -35,12 +35,12 @@ def tar_header(archive: bytes, at: int, field: bytes, offset: int, with_checksum
     return archive[:at] + bytes(header) + archive[at + 512 :]
 
 
-def in_header(field: bytes, offset: int, with_checksum: bool = True, *ways: Way) -> Callable:
+def damage_header(field: bytes, offset: int, with_checksum: bool = True, *ways: Way) -> Callable:
     return lambda place: (tar_header(one_member(place), 0, field, offset, with_checksum), ways or REFUSED)
 
 
 def special_member(kind: bytes, target: str = "") -> Callable:
-    """The table's CSV is a link, a device or a folder."""
+    """Make an archive in which the CSV of the table is a link, a device or a folder."""
 
     def make(place: Place) -> tuple[bytes, Sequence[Way]]:
         packed = io.BytesIO()
@@ -54,8 +54,8 @@ def special_member(kind: bytes, target: str = "") -> Callable:
     return make
 
 
-def member_called(name: str) -> Callable:
-    """The CSV in another folder of the archive: nothing is unpacked, so that it does no harm."""
+def rename_member(name: str) -> Callable:
+    """Put the CSV into another folder of the archive. This is harmless: ingest unpacks nothing to disk."""
     return lambda place: (
         tar([(name.format(stem=place.stem), text_of(place))]),
         [Taken(good(place)), Refused()],
@@ -72,9 +72,9 @@ TARS: dict[str, Callable[[Place], tuple[bytes, Sequence[Way]]]] = {
     "empty archive": lambda place: (tar([]), REFUSED),
     "no CSV inside": lambda place: (tar([("README.md", b"# Read me\n")]), REFUSED),
     "a CSV of another table inside": lambda place: (tar([("other.csv", b"a,b\n1,2\n")]), REFUSED),
-    "without its end": lambda place: (_without_end(one_member(place)), REFUSED),
+    "without its end": lambda place: (_remove_end(one_member(place)), REFUSED),
     "half of its end": lambda place: (
-        _without_end(one_member(place)) + bytes(BLOCK),
+        _remove_end(one_member(place)) + bytes(BLOCK),
         [Refused(), Taken(good(place))],
     ),
     "the end alone": lambda place: (bytes(2 * BLOCK), REFUSED),
@@ -124,24 +124,24 @@ TARS: dict[str, Callable[[Place], tuple[bytes, Sequence[Way]]]] = {
         tar([("d" * 150 + "/" + "e" * 130 + f"/{place.stem}.csv", text_of(place))]),
         [Taken(good(place))],
     ),
-    "in a folder": member_called("data/2020/{stem}.csv"),
-    "in the folder above": member_called("../../{stem}.csv"),
-    "with an absolute path": member_called("/tmp/{stem}.csv"),
-    "in a folder with odd bytes": member_called("d\udcff/{stem}.csv"),
+    "in a folder": rename_member("data/2020/{stem}.csv"),
+    "in the folder above": rename_member("../../{stem}.csv"),
+    "with an absolute path": rename_member("/tmp/{stem}.csv"),
+    "in a folder with odd bytes": rename_member("d\udcff/{stem}.csv"),
     "a symbolic link": special_member(tarfile.SYMTYPE, "/etc/passwd"),
     "a hard link": special_member(tarfile.LNKTYPE, "/etc/passwd"),
     "a device": special_member(tarfile.CHRTYPE),
     "a FIFO": special_member(tarfile.FIFOTYPE),
     "a folder": special_member(tarfile.DIRTYPE),
-    "a negative size": in_header(b"\xff" * 12, SIZE),
-    "a size of -1 in octal": in_header(b"-0000000001\0", SIZE),
-    "a size of exabytes": in_header(b"\x80" + bytes(3) + b"\x10" + bytes(7), SIZE),
-    "the largest octal size": in_header(b"777777777777", SIZE),
-    "no size": in_header(b"\0" * 12, SIZE),
-    "a size that is a word": in_header(b"hello world\0", SIZE),
+    "a negative size": damage_header(b"\xff" * 12, SIZE),
+    "a size of -1 in octal": damage_header(b"-0000000001\0", SIZE),
+    "a size of exabytes": damage_header(b"\x80" + bytes(3) + b"\x10" + bytes(7), SIZE),
+    "the largest octal size": damage_header(b"777777777777", SIZE),
+    "no size": damage_header(b"\0" * 12, SIZE),
+    "a size that is a word": damage_header(b"hello world\0", SIZE),
     "a size one less": lambda place: (
         tar_header(one_member(place), 0, size_of(place, -1), SIZE),
-        # The last newline is then cut off.
+        # The shorter member lacks its last newline.
         no_last_newline(place)[1],
     ),
     "a size a block less": lambda place: (
@@ -152,12 +152,12 @@ TARS: dict[str, Callable[[Place], tuple[bytes, Sequence[Way]]]] = {
         tar_header(one_member(place), 0, size_of(place, 1 << 20), SIZE),
         REFUSED,
     ),
-    "a checksum that is wrong": in_header(b"0000000\0", CHECKSUM, False),
-    "a checksum that is a word": in_header(b"checksum", CHECKSUM, False),
-    "a name that is another": in_header(b"other_table.csv", NAME),
+    "a checksum that is wrong": damage_header(b"0000000\0", CHECKSUM, False),
+    "a checksum that is a word": damage_header(b"checksum", CHECKSUM, False),
+    "a name that is another": damage_header(b"other_table.csv", NAME),
     "a header of 0xff": lambda place: (b"\xff" * BLOCK + one_member(place)[BLOCK:], REFUSED),
-    "an unknown type": in_header(b"Q", TYPE, True, Refused()),
-    "a sparse file": in_header(b"S", TYPE, True, Refused()),
+    "an unknown type": damage_header(b"Q", TYPE, True, Refused()),
+    "a sparse file": damage_header(b"S", TYPE, True, Refused()),
     "a damaged header behind": lambda place: (
         tar_header(
             tar([("a.txt", b"x"), (f"{place.stem}.csv", text_of(place))]), 2 * BLOCK, b"\xff\xff", NAME, False
@@ -165,24 +165,24 @@ TARS: dict[str, Callable[[Place], tuple[bytes, Sequence[Way]]]] = {
         REFUSED,
     ),
     "a PAX header with a wrong size": lambda place: (
-        _pax(place, {"size": "10"}),
+        _pax_archive(place, {"size": "10"}),
         [Refused()],
     ),
-    "a PAX header with a negative size": lambda place: (_pax(place, {"size": "-5"}), REFUSED),
-    "a PAX header with a size that is a word": lambda place: (_pax(place, {"size": "big"}), REFUSED),
+    "a PAX header with a negative size": lambda place: (_pax_archive(place, {"size": "-5"}), REFUSED),
+    "a PAX header with a size that is a word": lambda place: (_pax_archive(place, {"size": "big"}), REFUSED),
     "a PAX header that is damaged": lambda place: (
-        _pax(place, {"comment": "c" * 20}).replace(b" comment=", b"xcomment=", 1),
+        _pax_archive(place, {"comment": "c" * 20}).replace(b" comment=", b"xcomment=", 1),
         [Refused(), Taken(good(place))],
     ),
 }
 
 
-def _without_end(archive: bytes) -> bytes:
-    """Without the blocks of zeros that end an archive."""
+def _remove_end(archive: bytes) -> bytes:
+    """Remove the blocks of zeros at the end of an archive."""
     return archive.rstrip(b"\0") + bytes(-len(archive.rstrip(b"\0")) % BLOCK)
 
 
-def _pax(place: Place, headers: dict[str, str]) -> bytes:
+def _pax_archive(place: Place, headers: dict[str, str]) -> bytes:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive:
         info = tarfile.TarInfo(f"{place.stem}.csv")
@@ -193,7 +193,7 @@ def _pax(place: Place, headers: dict[str, str]) -> bytes:
 
 
 def part_cases() -> Iterator[Case]:
-    """Archives in parts, one of which is not as it should be."""
+    """Yield split archives with a missing, damaged or additional part."""
     for name, change in PARTS.items():
 
         def make(place: Place, change: Callable[[Place, dict[str, bytes]], Packed] = change) -> Packed:
@@ -202,7 +202,7 @@ def part_cases() -> Iterator[Case]:
         yield Case(f"parts: {name}", ARCHIVED, ".tar.gz", make)
 
 
-def only(*names: str) -> Callable[[Place, dict[str, bytes]], Packed]:
+def select_parts(*names: str) -> Callable[[Place, dict[str, bytes]], Packed]:
     return lambda place, parts: ({name: parts[name] for name in names}, REFUSED)
 
 
@@ -212,11 +212,11 @@ def old_archive(place: Place) -> bytes:
 
 AA, AB, AC = ".partaa", ".partab", ".partac"
 PARTS: dict[str, Callable[[Place, dict[str, bytes]], Packed]] = {
-    "the first is missing": only(AB, AC),
-    "the second is missing": only(AA, AC),
-    "the last is missing": only(AA, AB),
-    "the first alone": only(AA),
-    "the last alone": only(AC),
+    "the first is missing": select_parts(AB, AC),
+    "the second is missing": select_parts(AA, AC),
+    "the last is missing": select_parts(AA, AB),
+    "the first alone": select_parts(AA),
+    "the last alone": select_parts(AC),
     "the second is empty": lambda place, parts: (parts | {AB: b""}, REFUSED),
     "the second is cut": lambda place, parts: (parts | {AB: parts[AB][:-5]}, REFUSED),
     "the second is a Git LFS pointer": lambda place, parts: (parts | {AB: LFS_POINTER}, REFUSED),

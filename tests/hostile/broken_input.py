@@ -1,7 +1,7 @@
-"""Kinds of broken input: each a damage, the form of file that it is done to, and what may become of it.
+"""All cases of broken input: a kind of damage, the packing of the damaged file, and the allowed outcomes.
 
-A case says all that is allowed, and no more: a file is refused, and its table keeps the rows that it had, or
-it is taken, and exactly these rows are stored.
+A case lists all allowed outcomes. Ingest either refuses the file, and its table keeps the previous rows, or
+accepts it and stores exactly the listed rows.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,13 +22,13 @@ TEXT_FORMS = {
     "wide csv": WIDE,
     "wide csv.gz": WIDE,
 }
-"""Every damage to a text is done in each of these forms, where it fits a place."""
+"""The packings in which text is damaged, and the places whose files have such a packing."""
 EVERY_OTHER = frozenset({"csv.xz", "parts"})
-"""Which are read as others are, once unpacked: in them, every other damage."""
+"""Packings that get every second kind of damage only: once unpacked, they are read as other packings are."""
 
 
 def text_cases() -> Iterator[Case]:
-    """Every damage in every form that it fits."""
+    """Yield a case for each damage and each packing to which it applies."""
     for form_name, places in TEXT_FORMS.items():
         for damage in TEXTS[:: 2 if form_name in EVERY_OTHER else 1]:
             fitting = [place for place in places if damage.fits(place)]
@@ -46,7 +46,7 @@ def _packed(form: Form, damage: Damage) -> Callable[[Place], Packed]:
 
 
 def all_cases() -> list[Case]:
-    """Every case that one damaged file makes."""
+    """Return all cases, each with one damaged file."""
     cases = [
         *chain(
             tar_cases(),

@@ -23,11 +23,11 @@ OTHER_PACKINGS = {
     "tar.zst": ARCHIVED,
     "numbered parts": ARCHIVED,
 }
-"""Forms whose good file is read, and whose damaged one is refused."""
+"""Packings whose valid file is read, and whose damaged file is refused."""
 
 
 def other_packing_cases() -> Iterator[Case]:
-    """Packings that no publisher uses: read, and never half."""
+    """Yield files in packings that no publisher uses. Ingest reads all rows of a file, or refuses it."""
     for form_name, places in OTHER_PACKINGS.items():
         form = FORMS[form_name]
         for name, change in (
@@ -39,10 +39,10 @@ def other_packing_cases() -> Iterator[Case]:
         ):
             if form_name in ("CSV", "tar") and name == "without its last byte":
                 continue
-            yield Case(f"file of {form_name}: {name}", places, form.ending, _repacked(form, change))
+            yield Case(f"file of {form_name}: {name}", places, form.ending, _change_packed(form, change))
 
 
-def _repacked(form: Form, change: Callable[[bytes], bytes] | None) -> Callable[[Place], Packed]:
+def _change_packed(form: Form, change: Callable[[bytes], bytes] | None) -> Callable[[Place], Packed]:
     def make(place: Place) -> Packed:
         pieces = form.pieces(place, text_of(place))
         if change is None:
@@ -58,17 +58,19 @@ def _repacked(form: Form, change: Callable[[bytes], bytes] | None) -> Callable[[
 
 
 def packed_cases() -> Iterator[Case]:
-    """Damage to compressed bytes, independent of their content."""
+    """Yield damaged compressed files. The damage does not depend on their content."""
     places = {".csv.gz": (*NARROW, *WIDE), ".csv.xz": (*NARROW, *WIDE), ".tar.gz": ARCHIVED}
     forms = {form.ending: form for name, form in FORMS.items() if name in ("csv.gz", "csv.xz", "tar.gz")}
     for ending, form in forms.items():
         for name, damage in PACKED.items():
             if ending == ".csv.xz" and name in ONLY_GZIP:
                 continue
-            yield Case(f"packed as {ending[1:]}: {name}", places[ending], ending, _damaged(form, damage))
+            yield Case(
+                f"packed as {ending[1:]}: {name}", places[ending], ending, _damage_packed(form, damage)
+            )
 
 
-def _damaged(
+def _damage_packed(
     form: Form, damage: Callable[[Place, bytes], tuple[bytes, Sequence[Way]]]
 ) -> Callable[[Place], Packed]:
     def make(place: Place) -> Packed:
@@ -79,8 +81,8 @@ def _damaged(
     return make
 
 
-def spoilt(change: Callable[[bytes], bytes], *also: Callable[[Place], Way]) -> Callable:
-    """Bytes that are refused, or taken in the ways that are also allowed."""
+def damage_bytes(change: Callable[[bytes], bytes], *also: Callable[[Place], Way]) -> Callable:
+    """Damage bytes. Ingest may refuse them, or accept them with one of the outcomes in `also`."""
     return lambda place, data: (change(data), [Refused(), *(way(place) for way in also)])
 
 
@@ -88,8 +90,8 @@ def all_rows(place: Place) -> Way:
     return Taken(good(place))
 
 
-def flipped(at: int) -> Callable[[bytes], bytes]:
-    """One byte is another."""
+def flip_bit(at: int) -> Callable[[bytes], bytes]:
+    """Return a function that flips one bit of the byte at this position."""
 
     def change(data: bytes) -> bytes:
         place = at % len(data)
@@ -99,35 +101,35 @@ def flipped(at: int) -> Callable[[bytes], bytes]:
 
 
 PACKED: dict[str, Callable[[Place, bytes], tuple[bytes, Sequence[Way]]]] = {
-    "cut at a tenth": spoilt(lambda data: data[: len(data) // 10]),
-    "cut in the middle": spoilt(lambda data: data[: len(data) // 2]),
-    "cut near the end": spoilt(lambda data: data[: len(data) * 99 // 100]),
-    "without its last byte": spoilt(lambda data: data[:-1]),
-    "without its last eight bytes": spoilt(lambda data: data[:-8]),
-    "without its first byte": spoilt(lambda data: data[1:]),
-    "ten bytes of it": spoilt(lambda data: data[:10]),
-    "a byte flipped in the middle": spoilt(lambda data: flipped(len(data) // 2)(data)),
-    "a byte flipped in its checksum": spoilt(lambda data: flipped(len(data) - 6)(data)),
-    "a byte flipped in its length": spoilt(lambda data: flipped(len(data) - 3)(data)),
-    "a page of zeros inside": spoilt(
+    "cut at a tenth": damage_bytes(lambda data: data[: len(data) // 10]),
+    "cut in the middle": damage_bytes(lambda data: data[: len(data) // 2]),
+    "cut near the end": damage_bytes(lambda data: data[: len(data) * 99 // 100]),
+    "without its last byte": damage_bytes(lambda data: data[:-1]),
+    "without its last eight bytes": damage_bytes(lambda data: data[:-8]),
+    "without its first byte": damage_bytes(lambda data: data[1:]),
+    "ten bytes of it": damage_bytes(lambda data: data[:10]),
+    "a byte flipped in the middle": damage_bytes(lambda data: flip_bit(len(data) // 2)(data)),
+    "a byte flipped in its checksum": damage_bytes(lambda data: flip_bit(len(data) - 6)(data)),
+    "a byte flipped in its length": damage_bytes(lambda data: flip_bit(len(data) - 3)(data)),
+    "a page of zeros inside": damage_bytes(
         lambda data: data[: len(data) // 2] + bytes(60) + data[len(data) // 2 + 60 :]
     ),
-    "a piece missing inside": spoilt(lambda data: data[: len(data) // 2] + data[len(data) // 2 + 9 :]),
-    "garbage behind": spoilt(lambda data: data + b"garbage", all_rows),
-    "zeros behind": spoilt(lambda data: data + bytes(512), all_rows),
-    "packed twice": spoilt(lambda data: gz(data)),
-    "plain text": spoilt(lambda data: b"a,b\n1,2\n"),
-    "bzip2 under its name": spoilt(lambda data: bz2.compress(b"a,b\n1,2\n")),
-    "zip under its name": spoilt(lambda data: zipped([("a.csv", b"a,b\n1,2\n")])),
-    "zstd under its name": spoilt(lambda data: zstd(b"a,b\n1,2\n")),
-    "the other of gzip and xz": spoilt(
+    "a piece missing inside": damage_bytes(lambda data: data[: len(data) // 2] + data[len(data) // 2 + 9 :]),
+    "garbage behind": damage_bytes(lambda data: data + b"garbage", all_rows),
+    "zeros behind": damage_bytes(lambda data: data + bytes(512), all_rows),
+    "packed twice": damage_bytes(lambda data: gz(data)),
+    "plain text": damage_bytes(lambda data: b"a,b\n1,2\n"),
+    "bzip2 under its name": damage_bytes(lambda data: bz2.compress(b"a,b\n1,2\n")),
+    "zip under its name": damage_bytes(lambda data: zipped([("a.csv", b"a,b\n1,2\n")])),
+    "zstd under its name": damage_bytes(lambda data: zstd(b"a,b\n1,2\n")),
+    "the other of gzip and xz": damage_bytes(
         lambda data: lzma.compress(b"a,b\n1,2\n") if data[:2] == b"\x1f\x8b" else gz(b"a,b\n1,2\n")
     ),
-    "Git LFS pointer": spoilt(lambda data: LFS_POINTER),
-    "web page": spoilt(lambda data: b"<html><body>404</body></html>\n"),
-    "JSON error": spoilt(lambda data: b'{"message": "Not Found"}\n'),
-    "empty": spoilt(lambda data: b""),
-    "nothing packed": spoilt(lambda data: gz(b"") if data[:2] == b"\x1f\x8b" else lzma.compress(b"")),
+    "Git LFS pointer": damage_bytes(lambda data: LFS_POINTER),
+    "web page": damage_bytes(lambda data: b"<html><body>404</body></html>\n"),
+    "JSON error": damage_bytes(lambda data: b'{"message": "Not Found"}\n'),
+    "empty": damage_bytes(lambda data: b""),
+    "nothing packed": damage_bytes(lambda data: gz(b"") if data[:2] == b"\x1f\x8b" else lzma.compress(b"")),
     "gzip with a name, a comment and more": lambda place, data: (
         b"\x1f\x8b\x08\x1e"
         + bytes(4)
@@ -153,7 +155,7 @@ def _header_checksum(data: bytes) -> int:
 
 
 def members_cases() -> Iterator[Case]:
-    """A gzip or xz file of several, one behind another, which is one file by its format."""
+    """Yield gzip and xz files of two compressed streams in a row, which both formats allow."""
     for ending, compress in ((".csv.gz", gz), (".csv.xz", lzma.compress)):
 
         def make(place: Place, compress: Callable[[bytes], bytes] = compress) -> Packed:

@@ -12,7 +12,7 @@ A_TENTH = ROW_COUNT // 10
 
 @dataclass(frozen=True)
 class Damage:
-    """A change of a CSV's text; `fits` decides whether it applies at a position."""
+    """A change of a CSV's text. `fits` returns whether the change applies to the file of a place."""
 
     name: str
     make: Callable[[Place], Damaged]
@@ -20,12 +20,12 @@ class Damage:
 
 
 def first_line(place: Place) -> int:
-    """The line of the first row."""
+    """Return the number of the line that has the first row."""
     return 2 if place.published_header else 1
 
 
 def with_lines(place: Place, changed: dict[int, str]) -> bytes:
-    """A new version some of whose rows have other lines."""
+    """Return the text of the new version with some lines replaced. `changed` maps row numbers to lines."""
     lines = place.lines(place.rows("new"))
     for row, line in changed.items():
         lines[row + first_line(place) - 1] = line
@@ -33,12 +33,12 @@ def with_lines(place: Place, changed: dict[int, str]) -> bytes:
 
 
 def good(place: Place, but: Sequence[int] = ()) -> dict[str, float | None]:
-    """The rows of the new version, some left out."""
+    """Return the rows of the new version, except those with the numbers in `but`."""
     return {name: number for n, (name, number) in enumerate(place.rows("new").items()) if n not in but}
 
 
 def line_of(place: Place, row: int, number: str | None = None, name: str | None = None) -> str:
-    """A row's line, with another number or name."""
+    """Return the line of a row, with another number or name if given."""
     own, value = list(place.rows("new").items())[row]
     return place.text_of(own if name is None else name, value if number is None else number)
 
@@ -48,7 +48,7 @@ def whole(place: Place) -> Damaged:
 
 
 def always(data: bytes, *ways: Way) -> Callable[[Place], Damaged]:
-    """The same bytes wherever."""
+    """Return the same bytes for every place."""
     return lambda _: (data, ways or REFUSED)
 
 
@@ -56,12 +56,12 @@ def text_of(place: Place) -> bytes:
     return place.text(place.rows("new"))
 
 
-def rewritten(change: Callable[[bytes], bytes], *ways: Way) -> Callable[[Place], Damaged]:
-    """A change to the whole text that takes nothing away, unless ways are given."""
+def change_text(change: Callable[[bytes], bytes], *ways: Way) -> Callable[[Place], Damaged]:
+    """Change the whole text. By default, ingest must keep all rows."""
     return lambda place: (change(text_of(place)), ways or [Taken(good(place))])
 
 
-def header_changed(change: Callable[[str], str]) -> Callable[[Place], Damaged]:
+def change_header(change: Callable[[str], str]) -> Callable[[Place], Damaged]:
     def make(place: Place) -> Damaged:
         return place.text(place.rows("new")).replace(
             place.header.encode(), change(place.header).encode(), 1
@@ -70,8 +70,8 @@ def header_changed(change: Callable[[str], str]) -> Callable[[Place], Damaged]:
     return make
 
 
-def number_is(text: str, *kept: float | None) -> Callable[[Place], Damaged]:
-    """One row's number is another text: it is rejected, or stands for one of the `kept`."""
+def replace_number(text: str, *kept: float | None) -> Callable[[Place], Damaged]:
+    """Replace the number of a row with a text. Ingest rejects the row, or reads one of the `kept` numbers."""
 
     def make(place: Place) -> Damaged:
         name = place.names("new")[5]
@@ -83,7 +83,7 @@ def number_is(text: str, *kept: float | None) -> Callable[[Place], Damaged]:
 
 
 def bad_rows(count: int, of: int = ROW_COUNT) -> Callable[[Place], Damaged]:
-    """So many rows, evenly spread, have no number; more than a tenth of bad ones is refused."""
+    """Replace the numbers of `count` rows with `x`. With more than a tenth bad rows, the file is refused."""
 
     def make(place: Place) -> Damaged:
         rows = place.rows("new", of)
@@ -103,7 +103,7 @@ def bad_rows(count: int, of: int = ROW_COUNT) -> Callable[[Place], Damaged]:
 
 
 def one_line(change: Callable[[str], str], *ways: Way) -> Callable[[Place], Damaged]:
-    """One row's line is spoilt: it is rejected."""
+    """Damage the line of one row. Ingest rejects this row only."""
 
     def make(place: Place) -> Damaged:
         spoilt = with_lines(place, {7: change(line_of(place, 7))})
@@ -113,7 +113,7 @@ def one_line(change: Callable[[str], str], *ways: Way) -> Callable[[Place], Dama
 
 
 def one_byte(old: bytes, new: bytes) -> Callable[[Place], Damaged]:
-    """A byte in the name of a row is none: the row is rejected."""
+    """Replace a byte in the name of a row by one that is not UTF-8. Ingest rejects this row only."""
 
     def make(place: Place) -> Damaged:
         return text_of(place).replace(old, new, 1), [Taken(good(place, [8]), rejected=1)]
@@ -128,12 +128,12 @@ def nul_in_a_name(place: Place) -> Damaged:
 
 
 def cut_at(share: float) -> Callable[[Place], Damaged]:
-    """Truncate in the middle of a line: fewer rows are reported, and the last line is rejected."""
+    """Truncate in the middle of a line. Ingest refuses the file, or rejects its last line and reports it."""
 
     def make(place: Place) -> Damaged:
         data = text_of(place)
         head = data[: int(len(data) * share)].rstrip(b"\n")
-        # In the middle of a line, wherever the share falls.
+        # If the cut is at the end of a line, move it into the line.
         head = head[:-1] if data[len(head) : len(head) + 1] == b"\n" else head
         left = head.count(b"\n") - (first_line(place) - 1)
         kept = dict(list(place.rows("new").items())[:left])
@@ -159,7 +159,7 @@ def no_last_newline(place: Place) -> Damaged:
 
 
 def far_fewer(count: int) -> Callable[[Place], Damaged]:
-    """Whole lines, but few of them."""
+    """Write a valid file with this many rows, far fewer than before."""
 
     def make(place: Place) -> Damaged:
         rows = place.rows("new", count)
@@ -173,7 +173,7 @@ def header_only(place: Place) -> Damaged:
 
 
 def stray_quotes(place: Place) -> Damaged:
-    """Before two numbers, twenty lines apart."""
+    """Put a quote before the numbers of two rows that are twenty lines apart."""
     bad = (20, 40)
     lines = {row: line_of(place, row, f'"{12345 + row}') for row in bad}
     return with_lines(place, lines), [Taken(good(place, bad), rejected=2), Refused()]
@@ -191,7 +191,7 @@ def quote_opened_last(place: Place) -> Damaged:
 
 
 def quoted_over_lines(place: Place) -> Damaged:
-    """A name with the end of a line in it, properly quoted: no table has one."""
+    """Put a newline into a quoted name. CSV allows it, but no table has such names."""
     lines = {20: line_of(place, 20, name='"a\nb"')}
     kept = good(place, [20])
     return with_lines(place, lines), [Taken(kept, rejected=2), Taken(kept, rejected=1), Refused()]
@@ -204,8 +204,8 @@ def every_field_quoted(place: Place) -> Damaged:
     return "".join(f"{line}\n" for line in lines).encode(), [Taken(good(place))]
 
 
-def turned_around(place: Place) -> Damaged:
-    """The columns in another order."""
+def reversed_columns(place: Place) -> Damaged:
+    """Reverse the order of the columns."""
     lines = [",".join(line.split(",")[::-1]) for line in place.lines(place.rows("new"))]
     return "".join(f"{line}\n" for line in lines).encode(), [Taken(good(place))]
 
@@ -233,20 +233,20 @@ def blank_lines(place: Place) -> Damaged:
 def mixed_line_ends(place: Place) -> Damaged:
     ends = ("\n", "\r\n", "\r")
     lines = place.lines(place.rows("new"))
-    # A newline last, so that the file is whole.
+    # The file ends in a newline, so that its last line is complete.
     return "".join(line + ends[-1 - n % 3] for n, line in enumerate(lines)).encode() + b"\n", [
         Taken(good(place))
     ]
 
 
 def zeros_inside(place: Place) -> Damaged:
-    """A page of the disk that was never written: ten lines are zeros, and their ends with them."""
+    """Replace the text from line 31 to line 35 by zeros, as a disk page that was never written."""
     data = text_of(place)
     lines = data.splitlines(keepends=True)
     start, end = len(b"".join(lines[:30])) + 2, len(b"".join(lines[:34])) + 2
     lost = [n - first_line(place) + 1 for n in range(30, 35)]
     spoilt = data[:start] + bytes(end - start) + data[end:]
-    # The five lines are now one.
+    # The zeros join the five lines into one.
     return spoilt, [Taken(good(place, lost), rejected=1), Refused()]
 
 
@@ -277,8 +277,8 @@ def huge_name(length: int) -> Callable[[Place], Damaged]:
     return make
 
 
-def time_is(text: str) -> Callable[[Place], Damaged]:
-    """A job's submission time is out of range: its row is rejected."""
+def replace_time(text: str) -> Callable[[Place], Damaged]:
+    """Put a job's submission time out of range. Ingest rejects its row."""
 
     def make(place: Place) -> Damaged:
         line = line_of(place, 5).split(",")
@@ -288,7 +288,7 @@ def time_is(text: str) -> Callable[[Place], Damaged]:
     return make
 
 
-def wide_time_is(text: str) -> Callable[[Place], Damaged]:
+def replace_wide_time(text: str) -> Callable[[Place], Damaged]:
     return lambda place: (
         with_lines(place, {5: line_of(place, 5, name=text)}),
         [Taken(good(place, [5]), rejected=1)],
@@ -334,20 +334,20 @@ TEXTS = (
     Damage("spaces alone", always(b"      \n   \n")),
     Damage("header alone", header_only, has_header),
     Damage("another header", always(b"a,b,c\n1,2,3\n"), has_header),
-    Damage("header in capitals", header_changed(str.upper), has_header),
-    Damage("header with a column twice", header_changed(lambda h: h + "," + h.split(",")[-1]), has_header),
-    Damage("header without a column", header_changed(lambda h: h.split(",", 1)[1]), has_narrow_header),
-    Damage("header with one more column", header_changed(lambda h: h + ",more"), has_narrow_header),
-    Damage("header with a space", header_changed(lambda h: " " + h), has_header),
-    Damage("no header", rewritten(lambda text: text.split(b"\n", 1)[1], Refused()), has_header),
+    Damage("header in capitals", change_header(str.upper), has_header),
+    Damage("header with a column twice", change_header(lambda h: h + "," + h.split(",")[-1]), has_header),
+    Damage("header without a column", change_header(lambda h: h.split(",", 1)[1]), has_narrow_header),
+    Damage("header with one more column", change_header(lambda h: h + ",more"), has_narrow_header),
+    Damage("header with a space", change_header(lambda h: " " + h), has_header),
+    Damage("no header", change_text(lambda text: text.split(b"\n", 1)[1], Refused()), has_header),
     Damage("a column missing", without_first_column, has_names),
     Damage("a column too many", with_extra_column, has_names),
-    Damage("columns in another order", turned_around, has_narrow_header),
+    Damage("columns in another order", reversed_columns, has_narrow_header),
     Damage("a field too many in a row", one_line(lambda line: line + ",1")),
     Damage("a field missing in a row", one_line(lambda line: line.rsplit(",", 1)[0])),
-    Damage("a comma behind every row", rewritten(lambda t: t.replace(b"\n", b",\n"), Refused())),
-    Damage("semicolons", rewritten(lambda text: text.replace(b",", b";"), Refused())),
-    Damage("tabs", rewritten(lambda text: text.replace(b",", b"\t"), Refused())),
+    Damage("a comma behind every row", change_text(lambda t: t.replace(b"\n", b",\n"), Refused())),
+    Damage("semicolons", change_text(lambda text: text.replace(b",", b";"), Refused())),
+    Damage("tabs", change_text(lambda text: text.replace(b",", b"\t"), Refused())),
     Damage("header in the middle", header_again, has_header),
     Damage("Git LFS pointer", always(LFS_POINTER)),
     Damage("web page", always(b"<!DOCTYPE html>\n<html><body>404</body></html>\n")),
@@ -371,38 +371,38 @@ TEXTS = (
     Damage("a quote opened in the last row", quote_opened_last),
     Damage("a name over two lines", quoted_over_lines, has_names),
     Damage("every field quoted", every_field_quoted),
-    Damage("carriage returns alone", rewritten(lambda text: text.replace(b"\n", b"\r"))),
-    Damage("carriage returns and newlines", rewritten(lambda text: text.replace(b"\n", b"\r\n"))),
+    Damage("carriage returns alone", change_text(lambda text: text.replace(b"\n", b"\r"))),
+    Damage("carriage returns and newlines", change_text(lambda text: text.replace(b"\n", b"\r\n"))),
     Damage("mixed ends of lines", mixed_line_ends),
     Damage("blank lines between", blank_lines),
     Damage("NUL in a name", nul_in_a_name, has_names),
-    Damage("NUL in a number", number_is("12\0")),
-    Damage("UTF-8 with a mark", rewritten(lambda text: b"\xef\xbb\xbf" + text)),
-    Damage("UTF-16", rewritten(lambda text: text.decode().encode("utf-16"), Refused())),
-    Damage("UTF-32", rewritten(lambda text: text.decode().encode("utf-32"), Refused())),
+    Damage("NUL in a number", replace_number("12\0")),
+    Damage("UTF-8 with a mark", change_text(lambda text: b"\xef\xbb\xbf" + text)),
+    Damage("UTF-16", change_text(lambda text: text.decode().encode("utf-16"), Refused())),
+    Damage("UTF-32", change_text(lambda text: text.decode().encode("utf-32"), Refused())),
     Damage("Latin-1 in a name", one_byte(b"new8,", b"new\xe98,"), has_names),
     Damage("half a UTF-8 character", one_byte(b"new8,", b"new8\xc3,"), has_names),
     Damage("name of a megabyte", huge_name(1 << 20), has_names),
-    Damage("nan", number_is("nan"), has_no_word_for_null),
-    Damage("NaN", number_is("NaN"), has_no_word_for_null),
-    Damage("-nan", number_is("-nan")),
-    Damage("inf", number_is("inf")),
-    Damage("-Infinity", number_is("-Infinity")),
-    Damage("1e400", number_is("1e400")),
-    Damage("0x10", number_is("0x10")),
-    Damage("1_000", number_is("1_000")),
-    Damage("12abc", number_is("12abc")),
-    Damage("two dots", number_is("1.2.3")),
-    Damage("two signs", number_is("--5")),
-    Damage("a word", number_is("true")),
-    Damage("a decimal comma", number_is('"1,5"')),
-    Damage("digits of another script", number_is("１２")),
-    Damage("an empty number", number_is("", None)),
-    Damage("1e-400 in an integer", number_is("1e-400"), is_integer),
-    Damage("1.5 in an integer", number_is("1.5"), is_integer),
-    Damage("1e5 in an integer", number_is("1e5", 1e5), is_integer),
-    Damage("2 to the 63rd in an integer", number_is("9223372036854775808"), is_integer),
-    Damage("thirty digits in an integer", number_is("1" * 30), is_integer),
+    Damage("nan", replace_number("nan"), has_no_word_for_null),
+    Damage("NaN", replace_number("NaN"), has_no_word_for_null),
+    Damage("-nan", replace_number("-nan")),
+    Damage("inf", replace_number("inf")),
+    Damage("-Infinity", replace_number("-Infinity")),
+    Damage("1e400", replace_number("1e400")),
+    Damage("0x10", replace_number("0x10")),
+    Damage("1_000", replace_number("1_000")),
+    Damage("12abc", replace_number("12abc")),
+    Damage("two dots", replace_number("1.2.3")),
+    Damage("two signs", replace_number("--5")),
+    Damage("a word", replace_number("true")),
+    Damage("a decimal comma", replace_number('"1,5"')),
+    Damage("digits of another script", replace_number("１２")),
+    Damage("an empty number", replace_number("", None)),
+    Damage("1e-400 in an integer", replace_number("1e-400"), is_integer),
+    Damage("1.5 in an integer", replace_number("1.5"), is_integer),
+    Damage("1e5 in an integer", replace_number("1e5", 1e5), is_integer),
+    Damage("2 to the 63rd in an integer", replace_number("9223372036854775808"), is_integer),
+    Damage("thirty digits in an integer", replace_number("1" * 30), is_integer),
     Damage("a tenth of the rows bad", bad_rows(A_TENTH)),
     Damage("over a tenth of the rows bad", bad_rows(A_TENTH + 1)),
     Damage("half of the rows bad", bad_rows(ROW_COUNT // 2)),
@@ -411,14 +411,14 @@ TEXTS = (
     Damage("a tenth of the rows left", far_fewer(A_TENTH)),
     Damage("one row left", far_fewer(1)),
     *(
-        Damage(f"a submission at {text}", time_is(text), is_job_trace)
+        Damage(f"a submission at {text}", replace_time(text), is_job_trace)
         for text in (
             *("0000-01-01 00:00:00+00:00", "infinity", "99999-01-01 00:00:00+00:00"),
             *("2023-02-30 00:00:00+08:00", "2023-03-01 25:00:00+08:00", "290000-12-31 00:00:00+00:00"),
         )
     ),
     *(
-        Damage(f"a sample at {text}", wide_time_is(text), is_wide)
+        Damage(f"a sample at {text}", replace_wide_time(text), is_wide)
         for text in ("", "infinity", "0000-01-01 00:00:00+00:00", "2023-02-30 00:00:00+00:00", "12")
     ),
     Damage(

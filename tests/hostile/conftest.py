@@ -1,6 +1,6 @@
 """Fixtures of the hostile tests.
 
-By themselves they try a part, so that they are quick; with TRACEHOUSE_HOSTILE=all, all of it.
+By default the tests try some of their cases, to be quick. TRACEHOUSE_HOSTILE=all tries all of them.
 """
 
 from pathlib import Path
@@ -13,7 +13,7 @@ from hostile.dumps import raw_folder, write_old
 
 @pytest.fixture(scope="session")
 def server() -> Server:
-    """Runs the command line in forks."""
+    """A server that runs the command line in forks."""
     return command_line.server()
 
 

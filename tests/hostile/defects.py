@@ -1,6 +1,6 @@
-"""Defects that a test puts into Tracehouse, to show that the sequences find them.
+"""Defects for `test_sequences`, which shows that random sequences of operations find each of them.
 
-Each is a function that patches the process of the operations.
+Each function patches Tracehouse in the process that runs the operations.
 """
 
 from collections.abc import Callable
@@ -69,7 +69,7 @@ def journal_not_written(patch: MonkeyPatch) -> None:
 
 
 def recover_ignores_damage(patch: MonkeyPatch) -> None:
-    """`build --recover` lists files whose content is not what was written."""
+    """`build --recover` lists files whose content has changed since they were written."""
     patch.setattr(integrity, "_find_damages", _nothing)
 
 
@@ -86,7 +86,7 @@ def forget_leaves_views(patch: MonkeyPatch) -> None:
 
 
 def kill_not_repaired(patch: MonkeyPatch) -> None:
-    """The database counts as current although a kill left that of the version before."""
+    """The database counts as current although a kill left the database of the previous version."""
     patch.setattr(freshness, "is_unmodified", lambda _, database: database.is_file())
 
 

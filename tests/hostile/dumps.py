@@ -1,6 +1,6 @@
-"""Raw files whose every row a test knows, in all forms, and what of them is in a warehouse.
+"""Write raw files with known rows in all packings, and read these rows from a warehouse.
 
-Nothing here asks the code under test how a file is read: rows are known from their making.
+This module does not use Tracehouse: it generates the rows itself.
 """
 
 import bz2
@@ -17,16 +17,17 @@ import duckdb
 import pyarrow as pa
 
 Rows = Mapping[str, float | None]
-"""The rows of one file: each one's name and its last number."""
+"""The rows of one file: the name of each row and its number."""
 
 ROW_COUNT = 60
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where one raw file may lie, and how its rows are found in the warehouse.
+    """A raw file: its table and path, the format of its lines, and SQL for its rows in the warehouse.
 
-    `line` has the row's name at `{name}`, a number at `{number}`; `picked` picks the file's rows.
+    `line` is a template with `{name}` for the name of a row and `{number}` for its number. `picked` is a
+    condition for the rows of this file.
     """
 
     table: str
@@ -44,11 +45,11 @@ class Place:
         return self.line == "{name},{number}"
 
     def path(self, ending: str) -> str:
-        """The file's name below the raw folder."""
+        """Return the path of the file below the raw folder."""
         return "/".join(filter(None, (self.folder, self.stem + ending)))
 
     def names(self, version: str, count: int = ROW_COUNT) -> list[str]:
-        """The names of the rows of a version."""
+        """Return the names of the rows of a version."""
         if self.is_wide:
             month = {"old": 4, "new": 5}[version]
             return [
@@ -58,21 +59,21 @@ class Place:
         return [f"{version}{n}" for n in range(count)]
 
     def rows(self, version: str, count: int = ROW_COUNT) -> dict[str, float | None]:
-        """The rows of a version; all have five digits, so that a cut number is another number."""
+        """Return the rows of a version. Each number has five digits, so that a truncated number differs."""
         return {name: float(12345 + n) for n, name in enumerate(self.names(version, count))}
 
     def text_of(self, name: str, number: float | str | None) -> str:
-        """A row's line."""
+        """Return the line of a row."""
         shown = "" if number is None else number if isinstance(number, str) else f"{number:.0f}"
         return self.line.format(name=name, number=shown)
 
     def lines(self, rows: Rows) -> list[str]:
-        """The file's lines, its header first where the publisher writes one."""
+        """Return the lines of the file, with a header if the publisher writes one."""
         header = [self.header] if self.published_header else []
         return header + [self.text_of(name, number) for name, number in rows.items()]
 
     def text(self, rows: Rows) -> bytes:
-        """The file as the publisher writes it."""
+        """Return the content of the file in the publisher's format."""
         return "".join(f"{line}\n" for line in self.lines(rows)).encode()
 
     @property
@@ -197,14 +198,14 @@ WIDE = tuple(
     for metric in metrics
     for cluster in ("seren", "kalos")
 )
-# No case is ever put here: what becomes of it says whether damage elsewhere touches it.
+# No case damages this file. Its rows show whether damage to other files changes it.
 UNTOUCHED = _csv(
     "openb.node", "openb_node_list_all_node", "sn,cpu_milli,memory_mib,gpu,model", "{name},{number},64,0,"
 )
 
 
 def tar(members: Sequence[tuple[str, bytes]], form: int = tarfile.PAX_FORMAT) -> bytes:
-    """An archive of files."""
+    """Return a tar archive of files."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w", format=form) as archive:
         for name, data in members:
@@ -215,7 +216,7 @@ def tar(members: Sequence[tuple[str, bytes]], form: int = tarfile.PAX_FORMAT) ->
 
 
 def zipped(members: Sequence[tuple[str, bytes]], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """A zip archive of files."""
+    """Return a zip archive of files."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", method) as archive:
         for name, data in members:
@@ -224,7 +225,7 @@ def zipped(members: Sequence[tuple[str, bytes]], method: int = zipfile.ZIP_DEFLA
 
 
 def zstd(data: bytes) -> bytes:
-    """One frame, with the checksum that the command `zstd` writes and Arrow does not: none."""
+    """Compress to one frame. Unlike the command `zstd`, Arrow writes no checksum."""
     return pa.Codec("zstd").compress(data, asbytes=True)
 
 
@@ -239,7 +240,7 @@ def _in_tar(compress: Callable[[bytes], bytes]) -> Callable[[Place, bytes], dict
 def in_parts(
     place: Place, text: bytes, endings: Sequence[str] = ("partaa", "partab", "partac")
 ) -> dict[str, bytes]:
-    """An archive cut into parts."""
+    """Split an archive into parts."""
     whole = gz(tar([(f"{place.stem}.csv", text)]))
     size = -(-len(whole) // len(endings))
     return {f".{ending}": whole[n * size : (n + 1) * size] for n, ending in enumerate(endings)}
@@ -247,14 +248,14 @@ def in_parts(
 
 @dataclass(frozen=True)
 class Form:
-    """How a CSV is packed: the ending of the file's name, and the bytes of each piece by what follows it."""
+    """A packing of a CSV: the ending of the file name, and the function that packs it into parts."""
 
     ending: str
     pieces: Callable[[Place, bytes], dict[str, bytes]]
     is_archive: bool = False
 
     def write(self, place: Place, text: bytes, raw: Path) -> str:
-        """Write the file or its parts below `raw`, and return the name that it has in errors."""
+        """Write the file or its parts below `raw`, and return the name by which errors call it."""
         name = place.path(self.ending)
         for suffix, data in self.pieces(place, text).items():
             path = raw / (name + suffix)
@@ -289,24 +290,24 @@ FORMS = {
 
 
 def raw_folder(raw: Path) -> Path:
-    """A new folder for raw files that are synthetic, so that no checksum of a publisher's is missed."""
+    """Create a raw folder that is marked synthetic, so that ingest compares no published checksums."""
     raw.mkdir(parents=True)
     (raw / "SYNTHETIC.txt").write_text("Made up for a test.\n")
     return raw
 
 
 def write_old(raw: Path, places: Sequence[Place] = (UNTOUCHED, *NARROW, *ARCHIVED, *WIDE)) -> None:
-    """The version before: a good file for each place."""
+    """Write the old version: a valid file for each place."""
     for place in places:
         form = FORMS["tar.gz" if place in ARCHIVED else "csv"]
         form.write(place, place.text(place.rows("old")), raw)
 
 
 def stored(connection: duckdb.DuckDBPyConnection, place: Place) -> list[tuple[str, float | None]]:
-    """The rows of a place in the warehouse, sorted."""
+    """Return the rows of a place in the warehouse, sorted."""
     return sorted(connection.execute(place.question).fetchall(), key=str)
 
 
 def wanted(rows: Rows) -> list[tuple[str, float | None]]:
-    """The same of rows that a test knows."""
+    """Return expected rows in the format and order of `stored`."""
     return sorted(rows.items(), key=str)

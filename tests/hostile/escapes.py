@@ -1,8 +1,8 @@
-"""Attempts to break out of `traces sql`: to change a file, or to read one that is not the warehouse's.
+"""Attempts to break out of `traces sql`: to change a file, or to read one outside the warehouse.
 
 In the SQL, {file} is a Parquet file of the warehouse, {table} its folder, {parquet} all of them, {root} the
-warehouse, {database} its database, {manifest} its datapackage.json, {cwd} the folder that it is run in,
-{secret} a file elsewhere with the word SECRET in it, and {other} a folder elsewhere.
+warehouse, {database} its database, {manifest} its datapackage.json, {cwd} the working directory,
+{secret} a file elsewhere that contains the word SECRET, and {other} a folder elsewhere.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class Escape:
     network: bool = False
 
 
-# What writes, by each of the ways below that a statement can be hidden in another.
+# Writing statements. Each is tried as it is and hidden in other statements, as in `WAYS`.
 WRITES = [
     "copy (select 1 as a) to '{file}' (format parquet)",
     "copy (select 1 as a) to '{table}' (format parquet, partition_by (a), overwrite)",
@@ -58,7 +58,7 @@ WAYS = [
 ]
 
 OTHERS = [
-    # Hidden elsewhere in a statement.
+    # Writing statements hidden in other positions.
     "describe with x as (copy (select 1) to '{file}') from x",
     "summarize with x as (copy (select 1) to '{file}') from x",
     "from (with x as (copy (select 1) to '{file}') from x)",
@@ -87,7 +87,7 @@ OTHERS = [
     "with x as (copy (select 1) to $$" + "{file}" + "$$) from x",
     "with x as (copy (select 1) to e'{file}') from x",
     "with x as (copy (select 1) to concat('{parquet}', '/x')) from x",
-    # Statements that are no query.
+    # Statements other than queries.
     "attach '{other}/new.duckdb' as n",
     "attach '{database}' as again",
     "attach '{database}' as again (read_write)",
@@ -147,7 +147,7 @@ OTHERS = [
     "pragma force_checkpoint",
     "pragma json_execute_serialized_sql('{{}}')",
     "pragma version",
-    # Functions that run what no parser saw, or change something.
+    # Functions that run SQL from a text, or that change something.
     "from query('copy (select 1) to ''{file}''')",
     "from query('with x as (copy (select 1) to ''{file}'') from x')",
     "from query('with x as (co' || 'py (select 1) to ''{file}'') from x')",
@@ -181,7 +181,7 @@ OTHERS = [
     "from pandas_scan(140000000)",
     "from arrow_scan(1, 2, 3)",
     "from seq_scan('x')",
-    # Files that are not the warehouse's.
+    # Files outside the warehouse.
     "from '{secret}'",
     "from '{secret}' (header false)",
     'from "{secret}"',
@@ -231,11 +231,11 @@ OTHERS = [
     "from duckdb_logs()",
     "from duckdb_external_file_cache()",
     "from duckdb_temporary_files()",
-    # Variables of the program that asks.
+    # Variables of the calling Python program.
     "from connection",
     "from warehouse_of_python",
     "from statement",
-    # What a text may hold.
+    # Comments, quotes and parentheses that end the wrapped statement early.
     "select 'a'; --",
     "select $$; copy (select 1) to '{file}' $$; copy (select 1) to '{file}'",
     "select 1 -- \n; copy (select 1) to '{file}'",

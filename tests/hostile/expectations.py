@@ -1,4 +1,4 @@
-"""What may become of a raw file, and whether that is what became of it."""
+"""The allowed outcomes of an ingest of a raw file, and their comparison with the actual outcome."""
 
 import hashlib
 import json
@@ -14,14 +14,14 @@ from hostile.dumps import Place, Rows, stored, wanted
 
 @dataclass(frozen=True)
 class Refused:
-    """An error names the file, and the line if one is wrong. The table keeps its rows."""
+    """An error names the file, and the line if one is given. The table keeps its previous rows."""
 
     line: int | None = None
 
 
 @dataclass(frozen=True)
 class Taken:
-    """Exactly these rows are stored, `rejected` lines are not. With `reported`, a message names the file."""
+    """Exactly these rows are stored, `rejected` lines are not. If `reported`, a message names the file."""
 
     rows: Rows
     rejected: int = 0
@@ -39,15 +39,15 @@ def problems(
     run: Run,
     connection: duckdb.DuckDBPyConnection,
 ) -> list[str]:
-    """Return why each of the allowed outcomes was missed, or nothing if one of them occurred."""
-    reasons = [_differs(place, name, way, before, run, connection) for way in ways]
+    """Return why none of the allowed outcomes occurred, or an empty list if one did."""
+    reasons = [_compare(place, name, way, before, run, connection) for way in ways]
     if "" in reasons:
         return []
     messages = [line for line in run.stderr.splitlines() if name in line]
     return [*reasons, *(messages or [f"no message names {name}"])]
 
 
-def _differs(
+def _compare(
     place: Place, name: str, way: Way, before: Rows, run: Run, connection: duckdb.DuckDBPyConnection
 ) -> str:
     named = [line for line in run.errors if name in line]
@@ -55,16 +55,16 @@ def _differs(
         if not named:
             return "not refused"
         if way.line is not None and not any(f"line {way.line:,}" in line for line in named):
-            return f"the error names no line {way.line}"
-        return _other_rows(place, before, connection)
+            return f"the error does not name line {way.line}"
+        return _compare_rows(place, before, connection)
     if named:
         return "refused"
     if way.reported and name not in run.stderr:
         return "accepted without a message"
-    return _other_rows(place, way.rows, connection) or _other_account(place, way, connection)
+    return _compare_rows(place, way.rows, connection) or _compare_counts(place, way, connection)
 
 
-def _other_rows(place: Place, rows: Rows, connection: duckdb.DuckDBPyConnection) -> str:
+def _compare_rows(place: Place, rows: Rows, connection: duckdb.DuckDBPyConnection) -> str:
     found, expected = stored(connection, place), wanted(rows)
     if found == expected:
         return ""
@@ -73,7 +73,7 @@ def _other_rows(place: Place, rows: Rows, connection: duckdb.DuckDBPyConnection)
     return f"{len(found)} rows, not {len(expected)}; lost {lost[:3]}, new {new[:3]}"
 
 
-def _other_account(place: Place, way: Taken, connection: duckdb.DuckDBPyConnection) -> str:
+def _compare_counts(place: Place, way: Taken, connection: duckdb.DuckDBPyConnection) -> str:
     rows = connection.execute(
         f"""
         select sum(rows_read), sum(rows_kept), sum(rows_rejected) from catalog.sources
@@ -81,7 +81,7 @@ def _other_account(place: Place, way: Taken, connection: duckdb.DuckDBPyConnecti
         """
     ).fetchall()
     expected = (len(way.rows) + way.rejected, len(way.rows), way.rejected)
-    return "" if rows == [expected] else f"the account is {rows}, not {expected}"
+    return "" if rows == [expected] else f"rows read, kept and rejected: {rows}, not {expected}"
 
 
 def unsound(connection: duckdb.DuckDBPyConnection, warehouse: Path) -> list[str]:
@@ -108,26 +108,26 @@ def unsound(connection: duckdb.DuckDBPyConnection, warehouse: Path) -> list[str]
 
 
 def manifest(warehouse: Path) -> dict[str, tuple[int, str]]:
-    """Every file that `datapackage.json` lists, with its bytes and its sha256."""
+    """Return the size in bytes and the SHA-256 of each file that `datapackage.json` lists."""
     package = json.loads((warehouse / "datapackage.json").read_text())
     return {r["path"]: (r["bytes"], r["hash"].removeprefix("sha256:")) for r in package["resources"]}
 
 
 def opened(warehouse: Path) -> duckdb.DuckDBPyConnection:
-    """The warehouse, as any client opens it."""
+    """Open the database of a warehouse as any client does."""
     connection = duckdb.connect(str(warehouse / "traces.duckdb"), read_only=True)
     connection.execute("set timezone = 'UTC'")
     return connection
 
 
 def contents(warehouse: Path, places: Sequence[Place]) -> Mapping[str, list[tuple[str, float | None]]]:
-    """All rows of some places."""
+    """Return the stored rows of some places."""
     with opened(warehouse) as connection:
         return {f"{place.table} {place.picked}": stored(connection, place) for place in places}
 
 
 def fail_with(found: Mapping[str, Sequence[str]]) -> None:
-    """Fail where anything was found, and say all of it."""
+    """Fail if there are faults, and print all of them."""
     if found:
         lines = [
             line for name, faults in found.items() for line in (name, *(f"    {fault}" for fault in faults))

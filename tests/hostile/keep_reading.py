@@ -2,7 +2,8 @@
 
     python keep_reading.py {new|same|both} WAREHOUSE STOP QUERY
 
-The queries use a new connection each time, one that stays open, or new ones while another stays open.
+`new` opens a connection for each query, `same` keeps one open for all queries, and `both` opens a connection
+for each query while another one stays open.
 """
 
 import json

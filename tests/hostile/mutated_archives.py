@@ -1,4 +1,4 @@
-"""ZIP, tar and compressed files, changed at random: their headers, directories, checksums and members."""
+"""Change ZIP, tar and compressed files at random: headers, directories, checksums and members."""
 
 import bz2
 import gzip
@@ -77,7 +77,7 @@ def _set_zip_field(data: bytes, chance: random.Random) -> bytes:
 
 
 def _add_zip64(data: bytes, chance: random.Random) -> bytes:
-    """Add the records of ZIP64 before the end record, with numbers that fit or do not."""
+    """Add the records of ZIP64 before the end record, with correct or wrong numbers."""
     at = data.rfind(b"PK\5\6")
     entries, size, start = struct.unpack_from("<HII", data, at + 10)
     numbers = [entries, entries, size, start]
@@ -91,8 +91,8 @@ def _add_zip64(data: bytes, chance: random.Random) -> bytes:
     return data[:at] + record + locator + bytes(end)
 
 
-def _zip_again(data: bytes, chance: random.Random) -> bytes:
-    """Write the members again: other methods, another order, and one more, renamed or changed."""
+def _rewrite_zip(data: bytes, chance: random.Random) -> bytes:
+    """Rewrite the archive with other compression methods and another order, and change one member."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = [(info.filename, archive.read(info)) for info in archive.infolist()]
     chance.shuffle(members)
@@ -104,7 +104,7 @@ def _zip_again(data: bytes, chance: random.Random) -> bytes:
         for name, content in members:
             info = zipfile.ZipInfo("x")
             info.filename = name
-            # LZMA takes long to begin.
+            # LZMA (14) is rare, because it starts slowly.
             info.compress_type = chance.choice((0, 0, 0, 8, 8, 8, 8, 12, 12, 14))
             with archive.open(info, "w", force_zip64=chance.random() < 0.2) as member:
                 member.write(content)
@@ -124,7 +124,7 @@ _damage_zip = one_of(damage, _set_zip_field, _set_zip_field, _set_zip_field, _ad
 def mutate_zip(data: bytes, chance: random.Random) -> bytes:
     """Change the fields, the members or the bytes of a zip."""
     if chance.random() < 0.4:
-        data = _zip_again(data, chance)
+        data = _rewrite_zip(data, chance)
     return _damage_zip(data, chance)
 
 
@@ -156,8 +156,8 @@ def _set_tar_field(data: bytes, chance: random.Random) -> bytes:
     return data[:at] + bytes(header) + data[at + 512 :]
 
 
-def _tar_again(data: bytes, chance: random.Random) -> bytes:
-    """Write the members again: other headers and names, links, one more."""
+def _rewrite_tar(data: bytes, chance: random.Random) -> bytes:
+    """Rewrite the archive with other headers and names, links, and additional members."""
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:
         members = [(info.name, archive.extractfile(info).read()) for info in archive]  # type: ignore[union-attr]
     members += members[: chance.randrange(2)]
@@ -179,7 +179,7 @@ def _tar_again(data: bytes, chance: random.Random) -> bytes:
 def mutate_tar(data: bytes, chance: random.Random) -> bytes:
     """Change the headers, the members or the bytes of a tar."""
     if chance.random() < 0.4:
-        data = _tar_again(data, chance)
+        data = _rewrite_tar(data, chance)
         if chance.random() < 0.5:
             return data
     return one_of(damage, _set_tar_field, _set_tar_field, _set_tar_field, _surround)(data, chance)
@@ -189,7 +189,7 @@ def mutate_tar(data: bytes, chance: random.Random) -> bytes:
 
 
 def _damage_ends(data: bytes, chance: random.Random) -> bytes:
-    """Damage the first or the last bytes, which hold headers, sizes and checksums."""
+    """Damage the first or the last bytes, which contain headers, sizes and checksums."""
     length = min(24, len(data) // 2)
     if chance.random() < 0.5:
         return damage(data[:length], chance) + data[length:]
@@ -197,7 +197,7 @@ def _damage_ends(data: bytes, chance: random.Random) -> bytes:
 
 
 def _change_gzip_header(data: bytes, chance: random.Random) -> bytes:
-    """Add optional fields, complete or not."""
+    """Add optional fields to the header, complete or truncated."""
     flags = chance.choice((2, 4, 8, 16, 28, 30, chance.randrange(256)))
     extra = chance.choice((b"\0\0", b"\2\0ab", b"\xff\xffab", b"\x04\0RA\0\0")) if flags & 4 else b""
     texts = chance.choice((b"name\0", b"", b"n" * 70_000 + b"\0")) if flags & 24 else b""
@@ -207,7 +207,7 @@ def _change_gzip_header(data: bytes, chance: random.Random) -> bytes:
 
 
 def _change_xz_header(data: bytes, chance: random.Random) -> bytes:
-    """Change the header of a block, such as the size of its dictionary, with a checksum that fits."""
+    """Change the header of a block, such as the size of its dictionary, and correct its checksum."""
     end = 8 + 4 * (data[12] + 1)
     header = bytearray(data[12:end])
     at = chance.randrange(1, len(header))
@@ -216,7 +216,7 @@ def _change_xz_header(data: bytes, chance: random.Random) -> bytes:
 
 
 def _change_zstd_header(data: bytes, chance: random.Random) -> bytes:
-    """Put another frame header, or a frame to skip, before the blocks."""
+    """Replace the frame header, or add a skippable frame."""
     skipped = b"\x50\x2a\x4d\x18" + struct.pack("<I", chance.choice((0, 4, 2**31, 2**32 - 1))) + b"skip"
     header = data[:4] + chance.randbytes(8)
     return chance.choice((skipped + data, data + skipped, header + data[4:], header[:6] + data[6:]))
@@ -233,13 +233,13 @@ def _append(data: bytes, chance: random.Random) -> bytes:
     return chance.choice((data + other, other + data))
 
 
-# What other code finds.
+# Independent readers.
 
 Members = Callable[[bytes], list[tuple[str, bytes | None]]]
-"""Lists the members of an archive, None for the content of a member that is damaged."""
+"""Lists the names and contents of the members of an archive. The content of a damaged member is None."""
 
 
-def _in_zip(data: bytes) -> list[tuple[str, bytes | None]]:
+def _read_zip(data: bytes) -> list[tuple[str, bytes | None]]:
     def content(info: zipfile.ZipInfo) -> bytes | None:
         try:
             return archive.read(info)
@@ -250,7 +250,7 @@ def _in_zip(data: bytes) -> list[tuple[str, bytes | None]]:
         return [(info.filename, content(info)) for info in archive.infolist()]
 
 
-def _in_tar(data: bytes) -> list[tuple[str, bytes | None]]:
+def _read_tar(data: bytes) -> list[tuple[str, bytes | None]]:
     with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
         regular = [info for info in archive if info.isreg()]
         found = [(info.name.rstrip("/"), archive.extractfile(info).read()) for info in regular]  # type: ignore
@@ -259,14 +259,14 @@ def _in_tar(data: bytes) -> list[tuple[str, bytes | None]]:
 
 
 def _expect_parts(data: bytes, members: Members) -> Expected:
-    """Expect the rows of the members that other code finds; those of before, if it finds the file damaged."""
+    """Expect the rows that an independent reader finds. If it finds damage, expect only unchanged rows."""
     all_rows = {line: row[1:] for lines in PARTS.values() for line, row in lines.rows.items()}
     as_before = Counter(row for lines in PARTS.values() for row in lines.rows.values())
     try:
         found = [(_part_of(path), content) for path, content in members(data)]
         parts = [(part, content) for part, content in found if part is not None]
     except Exception:
-        # Python's modules raise almost anything on damaged files.
+        # Python's modules raise many types of errors on damaged files.
         parts = [(0, None)]
     if any(content is None for _, content in parts):
         return Expected(rows={"part": as_before}, exactly=True)
@@ -288,24 +288,24 @@ def _make_zip(chance: random.Random) -> Mutated:
     if chance.random() < 0.3:
         return _make_zip_of_hours(chance)
     data = mutate_zip(zipped(MEMBERS), chance)
-    # An archive of this name belongs to the table of the parts; one of another does if it has a part.
+    # `archive.zip` is an archive of the table `part` by its name, `download.zip` by its members.
     name = chance.choice(("archive.zip", "download.zip"))
-    return Mutated(name, data, partial(_expect_parts, data, _in_zip))
+    return Mutated(name, data, partial(_expect_parts, data, _read_zip))
 
 
 def _make_tar(chance: random.Random) -> Mutated:
     data = mutate_tar(tar(MEMBERS), chance)
     name = chance.choice(("archive.tar.gz", "download.tar.gz"))
-    return Mutated(name, gzip.compress(data, 1), partial(_expect_parts, data, _in_tar))
+    return Mutated(name, gzip.compress(data, 1), partial(_expect_parts, data, _read_tar))
 
 
-def _of_stream(form: str, compress: Callable, decompress: Callable, *changes: Mutate) -> Make:
+def _make_stream(form: str, compress: Callable, decompress: Callable, *changes: Mutate) -> Make:
     mutate = one_of(damage, damage, _damage_ends, _damage_ends, _append, *changes)
 
     def make(chance: random.Random) -> Mutated:
         if chance.random() < 0.5:
             data = mutate(compress(tar(MEMBERS)), chance)
-            expect = partial(_expect_parts, data, lambda data: _in_tar(decompress(data)))
+            expect = partial(_expect_parts, data, lambda data: _read_tar(decompress(data)))
             return Mutated(f"archive.tar.{form}", data, expect)
         data = mutate(compress(PARTS["part1.csv"].text), chance)
         return Mutated(f"part1.csv.{form}", data, partial(_expect_part, data, decompress))
@@ -334,7 +334,7 @@ def _make_zip_of_hours(chance: random.Random) -> Mutated:
 def _expect_hours(data: bytes) -> Expected:
     hours = {content: HOURS.values[6 * n : 6 * n + 6] for n, (_, content) in enumerate(TREE)}
     try:
-        found = _in_zip(data)
+        found = _read_zip(data)
     except Exception:
         found = list(TREE)
     rows: Counter[Row] = Counter()
@@ -348,8 +348,8 @@ def _expect_hours(data: bytes) -> Expected:
 ARCHIVES: dict[str, Make] = {
     "ZIP": _make_zip,
     "tar": _make_tar,
-    "gzip": _of_stream("gz", gz, gzip.decompress, _change_gzip_header),
-    "bzip2": _of_stream("bz2", bz2.compress, bz2.decompress),
-    "xz": _of_stream("xz", lzma.compress, lzma.decompress, _change_xz_header),
-    "zstd": _of_stream("zst", zstd, _decompress_zstd, _change_zstd_header),
+    "gzip": _make_stream("gz", gz, gzip.decompress, _change_gzip_header),
+    "bzip2": _make_stream("bz2", bz2.compress, bz2.decompress),
+    "xz": _make_stream("xz", lzma.compress, lzma.decompress, _change_xz_header),
+    "zstd": _make_stream("zst", zstd, _decompress_zstd, _change_zstd_header),
 }

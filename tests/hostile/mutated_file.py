@@ -1,4 +1,4 @@
-"""A raw file that is changed at random, what other code finds in it, and the tables of such files."""
+"""Randomly changed raw files: their tables, and the rows that an independent reader finds in them."""
 
 import random
 from collections import Counter
@@ -12,9 +12,9 @@ Row = tuple[object, ...]
 
 @dataclass
 class Expected:
-    """What other code finds in a raw file, by table: how many rows, and rows that must be kept.
+    """What an independent reader finds in a raw file: by table, the number of rows and the rows to keep.
 
-    `exactly` says that no others may be kept.
+    If `exactly`, ingest must keep no other rows.
     """
 
     counts: dict[str, int] = field(default_factory=dict)
@@ -24,7 +24,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Mutated:
-    """A raw file: its name, its bytes, and a function that reads it with other code; None if that fails."""
+    """A raw file: its name and bytes, and an independent reader of it, which returns None if it fails."""
 
     name: str
     data: bytes
@@ -35,7 +35,7 @@ Make = Callable[[random.Random], Mutated]
 
 
 def row_of(values: Iterable[object]) -> Row:
-    """Values that can be compared and counted."""
+    """Return values as a hashable row. Lists become tuples."""
     return tuple(row_of(value) if isinstance(value, list) else value for value in values)
 
 
@@ -73,7 +73,7 @@ JOB_LOG = tuple(table for table in all_traces()["philly"].tables if table.json_l
 TRACE = Trace(
     *("mutated", "", "", "", "", "", ""),
     (
-        # The columns of the first are those of the fastest parser.
+        # The fastest parser of CSV reads the columns of `plain`.
         _table("plain", (ID, COUNT, SHARE)),
         _table("typed", TYPED, optional=frozenset({"shares"})),
         _table("bare", (ID, COUNT, PST), has_header=False, ends_in_comma=True, ends_in_newline=False),

@@ -1,4 +1,4 @@
-"""Parquet, changed at random: its pages, its footer, and its columns and options."""
+"""Change Parquet files at random: pages, footer, columns and options of the format."""
 
 import base64
 import io
@@ -69,7 +69,7 @@ def _change_columns(rows: pa.Table, chance: random.Random) -> pa.Table:
 
 
 def _rewrite(data: bytes, chance: random.Random) -> bytes:
-    """Write the rows again, with other columns and other options of the format."""
+    """Rewrite the file with other columns and other options of the format."""
     rows = pq.read_table(io.BytesIO(data))
     for _ in range(chance.choice((0, 1, 1, 2))):
         rows = _change_columns(rows, chance) if rows.num_columns else rows
@@ -96,7 +96,7 @@ def _rewrite(data: bytes, chance: random.Random) -> bytes:
             **{switch: chance.random() < 0.5 for switch in switches},
         )
     except (pa.ArrowException, NotImplementedError):
-        # Not every type can be written.
+        # pyarrow cannot write every type.
         return data
 
 
@@ -107,7 +107,7 @@ def pack(rows: pa.Table, **options: object) -> bytes:
 
 
 def _split_footer(data: bytes) -> tuple[bytes, bytes]:
-    """The pages, and the footer without its length."""
+    """Return the pages, and the footer without its length."""
     start = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
     return data[:start], data[start:-8]
 
@@ -120,7 +120,7 @@ def _damage_footer(data: bytes, chance: random.Random) -> bytes:
 
 
 def _set_footer_number(data: bytes, chance: random.Random) -> bytes:
-    """Change numbers of the footer, such as counts, offsets and types, to ones near them or to large ones."""
+    """Change bytes of the footer, which encode counts, offsets and types, to near or extreme values."""
     pages, footer = _split_footer(data)
     changed = bytearray(footer)
     for _ in range(chance.choice((1, 1, 3))):
@@ -133,7 +133,7 @@ def _set_footer_number(data: bytes, chance: random.Random) -> bytes:
 def _damage_pages(data: bytes, chance: random.Random) -> bytes:
     pages, _ = _split_footer(data)
     if len(pages) < 6:
-        # There are no rows.
+        # The file has no rows.
         return damage(data, chance)
     mutation = chance.choice((flip_bits, flip_bits, overwrite, zero, exchange))
     return data[:4] + mutation(pages[4:], chance) + data[len(pages) :]
@@ -153,12 +153,12 @@ def _rewrite_and_damage(data: bytes, chance: random.Random) -> bytes:
     return _damage_part(_rewrite(data, chance), chance)
 
 
-# The files, and what DuckDB finds in them.
+# The original files, and DuckDB as an independent reader.
 
 
 @dataclass(frozen=True)
 class ParquetFile:
-    """A Parquet file of a table, and the columns that are compared, in the table's order."""
+    """A Parquet file of a table. `columns` are the columns to compare, in the order of the table."""
 
     table: str
     rows: pa.Table
@@ -170,7 +170,7 @@ class ParquetFile:
         return [row_of(row) for row in zip(*columns, strict=True)]
 
     def expect(self, before: bytes, data: bytes) -> Expected:
-        """Let DuckDB read the file. Row groups with the bytes of before hold the rows of before."""
+        """Expect the rows that DuckDB finds. Rows of unchanged row groups must be kept."""
         as_before: Counter[Row] = Counter()
         spans = _spans(before)
         if data[spans[-1][1] :] == before[spans[-1][1] :]:
@@ -186,7 +186,7 @@ class ParquetFile:
 
 
 def _spans(data: bytes) -> list[tuple[int, int]]:
-    """Where the pages of each row group begin and end."""
+    """Return the first and last byte position of each row group."""
     metadata = pq.read_metadata(io.BytesIO(data))
     spans = []
     for group in range(metadata.num_row_groups):
@@ -206,7 +206,7 @@ def _read_with_duckdb(data: bytes, columns: Sequence[str]) -> list[Row] | None:
             relation = connection.read_parquet(str(path))
             named = [f'"{name}"' if name in relation.columns else "null" for name in columns]
             if any(kind.id in ("struct", "map") for kind in relation.types):
-                # Their values cannot be counted, and the reader refuses them.
+                # Dictionaries cannot be counted, and ingest refuses such columns.
                 named = ["null"]
             return [row_of(row) for row in relation.project(", ".join(named)).fetchall()]
         except (duckdb.Error, ValueError, OverflowError):

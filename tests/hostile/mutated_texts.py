@@ -1,4 +1,4 @@
-"""CSV, wide CSV, JSON lines and a JSON list, changed at random."""
+"""Change CSV, wide CSV, JSON lines and a JSON list at random."""
 
 import csv
 import json
@@ -17,7 +17,7 @@ ROWS = 24
 START = datetime(2023, 3, 1, tzinfo=UTC)
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-# What is put into texts.
+# Values to insert.
 
 NUMBERS = (
     *b"nan -inf 1e999 1e-400 0x1F - +5 .5 5. 1_000 1e5 1.5 -0 00012 9007199254740993".split(),
@@ -69,7 +69,7 @@ def _rearrange_lines(data: bytes, chance: random.Random) -> bytes:
 
 
 def _recode(data: bytes, chance: random.Random) -> bytes:
-    """Change all lines, or the encoding of all or of one."""
+    """Change the line ends, the quotes or the header of a file, or the encoding of the file or of a line."""
     lines = data.split(b"\n")
     match chance.randrange(7):
         case 0:
@@ -98,10 +98,10 @@ mutate_csv = one_of(
 
 @dataclass(frozen=True)
 class Lines:
-    """A file of one line a row: its header, if any, and the row of each line.
+    """A file with one line per row. `rows` maps each line to its row.
 
-    `may_lack_header` says that the header is not written but accepted, and `ends_in_newline` that a last line
-    without a newline is rejected.
+    With `may_lack_header`, the file has no header, but ingest accepts one. With `ends_in_newline`, ingest
+    rejects a last line without a newline.
     """
 
     table: str
@@ -112,19 +112,19 @@ class Lines:
 
     @property
     def text(self) -> bytes:
-        """The file before its change."""
+        """The content of the file before it is changed."""
         header = [] if self.may_lack_header or not self.header else [self.header]
         return b"".join(line + b"\n" for line in (*header, *self.rows))
 
     def expect(self, data: bytes) -> Expected:
-        """Count the lines that are not blank, and find those that are as before."""
+        """Expect a row for each line that is not blank, and the rows of unchanged lines."""
         lines = [line for line in re.split(rb"[\r\n]+", data.removeprefix(BYTE_ORDER_MARK)) if line]
         is_header = bool(self.header) and not self.may_lack_header
         if self.may_lack_header:
             is_header = _fields(lines[0]) == _fields(self.header)
         rows = lines[1:] if is_header else lines
         has_end = data.endswith((b"\n", b"\r")) or not self.ends_in_newline
-        # Columns in another order have other values.
+        # With another header, the same line has other values.
         is_as_before = not is_header or lines[0] == self.header
         kept = [self.rows[line] for line in rows[: None if has_end else -1] if line in self.rows]
         return Expected({self.table: len(rows)}, {self.table: Counter(kept if is_as_before else [])})
@@ -138,7 +138,7 @@ def _fields(line: bytes) -> set[str]:
 
 
 def _typed_row(number: int) -> tuple[dict[str, object], Row]:
-    """A row of all types: the texts or JSON values of its columns, and the row itself."""
+    """Return the texts or JSON values of a row with all types, and the values that ingest must store."""
     at, local = START + timedelta(seconds=15 * number), datetime(2020, 6, 9, 18, 41, number)
     seconds = 1_662_858_720 + number
     written = {
@@ -173,7 +173,7 @@ def _cell(value: object) -> str:
 
 
 def plain_lines(part: int | None = None) -> Lines:
-    """A file of the table `plain`, or a part of one of the table `part`, which has its number as a key."""
+    """Return a file of the table `plain`, or the file of the table `part` with this number as its key."""
     key = () if part is None else (part,)
     rows = {f"p{part}é{n},{n},{n}.5".encode(): (*key, f"p{part}é{n}", n, n + 0.5) for n in range(ROWS)}
     return Lines("plain" if part is None else "part", rows, b"id,count,share")
@@ -218,7 +218,7 @@ JSON_LINES = Lines(
 )
 
 
-def _of_lines(found: Sequence[Lines], mutate: Mutate, ending: str = "csv") -> Make:
+def _make_lines(found: Sequence[Lines], mutate: Mutate, ending: str = "csv") -> Make:
     def make(chance: random.Random) -> Mutated:
         lines = chance.choice(found)
         data = mutate(lines.text, chance)
@@ -308,7 +308,7 @@ def _rows_of_job(job: dict) -> dict[str, list[Row]]:
     }
 
 
-# In the place of a value that is not strict JSON, which makes its object one rejected row.
+# Replaces a value that is not strict JSON. Ingest rejects the object with such a value as one row.
 _UNFIT = "\udc80"
 
 
@@ -317,7 +317,7 @@ def _strict_object(pairs: list[tuple[str, object]]) -> object:
 
 
 def _count_objects(value: object, path: Sequence[str]) -> int:
-    """How many rows a value gives: the objects at the end of the path, or those that lack a list of it."""
+    """Count the rows of a value: the objects at the end of the path, or one for a missing list."""
     if not path:
         return 1
     listed = value.get(path[0]) if isinstance(value, dict) else None
@@ -325,7 +325,7 @@ def _count_objects(value: object, path: Sequence[str]) -> int:
 
 
 def _expect_jobs(data: bytes) -> Expected | None:
-    # Bytes that are not UTF-8 make one object unfit, and not the list.
+    # Ingest rejects only the object whose bytes are not UTF-8, not the list.
     text = data.removeprefix(BYTE_ORDER_MARK).decode("utf-8", "surrogateescape")
     number = "number {}".format
     options = {"parse_int": number, "parse_float": number, "parse_constant": lambda _: _UNFIT}
@@ -353,8 +353,8 @@ def _make_job_log(chance: random.Random) -> Mutated:
 
 
 TEXTS: dict[str, Make] = {
-    "CSV": _of_lines(CSVS, mutate_csv),
-    "wide CSV": _of_lines(WIDE_CSVS, mutate_csv),
-    "JSON lines": _of_lines((JSON_LINES,), one_of(mutate_json, mutate_json, _rearrange_lines), "jsonl"),
+    "CSV": _make_lines(CSVS, mutate_csv),
+    "wide CSV": _make_lines(WIDE_CSVS, mutate_csv),
+    "JSON lines": _make_lines((JSON_LINES,), one_of(mutate_json, mutate_json, _rearrange_lines), "jsonl"),
     "JSON list": _make_job_log,
 }

@@ -1,4 +1,4 @@
-"""Changes of bytes at random, for any format."""
+"""Change bytes at random, in files of any format."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -66,7 +66,7 @@ def damage(data: bytes, chance: random.Random) -> bytes:
 
 
 def insert(texts: Sequence[bytes]) -> Mutate:
-    """Insert one of some texts anywhere, or put it in the place of some bytes."""
+    """Return a mutation that inserts one of the texts, or replaces some bytes by it."""
 
     def mutate(data: bytes, chance: random.Random) -> bytes:
         start = chance.randrange(len(data) + 1)
@@ -76,5 +76,5 @@ def insert(texts: Sequence[bytes]) -> Mutate:
 
 
 def one_of(*mutations: Mutate) -> Mutate:
-    """Make one of several changes; one that is listed twice is twice as likely."""
+    """Return a mutation that makes one of several changes. One that is listed twice is twice as likely."""
     return lambda data, chance: chance.choice(mutations)(data, chance)

@@ -1,7 +1,7 @@
-"""Two made-up traces with few columns: a process that has them instead of the real ones builds quickly.
+"""Two made-up traces with few columns. A process that knows only these traces builds a database quickly.
 
-Two raw files go into one table, one feeds two tables, and two are partitions of a wide table. A materialized
-view has one file, another one for each partition.
+Two raw files belong to one table, one archive contains two tables, and two raw files are partitions of a wide
+table. One materialized view has one file, the other has a file for each partition.
 """
 
 import os
@@ -73,7 +73,7 @@ select cluster, count(*) as samples, max(value) as largest from power.metric gro
 
 
 def install(folder: Path) -> None:
-    """Let this process know no other traces and views; it keeps files in a folder."""
+    """Replace the traces and views of this process by those above. SQL files and caches are in `folder`."""
     definitions = freshness.hash_definitions()
     traces = all_traces()
     traces.clear()
@@ -81,7 +81,7 @@ def install(folder: Path) -> None:
     for name, text in VIEWS.items():
         (folder / "views" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "views" / name).write_text(text)
-    # Modules have these functions by name, and call them without arguments.
+    # Other modules have imported these functions and call them without arguments, so change their defaults.
     view_files.__defaults__ = (folder / "views",)
     query_files.__defaults__ = (folder / "queries",)
     ledgers._read_ledger = lambda *_: iter(())

@@ -11,8 +11,11 @@ from hostile.dumps import ARCHIVED, FORMS, NARROW, ROW_COUNT, UNTOUCHED, WIDE, P
 
 
 @dataclass(frozen=True)
-class Ask:
-    """A call of `traces`, and texts in its output; both may contain {raw}, {warehouse} and {folder}."""
+class Command:
+    """A call of `traces`, and texts that its output must contain.
+
+    The arguments may contain {raw}, {warehouse} and {folder}.
+    """
 
     arguments: str
     codes: Sequence[int] = (0,)
@@ -20,25 +23,25 @@ class Ask:
 
 
 @dataclass(frozen=True)
-class Do:
+class Change:
     """A change of the folder that holds `raw` and `warehouse`."""
 
     change: Callable[[Path], object]
 
 
 @dataclass(frozen=True)
-class Holds:
-    """The exact rows in the warehouse of some files."""
+class ExpectedRows:
+    """The expected rows of some raw files in the warehouse."""
 
     rows: Mapping[Place, Rows]
 
 
 @dataclass(frozen=True)
 class Story:
-    """Steps, over a warehouse that holds the old version of `PLACES`, or over none."""
+    """A list of steps. They start with a warehouse of the old version of `PLACES`, or without a warehouse."""
 
     name: str
-    steps: Sequence[Ask | Do | Holds]
+    steps: Sequence[Command | Change | ExpectedRows]
     over_none: bool = False
 
 
@@ -56,21 +59,21 @@ MAY = replace(WHOLE, stem="GPU_TEMP-2023-05", picked=f'{WHOLE.picked} and month(
 JOBS = ARCHIVED[0]
 
 PLACES = (UNTOUCHED, TRAIN, JOBS)
-OLD = Holds({place: place.rows("old") for place in PLACES})
-NEW = Holds({place: place.rows("new") for place in PLACES})
-INGEST = Ask("ingest --raw {raw} --warehouse {warehouse}")
+OLD = ExpectedRows({place: place.rows("old") for place in PLACES})
+NEW = ExpectedRows({place: place.rows("new") for place in PLACES})
+INGEST = Command("ingest --raw {raw} --warehouse {warehouse}")
 
 
-def ingest(*says: str, codes: Sequence[int] = (0,), more: str = "") -> Ask:
-    return Ask(f"{INGEST.arguments} {more}".strip(), codes, says)
+def ingest(*says: str, codes: Sequence[int] = (0,), more: str = "") -> Command:
+    return Command(f"{INGEST.arguments} {more}".strip(), codes, says)
 
 
 def form_of(place: Place) -> str:
     return "tar.gz" if place.published_header is False else "csv"
 
 
-def files(*places: Place, version: str = "old", form: str = "", count: int = ROW_COUNT) -> Do:
-    """The raw folder holds these files, and no others."""
+def files(*places: Place, version: str = "old", form: str = "", count: int = ROW_COUNT) -> Change:
+    """Replace the content of the raw folder by these files."""
 
     def change(folder: Path) -> None:
         raw = folder / "raw"
@@ -80,18 +83,18 @@ def files(*places: Place, version: str = "old", form: str = "", count: int = ROW
         for place in places:
             FORMS[form or form_of(place)].write(place, place.text(place.rows(version, count)), raw)
 
-    return Do(change)
+    return Change(change)
 
 
-def write(path: str, data: bytes | str) -> Do:
-    """A file below the folder holds this."""
+def write(path: str, data: bytes | str) -> Change:
+    """Write a file below the folder."""
 
     def change(folder: Path) -> None:
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(data.encode() if isinstance(data, str) else data)
 
-    return Do(change)
+    return Change(change)
 
 
 def rows(version: str, *places: Place, count: int = ROW_COUNT) -> dict[Place, Rows]:
@@ -105,25 +108,25 @@ ACCUMULATING = (
         "one more list of pods leaves the others",
         [
             *(files(DEFAULT, CPU050), ingest(), files(GPUSPEC), ingest()),
-            Holds(rows("old", DEFAULT, CPU050, GPUSPEC)),
+            ExpectedRows(rows("old", DEFAULT, CPU050, GPUSPEC)),
         ],
         over_none=True,
     ),
     Story(
         "one more GPU's power leaves the others",
-        [files(A40), ingest(), files(V100), ingest(), Holds(rows("old", A40, V100))],
+        [files(A40), ingest(), files(V100), ingest(), ExpectedRows(rows("old", A40, V100))],
         over_none=True,
     ),
     Story(
         "one more cluster's jobs leave the others",
-        [files(SEREN), ingest(), files(KALOS), ingest(), Holds(rows("old", SEREN, KALOS))],
+        [files(SEREN), ingest(), files(KALOS), ingest(), ExpectedRows(rows("old", SEREN, KALOS))],
         over_none=True,
     ),
     Story(
         "one more month of telemetry leaves the others",
         [
             *(files(APRIL), ingest(), files(MAY, version="new"), ingest()),
-            Holds({**rows("old", APRIL), **rows("new", MAY)}),
+            ExpectedRows({**rows("old", APRIL), **rows("new", MAY)}),
         ],
         over_none=True,
     ),
@@ -131,7 +134,7 @@ ACCUMULATING = (
         "a newer version of one list replaces it alone",
         [
             *(files(DEFAULT, CPU050), ingest(), files(DEFAULT, version="new", count=70), ingest()),
-            Holds({**rows("new", DEFAULT, count=70), **rows("old", CPU050)}),
+            ExpectedRows({**rows("new", DEFAULT, count=70), **rows("old", CPU050)}),
         ],
         over_none=True,
     ),
@@ -142,7 +145,7 @@ ACCUMULATING = (
             files(DEFAULT, CPU050, GPUSPEC, version="new"),
             write("raw/openb_pod_list_cpu050.csv", b"<html></html>"),
             ingest("openb_pod_list_cpu050.csv", codes=[1]),
-            Holds({**rows("new", DEFAULT, GPUSPEC), **rows("old", CPU050)}),
+            ExpectedRows({**rows("new", DEFAULT, GPUSPEC), **rows("old", CPU050)}),
         ],
         over_none=True,
     ),
@@ -150,7 +153,7 @@ ACCUMULATING = (
         "the same list, packed, is no second one",
         [
             *(files(DEFAULT), ingest(), files(DEFAULT, version="new", form="csv.gz"), ingest()),
-            Holds(rows("new", DEFAULT)),
+            ExpectedRows(rows("new", DEFAULT)),
         ],
         over_none=True,
     ),
@@ -158,19 +161,21 @@ ACCUMULATING = (
         "what is forgotten leaves, and is named with its rows",
         [
             *(files(DEFAULT, CPU050), ingest()),
-            Ask(
+            Command(
                 "forget openb_pod_list_cpu050.csv --warehouse {warehouse}",
                 says=["openb_pod_list_cpu050.csv", "60"],
             ),
-            Holds({**rows("old", DEFAULT), CPU050: NOTHING}),
-            *(files(DEFAULT), ingest(), Holds({**rows("old", DEFAULT), CPU050: NOTHING})),
+            ExpectedRows({**rows("old", DEFAULT), CPU050: NOTHING}),
+            *(files(DEFAULT), ingest(), ExpectedRows({**rows("old", DEFAULT), CPU050: NOTHING})),
         ],
         over_none=True,
     ),
     Story(
         "what never was cannot be forgotten",
         [
-            Ask("forget no_such_file.csv --warehouse {warehouse}", codes=[1, 2], says=["no_such_file.csv"]),
+            Command(
+                "forget no_such_file.csv --warehouse {warehouse}", codes=[1, 2], says=["no_such_file.csv"]
+            ),
             OLD,
         ],
     ),
@@ -180,7 +185,7 @@ ACCUMULATING = (
             *(files(DEFAULT, CPU050), ingest()),
             files(GPUSPEC),
             ingest("openb_pod_list_cpu050.csv", "openb_pod_list_default.csv", more="--replace"),
-            Holds({**rows("old", GPUSPEC), DEFAULT: NOTHING, CPU050: NOTHING}),
+            ExpectedRows({**rows("old", GPUSPEC), DEFAULT: NOTHING, CPU050: NOTHING}),
         ],
         over_none=True,
     ),
@@ -192,8 +197,8 @@ ACCUMULATING = (
         "raw files in another folder are the same",
         [
             files(*PLACES),
-            Do(lambda folder: shutil.move(folder / "raw", folder / "moved")),
-            Ask("ingest --raw {folder}/moved --warehouse {warehouse}", says=["3 tables unchanged"]),
+            Change(lambda folder: shutil.move(folder / "raw", folder / "moved")),
+            Command("ingest --raw {folder}/moved --warehouse {warehouse}", says=["3 tables unchanged"]),
             OLD,
         ],
     ),
@@ -201,8 +206,10 @@ ACCUMULATING = (
         "a file twice and the same is read once",
         [
             files(*PLACES, version="new"),
-            Do(lambda folder: (folder / "raw" / "again").mkdir()),
-            Do(lambda folder: shutil.copy(folder / "raw" / f"{TRAIN.stem}.csv", folder / "raw" / "again")),
+            Change(lambda folder: (folder / "raw" / "again").mkdir()),
+            Change(
+                lambda folder: shutil.copy(folder / "raw" / f"{TRAIN.stem}.csv", folder / "raw" / "again")
+            ),
             *(ingest(f"{TRAIN.stem}.csv"), NEW),
         ],
     ),
@@ -212,7 +219,7 @@ ACCUMULATING = (
             files(*PLACES, version="new"),
             write(f"raw/again/{TRAIN.stem}.csv", TRAIN.text(TRAIN.rows("old", 70))),
             ingest(f"raw/{TRAIN.stem}.csv", f"again/{TRAIN.stem}.csv", codes=[1]),
-            Holds({**NEW.rows, TRAIN: TRAIN.rows("old")}),
+            ExpectedRows({**NEW.rows, TRAIN: TRAIN.rows("old")}),
         ],
     ),
     Story(
@@ -235,8 +242,8 @@ CLUSTERS = tuple(
 )
 
 
-def clusters(*places: Place, version: str = "old") -> Do:
-    """ITP's archive holds these clusters."""
+def clusters(*places: Place, version: str = "old") -> Change:
+    """Write ITP's archive with these clusters."""
     members = [(f"{place.stem}.csv", place.text(place.rows(version))) for place in places]
     return write("raw/raw-traces.tar.gz", gz(tar(members)))
 
@@ -245,7 +252,7 @@ ACCUMULATING += (
     Story(
         "an archive that had two clusters and now has one says so",
         [
-            *(files(), clusters(*CLUSTERS), ingest(), Holds(rows("old", *CLUSTERS))),
+            *(files(), clusters(*CLUSTERS), ingest(), ExpectedRows(rows("old", *CLUSTERS))),
             *(clusters(CLUSTERS[0], version="new"), ingest("cluster02", "60", codes=[0, 1])),
         ],
         over_none=True,
@@ -254,8 +261,8 @@ ACCUMULATING += (
         "an archive cut behind its first member is refused",
         [
             *(files(), clusters(*CLUSTERS), ingest()),
-            Do(lambda folder: _cut_behind_first(folder / "raw" / "raw-traces.tar.gz")),
-            *(ingest("raw-traces.tar.gz", codes=[1]), Holds(rows("old", *CLUSTERS))),
+            Change(lambda folder: _cut_behind_first(folder / "raw" / "raw-traces.tar.gz")),
+            *(ingest("raw-traces.tar.gz", codes=[1]), ExpectedRows(rows("old", *CLUSTERS))),
         ],
         over_none=True,
     ),
@@ -267,14 +274,14 @@ def _cut_behind_first(path: Path) -> None:
     path.write_bytes(gz(whole.rstrip(b"\0") + bytes(-len(whole.rstrip(b"\0")) % 512)))
 
 
-def parquet_of(place: Place, folder: Path) -> Path:
-    """The first Parquet file of a table."""
+def find_parquet(place: Place, folder: Path) -> Path:
+    """Return the path of the first Parquet file of a table."""
     return min((folder / "warehouse" / "parquet" / place.table.replace(".", "/")).glob("**/*.parquet"))
 
 
-def in_parquet(change: Callable[[Path], object]) -> Do:
-    """A change of the Parquet file of `TRAIN`."""
-    return Do(lambda folder: change(parquet_of(TRAIN, folder)))
+def change_parquet(change: Callable[[Path], object]) -> Change:
+    """Change the Parquet file of `TRAIN`."""
+    return Change(lambda folder: change(find_parquet(TRAIN, folder)))
 
 
 def cut_in_half(path: Path) -> None:
@@ -290,7 +297,7 @@ def garbage(path: Path) -> None:
     path.write_bytes(b"garbage" * 99)
 
 
-def into_folder(path: Path) -> None:
+def replace_by_folder(path: Path) -> None:
     path.unlink()
     path.mkdir()
 
@@ -306,21 +313,21 @@ PARQUET_DAMAGE: dict[str, Callable[[Path], object]] = {
 
 
 def parquet_stories() -> list[Story]:
-    """Detection of a damaged Parquet file, and its repair from the raw files."""
+    """Return stories in which a Parquet file is damaged, detected, and repaired from the raw files."""
     return [
         Story(
             f"a Parquet file that is {name}",
             [
                 files(*PLACES),
-                in_parquet(damage),
-                Ask("check --files --warehouse {warehouse}", [1], ["parquet/zeus/train/"]),
-                # The damaged file is named, or left alone: but no traceback.
-                Ask("build --warehouse {warehouse}", [1], ["parquet/zeus/train/"]),
+                change_parquet(damage),
+                Command("check --files --warehouse {warehouse}", [1], ["parquet/zeus/train/"]),
+                # `build` reports the damaged file as an error.
+                Command("build --warehouse {warehouse}", [1], ["parquet/zeus/train/"]),
                 # Every ingest checks, repeats damaged conversions, and reports them.
                 ingest("zeus.train"),
                 OLD,
-                Ask("check --files --warehouse {warehouse}"),
-                Ask("build --warehouse {warehouse}"),
+                Command("check --files --warehouse {warehouse}"),
+                Command("build --warehouse {warehouse}"),
                 OLD,
             ],
         )
@@ -329,15 +336,15 @@ def parquet_stories() -> list[Story]:
 
 
 def folder_in_the_way() -> Story:
-    """A folder at the path of a Parquet file is an error until the user removes it."""
+    """Return a story in which a folder with the name of a Parquet file is an error until it is removed."""
     return Story(
         "a folder in a Parquet file's place",
         [
             files(*PLACES),
-            in_parquet(into_folder),
-            Ask("check --files --warehouse {warehouse}", [1], ["parquet/zeus/train/"]),
-            Ask(INGEST.arguments, [1], ["is in the way: move it away"]),
-            in_parquet(Path.rmdir),
+            change_parquet(replace_by_folder),
+            Command("check --files --warehouse {warehouse}", [1], ["parquet/zeus/train/"]),
+            Command(INGEST.arguments, [1], ["is in the way: move it away"]),
+            change_parquet(Path.rmdir),
             ingest("zeus.train"),
             OLD,
         ],
@@ -353,15 +360,15 @@ DATABASE_DAMAGE = {
 
 
 def database_stories() -> list[Story]:
-    """A database that cannot be opened is reported and rebuilt from the Parquet files."""
+    """Return stories in which a damaged database is reported, and rebuilt from the Parquet files."""
     of_database = "warehouse/traces.duckdb"
     return [
         Story(
             f"a database that is {name}",
             [
-                Do(lambda folder, damage=damage: damage(folder / of_database)),
-                Ask("list traces --warehouse {warehouse}", [1], ["traces.duckdb"]),
-                Ask("build --warehouse {warehouse}"),
+                Change(lambda folder, damage=damage: damage(folder / of_database)),
+                Command("list traces --warehouse {warehouse}", [1], ["traces.duckdb"]),
+                Command("build --warehouse {warehouse}"),
                 OLD,
             ],
         )
@@ -371,7 +378,7 @@ def database_stories() -> list[Story]:
             "a database that is garbage, and an ingest",
             [
                 files(*PLACES, version="new"),
-                Do(lambda f: garbage(f / of_database)),
+                Change(lambda f: garbage(f / of_database)),
                 ingest("traces.duckdb"),
                 NEW,
             ],
@@ -379,21 +386,21 @@ def database_stories() -> list[Story]:
         Story(
             "a database that is a folder",
             [
-                Do(lambda folder: into_folder(folder / of_database)),
-                Ask("list traces --warehouse {warehouse}", [1], ["traces.duckdb"]),
-                Ask("build --warehouse {warehouse}", [1], ["traces.duckdb"]),
+                Change(lambda folder: replace_by_folder(folder / of_database)),
+                Command("list traces --warehouse {warehouse}", [1], ["traces.duckdb"]),
+                Command("build --warehouse {warehouse}", [1], ["traces.duckdb"]),
             ],
         ),
     ]
 
 
-def without_conversions(path: Path) -> None:
+def delete_conversions(path: Path) -> None:
     package = json.loads(path.read_text())
     del package["conversions"]
     path.write_text(json.dumps(package))
 
 
-def of_another_version(path: Path) -> None:
+def write_other_version(path: Path) -> None:
     package = json.loads(path.read_text())
     package["conversions"] = [{"trace": "openb"}]
     path.write_text(json.dumps(package))
@@ -406,14 +413,14 @@ MANIFEST_DAMAGE: dict[str, Callable[[Path], object]] = {
     "garbage": garbage,
     "a list": lambda path: path.write_text("[]"),
     "nothing": lambda path: path.write_text("null"),
-    "without conversions": without_conversions,
-    "of another version": of_another_version,
+    "without conversions": delete_conversions,
+    "of another version": write_other_version,
     "no UTF-8": lambda path: path.write_bytes(b"\xff\xfe{}"),
 }
 
 
-def parquet_stays(folder: Path) -> None:
-    """No file of the old version was deleted; `kept` next to the warehouse lists them."""
+def check_parquet_exists(folder: Path) -> None:
+    """Assert that every Parquet file that `note_parquet` listed in the file `kept` still exists."""
     names = (folder / "kept").read_text().splitlines()
     lost = [name for name in names if not (folder / "warehouse" / name).exists()]
     assert lost == [], f"deleted: {lost}"
@@ -426,21 +433,21 @@ def note_parquet(folder: Path) -> None:
 
 
 def manifest_stories() -> list[Story]:
-    """After any damage to the manifest, no Parquet file is deleted, and `--recover` rebuilds the manifest."""
+    """Return stories with a damaged manifest, after which no Parquet file is lost and `--recover` works."""
     return [
         Story(
             f"a manifest that is {name}",
             [
-                Do(note_parquet),
-                Do(lambda folder, damage=damage: damage(folder / "warehouse" / "datapackage.json")),
+                Change(note_parquet),
+                Change(lambda folder, damage=damage: damage(folder / "warehouse" / "datapackage.json")),
                 files(UNTOUCHED),
-                # As its advice may be, with a raw folder that holds but one of the tables.
+                # A user may run this after the error message, here with a raw folder that has one table only.
                 ingest(codes=[0, 1]),
-                Do(parquet_stays),
-                Do(lambda folder: (folder / "warehouse" / "datapackage.json").unlink(missing_ok=True)),
+                Change(check_parquet_exists),
+                Change(lambda folder: (folder / "warehouse" / "datapackage.json").unlink(missing_ok=True)),
                 ingest(codes=[0, 1]),
-                Do(parquet_stays),
-                Ask("build --recover --warehouse {warehouse}"),
+                Change(check_parquet_exists),
+                Command("build --recover --warehouse {warehouse}"),
                 OLD,
             ],
         )
@@ -455,12 +462,12 @@ FOREIGN = (
 )
 
 
-def foreign_files_stay(folder: Path) -> None:
+def check_foreign_files_exist(folder: Path) -> None:
     lost = [name for name in FOREIGN if not (folder / name).exists()]
     assert lost == [], f"deleted: {lost}"
 
 
-def journal(text: str) -> Do:
+def journal(text: str) -> Change:
     return write("warehouse/.ingest/finished/openb.node.json", text)
 
 
@@ -469,8 +476,8 @@ OTHER = (
         "a Parquet file in whose place a folder is",
         [
             files(*PLACES),
-            in_parquet(into_folder),
-            Ask("check --files --warehouse {warehouse}", [1], ["parquet/zeus/train/"]),
+            change_parquet(replace_by_folder),
+            Command("check --files --warehouse {warehouse}", [1], ["parquet/zeus/train/"]),
             # Tracehouse does not delete foreign folders.
             ingest("parquet/zeus/train/", codes=[1]),
         ],
@@ -479,16 +486,16 @@ OTHER = (
         "foreign files stay, regardless of their names",
         [
             *(write(name, "mine") for name in FOREIGN),
-            *(files(*PLACES, version="new"), INGEST, NEW, Do(foreign_files_stay)),
-            *(Ask("vacuum --warehouse {warehouse}", codes=[0]), Do(foreign_files_stay)),
-            *(Ask("build --warehouse {warehouse}"), NEW, Do(foreign_files_stay)),
+            *(files(*PLACES, version="new"), INGEST, NEW, Change(check_foreign_files_exist)),
+            *(Command("vacuum --warehouse {warehouse}", codes=[0]), Change(check_foreign_files_exist)),
+            *(Command("build --warehouse {warehouse}"), NEW, Change(check_foreign_files_exist)),
         ],
     ),
     Story(
         "a vacuum removes no file that readers need",
         [
-            *(files(*PLACES, version="new"), INGEST, Ask("vacuum --warehouse {warehouse}"), NEW),
-            Ask("check --files --warehouse {warehouse}"),
+            *(files(*PLACES, version="new"), INGEST, Command("vacuum --warehouse {warehouse}"), NEW),
+            Command("check --files --warehouse {warehouse}"),
         ],
     ),
     *(
@@ -498,7 +505,7 @@ OTHER = (
                 journal(text),
                 files(*PLACES, version="new"),
                 ingest(codes=[0, 1]),
-                Ask("build --warehouse {warehouse}", [0, 1]),
+                Command("build --warehouse {warehouse}", [0, 1]),
             ],
         )
         for name, text in (
@@ -514,9 +521,9 @@ OTHER = (
         "a warehouse that is a file",
         [
             *(files(*PLACES), write("file", "no folder")),
-            Ask("ingest --raw {raw} --warehouse {folder}/file", [1], ["file"]),
-            Ask("build --warehouse {folder}/file", [1], ["file"]),
-            Ask("list --warehouse {folder}/file", [1], ["file"]),
+            Command("ingest --raw {raw} --warehouse {folder}/file", [1], ["file"]),
+            Command("build --warehouse {folder}/file", [1], ["file"]),
+            Command("list --warehouse {folder}/file", [1], ["file"]),
         ],
         over_none=True,
     ),
@@ -540,22 +547,27 @@ OTHER = (
         "raw files below the warehouse",
         [
             files(UNTOUCHED),
-            Ask("ingest --raw {raw} --warehouse {raw}"),
-            Ask("ingest --raw {raw} --warehouse {raw}"),
+            Command("ingest --raw {raw} --warehouse {raw}"),
+            Command("ingest --raw {raw} --warehouse {raw}"),
         ],
         over_none=True,
     ),
-    Story("no raw folder", [Ask("ingest --raw {raw}/none --warehouse {warehouse}", [1], ["raw/none"]), OLD]),
+    Story(
+        "no raw folder", [Command("ingest --raw {raw}/none --warehouse {warehouse}", [1], ["raw/none"]), OLD]
+    ),
     Story("an empty raw folder", [files(), ingest(codes=[1]), OLD]),
     Story(
         "a raw folder that is a file",
-        [Ask("ingest --raw {warehouse}/traces.duckdb --warehouse {warehouse}", [1], ["traces.duckdb"]), OLD],
+        [
+            Command("ingest --raw {warehouse}/traces.duckdb --warehouse {warehouse}", [1], ["traces.duckdb"]),
+            OLD,
+        ],
     ),
     Story(
         "times that are none of a cluster",
         [
             files(SEREN),
-            Do(
+            Change(
                 lambda folder: (folder / "raw" / "trace_seren.csv").write_text(
                     (folder / "raw" / "trace_seren.csv")
                     .read_text()
@@ -563,7 +575,10 @@ OTHER = (
                 )
             ),
             ingest(codes=[0, 1]),
-            *(Ask(f"query {name} --warehouse {{warehouse}}") for name in ("acme.arrivals", "unified.traces")),
+            *(
+                Command(f"query {name} --warehouse {{warehouse}}")
+                for name in ("acme.arrivals", "unified.traces")
+            ),
         ],
     ),
 )

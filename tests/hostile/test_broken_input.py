@@ -1,7 +1,7 @@
 """Folders with one damaged file for each table: ingest rejects or reads it, and does not change other tables.
 
-Cases share an ingest so that hundreds of them take minutes; where an ingest fails as a whole, its cases are
-tried one by one, and the one at fault is named.
+Many cases share an ingest, because hundreds of ingests would take hours. If an ingest fails as a whole, the
+test tries its cases one by one to name the case that causes the failure.
 """
 
 import shutil
@@ -18,9 +18,9 @@ from hostile.expectations import Taken, Way, fail_with, opened, problems, unsoun
 from hostile_tests import TRY_ALL
 
 ROUNDS = rounds(all_cases())
-# The first holds a case for every place.
+# Round 0 has a case for every place.
 IN_PART = (0, 9)
-# Some run the installed command, as users do.
+# These rounds run the installed command in its own process, as users do.
 BY_ITSELF = (0, 1, 2, 3)
 
 
@@ -29,26 +29,26 @@ def test_broken_input(number: int, old_warehouse: Path, server: Server, tmp_path
     cases = ROUNDS[number]
     count("kinds of broken input", len(cases))
     traces = by_itself if number in BY_ITSELF else server.run
-    found, failed_whole = tried(cases, old_warehouse, traces, tmp_path / "all")
+    found, failed_whole = ingest_cases(cases, old_warehouse, traces, tmp_path / "all")
     if failed_whole and len(cases) > 1:
         found = {"the ingest of all": failed_whole} | {
             case.name: faults
             for n, (case, place) in enumerate(cases)
-            for faults in [one_by_one((case, place), old_warehouse, server, tmp_path / str(n))]
+            for faults in [ingest_one((case, place), old_warehouse, server, tmp_path / str(n))]
             if faults
         }
     fail_with(found)
 
 
-def one_by_one(case: tuple[Case, Place], old_warehouse: Path, server: Server, folder: Path) -> list[str]:
-    found, failed_whole = tried([case], old_warehouse, server.run, folder)
+def ingest_one(case: tuple[Case, Place], old_warehouse: Path, server: Server, folder: Path) -> list[str]:
+    found, failed_whole = ingest_cases([case], old_warehouse, server.run, folder)
     return failed_whole + [fault for faults in found.values() for fault in faults]
 
 
-def tried(
+def ingest_cases(
     cases: Sequence[tuple[Case, Place]], old_warehouse: Path, traces: Callable[..., Run], folder: Path
 ) -> tuple[dict[str, list[str]], list[str]]:
-    """What went wrong with each case, and with the ingest of all."""
+    """Return the faults of each case, and the faults of the ingest as a whole."""
     raw, warehouse = raw_folder(folder / "raw"), folder / "warehouse"
     shutil.copytree(old_warehouse, warehouse)
     FORMS["csv"].write(UNTOUCHED, UNTOUCHED.text(UNTOUCHED.rows("new")), raw)
@@ -60,12 +60,12 @@ def tried(
     failed_whole = run.faults()
     found: dict[str, list[str]] = {}
     if not failed_whole:
-        found, failed_whole = looked_at(cases, allowed, run, warehouse)
+        found, failed_whole = find_faults(cases, allowed, run, warehouse)
     shutil.rmtree(folder)
     return found, failed_whole
 
 
-def looked_at(
+def find_faults(
     cases: Sequence[tuple[Case, Place]], allowed: dict[str, Sequence[Way]], run: Run, warehouse: Path
 ) -> tuple[dict[str, list[str]], list[str]]:
     found: dict[str, list[str]] = {}
@@ -79,7 +79,7 @@ def looked_at(
         whole = problems(UNTOUCHED, UNTOUCHED.path(".csv"), [Taken(rows)], rows, run, connection)
         whole += unsound(connection, warehouse)
     if (run.code == 1) != bool(run.errors):
-        whole.append(f"exit code {run.code}, and the errors {run.errors}")
+        whole.append(f"exit code {run.code} does not match the errors {run.errors}")
     return found, whole
 
 

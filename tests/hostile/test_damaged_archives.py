@@ -21,14 +21,14 @@ PLACES: tuple[tuple[Place, tuple[str, ...]], ...] = (
 
 
 def write_damaged(place: Place, form: Form, raw: Path, chance: random.Random) -> str:
-    """Write a file of which one piece is damaged, and return its name."""
+    """Write a file or its parts with one damaged part, and return the name of the file."""
     pieces = form.pieces(place, place.text(place.rows("new")))
-    struck = chance.choice(list(pieces))
+    damaged = chance.choice(list(pieces))
     name = place.path(form.ending)
     for suffix, data in pieces.items():
         path = raw / (name + suffix)
         path.parent.mkdir(exist_ok=True)
-        path.write_bytes(chance.choice(DAMAGES)(data, chance) if suffix == struck else data)
+        path.write_bytes(chance.choice(DAMAGES)(data, chance) if suffix == damaged else data)
     return name
 
 
@@ -36,7 +36,7 @@ def write_damaged(place: Place, form: Form, raw: Path, chance: random.Random) ->
 def test_damaged_archives(seed: int, server: Server, tmp_path: Path, count: Count) -> None:
     chance = random.Random(seed)
     raw, warehouse = raw_folder(tmp_path / "raw"), tmp_path / "warehouse"
-    # So that there is a database, however many are refused.
+    # A valid file, so that ingest builds a database even if it refuses all others.
     FORMS["csv"].write(UNTOUCHED, UNTOUCHED.text(UNTOUCHED.rows("new")), raw)
     names = {}
     for number, (place, forms) in enumerate(PLACES):

@@ -1,4 +1,4 @@
-"""Single bits flipped in Parquet: `traces check --files` names each file that was struck."""
+"""Flip single bits in Parquet files: `traces check --files` names exactly the damaged files."""
 
 import random
 import shutil
@@ -20,41 +20,41 @@ def flip_a_bit(path: Path, chance: random.Random) -> None:
     path.write_bytes(data)
 
 
-def unnoticed(warehouse: Path, struck: list[str], server: Server) -> list[str]:
-    """Files that were struck and are not named, and others that are; or how the check failed."""
+def check_faults(warehouse: Path, damaged: list[str], server: Server) -> list[str]:
+    """Return the damaged files that the check does not name, and the undamaged files that it names."""
     run = server.run("check", "--files", "--warehouse", warehouse)
     output = run.stdout + run.stderr
-    wrong = [f"{path} is not named" for path in struck if path not in output]
-    wrong += [f"{path} is named" for path in manifest(warehouse) if path in output and path not in struck]
-    return run.faults(codes=[1 if struck else 0]) + wrong
+    wrong = [f"{path} is not named" for path in damaged if path not in output]
+    wrong += [f"{path} is named" for path in manifest(warehouse) if path in output and path not in damaged]
+    return run.faults(codes=[1 if damaged else 0]) + wrong
 
 
-def test_a_whole_warehouse_is_found_whole(old_warehouse: Path, server: Server) -> None:
-    assert unnoticed(old_warehouse, [], server) == []
+def test_check_names_no_file_of_an_undamaged_warehouse(old_warehouse: Path, server: Server) -> None:
+    assert check_faults(old_warehouse, [], server) == []
 
 
 @pytest.mark.parametrize("seed", range(BATCHES))
-def test_a_bit_flipped_in_every_file(
+def test_check_names_every_file_if_each_has_a_flipped_bit(
     seed: int, old_warehouse: Path, server: Server, tmp_path: Path, count: Count
 ) -> None:
     chance = random.Random(seed)
     warehouse = shutil.copytree(old_warehouse, tmp_path / "warehouse")
-    struck = [path for path in manifest(warehouse) if path.endswith(".parquet")]
-    for path in struck:
+    damaged = [path for path in manifest(warehouse) if path.endswith(".parquet")]
+    for path in damaged:
         flip_a_bit(warehouse / path, chance)
-    count("bits flipped in Parquet", len(struck))
-    faults = unnoticed(warehouse, struck, server)
+    count("bits flipped in Parquet", len(damaged))
+    faults = check_faults(warehouse, damaged, server)
     fail_with({f"seed {seed}": faults} if faults else {})
 
 
 @pytest.mark.parametrize("seed", range(ALONE))
-def test_a_bit_flipped_in_one_file(
+def test_check_names_the_only_file_with_a_flipped_bit(
     seed: int, old_warehouse: Path, server: Server, tmp_path: Path, count: Count
 ) -> None:
     chance = random.Random(1000 + seed)
     warehouse = shutil.copytree(old_warehouse, tmp_path / "warehouse")
-    struck = chance.choice([path for path in manifest(warehouse) if path.endswith(".parquet")])
-    flip_a_bit(warehouse / struck, chance)
+    damaged = chance.choice([path for path in manifest(warehouse) if path.endswith(".parquet")])
+    flip_a_bit(warehouse / damaged, chance)
     count("bits flipped in Parquet", 1)
-    faults = unnoticed(warehouse, [struck], server)
+    faults = check_faults(warehouse, [damaged], server)
     fail_with({f"seed {seed}": faults} if faults else {})

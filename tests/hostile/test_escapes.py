@@ -28,7 +28,7 @@ CHANGES_THE_CONNECTION = (
 
 @dataclass(frozen=True)
 class Place:
-    """The folder of the attempts, with the files that they must not change."""
+    """The folder in which the attempts run. They must not change the files in it."""
 
     folder: Path
     names: dict[str, str]
@@ -42,14 +42,14 @@ class Place:
         return self.folder / "scratch"
 
     def state(self) -> dict[str, str]:
-        """Every file and folder with its content's hash, except the scratch folder, which may change."""
+        """Return the hash of each file below the folder, except in the scratch folder, which may change."""
         return {
             str(path): hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "folder"
             for path in sorted(self.folder.rglob("*"))
             if path != self.scratch and self.scratch not in path.parents
         }
 
-    def filled(self, sql: str) -> str:
+    def fill_in(self, sql: str) -> str:
         return sql.format(**self.names)
 
 
@@ -83,13 +83,13 @@ def place(made: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     yield Place(made, {name: str(path) for name, path in names.items()})
 
 
-def in_a_thread(work: Callable[[], T]) -> T:
+def run_in_thread(work: Callable[[], T]) -> T:
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(work).result()
 
 
 def run_statement(connection: duckdb.DuckDBPyConnection, sql: str, spools: list[output.Spool]) -> str:
-    """The result of a statement as `traces sql` runs it: the answer, the plan, or the rejection."""
+    """Run a statement as `traces sql` does, and return the answer, the plan, or the error."""
     try:
         query = binding.bind_statement(connection, sql)
         if query.explain:
@@ -113,11 +113,11 @@ def test_escapes_change_no_file_and_read_no_other(place: Place, record_property:
             access = sandbox.Access([spool.path for spool in spools], place.scratch)
             with sandbox.connect(place.warehouse, access) as connection:
                 return {
-                    escape.sql: run_statement(connection, place.filled(escape.sql), spools)
+                    escape.sql: run_statement(connection, place.fill_in(escape.sql), spools)
                     for escape in ESCAPES
                 }
 
-    found = in_a_thread(work)
+    found = run_in_thread(work)
     assert place.state() == before
     # An error may name the requested file, but not quote its contents.
     assert [sql for sql, text in found.items() if SECRET in text] == []
@@ -127,16 +127,16 @@ def test_escapes_change_no_file_and_read_no_other(place: Place, record_property:
 
 @pytest.mark.skipif(not landlock.available(), reason="this kernel has no Landlock")
 def test_landlock_blocks_writes_without_check(place: Place, record_property: Callable) -> None:
-    """The unchecked statements, on a connection with default settings."""
+    """Runs the statements without the statement check, on a connection with default settings."""
     tried = [escape for escape in ESCAPES if not escape.network]
-    record_property("tried", ("escapes, past the first wall", len(tried)))
+    record_property("tried", ("escapes without statement check", len(tried)))
     before = place.state()
 
     def work() -> dict[str, str]:
         landlock.confine_thread([place.scratch], [])
         return dict(run(place, tried))
 
-    found = in_a_thread(work)
+    found = run_in_thread(work)
     assert place.state() == before
     plain = [f"copy (select 1) to '{where}'" for where in ("{file}", "{cwd}/new.csv", "{secret}")]
     assert [sql for sql in plain if sql in found and "Permission denied" not in found[sql]] == []
@@ -152,7 +152,7 @@ def run(place: Place, escapes: list[Escape]) -> Iterator[tuple[str, str]]:
             connection.execute(f"attach '{place.names['database']}' as warehouse (read_only); use warehouse")
             connection.execute(f"set temp_directory = '{place.scratch}'")
         try:
-            yield escape.sql, str(connection.execute(place.filled(escape.sql)).fetchall())
+            yield escape.sql, str(connection.execute(place.fill_in(escape.sql)).fetchall())
         except (duckdb.Error, ValueError, RuntimeError, TypeError) as error:
             yield escape.sql, f"{type(error).__name__}: {error}"
         if re.search(CHANGES_THE_CONNECTION, escape.sql):
@@ -161,8 +161,8 @@ def run(place: Place, escapes: list[Escape]) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.skipif(not landlock.available(), reason="this kernel has no Landlock")
-def test_the_first_wall_is_not_what_holds_the_second(place: Place) -> None:
-    """Without the thread's confinement the same statement does write: the test above tests something."""
+def test_statement_writes_without_landlock(place: Place) -> None:
+    """The same statement writes without Landlock, so the test above depends on Landlock."""
     target = place.scratch / "written.csv"
     with duckdb.connect() as connection:
         connection.execute(f"copy (select 1) to '{target}'")
@@ -221,5 +221,5 @@ def test_runs_reading_statements(sql: str, place: Place) -> None:
     with output.create_spool(place.scratch) as spool, output.create_spool(place.scratch) as draft:
         access = sandbox.Access([spool.path, draft.path], place.scratch)
         with sandbox.connect(place.warehouse, access) as connection:
-            found = run_statement(connection, place.filled(sql), [spool, draft])
+            found = run_statement(connection, place.fill_in(sql), [spool, draft])
     assert not found.startswith("refused"), found

@@ -1,7 +1,7 @@
-"""Change CSV bytes and tar headers at random, and compare with the counts of other code.
+"""Change CSV bytes and tar headers at random, and compare with independent counts of rows.
 
-For all bytes: each line of an accepted file is kept or rejected, unchanged lines are kept, and an archive
-yields all rows that Python's tarfile finds.
+For any change: ingest keeps or rejects each line of an accepted file, keeps unchanged lines, and reads all
+rows of an archive that Python's tarfile finds.
 """
 
 import io
@@ -22,7 +22,7 @@ from hostile.stories import CLUSTERS
 from hypothesis import HealthCheck, Phase, strategies
 from random_seed import DEPTH
 
-# Each damages all files and archives of one ingest, which takes seconds.
+# One example changes and ingests all files and archives, which takes seconds.
 EXAMPLES = 12 * DEPTH
 ROWS_A_FILE = 500
 ROWS_A_MEMBER = 500
@@ -47,8 +47,8 @@ header_edits = strategies.lists(
 header_damage = strategies.tuples(strategies.integers(0, 2), header_edits, strategies.booleans())
 
 
-def edited(data: bytes, changes: list[tuple[float, int, bytes]]) -> bytes:
-    """Bytes some of which are left out and others put in."""
+def apply_changes(data: bytes, changes: list[tuple[float, int, bytes]]) -> bytes:
+    """Apply changes: each removes bytes at a relative position, and inserts others there."""
     for where, left_out, put_in in changes:
         start = int(where * len(data))
         data = data[:start] + put_in + data[start + left_out :]
@@ -56,14 +56,14 @@ def edited(data: bytes, changes: list[tuple[float, int, bytes]]) -> bytes:
 
 
 def lines_of(data: bytes) -> list[bytes]:
-    """The lines that are not blank; only newlines and carriage returns end one."""
+    """Return the lines that are not blank. Only newlines and carriage returns end a line."""
     return [line for line in re.split(rb"[\r\n]", data.removeprefix(b"\xef\xbb\xbf")) if line]
 
 
 def archive_with(
     place_members: list[tuple[str, bytes]], damage: tuple[int, list[tuple[int, bytes]], bool]
 ) -> bytes:
-    """An archive one of whose headers is changed, its checksum made to fit again, if so drawn."""
+    """Return a tar with a changed header. `damage`: member, changes, and whether to correct the checksum."""
     member, changes, with_checksum = damage
     data = bytearray(tar(place_members))
     start = 0
@@ -78,8 +78,8 @@ def archive_with(
     return bytes(data)
 
 
-def rows_by_tarfile(archive: bytes, name: str) -> int | None:
-    """The lines of an archive's CSVs as Python's tarfile has them; None where it is not whole."""
+def count_rows_with_tarfile(archive: bytes, name: str) -> int | None:
+    """Count the lines of an archive's CSVs with Python's tarfile. Return None if the archive is damaged."""
     counted = 0
     try:
         with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as found:
@@ -94,7 +94,7 @@ def rows_by_tarfile(archive: bytes, name: str) -> int | None:
 
 
 @pytest.mark.timeout(900 * DEPTH)
-def test_fuzz(server: Server, tmp_path: Path, count: Count) -> None:
+def test_keeps_or_rejects_each_line_of_changed_files(server: Server, tmp_path: Path, count: Count) -> None:
     rows_read = []
 
     @hypothesis.settings(
@@ -110,28 +110,28 @@ def test_fuzz(server: Server, tmp_path: Path, count: Count) -> None:
     )
     def check(texts: list[list[tuple[float, int, bytes]]], headers: list[tuple[int, list, bool]]) -> None:
         folder = Path(tempfile.mkdtemp(dir=tmp_path))
-        rows_read.append(one_ingest(folder, texts, headers, server))
+        rows_read.append(ingest_changed_files(folder, texts, headers, server))
         shutil.rmtree(folder)
 
     check()
     count("rows in fuzzed files", sum(rows_read))
 
 
-def one_ingest(
+def ingest_changed_files(
     folder: Path,
     texts: list[list[tuple[float, int, bytes]]],
     headers: list[tuple[int, list, bool]],
     server: Server,
 ) -> int:
-    """Write all files, each changed in its way, ingest them, and return how many lines they held."""
+    """Change and write all files, ingest them, and return the number of their lines."""
     raw, warehouse = raw_folder(folder / "raw"), folder / "warehouse"
     FORMS["csv"].write(UNTOUCHED, UNTOUCHED.text(UNTOUCHED.rows("new")), raw)
     expected: dict[str, tuple[Place, int | None, list[bytes] | None]] = {}
     for place, changes in zip(NARROW, texts, strict=True):
-        data = edited(place.text(place.rows("new", ROWS_A_FILE)), changes)
+        data = apply_changes(place.text(place.rows("new", ROWS_A_FILE)), changes)
         (raw / f"{place.stem}.csv").write_bytes(data)
         lines = lines_of(data)
-        # A last line without its end may be rejected as incomplete.
+        # Ingest may reject a last line without a line end as incomplete.
         ended = lines[1:] if data.endswith((b"\n", b"\r")) else lines[1:-1]
         expected[f"{place.stem}.csv"] = (place, len(lines) - 1, ended)
     for place, damage in zip(ARCHIVED, headers, strict=False):
@@ -142,11 +142,15 @@ def one_ingest(
         ]
         archive = archive_with(members, damage)
         (raw / f"{place.stem}.tar.gz").write_bytes(gz(archive))
-        expected[f"{place.stem}.tar.gz"] = (place, rows_by_tarfile(archive, rf"{place.stem}\.csv"), None)
+        expected[f"{place.stem}.tar.gz"] = (
+            place,
+            count_rows_with_tarfile(archive, rf"{place.stem}\.csv"),
+            None,
+        )
     members = [(f"{place.stem}.csv", place.text(place.rows("new", ROWS_A_MEMBER))) for place in CLUSTERS]
     archive = archive_with(members, headers[-1])
     (raw / "raw-traces.tar.gz").write_bytes(gz(archive))
-    counted = rows_by_tarfile(archive, r"cluster\d+\.csv")
+    counted = count_rows_with_tarfile(archive, r"cluster\d+\.csv")
     expected["raw-traces.tar.gz"] = (CLUSTERS[0], counted, None)
     run = server.run("ingest", "--raw", raw, "--warehouse", warehouse)
     found = {"the ingest": faults} if (faults := run.faults()) else {}
@@ -157,13 +161,13 @@ def one_ingest(
             if stored(connection, UNTOUCHED) != wanted(UNTOUCHED.rows("new")):
                 found["the other table"] = ["other rows"]
             for name, (place, lines, untouched) in expected.items():
-                if faults := account(connection, name, place, lines, untouched, run.errors):
+                if faults := find_faults(connection, name, place, lines, untouched, run.errors):
                     found[name] = faults
     fail_with(found)
     return sum(lines or 0 for _, lines, _ in expected.values())
 
 
-def account(
+def find_faults(
     connection: duckdb.DuckDBPyConnection,
     name: str,
     place: Place,

@@ -1,5 +1,7 @@
-"""Ingests that are killed, or that fill the disk: the old version whole or the new one, and the next run ends
-in the same tables as one that nothing disturbed.
+"""Ingests that are killed or fill the disk.
+
+Afterwards the warehouse has the complete old version or the complete new one. The next ingest gives the same
+tables as an ingest without interruption.
 """
 
 import os
@@ -9,7 +11,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import count as from_first
+from itertools import count as count_from
 from pathlib import Path
 
 import pytest
@@ -21,10 +23,10 @@ from hostile_tests import TRY_ALL
 
 PLACES = (UNTOUCHED, NARROW[1], ARCHIVED[0], WIDE[0])
 SHARES = 8
-LONG = "it takes long: `make hostile` does it"
+LONG = "slow: run `make hostile`"
 CHAINS = 8
 KILLS_IN_A_CHAIN = 5
-# An ingest of these files renames, removes and syncs at least so often.
+# An ingest of these files makes at least this many calls that rename, remove or sync files.
 FEWEST_STEPS = 30
 
 
@@ -44,7 +46,7 @@ def versions(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Versio
     raw = {version: raw_folder(folder / version) for version in ("old", "new")}
     write_old(raw["old"], PLACES)
     for place in PLACES:
-        # More rows than before, one of which is rejected, so that there is such a file, too.
+        # Two more rows than the old version. One is rejected, so that there is a file of rejected rows.
         lines = place.lines(place.rows("new", ROW_COUNT + 2))
         lines[-1] = lines[-1].replace(",12406", ",x")
         form = FORMS["tar.gz" if place in ARCHIVED else "csv"]
@@ -63,15 +65,15 @@ def versions(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Versio
     return Versions(raw, warehouse, rows, seconds)
 
 
-def faults_after(warehouse: Path, versions: Versions, may_be_missing: bool) -> list[str]:
-    """The faults of a warehouse whose ingest was stopped; none if it has exactly one complete version."""
+def find_faults(warehouse: Path, versions: Versions, may_be_missing: bool) -> list[str]:
+    """Return the faults after an interrupted ingest. The warehouse must have exactly one complete version."""
     if not (warehouse / "traces.duckdb").exists():
         return [] if may_be_missing else ["the database is gone"]
     rows = dict(contents(warehouse, PLACES))
-    return [] if rows in versions.rows.values() else [f"neither version: {differing(rows, versions)}"]
+    return [] if rows in versions.rows.values() else [f"neither version: {compare_rows(rows, versions)}"]
 
 
-def differing(rows: dict[str, list], versions: Versions) -> dict[str, str]:
+def compare_rows(rows: dict[str, list], versions: Versions) -> dict[str, str]:
     return {
         table: "old" if found == versions.rows["old"][table] else f"{len(found)} rows"
         for table, found in rows.items()
@@ -79,25 +81,25 @@ def differing(rows: dict[str, list], versions: Versions) -> dict[str, str]:
     }
 
 
-def faults_after_the_next(warehouse: Path, versions: Versions, server: Server) -> list[str]:
-    """The faults after the same command has run again without interruption."""
+def ingest_again(warehouse: Path, versions: Versions, server: Server) -> list[str]:
+    """Run the same ingest again without interruption, and return the faults of the warehouse."""
     run = server.run("ingest", "--raw", versions.raw["new"], "--warehouse", warehouse)
     if faults := run.faults(codes=[0]):
         return faults
     rows = dict(contents(warehouse, PLACES))
-    found = unsound_as(warehouse, versions)
+    found = compare_files(warehouse, versions)
     return (
         found
         if rows == versions.rows["new"]
-        else [*found, f"not the new version: {differing(rows, versions)}"]
+        else [*found, f"not the new version: {compare_rows(rows, versions)}"]
     )
 
 
-def unsound_as(warehouse: Path, versions: Versions) -> list[str]:
+def compare_files(warehouse: Path, versions: Versions) -> list[str]:
     with opened(warehouse) as connection:
         found = unsound(connection, warehouse)
     if manifest(warehouse) != manifest(versions.warehouse["new"]):
-        found.append("other files than those of an ingest that nothing disturbed")
+        found.append("the manifest differs from that of an uninterrupted ingest")
     known = {path for made in versions.warehouse.values() for path in manifest(made)}
     left = [path.relative_to(warehouse).as_posix() for path in warehouse.glob("parquet/**/*.parquet")]
     found += [f"{path} was left" for path in left if path not in known]
@@ -106,12 +108,12 @@ def unsound_as(warehouse: Path, versions: Versions) -> list[str]:
 
 
 def steps(share: int) -> Iterator[int]:
-    """The numbers of the steps of one share; only one, where a part is tried."""
-    yield from from_first(share + 1, SHARES) if TRY_ALL else (FEWEST_STEPS,)
+    """Yield the numbers of the steps of one share, or of a single step by default."""
+    yield from count_from(share + 1, SHARES) if TRY_ALL else (FEWEST_STEPS,)
 
 
 @pytest.mark.parametrize("share", range(SHARES) if TRY_ALL else [0])
-def test_killed_at_every_step_of_publishing(
+def test_kill_at_any_step_of_publishing_leaves_one_version(
     share: int, versions: Versions, server: Server, tmp_path: Path, count: Count
 ) -> None:
     found = {}
@@ -126,8 +128,8 @@ def test_killed_at_every_step_of_publishing(
             break
         count("kills at a step of publishing", 1)
         faults = [] if run.code == -9 else [f"exit code {run.code}: {run.stderr}"]
-        faults += faults_after(warehouse, versions, may_be_missing=False)
-        faults += faults_after_the_next(warehouse, versions, server)
+        faults += find_faults(warehouse, versions, may_be_missing=False)
+        faults += ingest_again(warehouse, versions, server)
         if faults:
             found[f"step {step}, killed {'after' if after else 'before'} it"] = faults
         shutil.rmtree(warehouse)
@@ -136,10 +138,10 @@ def test_killed_at_every_step_of_publishing(
 
 @pytest.mark.skipif(not TRY_ALL, reason=LONG)
 @pytest.mark.parametrize("seed", range(CHAINS))
-def test_killed_at_random(
+def test_random_kills_leave_one_version(
     seed: int, versions: Versions, server: Server, tmp_path: Path, count: Count
 ) -> None:
-    """Again and again, over an old version or over none; then it is let run."""
+    """Kills an ingest repeatedly, with an old version or with a new warehouse, and then lets one finish."""
     chance = random.Random(seed)
     warehouse = tmp_path / "warehouse"
     is_first = bool(seed % 2)
@@ -153,9 +155,9 @@ def test_killed_at_random(
         )
         count("kills at random", int(run.code != 0))
         faults = [] if run.code in (0, -9) else [f"exit code {run.code}: {run.stderr}"]
-        if faults := faults + faults_after(warehouse, versions, may_be_missing=is_first):
+        if faults := faults + find_faults(warehouse, versions, may_be_missing=is_first):
             found[f"killed after {after_s:.3f} s, seed {seed}"] = faults
-    if faults := faults_after_the_next(warehouse, versions, server):
+    if faults := ingest_again(warehouse, versions, server):
         found[f"the ingest after {KILLS_IN_A_CHAIN} kills, seed {seed}"] = faults
     fail_with(found)
 
@@ -164,29 +166,31 @@ FREE_KIB = (0, 8, 32, 100, 300, 700, 1500, 2500, 3500, 4200)
 
 
 def check_full(run: Run, free_kib: int) -> list[str]:
-    """A full disk ends an ingest with advice, unless the free space was enough."""
+    """Return the faults of an ingest on a full disk. If it fails, it must print advice."""
     faults = run.faults()
     if not faults and run.code == 1 and "Free disk space" not in run.stderr:
-        faults.append(f"it does not say to free disk space: {run.stderr}")
+        faults.append(f"no advice to free disk space: {run.stderr}")
     return faults
 
 
 @pytest.mark.skipif(not TRY_ALL, reason=LONG)
 @pytest.mark.parametrize("free_kib", FREE_KIB)
-def test_full_disk(free_kib: int, versions: Versions, server: Server, tmp_path: Path, count: Count) -> None:
+def test_full_disk_leaves_one_version(
+    free_kib: int, versions: Versions, server: Server, tmp_path: Path, count: Count
+) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
     used_kib = int(subprocess.check_output(["du", "-sk", versions.warehouse["old"]]).split()[0])
     if os.geteuid() or mount(disk, f"size={used_kib + 80 + free_kib}k"):
-        pytest.skip("a small disk can be mounted by root only")
+        pytest.skip("only root can mount a small disk")
     try:
         warehouse = disk / "warehouse"
         shutil.copytree(versions.warehouse["old"], warehouse)
         run = server.run("ingest", "--raw", versions.raw["new"], "--warehouse", warehouse)
         count("full disks", 1)
-        found = check_full(run, free_kib) + faults_after(warehouse, versions, may_be_missing=False)
+        found = check_full(run, free_kib) + find_faults(warehouse, versions, may_be_missing=False)
         assert mount(disk, "remount,size=64m") == 0
-        found += faults_after_the_next(warehouse, versions, server)
+        found += ingest_again(warehouse, versions, server)
     finally:
         subprocess.run(["umount", disk], check=True)
     fail_with({f"{free_kib} KiB free": found} if found else {})
@@ -202,17 +206,17 @@ LIMITS = (1, 4, 10, 50, 500, 2000)
 
 @pytest.mark.skipif(not TRY_ALL, reason=LONG)
 @pytest.mark.parametrize("limit_kib", LIMITS)
-def test_files_that_may_not_grow(
+def test_file_size_limit_leaves_one_version(
     limit_kib: int, versions: Versions, server: Server, tmp_path: Path, count: Count
 ) -> None:
-    """As where a quota is used up: DuckDB, Arrow and Python each hear of it in another way."""
+    """A size limit acts as an exhausted quota, which DuckDB, Arrow and Python report differently."""
     warehouse = tmp_path / "warehouse"
     shutil.copytree(versions.warehouse["old"], warehouse)
     run = server.run(
         "ingest", "--raw", versions.raw["new"], "--warehouse", warehouse, largest_file_bytes=limit_kib << 10
     )
     count("full disks", 1)
-    found = [] if run.code else ["it ended well, with files larger than may be"]
-    found += run.faults() + faults_after(warehouse, versions, may_be_missing=False)
-    found += faults_after_the_next(warehouse, versions, server)
+    found = [] if run.code else ["exit code 0, although files exceed the limit"]
+    found += run.faults() + find_faults(warehouse, versions, may_be_missing=False)
+    found += ingest_again(warehouse, versions, server)
     fail_with({f"files of {limit_kib} KiB": found} if found else {})

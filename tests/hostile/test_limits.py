@@ -1,4 +1,4 @@
-"""One malformed raw file is refused with a plain sentence, in less than 2 GB of memory."""
+"""Ingest refuses malformed raw files with a short error, and needs less than 2 GB of memory."""
 
 import bz2
 import gzip
@@ -24,11 +24,11 @@ from hostile_tests import in_full
 
 from tracehouse.ingest.store.layout import REJECTED_FOLDER
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is in kilobytes there")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux reports peak memory in kilobytes")
 
 MOST_MB = 2000
 MB = 1 << 20
-# Run by a small process: the peak of a process includes that of the process that started it.
+# A small process starts the command, because peak memory includes that of the starting process.
 MEASURED = """
 import resource, subprocess, sys
 code = subprocess.run(sys.argv[1:]).returncode
@@ -42,12 +42,12 @@ TIME = "2023-07-01 00:00:00+08:00"
 
 
 def object_of(attempt: str, count: int) -> bytes:
-    """A job log of one job with equal attempts."""
+    """Return a job log of one job with `count` equal attempts."""
     return f"{JOB}{','.join([attempt] * count)}]}}]".encode()
 
 
 def gz_of(block: bytes, count: int) -> bytes:
-    """A file that unpacks to many equal blocks."""
+    """Return a gzip file that unpacks to `count` equal blocks."""
     return gzip.compress(block, 1) * count
 
 
@@ -73,14 +73,14 @@ def zip_of_many() -> bytes:
 
 
 def zip_with_large_directory() -> bytes:
-    """A directory that its end says takes 17 MiB."""
+    """Return a zip whose end record states a directory of 17 MiB."""
     size = 17 * MB
     end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 0, 0, size, 0, 0)
     return b"PK\3\4" + bytes(size - 4) + end
 
 
 def parquet_of(texts: pa.Array, compression: str = "zstd", **options: Any) -> bytes:
-    """Network use of servers with these names."""
+    """Return a Parquet file of the network use of servers with these names."""
     zeros = pa.array([0] * len(texts))
     columns = [texts, zeros, zeros, zeros, zeros]
     rows = pa.table(columns, ["server_id", "rx_gibps_avg", "tx_gibps_avg", "day", "hour"])
@@ -90,10 +90,10 @@ def parquet_of(texts: pa.Array, compression: str = "zstd", **options: Any) -> by
 
 
 def parquet_with_many_lengths() -> bytes:
-    """A page of 1,000 texts that states 2,000,000,000 lengths in blocks of 1 << 30, all of them 0."""
+    """Return a file with 1,000 texts whose page states 2,000,000,000 lengths, all 0, in blocks of 1 << 30."""
     options = {"use_dictionary": False, "column_encoding": {"server_id": "DELTA_LENGTH_BYTE_ARRAY"}}
     data = bytearray(parquet_of(pa.array(["x" * 40] * 1000), "none", **options))
-    # 128 in a block of 4 parts, and 1,000 lengths.
+    # The header states blocks of 128 values in 4 miniblocks, and 1,000 lengths.
     at = data.index(b"\x80\1\4\xe8\7")
     lengths = b"\x80\x80\x80\x80\4\1\x80\xa8\xd6\xb9\7" + bytes(60)
     data[at : at + len(lengths)] = lengths
@@ -107,7 +107,7 @@ def parquet_with_large_footer() -> bytes:
 
 
 def xz_with_large_dictionary() -> bytes:
-    """A file that asks for 3 GiB to be unpacked: bytes 12 to 19 are the header of its block."""
+    """Return a file that needs 3 GiB of memory to unpack. Bytes 12 to 19 are the header of its block."""
     packed = bytearray(lzma.compress(b"dataset\n"))
     assert packed[14:16] == b"\x21\x01"
     packed[16] = 39
@@ -117,7 +117,7 @@ def xz_with_large_dictionary() -> bytes:
 
 @dataclass(frozen=True)
 class Malformed:
-    """A raw file, the words of its refusal, and the content of its header file, if any."""
+    """A raw file, words of the error that refuses it, and the content of its header file, if any."""
 
     name: str
     make: Callable[[], bytes]
@@ -225,7 +225,7 @@ FILES = {
         "summary_train.csv.bz2", lambda: bz2.compress(b"") * 1_000_000, "the file is empty"
     ),
 }
-"""The first two alone without `make hostile`."""
+"""By default, the test tries the first two only. `make hostile` tries all."""
 
 
 @pytest.mark.timeout(600)
@@ -247,7 +247,7 @@ def test_refuses_malformed_file_in_little_memory(case: str, tmp_path: Path) -> N
 
 
 def measure(folder: Path) -> subprocess.CompletedProcess[str]:
-    """Ingest the raw files of a folder, and print the peak of the process."""
+    """Ingest the raw files of a folder. The last line of the output is the peak memory in MB."""
     command = [TRACES, "ingest", "--raw", folder / "raw", "--warehouse", folder / "warehouse"]
     return subprocess.run([sys.executable, "-c", MEASURED, *command], capture_output=True, text=True)
 
@@ -255,7 +255,7 @@ def measure(folder: Path) -> subprocess.CompletedProcess[str]:
 @in_full
 @pytest.mark.timeout(1800)
 def test_stores_many_rejected_rows_in_little_memory(tmp_path: Path) -> None:
-    """A million texts of 1,000 characters, less than a tenth of the rows."""
+    """Rejects a million texts of 1,000 characters, which are less than a tenth of the rows."""
     block = ("j,i,u,Failed,1,2\n" * 10 + f"{'x' * 1000},i\n") * 10_000
     path = tmp_path / "raw" / "pai_job_table.csv.gz"
     path.parent.mkdir()

@@ -1,7 +1,7 @@
-"""Read raw files that are changed at random: each file is refused by its name, or every row is accounted for.
+"""Ingest randomly changed raw files. An error names the file, or every row is kept or rejected.
 
-For every format and packing, an accepted file has the rows that other code counts, and those that are as
-before have the same values.
+For every format and packing, ingest reads as many rows of an accepted file as an independent reader, and the
+values of unchanged rows are the same.
 """
 
 import faulthandler
@@ -35,26 +35,26 @@ from tracehouse.ingest.store.manifest import Conversion
 
 KINDS = TEXTS | PARQUETS | ARCHIVES
 INPUTS = 1000 * DEPTH if DEPTH > 1 else 200
-# One in so many is also converted with all writes, which take most of the time.
+# One input in 40 is also converted with all writes, which are slow.
 WRITTEN = 40
-# For a file of some kilobytes. Processor time, as the machine may be busy.
+# CPU time for a file of some kilobytes. Elapsed time would depend on other processes.
 MOST_SECONDS = 2
 MOST_KILOBYTES = 1 << 20
-# Then the process ends, with the stacks of all threads.
+# After this time, the process prints the stacks of all threads and exits.
 HANGS_AFTER_SECONDS = 600
 
 Collected = dict[str, list[pa.Table]]
 
 
 @pytest.fixture(autouse=True)
-def only_these_tables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def only_mutated_tables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(pipeline, "all_traces", lambda: {TRACE.name: TRACE})
-    # Where DuckDB finds the file that it compares with.
+    # The independent reader writes its file for DuckDB into the working directory.
     monkeypatch.chdir(tmp_path)
 
 
 def collect_rows(collected: Collected, patch: pytest.MonkeyPatch, path: Path) -> None:
-    """Collect the rows of conversions. Nothing is sorted or written."""
+    """Patch conversions to collect their rows instead of sorting and writing them."""
     keys = numbers_from()
 
     def collect(batches: Iterable[pa.Table], *_: object) -> list[StagedFile]:
@@ -85,7 +85,9 @@ def rows_of(tables: Iterable[pa.Table]) -> Counter[Row]:
 def find_faults(outcome: IngestResult, mutated: Mutated, kept: dict[str, Counter[Row]]) -> list[str]:
     """Return what is wrong with the outcome of an ingest of one raw file."""
     faults = [
-        f"no file is named: {problem}" for problem in outcome.problems if mutated.name not in str(problem)
+        f"the error does not name the file: {problem}"
+        for problem in outcome.problems
+        if mutated.name not in str(problem)
     ]
     faults += [f"{problem}" for problem in outcome.problems if "unexpectedly" in str(problem)]
     read: Counter[str] = Counter()
@@ -93,14 +95,14 @@ def find_faults(outcome: IngestResult, mutated: Mutated, kept: dict[str, Counter
         sources = conversion.sources
         read[conversion.table] += sum(source.rows_read for source in sources)
         if any(source.rows_read != source.rows_kept + source.rows_rejected for source in sources):
-            faults.append(f"the account of {conversion.table} is incomplete")
+            faults.append(f"{conversion.table}: rows read are not the sum of rows kept and rejected")
     if not (outcome.conversions or outcome.problems or outcome.unrecognised):
         faults.append("no message, and no rows")
     if faults or not outcome.conversions:
         return faults
     expected = mutated.expect()
     if expected is None:
-        return ["accepted, but other code cannot read it"]
+        return ["accepted, but the independent reader fails"]
     if outcome.problems:
         # A partition may lack the hours that are damaged.
         return []
@@ -110,13 +112,13 @@ def find_faults(outcome: IngestResult, mutated: Mutated, kept: dict[str, Counter
     for name, rows in expected.rows.items():
         missing = rows - kept[name]
         if name in WIDE_TABLES:
-            # Of two lines of one time, the first is kept.
+            # If two lines have the same time, ingest keeps the first.
             indexes = Counter(row[0] for row in kept[name].elements())
             if max(indexes.values(), default=0) > 1:
-                faults.append(f"{name}: two lines of one time are kept")
+                faults.append(f"{name}: two lines with the same time are kept")
             missing = Counter({row: number for row, number in missing.items() if row[0] not in indexes})
         if missing:
-            faults.append(f"{name}: {missing.total()} rows as before are missing: {list(missing)[:2]}")
+            faults.append(f"{name}: {missing.total()} unchanged rows are missing: {list(missing)[:2]}")
         if expected.exactly and kept[name] - rows:
             faults.append(f"{name}: {(kept[name] - rows).total()} rows are new")
     return faults
@@ -130,10 +132,10 @@ def kept_by_table(conversions: Iterable[Conversion], collected: Collected) -> di
     return kept
 
 
-def written_differently(
+def compare_written(
     raw: Path, outcome: IngestResult, kept: dict[str, Counter[Row]], warehouse: Path
 ) -> list[str]:
-    """Convert a raw file with all writes, and return how the result differs from that of the same without."""
+    """Convert a raw file with all writes, and return how the rows differ from those without writes."""
     written = convert(raw, warehouse)
     if [str(problem) for problem in written.problems] != [str(problem) for problem in outcome.problems]:
         return [f"with writes, {written.problems}"]
@@ -168,7 +170,7 @@ def test_mutated_files(kind: str, tmp_path: Path, count: Count) -> None:
     for number in range(INPUTS):
         mutated = KINDS[kind](random.Random(f"{SEED} {kind} {number}"))
         path = raw / mutated.name
-        # After a crash or a hang, the file is still there.
+        # If the process crashes or hangs, the file remains for inspection.
         path.write_bytes(mutated.data)
         faulthandler.dump_traceback_later(HANGS_AFTER_SECONDS, exit=True)
         began = time.process_time()
@@ -180,13 +182,13 @@ def test_mutated_files(kind: str, tmp_path: Path, count: Count) -> None:
         kept = kept_by_table(outcome.conversions, collected)
         faults = find_faults(outcome, mutated, kept)
         if not faults and number % WRITTEN == 0:
-            faults = written_differently(raw, outcome, kept, tmp_path / f"warehouse {number}")
+            faults = compare_written(raw, outcome, kept, tmp_path / f"warehouse {number}")
         faulthandler.cancel_dump_traceback_later()
         if seconds > MOST_SECONDS:
-            faults.append(f"it took {seconds:.0f} s of the processor")
+            faults.append(f"{seconds:.0f} s of CPU time")
         grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory
         if grown > MOST_KILOBYTES:
-            faults.append(f"it took {grown:,} KB of memory")
+            faults.append(f"{grown:,} KB of memory")
         memory += grown
         accepted += bool(outcome.conversions)
         if faults:
@@ -196,5 +198,5 @@ def test_mutated_files(kind: str, tmp_path: Path, count: Count) -> None:
             path.unlink()
     count(f"changed files: {kind}", INPUTS)
     fail_with(found)
-    # Neither all nor none is refused.
+    # Some files must be accepted, and some refused.
     assert 0 < accepted < INPUTS

@@ -60,8 +60,10 @@ QUESTION = "select count(*), sum(cpu_milli) from openb.node"
 @pytest.mark.parametrize(
     "name", NAMES if TRY_ALL else IN_PART, ids=lambda name: ascii(name)[1:30].replace("/", "|")
 )
-def test_the_name_of_a_warehouse(name: str, server: Server, tmp_path: Path, count: Count) -> None:
-    """It works or is rejected with an error, and no other folder is read in its place."""
+def test_warehouse_of_any_name_works_or_is_rejected(
+    name: str, server: Server, tmp_path: Path, count: Count
+) -> None:
+    """Ingest accepts the name or rejects it with an error. Queries read no other folder instead."""
     count("names of warehouses", 1)
     write_old(raw_folder(tmp_path / "raw"), PLACES)
     here = tmp_path / "here"
@@ -71,17 +73,17 @@ def test_the_name_of_a_warehouse(name: str, server: Server, tmp_path: Path, coun
     found = {}
     if faults := run.faults():
         found["ingest"] = faults
-    elif run.code == 0 and (faults := answers(name, here, arguments, server)):
+    elif run.code == 0 and (faults := find_faults(name, here, arguments, server)):
         found["questions"] = faults
-    if control_characters(run):
+    if has_control_characters(run):
         found["the terminal"] = [f"{run.stdout!r} {run.stderr!r}"]
     fail_with({f"{name!r}, {step}": faults for step, faults in found.items()})
 
 
-def answers(name: str, here: Path, arguments: tuple[str, ...], server: Server) -> list[str]:
-    """The faults of the warehouse's contents, queried with the command line and with DuckDB."""
+def find_faults(name: str, here: Path, arguments: tuple[str, ...], server: Server) -> list[str]:
+    """Query the warehouse with the command line and DuckDB, and return the faults of the answers."""
     if name.endswith("v[1]"):
-        # What a glob would take for it.
+        # A folder that matches the name as a glob pattern.
         decoy = (here / name).with_name("v1") / "parquet"
         shutil.copytree(here / name / "parquet", decoy)
         for path in decoy.glob("**/*.parquet"):
@@ -98,25 +100,25 @@ def answers(name: str, here: Path, arguments: tuple[str, ...], server: Server) -
             faults.append(f"{place.table}: answered {run.stdout[:200]}")
     faults += server.run("build", *arguments, cwd=here).faults([0])
     path = Path(f"{here}/{name}")
-    if utf8(name):
+    if is_utf8(name):
         with opened(path) as connection:
-            faults += [fault for place in PLACES if (fault := other_rows(connection, place))]
+            faults += [fault for place in PLACES if (fault := compare_rows(connection, place))]
     return faults
 
 
-def other_rows(connection: duckdb.DuckDBPyConnection, place: Place) -> str:
+def compare_rows(connection: duckdb.DuckDBPyConnection, place: Place) -> str:
     try:
         return "" if stored(connection, place) == wanted(place.rows("old")) else f"{place.table}: other rows"
     except duckdb.Error as error:
         return f"{place.table}: {error}"
 
 
-def utf8(name: str) -> bool:
+def is_utf8(name: str) -> bool:
     try:
         return bool(name.encode())
     except UnicodeEncodeError:
         return False
 
 
-def control_characters(run: Run) -> bool:
+def has_control_characters(run: Run) -> bool:
     return any(ord(c) < 32 and c not in "\n\t" for c in run.stdout + run.stderr)

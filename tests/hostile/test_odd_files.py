@@ -1,6 +1,6 @@
 """Raw folders with special files, unreadable files and odd names.
 
-All of them are in one folder; if its ingest fails, they are tried one by one.
+All of them are in one folder. If its ingest fails, the test tries them one by one.
 """
 
 import os
@@ -19,7 +19,7 @@ from hostile.expectations import fail_with, opened, unsound
 
 @dataclass(frozen=True)
 class Odd:
-    """Something odd below a raw folder, the words by which it is named, and the rows that it gives."""
+    """An odd file or folder below the raw folder, words of the messages about it, and its rows."""
 
     name: str
     make: Callable[[Path], object]
@@ -29,7 +29,7 @@ class Odd:
 
 
 def good(place: Place, name: str | None = None, folder: str | None = None) -> Callable[[Path], None]:
-    """A good file of a place, under another name or in another folder, if given."""
+    """Return a function that writes a valid file of a place, optionally with another name or folder."""
 
     def make(raw: Path) -> None:
         where = raw / (place.folder if folder is None else folder)
@@ -41,7 +41,7 @@ def good(place: Place, name: str | None = None, folder: str | None = None) -> Ca
 
 def a_socket(path: Path) -> None:
     here = Path.cwd()
-    # A socket's path may not be long.
+    # The path of a socket is limited to about 100 characters, so use a relative one.
     os.chdir(path.parent)
     try:
         with socket.socket(socket.AF_UNIX) as listening:
@@ -159,22 +159,24 @@ ODD = (
 
 
 @pytest.mark.timeout(900)
-def test_odd_files(server: Server, tmp_path: Path, count: Count) -> None:
-    # Only root can make a device; all else is the same for everybody.
+def test_odd_files_are_read_or_reported(server: Server, tmp_path: Path, count: Count) -> None:
+    # Only root can create a device. All other cases work for any user.
     odds = tuple(odd for odd in ODD if not (odd.needs_root and os.geteuid()))
     count("kinds of broken input", len(odds))
-    found, failed_whole = tried(odds, server, tmp_path / "all")
+    found, failed_whole = ingest_odds(odds, server, tmp_path / "all")
     if failed_whole:
         alone = {}
         for number, odd in enumerate(odds):
-            one, whole = tried((odd,), server, tmp_path / str(number))
+            one, whole = ingest_odds((odd,), server, tmp_path / str(number))
             if one or whole:
                 alone[odd.name] = one.get(odd.name, []) + whole
         found = {"all together": failed_whole} | alone
     fail_with(found)
 
 
-def tried(odds: tuple[Odd, ...], server: Server, folder: Path) -> tuple[dict[str, list[str]], list[str]]:
+def ingest_odds(
+    odds: tuple[Odd, ...], server: Server, folder: Path
+) -> tuple[dict[str, list[str]], list[str]]:
     folder.mkdir()
     raw, warehouse = raw_folder(folder / "raw"), folder / "warehouse"
     FORMS["csv"].write(UNTOUCHED, UNTOUCHED.text(UNTOUCHED.rows("new")), raw)
@@ -187,7 +189,7 @@ def tried(odds: tuple[Odd, ...], server: Server, folder: Path) -> tuple[dict[str
     )
     whole = run.faults()
     if not whole and not (warehouse / "traces.duckdb").exists():
-        whole.append(f"nothing at all was read: {run.stderr}")
+        whole.append(f"no database: {run.stderr}")
     found: dict[str, list[str]] = {}
     if not whole:
         if any(ord(c) < 32 and c not in "\n\t" for c in run.stderr):
@@ -199,7 +201,7 @@ def tried(odds: tuple[Odd, ...], server: Server, folder: Path) -> tuple[dict[str
                     found[name] = [f"{len(stored(connection, place))} rows, not 60, or others"]
         for odd in odds:
             if missing := [word for word in odd.says if word not in run.stderr]:
-                found[odd.name] = [*found.get(odd.name, []), f"{missing} is not named"]
+                found[odd.name] = [*found.get(odd.name, []), f"no message contains {missing}"]
         again = server.run(
             "ingest",
             "--raw",

@@ -1,4 +1,4 @@
-"""Readers while one ingest follows another: no error, and every answer is one version whole."""
+"""Read a warehouse during a series of ingests: no query fails, and each answer is of one complete version."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ PLACES = (UNTOUCHED, NARROW[0], WIDE[0])
 QUERY = "select " + ", ".join(
     f"(select sum({place.number}) from {place.table} where {place.picked})" for place in PLACES
 )
-# First new ones, so that ever more are superseded, and then two in turn, so that superseded files come back.
+# Ten new versions supersede files. Then two versions alternate, so that superseded files are used again.
 VERSIONS = (*range(1, 11), *(1, 2) * 5)
 WAYS = ("new", "same", "both")
 ROWS = 60
@@ -36,7 +36,9 @@ def answer(version: int) -> list[float]:
     return [total] * len(PLACES)
 
 
-@pytest.mark.skipif(not TRY_ALL, reason="twenty ingests take long; tests/clients has three")
+@pytest.mark.skipif(
+    not TRY_ALL, reason="slow: run `make hostile`; tests/clients has a test with three ingests"
+)
 @pytest.mark.timeout(900)
 def test_readers_during_twenty_ingests(server: Server, tmp_path: Path, count: Count) -> None:
     raw, warehouse, stop = raw_folder(tmp_path / "raw"), tmp_path / "warehouse", tmp_path / "stop"

@@ -1,4 +1,4 @@
-"""Random sequences of operations on a warehouse: its content is that of a plain model after each one."""
+"""Run random sequences of operations on a warehouse, and compare it with a model after each operation."""
 
 import os
 import subprocess
@@ -23,25 +23,28 @@ from hypothesis.errors import FlakyFailure
 from hypothesis.stateful import run_state_machine_as_test
 from random_seed import DEPTH, seeds
 
-# After the start, which Hypothesis counts too.
+# Without the start, which Hypothesis counts as a step.
 OPERATIONS = 8
-# Hypothesis runs up to a quarter more: with a depth of 10, 10,000 in 20 tests.
+# Hypothesis runs up to a quarter more. At depth 10, 20 tests run 10,000 sequences.
 SEQUENCES = 400 if DEPTH > 1 else 100 if TRY_ALL else 5
-# A defect in Tracehouse is found within so many sequences.
+# This many sequences suffice to find each defect.
 SEQUENCES_TO_FIND = 600
 FOUND_SOON = ("forget_leaves_views",)
 
 
 @contextmanager
 def machine_in(folder: Path) -> Iterator[type[WarehouseMachine]]:
-    """A machine over a worker and a small disk. Before each sequence, all files have their first version."""
+    """Create a state machine with a worker process and a small disk.
+
+    Before each sequence, all files have their first version.
+    """
     disk, prepared = folder / "disk", folder / "prepared"
     disk.mkdir()
     prepared.mkdir()
     is_small_disk = not mount(disk, f"size={DISK_MB}m")
     worker = Worker()
     try:
-        # Where the machine has them, as a database names its folder.
+        # Prepare them at the paths that the machine uses: a database contains the path of its folder.
         raw = raw_folder(disk / "raw")
         for file in FILES:
             (raw / file).parent.mkdir(parents=True, exist_ok=True)
@@ -95,7 +98,7 @@ def test_finds_defect(
     defect: str, machine: type[WarehouseMachine], count: Count, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(machine.worker, "defect", defect)
-    # A kill may come between other steps of two threads when the sequence is repeated.
+    # When Hypothesis repeats a sequence, two threads may reach the kill in another order.
     with pytest.raises((AssertionError, FlakyFailure)):
         run_sequences(machine, 1, SEQUENCES_TO_FIND, (Phase.generate,))
     count("defects that random sequences find", 1)

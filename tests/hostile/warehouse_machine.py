@@ -53,7 +53,7 @@ SEQUENCES_RUN, OPERATIONS_RUN = "sequences of operations on a warehouse", "opera
 DISK_MB = 16
 
 SIDE, TOTAL = "jobs.side_v1", "power.total_v1"
-# Each reads the tables of these places, and is stored in one file for each list.
+# The places that each view reads, one tuple for each of its Parquet files.
 MATERIALIZED = {SIDE: ((LEFT, RIGHT),), TOTAL: ((KALOS,), (SEREN,))}
 
 
@@ -85,13 +85,14 @@ VIEWS: dict[str, tuple[str, Callable[[Versions], list[tuple]]]] = {
     ),
 }
 
-# How a database is built: it reads materialized views, computes all views, or holds its tables.
-READS, COMPUTES, HOLDS = "", "--no-stored", "--materialize"
+# Kinds of database, by the option that builds them: it reads materialized views, computes all views, or
+# contains tables.
+READS, COMPUTES, CONTAINS = "", "--no-stored", "--materialize"
 
 
 @dataclass(frozen=True)
 class FullDisk:
-    """A disk with so much space left."""
+    """A disk with this much free space."""
 
     free_kib: int
 
@@ -101,7 +102,7 @@ KILLS = strategies.one_of(
     strategies.builds(Kill, strategies.integers(1, 60), strategies.booleans()),
     strategies.builds(Kill, strategies.integers(1, 25), strategies.booleans(), strategies.just(True)),
 )
-# Two databases have 0.5 MB.
+# Two databases take 0.5 MB.
 FULL_DISKS = strategies.builds(FullDisk, strategies.integers(0, 800))
 DISTURBANCES: strategies.SearchStrategy[Disturbance] = strategies.sampled_from(
     [strategies.none(), strategies.none(), strategies.none(), KILLS, KILLS, FULL_DISKS]
@@ -135,7 +136,7 @@ def flip(path: Path, number: int) -> None:
 
 
 def sha256(path: Path) -> str:
-    """The checksum of a file; empty where there is none."""
+    """Return the SHA-256 of a file, or an empty string if there is no file."""
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
 
@@ -148,7 +149,7 @@ def versions_by_checksum() -> dict[str, Version]:
 
 
 class WarehouseMachine(RuleBasedStateMachine):
-    """A raw folder and a warehouse, with the versions that must be in them."""
+    """A raw folder and a warehouse, and the versions that they must contain."""
 
     worker: Worker
     connection: duckdb.DuckDBPyConnection
@@ -158,7 +159,7 @@ class WarehouseMachine(RuleBasedStateMachine):
     counts: Counter[str]
 
     raw: dict[str, Content]
-    # The last readable manifest, and the rows of the database; None where the machine damaged the database.
+    # The versions of the last readable manifest, and of the database. None if the database is damaged.
     published: dict[Place, Version]
     shown: dict[Place, Version] | None
 
@@ -171,40 +172,40 @@ class WarehouseMachine(RuleBasedStateMachine):
             raw_folder(self.raw_path)
         else:
             shutil.copytree(self.prepared, self.folder, dirs_exist_ok=True)
-        # Without kills and full disks, more operations come to their end.
+        # Some sequences have no kills and full disks, so that more operations finish.
         self.is_calm = is_calm
         first = {} if is_new else dict.fromkeys(PLACES, VERSIONS[0])
         self.raw = {} if is_new else dict.fromkeys(FILES, VERSIONS[0])
         self.published = dict(first)
         self.shown = None if is_new else dict(first)
-        # The checksum of a damaged database, which no failed operation changes.
+        # The checksum of a damaged database. Failed operations must not change it.
         self.unreadable = ""
         self.is_lost = False
         self.modes = {READS}
-        # What an interrupted ingest may have finished, and what the records may hold.
+        # Versions that an interrupted ingest may have finished, and versions that the records may contain.
         self.unpublished: dict[str, set[Version]] = {}
         self.records: dict[Place, set[Version | None]] = {place: {first.get(place)} for place in PLACES}
-        # Every Parquet file of a base table so far: its size and checksum, and those of each version.
+        # Size and checksum of each Parquet file of a base table so far, and the files of each version.
         self.written: dict[str, tuple[int, str]] = {}
         self.files: dict[tuple[Place, Version], list[str]] = {}
-        # Files that were damaged and not repaired, and how.
+        # Damaged files that were not repaired, with the kind of damage.
         self.damaged: dict[str, str] = {}
         self.unlisted: set[str] = set()
         self.kept_databases = 0
-        # Whether a user wrote into the database; None where it was damaged later.
+        # Whether a user wrote into the database. None if it was damaged afterwards.
         self.is_foreign: bool | None = False
         self.changes = 0
-        # Whether something changed since the database was compared.
+        # Whether something changed since the last comparison of the database.
         self.is_touched = True
         self.counts[SEQUENCES_RUN] += 1
-        # The check after this start is no operation.
+        # The invariant counts each check as an operation, also the one after this start.
         self.counts[OPERATIONS_RUN] -= 1
         self.read_manifest()
 
-    # What is on the disk.
+    # Read the disk.
 
     def read_manifest(self) -> dict[Place, Version] | None:
-        """The versions in the manifest; None where it cannot be read."""
+        """Return the versions in the manifest, or None if it cannot be read."""
         path = self.warehouse / "datapackage.json"
         if not path.exists():
             return None if self.is_lost else {}
@@ -229,11 +230,11 @@ class WarehouseMachine(RuleBasedStateMachine):
             place for place in FILES[source["file"]] if place.table == f"{entry['trace']}.{entry['table']}"
         ]
         version = versions_by_checksum().get(entry["sha256"])
-        assert version, f"{source['file']} is published, and must be refused"
+        assert version, f"{source['file']} is published but must be refused"
         return place, version
 
     def is_wrong(self, path: str) -> bool:
-        """Whether a Parquet file is not as it was written; a view's, also if it has no checksum."""
+        """Return whether a Parquet file is damaged, or the file of a view lacks its checksum."""
         file = self.warehouse / path
         if path in self.written:
             return sha256(file) != self.written[path][1]
@@ -248,7 +249,7 @@ class WarehouseMachine(RuleBasedStateMachine):
         }
 
     def broken_places(self) -> set[Place]:
-        """The published places with a file that is missing or has another size."""
+        """Return the published places with a file that is missing or has another size."""
         return {
             place
             for place, version in self.published.items()
@@ -258,7 +259,7 @@ class WarehouseMachine(RuleBasedStateMachine):
         }
 
     def listed(self) -> set[str]:
-        """The Parquet files of base tables that the manifest or the journal lists."""
+        """Return the Parquet files of base tables that the manifest or the journal lists."""
         package = json.loads((self.warehouse / "datapackage.json").read_text())
         journal = [json.loads(path.read_text()) for path in self.warehouse.glob(".ingest/finished/*.json")]
         entries = [*package["conversions"], *journal]
@@ -271,13 +272,13 @@ class WarehouseMachine(RuleBasedStateMachine):
     def below(self, path: Path) -> str:
         return path.relative_to(self.warehouse).as_posix()
 
-    # What must hold.
+    # Invariants.
 
     def query(self, sql: str) -> list[tuple]:
         return self.connection.execute(sql).fetchall()
 
     def faults(self, versions: Versions) -> list[str]:
-        """The differences between the database and some versions."""
+        """Return the differences between the database and some versions."""
         try:
             with attached(self.connection, self.warehouse / "traces.duckdb"):
                 return list(self.differences(versions))
@@ -302,7 +303,7 @@ class WarehouseMachine(RuleBasedStateMachine):
             bad[file_of(place)] += version.bad
         rejected = "select file, count(*) from catalog.rejected_rows group by file order by file"
         if not wrong and self.query(rejected) != sorted((+bad).items()):
-            yield "catalog.rejected_rows has others"
+            yield "catalog.rejected_rows has other rows"
         listed = dict(self.query("select versioned_name, stored_files from catalog.views"))
         for name, (sql, rows_of) in VIEWS.items():
             if not wrong and not any(map(self.is_wrong, listed[name])):
@@ -311,7 +312,7 @@ class WarehouseMachine(RuleBasedStateMachine):
                     yield f"{name}: {answer[:3]}, not {rows_of(versions)[:3]}"
 
     @invariant()
-    def warehouse_is_that_of_model(self) -> None:
+    def warehouse_equals_model(self) -> None:
         self.counts[OPERATIONS_RUN] += 1
         self.check_damage()
         if self.is_touched and self.shown is not None:
@@ -319,7 +320,7 @@ class WarehouseMachine(RuleBasedStateMachine):
         self.is_touched = False
 
     def check_damage(self) -> None:
-        """No file is damaged but by this machine."""
+        """Assert that all damaged files were damaged by this machine."""
         self.damaged = {path: kind for path, kind in self.damaged.items() if self.is_wrong(path)}
         if not self.is_lost and self.published:
             assert self.wrong_files() <= self.damaged.keys()
@@ -331,7 +332,7 @@ class WarehouseMachine(RuleBasedStateMachine):
         return {path for path in listed if self.is_wrong(path)}
 
     def check_files(self) -> dict[str, str]:
-        """`traces check --files` names exactly the files that were damaged. Returns its advice on each."""
+        """Assert that `traces check --files` names exactly the damaged files, and return its advice."""
         wrong = self.wrong_files()
         run = self.run("check --files --warehouse {warehouse}")
         assert run.faults([1 if wrong else 0]) == []
@@ -345,17 +346,17 @@ class WarehouseMachine(RuleBasedStateMachine):
             self.check_files()
 
     def check_tidy(self) -> None:
-        """After an operation that succeeded, no temporary or unknown files are left."""
+        """Assert that a successful operation left no temporary or unlisted files."""
         left = [*self.warehouse.glob(".ingest/staging"), *self.warehouse.rglob("*.half")]
         assert left == []
         unlisted = self.in_folder("parquet") - self.listed()
-        assert unlisted <= self.unlisted, "files that nothing lists"
+        assert unlisted <= self.unlisted, "unlisted files"
 
     def check_mode(self, modes: set[str]) -> None:
-        """The database is of one of these kinds."""
+        """Assert that the database is of one of these kinds."""
         with attached(self.connection, self.warehouse / "traces.duckdb"):
             views = dict(self.query("select versioned_name, stored_files from catalog.views where stored"))
-            holds = bool(
+            has_tables = bool(
                 self.query(
                     "select * from duckdb_tables() where database_name = 'w' and table_name = 'task'"
                     " and schema_name = 'jobs'"
@@ -363,18 +364,18 @@ class WarehouseMachine(RuleBasedStateMachine):
             )
         needed = {name for name in MATERIALIZED if self.parts_of(name)}
         wrong = {path for files in views.values() for path in files if self.is_wrong(path)}
-        assert {self.damaged[path] for path in wrong} <= {FLIP}, "only reading all bytes would find these"
-        self.modes = {mode for mode in modes if mode == HOLDS} if holds else modes - {HOLDS}
+        assert {self.damaged[path] for path in wrong} <= {FLIP}, "files with detectable damage"
+        self.modes = {mode for mode in modes if mode == CONTAINS} if has_tables else modes - {CONTAINS}
         if needed:
             self.modes = {mode for mode in self.modes if views.keys() == (needed if mode == READS else set())}
-        assert self.modes, f"it holds tables: {holds}; materialized: {views}; expected: {modes}"
+        assert self.modes, f"contains tables: {has_tables}; materialized: {views}; expected: {modes}"
 
     def parts_of(self, view: str) -> int:
-        """How many files a materialized view has."""
+        """Return how many files a materialized view has."""
         return sum(any(place in self.published for place in places) for places in MATERIALIZED[view])
 
     def check_kept(self) -> None:
-        """A database that a user wrote into is kept when another replaces it, and no other is."""
+        """Assert that the replaced database was kept if and only if a user wrote into it."""
         kept = sorted(self.warehouse.glob("traces-kept-*.duckdb"))
         if self.is_foreign is not None:
             assert len(kept) == self.kept_databases + self.is_foreign
@@ -383,7 +384,7 @@ class WarehouseMachine(RuleBasedStateMachine):
                 assert self.query("from mine") == [(42,)]
         self.kept_databases, self.is_foreign = len(kept), False
 
-    # How an operation is run.
+    # Run operations.
 
     def run(self, command: str, disturbance: Disturbance = None) -> Run:
         command = command.format(raw=self.raw_path, warehouse=self.warehouse)
@@ -399,7 +400,7 @@ class WarehouseMachine(RuleBasedStateMachine):
         with filling.open("wb") as file:
             os.posix_fallocate(file.fileno(), 0, max(1, free - (disturbance.free_kib << 10)))
         try:
-            # A DuckDB that could not write may not be used again.
+            # A DuckDB instance is unusable after a failed write, so the worker ends.
             return self.worker.run(command, ends=True)
         finally:
             filling.unlink()
@@ -407,9 +408,9 @@ class WarehouseMachine(RuleBasedStateMachine):
     def perform(
         self, command: str, outcomes: Sequence[Outcome], modes: set[str], disturbance: Disturbance = None
     ) -> bool:
-        """Run a command, which must have one of these outcomes, and return whether it published that.
+        """Run a command, assert that it has one of these outcomes, and return whether it published a version.
 
-        `modes` are the kinds of database that it may build.
+        `modes` are the kinds of database that the command may build.
         """
         disturbance = None if self.is_calm else disturbance
         run = self.run(command, disturbance)
@@ -421,11 +422,11 @@ class WarehouseMachine(RuleBasedStateMachine):
         return self.end(run, outcomes, modes, isinstance(disturbance, FullDisk))
 
     def end_interrupted(self, outcomes: Sequence[Outcome], modes: set[str]) -> None:
-        """Accept the versions before, or those of an outcome, in the manifest and in the database."""
+        """Assert that manifest and database each have the previous versions, or those of an outcome."""
         before, published = None if self.is_lost else self.published, self.read_manifest()
         allowed = [before, *(one.published for one in outcomes if one.published is not None)]
-        assert published in allowed, f"neither before nor after: {published}"
-        self.modes = self.modes | modes | ({COMPUTES} if HOLDS in self.modes | modes else set())
+        assert published in allowed, f"neither the previous versions nor an outcome: {published}"
+        self.modes = self.modes | modes | ({COMPUTES} if CONTAINS in self.modes | modes else set())
         for place in PLACES:
             self.records[place] |= {(published or {}).get(place)}
         kept = len([*self.warehouse.glob("traces-kept-*.duckdb")])
@@ -435,7 +436,7 @@ class WarehouseMachine(RuleBasedStateMachine):
         self.set_published(published, [self.shown, published])
 
     def end(self, run: Run, outcomes: Sequence[Outcome], modes: set[str], is_full: bool) -> bool:
-        """Accept an outcome, and return whether it published something."""
+        """Assert that an outcome occurred, and return whether it published a version."""
         before, published = None if self.is_lost else self.published, self.read_manifest()
         same = [
             one
@@ -459,13 +460,13 @@ class WarehouseMachine(RuleBasedStateMachine):
     def set_published(
         self, published: dict[Place, Version] | None, shown: Sequence[dict[Place, Version] | None]
     ) -> None:
-        """Note the versions in the manifest, and which of some versions the database has."""
+        """Record the versions in the manifest, and which of the `shown` versions the database has."""
         self.is_lost = published is None
         self.published = self.published if published is None else published
         self.shown = self.choose_shown(shown)
 
     def choose_shown(self, versions: Sequence[dict[Place, Version] | None]) -> dict[Place, Version] | None:
-        """Which of these versions the database shows."""
+        """Return the versions that the database has, among those given. Fail if it has none of them."""
         if None in versions and sha256(self.warehouse / "traces.duckdb") == self.unreadable:
             return None
         faults = {}
@@ -478,14 +479,14 @@ class WarehouseMachine(RuleBasedStateMachine):
         raise AssertionError(f"the database shows none of {versions}: {faults}")
 
     def with_failure(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
-        """Add the failure that a damaged manifest or a damaged file of the right size may cause."""
+        """Add the failure that a damaged manifest or a damaged file of unchanged size may cause."""
         failure = Outcome(1, None)
         if self.is_lost:
             return [failure]
         return [*outcomes, failure] if self.wrong_places(self.published) else list(outcomes)
 
     def modes_after(self, mode: str = READS) -> set[str]:
-        """The kinds that a database may have after it was replaced by one of the same kind, or of `mode`."""
+        """Return the possible kinds after the database was replaced by one of the same kind, or of `mode`."""
         return {COMPUTES if before == READS and mode == COMPUTES else before for before in self.modes}
 
     def has_warehouse(self) -> bool:
@@ -494,19 +495,19 @@ class WarehouseMachine(RuleBasedStateMachine):
     # Operations.
 
     def change_raw(self, file: str, content: Content | None) -> None:
-        """Let a raw file have this content, or remove it."""
+        """Write this content to a raw file, or remove the file if it is None."""
         path = self.raw_path / file
         before = self.raw.pop(file, VERSIONS[0])
         path.unlink(missing_ok=True)
         if content is None:
             return
         if content == CUT and file.endswith(".csv"):
-            # Nothing tells a CSV that ends after a line from a shorter version.
+            # A CSV that is cut after a line cannot be distinguished from a shorter version.
             content = Version(before.number if isinstance(before, Version) else 1, FEW_LINES)
         self.raw[file] = content
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(bytes_of(file, content))
-        # In the past, so that an ingest remembers the checksum.
+        # Ingest caches the checksum of a file only if its modification time is in the past.
         self.changes += 1
         os.utime(path, (self.changes, self.changes))
 
@@ -572,7 +573,7 @@ class WarehouseMachine(RuleBasedStateMachine):
             self.unpublished = {file: left for file, left in self.unpublished.items() if file not in files}
 
     def unchanged(self) -> list[Outcome]:
-        """The outcomes of an operation that publishes the same versions again."""
+        """Return the outcomes of an operation that publishes the same versions again."""
         return self.with_failure([Outcome(1, None) if self.broken_places() else Outcome(0, self.published)])
 
     @precondition(has_warehouse)
@@ -588,7 +589,7 @@ class WarehouseMachine(RuleBasedStateMachine):
                 assert len(self.in_folder("stored")) == parts
 
     @precondition(has_warehouse)
-    @rule(mode=strategies.sampled_from([READS, READS, COMPUTES, HOLDS]), disturbance=DISTURBANCES)
+    @rule(mode=strategies.sampled_from([READS, READS, COMPUTES, CONTAINS]), disturbance=DISTURBANCES)
     def build(self, mode: str, disturbance: Disturbance = None) -> None:
         self.perform(f"build {mode} --warehouse {{warehouse}}", self.unchanged(), {mode}, disturbance)
 
@@ -614,14 +615,14 @@ class WarehouseMachine(RuleBasedStateMachine):
         if name == "traces.duckdb":
             DAMAGES[kind](path, number)
             self.unreadable, self.shown, self.is_foreign = sha256(path), None, None
-            self.modes = self.modes | ({COMPUTES} if HOLDS in self.modes else set())
+            self.modes = self.modes | ({COMPUTES} if CONTAINS in self.modes else set())
         elif not self.is_lost and kind != FLIP:
-            # Its list of superseded files is lost, too.
+            # The manifest also lists superseded files. These become unlisted.
             self.unlisted |= self.in_folder("parquet")
             DAMAGES[kind](path, number)
             self.is_lost = True
             if kind == "gone" and not [*self.warehouse.glob("records/*.json")]:
-                # Nothing tells it from a new warehouse.
+                # It cannot be distinguished from a new warehouse.
                 self.is_lost, self.published = False, {}
 
     @rule(
@@ -630,7 +631,7 @@ class WarehouseMachine(RuleBasedStateMachine):
         number=NUMBERS,
     )
     def damage_parquet(self, folder: str, kind: str, number: int) -> None:
-        """Damage one of the files, or put another in its place."""
+        """Damage a Parquet file, replace it by another file, or delete its checksum."""
         listed = {path for place in self.published.items() for path in self.files[place]}
         paths = listed if folder == "parquet" else self.in_folder("stored")
         existing = sorted(path for path in paths if (self.warehouse / path).is_file())
@@ -651,7 +652,7 @@ class WarehouseMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.damaged and self.published and not self.is_lost)
     @rule()
     def follow_advice(self) -> None:
-        """Delete what `traces check --files` says to delete, and run the commands that it names."""
+        """Delete the files that `traces check --files` says to delete, and run the commands that it names."""
         for path, advice in self.check_files().items():
             if "elete it" in advice:
                 (self.warehouse / path).unlink(missing_ok=True)
@@ -664,7 +665,7 @@ class WarehouseMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.shown is not None)
     @rule(command=strategies.sampled_from(["build", "vacuum", "ingest --raw {raw}"]))
     def write_while_open(self, command: str) -> None:
-        """A user has the database open for writing, and adds a table to it."""
+        """Add a table while an operation fails because the database is open for writing."""
         with attached(self.connection, self.warehouse / "traces.duckdb", "read_write"):
             run = self.run(f"{command} --warehouse {{warehouse}}")
             assert run.faults([1]) == []
@@ -677,7 +678,7 @@ class WarehouseMachine(RuleBasedStateMachine):
 def attached(
     connection: duckdb.DuckDBPyConnection, database: Path, access: str = "read_only"
 ) -> Iterator[None]:
-    """Let a connection use a database: to start another DuckDB takes longer than to read this one."""
+    """Attach a database to this connection. A new connection would take longer to open than to use."""
     connection.execute(f"attach '{database}' as w ({access}); use w")
     try:
         yield

@@ -1,6 +1,6 @@
-"""A plain model of a warehouse: which version of each raw file must be in it after an operation.
+"""A simple model of a warehouse: the version of each raw file that it must contain after an operation.
 
-It follows the documents, and uses no code of Tracehouse.
+The model implements the documentation, without code of Tracehouse.
 """
 
 import re
@@ -28,7 +28,7 @@ KALOS = replace(
     picked="cluster = 'kalos'",
 )
 SEREN = replace(KALOS, folder="seren", picked="cluster = 'seren'")
-# Two files of one table, one of them compressed, an archive of two tables, and two partitions of another.
+# Two files of one table (one is compressed), an archive of two tables, and two partitions of a wide table.
 FILES = {
     "jobs/tasks_a.csv": (A,),
     "jobs/tasks_b.csv.gz": (B,),
@@ -38,13 +38,13 @@ FILES = {
 }
 PLACES = tuple(place for places in FILES.values() for place in places)
 
-# What a raw file may be instead of a version. Of the last, an archive's other table can be read.
+# Contents of a raw file that ingest refuses. With HALF, the other table of the archive can be read.
 POINTER, CUT, HALF = "a Git LFS pointer", "cut short", "no number of the last table can be read"
 
 
 @dataclass(frozen=True)
 class Version:
-    """A version of a raw file: its number is in its values, and its last `bad` lines are rejected."""
+    """A version of a raw file. Its values depend on its number, and ingest rejects its last `bad` lines."""
 
     number: int
     count: int
@@ -55,7 +55,7 @@ class Version:
         return self.count + self.bad
 
     def rows(self, place: Place) -> Rows:
-        """The rows that must be stored; no other version and no other file has one of their values."""
+        """Return the rows that must be stored. Their values occur in no other version or file."""
         first = 1000.0 * self.number + 100 * PLACES.index(place)
         return {name: first + n for n, name in enumerate(place.names("old", self.count))}
 
@@ -65,7 +65,7 @@ class Version:
         return "".join(f"{line}\n" for line in lines).encode()
 
 
-# The last two have more than twice as many lines as the first two, so that going back is refused.
+# Ingest refuses to replace one of the last two by one of the first two, with less than half of the lines.
 VERSIONS = (Version(1, 12), Version(2, 15, 1), Version(3, 40), Version(4, 44, 2))
 FEW_LINES = 5
 
@@ -75,7 +75,7 @@ Versions = Mapping[Place, Version]
 
 @dataclass(frozen=True)
 class Outcome:
-    """An allowed result of an operation: its exit code and what is published then, or None for no change."""
+    """An allowed result of an operation: exit code and published versions. None means no change."""
 
     code: int
     published: Versions | None
@@ -86,13 +86,13 @@ def trace_of(place: Place) -> str:
 
 
 def file_of(place: Place) -> str:
-    """The path below the raw folder."""
+    """Return the path of the raw file of a place, below the raw folder."""
     return next(file for file, places in FILES.items() if place in places)
 
 
 @cache
 def bytes_of(file: str, content: Content) -> bytes:
-    """The bytes of a raw file."""
+    """Return the bytes of a raw file with this content."""
     if content == POINTER:
         return LFS_POINTER
     if content == CUT:
@@ -110,12 +110,12 @@ def bytes_of(file: str, content: Content) -> bytes:
 
 
 def group_of(place: Place) -> tuple[str, str]:
-    """The table and the partition of a file."""
+    """Return the table and the partition of a place."""
     return place.table, place.folder
 
 
 def is_refused(content: Content, before: Version | None, replacing: bool) -> bool:
-    """Whether a file that was found cannot be read, or lost more than half of its lines."""
+    """Return whether a file cannot be read, or lost more than half of its lines."""
     if not isinstance(content, Version):
         return True
     return not replacing and before is not None and content.lines * 2 < before.lines
@@ -130,8 +130,8 @@ def ingest_outcomes(
 ) -> Iterator[Outcome]:
     """Yield the results of an ingest of these raw files.
 
-    `unpublished` are versions that an interrupted ingest may have finished: all tables of a raw file have it,
-    or none. `broken` are the places whose stored files are missing or of the wrong size.
+    `unpublished` are versions that an interrupted ingest may have finished, for all tables of a raw file or
+    for none. `broken` are the places whose Parquet files are missing or have another size.
     """
     for choice in product(*([None, *versions] for versions in unpublished.values())):
         chosen = zip(unpublished, choice, strict=True)
@@ -146,7 +146,7 @@ def _ingest(
     broken: Collection[Place],
     replacing: bool,
 ) -> Outcome:
-    # A pointer is recognised before anything is converted.
+    # Ingest recognises a pointer before it converts files.
     claims = {place: content for place, content in raw.items() if content != POINTER}
     replacing = replacing and len(claims) == len(raw)
     groups, tables = {group_of(place) for place in claims}, {place.table for place in claims}
@@ -156,7 +156,7 @@ def _ingest(
     if unread & set(broken):
         return Outcome(1, None)
     before = {**published, **{place: v for place, v in finished.items() if group_of(place) in groups}}
-    # A file is refused in all tables that it feeds.
+    # If one table of a file is refused, all are.
     refused = {
         other
         for place, content in claims.items()
@@ -178,7 +178,7 @@ def _ingest(
             for place, version in now.items()
             if place in claims or (group_of(place) not in replaced and place.table not in whole)
         }
-    # To convert the same version again repairs its files, even if it is not replaced.
+    # Converting the same version again repairs its files, even without `--replace`.
     if any(place in broken and now.get(place) == published[place] != read.get(place) for place in published):
         return Outcome(1, None)
     return Outcome(int(not claims or bool(refused) or len(claims) < len(raw)), now or None)

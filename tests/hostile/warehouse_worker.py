@@ -1,11 +1,11 @@
-"""Run operations on a warehouse of small traces at little cost, each of which can be killed at a step.
+"""Run operations on a warehouse of small traces quickly. Each operation can be killed at a step.
 
     python -m hostile.warehouse_worker FOLDER
 
-One process imports everything and forks a worker, which runs one request after the other: no operation pays
-for an import or a new process, except after a kill. A request is a line of JSON on standard input: `argv` of
-`traces`, and where wanted `kill` (see `Kill`), `largest_file_bytes`, `defect` (see `defects`), and `ends`,
-after which another worker takes over. Answers are lines of JSON.
+One process imports all modules and forks a worker, which runs one request after the other. Only after a kill
+does an operation need a new process. A request is a line of JSON on standard input: `argv` of `traces`, and
+optionally `kill` (see `Kill`), `largest_file_bytes`, `defect` (see `defects`) and `ends`, which replaces the
+worker after the request. Answers are lines of JSON.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ import pytest
 from command_line import TIMEOUT_S, Run
 
 TESTS = Path(__file__).parents[1]
-# Path and shutil call these, too.
+# Functions of `os` that `pathlib` and `shutil` call too.
 RENAMES = ("replace", "rename", "unlink")
 STEPS = (*RENAMES, "mkdir", "link", "fsync", "rmdir")
 ENDED = 3
@@ -38,7 +38,7 @@ ENDED = 3
 
 @dataclass(frozen=True)
 class Kill:
-    """A kill before or after the `step`th call, from 1, of a function that changes files, or that renames."""
+    """A kill before or after the `step`th call (from 1) of a function in `STEPS`, or in `RENAMES`."""
 
     step: int
     after: bool
@@ -46,7 +46,7 @@ class Kill:
 
 
 class Worker:
-    """The process that runs operations, seen from that of the test."""
+    """The interface of the test to the process that runs operations."""
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory()
@@ -59,7 +59,7 @@ class Worker:
     def run(
         self, command: str, kill: Kill | None = None, largest_file_bytes: int = 0, ends: bool = False
     ) -> Run:
-        """Run `traces` with arguments without spaces."""
+        """Run `traces` with a command whose arguments contain no spaces."""
         assert self._process.stdin and self._process.stdout
         request = {"argv": command.split(), "kill": kill and asdict(kill), "defect": self.defect}
         more = {"largest_file_bytes": largest_file_bytes, "ends": ends or bool(largest_file_bytes)}
@@ -89,12 +89,12 @@ def main(folder: Path) -> None:
 
 
 def prepare(folder: Path) -> None:
-    """Do once what no worker has to do."""
+    """Import modules and fill caches once, so that no worker has to."""
     from hostile import defects, small_traces  # noqa: F401
 
     small_traces.install(folder)
     sys.meta_path.insert(0, WithoutPandas())  # type: ignore[arg-type]
-    # What an operation imports late.
+    # Modules that an operation imports late.
     import pyarrow.csv
     import pyarrow.parquet  # noqa: F401
     import rich.progress  # noqa: F401
@@ -117,11 +117,11 @@ def prepare(folder: Path) -> None:
 
     process.leave = leave  # type: ignore[assignment]
     for name in STEPS:
-        setattr(os, name, _steps.counted(name, getattr(os, name)))
+        setattr(os, name, _steps.with_kill(name, getattr(os, name)))
 
 
 class WithoutPandas:
-    """Arrow imports pandas where it is installed, and no operation needs it."""
+    """Prevents the import of pandas. Arrow imports it if it is installed, but no operation needs it."""
 
     def find_spec(self, name: str, *_: object) -> None:
         if name == "pandas":
@@ -133,16 +133,16 @@ class _LeftError(BaseException):
 
 
 class _Steps:
-    """Counts the calls of what changes files, and kills the process at one of them."""
+    """Counts the calls of functions that change files, and kills the process at one of the calls."""
 
     def __init__(self) -> None:
         self.start(None)
 
     def start(self, kill: Kill | None) -> None:
-        # Threads call at the same time, and no number may be given twice.
+        # `next` is atomic: two threads never get the same number.
         self._numbers, self._kill = count(1), kill
 
-    def counted(self, name: str, function: Callable) -> Callable:
+    def with_kill(self, name: str, function: Callable) -> Callable:
         @wraps(function)
         def call(*arguments: Any, **options: Any) -> Any:
             kill = self._kill
@@ -150,7 +150,7 @@ class _Steps:
             if is_last and not kill.after:
                 os.kill(os.getpid(), signal.SIGKILL)
             try:
-                # A flush takes long, and no kill tells whether it was made.
+                # `fsync` is slow, and a kill of the process cannot show whether it was called.
                 return None if name == "fsync" else function(*arguments, **options)
             finally:
                 if is_last:
@@ -163,8 +163,8 @@ _steps = _Steps()
 
 
 def serve() -> NoReturn:
-    """Run requests until the input ends, or until one says so."""
-    # Not before the fork, as DuckDB's threads do not survive it.
+    """Run requests until the input ends, or until a request has `ends`."""
+    # After the fork, because a child does not inherit DuckDB's threads.
     share_one_duckdb()
     for line in sys.stdin:
         request = json.loads(line)
@@ -209,7 +209,7 @@ def call(argv: list[str]) -> int:
 
 
 def share_one_duckdb() -> None:
-    """Let all connections of this process share a DuckDB with one thread: to start one takes 16 ms."""
+    """Let all connections of this process share one DuckDB instance. Starting another takes 16 ms."""
     shared = duckdb.connect(config={"threads": 1, "default_block_size": "16384"})
     shared.execute("set timezone = 'UTC'")
     names = (f"own{number}" for number in count())
@@ -223,7 +223,7 @@ def share_one_duckdb() -> None:
 
 
 class SharedConnection:
-    """A connection with its own database in memory; the others that it attaches are detached at its end."""
+    """A cursor with its own attached database. When it is closed, it detaches all databases."""
 
     def __init__(self, cursor: duckdb.DuckDBPyConnection, name: str, path: str, read_only: bool):
         self._cursor = cursor

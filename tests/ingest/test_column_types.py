@@ -97,7 +97,7 @@ def table(kind: TypeName) -> Table:
 
 
 def read(kind: TypeName, texts: list[str]) -> tuple[list[object], list[str]]:
-    """The values of a column of these texts, and the reasons of the rejects."""
+    """Return the values of a column with these texts, and the reasons of rejected texts."""
     lines = (f'"{text.replace(chr(34), chr(34) * 2)}",y\n' for text in texts)
     data = io.BytesIO(("x,y\n" + "".join(lines) + ',""\n' * 9 * len(texts)).encode())
     batches = list(plain_csv.read(Content(data, table(kind), "t.csv")))

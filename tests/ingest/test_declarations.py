@@ -47,7 +47,7 @@ def test_table_has_description(table: Table) -> None:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_keys_are_the_named_groups_of_the_names(table: Table) -> None:
+def test_keys_are_the_named_groups_of_the_file_names(table: Table) -> None:
     groups = [*re.compile(table.file_name).groupindex, *re.compile(table.folder).groupindex]
     assert sorted(key.name for key in table.keys) == sorted(groups)
 
@@ -139,7 +139,7 @@ def test_published_checksums_belong_to_one_file_of_their_table() -> None:
 
 
 def has_declared_columns(table: Table, names: list[str]) -> bool:
-    """Whether the names in a CSV's header are those of the table, which may lack optional ones."""
+    """Return whether the header of a CSV has the columns of the table. Optional columns may be missing."""
     if table.wide:
         others = [name for name in names[1:] if re.fullmatch(table.wide.variable_pattern, name)]
         return names[0] == table.wide.index_header and others != []
@@ -178,7 +178,7 @@ def test_real_header_files_have_the_published_checksums() -> None:
 
 
 def headers(trace: Trace, raw: Path) -> Iterator[tuple[Table, str, list[str]]]:
-    """Each CSV or Parquet file of the trace, its table and the names of its columns."""
+    """Yield the table, the name and the column names of each CSV or Parquet file of the trace."""
     tables = [table for table in trace.tables if not table.json_list]
     for path in sorted((raw / trace.name).rglob("*")):
         for table in tables:
@@ -211,6 +211,6 @@ def archived_headers(table: Table, path: Path) -> Iterator[tuple[Table, str, lis
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_one_reader_reads_the_files_of_a_table(table: Table) -> None:
+def test_exactly_one_reader_accepts_each_file_of_a_table(table: Table) -> None:
     for name in ("x", "x.csv", "x.jsonl"):
         assert len([reader for reader in all_readers() if reader.reads(table, name)]) == 1

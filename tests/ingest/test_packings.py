@@ -220,11 +220,11 @@ def test_reads_all_tables_of_archive(form: str, tmp_path: Path) -> None:
 
 
 def without_privileges() -> list[str]:
-    """The prefix of a command that must obey permissions even if root runs the tests."""
+    """Return the prefix of a command to which file permissions apply even if root runs the tests."""
     if os.geteuid():
         return []
     if not shutil.which("setpriv"):
-        pytest.skip("root may read every file, and setpriv, which removes this privilege, is not installed")
+        pytest.skip("root may read every file, and setpriv is not installed to remove this privilege")
     return ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
 
 

@@ -38,7 +38,7 @@ XML_ERROR = b"<?xml version='1.0'?>\n<Error><Code>AccessDenied</Code></Error>"
 
 
 def ingest(raw: Path | Sequence[Path], warehouse: Path, *names: str) -> IngestResult:
-    """An ingest without the database."""
+    """Ingest a raw folder without building a database."""
     with lock.acquire(warehouse):
         cleanup.remove_leftovers(warehouse)
         outcome = pipeline.convert([raw] if isinstance(raw, Path) else raw, warehouse, names, quiet)
@@ -57,8 +57,8 @@ def published_rows(warehouse: Path) -> dict[str, int]:
     return dict(rows)
 
 
-def stamps(warehouse: Path, conversions: Sequence[Conversion] | None = None) -> dict[str, int]:
-    """The time of writing of each Parquet file of some conversions, by default of all published ones."""
+def modification_times(warehouse: Path, conversions: Sequence[Conversion] | None = None) -> dict[str, int]:
+    """Return the modification time of each Parquet file of the given or all published conversions."""
     chosen = manifest.read_conversions(warehouse) if conversions is None else conversions
     paths = [file.path for c in chosen for file in (*c.files, *c.rejected)]
     return {path: (warehouse / path).stat().st_mtime_ns for path in paths}
@@ -75,30 +75,30 @@ def test_skips_unchanged_files(tmp_path: Path) -> None:
     raw, warehouse = write(tmp_path / "raw", THREE), tmp_path / "warehouse"
     first = ingest(raw, warehouse)
     assert names_of(first.converted) == ["openb.node", "zeus.power", "zeus.train"]
-    before = stamps(warehouse)
+    before = modification_times(warehouse)
     assert len(before) == 4
 
     again = ingest(raw, warehouse)
     assert again.converted == ()
     assert names_of(again.unchanged) == names_of(first.converted)
-    assert stamps(warehouse) == before
+    assert modification_times(warehouse) == before
 
     # Neither a new modification time nor another folder is a change.
     os.utime(raw / "openb_node_list_all_node.csv", (0, 0))
     (raw / "zeus" / "summary_train.csv").rename(raw / "summary_train.csv")
     assert ingest(raw, warehouse).converted == ()
-    assert stamps(warehouse) == before
+    assert modification_times(warehouse) == before
 
 
 def test_converts_only_changed_files(tmp_path: Path) -> None:
     raw, warehouse = write(tmp_path / "raw", THREE), tmp_path / "warehouse"
     ingest(raw, warehouse)
-    before = stamps(warehouse)
+    before = modification_times(warehouse)
     write(raw, {"zeus/summary_train.csv": TRAIN + b"d,n,9,adam,1e-1,1,0.5,2\n"})
     outcome = ingest(raw, warehouse)
     assert names_of(outcome.converted) == ["zeus.train"]
     assert published_rows(warehouse) == {"openb.node": 9, "zeus.power": 1, "zeus.train": 1}
-    assert len(before.items() & stamps(warehouse).items()) == 3
+    assert len(before.items() & modification_times(warehouse).items()) == 3
 
 
 V100 = {"summary_power_v100.csv": POWER + b"d,n,8,adam,100,1.5,90.5\n"}
@@ -155,7 +155,7 @@ def test_rejects_version_with_far_fewer_rows_without_replace(case: str, tmp_path
     assert f"it has {rows} rows for openb.node; the version in the warehouse has 9" in str(problem)
     assert "--replace" in str(problem)
     assert published_rows(warehouse) == {"openb.node": 9}
-    assert set(stamps(warehouse)) == {
+    assert set(modification_times(warehouse)) == {
         path.relative_to(warehouse).as_posix() for path in (warehouse / "parquet").rglob("*.parquet")
     }
     with lock.acquire(warehouse):
@@ -226,19 +226,19 @@ def test_forget_removes_rows_until_file_is_ingested_again(tmp_path: Path) -> Non
 def test_forget_accepts_path_from_error_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     raw, warehouse = write(tmp_path / "raw", THREE | V100), tmp_path / "warehouse"
     database.ingest([raw], warehouse, [], quiet)
-    # The file of that name is in another folder; a pattern could match every file.
+    # The file is in another folder, and the pattern is ambiguous.
     for stays in ("raw/acme/summary_power_a40.csv", "elsewhere/*"):
         with pytest.raises(UsageError, match="no raw file in the warehouse is called "):
             database.forget(warehouse, [stays])
-    there_is_none = r"and there is no such file\. Did you mean (zeus/\w+_a40|\w+_v100)\.csv\? catalog"
+    no_such_file = r"and there is no such file\. Did you mean (zeus/\w+_a40|\w+_v100)\.csv\? catalog"
     for nowhere in ("no/such/place", str(tmp_path / "raw" / "openb"), str(raw / "summary_power_v100.csv")):
-        with pytest.raises(UsageError, match=there_is_none):
+        with pytest.raises(UsageError, match=no_such_file):
             database.forget(warehouse, [f"{nowhere}/zeus/summary_power_a40.csv"])
     # Any raw folder is accepted if it contains the file.
-    with pytest.raises(UsageError, match=there_is_none):
+    with pytest.raises(UsageError, match=no_such_file):
         database.forget(warehouse, [str(tmp_path / "summary_power_v100.csv")])
     monkeypatch.chdir(tmp_path)
-    # The name that messages print for a file in parts.
+    # Messages print a file in parts with this name.
     (raw / "summary_power_v100.csv").rename(raw / "summary_power_v100.csv.partaa")
     assert database.forget(warehouse, [str(raw / "zeus" / "summary_power_a40.csv")]) == [
         "zeus/summary_power_a40.csv: removed its 1 rows from zeus.power"
@@ -329,7 +329,7 @@ def test_keeps_tables_without_raw_files(tmp_path: Path) -> None:
     assert names_of(outcome.unchanged) == ["zeus.power", "zeus.train"]
     ingest(raw, warehouse)
     assert published_rows(warehouse) == {"openb.node": 9, "zeus.power": 1, "zeus.train": 1}
-    assert all((warehouse / path).exists() for path in stamps(warehouse))
+    assert all((warehouse / path).exists() for path in modification_times(warehouse))
 
 
 def test_reads_only_named_traces(tmp_path: Path) -> None:
@@ -368,7 +368,7 @@ BAD = {
 def test_bad_file_keeps_its_table_and_others_are_published(case: str, tmp_path: Path) -> None:
     raw, warehouse = write(tmp_path / "raw", THREE), tmp_path / "warehouse"
     ingest(raw, warehouse)
-    before = stamps(warehouse)
+    before = modification_times(warehouse)
     write(
         raw,
         {"openb_node_list_all_node.csv": BAD[case], "openb_node_list_gpu_node.csv": NODE + b"n1,1,2,4,\n"},
@@ -379,7 +379,7 @@ def test_bad_file_keeps_its_table_and_others_are_published(case: str, tmp_path: 
         (problem,) = outcome.problems
         assert str(raw / "openb_node_list_all_node.csv") in str(problem)
         assert published_rows(warehouse) == {"openb.node": 10, "zeus.power": 1, "zeus.train": 1}
-        assert len(before.items() & stamps(warehouse).items()) == 3
+        assert len(before.items() & modification_times(warehouse).items()) == 3
     write(raw, {"openb_node_list_all_node.csv": NODE + b"n1,1,2,0,\n" * 9})
     assert names_of(ingest(raw, warehouse).converted) == ["openb.node"]
     assert published_rows(warehouse)["openb.node"] == 10
@@ -514,12 +514,12 @@ def test_folder_without_data_is_error(tmp_path: Path) -> None:
     assert not (tmp_path / "warehouse" / database.NAME).exists()
 
 
-def killed_when(seen: Callable[[Path], bool], raw: Path, warehouse: Path) -> None:
+def kill_ingest_when(seen: Callable[[Path], bool], raw: Path, warehouse: Path) -> None:
     """Start an ingest, and kill it when `seen` returns true for its work folder."""
     command = [str(TRACES), "ingest", "--raw", str(raw), "--warehouse", str(warehouse)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
         while not seen(warehouse / ".ingest"):
-            assert running.poll() is None, "it finished before it could be killed"
+            assert running.poll() is None, "the ingest finished before the kill"
             time.sleep(0.0005)
         running.kill()
     assert running.returncode == -signal.SIGKILL
@@ -554,25 +554,25 @@ def version(rows: int) -> dict[str, bytes]:
 def test_repeated_kills_lose_nothing(tmp_path: Path) -> None:
     raw, warehouse = write(tmp_path / "raw", version(2)), tmp_path / "warehouse"
     database.ingest([raw], warehouse, [], quiet)
-    old = stamps(warehouse)
+    old = modification_times(warehouse)
     write(raw, version(100_000))
 
-    killed_when(lambda work: (work / "staging").exists(), raw, warehouse)
+    kill_ingest_when(lambda work: (work / "staging").exists(), raw, warehouse)
     assert answer(warehouse) == [(2, 2, 2, 2)]
     assert journal.read_finished(warehouse) == []
 
-    killed_when(lambda work: any(work.glob("staging/*.parquet")), raw, warehouse)
+    kill_ingest_when(lambda work: any(work.glob("staging/*.parquet")), raw, warehouse)
     assert answer(warehouse) == [(2, 2, 2, 2)]
 
-    killed_when(lambda work: bool(journal.read_finished(work.parent)), raw, warehouse)
+    kill_ingest_when(lambda work: bool(journal.read_finished(work.parent)), raw, warehouse)
     assert answer(warehouse) == [(2, 2, 2, 2)]
-    done = stamps(warehouse, journal.read_finished(warehouse))
+    done = modification_times(warehouse, journal.read_finished(warehouse))
     assert done
 
-    killed_when(lambda work: (work / "staging" / database.NAME).exists(), raw, warehouse)
+    kill_ingest_when(lambda work: (work / "staging" / database.NAME).exists(), raw, warehouse)
     assert answer(warehouse) == [(2, 2, 2, 2)]
     assert len(journal.read_finished(warehouse)) == 4
-    assert done.items() <= stamps(warehouse, journal.read_finished(warehouse)).items()
+    assert done.items() <= modification_times(warehouse, journal.read_finished(warehouse)).items()
 
     outcome = database.ingest([raw], warehouse, [], quiet)
     assert outcome.converted == ()
@@ -584,7 +584,7 @@ def test_repeated_kills_lose_nothing(tmp_path: Path) -> None:
         "lock",
         "seen",
     }
-    new = stamps(warehouse)
+    new = modification_times(warehouse)
     found = {path.relative_to(warehouse).as_posix() for path in warehouse.rglob("*.parquet")}
     assert found == old.keys() | new.keys()
     assert len(database.vacuum(warehouse, 0, 0)[0]) == len(old)
@@ -592,7 +592,7 @@ def test_repeated_kills_lose_nothing(tmp_path: Path) -> None:
 
 
 def test_write_error_of_one_table_stops_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The largest starts first on any machine.
+    # The largest file is converted first, so its table fails before the others finish.
     largest = {"openb_node_list_all_node.csv": many(NODE, 100, b"n%d,1,2,0,\n")}
     raw, warehouse = write(tmp_path / "raw", version(2) | largest), tmp_path / "warehouse"
     convert = incremental.convert
@@ -610,7 +610,7 @@ def test_write_error_of_one_table_stops_others(tmp_path: Path, monkeypatch: pyte
     timer.start()
     with pytest.raises(UserError, match="disk full"):
         ingest(raw, warehouse)
-    assert not stopped.is_set(), "the others went on"
+    assert not stopped.is_set(), "the other tables were converted"
     timer.cancel()
     assert journal.read_finished(warehouse) == []
 

@@ -16,13 +16,13 @@ SPEC_PERCENTILES = {0, 1, 2.5, *range(5, 100, 5), 97.5, 99, 100}
 def published(real_raw: Path) -> dict[str, pl.DataFrame]:
     path = real_raw / "acme" / "reference_cdfs.csv"
     if not path.is_file():
-        pytest.skip(f"the publisher's curves, converted, are not at {path}")
+        pytest.skip(f"{path}, the publisher's curves as CSV, is missing")
     points = pl.read_csv(path)
     return {str(name): curve for (name,), curve in points.group_by("curve", maintain_order=True)}
 
 
 def percentile_range(curve: Curve, value: float) -> tuple[float, float]:
-    """The percentiles of a value, interpolated linearly between a curve's points."""
+    """Return the lowest and highest percentile of a value, interpolated between the points of a curve."""
     values, percentiles = np.array(curve.values), np.array(curve.percentiles)
     here = percentiles[values == value]
     if len(here):

@@ -1,4 +1,4 @@
-"""Spark for the tests: a session of this process, and with TRACEHOUSE_SPARK=all a cluster on loopback."""
+"""A Spark session for the tests: on this process, or with TRACEHOUSE_SPARK=all on a cluster on loopback."""
 
 import os
 import shutil
@@ -25,7 +25,7 @@ def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def java() -> None:
     if ALL:
-        # Who asks for all wants to know how to get what is missing.
+        # With TRACEHOUSE_SPARK=all, a missing requirement is an error with advice instead of a skip.
         session.check_requirements()
     if find_spec("pyspark") is None:
         pytest.skip("Spark's Python package is not installed")
@@ -43,11 +43,11 @@ def cluster(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cl
 def spark(
     java: None, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator["SparkSession"]:
-    """The session of this process, of which there can be one only: on the cluster where there is one."""
+    """The only Spark session of this process. With TRACEHOUSE_SPARK=all, it uses the cluster."""
     master = request.getfixturevalue("cluster").url if ALL else "local[2]"
     settings = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "2g"}
     if not ALL:
-        # A few questions are over before better machine code pays.
+        # Optimized machine code does not pay off for a few short queries.
         settings["spark.driver.extraJavaOptions"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     with session.open_session(master, tmp_path_factory.mktemp("spark"), settings) as opened:
         yield opened

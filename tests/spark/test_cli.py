@@ -41,7 +41,7 @@ def test_same_output_and_caveats(arguments: list[str], sample_warehouse: Path) -
 
 
 def test_reports_errors_before_spark_starts(sample_warehouse: Path) -> None:
-    for arguments, run in (
+    for arguments, message in (
         (["query", "itp.gpu_hour"], 'No query, view or table named "itp.gpu_hour"'),
         (["query", "itp.gpu_hours", "-p", "min_gpus=x"], "min_gpus must be of type INTEGER"),
         (["query", "openb.fragmentation_of"], "does not run on Spark"),
@@ -50,12 +50,12 @@ def test_reports_errors_before_spark_starts(sample_warehouse: Path) -> None:
     ):
         done = traces(sample_warehouse, *arguments, "--engine", "spark")
         assert done.returncode != 0
-        assert run in done.stderr
+        assert message in done.stderr
         assert len(done.stderr.splitlines()) <= 4
 
 
 @in_full
-def test_a_statement(sample_warehouse: Path) -> None:
+def test_statement_prints_the_same_as_on_duckdb(sample_warehouse: Path) -> None:
     statement = "select count(*) as jobs from itp.job where run_s > 600"
     here = traces(sample_warehouse, "sql", statement)
     on_spark = traces(sample_warehouse, "sql", statement, "--engine", "spark")
@@ -66,7 +66,7 @@ def test_a_statement(sample_warehouse: Path) -> None:
 
 @in_full
 @pytest.mark.parametrize(
-    ("statement", "run"),
+    ("statement", "message"),
     [
         ("drop table itp.raw_job", "only queries are allowed"),
         ("select nothing from itp.job", "nothing"),
@@ -75,15 +75,17 @@ def test_a_statement(sample_warehouse: Path) -> None:
         ("select 1 / 0", "DIVIDE_BY_ZERO"),
     ],
 )
-def test_a_statement_that_fails(statement: str, run: str, sample_warehouse: Path) -> None:
+def test_failing_statement_gets_an_error_of_one_line(
+    statement: str, message: str, sample_warehouse: Path
+) -> None:
     done = traces(sample_warehouse, "sql", statement, "--engine", "spark")
     assert (done.returncode, done.stdout) == (1, "")
-    assert run in done.stderr
+    assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 
 @in_full
-def test_a_plan(sample_warehouse: Path) -> None:
+def test_explain_prints_the_plan_of_spark(sample_warehouse: Path) -> None:
     done = traces(sample_warehouse, "query", "itp.gpu_hours", "--explain", "--engine", "spark")
     assert done.returncode == 0
     assert "Physical Plan" in done.stdout
@@ -91,8 +93,8 @@ def test_a_plan(sample_warehouse: Path) -> None:
 
 
 @in_full
-def test_a_picture(sample_warehouse: Path, tmp_path: Path) -> None:
-    pytest.importorskip("altair", reason="pictures need the extra plot")
+def test_charts_of_both_engines_are_equal(sample_warehouse: Path, tmp_path: Path) -> None:
+    pytest.importorskip("altair", reason="charts need the extra plot")
     for engine in ("duckdb", "spark"):
         arguments = ("query", "itp.gpu_hours", "--plot", tmp_path / f"{engine}.svg", "--engine", engine)
         assert traces(sample_warehouse, *arguments).returncode == 0
@@ -115,7 +117,7 @@ def test_ends_on_timeout_and_signal(way: str, sample_warehouse: Path, tmp_path: 
         text=True,
     )
     if way == "SIGINT":
-        # Java keeps its blocks there once it has started.
+        # Spark creates this folder once it has started.
         while not list(temporary.glob("*/blockmgr-*")):
             assert running.poll() is None
             time.sleep(0.05)

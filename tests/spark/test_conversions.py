@@ -1,4 +1,4 @@
-"""An ingest whose conversions Spark does gives what an ingest of one process gives."""
+"""An ingest with Spark gives the same files and errors as an ingest in one process."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -56,19 +56,19 @@ def test_errors_are_the_same_and_rest_is_read(spark: "SparkSession", tmp_path: P
 def test_materialized_views_of_workers_are_the_same(
     spark: "SparkSession", sample_raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Of a sample, none is worth it.
+    # By default, the views of a sample are too small to be materialized.
     monkeypatch.setattr(materialized_views, "LEAST_ROWS", 1)
     here, there = tmp_path / "here", tmp_path / "there"
     database.ingest([sample_raw], here, ["pai", "acme"], quiet)
     tried: list[Unit] = []
     workers = create_workers(spark)
 
-    def counted(units: Sequence[Unit]) -> list[dict[str, str]]:
+    def record_units(units: Sequence[Unit]) -> list[dict[str, str]]:
         tried.extend(units)
         return list(workers.compute_units(units))
 
     outcome = database.ingest(
-        [sample_raw], there, ["pai", "acme"], quiet, workers=replace(workers, compute_units=counted)
+        [sample_raw], there, ["pai", "acme"], quiet, workers=replace(workers, compute_units=record_units)
     )
     assert outcome.notes == () and len(tried) > 2
     made = sorted(path.relative_to(here) for path in here.glob("stored/*/*/*.parquet"))

@@ -1,4 +1,4 @@
-"""SQL carried over to Spark gives what it gives in DuckDB, edge values included; or it is refused."""
+"""SQL that is translated to Spark gives the values of DuckDB, also for edge values, or is refused."""
 
 import math
 import random
@@ -46,7 +46,7 @@ TIMES = """
 
 PATTERNS = r"with t(x, y) as (values ('a%', 'a\%'), ('a\b', 'A\%'), ('a\b', 'a\%'), ('a', null), ('a', 'a'))"
 
-# By the construct of each rewrite.
+# Statements for each rewrite, by its construct.
 REWRITTEN = {
     "fsum(x)": (
         f"{TIED} select g, fsum(x), fsum(x) filter (where x > 100) from t group by g order by g",
@@ -178,7 +178,7 @@ REWRITTEN = {
     ),
 }
 
-# By the construct of each other rewrite; in the last p is a parameter.
+# Statements for each other rewrite, by its construct. In the last, p is a parameter.
 OTHER_REWRITES = {
     "3600.0": (
         "select 3600.0, 1.5 + 1, 7 / 2.0, 10.0 / 3, 1e3, 1e-5, .5, 0.1 + 0.2, -2.5",
@@ -215,7 +215,7 @@ OTHER_REWRITES = {
     ),
 }
 
-# By the class of functions that sqlglot carries over.
+# Statements for each function that sqlglot translates, by its class.
 CARRIED = {
     "Abs": (f"{NUMBERS} select abs(x) from t order by x", f"{NOT_FINITE} select abs(x) from t order by x"),
     "Avg": (f"{TIED} select g, avg(x), avg(x) filter (where x > 100) from t group by g order by g",),
@@ -297,7 +297,7 @@ CARRIED = {
     ),
 }
 
-# Of the SQL between the functions.
+# Statements for SQL other than functions.
 OTHERS = (
     f"{TIED} select g, x from t order by x, g",
     f"{TIED} select g, x from t order by x desc, g desc",
@@ -334,7 +334,7 @@ def parsed(sql: str) -> exp.Expr:
 
 
 def rows(table: pa.Table) -> list[list[Any]]:
-    # Not to_pylist, which keeps one of the columns of a name.
+    # `Table.to_pylist` would keep only one of several columns with the same name.
     return [list(row) for row in zip(*(column.to_pylist() for column in table.columns), strict=True)]
 
 
@@ -370,19 +370,21 @@ def test_every_rewrite_has_statements() -> None:
 
 
 @pytest.mark.parametrize("rewrite", REWRITES, ids=lambda rewrite: rewrite.construct)
-def test_the_statements_of_a_rewrite_use_it(rewrite) -> None:
+def test_statements_of_a_rewrite_contain_its_construct(rewrite) -> None:
     for sql in non_empty(REWRITTEN[rewrite.construct]):
         assert [node for node in parsed(sql).walk() if rewrite.apply(node) not in (None, node)], sql
 
 
 @pytest.mark.parametrize("function", CARRIED)
-def test_the_statements_of_a_function_use_it(function: str) -> None:
+def test_statements_of_a_function_contain_it(function: str) -> None:
     for sql in non_empty(CARRIED[function]):
         assert function in {type(node).__name__ for node in parsed(sql).walk()}, sql
 
 
 @pytest.mark.parametrize("sql", EVERYWHERE)
-def test_it_gives_the_same(sql: str, duck: DuckDBPyConnection, spark: "SparkSession") -> None:
+def test_translated_sql_gives_the_same_rows(
+    sql: str, duck: DuckDBPyConnection, spark: "SparkSession"
+) -> None:
     here = in_duckdb(duck, sql)
     assert here != []
     assert_equal(in_spark(spark, sql), here)
@@ -409,7 +411,7 @@ def test_parameters_inside_aggregates_are_values(
 @pytest.mark.parametrize(
     "sql", [f"{TIED} select *, sum(x * p) over (order by x) as s from t", "select sum(p)"]
 )
-def test_where_a_parameter_inside_an_aggregate_can_be_no_column_it_is_refused(sql: str) -> None:
+def test_refuses_parameter_inside_an_aggregate_that_cannot_be_a_column(sql: str) -> None:
     with pytest.raises(DefinitionError, match=f"^{PLACE}: an aggregate uses the parameter p"):
         to_spark(parsed(sql), PLACE, ["p"])
 
@@ -479,7 +481,7 @@ def test_doubles_are_rounded_to_the_last_bit_equal(duck: DuckDBPyConnection, spa
         ("select x from t where x in (select fsum(hash(y)) from u)", "hash"),
     ],
 )
-def test_what_is_not_known_to_mean_the_same_is_refused_by_name_and_place(sql: str, construct: str) -> None:
+def test_refuses_constructs_that_may_differ(sql: str, construct: str) -> None:
     with pytest.raises(DefinitionError) as refused:
         to_spark(parsed(sql), PLACE)
     assert str(refused.value).startswith(f"{PLACE}: {construct} does not translate to Spark")
@@ -501,7 +503,7 @@ def test_values_that_differ_are_refused_at_run_time(sql: str, message: str, spar
         in_spark(spark, sql)
 
 
-def test_what_is_carried_over_stays_as_it_was() -> None:
+def test_translation_does_not_change_its_input() -> None:
     tree = parsed(f"{TIED} select grouping(g) as g, round(fsum(x) filter (where x > p), 2) from t group by g")
     before = tree.copy()
     to_spark(tree, PLACE, ["p"])
@@ -526,7 +528,7 @@ WITHOUT_EQUAL = {"HUGEINT": "BIGINT", "HUGEINT[]": "ARRAY<BIGINT>", "JSON": "STR
 
 
 @pytest.mark.parametrize(("kind", "on_spark"), (KINDS | WITHOUT_EQUAL).items())
-def test_types_have_their_names(kind: str, on_spark: str) -> None:
+def test_types_have_names_on_spark(kind: str, on_spark: str) -> None:
     assert spark_type(kind) == on_spark
 
 
@@ -538,5 +540,5 @@ def test_every_type_of_a_column_is_the_same_in_arrow(duck: DuckDBPyConnection, s
 
 
 def element(kind: pa.DataType) -> tuple[bool, pa.DataType]:
-    """A type without the name that a list gives its elements, which is the engine's own."""
+    """Return a type without the name of list elements, which depends on the engine."""
     return (True, kind.value_type) if pa.types.is_list(kind) else (False, kind)

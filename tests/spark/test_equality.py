@@ -1,7 +1,7 @@
-"""Every view and named query answers on Spark as on DuckDB.
+"""Every view and named query gives the same rows on Spark and on DuckDB.
 
-With TRACEHOUSE_SPARK=all each of them is asked, over samples and over real files, on a cluster; otherwise as
-few, over samples, as have every construct of the project's SQL.
+TRACEHOUSE_SPARK=all runs all of them on a cluster, over samples and over real files. By default, the test
+runs a few over samples, which together contain every construct of the project's SQL.
 """
 
 import math
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 RELATIVE = 1e-9
-# What is zero in one engine may be what is left of a difference in the other.
+# A difference that is 0 in one engine may be a tiny number in the other.
 ABSOLUTE = 1e-12
 
-ASKED = [
+SUPPORTED = [
     name
     for name in (*comparison.VIEWS, *comparison.QUERIES)
     if name.split("(")[0] not in unsupported_queries()
 ]
 CHOSEN = constructs.chosen(constructs.trees(), constructs.below())
-# One test has them all where they are few, so that Spark starts once.
-BATCHES = [[name] for name in ASKED] if ALL else [[f"{n}()" if is_query(n) else n for n in CHOSEN]]
+# The few chosen ones share one test, so that Spark starts once.
+BATCHES = [[name] for name in SUPPORTED] if ALL else [[f"{n}()" if is_query(n) else n for n in CHOSEN]]
 WAREHOUSES = ["sample_warehouse", "real_warehouse"] if ALL else ["sample_warehouse"]
 
 
@@ -44,7 +44,7 @@ WAREHOUSES = ["sample_warehouse", "real_warehouse"] if ALL else ["sample_warehou
 def both(
     request: pytest.FixtureRequest, spark: "SparkSession"
 ) -> "tuple[duckdb.DuckDBPyConnection, SparkSession]":
-    """A warehouse in both engines."""
+    """The connections of both engines to a warehouse."""
     warehouse = request.getfixturevalue(request.param)
     register(spark, warehouse, None if ALL else CHOSEN)
     connection = duckdb.connect(str(warehouse / NAME), read_only=True)
@@ -60,7 +60,7 @@ def test_spark_and_duckdb_return_equal_rows(
     request: pytest.FixtureRequest,
 ) -> None:
     connection, spark = both
-    # As `sample_warehouse`, which the fixture is made of.
+    # The parameter of the fixture is a name such as `sample_warehouse`.
     over = request.node.callspec.params["both"].replace("_warehouse", " files")
     for name in names:
         count(f"{'answers of queries' if '(' in name else 'views'} on Spark as on DuckDB, {over}", 1)
@@ -68,19 +68,19 @@ def test_spark_and_duckdb_return_equal_rows(
     assert {name: found for name, found in differences.items() if found} == {}
 
 
-def test_few_have_every_construct() -> None:
+def test_chosen_contain_every_construct() -> None:
     trees = constructs.trees()
     assert len(CHOSEN) < len(trees) / 4
     every = set().union(*map(constructs.constructs, trees.values()))
     assert set().union(*(constructs.constructs(trees[name]) for name in CHOSEN)) == every
 
 
-def test_what_is_left_out_is_known() -> None:
+def test_unsupported_queries_are_these() -> None:
     assert set(unsupported_queries()) == {"openb.fragmentation_of", "unified.duration_predictability"}
 
 
 def difference(name: str, connection: duckdb.DuckDBPyConnection, spark: "SparkSession") -> str:
-    """How the two answers differ; empty where they do not. The rows of a query come in its order."""
+    """Return how the answers differ, or an empty text. The rows of a query are compared in their order."""
     theirs = connection.sql(f"from {name}").to_arrow_table()
     ours = spark.sql(f"select * from {in_spark(name)}").toArrow()
     if theirs.column_names != ours.column_names:
@@ -90,11 +90,11 @@ def difference(name: str, connection: duckdb.DuckDBPyConnection, spark: "SparkSe
     in_order = "(" in name
     pairs = zip(rows(ours, in_order), rows(theirs, in_order), strict=True)
     differing = [(our, their) for our, their in pairs if not all(map(is_same, our, their))]
-    return f"{len(differing)} rows, as {differing[0]}" if differing else ""
+    return f"{len(differing)} rows, such as {differing[0]}" if differing else ""
 
 
 def in_spark(name: str) -> str:
-    """A call of a named query, its arguments in Spark's SQL."""
+    """Return the call of a named query with its arguments in Spark's SQL."""
     if "(" not in name:
         return name
     function, _, _ = name.partition("(")
@@ -114,7 +114,7 @@ def rows(table: pa.Table, in_order: bool) -> list[tuple]:
 
 
 def sortable(value: Any) -> tuple[bool, str]:
-    """The tolerance for the last digits of fractions."""
+    """Return a sort key that ignores the last digits of floats."""
     return value is None, f"{value:.6g}" if isinstance(value, float) else repr(value)
 
 

@@ -1,4 +1,4 @@
-"""Spark statements: what they read is found, and statements that do more are refused."""
+"""The guard of Spark finds the relations that a query reads, and refuses other statements."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -27,7 +27,7 @@ OfText = Callable[[str], Statement]
 
 @pytest.fixture
 def check_statement(spark: "SparkSession") -> OfText:
-    """What becomes of a text, as Spark's parser sees it."""
+    """The guard, with the session whose parser it uses."""
     return partial(guard.check_statement, spark)
 
 
@@ -41,10 +41,10 @@ def check_statement(spark: "SparkSession") -> OfText:
         ("itp.gpu_hours", 3, "select * from itp.gpu_hours() limit 3"),
     ],
 )
-def test_a_name_is_asked_for_its_rows(name: str, limit: int | None, sql: str) -> None:
-    asked = build_call(name, {}, limit)
-    assert asked.sql == sql
-    assert asked.reads == {name}
+def test_call_of_a_name_selects_its_rows(name: str, limit: int | None, sql: str) -> None:
+    statement = build_call(name, {}, limit)
+    assert statement.sql == sql
+    assert statement.reads == {name}
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_name_is_asked_for_its_rows(name: str, limit: int | None, sql: str) ->
             "CAST('2023-03-01 08:00:00.250000+08:00' AS TIMESTAMP)",
         ),
         (
-            # The second of two hours that are called the same.
+            # The second 01:30 of the day on which daylight saving time ends.
             datetime(2023, 11, 5, 1, 30, tzinfo=ZoneInfo("America/New_York"), fold=1),
             "CAST('2023-11-05 01:30:00-05:00' AS TIMESTAMP)",
         ),
@@ -82,8 +82,8 @@ def test_a_value_is_a_literal_of_its_type(value: Any, written: str) -> None:
 
 
 def test_values_are_named_in_their_order() -> None:
-    asked = build_call("itp.gpu_hours", {"min_gpus": 8, "on_cluster": "a"}, 2)
-    assert asked.sql == "select * from itp.gpu_hours(min_gpus => 8, on_cluster => 'a') limit 2"
+    statement = build_call("itp.gpu_hours", {"min_gpus": 8, "on_cluster": "a"}, 2)
+    assert statement.sql == "select * from itp.gpu_hours(min_gpus => 8, on_cluster => 'a') limit 2"
 
 
 @given(st.text())
@@ -93,7 +93,7 @@ def test_a_text_stays_one_literal(text: str) -> None:
     assert literal.is_string and literal.this == text
 
 
-def test_a_query_that_spark_cannot_have_says_why_and_what_to_do() -> None:
+def test_unsupported_query_gets_reason_and_advice() -> None:
     assert unsupported_queries()
     for name, reason in unsupported_queries().items():
         with pytest.raises(UserError) as refused:
@@ -135,11 +135,11 @@ def test_a_query_that_spark_cannot_have_says_why_and_what_to_do() -> None:
         ),
     ],
 )
-def test_a_query_says_what_it_reads(text: str, reads: set[str], check_statement: OfText) -> None:
-    asked = check_statement(text)
-    assert asked.reads == reads
-    # What is run is what was checked.
-    assert asked.sql == text
+def test_finds_the_relations_that_a_query_reads(text: str, reads: set[str], check_statement: OfText) -> None:
+    statement = check_statement(text)
+    assert statement.reads == reads
+    # Spark runs the text that was checked.
+    assert statement.sql == text
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_a_query_says_what_it_reads(text: str, reads: set[str], check_statement:
         "select 1 union all select * from parquet.`/etc/x`",
     ],
 )
-def test_a_file_is_among_what_is_read_and_so_refused_later(text: str, check_statement: OfText) -> None:
+def test_finds_files_as_relations_that_do_not_exist(text: str, check_statement: OfText) -> None:
     assert any(name.lower().endswith("parquet./etc/x") for name in check_statement(text).reads)
 
 
@@ -196,7 +196,7 @@ def test_a_file_is_among_what_is_read_and_so_refused_later(text: str, check_stat
         "show tables",
     ],
 )
-def test_what_is_no_one_query_is_refused(text: str, check_statement: OfText) -> None:
+def test_refuses_anything_but_a_single_query(text: str, check_statement: OfText) -> None:
     with pytest.raises(UserError, match=r"only queries are allowed|this is not a single query"):
         check_statement(text)
 
@@ -254,7 +254,7 @@ def test_a_table_without_its_schema_is_refused(text: str, check_statement: OfTex
         "select * from itp.job pivot (max({}) for x in (1))",
     ],
 )
-def test_functions_that_may_do_anything_are_refused_in_any_place(
+def test_refuses_functions_with_side_effects_in_any_position(
     text: str, function: str, check_statement: OfText
 ) -> None:
     with pytest.raises(UserError, match="is not allowed: it may do more than read"):
@@ -272,7 +272,7 @@ def test_functions_that_may_do_anything_are_refused_in_any_place(
         "select 1 union all select transform(x) using 'cat' from itp.job",
     ],
 )
-def test_programs_are_not_run(text: str, check_statement: OfText) -> None:
+def test_refuses_transform_with_a_program(text: str, check_statement: OfText) -> None:
     with pytest.raises(UserError, match=r"only queries are allowed .* contains ScriptTransformation"):
         check_statement(text)
 
@@ -280,7 +280,7 @@ def test_programs_are_not_run(text: str, check_statement: OfText) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        # Spark takes what it gives for a name, of a file as well.
+        # Spark uses the result as a name, which may be that of a file.
         "select * from identifier('text.`/etc/hostname`')",
         "select * from identifier('te' || 'xt.`/etc/hostname`')",
         "with x as (select 1 as a) select * into x from x",
@@ -293,7 +293,7 @@ def test_programs_are_not_run(text: str, check_statement: OfText) -> None:
         "select from_xml('<p/>', 'a string', map('rowValidationXSDPath', '/etc/hostname'))",
     ],
 )
-def test_what_does_more_is_refused_or_among_what_is_read(text: str, check_statement: OfText) -> None:
+def test_refuses_or_finds_hidden_reads_and_writes(text: str, check_statement: OfText) -> None:
     with suppress(UserError):
         assert "text./etc/hostname" in check_statement(text).reads
 
@@ -313,7 +313,7 @@ def test_what_does_more_is_refused_or_among_what_is_read(text: str, check_statem
         "select identifier('reflect')('java.lang.Math', 'random')",
     ],
 )
-def test_what_is_known_only_when_it_runs_is_refused(text: str, check_statement: OfText) -> None:
+def test_refuses_statements_that_are_known_only_at_run_time(text: str, check_statement: OfText) -> None:
     with pytest.raises(UserError):
         check_statement(text)
 

@@ -1,4 +1,4 @@
-"""A worker of a cluster that is killed in the middle costs its work to be done again, and nothing else."""
+"""If a worker of a cluster is killed, its work is repeated, and the result is the same."""
 
 import subprocess
 import sysconfig
@@ -40,8 +40,8 @@ def wait_for(condition: Callable[[], bool], running: subprocess.Popen) -> None:
         time.sleep(0.02)
 
 
-def at_work(folder: Path) -> list[int]:
-    """The workers whose executor has begun a task, and not finished it."""
+def busy_workers(folder: Path) -> list[int]:
+    """Return the numbers of the workers that have an unfinished task."""
     logs = {
         int(log.parts[-4].removeprefix("work")): log.read_text(errors="replace")
         for log in folder.glob("work*/app-*/*/stderr")
@@ -51,19 +51,19 @@ def at_work(folder: Path) -> list[int]:
     ]
 
 
-def started(*arguments: object) -> subprocess.Popen:
+def start_traces(*arguments: object) -> subprocess.Popen:
     command = [str(part) for part in (TRACES, *arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def test_in_the_middle_of_an_ingest(own_cluster: Cluster, tmp_path: Path) -> None:
+def test_ingest_survives_a_killed_worker(own_cluster: Cluster, tmp_path: Path) -> None:
     raw, warehouse = tmp_path / "raw", tmp_path / "warehouse"
     dumps.write_sample(raw, 0.02, 3, ["pai", "itp", "openb", "zeus"], quiet)
-    running = started(
+    running = start_traces(
         *("ingest", "--raw", raw, "--warehouse", warehouse),
         *("--engine", "spark", "--master", own_cluster.url),
     )
-    # One table is finished, and others are being read by both workers.
+    # Wait until one table is finished. Both workers then read others.
     wait_for(lambda: any((warehouse / ".ingest" / "finished").glob("*.json")), running)
     own_cluster.kill(0)
     assert running.poll() is None
@@ -76,13 +76,13 @@ def test_in_the_middle_of_an_ingest(own_cluster: Cluster, tmp_path: Path) -> Non
     assert found == {path.relative_to(alone) for path in (alone / "parquet").rglob("*.parquet")}
 
 
-def test_in_the_middle_of_a_query(own_cluster: Cluster, sample_warehouse: Path, tmp_path: Path) -> None:
-    running = started(
+def test_query_survives_a_killed_worker(own_cluster: Cluster, sample_warehouse: Path, tmp_path: Path) -> None:
+    running = start_traces(
         *("sql", LONG, "--warehouse", sample_warehouse, "--format", "csv"),
         *("--engine", "spark", "--master", own_cluster.url),
     )
-    wait_for(lambda: bool(at_work(tmp_path)), running)
-    own_cluster.kill(at_work(tmp_path)[0])
+    wait_for(lambda: bool(busy_workers(tmp_path)), running)
+    own_cluster.kill(busy_workers(tmp_path)[0])
     assert running.poll() is None
     answer, errors = running.communicate(timeout=TIMEOUT_S)
     assert running.returncode == 0, errors

@@ -1,4 +1,4 @@
-"""In a catalog that persists a warehouse is registered once, and clients of a Thrift server have it."""
+"""A warehouse is registered once in a persistent catalog. Clients of a Thrift server can then query it."""
 
 import os
 import subprocess
@@ -30,7 +30,7 @@ for _ in range(2):
 
 @pytest.fixture(scope="module")
 def server(java: None, sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a Thrift server, over a metastore in which another process registered a warehouse."""
+    """The URL of a Thrift server. Another process registered a warehouse in its metastore."""
     folder, port = tmp_path_factory.mktemp("metastore"), free_port()
     settings = [
         "spark.ui.enabled=false",
@@ -66,7 +66,7 @@ def server(java: None, sample_warehouse: Path, tmp_path_factory: pytest.TempPath
         running.wait()
 
 
-def asked(server: str, statement: str) -> list[str]:
+def run_beeline(server: str, statement: str) -> list[str]:
     command = [
         home() / "bin" / "beeline",
         "-u",
@@ -83,7 +83,7 @@ def asked(server: str, statement: str) -> list[str]:
 
 
 def test_a_named_query_is_a_table_function(server: str, sample_warehouse: Path) -> None:
-    _, *lines = asked(server, "select gpu_type, tasks from pai.wait_by_gpu_type(min_gpus => 1)")
+    _, *lines = run_beeline(server, "select gpu_type, tasks from pai.wait_by_gpu_type(min_gpus => 1)")
     with duckdb.connect(str(sample_warehouse / NAME), read_only=True) as connection:
         rows = connection.execute(
             "select gpu_type, tasks from pai.wait_by_gpu_type(min_gpus := 1)"
@@ -92,20 +92,20 @@ def test_a_named_query_is_a_table_function(server: str, sample_warehouse: Path) 
     assert lines
 
 
-def test_tables_views_and_the_catalog_are_there(server: str, sample_warehouse: Path) -> None:
+def test_tables_views_and_the_catalog_have_their_rows(server: str, sample_warehouse: Path) -> None:
     statement = """
         select (select count(*) from itp.job), (select count(*) from itp.job_v1),
             (select count(*) from acme.gpu_metric), (select count(*) from catalog.columns)
     """
     with duckdb.connect(str(sample_warehouse / NAME), read_only=True) as connection:
         [counts] = connection.execute(statement).fetchall()
-    assert asked(server, statement)[1] == ",".join(map(str, counts))
+    assert run_beeline(server, statement)[1] == ",".join(map(str, counts))
 
 
-def test_they_say_what_they_are(server: str) -> None:
-    function = "\n".join(asked(server, "describe function extended pai.wait_by_gpu_type"))
+def test_functions_and_columns_have_comments(server: str) -> None:
+    function = "\n".join(run_beeline(server, "describe function extended pai.wait_by_gpu_type"))
     assert "min_gpus DOUBLE DEFAULT" in function
     assert "only tasks that request so many GPUs" in function
     assert "Median wait" in function
-    columns = "\n".join(asked(server, "describe itp.job"))
+    columns = "\n".join(run_beeline(server, "describe itp.job"))
     assert "Submission in seconds since the start of the collection" in columns

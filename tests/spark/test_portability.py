@@ -23,7 +23,7 @@ def view(folder: Path, body: str) -> ViewFile:
     return read_view_file(path)
 
 
-def test_all_that_there_is_carries_over() -> None:
+def test_all_views_and_queries_translate() -> None:
     assert find_problems([*view_files(), *query_files()]) == []
 
 
@@ -37,7 +37,7 @@ def test_all_that_there_is_carries_over() -> None:
         ("from itp.job pivot (count(*) for cluster in ('a'))", "pivot"),
     ],
 )
-def test_what_does_not_is_named(body: str, construct: str, tmp_path: Path) -> None:
+def test_names_the_construct_that_does_not_translate(body: str, construct: str, tmp_path: Path) -> None:
     for folder, file in (("of views", view), ("of queries", query)):
         (tmp_path / folder).mkdir()
         made = file(tmp_path / folder, body)
@@ -46,7 +46,7 @@ def test_what_does_not_is_named(body: str, construct: str, tmp_path: Path) -> No
         assert construct in fault
 
 
-def test_a_header_that_asks_for_an_engine_in_vain_is_a_fault_too(tmp_path: Path) -> None:
+def test_reports_an_engine_header_that_is_not_needed(tmp_path: Path) -> None:
     needs = "-- engine: duckdb (list_sum)\n"
     (tmp_path / "one").mkdir()
     (tmp_path / "other").mkdir()

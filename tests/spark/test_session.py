@@ -1,4 +1,4 @@
-"""A session for the command line: what it needs is checked and output, and Spark itself says nothing."""
+"""Spark sessions of the command line. Requirements are checked, errors are one line, Spark prints nothing."""
 
 import os
 import socket
@@ -70,7 +70,7 @@ print("stopped")
 
 
 def run(script: str, *arguments: object) -> subprocess.CompletedProcess:
-    # Spark would look for the cluster of such settings.
+    # With these variables, Spark would look for a configured cluster.
     variables = {key: value for key, value in os.environ.items() if key not in CLUSTER}
     command = [sys.executable, "-c", script, *map(str, arguments)]
     return subprocess.run(
@@ -92,7 +92,7 @@ def pyspark() -> None:
 
 @pytest.fixture
 def fake_java(tmp_path: Path, pyspark: None, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
-    """Puts a script at the place of Java, alone on the path."""
+    """A function that installs a script as `java`, in the only folder of the path."""
 
     def put(script: str) -> Path:
         java = tmp_path / "bin" / "java"
@@ -106,7 +106,7 @@ def fake_java(tmp_path: Path, pyspark: None, monkeypatch: pytest.MonkeyPatch) ->
     return put
 
 
-def test_without_the_package_it_says_how_to_install_it(tmp_path: Path) -> None:
+def test_missing_package_gets_install_command(tmp_path: Path) -> None:
     done = run(f"import sys; sys.modules['pyspark'] = None\n{START}", LOCAL, tmp_path)
     assert done.stdout == (
         "UserError: Spark needs pyspark, which is not installed. It comes with the extra spark: "
@@ -115,9 +115,7 @@ def test_without_the_package_it_says_how_to_install_it(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_without_java_it_says_where_to_get_it(
-    pyspark: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_missing_java_gets_advice(pyspark: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("JAVA_HOME", raising=False)
     error = refusal(LOCAL, tmp_path)
@@ -131,10 +129,10 @@ def test_without_java_it_says_where_to_get_it(
         ('openjdk version "11.0.2" 2019-01-15', "11"),
         ('java version "1.8.0_201"', "8"),
         ('openjdk version "16" 2021-03-16', "16"),
-        ("a machine for coffee", "a machine for coffee"),
+        ("no version", "no version"),
     ],
 )
-def test_a_java_that_is_too_old_is_named(
+def test_names_a_java_that_is_too_old(
     lines: str, version: str, fake_java: Callable[[str], Path], tmp_path: Path
 ) -> None:
     java = fake_java(f"echo '{lines}' >&2")
@@ -152,7 +150,7 @@ def test_a_java_that_is_too_old_is_named(
         'Picked up JAVA_TOOL_OPTIONS: -Xmx1g\nopenjdk version "17"\nOpenJDK Runtime Environment',
     ],
 )
-def test_a_java_that_is_new_enough_is_taken(
+def test_accepts_a_java_that_is_new_enough(
     lines: str, fake_java: Callable[[str], Path], tmp_path: Path
 ) -> None:
     fake_java(f"echo '{lines}' >&2")
@@ -160,7 +158,7 @@ def test_a_java_that_is_new_enough_is_taken(
 
 
 @pytest.mark.parametrize("script", ["exit 1", "echo 'no libjvm.so' >&2; exit 127", "kill -9 $$"])
-def test_a_java_that_fails_is_named(script: str, fake_java: Callable[[str], Path], tmp_path: Path) -> None:
+def test_names_a_java_that_fails(script: str, fake_java: Callable[[str], Path], tmp_path: Path) -> None:
     java = fake_java(script)
     error = refusal(LOCAL, tmp_path)
     assert type(error) is UserError
@@ -174,7 +172,7 @@ def test_java_without_execute_permission_is_named(fake_java: Callable[[str], Pat
 
 
 def test_reports_failure_of_java_in_one_line(fake_java: Callable[[str], Path], tmp_path: Path) -> None:
-    fake_java("echo 'a machine' >&2; echo 'for coffee' >&2")
+    fake_java("echo 'one line' >&2; echo 'another' >&2")
     refusal(LOCAL, tmp_path)
 
 
@@ -205,7 +203,7 @@ def test_java_home_comes_before_the_path(
         *("local[2] ", "yarn-cluster", "k8s://", "mesos://host:5050"),
     ],
 )
-def test_what_is_no_master_says_what_one_is(master: str, java: None, tmp_path: Path) -> None:
+def test_error_lists_the_valid_forms_of_a_master(master: str, java: None, tmp_path: Path) -> None:
     error = refusal(master, tmp_path)
     assert type(error) is UsageError
     assert str(error) == f"--master must be local[N], spark://HOST:PORT, yarn or k8s://…, not {master!r}"
@@ -218,7 +216,7 @@ def closed_port() -> int:
 
 
 @pytest.mark.parametrize("places", ["127.0.0.1:{0}", "127.0.0.1:{0},localhost:{0}"])
-def test_a_master_that_is_silent_says_what_to_do(
+def test_master_without_response_gets_advice(
     places: str, closed_port: int, java: None, tmp_path: Path
 ) -> None:
     master = f"spark://{places.format(closed_port)}"
@@ -240,21 +238,21 @@ def start_error(master: str, scratch: Path) -> str:
 
 
 @in_full
-def test_a_start_that_fails_says_why_in_a_line(java: None, tmp_path: Path) -> None:
+def test_failed_start_gets_reason_in_one_line(java: None, tmp_path: Path) -> None:
     lines = start_error("yarn", tmp_path)
     assert lines.startswith("UserError: Spark does not start at yarn: ")
     assert "either HADOOP_CONF_DIR or YARN_CONF_DIR must be set" in lines
 
 
 @in_full
-def test_a_session_that_fails_says_why_in_a_line(java: None, tmp_path: Path) -> None:
+def test_failed_session_gets_reason_in_one_line(java: None, tmp_path: Path) -> None:
     lines = start_error("local[foo]", tmp_path)
     assert lines.startswith("UserError: Spark does not start at local[foo]: ")
     assert "An error occurred while calling" not in lines
 
 
 @in_full
-def test_spark_itself_says_nothing(java: None, tmp_path: Path) -> None:
+def test_spark_prints_nothing(java: None, tmp_path: Path) -> None:
     done = run(WORK, tmp_path)
     assert done.stderr == ""
     assert done.returncode == 0
@@ -294,7 +292,7 @@ def test_reports_failed_statement_in_one_line(statement: str, lines: str, spark:
     assert len(str(failed.value).splitlines()) == 1
 
 
-def in_a_worker(spark: "SparkSession", work: Callable[[int], Any]) -> str:
+def error_of_worker(spark: "SparkSession", work: Callable[[int], Any]) -> str:
     with pytest.raises(UserError) as failed, explain_errors():
         spark.sparkContext.parallelize([0], 1).map(work).collect()
     assert len(str(failed.value).splitlines()) == 1
@@ -304,16 +302,17 @@ def in_a_worker(spark: "SparkSession", work: Callable[[int], Any]) -> str:
 @in_full
 def test_reports_error_of_worker_in_one_line(spark: "SparkSession") -> None:
     assert (
-        in_a_worker(spark, lambda x: 1 / x) == "a worker of Spark failed: ZeroDivisionError: division by zero"
+        error_of_worker(spark, lambda x: 1 / x)
+        == "a worker of Spark failed: ZeroDivisionError: division by zero"
     )
-    assert in_a_worker(spark, lambda x: int("x" * (x + 1))).startswith(
+    assert error_of_worker(spark, lambda x: int("x" * (x + 1))).startswith(
         "a worker of Spark failed: ValueError: "
     )
 
 
 @in_full
 def test_reports_death_of_worker(spark: "SparkSession") -> None:
-    assert "An error occurred while calling" not in in_a_worker(spark, lambda _: os._exit(1))
+    assert "An error occurred while calling" not in error_of_worker(spark, lambda _: os._exit(1))
 
 
 def test_other_errors_are_not_explained(pyspark: None) -> None:
@@ -330,12 +329,12 @@ def test_other_errors_are_not_explained(pyspark: None) -> None:
         "${system:file.separator}* */ 1 as x",
     ],
 )
-def test_what_was_checked_is_what_is_run(text: str, spark: "SparkSession") -> None:
+def test_spark_runs_the_checked_text(text: str, spark: "SparkSession") -> None:
     with suppress(UserError):
         assert spark.sql(check_statement(spark, text).sql).columns == ["x"]
 
 
-def test_a_text_is_what_it_says(spark: "SparkSession") -> None:
+def test_spark_substitutes_no_variables(spark: "SparkSession") -> None:
     assert [row.x for row in spark.sql("select '${system:java.version}' as x").collect()] == [
         "${system:java.version}"
     ]

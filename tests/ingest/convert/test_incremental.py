@@ -1,4 +1,4 @@
-"""Files that are ingested one after another, in any order and with failures between, give each row once."""
+"""Ingest files one after another, in any order and with failures. Each row is stored once."""
 
 import io
 import tarfile
@@ -23,7 +23,7 @@ JOB = "job_id,submission_time,duration,num_gpu\n"
 
 
 def piece(first: int, last: int, value: int = 1) -> str:
-    """A wide CSV with a line for each of some minutes."""
+    """Return a wide CSV with a line for each minute of a range."""
     lines = (f"2023-07-01 {n // 60:02}:{n % 60:02}:00+08:00,{value}\n" for n in range(first, last))
     return "Time,172.31.0.1-0\n" + "".join(lines)
 
@@ -65,7 +65,7 @@ class Store:
         return outcome
 
     def rows(self, column: str) -> list:
-        """A column of all published rows, sorted."""
+        """Return the sorted values of a column of all published rows."""
         published = manifest.read_conversions(self.warehouse)
         files = [str(self.warehouse / stored.path) for c in published for stored in c.files]
         sql = f"select {column} from read_parquet($files, union_by_name = true) order by all"
@@ -98,7 +98,7 @@ def test_shared_lines_of_pieces_are_stored_once_in_any_order(order: Sequence[str
     assert stored == {"GPU_UTIL-2023-01.csv": 100, "GPU_UTIL-2023-02.csv": 50, "GPU_UTIL-2023-03.csv": 50}
 
 
-def stopped_before(number: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+def stop_before(number: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     """Stop an ingest before its n-th conversion, as a kill would."""
     convert, begun = incremental.convert, []
 
@@ -119,7 +119,7 @@ def test_interruption_between_pieces_duplicates_no_line(
     both = {name: PIECES[name] for name in (JANUARY, FEBRUARY)}
     store.ingest({FEBRUARY: PIECES[FEBRUARY]})
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        stopped_before(2, patch)
+        stop_before(2, patch)
         store.ingest(both)
     assert [c.source for c in journal.read_finished(store.warehouse)] == ["GPU_UTIL-2023-01.csv"]
     if after == "another trace":

@@ -1,4 +1,4 @@
-"""Tables of Parquet in folders of days and hours: a day is converted, resumed and removed as one."""
+"""Parquet files in folders of days and hours. Ingest converts, resumes and removes a day as a unit."""
 
 import csv
 import importlib
@@ -58,7 +58,7 @@ PODS = ["b", "a", "c"]
 
 @pytest.fixture(autouse=True)
 def probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An additional trace of two hourly tables."""
+    """Add a trace with two hourly tables."""
     (tmp_path / "modules").mkdir()
     (tmp_path / "modules" / "probe.py").write_text(TRACE)
     monkeypatch.setattr(traces, "__path__", [*traces.__path__, str(tmp_path / "modules")])
@@ -71,7 +71,7 @@ def probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def real_asi_rows() -> Path:
-    """Thirty rows of day 0, hour 23, of Alibaba's trace of 2026, as others exported them."""
+    """The path of a CSV export of 30 rows of day 0, hour 23, of Alibaba's trace of 2026."""
     path = Path(__file__).parents[4] / "shared/neighbours/asi/pod_hourly_day0_hour23_rows.csv"
     if not path.exists():
         pytest.skip(f"{path} is missing")
@@ -97,7 +97,7 @@ def tree(*days: int) -> dict[str, bytes]:
 
 
 def merged(*days: int) -> bytes:
-    """The rows of a tree in one file, with the keys as columns; a row group may hold two days."""
+    """Return the rows of a tree as one file with the keys as columns. A row group may contain two days."""
     parts = [
         pods(hour).append_column("day", pa.array([day] * 3)).append_column("hour", pa.array([hour] * 3))
         for day in days
@@ -114,7 +114,7 @@ EXPECTED = [
 
 
 def rows_of(folder: Path, outcome: IngestResult) -> dict[str, list[tuple]]:
-    """The hours, pods and GPUs of each day, in stored order."""
+    """Return the hours, pods and GPUs of each day, in stored order."""
     found = {}
     for conversion in outcome.conversions:
         day = conversion.partition.removeprefix("day=")
@@ -145,7 +145,7 @@ def test_every_form_gives_the_same_days(form: str, tmp_path: Path) -> None:
 
 
 def typed(text: str, kind: str) -> object:
-    """A value as the export to CSV printed it."""
+    """Convert a text of the CSV export to the declared type."""
     if kind == "VARCHAR" or not text:
         return text or None
     if kind == "BIGINT":
@@ -154,14 +154,14 @@ def typed(text: str, kind: str) -> object:
 
 
 @pytest.mark.parametrize("packing", ["tree", "zip"])
-def test_real_rows_come_out_as_they_were_printed(packing: str, tmp_path: Path, real_asi_rows: Path) -> None:
+def test_real_rows_equal_their_csv_export(packing: str, tmp_path: Path, real_asi_rows: Path) -> None:
     with real_asi_rows.open(newline="") as file:
         printed = list(csv.DictReader(file))
     assert len(printed) == 30
     [declared] = [table for table in all_traces()["asi"].tables if table.name == "pod_hourly"]
     types = {column.name: column.type for column in declared.columns}
     expected = [{name: typed(row[name], kind) for name, kind in types.items()} for row in printed]
-    # The publisher's files hold integers where his schema says double.
+    # The publisher's files contain integers in columns that its schema declares as double.
     whole = {"server_gpu_count", "server_cpu_capacity_cores", "gpu_mem_request"}
     arrow = {"VARCHAR": pa.string(), "BOOLEAN": pa.bool_(), "DOUBLE": pa.float64(), "BIGINT": pa.int64()}
     schema = pa.schema((name, pa.int64() if name in whole else arrow[kind]) for name, kind in types.items())
@@ -191,7 +191,7 @@ def test_thousands_of_files_are_one_view(tmp_path: Path) -> None:
     outcome = ingest(tmp_path, {"probe_pod_day0_49.parquet": parquet(rows)})
     files = [stored for conversion in outcome.conversions for stored in conversion.files]
     assert len(files) == days
-    # As many as of 185 days in twenty files each.
+    # As many files as 185 days with twenty files each have.
     many = [replace(c, files=c.files * 74) for c in outcome.conversions]
     with duckdb.connect() as connection:
         probe = [all_traces()["probe"]]
@@ -313,7 +313,7 @@ MISFITS = {
 
 
 def days(*values: object) -> bytes:
-    """A merged file with these days."""
+    """Return a merged file whose rows have these days."""
     rows = pods(7).append_column("day", pa.array(values)).append_column("hour", pa.array([7, 7, 7]))
     return parquet(rows)
 
@@ -327,20 +327,18 @@ def days(*values: object) -> bytes:
         (parquet(pq.read_table(io.BytesIO(merged(3))).slice(0, 0)), "the file has no rows"),
     ],
 )
-def test_refuses_a_merged_file_whose_rows_have_no_day(data: bytes, reason: str, tmp_path: Path) -> None:
+def test_refuses_a_merged_file_with_invalid_days(data: bytes, reason: str, tmp_path: Path) -> None:
     assert reason in refusal(ingest(tmp_path, {"probe_pod_day0_29.parquet": data}))
 
 
-def in_footer(data: bytes, before: bytes, after: bytes) -> bytes:
-    """A Parquet file with other bytes in its footer."""
+def change_footer(data: bytes, before: bytes, after: bytes) -> bytes:
+    """Replace bytes in the footer of a Parquet file."""
     start = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
     assert before in data[start:]
     return data[:start] + data[start:].replace(before, after)
 
 
-def test_errors_name_files_as_the_raw_folder_was_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_errors_use_the_given_name_of_the_raw_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     damaged = {path_of(3, 7): WHOLE[:-20], "probe_pod_day0_29.parquet": WHOLE[:-20]}
     write(tmp_path / "raw", tree(3) | damaged)
     monkeypatch.chdir(tmp_path)
@@ -351,7 +349,7 @@ def test_errors_name_files_as_the_raw_folder_was_named(
         assert any("hour=07/part-000.parquet" in str(problem) for problem in outcome.problems)
 
 
-def test_names_files_of_a_zip_that_are_in_no_partition(tmp_path: Path) -> None:
+def test_lists_files_of_a_zip_without_partition(tmp_path: Path) -> None:
     others = ("probe_pod/part-000.parquet", "probe_pod/day=x/hour=07/part-000.parquet", "more.csv")
     no_data = {"probe_pod/README.md": b"", "__MACOSX/probe_pod/._part-000.parquet": b""}
     packed = zipped(tree(3) | {path: parquet(pods(7)) for path in others} | no_data)
@@ -361,14 +359,14 @@ def test_names_files_of_a_zip_that_are_in_no_partition(tmp_path: Path) -> None:
 
 
 def test_reads_all_days_of_a_file_with_wrong_statistics(tmp_path: Path) -> None:
-    data = in_footer(days(41, 41, 41), struct.pack("<q", 41), struct.pack("<q", 43))
+    data = change_footer(days(41, 41, 41), struct.pack("<q", 41), struct.pack("<q", 43))
     [(day, rows)] = rows_of(tmp_path, ingest(tmp_path, {"probe_pod_day0_29.parquet": data})).items()
     assert (day, len(rows)) == ("41", 3)
 
 
-def test_a_footer_that_contradicts_its_statistics_does_not_end_the_process(tmp_path: Path) -> None:
-    """The schema says that a column has no NULLs. pyarrow ends the process when it returns the statistics."""
-    data = in_footer(days(3, 3, 4), b"\x25\x02\x18\x03pod", b"\x25\x00\x18\x03pod")
+def test_wrong_footer_does_not_crash_the_process(tmp_path: Path) -> None:
+    """The schema says that a column has no NULLs. pyarrow crashes if it reads the statistics."""
+    data = change_footer(days(3, 3, 4), b"\x25\x02\x18\x03pod", b"\x25\x00\x18\x03pod")
     outcome = ingest(tmp_path, {"probe_pod_day0_29.parquet": data})
     assert "not Parquet, cut short or damaged" in refusal(outcome)
 
@@ -449,7 +447,7 @@ def test_rejected_rows_have_file_row_group_and_row(tmp_path: Path) -> None:
 
 
 def test_remembers_unchanged_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file whose size, time and inode are the same is not read again; any other is."""
+    """Does not read a file again if its size, time and inode are unchanged."""
     monkeypatch.setattr("tracehouse.ingest.store.seen._SETTLED_S", -1)
     ingest(tmp_path, tree(3))
 

@@ -1,4 +1,4 @@
-"""Sorted Parquet files: each row once, sorted within its file, the same bytes for the same rows."""
+"""Sorted Parquet files: each row is stored once, files are sorted, and equal rows give equal bytes."""
 
 import os
 import subprocess
@@ -50,15 +50,15 @@ def test_writes_each_row_once_in_sorted_files(
     remaining = [row for rows in batches for row in rows]
     for run in runs:
         assert pq.read_schema(run.path).equals(SCHEMA)
-        came, remaining = remaining[: run.rows], remaining[run.rows :]
-        # Python's sort is stable; equal rows must keep their order too.
-        assert rows_of(run.path) == sorted(came, key=lambda row: nulls_last(row[:1]))
+        expected, remaining = remaining[: run.rows], remaining[run.rows :]
+        # Python's sort is stable. Equal rows must also keep their order in the file.
+        assert rows_of(run.path) == sorted(expected, key=lambda row: nulls_last(row[:1]))
     assert remaining == []
 
 
 @settings(max_examples=30 * DEPTH)
 @given(batches=st.lists(st.lists(ROW, min_size=1, max_size=5), max_size=8), run_bytes=st.integers(1, 200))
-def test_writes_batches_as_they_come(
+def test_writes_a_file_when_its_rows_reach_the_size(
     batches: list[list[tuple]], run_bytes: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("runs")
@@ -73,11 +73,11 @@ def test_writes_batches_as_they_come(
             assert sum(pq.read_metadata(path).num_rows for path in folder.iterdir()) == added
     runs = writer.finish()
     assert sorted(run.path for run in runs) == sorted(folder.iterdir())
-    came = [row for rows in batches for row in rows]
+    expected = [row for rows in batches for row in rows]
     for run in runs:
-        of_run, came = came[: run.rows], came[run.rows :]
+        of_run, expected = expected[: run.rows], expected[run.rows :]
         assert rows_of(run.path) == sorted(of_run, key=lambda row: nulls_last(row[:1]))
-    assert came == []
+    assert expected == []
 
 
 def test_table_without_rows_is_one_empty_file(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_stores_every_type(tmp_path: Path) -> None:
     (run,) = write_runs([rows], (str(pa.int64()),), tmp_path, "t")
     assert pq.read_table(run.path).to_pylist() == rows.to_pylist()
     assert pq.read_schema(run.path).equals(schema)
-    # No metadata for one reader: Arrow would read other types than the file has.
+    # Without the Arrow schema in the metadata, so that all readers see the same types.
     assert pq.read_metadata(run.path).metadata is None
     described = duckdb.sql(f"describe from '{run.path}'").fetchall()
     stored = {arrow_type(column): column.stored_type for column in (Column("c", kind, "") for kind in TYPES)}

@@ -1,4 +1,4 @@
-"""Wide CSVs: each cell becomes one row, for any pieces, headers and order of lines."""
+"""Wide CSVs: each cell becomes one row, for any split into files, headers and order of lines."""
 
 import io
 import os
@@ -83,7 +83,7 @@ def csv_of(devices: Sequence[str], lines: Sequence[tuple[int, Sequence[str]]]) -
 
 @st.composite
 def pieces(draw: st.DrawFn) -> list[tuple[list[str], list[tuple[int, list[str]]]]]:
-    """Files of one metric: each with its own devices; times repeat within and across them."""
+    """Draw files of one metric. Each has its own devices, and times repeat within and between files."""
     files = []
     for _ in range(draw(st.integers(1, 3))):
         devices = draw(st.lists(st.sampled_from(DEVICES), min_size=1, unique=True))
@@ -95,8 +95,8 @@ def pieces(draw: st.DrawFn) -> list[tuple[list[str], list[tuple[int, list[str]]]
     return files
 
 
-def melted(files: Sequence[bytes]) -> tuple[pd.DataFrame, int]:
-    """The cells by pandas, from the first line of each time only, and the number of lines left out."""
+def melt_with_pandas(files: Sequence[bytes]) -> tuple[pd.DataFrame, int]:
+    """Return the cells of the first line of each time, computed by pandas, and the number of other lines."""
     seen: set[pd.Timestamp] = set()
     frames, repeated = [], 0
     for data in files:
@@ -120,8 +120,10 @@ def read_wide(
     return wide_csv.read(Content(io.BytesIO(data), table, "m.csv", indexes, chunk_bytes))
 
 
-def written(files: Sequence[bytes], folder: Path, chunk_bytes: int = CHUNK_BYTES) -> tuple[list[Path], int]:
-    """The Parquet files that reader and writer make of a metric's files, and the number of rejected lines."""
+def write_files(
+    files: Sequence[bytes], folder: Path, chunk_bytes: int = CHUNK_BYTES
+) -> tuple[list[Path], int]:
+    """Convert the files of a metric. Return the Parquet files and the number of rejected lines."""
     seen: set[Hashable] = set()
     rejected = 0
 
@@ -158,8 +160,8 @@ def test_cells_become_the_rows_of_pandas_melt(
     files: list, chunk_bytes: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     data = [csv_of(devices, lines) for devices, lines in files]
-    expected, repeated = melted(data)
-    paths, rejected = written(data, tmp_path_factory.mktemp("wide"), chunk_bytes)
+    expected, repeated = melt_with_pandas(data)
+    paths, rejected = write_files(data, tmp_path_factory.mktemp("wide"), chunk_bytes)
     assert rejected == repeated
     assert in_order(rows_of(paths)) == in_order(expected.rename(columns={"Time": "time"}))
 
@@ -170,7 +172,7 @@ def test_keeps_hours_of_a_device_together_and_in_order(
     monkeypatch.setattr(unpivot, "ROW_GROUP_ROWS", 200)
     devices = [f"10.140.0.{node}-{gpu}" for node in (1, 10, 2) for gpu in range(8)]
     lines = [(15 * (99 - n), [str(n + d) for d in range(24)]) for n in range(100)]
-    (path,), _ = written([csv_of(devices, lines)], tmp_path)
+    (path,), _ = write_files([csv_of(devices, lines)], tmp_path)
     rows = rows_of([path])
     keys = list(zip(rows["device"], rows["time"], strict=True))
     assert keys == sorted(keys)
@@ -187,7 +189,7 @@ def test_same_lines_give_same_bytes(tmp_path: Path) -> None:
     folders = tmp_path / "one", tmp_path / "other"
     for folder in folders:
         folder.mkdir()
-    one, other = ([path.read_bytes() for path in written(data, folder, 20_000)[0]] for folder in folders)
+    one, other = ([path.read_bytes() for path in write_files(data, folder, 20_000)[0]] for folder in folders)
     assert one == other
     assert len(one) == unpivot.WRITERS
 
@@ -216,7 +218,7 @@ def test_rejects_file_with_too_many_lines(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def job_table(index_type: TypeName, variable_type: TypeName = "BIGINT", header: str = "") -> Table:
-    """A table of jobs by iteration, as PAI publishes the variation of mini-batch times."""
+    """Return a table of values by job and iteration, such as PAI's variation of mini-batch times."""
     return Table(
         name="variation",
         comment="",
@@ -239,7 +241,7 @@ def job_table(index_type: TypeName, variable_type: TypeName = "BIGINT", header: 
     )
 
 
-def unpivoted(data: bytes, table: Table, folder: Path) -> list[tuple]:
+def unpivot_rows(data: bytes, table: Table, folder: Path) -> list[tuple]:
     lines = (batch.rows for batch in read_wide(data, table))
     return [
         row
@@ -249,7 +251,7 @@ def unpivoted(data: bytes, table: Table, folder: Path) -> list[tuple]:
 
 
 def test_index_of_a_wide_table_can_be_a_text_without_header(tmp_path: Path) -> None:
-    rows = unpivoted(b",0,10,9\njob_01,0.5,,0.7\njob_00,1,2,3\n", job_table("VARCHAR"), tmp_path)
+    rows = unpivot_rows(b",0,10,9\njob_01,0.5,,0.7\njob_00,1,2,3\n", job_table("VARCHAR"), tmp_path)
     assert rows == [
         ("job_00", 0, 1),
         ("job_01", 0, 0.5),
@@ -262,7 +264,7 @@ def test_index_of_a_wide_table_can_be_a_text_without_header(tmp_path: Path) -> N
 
 def test_index_of_a_wide_table_can_be_a_number(tmp_path: Path) -> None:
     table = job_table("BIGINT", "VARCHAR", "n")
-    assert unpivoted(b"n,w1,n2\n10,1,\n9,3,4\n", table, tmp_path) == [
+    assert unpivot_rows(b"n,w1,n2\n10,1,\n9,3,4\n", table, tmp_path) == [
         (9, "n2", 4),
         (10, "n2", None),
         (9, "w1", 3),
@@ -370,7 +372,7 @@ def test_lfs_pointer_stops_only_its_partition(tmp_path: Path) -> None:
     assert [conversion.partition for conversion in outcome.converted] == ["cluster=kalos/metric=GPU_UTIL"]
     assert len(outcome.unchanged) == 4
     (august,) = outcome.converted[0].sources
-    # The same four times again: the line was read before, not the device.
+    # The new file repeats four times. Ingest rejects their lines, although the device is new.
     assert (august.rows_read, august.rows_rejected, august.rows_stored) == (4, 4, 0)
 
 
@@ -415,7 +417,7 @@ def test_stopped_ingest_resumes_with_unfinished_metrics(
 
 
 def peak_mb(raw: Path, warehouse: Path) -> float:
-    """The peak memory of an ingest in a separate process."""
+    """Return the peak memory of an ingest in a separate process, in MB."""
     command = [sys.executable, "-c", MEASURED, "ingest", "acme", "--raw", raw, "--warehouse", warehouse]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return int(done.stdout.split()[-1]) / 1024
@@ -423,7 +425,7 @@ def peak_mb(raw: Path, warehouse: Path) -> float:
 
 @in_full
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
-    """Small files by default; set TRACEHOUSE_MEMORY_FILE_MB=6000 for large ones."""
+    """Uses small files by default. TRACEHOUSE_MEMORY_FILE_MB=6000 makes large ones."""
     devices, line_bytes = 2300, 6300
     peaks = []
     for share in (0.25, 1):
@@ -435,7 +437,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
         peaks.append(peak_mb(raw, tmp_path / f"w{share}"))
         path.unlink()
     assert max(peaks) < MEMORY_LIMIT_MB
-    # The threads' buffers are full early, so a file of four times the size needs little more memory.
+    # The buffers of the threads fill up early, so a file of four times the size needs little more memory.
     assert peaks[1] < peaks[0] + 350, peaks
 
 

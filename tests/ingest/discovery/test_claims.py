@@ -46,7 +46,7 @@ def find_in(folders: Path | Sequence[Path], *names: str) -> Found:
 
 
 def claimed(found: Found) -> dict[str, str]:
-    """The table of each raw file, by the file's path below its raw folder."""
+    """Map the path of each raw file below its raw folder to its table."""
     return {claim.raw.relative_name: f"{claim.trace.name}.{claim.table.name}" for claim in found.claims}
 
 
@@ -336,7 +336,7 @@ def test_broken_link_is_a_problem(tmp_path: Path) -> None:
 
 
 def test_opens_only_regular_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Opening a pipe blocks: the test would reach its time limit.
+    # Opening a pipe blocks, so the test would time out.
     for name in ("summary_train.csv", "mine.csv", "mine.tar.gz", "mine", "pai_machine_spec.header"):
         os.mkfifo(tmp_path / name)
     os.mkfifo(tmp_path / "SYNTHETIC.txt")

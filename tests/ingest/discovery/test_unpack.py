@@ -42,7 +42,7 @@ def add(archive: tarfile.TarFile, members: dict[str, bytes]) -> None:
 
 
 def contents(paths: Sequence[Path], form: str) -> dict[str, bytes]:
-    """The members of a raw file, read to its end as an ingest does."""
+    """Return the members of a raw file, reading it to its end as ingest does."""
     with open_raw(paths) as raw, explained(paths):
         found = {member.name: member.stream.read() for member in data_members(raw, form, "x.csv", "folder")}
         assert raw.sha256_of_rest() == hashlib.sha256(b"".join(p.read_bytes() for p in paths)).hexdigest()
@@ -63,7 +63,7 @@ def write(folder: Path, name: str, data: bytes) -> Path:
 
 
 def cut(folder: Path, name: str, data: bytes, count: int) -> list[Path]:
-    """The parts of a file, named as `split` names them."""
+    """Split a file into parts with the names that the command `split` uses."""
     size = -(-len(data) // count)
     suffixes = [chr(ord("a") + number // 26) + chr(ord("a") + number % 26) for number in range(count)]
     return [
@@ -378,7 +378,7 @@ def with_checksum(header: bytes) -> bytes:
 
 
 def header(name: str, size_field: bytes, kind: bytes = tarfile.REGTYPE) -> bytes:
-    """A tar's header with a valid checksum and any size."""
+    """Return a tar header with any size field and a valid checksum."""
     block = bytearray(tarfile.TarInfo(name).tobuf(tarfile.GNU_FORMAT))
     block[124:136] = size_field.ljust(12, b"\0")
     block[156:157] = kind
@@ -464,7 +464,7 @@ def test_rejects_zip_that_python_cannot_unpack(tmp_path: Path) -> None:
 
 def test_rejects_zip_whose_directory_hides_a_file(tmp_path: Path) -> None:
     data = bytearray(zipped({"a.csv": CSV, "b.csv": CSV}))
-    # The first entry's comment now extends over the second entry.
+    # The comment of the first entry now extends over the second entry.
     entry = data.index(b"PK\1\2")
     data[entry + 33] = 0x40
     with zipfile.ZipFile(io.BytesIO(data)) as seen:
@@ -581,7 +581,7 @@ def test_rejects_file_without_permission(tmp_path: Path) -> None:
     assert str(refusal([path], "csv")).startswith(f"{path}: it cannot be read (Permission denied)")
 
 
-@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="a file that fails when it is read")
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file whose reading fails")
 def test_names_file_on_read_error_of_disk(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.symlink_to("/proc/self/mem")
@@ -593,7 +593,7 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("damaged")
 
 
-# In a zstd stream without a checksum, as pyarrow writes it, a flipped bit cannot be detected.
+# zstd is left out: pyarrow writes no checksum, so a flipped bit cannot be detected.
 @settings(max_examples=200 * DEPTH)
 @given(
     form=st.sampled_from([form for form in COMPRESSED if not form.endswith("zst")]),
@@ -621,7 +621,7 @@ LONG_NAME = "long/" * 30 + "c.csv"
 
 
 def tar_in(tar_format: int) -> tuple[bytes, list[int], dict[str, bytes]]:
-    """A tar, where its headers begin, and the CSVs in it."""
+    """Return a tar, the positions of its header blocks, and its CSVs by name."""
     members = {"a.csv": CSV[:700], "LICENSE": b"MIT", LONG_NAME: CSV[:512], "d.csv": b"", "e.csv": CSV[:20]}
     if tar_format == tarfile.USTAR_FORMAT:
         members["c.csv"] = members.pop(LONG_NAME)
@@ -638,7 +638,7 @@ def tar_in(tar_format: int) -> tuple[bytes, list[int], dict[str, bytes]]:
 
 
 def read_by_tarfile(tar: bytes) -> dict[str, bytes]:
-    """The CSVs that Python's tarfile reads from a tar."""
+    """Return the CSVs that Python's tarfile reads from a tar."""
     found = {}
     with tarfile.open(fileobj=io.BytesIO(tar), mode="r:") as archive:
         for info in archive:
@@ -671,7 +671,7 @@ def test_damaged_byte_of_tar_header_is_an_error_or_changes_no_data(tar_format: i
     which=st.integers(0, 20),
     changes=st.lists(
         st.tuples(
-            # The fields that decide what is read: name, size, type, the parts of a sparse file.
+            # Position and length of name, size, type, the prefix or sparse map, and of the whole header.
             st.sampled_from([(0, 100), (124, 12), (124, 12), (156, 1), (156, 1), (345, 155), (0, 512)]),
             st.floats(0, 1, exclude_max=True),
             st.one_of(

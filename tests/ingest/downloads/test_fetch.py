@@ -1,4 +1,4 @@
-"""Downloads from a server on loopback that fails in every way that real ones do."""
+"""Downloads from a server on loopback with the faults of real servers."""
 
 import gzip
 import hashlib
@@ -75,7 +75,7 @@ def download(
 
 
 def error_of(site: Publisher, path: Path, **known: object) -> str:
-    """The error of a download that fails; no file of its name remains."""
+    """Return the error of a failing download, which must leave no file of this name."""
     with pytest.raises(SourceError) as error:
         download(site, path, **known)  # type: ignore[arg-type]
     assert not path.exists()
@@ -121,7 +121,7 @@ def test_locations_name_files_of_the_tables(trace: Trace) -> None:
 
 
 def test_every_table_has_a_location() -> None:
-    """Except telemetry, which the server lists, and traces that users download by hand."""
+    """Telemetry is an exception, because the server lists its files; so are traces that users download."""
     for trace in non_empty(FETCHED):
         names = [download.path.rpartition("/")[2] for download in locations.downloads(trace)]
         for table in non_empty(trace.tables):
@@ -191,7 +191,7 @@ def test_progress_resets_attempts(site: Publisher, path: Path) -> None:
 
 
 def test_gives_up_without_progress(site: Publisher, path: Path) -> None:
-    """A server that ignores ranges, and always cuts, gives its first bytes again and again."""
+    """A server that ignores ranges and cuts each response sends the first bytes of the file repeatedly."""
 
     def cut_whole(handler: publisher.Handler, content: bytes) -> None:
         handler.head(200, Content_Length=len(content), ETag=publisher.etag(content))
@@ -270,7 +270,7 @@ def test_last_modified_is_resumed(site: Publisher, path: Path) -> None:
 
 
 def test_partial_file_of_another_url_is_not_resumed(site: Publisher, path: Path) -> None:
-    """Two servers may have different files of one name."""
+    """Two servers may have different files with the same name."""
     backup = "/data/backup.csv"
     site.files[backup] = OTHER
     site.answers[PATH] = [publisher.cut(50_000), publisher.status(403)]
@@ -435,7 +435,7 @@ def test_refuses_other_content(
 
 
 def test_archive_with_content_encoding_is_kept_as_sent(site: Publisher, tmp_path: Path) -> None:
-    """Object storage says of a .tar.gz that it is a tar that was packed on the way."""
+    """Object storage sends a .tar.gz as a tar with the content encoding gzip."""
     packed = gzip.compress(CONTENT)
     site.files[PATH] = packed
     site.answers[PATH] = [publisher.whole(Content_Encoding="gzip")]
@@ -495,15 +495,15 @@ def test_file_of_unknown_size_leaves_half_of_the_disk(
 
 
 def path_of(url: str) -> str:
-    """The path of a file on the local server, which replaces all publishers."""
+    """Return the path of a publisher's file on the local server."""
     return "/" + url.removeprefix("https://")
 
 
 @pytest.fixture
 def published(site: Publisher, sample_raw: Path, monkeypatch: pytest.MonkeyPatch) -> Publisher:
-    """A server with a synthetic dump at the publishers' paths, with PAI's files in parts only.
+    """A server with a synthetic dump at the publishers' paths. PAI's files exist in parts only.
 
-    The ledgers hold what is true of these files, instead of what is of the publishers'.
+    The ledgers contain sizes and checksums of these files instead of the published ones.
     """
     true_locations = {trace.name: locations.downloads(trace) for trace in TRACES}
     ours: dict[str, list[Download]] = {}
@@ -513,7 +513,7 @@ def published(site: Publisher, sample_raw: Path, monkeypatch: pytest.MonkeyPatch
         for download in true_locations[trace.name]:
             if download.cluster:
                 ours[trace.name].append(download)
-                _hold_telemetry(site, folder, download)
+                _add_telemetry(site, folder, download)
                 continue
             content = joined(folder / download.path)
             if not content:
@@ -531,7 +531,7 @@ def published(site: Publisher, sample_raw: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def joined(path: Path) -> bytes:
-    """The bytes of a file in parts, or of a ZIP of a folder."""
+    """Return the bytes of a file, of its joined parts, or of a zip of a folder."""
     if path.suffix == ".zip":
         folder = path.with_suffix("")
         members = [file for file in sorted(folder.rglob("*")) if file.is_file()]
@@ -540,8 +540,8 @@ def joined(path: Path) -> bytes:
     return b"".join(part.read_bytes() for part in paths)
 
 
-def _hold_telemetry(site: Publisher, folder: Path, download: Download) -> None:
-    """Add the files of a folder, and the Hub's listing of them on two pages, with other entries."""
+def _add_telemetry(site: Publisher, folder: Path, download: Download) -> None:
+    """Add the files of a folder, and a listing of them on two pages as the Hub has it, with other entries."""
     place = download.urls[0].rpartition("/")[0]
     in_hub = download.path.rpartition("/")[0]
     entries: list[dict[str, object]] = [
@@ -819,7 +819,7 @@ def test_command_fetches_and_ingest_reads(real_site: Publisher, tmp_path: Path) 
 def run_commands(
     published: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[str], None]:
-    """Runs the commands of a page in this process, with ledgers of the server's files."""
+    """A function that runs the commands of a page in this process, with ledgers of the server's files."""
 
     def run_all(page: str) -> None:
         monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""Servers that lie: the file of a lie fails with a sentence and its URL, and another file comes."""
+"""Servers with invalid responses. The download fails with an error and its URL, other files succeed."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ from tracehouse.ingest.downloads.http import RetryPolicy, open_client
 from tracehouse.ingest.downloads.locations import Download
 from tracehouse.ingest.downloads.plan import FetchRequest, plan_downloads
 
-# A lie that never ends must not end the whole run of the tests.
+# A response without end must not stop the whole test run.
 pytestmark = pytest.mark.timeout(300)
 
 CONTENT = b"job_id,submission_time,duration,num_gpu\n" + b"1,0,600,1\n" * 3_000
@@ -41,8 +41,11 @@ def has_length(value: bytes) -> Answer:
 
 
 @dataclass(frozen=True)
-class Lie:
-    """An answer to each request after `first`, what else is known of the file, and a part of the error."""
+class Case:
+    """An invalid response and a text of the error. The first requests get the responses in `first`.
+
+    `size` and `sha256` are what the ledger knows of the file.
+    """
 
     name: str
     answer: Answer
@@ -54,46 +57,46 @@ class Lie:
 
 
 SLOW = 1.0
-LIES = [
-    Lie("negative length", has_length(b"-5"), "the server does not send the length"),
-    Lie("length in words", has_length(b"many"), "the server does not send the length"),
-    Lie("length in superscript", has_length(b"\xb2"), "the server does not send the length"),
-    Lie("length of many digits", has_length(b"9" * 5000), "the server does not send the length"),
-    Lie("length of an exabyte", has_length(b"1" + b"0" * 17), "it does not fit on the disk (100,000,000"),
-    Lie("exabyte with checksum", has_length(b"1" + b"0" * 17), "it does not fit on the disk", sha256=SHA256),
-    Lie("two lengths", has_length(b"5\r\nContent-Length: 7"), "unmatching values"),
-    Lie("negative pause", sends(BUSY % b"-5"), "the server is not ready (503); tried 2 times"),
-    Lie("pause in words", sends(BUSY % b"soon"), "the server is not ready (503); tried 2 times"),
-    Lie("pause of many digits", sends(BUSY % (b"9" * 5000)), "is not ready (503); tried 2 times"),
-    Lie("pause of ages", sends(BUSY % b"99999999999"), "the server asks to wait"),
-    Lie("pause to a far date", sends(BUSY % b"Fri, 31 Dec 9999 23:59:59 GMT"), "the server asks to wait"),
-    Lie("pause to no date", sends(BUSY % b"Fri, 31 Dec 99999999999 23:59:59 GMT"), "tried 2 times"),
-    Lie("half an address", sends(MOVED % b"http://["), "an invalid address"),
-    Lie("address of empty labels", sends(MOVED % b"http://a..b/"), "an invalid address"),
-    Lie("address with a large port", sends(MOVED % b"http://a:99999/"), "an invalid address"),
-    Lie("address in Latin-1", sends(MOVED % b"http://\xff/"), "an invalid address"),
-    Lie("address of another scheme", sends(MOVED % b"ftp://a/b"), "an invalid address (No connection"),
-    Lie("redirects in a loop", sends(MOVED % b"/bad.csv"), "Exceeded 8 redirects"),
-    Lie("redirect with endless body", sends(b"HTTP/1.1 302 Found\r\nLocation: /none\r\n\r\n", b"x" * 9999),
+CASES = [
+    Case("negative length", has_length(b"-5"), "the server does not send the length"),
+    Case("length in words", has_length(b"many"), "the server does not send the length"),
+    Case("length in superscript", has_length(b"\xb2"), "the server does not send the length"),
+    Case("length of many digits", has_length(b"9" * 5000), "the server does not send the length"),
+    Case("length of an exabyte", has_length(b"1" + b"0" * 17), "it does not fit on the disk (100,000,000"),
+    Case("exabyte with checksum", has_length(b"1" + b"0" * 17), "it does not fit on the disk", sha256=SHA256),
+    Case("two lengths", has_length(b"5\r\nContent-Length: 7"), "unmatching values"),
+    Case("negative pause", sends(BUSY % b"-5"), "the server is not ready (503); tried 2 times"),
+    Case("pause in words", sends(BUSY % b"soon"), "the server is not ready (503); tried 2 times"),
+    Case("pause of many digits", sends(BUSY % (b"9" * 5000)), "is not ready (503); tried 2 times"),
+    Case("pause of ages", sends(BUSY % b"99999999999"), "the server asks to wait"),
+    Case("pause to a far date", sends(BUSY % b"Fri, 31 Dec 9999 23:59:59 GMT"), "the server asks to wait"),
+    Case("pause to no date", sends(BUSY % b"Fri, 31 Dec 99999999999 23:59:59 GMT"), "tried 2 times"),
+    Case("half an address", sends(MOVED % b"http://["), "an invalid address"),
+    Case("address of empty labels", sends(MOVED % b"http://a..b/"), "an invalid address"),
+    Case("address with a large port", sends(MOVED % b"http://a:99999/"), "an invalid address"),
+    Case("address in Latin-1", sends(MOVED % b"http://\xff/"), "an invalid address"),
+    Case("address of another scheme", sends(MOVED % b"ftp://a/b"), "an invalid address (No connection"),
+    Case("redirects in a loop", sends(MOVED % b"/bad.csv"), "Exceeded 8 redirects"),
+    Case("redirect with endless body", sends(b"HTTP/1.1 302 Found\r\nLocation: /none\r\n\r\n", b"x" * 9999),
         "not found (404)"),
-    Lie("no HTTP", sends(b"220 mail.example\r\n"), "no valid response (220 mail.example); tried 2 times"),
-    Lie("no HTTP without end", sends(b"\x1b\0" * 20_000 + b"\r\n"), "no valid response (\\x1b\\x00\\x1b"),
-    Lie("slow header", sends(OK + b"X: ", b"x", 0.02), "did not go on within 1 s", silence_s=SLOW),
-    Lie("slow status", sends(b"H", b"T", 0.02), "did not go on within 1 s", silence_s=SLOW),
-    Lie("endless interim answers", sends(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 999), "more headers than"),
-    Lie("chunks beyond the size", sends(CHUNKED, CHUNK), f"more than {len(CONTENT):,} bytes", len(CONTENT)),
-    Lie("chunks beyond the size, with checksum", sends(CHUNKED, CHUNK), f"more than {len(CONTENT):,} bytes",
+    Case("no HTTP", sends(b"220 mail.example\r\n"), "no valid response (220 mail.example); tried 2 times"),
+    Case("no HTTP without end", sends(b"\x1b\0" * 20_000 + b"\r\n"), "no valid response (\\x1b\\x00\\x1b"),
+    Case("slow header", sends(OK + b"X: ", b"x", 0.02), "did not go on within 1 s", silence_s=SLOW),
+    Case("slow status", sends(b"H", b"T", 0.02), "did not go on within 1 s", silence_s=SLOW),
+    Case("endless interim answers", sends(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 999), "more headers than"),
+    Case("chunks beyond the size", sends(CHUNKED, CHUNK), f"more than {len(CONTENT):,} bytes", len(CONTENT)),
+    Case("chunks beyond the size, with checksum", sends(CHUNKED, CHUNK), f"more than {len(CONTENT):,} bytes",
         len(CONTENT), SHA256),
-    Lie("endless chunks", sends(CHUNKED, CHUNK), "more than 500,000 bytes"),
-    Lie("endless body", sends(OK + b"\r\n", CONTENT), f"more than {len(CONTENT):,} bytes", len(CONTENT)),
-    Lie("endless body with checksum", sends(OK + b"\r\n", CONTENT), "more than 500,000", sha256=SHA256),
-    Lie("endless body without size", sends(OK + b"\r\n", CONTENT), "does not send the length"),
-    Lie("slow end of a chunk", sends(CHUNKED + CHUNK + b"5;", b"x", 0.02), "within 1 s", silence_s=SLOW),
-    Lie("endless trailers", sends(CHUNKED + CHUNK + b"0\r\n", b"X: y\r\n" * 999), "more headers than"),
-    Lie("negative chunk", sends(CHUNKED + b"-5\r\n", CONTENT), "more than 500,000"),
-    Lie("rest longer than the file", sends(REST % b"%d" % len(CONTENT) + b"\r\n", CONTENT),
+    Case("endless chunks", sends(CHUNKED, CHUNK), "more than 500,000 bytes"),
+    Case("endless body", sends(OK + b"\r\n", CONTENT), f"more than {len(CONTENT):,} bytes", len(CONTENT)),
+    Case("endless body with checksum", sends(OK + b"\r\n", CONTENT), "more than 500,000", sha256=SHA256),
+    Case("endless body without size", sends(OK + b"\r\n", CONTENT), "does not send the length"),
+    Case("slow end of a chunk", sends(CHUNKED + CHUNK + b"5;", b"x", 0.02), "within 1 s", silence_s=SLOW),
+    Case("endless trailers", sends(CHUNKED + CHUNK + b"0\r\n", b"X: y\r\n" * 999), "more headers than"),
+    Case("negative chunk", sends(CHUNKED + b"-5\r\n", CONTENT), "more than 500,000"),
+    Case("rest longer than the file", sends(REST % b"%d" % len(CONTENT) + b"\r\n", CONTENT),
         f"more than {len(CONTENT):,} bytes", first=[publisher.cut(5000)]),
-    Lie("rest of many digits", sends(REST % (b"9" * 5000) + b"\r\n"), "another range than requested",
+    Case("rest of many digits", sends(REST % (b"9" * 5000) + b"\r\n"), "another range than requested",
         first=[publisher.cut(5000)]),
 ]  # fmt: skip
 
@@ -115,7 +118,7 @@ def run(
     trace: str = "itp",
     **options: object,
 ) -> Outcome:
-    """Fetch files and then another one, which comes in any case."""
+    """Fetch files and then `good.csv`, which must be fetched in any case."""
     good = Download("good.csv", (f"{HOST}/good.csv",))
     monkeypatch.setattr(locations, "downloads", lambda _: (*files, good))
     mirrors = {
@@ -131,17 +134,17 @@ def run(
     return outcome
 
 
-@pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.name)
-def test_a_lie_fails_one_file(
-    lie: Lie, site: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("response", CASES, ids=lambda response: response.name)
+def test_invalid_response_fails_one_file(
+    response: Case, site: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    site.answers["/bad.csv"] = [*lie.first, *[lie.answer] * 20]
-    policy = RetryPolicy(attempts=2, pause_s=0.001, longest_pause_s=2, silence_s=lie.silence_s)
-    bad = Download("bad.csv", (f"{HOST}/bad.csv",), bytes=lie.size, sha256=lie.sha256)
+    site.answers["/bad.csv"] = [*response.first, *[response.answer] * 20]
+    policy = RetryPolicy(attempts=2, pause_s=0.001, longest_pause_s=2, silence_s=response.silence_s)
+    bad = Download("bad.csv", (f"{HOST}/bad.csv",), bytes=response.size, sha256=response.sha256)
     outcome = run(site, tmp_path, monkeypatch, [bad], policy)
     [failure] = outcome.failures
     [problem] = failure.problems
-    assert problem.startswith(f"{site.url}/bad.csv: ") and lie.error in problem
+    assert problem.startswith(f"{site.url}/bad.csv: ") and response.error in problem
     assert problem.isprintable() and len(problem) < 1000
     assert sum(path.stat().st_size for path in tmp_path.rglob("bad.csv*")) <= len(CONTENT)
 
@@ -156,7 +159,7 @@ ENTRY = f'{{"type": "file", "path": "kalos/a #.csv", "size": {len(CONTENT)}, "lf
 
 
 def entry(**changed: str) -> str:
-    """An entry of which the JSON of some values is another one."""
+    """Return an entry of a listing with other JSON for some values."""
     values = {"type": '"file"', "path": '"kalos/BAD.csv"', "size": "5"} | changed
     return "{" + ", ".join(f'"{key}": {value}' for key, value in values.items()) + "}"
 
@@ -171,7 +174,7 @@ def entry(**changed: str) -> str:
         *('{"type": "file"}', '"x"', "5", "[]"),
     ],
 )  # fmt: skip
-def test_an_invalid_entry_fails_alone(
+def test_invalid_entry_stops_no_other_file(
     bad: str, site: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site.files[LISTING] = f"[{bad}, {ENTRY}]".encode()
@@ -183,10 +186,10 @@ def test_an_invalid_entry_fails_alone(
     assert (tmp_path / "acme" / "data" / "kalos" / "a #.csv").read_bytes() == CONTENT
 
 
-def test_a_listed_size_that_cannot_fit_stops_no_file(
+def test_wrong_listed_size_is_ignored_if_the_checksum_matches(
     site: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The checksum decides whether the file is right."""
+    """The checksum decides whether the file is correct."""
     site.files[LISTING] = f"[{ENTRY}]".replace(str(len(CONTENT)), "9" * 13).encode()
     site.files[GOOD] = CONTENT
     outcome = run(site, tmp_path, monkeypatch, [FOLDER], QUICK, "acme", clusters=["kalos"])
@@ -215,7 +218,7 @@ def links_on(handler: publisher.Handler, _: bytes) -> None:
     ],
     ids=["nested", "digits", "endless", "itself", "more and more", "other host", "file", "no address"],
 )
-def test_an_invalid_list_fails_alone(
+def test_invalid_list_stops_no_other_file(
     answer: Answer, files: int, error: str, site: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site.answers |= {LISTING + "x" * pages: [answer] * 30 for pages in range(30)}
@@ -229,7 +232,7 @@ def test_an_invalid_list_fails_alone(
 def test_host_without_address_is_looked_up_once(
     site: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without a network the command says so at once."""
+    """Without a network, the command fails without further attempts."""
     looked_up, find = [], socket.getaddrinfo
 
     def find_others(host: str, *rest: Any, **named: Any) -> Any:

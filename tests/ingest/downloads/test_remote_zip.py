@@ -1,4 +1,4 @@
-"""Members of a zip on a server are fetched by ranges, without the rest of it."""
+"""Fetch members of a zip on a server by ranges, without the other members."""
 
 import os
 import re
@@ -36,7 +36,7 @@ HOURLY = Table(
     converts_partitions=True,
 )
 TRACE = Trace("probe", "", "", "", "", "", "", (HOURLY,))
-# Incompressible, so that deflated members have some bytes too.
+# Random bytes, so that deflated members are not tiny.
 MEMBERS = {
     f"pods/day={day}/hour=0{hour}/part-000.parquet": os.urandom(90_000)
     for day in range(30)
@@ -90,7 +90,7 @@ def test_fetches_only_the_selected_members(
     assert (again.fetched, again.kept) == (0, 4)
 
 
-def test_asks_before_fetching_all(site: Publisher, tmp_path: Path) -> None:
+def test_fetching_all_requires_yes(site: Publisher, tmp_path: Path) -> None:
     with pytest.raises(
         UsageError, match=r"352\.0 GB would be downloaded for probe. Add --yes .* --only day="
     ):
@@ -117,7 +117,7 @@ def test_continues_after_dropped_connections(site: Publisher, tmp_path: Path) ->
     assert files_in(tmp_path) == SELECTED
 
 
-def test_a_later_run_fetches_what_an_interrupted_one_left(
+def test_next_run_fetches_the_missing_members(
     site: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tracehouse.ingest.downloads.remote_zip._BLOCK_BYTES", 20_000)
@@ -141,12 +141,12 @@ def test_refuses_a_damaged_member(site: Publisher, tmp_path: Path) -> None:
 
 
 BAD, GOOD = (f"pods/day=9/hour=0{hour}/part-000.parquet" for hour in (7, 0))
-# Where an entry of a directory has its fields.
+# The offsets of the fields in an entry of the directory.
 FIELDS = {"version": 6, "flags": 8, "method": 10, "packed": 20, "size": 24, "at": 42, "name": 46}
 
 
-def in_entry(**fields: bytes) -> Callable[[], bytes]:
-    """The zip with other bytes in some fields of the bad member's entry in the directory."""
+def set_fields(**fields: bytes) -> Callable[[], bytes]:
+    """Return a function that makes a zip with other values in the directory entry of the bad member."""
 
     def damaged() -> bytes:
         packed = bytearray(zipped(MEMBERS, zipfile.ZIP_STORED))
@@ -159,8 +159,8 @@ def in_entry(**fields: bytes) -> Callable[[], bytes]:
     return damaged
 
 
-def in_data(method: int) -> Callable[[], bytes]:
-    """The zip with a byte in the bad member that no packed data begin with."""
+def change_data(method: int) -> Callable[[], bytes]:
+    """Return a function that makes a zip with an invalid first byte in the data of the bad member."""
 
     def damaged() -> bytes:
         packed = bytearray(zipped(MEMBERS, method))
@@ -170,8 +170,8 @@ def in_data(method: int) -> Callable[[], bytes]:
     return damaged
 
 
-def one_too_many() -> bytes:
-    """The zip with a wrong number of entries in its last record."""
+def change_count() -> bytes:
+    """Make a zip whose end record has a wrong number of entries."""
     packed = bytearray(zipped(MEMBERS, zipfile.ZIP_STORED))
     packed[-12] += 1
     return bytes(packed)
@@ -190,15 +190,15 @@ def in_range(span: bytes) -> Answer:
 
 
 def slow_end(handler: Handler, content: bytes) -> None:
-    """The end of the zip, byte by byte."""
+    """Send the end of the zip byte by byte."""
     span = f"bytes {len(content) - 22}-{len(content) - 1}/{len(content)}"
     headers = f"ETag: {publisher.etag(content)}\r\nContent-Range: {span}\r\n\r\n"
     part(headers.encode(), b"x", 0.2)(handler, content)
 
 
 @dataclass(frozen=True)
-class Lie:
-    """A damaged zip, answers instead of it, the last one again and again, and what fails with which error."""
+class Case:
+    """A damaged zip or invalid responses (the last one is repeated), the file that fails, and its error."""
 
     name: str
     error: str
@@ -210,50 +210,50 @@ class Lie:
 
 
 MANY_DIGITS = b"0-0/" + b"9" * 5000
-LIES = [
-    Lie("no zip", "its directory is damaged (File is not a zip file)", lambda: b"no zip" * 50),
-    Lie("later version", "zip file version 9.9", in_entry(version=b"\x63")),
-    Lie("name not UTF-8", "its directory is damaged", in_entry(flags=b"\0\x08", name=b"\xff")),
-    Lie("entry too many", "its directory does not list all files", one_too_many),
-    Lie("encrypted", "is encrypted", in_entry(flags=b"\1"), (), BAD, others=[GOOD]),
-    Lie("other method", "method is not supported", in_entry(method=b"\x63"), (), BAD, others=[GOOD]),
-    Lie("larger", "bytes packed, 90,000 unpacked", in_entry(packed=b"\0\0\0\x7f"), (), BAD, others=[GOOD]),
-    Lie("smaller", "Bad CRC-32", in_entry(size=b"\5"), (), BAD, others=[GOOD]),
-    Lie("larger than the disk", "does not fit", in_entry(size=b"\0\0\0\x7f"), (), BAD, others=[GOOD]),
-    Lie("elsewhere", "damaged", in_entry(at=b"\0\0\0\x7f"), (), BAD, others=[GOOD]),
-    Lie("not deflated", "invalid block", in_data(zipfile.ZIP_DEFLATED), (), BAD, others=[GOOD]),
-    Lie("not bzip2", "Invalid data stream", in_data(zipfile.ZIP_BZIP2), (), BAD, others=[GOOD]),
-    Lie("no name", "path or size: one without a name", in_entry(name=b"\0"), others=[GOOD]),
-    Lie("long name", "without a valid path", renamed(f"{'x' * 300}/{BAD}"), others=[GOOD]),
-    Lie("long path", "without a valid path", renamed(f"{'x/' * 3000}{BAD}"), others=[GOOD]),
-    Lie("path outside", "without a valid path", renamed(f"../{BAD}"), others=[GOOD]),
-    Lie("range of many digits", "another range", answers=[in_range(MANY_DIGITS)]),
-    Lie("range without size", "another range", answers=[in_range(b"0-0/*")]),
-    Lie("range elsewhere", "another range", answers=[in_range(b"5-5/9")]),
-    Lie("empty range", "received 0 of 1", answers=[part(b"Content-Range: bytes 0-0/9\r\n\r\n")]),
-    Lie("slow header", "did not go on within 1 s", answers=[part(b"X: ", b"x", 0.02)], silence_s=1),
-    Lie("slow range", "received only", answers=[publisher.well, slow_end], silence_s=1),
+CASES = [
+    Case("no zip", "its directory is damaged (File is not a zip file)", lambda: b"no zip" * 50),
+    Case("later version", "zip file version 9.9", set_fields(version=b"\x63")),
+    Case("name not UTF-8", "its directory is damaged", set_fields(flags=b"\0\x08", name=b"\xff")),
+    Case("entry too many", "its directory does not list all files", change_count),
+    Case("encrypted", "is encrypted", set_fields(flags=b"\1"), (), BAD, others=[GOOD]),
+    Case("other method", "method is not supported", set_fields(method=b"\x63"), (), BAD, others=[GOOD]),
+    Case("larger", "bytes packed, 90,000 unpacked", set_fields(packed=b"\0\0\0\x7f"), (), BAD, others=[GOOD]),
+    Case("smaller", "Bad CRC-32", set_fields(size=b"\5"), (), BAD, others=[GOOD]),
+    Case("larger than the disk", "does not fit", set_fields(size=b"\0\0\0\x7f"), (), BAD, others=[GOOD]),
+    Case("elsewhere", "damaged", set_fields(at=b"\0\0\0\x7f"), (), BAD, others=[GOOD]),
+    Case("not deflated", "invalid block", change_data(zipfile.ZIP_DEFLATED), (), BAD, others=[GOOD]),
+    Case("not bzip2", "Invalid data stream", change_data(zipfile.ZIP_BZIP2), (), BAD, others=[GOOD]),
+    Case("no name", "path or size: one without a name", set_fields(name=b"\0"), others=[GOOD]),
+    Case("long name", "without a valid path", renamed(f"{'x' * 300}/{BAD}"), others=[GOOD]),
+    Case("long path", "without a valid path", renamed(f"{'x/' * 3000}{BAD}"), others=[GOOD]),
+    Case("path outside", "without a valid path", renamed(f"../{BAD}"), others=[GOOD]),
+    Case("range of many digits", "another range", answers=[in_range(MANY_DIGITS)]),
+    Case("range without size", "another range", answers=[in_range(b"0-0/*")]),
+    Case("range elsewhere", "another range", answers=[in_range(b"5-5/9")]),
+    Case("empty range", "received 0 of 1", answers=[part(b"Content-Range: bytes 0-0/9\r\n\r\n")]),
+    Case("slow header", "did not go on within 1 s", answers=[part(b"X: ", b"x", 0.02)], silence_s=1),
+    Case("slow range", "received only", answers=[publisher.well, slow_end], silence_s=1),
 ]
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.name)
-def test_a_lie_fails_one_file(
-    lie: Lie, site: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_damaged_zip_fails_one_file(
+    case: Case, site: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file next to the zip comes in any case, and another member where the directory can be read."""
+    """Another file is fetched in any case, and other members if the directory can be read."""
     other = Download("other.csv", (URL.replace("pods.zip", "other.csv"),))
     whole = locations.downloads(TRACE)
     usage = shutil.disk_usage(tmp_path)._replace(free=10**9)
     monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
     monkeypatch.setattr(locations, "downloads", lambda _: (*whole, other))
-    site.files |= {PATH: lie.packed(), "/data/other.csv": b"a,b\n1,2\n"}
-    site.answers[PATH] = [*lie.answers, *lie.answers[-1:] * 20]
-    [failure] = run(site, tmp_path, "day=9", silence_s=lie.silence_s)[1].failures
+    site.files |= {PATH: case.packed(), "/data/other.csv": b"a,b\n1,2\n"}
+    site.answers[PATH] = [*case.answers, *case.answers[-1:] * 20]
+    [failure] = run(site, tmp_path, "day=9", silence_s=case.silence_s)[1].failures
     [problem] = failure.problems
-    assert failure.path == lie.failed
-    assert problem.startswith(f"{site.url}{PATH}: ") and lie.error in problem
-    assert set(files_in(tmp_path)) == {"other.csv", *lie.others}
+    assert failure.path == case.failed
+    assert problem.startswith(f"{site.url}{PATH}: ") and case.error in problem
+    assert set(files_in(tmp_path)) == {"other.csv", *case.others}
 
 
 def test_refuses_a_huge_directory(site: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

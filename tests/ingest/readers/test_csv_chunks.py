@@ -1,4 +1,4 @@
-"""The fast parser returns the rows and rejects of the careful one, or leaves the chunk to it."""
+"""The fast parser gives the rows and rejects of the careful parser, or leaves the chunk to that parser."""
 
 import io
 import random
@@ -30,7 +30,7 @@ Read = tuple[list[tuple[str, ...]], list[Reject]]
 
 
 def fast(data: bytes, columns: Sequence[Column] = COLUMNS) -> list[tuple[object, ...]] | None:
-    """The rows of one chunk; None if the fast parser leaves it to the careful one."""
+    """Return the rows of one chunk, or None if the fast parser leaves it to the careful parser."""
     rows = ChunkParser(tuple(columns), True, "t.csv").parse_plain(Chunk(1, data, data.count(b"\n")))
     return None if rows is None else [tuple(row.values()) for row in rows.to_pylist()]
 
@@ -41,13 +41,13 @@ def read(data: bytes, columns: Sequence[Column], chunk_bytes: int = CHUNK_BYTES)
         batches = list(plain_csv.read(Content(io.BytesIO(data), table, "t.csv", chunk_bytes=chunk_bytes)))
     except RawFileError as refusal:
         return str(refusal)
-    # As text, in which NaN equals NaN, and -0.0 does not equal 0.0.
+    # Compare texts: NaN equals NaN, and -0.0 differs from 0.0.
     rows = [tuple(map(repr, row.values())) for batch in batches for row in batch.rows.to_pylist()]
     return rows, [reject for batch in batches for reject in batch.rejects]
 
 
 def read_carefully(data: bytes, columns: Sequence[Column], chunk_bytes: int = CHUNK_BYTES) -> Read | str:
-    """The result of Arrow's parser, which must equal that of conversion from texts."""
+    """Return the result of Arrow's typed parser, and assert that conversion from texts gives the same."""
     with patch.object(ChunkParser, "parse_plain", return_value=None):
         typed = read(data, columns, chunk_bytes)
         with patch.object(ChunkParser, "parse_typed", return_value=None):
@@ -183,7 +183,7 @@ good = {
 
 
 def lines_of(columns: Sequence[Column], odd: int) -> st.SearchStrategy[list[str]]:
-    """Lines that fit, and a few that may not."""
+    """Draw valid lines, and a few that may be invalid."""
 
     def line(of: dict[str, st.SearchStrategy[str]]) -> st.SearchStrategy[str]:
         return st.tuples(*(of[column.type] for column in columns)).map(",".join)

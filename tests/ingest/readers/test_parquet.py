@@ -1,4 +1,4 @@
-"""Parquet: physical types that hold the same values are converted, and all others refused."""
+"""Parquet: ingest converts physical types without loss of values, and refuses all others."""
 
 import io
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from tracehouse.ingest.readers import Batch, Content
 from tracehouse.ingest.readers.formats import parquet
 
 AT = datetime(2026, 3, 1, 8, 30)
-# Enough rows that fit, so that a file with one that does not is no other file.
+# Enough valid rows that a file with one invalid row is not refused.
 MANY = 20
 
 
@@ -120,7 +120,7 @@ def test_rejects_a_time_that_python_does_not_have(is_encoded: bool) -> None:
 
 
 def varint(number: int) -> bytes:
-    """A number of a footer: the sign in the lowest bit, in groups of seven bits."""
+    """Encode a number as the footer does: zigzag, in groups of seven bits."""
     groups = []
     left = number << 1
     while left > 127:
@@ -130,7 +130,7 @@ def varint(number: int) -> bytes:
 
 
 def test_reads_as_many_rows_as_the_footer_lists_or_refuses_the_file() -> None:
-    """The footer has the number for the file, the row group and each column, and in statistics."""
+    """The footer states the number of rows for the file, for the row group and for each column."""
     rows = pa.table({"a": range(12_345), "b": range(12_345)})
     data = packed(rows, 20_000)
     start = len(data) - 8 - int.from_bytes(data[-8:-4], "little")

@@ -1,4 +1,4 @@
-"""Rows are decoded in large batches, or in smaller ones where a few bytes may decode to long texts."""
+"""Rows are decoded in large batches, or in small ones if a few bytes may decode to long texts."""
 
 import io
 from typing import Any

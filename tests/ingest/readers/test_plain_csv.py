@@ -65,7 +65,7 @@ def read(
 def read_among_good(
     data: str | bytes, table: Table = TABLE, chunk_bytes: int = CHUNK_BYTES
 ) -> tuple[list[Row], list[Reject]]:
-    """The result for lines that are less than a tenth of their file: empty rows follow them."""
+    """Read lines followed by ten times as many valid empty rows, and return the result of the lines."""
     data = data.encode() if isinstance(data, str) else data
     good = 10 * (1 + data.count(b"\n") + data.count(b"\r"))
     rows, rejects = read(data + good * (b"," * (len(table.columns) - 1) + b"\n"), table, chunk_bytes)
@@ -153,7 +153,7 @@ def test_rejects_field_of_several_lines() -> None:
 
 
 def test_a_lone_quote_does_not_slow_down_a_long_file() -> None:
-    # Walking back to a line with an even number of quotes, line by line, took a minute here.
+    # An earlier version took a minute: it went back line by line to find an even number of quotes.
     rows, rejects = read(f'{HEADER}\n5" pipe,1,,\n' + "a,1,,\n" * 200_000, chunk_bytes=1 << 20)
     assert (len(rows), len(rejects)) == (200_000, 1)
 
@@ -170,7 +170,7 @@ def test_empty_field_is_null_unless_quoted(newline: str) -> None:
 
 @pytest.mark.parametrize("lone", [1, 2, 30])
 def test_a_lone_comma_is_a_row_that_does_not_fit(lone: int) -> None:
-    """Another line has as many commas more as this one lacks."""
+    """Another line has additional commas, so that the total is as in a valid file."""
     table = table_of((Column("a", "VARCHAR", "", required=True), *TEXT_COLUMNS[1:]), ends_in_comma=True)
     lines = ["a,b,", *["x,1,"] * 30]
     lines[lone] = ","
@@ -339,7 +339,7 @@ def test_reads_or_rejects_numbers(column: int, quote: str) -> None:
 
     for text, *expected in NUMBERS:
         value = expected[column - 1]
-        # Alone, and among other rows, where the reader separates rejects from rows.
+        # Alone, and in a chunk of valid and invalid rows, which the reader separates.
         for others in ("", "".join(line(text) + "\n" for text, *_ in NUMBERS)):
             rows, rejects = read_among_good(f"{HEADER}\n{line(text)}\n{others}")
             if isinstance(value, str):
@@ -576,7 +576,7 @@ def test_rejects_wrong_file_before_its_end(line: bytes) -> None:
 
 
 def processor_s(data: bytes) -> float:
-    """The shortest of several times: other processes can only add to it."""
+    """Return the shortest CPU time of three runs, as other processes can only add to it."""
     costs = []
     for _ in range(3):
         begun = time.process_time()
@@ -622,7 +622,7 @@ table_rows = st.lists(st.tuples(texts, integers, floats, instants), min_size=1, 
 
 
 def line_of(row: Sequence[object]) -> str:
-    """A row as Python's csv module writes it, with line ends quoted."""
+    """Return a row as Python's csv module writes it, with line ends quoted."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\r\n").writerow(row)
     return text.getvalue().removesuffix("\r\n")
@@ -634,7 +634,7 @@ def as_cells(row: Sequence[object], point_zero: bool, separator: str) -> list[ob
     return [name, number, share, at.isoformat(separator) if at else None]
 
 
-def as_python_reads(text: str) -> list[Row]:
+def read_with_python(text: str) -> list[Row]:
     records = csv.reader(io.StringIO(text, newline=""))
     next(records)
     return [
@@ -648,8 +648,8 @@ def as_python_reads(text: str) -> list[Row]:
     ]
 
 
-def exactly(rows: Sequence[Row]) -> list[list[str]]:
-    """Rows as texts, equal if the values are: NaN equals NaN, -0.0 differs from 0.0, instants are in UTC."""
+def comparable_rows(rows: Sequence[Row]) -> list[list[str]]:
+    """Return rows as texts to compare: NaN equals NaN, -0.0 differs from 0.0, and instants are in UTC."""
     return [
         [cell.astimezone(UTC).isoformat() if isinstance(cell, datetime) else repr(cell) for cell in row]
         for row in rows
@@ -672,8 +672,8 @@ def test_reads_csv_as_python_does(
     text = newline.join(map(line_of, [NAMES, *cells])) + newline * ends
     found, rejects = read(mark + text, UNENDED, chunk_bytes)
     assert rejects == []
-    assert exactly(found) == exactly(as_python_reads(text))
-    assert exactly(found) == exactly(rows)
+    assert comparable_rows(found) == comparable_rows(read_with_python(text))
+    assert comparable_rows(found) == comparable_rows(rows)
 
 
 corruptions = st.sampled_from(
@@ -703,7 +703,7 @@ def test_rejects_exactly_the_corrupted_rows(rows: list[tuple[Row, object]], chun
         lines.append(line_of(corrupt(cells) if corrupt else cells))
     data = "\n".join([HEADER, *lines, ""]).encode(errors="surrogateescape")
     found, rejects = read_among_good(data, chunk_bytes=chunk_bytes)
-    assert exactly(found) == exactly([row for row, corrupt in rows if not corrupt])
+    assert comparable_rows(found) == comparable_rows([row for row, corrupt in rows if not corrupt])
     corrupted = [line for line, (_, corrupt) in zip(lines, rows, strict=True) if corrupt]
     assert [reject.raw_text for reject in rejects] == [line.replace("\udce9", r"\xe9") for line in corrupted]
 
@@ -711,13 +711,13 @@ def test_rejects_exactly_the_corrupted_rows(rows: list[tuple[Row, object]], chun
 @given(lines=st.lists(st.text('ab,"') | st.text('ab,,"'), max_size=20), chunk_bytes=st.integers(1, 50))
 def test_splits_any_line_as_python_does(lines: list[str], chunk_bytes: int) -> None:
     rows, rejects = read_among_good("first,row\n" + "\n".join([*lines, ""]), TEXTS, chunk_bytes)
-    expected = [record for line in lines if len(record := as_strictly_split(line)) == 2]
+    expected = [record for line in lines if len(record := split_strictly(line)) == 2]
     assert [[cell or "" for cell in row] for row in rows[1:]] == expected
     assert len(rejects) == sum(bool(line) for line in lines) - len(expected)
 
 
-def as_strictly_split(line: str) -> list[str]:
-    """A line's fields; none if a quote is open or misplaced."""
+def split_strictly(line: str) -> list[str]:
+    """Return the fields of a line, or an empty list if a quote is open or misplaced."""
     try:
         [record] = csv.reader([line], strict=True) if line else [[]]
     except csv.Error:
@@ -745,8 +745,8 @@ time_texts = st.tuples(
 plain_texts = st.text("ab é'", max_size=5)
 
 
-def as_read_alone(text: str, kind: str) -> object:
-    """A cell's value, from Python's numbers and Arrow's times, one at a time; or a ValueError."""
+def convert_cell(text: str, kind: str) -> object:
+    """Convert one cell with Python's numbers and Arrow's times. Raise ValueError if it is invalid."""
     if not text or kind == "VARCHAR":
         return text or None
     if kind == "TIMESTAMPTZ":
@@ -779,7 +779,7 @@ def test_rows_equal_cells_read_one_by_one(
     for number, cells in enumerate(lines, start=2):
         try:
             kept.append(
-                tuple(as_read_alone(cell, column.type) for cell, column in zip(cells, COLUMNS, strict=True))
+                tuple(convert_cell(cell, column.type) for cell, column in zip(cells, COLUMNS, strict=True))
             )
         except ValueError:
             rejected.append(number)
@@ -788,7 +788,7 @@ def test_rows_equal_cells_read_one_by_one(
         for cells in lines
     )
     found, rejects = read_among_good(f"{HEADER}\n{data}", chunk_bytes=chunk_bytes)
-    assert exactly(found) == exactly(kept)
+    assert comparable_rows(found) == comparable_rows(kept)
     assert [reject.line for reject in rejects] == rejected
 
 
@@ -813,18 +813,18 @@ def test_any_bytes_give_the_same_result_at_any_chunk_size(
     for size in (chunk_bytes, CHUNK_BYTES):
         try:
             rows, rejects = read(data, table, size)
-            outcomes.append((exactly(rows), rejects))
+            outcomes.append((comparable_rows(rows), rejects))
             is_header = bool(
                 re.match(rf"(\ufeff)?[\r\n]*\"?{table.columns[0].name}\b", data.decode(errors="replace"))
             )
-            assert len(rows) + len(rejects) == lines_in(data) - is_header
+            assert len(rows) + len(rejects) == count_lines(data) - is_header
         except RawFileError as error:
             outcomes.append(error.line)
     assert outcomes[0] == outcomes[1]
 
 
-def damaged(rng: random.Random, lines: int) -> bytes:
-    """A CSV with a few bytes changed, removed or inserted, so few that the file is not rejected."""
+def damage_csv(rng: random.Random, lines: int) -> bytes:
+    """Return a CSV with bytes changed, removed or inserted, few enough that the file is mostly accepted."""
     end = rng.choice([b"\n", b"\r\n", b"\r"])
     texts = (
         f"job-{n},{rng.randrange(10**6)},{rng.random()},{TIME}" if n % 7 else f'"a, ""b""",{n}.0,1e5,'
@@ -833,11 +833,11 @@ def damaged(rng: random.Random, lines: int) -> bytes:
     data = bytearray(end.join([HEADER.encode(), *map(str.encode, texts), b""]))
     for _ in range(rng.randrange(lines // 15)):
         at = rng.randrange(len(HEADER) + 2, len(data))
-        data[at : at + rng.randrange(3)] = rng.choice([*pieces_of_damage, b"", rng.randbytes(3)])
+        data[at : at + rng.randrange(3)] = rng.choice([*insertions, b"", rng.randbytes(3)])
     return bytes(data[: rng.choice([len(data), len(data), rng.randrange(len(HEADER) + 2, len(data))])])
 
 
-pieces_of_damage = [
+insertions = [
     b"\n",
     b"\r",
     b",",
@@ -857,7 +857,7 @@ pieces_of_damage = [
 def test_keeps_or_rejects_each_line_of_damaged_file() -> None:
     rng, kept, rejected, refused = random.Random(SEED), 0, 0, 0
     while kept + rejected < FUZZED_ROWS or min(kept, rejected, refused) == 0:
-        data = damaged(rng, rng.choice([20, 200, 2000]))
+        data = damage_csv(rng, rng.choice([20, 200, 2000]))
         chunk_bytes = rng.choice([100, 1000, 10_000, CHUNK_BYTES])
         try:
             batches = list(plain_csv.read(Content(io.BytesIO(data), TABLE, "t.csv", chunk_bytes=chunk_bytes)))
@@ -867,7 +867,7 @@ def test_keeps_or_rejects_each_line_of_damaged_file() -> None:
         lines = re.split(rb"\r\n|\r|\n", data)
         rejects = [reject for batch in batches for reject in batch.rejects]
         rows = sum(batch.rows.num_rows for batch in batches)
-        assert rows + len(rejects) == lines_in(data) - 1
+        assert rows + len(rejects) == count_lines(data) - 1
         assert len({reject.line for reject in rejects}) == len(rejects)
         for reject in rejects:
             assert reject.raw_text == lines[reject.line - 1].decode(errors="backslashreplace")
@@ -876,8 +876,8 @@ def test_keeps_or_rejects_each_line_of_damaged_file() -> None:
         kept, rejected = kept + rows, rejected + len(rejects)
 
 
-def lines_in(data: bytes) -> int:
-    """The number of lines that are not blank, by a simple count."""
+def count_lines(data: bytes) -> int:
+    """Count the lines that are not blank."""
     return sum(bool(line) for line in re.split(rb"[\r\n]", data.removeprefix(b"\xef\xbb\xbf")))
 
 

@@ -171,7 +171,7 @@ def test_removes_only_unfinished_files(tmp_path: Path) -> None:
         "stored/acme/job_v1/0123456789abcdef.sha256",
     ],
 )
-def test_removes_text_that_a_killed_process_did_not_finish(
+def test_removes_partial_text_of_a_killed_process(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def kill(_: int) -> None:
@@ -186,8 +186,8 @@ def test_removes_text_that_a_killed_process_did_not_finish(
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [mine]
 
 
-def test_keeps_files_of_others(tmp_path: Path) -> None:
-    # A user may name a folder that has other Parquet files.
+def test_keeps_foreign_files(tmp_path: Path) -> None:
+    # A user may choose a folder that already contains Parquet files.
     mine = tmp_path / "parquet" / "mine" / "results.parquet"
     mine.parent.mkdir(parents=True)
     mine.write_bytes(b"my work")
@@ -218,7 +218,7 @@ def test_keeps_superseded_files_for_days_and_versions(tmp_path: Path) -> None:
     assert list_parquet(tmp_path) == list_paths(versions[5])
     assert manifest.read(tmp_path).superseded == ()
 
-    # A file that is used again is not superseded any more.
+    # A file that is used again is no longer superseded.
     journal.publish(tmp_path, [add(tmp_path, b"0")])
     journal.publish(tmp_path, [add(tmp_path, b"5")])
     journal.publish(tmp_path, [add(tmp_path, b"0")])

@@ -64,7 +64,7 @@ ROWS = {
 
 
 def write(raw: Path, archived: bool = False, **changed: str | bytes) -> Path:
-    """The publisher's files, some changed, below a raw folder."""
+    """Write the publisher's files below a raw folder, some with other content."""
     folder = raw / "philly" / "trace-data"
     folder.mkdir(parents=True)
     texts = {
@@ -83,7 +83,7 @@ def write(raw: Path, archived: bool = False, **changed: str | bytes) -> Path:
 
 
 def test_job_log_is_accepted_or_refused_in_all_its_tables(tmp_path: Path) -> None:
-    """The log feeds three tables; with 7 of 60 jobs missing, only two of them have too many rejects."""
+    """The log has three tables. With 7 of 60 jobs invalid, only two of the tables have too many rejects."""
     jobs = [JOB | {"jobid": f"application_{n}"} for n in range(60)]
     raw = write(tmp_path / "raw", cluster_job_log=json.dumps(jobs))
     whole = ingested(raw, tmp_path / "w")
@@ -101,7 +101,7 @@ def test_job_log_is_accepted_or_refused_in_all_its_tables(tmp_path: Path) -> Non
 
 
 def test_interrupted_ingest_leaves_all_tables_of_a_log_at_one_version(tmp_path: Path) -> None:
-    """It finished one of three tables of a new version, and the log is damaged now."""
+    """The ingest finished one of three tables of a new version, and then the log was damaged."""
     old, new = (json.dumps([JOB | {"user": user}]) for user in ("old", "new"))
     raw, warehouse = write(tmp_path / "raw", cluster_job_log=old), tmp_path / "w"
     log = raw / "philly" / "trace-data" / "cluster_job_log"
@@ -122,7 +122,7 @@ def test_interrupted_ingest_leaves_all_tables_of_a_log_at_one_version(tmp_path: 
 
 
 def test_refused_log_feeds_no_table(tmp_path: Path) -> None:
-    """On the first ingest, nothing of the log is taken, and every other file is."""
+    """The first ingest stores no rows of the log, but all rows of other files."""
     jobs = [JOB | {"jobid": f"application_{n}"} for n in range(60)]
     raw = write(tmp_path / "raw", cluster_job_log=json.dumps([*jobs[:53], *[None] * 7]))
     found = ingested(raw, tmp_path / "w")
@@ -147,7 +147,7 @@ def test_number_of_5000_digits_does_not_end_the_ingest(tmp_path: Path) -> None:
 def test_unexpected_error_refuses_the_file_and_reads_the_others(
     module: ModuleType, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether a row is parsed, batches are read, or a conversion is recorded."""
+    """The error occurs when a row is parsed, when batches are read, or when a conversion is recorded."""
     before = getattr(module, name)
 
     def fail(*arguments: object) -> object:
@@ -203,13 +203,13 @@ def test_reads_archive_and_its_files_once(tmp_path: Path) -> None:
     assert sum(conversion.rows for conversion in outcome.conversions) == sum(ROWS.values())
 
 
-def answers(tmp_path: Path, **changed: str) -> duckdb.DuckDBPyConnection:
+def open_database(tmp_path: Path, **changed: str) -> duckdb.DuckDBPyConnection:
     return raw_dumps.ingested(write(tmp_path / "raw", **changed), tmp_path / "warehouse")
 
 
-def test_times_of_utilisation_are_instants_and_times_of_jobs_are_local(tmp_path: Path) -> None:
+def test_utilisation_has_instants_and_jobs_have_local_times(tmp_path: Path) -> None:
     twice = "".join(f"2017-11-05 01:30:00 {zone},m29,{use}\n" for zone, use in (("PDT", 1.5), ("PST", "NA")))
-    with answers(tmp_path, cluster_cpu_util=f"time,machine_id,cpu_util\n{twice}") as connection:
+    with open_database(tmp_path, cluster_cpu_util=f"time,machine_id,cpu_util\n{twice}") as connection:
         connection.execute("set timezone = 'UTC'")
         assert connection.sql("select time, time_utc_offset, cpu_util from philly.cpu_util").fetchall() == [
             (datetime(2017, 11, 5, 8, 30, tzinfo=UTC), "-07:00", 1.5),
@@ -224,7 +224,7 @@ def test_times_of_utilisation_are_instants_and_times_of_jobs_are_local(tmp_path:
 
 
 def test_inventory_keeps_memory_and_gpu_counts_of_both_sources(tmp_path: Path) -> None:
-    with answers(tmp_path) as connection:
+    with open_database(tmp_path) as connection:
         listed = connection.sql("select machine_id, number_of_gpus, single_gpu_mem from philly.machine")
         assert listed.fetchall() == [("m31", 8, " 24GB"), ("m47", 2, " 12GB")]
         known = connection.sql("from philly.machine_inventory order by machine_id").fetchall()
@@ -237,7 +237,7 @@ def test_inventory_keeps_memory_and_gpu_counts_of_both_sources(tmp_path: Path) -
 
 
 def test_job_sums_its_attempts(tmp_path: Path) -> None:
-    with answers(tmp_path) as connection:
+    with open_database(tmp_path) as connection:
         job = connection.sql("from philly.job_run").to_arrow_table().to_pylist()[0]
     run = (datetime(2017, 10, 9, 6, 53, 12) - datetime(2017, 10, 7, 1, 12, 9)).total_seconds()
     assert (job["wait_s"], job["run_s"], job["attempts"], job["allocated_gpus"]) == (30, run, 2, 8)
@@ -249,7 +249,7 @@ def test_job_sums_its_attempts(tmp_path: Path) -> None:
 def test_reads_three_notations_of_missing_time(tmp_path: Path, no_time: str | None) -> None:
     first, last = JOB["attempts"]
     log = [JOB | {"attempts": [first, last | {"end_time": no_time}]}, JOB | {"jobid": "b", "attempts": []}]
-    with answers(tmp_path, cluster_job_log=json.dumps(log)) as connection:
+    with open_database(tmp_path, cluster_job_log=json.dumps(log)) as connection:
         rows = connection.sql(
             "select wait_s, run_s, held_gpu_s, attempts, is_censored from philly.job_run order by attempts"
         ).fetchall()
@@ -270,7 +270,7 @@ def test_rejects_bad_lines_and_objects_with_line_and_object(tmp_path: Path) -> N
         "cluster_job_log": json.dumps(log),
         "cluster_gpu_util": "\n".join([GPU_HEADER, *lines, ""]),
     }
-    with answers(tmp_path, **changed) as connection:
+    with open_database(tmp_path, **changed) as connection:
         rejects = connection.sql(
             "select table_name, line, reason from catalog.rejected_rows order by table_name, line, reason"
         ).fetchall()
@@ -352,12 +352,12 @@ def test_trailing_comma_is_not_a_field(tmp_path: Path, newline: str, header_ends
     rows = [("", None), ("2", 2.0)]
     lines = [GPU_HEADER + "," * header_ends_in_comma]
     for minute, (last, _) in enumerate(rows):
-        # With a comma after the last field, and without it.
+        # One line has a comma after the last field, one does not.
         for end, machine in ((",", "a"), ("", "b")):
             fields = ",".join([f"2017-10-03 00:0{minute}:00 PDT", machine, *values, last])
             lines.append(fields + end)
     text = newline.join([*lines, ""])
-    with answers(tmp_path, cluster_gpu_util=text) as connection:
+    with open_database(tmp_path, cluster_gpu_util=text) as connection:
         found = connection.sql(
             "select machine_id, gpu0_util, gpu1_util, gpu7_util from philly.gpu_util order by all desc"
         ).fetchall()
