@@ -1,7 +1,7 @@
 """End the process at once on a signal, after cleaning up.
 
-An exception would not suffice: the running code may catch it, and a library may wait for its threads without
-end. Imports only the standard library, because it runs first.
+Raising an exception would not suffice: the running code may catch it, and a library may wait for its threads
+without end. This module imports only the standard library, because it is imported before all others.
 """
 
 import os
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-# Not every system has all of them.
+# Some systems lack some of these signals.
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE")
 _ENDING = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
 
@@ -18,9 +18,9 @@ _to_do: list[Callable[[], None]] = []
 
 
 def end_at_once() -> None:
-    """Exit at once with 128 plus the signal's number on SIGINT, SIGTERM, SIGHUP and SIGPIPE."""
+    """Install handlers that exit with 128 plus the signal's number on SIGINT, SIGTERM, SIGHUP and SIGPIPE."""
     for number in _ENDING:
-        # A process that was started with an ignored signal, as by nohup, keeps ignoring it.
+        # A program such as nohup starts a process with a signal ignored. The process keeps ignoring it.
         if signal.getsignal(number) is not signal.SIG_IGN or number == getattr(signal, "SIGPIPE", None):
             signal.signal(number, _end)
 
@@ -38,10 +38,10 @@ def clean_up_at_end(clean_up: Callable[[], None]) -> Iterator[None]:
 
 @contextmanager
 def print_at_end(text: Callable[[], str]) -> Iterator[None]:
-    """Print a line to standard error if a signal ends the process inside the block."""
+    """Print the line that `text` returns to standard error if a signal ends the process inside the block."""
 
     def write() -> None:
-        # Not through Python's stream, which may have written half a line.
+        # Python's own stream may be in the middle of a write.
         with suppress(OSError):
             os.write(2, f"{text()}\n".encode(errors="backslashreplace"))
 
@@ -54,10 +54,10 @@ def print_at_end(text: Callable[[], str]) -> Iterator[None]:
 
 @contextmanager
 def ignore_signals(*numbers: int) -> Iterator[None]:
-    """Ignore signals inside the block, so that they reach only the program that it starts."""
+    """Ignore signals inside the block, so that they end only the program that the block starts."""
     before = {number: signal.getsignal(number) for number in numbers}
     for number in numbers:
-        # A function: a started program inherits signals that are ignored with SIG_IGN.
+        # SIG_IGN would not do: the started program would inherit it.
         signal.signal(number, lambda *_: None)
     try:
         yield
