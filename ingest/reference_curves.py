@@ -4,7 +4,7 @@ A file has the columns curve, percentile and value. A row says which percentage 
 value.
 
 ``acme_curves.csv`` comes from the pickles of quantiles in ``data/utilization/util_pkl`` of
-https://github.com/InternLM/AcmeTrace, by Shanghai AI Laboratory, under CC BY 4.0. The original curves have 201
+https://github.com/InternLM/AcmeTrace, by Shanghai AI Laboratory, under CC BY 4.0. An original curve has 201
 points, one for each half percent. The file keeps these points:
 
 - those at 0, 1, 2.5, 5, 10, 15, … 90, 95, 97.5, 99 and 100 percent;
@@ -12,7 +12,7 @@ points, one for each half percent. The file keeps these points:
 - enough other points that no original point is further than 0.75 percentage points from the straight lines
   between the kept points.
 
-Values are rounded to 5 significant digits.
+Values have 5 significant digits.
 """
 
 import csv

@@ -1,4 +1,7 @@
-"""Refuse a raw file in all tables that it feeds: the rows of one table must not be newer than another's."""
+"""Refuse a raw file in all tables that it feeds if one table refuses it.
+
+Otherwise the rows of one table would be newer than those of another.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,9 +17,10 @@ RunAgain = Callable[[Sequence[Task]], list[TaskResult]]
 def refuse_in_all_tables(
     tasks: Sequence[Task], results: Sequence[TaskResult], run: RunAgain
 ) -> list[TaskResult]:
-    """Run the tasks again that accepted a raw file which another task refused, without that file.
+    """Return the results of tasks after each raw file that one task refused is refused by all tasks.
 
-    Their other conversions are kept, unless they relied on the rows of the refused file.
+    A task that accepted the file runs again without it. Its other conversions are kept, unless they relied on
+    the rows of the refused file.
     """
     tasks, results = list(tasks), list(results)
     while refused := _list_refused(tasks, results):
@@ -29,7 +33,7 @@ def refuse_in_all_tables(
 
 
 def _list_refused(tasks: Sequence[Task], results: Sequence[TaskResult]) -> dict[int, dict[Key, RawFileError]]:
-    """List the raw files that each task, by its number, accepted and another task refused."""
+    """List by task number the raw files that the task accepted and another task refused."""
     problems = {
         claim.raw: result.problems[claim.key]
         for task, result in zip(tasks, results, strict=True)
@@ -55,7 +59,11 @@ def _without(task: Task, result: TaskResult, refused: dict[Key, RawFileError]) -
 
 
 def _merged(first: TaskResult, again: TaskResult) -> TaskResult:
-    """Combine two runs of a task. What the first one converted is no news to the second, but to the user."""
+    """Combine the results of two runs of a task.
+
+    The second run reports a file that the first run converted as unchanged. The combined result reports it as
+    converted.
+    """
     kept = {key: conversion for key, conversion in first.converted.items() if key in again.unchanged}
     return TaskResult(
         converted={**kept, **again.converted},
