@@ -156,7 +156,7 @@ def sha256_of(paths: Sequence[Path], on_bytes: Callable[[int], None] = lambda _:
 
 @contextmanager
 def explained(paths: Sequence[Path]) -> Iterator[None]:
-    """Turn exceptions of decompressors, of the disk and unexpected ones into a RawFileError about the file."""
+    """Turn exceptions of decompressors and of the disk, and unexpected ones, into a RawFileError."""
     try:
         yield
     except UnreadableArchiveError as refusal:

@@ -231,7 +231,7 @@ LIES = [
     Lie("range without size", "another range", answers=[in_range(b"0-0/*")]),
     Lie("range elsewhere", "another range", answers=[in_range(b"5-5/9")]),
     Lie("empty range", "received 0 of 1", answers=[part(b"Content-Range: bytes 0-0/9\r\n\r\n")]),
-    Lie("slow header", "did not go on within 1 s", answers=[part(b"X: ", b"x", 0.02)], silence_s=1),
+    Lie("slow header", "did not continue within 1 s", answers=[part(b"X: ", b"x", 0.02)], silence_s=1),
     Lie("slow range", "received only", answers=[publisher.well, slow_end], silence_s=1),
 ]
 
