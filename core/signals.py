@@ -14,7 +14,7 @@ from types import FrameType
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE")
 _ENDING = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
 
-_to_do: list[Callable[[], None]] = []
+_clean_ups: list[Callable[[], None]] = []
 
 
 def end_at_once() -> None:
@@ -22,18 +22,18 @@ def end_at_once() -> None:
     for number in _ENDING:
         # A program such as nohup starts a process with a signal ignored. The process keeps ignoring it.
         if signal.getsignal(number) is not signal.SIG_IGN or number == getattr(signal, "SIGPIPE", None):
-            signal.signal(number, _end)
+            signal.signal(number, _exit_process)
 
 
 @contextmanager
 def clean_up_at_end(clean_up: Callable[[], None]) -> Iterator[None]:
     """Call `clean_up` when the block ends, and also when a signal ends the process inside it."""
-    _to_do.append(clean_up)
+    _clean_ups.append(clean_up)
     try:
         yield
     finally:
         clean_up()
-        _to_do.remove(clean_up)
+        _clean_ups.remove(clean_up)
 
 
 @contextmanager
@@ -45,11 +45,11 @@ def print_at_end(text: Callable[[], str]) -> Iterator[None]:
         with suppress(OSError):
             os.write(2, f"{text()}\n".encode(errors="backslashreplace"))
 
-    _to_do.append(write)
+    _clean_ups.append(write)
     try:
         yield
     finally:
-        _to_do.remove(write)
+        _clean_ups.remove(write)
 
 
 @contextmanager
@@ -66,9 +66,9 @@ def ignore_signals(*numbers: int) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _end(number: int, _: FrameType | None) -> None:
+def _exit_process(number: int, _: FrameType | None) -> None:
     try:
-        for clean_up in reversed(_to_do):
+        for clean_up in reversed(_clean_ups):
             clean_up()
     finally:
         os._exit(128 + number)

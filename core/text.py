@@ -1,4 +1,4 @@
-"""Escape and list names and texts that come from raw files, for display and storage.
+"""Escape and join names and texts from raw files, for display and storage.
 
 File names and values of traces may contain control sequences that a terminal would obey. They are escaped.
 """

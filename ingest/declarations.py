@@ -26,7 +26,7 @@ Limit = float | str
 
 @dataclass(frozen=True)
 class Column:
-    """One published column. `comment` is its meaning; `unit` is empty if it has none.
+    """One published column. `comment` is its meaning. `unit` is empty if the column has no unit.
 
     `null_texts` are the publisher's texts for a missing value, in addition to the empty field. Rows without a
     value of a `required` column are rejected.
@@ -68,13 +68,13 @@ class Column:
 
     @property
     def is_time(self) -> bool:
-        """Whether its values are points in time, which need a clock, and not durations."""
+        """Whether the values are points in time on a clock, and not durations."""
         is_count = self.unit in ("s", "ms") and not self.is_duration
         return is_count or self.stored_type.startswith("TIMESTAMP")
 
     @property
     def stored_type(self) -> str:
-        """DuckDB's name of its type in Parquet."""
+        """DuckDB's name of the column's type in Parquet."""
         return TYPES[self.type].stored
 
 
@@ -238,7 +238,7 @@ class Table:
         return (*self.columns, *offsets)
 
     def key_values(self, file_name: str, folder_name: str = "") -> dict[str, str] | None:
-        """The values of `keys` in the names of a file and its folders, or None if the names do not match.
+        """Return the values of `keys` in the names of a file and its folders; None if the names do not match.
 
         If the table `converts_partitions`, a file in any other folder matches without values, because it may
         have the keys as columns.
@@ -253,7 +253,7 @@ class Table:
         return values if all(map(_INTEGER_KEY.fullmatch, integers)) else None
 
     def partition_of(self, keys: Mapping[str, str]) -> str:
-        """The partition that values of `keys` belong to, such as ``day=3``.
+        """Return the partition that values of `keys` belong to, such as ``day=3``.
 
         It is empty if the table has no partitions or a `partition_by` key has no value.
         """
@@ -269,11 +269,14 @@ class Table:
         return self.folder.count("/") + 1 if self.folder else 0
 
     def has_name(self, file_name: str) -> bool:
-        """Whether a file of this name may contain rows of the table, in any folder."""
+        """Return whether a file of this name, in any folder, may contain rows of the table."""
         return re.fullmatch(self.file_name, file_name) is not None
 
     def fingerprint(self) -> str:
-        """A hash of all options that determine the stored rows. Ingest converts files again if it changes."""
+        """Return a hash of the options that determine the stored rows.
+
+        Ingest converts files again if the hash changes.
+        """
         columns = self.stored_columns
         options: list[object] = [
             [(column.name, column.type, column.null_texts, column.required) for column in columns],
@@ -315,7 +318,7 @@ class Trace:
 
 @cache
 def all_traces() -> dict[str, Trace]:
-    """All traces by name, in alphabetical order."""
+    """Return all traces by name, in alphabetical order."""
     modules = (
         importlib.import_module(f"{traces.__name__}.{found.name}")
         for found in pkgutil.iter_modules(traces.__path__)

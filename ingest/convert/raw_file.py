@@ -162,7 +162,9 @@ def _convert(
         source,
         fingerprint=raw_input.table.fingerprint(),
         sha256=state.sha256,
-        sources=tuple(_source(raw_input, member, rows, state) for member, rows in state.counts.items()),
+        sources=tuple(
+            _describe_source(raw_input, member, rows, state) for member, rows in state.counts.items()
+        ),
         files=tuple(manifest.describe_file(folder, file) for file in written),
         rejected=tuple(manifest.describe_file(f"{trace}/{REJECTED_FOLDER}", file) for file in rejected),
         skipped_copies=tuple(state.skipped_copies),
@@ -301,7 +303,7 @@ def _read_file(open_file: _OpenFile, raw_input: RawInput, state: _ReadState) -> 
         )
         for batch in reader.read(content):
             _count(open_file, batch, raw_input, state)
-            yield batch.rows if table.wide else _with_keys(batch.rows, open_file.keys, table)
+            yield batch.rows if table.wide else _add_keys(batch.rows, open_file.keys, table)
 
 
 def _count(open_file: _OpenFile, batch: Batch, raw_input: RawInput, state: _ReadState) -> None:
@@ -313,7 +315,7 @@ def _count(open_file: _OpenFile, batch: Batch, raw_input: RawInput, state: _Read
         state.rejected.add(_reject_rows(batch.rejects, open_file.name, raw_input))
 
 
-def _with_keys(rows: pa.Table, keys: dict[str, str], table: Table) -> pa.Table:
+def _add_keys(rows: pa.Table, keys: dict[str, str], table: Table) -> pa.Table:
     for column in table.keys:
         if column.name in keys:
             value = pa.scalar(keys[column.name]).cast(arrow_type(column))
@@ -340,7 +342,7 @@ def _reject_rows(rejects: Sequence[Reject], member_name: str, raw_input: RawInpu
     return pa.table(arrays, names=[column.name for column in REJECTED_COLUMNS])
 
 
-def _source(raw_input: RawInput, member_name: str, rows: _Counts, state: _ReadState) -> Source:
+def _describe_source(raw_input: RawInput, member_name: str, rows: _Counts, state: _ReadState) -> Source:
     raw = raw_input.claim.raw
     return Source(
         file=raw.relative_name,

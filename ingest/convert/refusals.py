@@ -25,10 +25,10 @@ def refuse_in_all_tables(
     tasks, results = list(tasks), list(results)
     while refused := _list_refused(tasks, results):
         for number, keys in refused.items():
-            tasks[number] = _without(tasks[number], results[number], keys)
+            tasks[number] = _exclude_files(tasks[number], results[number], keys)
         again = run([tasks[number] for number in refused])
         for number, result in zip(refused, again, strict=True):
-            results[number] = _merged(results[number], result)
+            results[number] = _merge_results(results[number], result)
     return results
 
 
@@ -51,14 +51,14 @@ def _list_refused(tasks: Sequence[Task], results: Sequence[TaskResult]) -> dict[
     return {number: keys for number, keys in refused.items() if keys}
 
 
-def _without(task: Task, result: TaskResult, refused: dict[Key, RawFileError]) -> Task:
+def _exclude_files(task: Task, result: TaskResult, refused: dict[Key, RawFileError]) -> Task:
     for key in refused.keys() & result.converted.keys():
         journal.discard(task.warehouse, key)
     kept = {key: conversion for key, conversion in result.converted.items() if key not in refused}
     return replace(task, before={**task.before, **kept}, refused={**result.problems, **refused})
 
 
-def _merged(first: TaskResult, again: TaskResult) -> TaskResult:
+def _merge_results(first: TaskResult, again: TaskResult) -> TaskResult:
     """Combine the results of two runs of a task.
 
     The second run reports a file that the first run converted as unchanged. The combined result reports it as

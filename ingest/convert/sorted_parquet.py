@@ -55,7 +55,7 @@ def write_runs(
     written: list[StagedFile] = []
     with ThreadPoolExecutor(_WRITTEN_AT_ONCE) as writers:
         writing: deque[Future[StagedFile]] = deque()
-        for number, run in enumerate(_runs(batches, run_bytes)):
+        for number, run in enumerate(_collect_runs(batches, run_bytes)):
             if len(writing) == _WRITTEN_AT_ONCE:
                 written.append(writing.popleft().result())
             writing.append(writers.submit(_write, run, order_by, folder / f"{name}.{number}.parquet"))
@@ -73,33 +73,33 @@ class RunWriter:
     name: str
     run_bytes: int = RUN_BYTES
     _written: list[StagedFile] = field(default_factory=list)
-    _held: list[pa.Table] = field(default_factory=list)
-    _held_bytes: int = 0
+    _batches: list[pa.Table] = field(default_factory=list)
+    _batch_bytes: int = 0
 
     def add(self, batch: pa.Table) -> None:
         """Add a batch, and write a run if `run_bytes` are collected."""
-        self._held.append(batch)
-        self._held_bytes += batch.nbytes
-        if self._held_bytes >= self.run_bytes:
+        self._batches.append(batch)
+        self._batch_bytes += batch.nbytes
+        if self._batch_bytes >= self.run_bytes:
             self._write()
 
     def finish(self) -> list[StagedFile]:
         """Write the remaining rows, and return all files."""
-        if self._held:
+        if self._batches:
             self._write()
         return self._written
 
     def _write(self) -> None:
         name = f"{self.name}.{len(self._written)}"
-        self._written += write_runs(self._held, self.order_by, self.folder, name, sys.maxsize)
-        self._held, self._held_bytes = [], 0
+        self._written += write_runs(self._batches, self.order_by, self.folder, name, sys.maxsize)
+        self._batches, self._batch_bytes = [], 0
 
 
-def _runs(batches: Iterable[pa.Table], run_bytes: int) -> Iterator[pl.DataFrame]:
+def _collect_runs(batches: Iterable[pa.Table], run_bytes: int) -> Iterator[pl.DataFrame]:
     gathered: list[pl.DataFrame] = []
     held_bytes = 0
     for batch in batches:
-        rows = pl.DataFrame(_decoded(batch))
+        rows = pl.DataFrame(_decode_dictionaries(batch))
         gathered.append(rows)
         held_bytes += _value_bytes(rows)
         if held_bytes >= run_bytes:
@@ -109,7 +109,7 @@ def _runs(batches: Iterable[pa.Table], run_bytes: int) -> Iterator[pl.DataFrame]
         yield pl.concat(gathered)
 
 
-def _decoded(rows: pa.Table) -> pa.Table:
+def _decode_dictionaries(rows: pa.Table) -> pa.Table:
     """Return the rows with dictionary columns decoded."""
     kinds = (f.type.value_type if pa.types.is_dictionary(f.type) else f.type for f in rows.schema)
     return rows.cast(pa.schema(list(zip(rows.column_names, kinds, strict=True))))
@@ -134,7 +134,7 @@ def _write(run: pl.DataFrame, order_by: Sequence[str], path: Path) -> StagedFile
     del run
     tested = rows.gather_every(max(1, rows.height // _ROWS_TESTED))
     with_dictionary = [
-        column.name for column in tested if _repeats(column) or _may_be_misread(rows[column.name])
+        column.name for column in tested if _repeats_often(column) or _may_be_misread(rows[column.name])
     ]
     table = rows.to_arrow()
     del rows
@@ -155,7 +155,7 @@ def _write(run: pl.DataFrame, order_by: Sequence[str], path: Path) -> StagedFile
     return stage(path, table.num_rows)
 
 
-def _repeats(column: pl.Series) -> bool:
+def _repeats_often(column: pl.Series) -> bool:
     """Return whether the values of a column repeat so often that a dictionary makes the file smaller."""
     if column.dtype.is_nested():
         return True

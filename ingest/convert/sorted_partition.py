@@ -39,19 +39,19 @@ def write_partition(
 def _write(batches: Iterator[pa.Table], schema: pa.Schema, order_by: Sequence[str], path: Path) -> None:
     failures: list[BaseException] = []
     # DuckDB would replace an exception of the reader by one of its own.
-    reader = pa.RecordBatchReader.from_batches(schema, _until_failure(batches, failures))
+    reader = pa.RecordBatchReader.from_batches(schema, _catch_failure(batches, failures))
     with duckdb.connect(
         config={"memory_limit": _MEMORY, "temp_directory": str(path.with_suffix(".sort"))}
     ) as connection:
         connection.register("batches", reader)
-        rows = f"from batches order by {', '.join(map(_term, order_by))}"
+        rows = f"from batches order by {', '.join(map(_order_term, order_by))}"
         target = str(path).replace("'", "''")
         connection.execute(f"copy ({rows}) to '{target}' ({PARQUET_OPTIONS})")
     if failures:
         raise failures[0]
 
 
-def _until_failure(batches: Iterator[pa.Table], failures: list[BaseException]) -> Iterator[pa.RecordBatch]:
+def _catch_failure(batches: Iterator[pa.Table], failures: list[BaseException]) -> Iterator[pa.RecordBatch]:
     try:
         for batch in batches:
             yield from batch.to_batches()
@@ -59,6 +59,6 @@ def _until_failure(batches: Iterator[pa.Table], failures: list[BaseException]) -
         failures.append(failure)
 
 
-def _term(name: str) -> str:
+def _order_term(name: str) -> str:
     direction = "desc" if name.startswith("-") else "asc"
     return f'"{name.removeprefix("-")}" {direction} nulls last'

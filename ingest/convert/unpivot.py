@@ -29,7 +29,7 @@ FILE_BYTES = 64 << 20
 WRITERS = 4
 
 # The number of cached arrays, of two to four megabytes each: enough for the row groups of one block.
-_REMEMBERED = 24
+_CACHED_ARRAYS = 24
 _DISTINCT_SHARE_OF_MEASUREMENTS = 1 / 3
 
 
@@ -209,6 +209,6 @@ def _typed(texts: Sequence[str | None], column: Column) -> pa.Array:
 
 
 # The cache helps because the next block has the same variables in the same order.
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=_CACHED_ARRAYS)
 def _repeat(values: tuple[int | float | None, ...], count: int, kind: pa.DataType) -> pa.Array:
     return pa.array(values, kind).take(pa.array(np.repeat(np.arange(len(values)), count)))

@@ -82,7 +82,7 @@ class RawFile:
 
     @cached_property
     def is_archive(self) -> bool:
-        """Whether it contains CSVs with their own names."""
+        """Whether the raw file contains data files with their own names."""
         return is_archive(self.form)
 
     @cached_property

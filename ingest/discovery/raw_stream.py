@@ -37,7 +37,7 @@ _MAGIC = {
     "zst": b"\x28\xb5\x2f\xfd",
 }
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-# The second signature is that of a zip without files.
+# The second signature begins a zip without files.
 _ZIP_MAGIC = (b"PK\3\4", b"PK\5\6")
 DAMAGE: Any = (
     EOFError,

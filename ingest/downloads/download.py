@@ -33,8 +33,8 @@ OnBytes = Callable[[int, int], None]
 """Called with the bytes received so far and the total, 0 if unknown. A restart reduces the received bytes."""
 
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# More bytes than any published file. A file of unknown size may have so many, or half of the free disk space
-# if that is less.
+# More bytes than any published file has. This is the limit for a file of unknown size, unless half of the
+# free disk space is less.
 _MOST_BYTES = 10**10
 _LENGTH = re.compile(r"[0-9]{1,18}")
 # Enough to recognise a web page, and to contain a whole Git LFS pointer.

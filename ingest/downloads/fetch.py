@@ -38,7 +38,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How many files were fetched, how many existed already, and the failures."""
+    """The number of fetched files, the number of files that existed already (`kept`), and the failures."""
 
     fetched: int
     kept: int

@@ -120,7 +120,7 @@ class Client:
         except requests.exceptions.InvalidHeader:
             raise
         except ValueError as error:
-            # Requests raises ValueError for invalid URLs, and lets those of the URL parsers pass.
+            # Requests and the URL parsers that it uses raise ValueError for invalid URLs.
             what = f"it is, or redirects to, an invalid address ({_innermost(error)})"
             raise SourceError(f"{url}: {what}") from error
 

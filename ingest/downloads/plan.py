@@ -51,7 +51,7 @@ class FetchRequest:
 
     @property
     def wants_telemetry(self) -> bool:
-        """Whether any telemetry is requested."""
+        """Whether the request includes telemetry."""
         return bool(self.metrics or self.clusters)
 
 

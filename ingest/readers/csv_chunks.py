@@ -269,8 +269,8 @@ def parse_chunks(
     """
     parser = ChunkParser(tuple(columns), ends_in_newline, file)
     pairs = partial(_parse_pair, parser)
-    coming = prefetch(iter(chunks))
-    parsed = map(pairs, coming) if at_once == 1 else prefetch_map(pairs, coming, at_once)
+    prefetched = prefetch(iter(chunks))
+    parsed = map(pairs, prefetched) if at_once == 1 else prefetch_map(pairs, prefetched, at_once)
     return limit_rejects(parsed, file)
 
 
@@ -323,9 +323,9 @@ def prefetch(items: Iterator[Item]) -> Iterator[Item]:
     """
     end = object()
     with ThreadPoolExecutor(1) as maker:
-        coming = maker.submit(next, items, end)
-        while (item := coming.result()) is not end:
-            coming = maker.submit(next, items, end)
+        pending = maker.submit(next, items, end)
+        while (item := pending.result()) is not end:
+            pending = maker.submit(next, items, end)
             yield item  # type: ignore[misc]
 
 
@@ -335,10 +335,10 @@ def prefetch_map(make: Callable[[Item], Made], items: Iterable[Item], at_once: i
     An exception of `make` is raised here when the item is due. At most `at_once` results are kept in memory.
     """
     with ThreadPoolExecutor(at_once) as makers:
-        coming: deque[Future[Made]] = deque()
+        pending: deque[Future[Made]] = deque()
         for item in items:
-            coming.append(makers.submit(make, item))
-            if len(coming) > at_once:
-                yield coming.popleft().result()
-        while coming:
-            yield coming.popleft().result()
+            pending.append(makers.submit(make, item))
+            if len(pending) > at_once:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()

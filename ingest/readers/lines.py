@@ -89,32 +89,32 @@ def record_chunks(stream: BinaryIO, file: str, chunk_bytes: int) -> Iterator[Chu
     Raises RawFileError if a line does not end within `LONGEST_RECORD_BYTES`.
     """
     line = 1
-    begun: list[bytes] = []
-    coming = stream.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
+    unfinished: list[bytes] = []
+    carried = stream.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
     while block := stream.read(chunk_bytes):
-        block = coming + block
+        block = carried + block
         # A carriage return at the end of a block is moved to the next block. A newline may follow, and the
         # two are one line end.
-        coming = b"\r" if block.endswith(b"\r") else b""
+        carried = b"\r" if block.endswith(b"\r") else b""
         block = block.removesuffix(b"\r")
         cut = max(block.rfind(b"\n"), block.rfind(b"\r")) + 1
         if cut:
-            data = b"".join([*begun, memoryview(block)[:cut]])
-            begun.clear()
+            data = b"".join([*unfinished, memoryview(block)[:cut]])
+            unfinished.clear()
             line_ends = _count_line_ends(data)
             yield Chunk(line, data, line_ends)
             line += line_ends
-        begun.append(block[cut:])
-        if sum(map(len, begun)) > max(LONGEST_RECORD_BYTES, chunk_bytes):
+        unfinished.append(block[cut:])
+        if sum(map(len, unfinished)) > max(LONGEST_RECORD_BYTES, chunk_bytes):
             raise RawFileError(
                 file,
                 f"the line does not end, or is longer than {LONGEST_RECORD_BYTES >> 20} MiB",
                 "Repair the line, or fetch the file again",
                 line=line,
             )
-    if last := b"".join([*begun, coming]):
+    if last := b"".join([*unfinished, carried]):
         data = last + b"\n"
-        yield Chunk(line, data, _count_line_ends(data), is_cut=not coming)
+        yield Chunk(line, data, _count_line_ends(data), is_cut=not carried)
 
 
 def _count_line_ends(data: bytes) -> int:
@@ -132,7 +132,8 @@ def count_bytes_up_to(data: bytes, last: int) -> int:
 
 
 def _counted(data: bytes, chosen: Callable[[np.ndarray], np.ndarray]) -> int:
-    # bytes.count would block all other threads (GIL), and numpy is faster while its blocks stay in cache.
+    # bytes.count would block all other threads because it keeps the GIL. numpy is faster if its blocks fit
+    # into the cache.
     values = np.frombuffer(data, np.uint8)
     blocks = range(0, len(values), _COUNTED_AT_ONCE_BYTES)
     return sum(int(np.count_nonzero(chosen(values[at : at + _COUNTED_AT_ONCE_BYTES]))) for at in blocks)

@@ -35,12 +35,12 @@ def move_into_place(staged_file: StagedFile, target: Path) -> None:
 def write_atomically(path: Path, text: str) -> None:
     """Write a text file under a temporary name, flush it, and rename it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    half = path.with_name(path.name + ".half")
-    with half.open("w", encoding="utf-8") as file:
+    temporary = path.with_name(path.name + ".half")
+    with temporary.open("w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
-    half.replace(path)
+    temporary.replace(path)
 
 
 def flush_folder(folder: Path) -> None:
@@ -53,7 +53,7 @@ def flush_folder(folder: Path) -> None:
 
 
 def size_of(path: Path) -> int | None:
-    """Return the size of a file, or None where it does not exist."""
+    """Return the size of a file in bytes, or None if it does not exist."""
     try:
         return path.stat().st_size
     except (FileNotFoundError, NotADirectoryError):

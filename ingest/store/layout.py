@@ -23,7 +23,7 @@ RECORDS_FOLDER = "records"
 WORK_FOLDER = ".ingest"
 REJECTED_FOLDER = "_rejected"
 # Text files that are being written (see `files.write_atomically`).
-_HALF_WRITTEN = (
+_UNFINISHED_FILES = (
     "datapackage.json.half",
     f"{RECORDS_FOLDER}/*.half",
     f"{WORK_FOLDER}/**/*.half",
@@ -71,8 +71,8 @@ def staging_folder(warehouse: Path) -> Path:
 def remove_staging(warehouse: Path) -> None:
     """Remove the staging folder and its contents, and text files that a killed process did not finish."""
     shutil.rmtree(warehouse / WORK_FOLDER / "staging", ignore_errors=True)
-    for half in [path for pattern in _HALF_WRITTEN for path in warehouse.glob(pattern)]:
-        half.unlink(missing_ok=True)
+    for unfinished in [path for pattern in _UNFINISHED_FILES for path in warehouse.glob(pattern)]:
+        unfinished.unlink(missing_ok=True)
 
 
 def database_mark(warehouse: Path) -> Path:

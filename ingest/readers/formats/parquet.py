@@ -41,7 +41,7 @@ def reads(table: Table, file_name: str) -> bool:
 
 def read_names(stream: BinaryIO, file: str) -> list[str]:
     """Return the columns' names in the footer."""
-    with _explained(file):
+    with _explain_damage(file):
         return _open(stream, file).schema_arrow.names
 
 
@@ -52,7 +52,7 @@ def names_fit(table: Table, names: Sequence[str]) -> bool:
 
 def read_keys(stream: BinaryIO, table: Table, file: str) -> list[dict[str, str]]:
     """Return the distinct values of a table's partition keys in a file that has them as columns."""
-    with _explained(file):
+    with _explain_damage(file):
         parquet = _open(stream, file)
         columns = [column for column in table.keys if column.name in table.partition_by]
         names = [column.name for column in columns]
@@ -85,7 +85,7 @@ def read(content: Content) -> Iterator[Batch]:
     required. Raises RawFileError if the columns, their types or more than a tenth of the rows do not fit, if
     the file is damaged, or if its pages or rows are too long.
     """
-    with _explained(content.name):
+    with _explain_damage(content.name):
         parquet = _open(content.stream, content.name)
         schema = parquet.schema_arrow
         from_columns = [column.name for column in content.table.keys if column.name not in content.keys]
@@ -121,7 +121,7 @@ def _batches(parquet: pq.ParquetFile, content: Content) -> Iterator[tuple[None, 
     for group in range(parquet.num_row_groups):
         place = f"row group {group}: "
         after = first + parquet.metadata.row_group(group).num_rows
-        if _has_chosen(parquet, pages, group, content):
+        if _has_partition_rows(parquet, pages, group, content):
             line = since = first
             size = 0
             for rows in _decode(parquet, pages, group, parquet.schema_arrow.names):
@@ -152,7 +152,7 @@ def _check_size(size: int, first: int, last: int, file: str) -> None:
         )
 
 
-def _has_chosen(parquet: pq.ParquetFile, pages: Pages, group: int, content: Content) -> bool:
+def _has_partition_rows(parquet: pq.ParquetFile, pages: Pages, group: int, content: Content) -> bool:
     """Return whether a row group has rows of the content's partition. It reads the key columns.
 
     The statistics of the row group would be faster, but may be wrong, and reading them from a damaged footer
@@ -162,7 +162,7 @@ def _has_chosen(parquet: pq.ParquetFile, pages: Pages, group: int, content: Cont
     if not names:
         return True
     for rows in _decode(parquet, pages, group, names):
-        chosen = _chosen(rows, content)
+        chosen = _partition_mask(rows, content)
         if chosen is None or pc.any(chosen, min_count=0).as_py():
             return True
     return False
@@ -171,7 +171,7 @@ def _has_chosen(parquet: pq.ParquetFile, pages: Pages, group: int, content: Cont
 def _convert(rows: pa.Table, first: int, place: str, content: Content) -> Batch:
     """Convert the rows of the content's partition. `first` is the number of the first row in the file."""
     numbers = np.arange(first, first + rows.num_rows)
-    chosen = _chosen(rows, content)
+    chosen = _partition_mask(rows, content)
     if chosen is not None:
         rows, numbers = rows.filter(chosen), numbers[chosen.to_numpy(zero_copy_only=False)]
     faults: Faults = {}
@@ -192,7 +192,7 @@ def _convert(rows: pa.Table, first: int, place: str, content: Content) -> Batch:
     return Batch(converted, rejects)
 
 
-def _chosen(rows: pa.Table, content: Content) -> pa.BooleanArray | None:
+def _partition_mask(rows: pa.Table, content: Content) -> pa.BooleanArray | None:
     """Return a mask of the rows that belong to the partition, or None if all rows do.
 
     Raises RawFileError if a key differs from the path.
@@ -256,10 +256,10 @@ def _is_number(kind: pa.DataType) -> bool:
     return pa.types.is_integer(kind) or pa.types.is_floating(kind)
 
 
-def _holds(kind: pa.DataType, column: Column) -> bool:
+def _accepts_type(kind: pa.DataType, column: Column) -> bool:
     """Return whether values of an Arrow type may be converted to a column's declared type."""
     if pa.types.is_dictionary(kind):
-        return _holds(kind.value_type, column)
+        return _accepts_type(kind.value_type, column)
     wanted = arrow_type(column)
     if pa.types.is_null(kind) or kind == wanted:
         return True
@@ -329,13 +329,13 @@ def _check_columns(schema: pa.Schema, table: Table, file: str, keys: Sequence[st
                 file, f"the file {what} column{'s' * (len(names) > 1)} {shown(sorted(names))}", _OTHER_TABLE
             )
     for column in (*table.keys, *table.columns):
-        if column.name in schema.names and not _holds(kind := schema.field(column.name).type, column):
+        if column.name in schema.names and not _accepts_type(kind := schema.field(column.name).type, column):
             what = f"column {column.name} is {_value_type(kind)}; expected {column.type}"
             raise RawFileError(file, what, _OTHER_TABLE)
 
 
 @contextmanager
-def _explained(file: str) -> Iterator[None]:
+def _explain_damage(file: str) -> Iterator[None]:
     """Turn Arrow's exceptions about a damaged file into a RawFileError."""
     try:
         yield
