@@ -1,7 +1,7 @@
 """Download one file from one URL atomically, and resume an interrupted download.
 
-Received bytes are kept in ``<name>.part``. A hidden file next to it records the version of the file that they
-belong to; only the same version is resumed (RFC 9110, ranges and If-Range).
+Received bytes are kept in ``<name>.part``. A hidden file next to it records to which version of the file they
+belong. A download is resumed only if the server still has this version (RFC 9110, ranges and If-Range).
 """
 
 import errno
