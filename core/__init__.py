@@ -1,1 +1,1 @@
-"""What every layer needs: errors, names, signals and progress."""
+"""Helpers that every layer uses: errors, names, signals and progress."""

@@ -1,4 +1,4 @@
-"""Check the types of arguments that a caller passes from Python, and name the wrong one."""
+"""Check the types of arguments that a caller passes from Python. Errors name the wrong argument."""
 
 import math
 from numbers import Real
@@ -9,7 +9,7 @@ from tracehouse.core.errors import UsageError
 
 
 def check_text(argument: str, value: object) -> str:
-    """Return a string. Raises UsageError for anything else, and for what is no UTF-8."""
+    """Return a string. Raises UsageError for another type, and for text that UTF-8 cannot encode."""
     if not isinstance(value, str):
         raise UsageError(f"{argument} must be a string, not {value!r}")
     try:
@@ -20,14 +20,14 @@ def check_text(argument: str, value: object) -> str:
 
 
 def check_path(argument: str, value: object) -> Path:
-    """Return the path of a string or a path. Raises UsageError for anything else."""
+    """Return a string or a path as a path. Raises UsageError for another type."""
     if isinstance(value, str | Path):
         return Path(value)
     raise UsageError(f"{argument} must be a path, not {value!r}")
 
 
 def check_whole_number(argument: str, value: object) -> int:
-    """Return an integer, also of NumPy. Raises UsageError for anything else."""
+    """Return an integer of Python or NumPy as an int. Raises UsageError for another type."""
     try:
         if not isinstance(value, bool):
             return index(value)  # type: ignore[arg-type]
@@ -37,7 +37,7 @@ def check_whole_number(argument: str, value: object) -> int:
 
 
 def check_number(argument: str, value: object) -> float:
-    """Return a finite number, also of NumPy. Raises UsageError for anything else."""
+    """Return a finite number of Python or NumPy as a float. Raises UsageError for any other value."""
     if isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value):
         return float(value)
     raise UsageError(f"{argument} must be a number, not {value!r}")

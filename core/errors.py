@@ -11,11 +11,11 @@ class UserError(Exception):
 
 
 class StoppedError(Exception):
-    """Raised in every thread that still works when a command ends early."""
+    """Raised in every thread that is still running when a command ends early."""
 
 
 class UsageError(UserError):
-    """Wrong usage of a command: a name or a value that does not exist."""
+    """A wrong argument of a command, such as a name or a value that does not exist."""
 
 
 class DefinitionError(UserError):
@@ -25,7 +25,8 @@ class DefinitionError(UserError):
 class RawFileError(UserError):
     """A raw file whose content does not match its name.
 
-    `line` counts from 1 in the decompressed CSV; None where the error is not in one line.
+    `what` describes the problem and `do` the remedy. `line` counts from 1 in the decompressed CSV; it is None
+    if the error does not belong to one line.
     """
 
     def __init__(self, file: Path | str, what: str, do: str, line: int | None = None):
@@ -37,13 +38,16 @@ class RawFileError(UserError):
         super().__init__(f"{place}: {what}. {do}")
 
     def __reduce__(self) -> tuple:
-        # Unpickling would pass the message alone, in a process that receives the error.
+        # By default, unpickling in another process would call the constructor with the message only.
         return (RawFileError, (self.file, self.what, self.do, self.line))
 
 
 def not_installed(what: str, module: str, extra: str) -> UserError:
-    """Return the error of a feature whose package is missing, with the extra that installs it."""
-    # Quoted, because zsh reads brackets as a pattern.
+    """Return an error which says that a package is missing and which extra installs it.
+
+    `what` begins the sentence, such as "downloads need".
+    """
+    # The quotes are for zsh, which reads brackets as a pattern.
     return UserError(
         f"{what} {module}, which is not installed. It comes with the extra {extra}: "
         f"pip install '.[{extra}]' in the clone of Tracehouse"
@@ -51,7 +55,7 @@ def not_installed(what: str, module: str, extra: str) -> UserError:
 
 
 def check_traces(names: Iterable[str], known: Collection[str]) -> None:
-    """Raise UsageError where one of the named traces is not known."""
+    """Raise UsageError if one of the names is not a known trace."""
     unknown = [name for name in names if name not in known]
     if unknown:
         raise UsageError(f"no trace is called {unknown[0]}. Known: {', '.join(known)}")

@@ -1,4 +1,4 @@
-"""Start and end the process of a command, also with closed or broken standard streams."""
+"""Start and end the process of a command, even if standard streams are closed or broken."""
 
 import os
 import sys
@@ -6,7 +6,10 @@ from typing import NoReturn
 
 
 def open_closed_streams() -> None:
-    """Open the null device for each closed standard stream, so that no other file takes its descriptor."""
+    """Open the null device for each closed standard stream, so that no other file gets its descriptor.
+
+    Also make standard output and standard error escape characters that the terminal cannot show.
+    """
     for number in range(3):
         try:
             os.fstat(number)
@@ -15,12 +18,15 @@ def open_closed_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure:
-            # A terminal that is not UTF-8 shows other characters escaped, as \\xe9.
+            # Without this, a character that the terminal's encoding lacks raises UnicodeEncodeError.
             reconfigure(errors="backslashreplace")
 
 
 def leave(code: int) -> NoReturn:
-    """End the process without waiting for other threads."""
+    """Flush the standard streams and end the process without waiting for other threads.
+
+    The exit code is `code`, or 1 if `code` is 0 and a flush fails.
+    """
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream:

@@ -1,6 +1,6 @@
 """Show progress bars in bytes, one per table, with rate and remaining time.
 
-Where standard error is not a terminal, nothing is shown.
+No bars are shown if standard error is not a terminal.
 """
 
 import sys
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
 Progress = Callable[[str, int, int], None]
-"""Called with a label, the bytes processed since the last call, and their total, 0 if that is not known.
+"""Called with a label, the bytes processed since the last call, and the total bytes, 0 if unknown.
 
-Called from several threads. A negative number takes back bytes that must be read again.
+Several threads call it. A negative number of bytes subtracts bytes that must be read again.
 """
 
 SHOW_AFTER_S = 0.4
 
 
 def ignore_progress(label: str, more_bytes: int, total_bytes: int) -> None:
-    """Ignore progress."""
+    """Do nothing: the `Progress` of a caller that shows no bars."""
 
 
 @contextmanager
@@ -75,7 +75,8 @@ def byte_bars() -> Iterator[Progress]:
                 bars.start()
 
     def stop() -> None:
-        # Bars hide the cursor. A signal may come while this very thread reports.
+        # Bars hide the cursor; stopping them shows it. A signal handler may call this function in a thread
+        # that holds `one_at_a_time`, so it does not acquire that lock.
         later.cancel()
         bars.stop()
 

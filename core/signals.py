@@ -1,7 +1,7 @@
 """End the process at once on a signal, after cleaning up.
 
-An exception would not suffice: the running code may catch it, and a library may wait for its threads without
-end. Imports only the standard library, because it runs first.
+Raising an exception would not suffice: the running code may catch it, and a library may wait for its threads
+without end. This module imports only the standard library, because it is imported before all others.
 """
 
 import os
@@ -10,54 +10,54 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-# Not every system has all of them.
+# Some systems lack some of these signals.
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE")
 _ENDING = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
 
-_to_do: list[Callable[[], None]] = []
+_clean_ups: list[Callable[[], None]] = []
 
 
 def end_at_once() -> None:
-    """Exit at once with 128 plus the signal's number on SIGINT, SIGTERM, SIGHUP and SIGPIPE."""
+    """Install handlers that exit with 128 plus the signal's number on SIGINT, SIGTERM, SIGHUP and SIGPIPE."""
     for number in _ENDING:
-        # A process that was started with an ignored signal, as by nohup, keeps ignoring it.
+        # A program such as nohup starts a process with a signal ignored. The process keeps ignoring it.
         if signal.getsignal(number) is not signal.SIG_IGN or number == getattr(signal, "SIGPIPE", None):
-            signal.signal(number, _end)
+            signal.signal(number, _exit_process)
 
 
 @contextmanager
 def clean_up_at_end(clean_up: Callable[[], None]) -> Iterator[None]:
     """Call `clean_up` when the block ends, and also when a signal ends the process inside it."""
-    _to_do.append(clean_up)
+    _clean_ups.append(clean_up)
     try:
         yield
     finally:
         clean_up()
-        _to_do.remove(clean_up)
+        _clean_ups.remove(clean_up)
 
 
 @contextmanager
 def print_at_end(text: Callable[[], str]) -> Iterator[None]:
-    """Print a line to standard error if a signal ends the process inside the block."""
+    """Print the line that `text` returns to standard error if a signal ends the process inside the block."""
 
     def write() -> None:
-        # Not through Python's stream, which may have written half a line.
+        # Python's own stream may be in the middle of a write.
         with suppress(OSError):
             os.write(2, f"{text()}\n".encode(errors="backslashreplace"))
 
-    _to_do.append(write)
+    _clean_ups.append(write)
     try:
         yield
     finally:
-        _to_do.remove(write)
+        _clean_ups.remove(write)
 
 
 @contextmanager
 def ignore_signals(*numbers: int) -> Iterator[None]:
-    """Ignore signals inside the block, so that they reach only the program that it starts."""
+    """Ignore signals inside the block, so that they end only the program that the block starts."""
     before = {number: signal.getsignal(number) for number in numbers}
     for number in numbers:
-        # A function: a started program inherits signals that are ignored with SIG_IGN.
+        # SIG_IGN would not do: the started program would inherit it.
         signal.signal(number, lambda *_: None)
     try:
         yield
@@ -66,9 +66,9 @@ def ignore_signals(*numbers: int) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _end(number: int, _: FrameType | None) -> None:
+def _exit_process(number: int, _: FrameType | None) -> None:
     try:
-        for clean_up in reversed(_to_do):
+        for clean_up in reversed(_clean_ups):
             clean_up()
     finally:
         os._exit(128 + number)

@@ -1,6 +1,6 @@
-"""Escape and list names and texts that come from raw files, for display and storage.
+"""Escape and join names and texts from raw files, for display and storage.
 
-A terminal obeys control sequences in names of files and in values of traces, so that they are escaped.
+File names and values of traces may contain control sequences that a terminal would obey. They are escaped.
 """
 
 import re
@@ -17,7 +17,7 @@ _UNPRINTABLE = re.compile(
 
 
 def escape_text(text: str) -> str:
-    r"""Escape control characters of a text as `\x1b`, so that a terminal shows and does not obey them."""
+    r"""Return a text with its control characters escaped, such as `\x1b`, so that a terminal shows them."""
     return _UNPRINTABLE.sub(_escape_match, text)
 
 
@@ -47,13 +47,13 @@ def _escape_character(character: str) -> str:
 
 
 def join_names(names: Sequence[str], at_most: int = LISTED_AT_MOST) -> str:
-    """Join names with commas; of a long list, the first ones and the number of the others."""
+    """Join names with commas. After the first `at_most` names, only the number of the others follows."""
     more = len(names) - at_most
     return ", ".join(names[:at_most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def decode_text(text: bytes) -> str:
-    """Decode UTF-8, with other bytes escaped. A text of more than `LONGEST_TEXT` characters is cut."""
-    # A character has at most four bytes, so that none that is shown is cut.
+    """Decode UTF-8 and escape invalid bytes. The result is cut after `LONGEST_TEXT` characters."""
+    # A character has at most four bytes, so this slice splits none of the first LONGEST_TEXT characters.
     start = text[: 4 * LONGEST_TEXT + 4].decode("utf-8", errors="backslashreplace")
     return start if len(start) <= LONGEST_TEXT else start[:LONGEST_TEXT] + "…"

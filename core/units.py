@@ -1,6 +1,6 @@
-"""Spell each unit in one way in the catalog.
+"""Give each unit a single spelling in the catalog.
 
-The unit of a count is the plural of what is counted. The unit of a rank and the like is empty.
+The unit of a count is the plural of the counted noun, such as `jobs`. A rank or an index has an empty unit.
 """
 
 _SPELLINGS = {

@@ -1,1 +1,1 @@
-"""Raw dump → Parquet: one module per trace, and the machinery that they share."""
+"""Convert raw files to Parquet: one module per trace, and shared modules to find, read and store files."""

@@ -1,7 +1,7 @@
-"""The types of published columns: how raw files write them, how they are parsed, and how they are stored.
+"""The types of published columns: their spelling in raw files, their parsers and their type in Parquet.
 
-`parse` of a type is the definition of the texts that fit it. `values` converts whole columns faster, where
-the result is the same.
+The function `parse` of a type defines which texts are valid. The module `values` converts whole columns
+faster, with the same results.
 """
 
 import ast
@@ -33,10 +33,10 @@ TypeName = Literal[
     "DOUBLE[]",
 ]
 
-# No trace is older than this range, and none is newer.
+# The range of times that count as valid: all traces fall into it.
 FIRST_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 END_OF_TIMES = datetime(2100, 1, 1, tzinfo=UTC)
-# The white space that Arrow strips around a number; it strips no other.
+# Arrow strips only these white space characters around a number.
 SPACES = " \t"
 # Microseconds in one unit.
 UNIX_UNITS = {"UNIX_S": 1_000_000, "UNIX_MS": 1_000}
@@ -47,7 +47,8 @@ _BOOLEANS = dict.fromkeys((b"true", b"True", b"TRUE", b"1"), True) | dict.fromke
 )
 _INTEGERS = range(-(2**63), 2**63)
 _MOST_DIGITS = 19
-# A number with an exponent was a float, and floats are exact for integers only within these bounds.
+# A program that writes an integer with an exponent had it as a float. Floats represent every integer exactly
+# only within these bounds.
 _EXACT_FLOATS = range(-(2**53) + 1, 2**53)
 _MOST_DIGITS_OF_EXPONENT = 9
 
@@ -60,7 +61,7 @@ _NOT_FINITE = re.compile(rb"[+-]?(?:nan|inf|infinity)", re.I)
 _TIME = re.compile(rb"\d{4}-\d\d-\d\d[ T]\d\d(?::\d\d(?::\d\d(?:\.\d{1,6})?)?)?")
 _DAY_ALONE = re.compile(rb"\d{4}-\d\d-\d\d")
 _OFFSET = re.compile(rb"(?:Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)$")
-# A local time with an offset may fall into the year before the range, or the year after it.
+# A time with a UTC offset may be within the range although its local year is the one before or after.
 _YEAR_BEFORE, _YEAR_AFTER = b"%d" % (FIRST_TIME.year - 1), b"%d" % END_OF_TIMES.year
 _EXACTLY = Context(prec=40, traps=[Inexact])
 
@@ -69,10 +70,10 @@ _EXACTLY = Context(prec=40, traps=[Inexact])
 class ColumnType:
     """A type of columns.
 
-    `stored` is DuckDB's name of the type in Parquet, and `frictionless` that of the Data Package standard.
-    `written` describes the texts in raw files. `parse` returns the value of a text; if the text is invalid,
-    it raises ValueError with the reason. `plain` is a regular expression for texts that Arrow casts to the
-    same value, empty if Arrow casts none.
+    `stored` is DuckDB's name of the type in Parquet, and `frictionless` its name in the Data Package
+    standard. `written` describes the texts in raw files. `parse` returns the value of a text; if the text is
+    invalid, it raises ValueError with the reason. `plain` is a regular expression for texts that Arrow casts
+    to the same value as `parse`; it is empty if there are no such texts.
     """
 
     name: TypeName
@@ -88,7 +89,8 @@ def _invalid(text: bytes, reason: str = "invalid value") -> ValueError:
 
 
 def _text(text: bytes) -> str:
-    # No publisher writes zero bytes: they come from disk pages that were never written, or another format.
+    # No publisher writes zero bytes. They come from disk pages that were never written, or from a file of
+    # another format.
     if b"\0" in text:
         raise ValueError("a zero byte")
     try:
@@ -137,7 +139,7 @@ def _boolean(text: bytes) -> bool:
 
 
 def _time(text: bytes, has_offset: bool) -> datetime:
-    # The day of a date looks like an offset.
+    # `_OFFSET` also matches the day of a date: -09 in 2020-06-09.
     is_date = not has_offset and _DAY_ALONE.fullmatch(text)
     if not is_date and not _TIME.fullmatch(_OFFSET.sub(b"", text)):
         raise _invalid(text)
@@ -186,12 +188,12 @@ def load_json(text: str) -> Any:
 
 
 def refuse_constant(word: str) -> None:
-    """Raise ValueError for the constants that Python's parser accepts and JSON does not have."""
+    """Raise ValueError for NaN, Infinity and -Infinity, which Python's parser accepts but JSON lacks."""
     raise ValueError(f"{word} is not JSON")
 
 
 def _list(text: bytes, parse_element: Callable[[Any], Any]) -> list[Any]:
-    """Parse a list in JSON or Python syntax. Null elements stay."""
+    """Parse a list in JSON or Python syntax. Null elements become None."""
     try:
         elements = _load_literal(text.decode())
         if isinstance(elements, list):

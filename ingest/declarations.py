@@ -16,7 +16,8 @@ from typing import Literal
 from tracehouse.ingest import traces
 from tracehouse.ingest.column_types import TYPES, TypeName
 
-# Increase it when the readers return different rows for the same bytes: ingest then converts all files again.
+# Increase this number when a reader returns other rows for the same bytes. Ingest then converts all files
+# again.
 READER_VERSION = 3
 
 Provenance = Literal["measured", "derived", "synthetic"]
@@ -25,19 +26,20 @@ Limit = float | str
 
 @dataclass(frozen=True)
 class Column:
-    """One published column. `comment` is its meaning; `unit` is empty if it has none.
+    """One published column. `comment` is its meaning. `unit` is empty if the column has no unit.
 
     `null_texts` are the publisher's texts for a missing value, in addition to the empty field. Rows without a
-    `required` value are rejected.
+    value of a `required` column are rejected.
     A number in seconds or milliseconds is a time on one of the trace's clocks unless it `is_duration`.
-    `examples` are texts as the publisher writes them. Synthetic samples draw from them; for a time that is a
-    number, samples start at the first and advance by its distance to the second.
+    `examples` are texts as the publisher writes them. Synthetic samples draw from them. If the column is a
+    time in seconds or milliseconds, the samples' times start at the first example and advance in steps of the
+    difference between the first two.
     A TIMESTAMPTZ is stored as an instant. `offset_name`, if set, names an additional column that keeps the
     UTC offset in the file. `zones` maps names of time zones in the file to UTC offsets: ("PST", "-08:00").
     `header` is the column's name in the header of a CSV if it differs from `name`; "" if that field is empty.
     A value should be at least `least`, at most `most`, more than `above` and less than `below`, one of the
-    `choices`, and match the regular expression `pattern` as a whole. `traces check` counts the rows where it
-    does not; no row is rejected for that. The limit of a time is text.
+    `choices`, and match the regular expression `pattern` as a whole. `traces check` counts the rows whose
+    value violates a limit; ingest does not reject them. Limits of times are texts.
     """
 
     name: str
@@ -66,28 +68,28 @@ class Column:
 
     @property
     def is_time(self) -> bool:
-        """Whether its values are points in time, which need a clock, and not durations."""
+        """Whether the values are points in time on a clock, and not durations."""
         is_count = self.unit in ("s", "ms") and not self.is_duration
         return is_count or self.stored_type.startswith("TIMESTAMP")
 
     @property
     def stored_type(self) -> str:
-        """DuckDB's name of its type in Parquet."""
+        """DuckDB's name of the column's type in Parquet."""
         return TYPES[self.type].stored
 
 
 @dataclass(frozen=True)
 class Wide:
-    """The unpivoting of a wide CSV: every cell becomes a row.
+    """How to unpivot a wide CSV: every cell becomes a row.
 
-    The first column of the CSV holds the index of each line: a time, a job, a number. Its name in the header
-    is `index_header`, "" if that field is empty. All other columns hold numbers.
-    `index`, `variable` and `value` are columns of the table. They take the line's index, the name of the
+    The first column of the CSV contains the index of each line: a time, a job or a number. Its name in the
+    header is `index_header`, "" if that field is empty. All other columns contain numbers.
+    `index`, `variable` and `value` are columns of the table. They receive the line's index, the name of the
     cell's column in the CSV, and the cell, which is NULL if empty. `variable_pattern` is a regular expression
     for the whole name of a column in the CSV. Its named groups fill the table's remaining columns, with NULL
     for names that do not match.
-    A line is rejected if its index occurred before, in the same file or in another file of the partition, so
-    that the table needs no `key`. The type of `variable` may be any.
+    A line is rejected if its index occurred before, in the same file or in another file of the partition.
+    Therefore the table needs no `key`. `variable` may have any type.
     """
 
     index_header: str
@@ -101,10 +103,11 @@ class Wide:
 class JsonList:
     """A file that is one JSON list of objects, the rows of one or more tables.
 
-    The rows of the table are the objects in the list. With `path`, they are the objects in the list of that
-    name in each object, and so on for each further name. `positions` are columns for an object's position in
-    each list of `path`, from 1. `outer` are columns that come from the outermost object. `other_lists` are
-    lists in a row's object that hold rows of other tables.
+    Without `path`, the rows of the table are the objects of the file's list. With `path`, they are the
+    objects of nested lists: the first name is a list in each object of the file's list, the second name a
+    list in each object of the first one, and so on. `positions` are columns for an object's position in each
+    list of `path`, from 1. `outer` are columns that come from the outermost object. `other_lists` are lists
+    in a row's object that contain rows of other tables.
     """
 
     path: tuple[str, ...] = ()
@@ -139,9 +142,9 @@ def _fingerprint_text(options: Wide | JsonList | None) -> str:
 
 @dataclass(frozen=True)
 class Rule:
-    """What must hold in each row. `breach` is an SQL condition, true of a row that breaks the rule.
+    """A condition on each row. `rule` describes it; `breach` is SQL that is true for a row that violates it.
 
-    `rule` says what must hold. Breaches fail `traces check`, unless a `caveat` explains them.
+    `traces check` fails if a row violates the rule, unless a `caveat` explains it.
     """
 
     name: str
@@ -153,10 +156,11 @@ class Rule:
 
 @dataclass(frozen=True)
 class Reference:
-    """Columns whose values must occur together in another table of the trace, if that table has rows.
+    """A foreign key: `columns` whose values must occur together in another `table` of the trace.
 
-    `targets` are the names of these columns there, where they differ. The rule is called `name`, by default
-    `in_` and the name of the other table. A row with a NULL in one of the columns breaks no rule.
+    It is checked only if the other table has rows. `targets` are the columns' names in the other table, if
+    they differ. The rule is called `name`, by default `in_` and the name of the other table. A row with a
+    NULL in one of the columns does not violate it.
     """
 
     columns: tuple[str, ...]
@@ -170,25 +174,26 @@ class Reference:
 class Table:
     """A base table and its raw files.
 
-    `file_name` is a regular expression for the whole name of a raw file, uncompressed, on its own or inside
-    an archive. `folder`, if set, is one for the name of the folder that contains the file, or for the names
-    of several folders, with slashes between them. Their named groups are the values of `keys`: columns that
-    the publisher encodes in names only. `archive_stem` is a
-    regular expression for the name of an archive that contains the file, without its extension. Such an
-    archive may contain files of other tables, and have any format that `packing` lists.
+    `file_name` is a regular expression for the whole name of an uncompressed raw file, on its own or inside
+    an archive. `folder`, if set, is a regular expression for the name of the folder that contains the file,
+    or for the names of several nested folders, separated by slashes. The named groups of both are the values
+    of `keys`: columns that the publisher encodes only in names of files and folders. `archive_stem` is a
+    regular expression for the name, without extension, of an archive that contains the file. Such an archive
+    may contain files of other tables, and may have any format that `packing` lists.
     Files may lack `optional` columns, which are then NULL. `has_header` is false if the header is in a
-    separate `.header` file, or nowhere. `ends_in_newline` is false if the publisher's files have no newline
-    at the end; otherwise a last line without one is rejected as incomplete. `ends_in_comma` is true if the
-    publisher writes a comma after the last field.
+    separate `.header` file or missing. `ends_in_newline` is false if the publisher's files have no newline
+    at the end; otherwise a last line without a newline is rejected as incomplete. `ends_in_comma` is true if
+    the publisher writes a comma after the last field.
     `json_list` describes the rows of a file that is one JSON list. `wide` describes a wide CSV.
     `published_sha256` maps file names to the checksums that the publisher printed.
-    `key` are the columns that identify a row, and `never_empty` those that have a value in every row.
-    `traces check` tests both, the `rules`, the `references` and the limits of columns. None rejects a row.
+    `key` are the columns that identify a row. `never_empty` are columns that have a value in every row.
+    `traces check` tests both, the `rules`, the `references` and the limits of columns. Ingest does not reject
+    rows that violate them.
     Rows are stored in the order of `order_by`, in one directory for each value of the `partition_by` keys.
-    A minus before a name means descending order. The order of a wide table holds within a block of lines.
-    If `converts_partitions`, all files of a partition are converted together and sorted as one: those in a
-    tree of folders or in an archive, or the rows of a file that has the keys as columns. Otherwise each raw
-    file is converted alone.
+    A minus before a name means descending order. A wide table is sorted only within each block of lines.
+    If `converts_partitions`, all rows of a partition are converted together and sorted as one file. They come
+    from the files in a tree of folders or in an archive, or from a file that has the keys as columns.
+    Otherwise each raw file is converted alone.
     `about_rows` is the number of rows in the publisher's files, and in a synthetic sample at scale 1.
     """
 
@@ -233,9 +238,10 @@ class Table:
         return (*self.columns, *offsets)
 
     def key_values(self, file_name: str, folder_name: str = "") -> dict[str, str] | None:
-        """The values of `keys` in the names of a file and its folders, or None if these do not match.
+        """Return the values of `keys` in the names of a file and its folders; None if the names do not match.
 
-        If the table `converts_partitions`, a file elsewhere may have the keys as columns: it has no values.
+        If the table `converts_partitions`, a file in any other folder matches without values, because it may
+        have the keys as columns.
         """
         name = re.fullmatch(self.file_name, file_name)
         innermost = folder_name.split("/")[-self.folder_depth :] if self.folder else []
@@ -247,7 +253,10 @@ class Table:
         return values if all(map(_INTEGER_KEY.fullmatch, integers)) else None
 
     def partition_of(self, keys: Mapping[str, str]) -> str:
-        """The partition of some values of `keys`, such as ``day=3``; empty if one is missing, or for none."""
+        """Return the partition that values of `keys` belong to, such as ``day=3``.
+
+        It is empty if the table has no partitions or a `partition_by` key has no value.
+        """
         integers = {column.name for column in self.keys if column.type == "BIGINT"}
         values = {key: str(int(keys[key])) if key in integers else keys[key] for key in keys}
         if any(key not in keys for key in self.partition_by):
@@ -256,15 +265,18 @@ class Table:
 
     @property
     def folder_depth(self) -> int:
-        """How many folders `folder` names."""
+        """The number of nested folders that `folder` matches."""
         return self.folder.count("/") + 1 if self.folder else 0
 
     def has_name(self, file_name: str) -> bool:
-        """Whether a file of this name may contain rows of the table, in any folder."""
+        """Return whether a file of this name, in any folder, may contain rows of the table."""
         return re.fullmatch(self.file_name, file_name) is not None
 
     def fingerprint(self) -> str:
-        """A hash of all options that determine the stored rows. Ingest converts files again if it changes."""
+        """Return a hash of the options that determine the stored rows.
+
+        Ingest converts files again if the hash changes.
+        """
         columns = self.stored_columns
         options: list[object] = [
             [(column.name, column.type, column.null_texts, column.required) for column in columns],
@@ -274,7 +286,8 @@ class Table:
             self.folder,
         ]
         parts = [*map(repr, options), _fingerprint_text(self.wide)]
-        # Options that older versions did not have count only if set: other tables keep their fingerprint.
+        # Options that older versions did not have are included only if they are set, so that the fingerprints
+        # of other tables stay the same.
         headers = [(column.zones, _header_in_fingerprint(column)) for column in columns]
         if self.converts_partitions:
             parts.append("converts_partitions")
@@ -284,7 +297,8 @@ class Table:
 
 
 def _header_in_fingerprint(column: Column) -> str | bool:
-    # The first warehouses were written when "" stood for "the same as the name".
+    # Fingerprints of the first warehouses contain "" if the header is the same as the name. A header that is
+    # really empty becomes True.
     return "" if column.header is None else column.header or True
 
 
@@ -304,7 +318,7 @@ class Trace:
 
 @cache
 def all_traces() -> dict[str, Trace]:
-    """All traces by name, in alphabetical order."""
+    """Return all traces by name, in alphabetical order."""
     modules = (
         importlib.import_module(f"{traces.__name__}.{found.name}")
         for found in pkgutil.iter_modules(traces.__path__)

@@ -1,4 +1,4 @@
-"""Convert the raw files that are new or changed: find them, plan one task per table, run the tasks."""
+"""Convert new and changed raw files: find them, plan one task per table or partition, run the tasks."""
 
 import os
 from collections import defaultdict
@@ -25,7 +25,7 @@ from tracehouse.ingest.store import integrity, journal, manifest
 from tracehouse.ingest.store.manifest import Conversion, Key
 
 RunTasks = Callable[[Sequence[Task], Path, Event], list[TaskResult]]
-"""Runs tasks for a warehouse and returns their results in order; ends early when the event is set."""
+"""Runs tasks for a warehouse and returns their results in order. It stops early when the event is set."""
 
 # A table keeps several threads busy (inflate, parse, sort, write); a third table would only cost memory.
 TABLES_AT_ONCE = 2
@@ -36,7 +36,8 @@ class IngestResult:
     """The result of an ingest.
 
     `conversions` are all conversions of the warehouse: those `converted` now, those `unchanged`, and those of
-    raw files that this ingest did not find.
+    raw files that this ingest did not find. `unrecognised` and `documents` are the names of files that it
+    skipped (see `claims.Found`).
     """
 
     conversions: tuple[Conversion, ...]
@@ -59,11 +60,11 @@ def convert(
 ) -> IngestResult:
     """Convert the new and changed raw files of the named traces, or of all traces if none is named.
 
-    Earlier conversions stay, unless another version of the same raw file is found. With `replacing`, a table
-    that raw files are found for consists of these alone afterwards, if all of them can be read. A raw file
-    that cannot be read keeps the rows of its last version. `run_tasks` converts elsewhere; without it, this
-    process does. Of partitioned tables, `only` some partitions are converted (see `selection`). The caller
-    holds the lock of the warehouse and publishes the result.
+    Earlier conversions stay, unless another version of the same raw file is found. With `replacing`, each
+    table for which raw files are found afterwards contains the rows of these files only, provided that all of
+    them can be read. If a raw file cannot be read, the rows of its last version stay. `run_tasks` may run the
+    tasks in other processes; the default runs them in this one. `only` selects partitions of partitioned
+    tables (see `selection`). The caller holds the lock of the warehouse and publishes the result.
     """
     traces, selection = check_arguments(raw_folders, trace_names, only)
     progress("raw folders", 0, 0)
@@ -100,7 +101,7 @@ def convert(
 
 
 def _select(found: Found, selection: Selection) -> Found:
-    """Return what was found, without partitions that are not selected. Raises UserError if none is left."""
+    """Remove the claims of partitions that are not selected. Raises UserError if no claim is left."""
     claims = tuple(claim for claim in found.claims if selects(selection, claim.group[2]))
     if found.claims and not claims:
         raise UserError("no raw file has a partition that --only selects")
@@ -108,7 +109,7 @@ def _select(found: Found, selection: Selection) -> Found:
 
 
 def _list_problems(results: Sequence[TaskResult]) -> list[RawFileError]:
-    """List the errors of all tables; a raw file that several tables refuse for one reason has one."""
+    """List the errors of all tables. Equal errors of several tables about one raw file are listed once."""
     problems = [problem for result in results for problem in result.all_problems]
     return list({str(problem): problem for problem in problems}.values())
 
@@ -116,7 +117,10 @@ def _list_problems(results: Sequence[TaskResult]) -> list[RawFileError]:
 def _check_unread_conversions(
     warehouse: Path, published: Iterable[Conversion], found: Found, replacing: bool
 ) -> None:
-    """Raise UserError, before any conversion, where a file is damaged that no raw file found can restore."""
+    """Raise UserError if a Parquet file is damaged and its raw file was not found, so it cannot be restored.
+
+    The caller checks this before it converts any file.
+    """
     keys = {claim.key for claim in found.claims}
     replaced = {key[:2] for key in keys} if replacing else set()
     unread = [c for c in published if c.key not in keys and c.key[:2] not in replaced]
@@ -129,9 +133,9 @@ def _find_removed(
     now: Mapping[Key, Conversion],
     is_selection: bool,
 ) -> list[Conversion]:
-    """Find the conversions that `replacing` removes: of raw files not found, in tables without problems.
+    """Find the conversions that `replacing` removes: those of missing raw files in tables without problems.
 
-    Of a selection of partitions, those in other partitions stay.
+    If only some partitions are selected, conversions of the other partitions stay.
     """
     keys = {claim.key for task in tasks for claim in task.claims}
     incomplete = {task.group[:2] for task, result in zip(tasks, results, strict=True) if result.all_problems}
@@ -145,15 +149,16 @@ def _find_removed(
 
 
 def describe_removal(conversion: Conversion) -> str:
-    """Describe a raw file whose rows are removed from the warehouse."""
+    """Return a message about a raw file whose rows are removed from the warehouse."""
     return f"{conversion.shown_source}: removed its {conversion.rows:,} rows from {conversion.table_name}"
 
 
 def find_conversions(conversions: Sequence[Conversion], names: Sequence[str]) -> list[Conversion]:
     """Find the conversions of the named raw files.
 
-    A name is a path below the raw folder, a bare file name, a glob pattern of either, or, if the file exists,
-    its path with the raw folder in front, as messages print it. Raises UsageError where one matches nothing.
+    A name is a path below the raw folder, a file name without a folder, or a glob pattern for one of these.
+    If the file exists, its path may begin with the raw folder, as in messages. Raises UsageError if a name
+    matches nothing.
     """
     chosen = []
     for name in names:
@@ -171,18 +176,21 @@ def find_conversions(conversions: Sequence[Conversion], names: Sequence[str]) ->
 
 
 def _match_end_of_path(path: str, conversions: Sequence[Conversion]) -> list[Conversion]:
-    """Find the conversions of the raw file whose path below its raw folder is the end of a path."""
+    """Find the conversions of the raw file whose path below its raw folder is a suffix of `path`."""
     parts = PurePosixPath(path).parts
     for start in range(len(parts)):
         below = "/".join(parts[start:])
-        # The longest match: of `a/x.csv` and `x.csv`, `raw/a/x.csv` is the first.
+        # Long suffixes first: `raw/a/x.csv` names the raw file `a/x.csv` rather than `x.csv`.
         if found := [c for c in conversions if any(source.file == below for source in c.sources)]:
             return found
     return []
 
 
 def _file_exists(path: Path) -> bool:
-    """Return whether a file has this path, in one piece or in parts: raw folders are not recorded."""
+    """Return whether a file of this path exists, as a whole or split into parts.
+
+    The manifest does not record raw folders, so the file system must be read.
+    """
     siblings = path.parent.iterdir() if path.parent.is_dir() else ()
     return path.name in {escape_name(whole_name(each.name)) for each in siblings}
 
@@ -190,7 +198,7 @@ def _file_exists(path: Path) -> bool:
 def _no_match_error(
     name: str, same_end: Sequence[Conversion], conversions: Sequence[Conversion]
 ) -> UsageError:
-    """Return the error on a name that matches no raw file, which suggests similar ones."""
+    """Return the error about a name that matches no raw file. It suggests similar names."""
     known = sorted({c.shown_source for c in conversions})
     close = sorted({c.shown_source for c in same_end}) or get_close_matches(name, known, n=3, cutoff=0.4)
     suggestion = f" Did you mean {' or '.join(close)}?" if close else ""
@@ -209,7 +217,7 @@ def _run_tasks(tasks: Sequence[Task], warehouse: Path, stop: Event) -> list[Task
     """Run several tasks at a time, and return their results in the order of the tasks."""
     at_once = min(TABLES_AT_ONCE, os.cpu_count() or 1)
     with ThreadPoolExecutor(at_once) as pool:
-        # The largest first: as the last, it would keep one thread busy while the others wait.
+        # The largest task runs first. If it ran last, the other threads would wait for it.
         futures = {
             task.group: pool.submit(run_task, task)
             for task in sorted(tasks, key=lambda task: _sum_bytes(task.claims), reverse=True)
@@ -226,7 +234,10 @@ def _run_tasks(tasks: Sequence[Task], warehouse: Path, stop: Event) -> list[Task
 def check_arguments(
     raw_folders: Sequence[Path], trace_names: Sequence[str], only: Sequence[str]
 ) -> tuple[list[Trace], Selection]:
-    """Return the named traces and the selection. Raises UserError where one does not exist."""
+    """Return the named traces and the selected partitions.
+
+    Raises UserError if a folder does not exist, and UsageError if a trace or a selection is unknown.
+    """
     traces = _select_traces(trace_names)
     for folder in raw_folders:
         if not folder.is_dir():
@@ -252,7 +263,7 @@ def _plan_tasks(
 ) -> list[Task]:
     """Plan one task for each table, or partition of a table, that has raw files.
 
-    Finished conversions of an interrupted ingest are reused only for these: no others are checked.
+    Finished conversions of an interrupted ingest are reused only for these tables and partitions.
     """
     groups: dict[Group, list[Claim]] = defaultdict(list)
     for claim in found.claims:
@@ -276,8 +287,8 @@ def _resume(
 ) -> dict[Key, Conversion]:
     """Return the finished conversions of an interrupted ingest.
 
-    Those of a raw file that feeds several tables are discarded unless all of these have the same version: if
-    a table refused the file now, its rows would be older than those of the others.
+    A raw file may feed several tables. Its conversions are discarded unless all tables have the same version
+    of it: if one table refused the file now, its rows would be older than those of the other tables.
     """
     finished = {conversion.key: conversion for conversion in journal.read_finished(warehouse)}
     keys_of: dict[RawFile, list[Key]] = defaultdict(list)

@@ -7,15 +7,15 @@ from tracehouse.core.errors import UsageError
 from tracehouse.ingest.declarations import Trace
 
 Selection = Mapping[str, Sequence[str | range]]
-"""The selected values and ranges of each key."""
+"""The selected values and ranges of each partition key."""
 
 _TERM = re.compile(r"(?P<key>\w+)=(?:(?P<first>\d+)\.\.(?P<last>\d+)|(?P<value>.+))")
 
 
 def parse_selection(terms: Iterable[str], traces: Iterable[Trace]) -> Selection:
-    """Parse `key=value` and `key=first..last`; both limits are included.
+    """Parse terms such as `key=value` and `key=first..last`, which includes both limits.
 
-    Raises UsageError where a term is invalid or no table of the traces is partitioned by its key.
+    Raises UsageError if a term is invalid or no table of the traces is partitioned by its key.
     """
     tables = [table for trace in traces for table in trace.tables]
     known = sorted({key for table in tables for key in table.partition_by})
@@ -38,7 +38,10 @@ def parse_selection(terms: Iterable[str], traces: Iterable[Trace]) -> Selection:
 
 
 def selects(selection: Selection, partition: str) -> bool:
-    """Whether a partition such as `day=110` is selected. One without a selected key is."""
+    """Return whether a partition such as `day=110` is selected.
+
+    A partition that has none of the keys in the selection is selected.
+    """
     values = dict(pair.split("=", 1) for pair in partition.split("/") if pair)
     return all(key not in values or _has(allowed, values[key]) for key, allowed in selection.items())
 

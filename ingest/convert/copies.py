@@ -1,4 +1,4 @@
-"""Compare copies of a data file: equal copies are skipped, different ones are errors."""
+"""Compare copies of a data file: an equal copy is skipped, a different one is an error."""
 
 import hashlib
 from typing import BinaryIO
@@ -16,9 +16,9 @@ from tracehouse.ingest.discovery.unpack import data_members
 
 
 def compare_raw_files(claim: Claim, other: Claim) -> list[str]:
-    """Compare a raw file with another of the same name. Returns notes that it is skipped.
+    """Compare the raw files of two claims with the same key.
 
-    Raises RawFileError if they differ.
+    Returns notes that the first one is skipped. Raises RawFileError if the two differ.
     """
     if claim.raw.partition:
         return [_compare_partitions(claim, other)]
@@ -39,7 +39,7 @@ def compare_raw_files(claim: Claim, other: Claim) -> list[str]:
 
 
 def compare_members(member: Member, raw_input: RawInput, held: Held) -> None:
-    """Raise RawFileError unless a data file equals the one of the same name in the table."""
+    """Raise RawFileError unless a data file equals `held`, the file of the same name in the table."""
     raw, other = raw_input.claim.raw, held.raw
     if other is None:
         raise RawFileError(
@@ -54,17 +54,17 @@ def compare_members(member: Member, raw_input: RawInput, held: Held) -> None:
 
 
 def differing_partitions(raw_input: RawInput, held: Held) -> RawFileError:
-    """The error about a partition that the table has from another raw file."""
+    """Return the error about a partition that the table already has from another raw file."""
     return RawFileError(
         raw_input.claim.raw.relative_name,
-        f"{raw_input.table_name} has {raw_input.claim.raw.partition} already from {held.file}, and the two"
+        f"{raw_input.table_name} already has {raw_input.claim.raw.partition} from {held.file}, and the two"
         " differ or cannot be compared",
         f"Move one of the two away, or remove the other from the warehouse: traces forget {held.file}",
     )
 
 
 def describe_skipped(raw: RawFile, member_name: str, other: str) -> str:
-    """The note that a copy was skipped."""
+    """Return the note that a copy was skipped."""
     return f"skipped {raw.relative_name}: {member_name} was already read from {other}"
 
 
@@ -72,8 +72,8 @@ def _compare_partitions(claim: Claim, other: Claim) -> str:
     if checksum(claim.raw, claim.table) != checksum(other.raw, other.table):
         raise RawFileError(
             claim.raw.relative_name,
-            f"it and {other.raw.relative_name} of {escape_name(other.raw.paths[0])} have the same rows' keys,"
-            " and differ",
+            f"it and {other.raw.relative_name} of {escape_name(other.raw.paths[0])} are the same partition,"
+            " but differ",
             "Move one of the two out of the raw folders",
         )
     return describe_skipped(claim.raw, claim.raw.partition, other.raw.relative_name)
@@ -96,7 +96,7 @@ def _difference(claim: Claim, other: RawFile, member_name: str) -> RawFileError:
 
 
 def _member_checksums(raw: RawFile, table: Table, only: str = "") -> dict[str, str]:
-    """The checksum of each data file in a raw file by name, or of `only` one."""
+    """Return the SHA-256 of each data file in a raw file by name, or of the file called `only` alone."""
     with open_raw(raw.paths) as stream, explained(raw.paths):
         members = data_members(stream, raw.form, raw.file_name, raw.folder, is_data=table.has_name)
         found = {}

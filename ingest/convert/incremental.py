@@ -1,7 +1,8 @@
 """Convert the new and changed raw files of one table, or of one partition of a table.
 
 The rows of a raw file that is absent or unreadable stay; a newer version of the file replaces them. A CSV
-that several raw files hold is read once, and so is a line that several pieces of a wide table share.
+that several raw files contain is read once. Wide tables may be split into several raw files, called pieces. A
+line that several pieces contain is stored once.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -21,10 +22,10 @@ from tracehouse.ingest.store.manifest import Conversion, Key, OtherPiece
 
 @dataclass(frozen=True)
 class Task:
-    """The raw files of one group, and its conversions so far.
+    """The raw files of one group, and the group's earlier conversions in `before`.
 
     With `replacing`, the ingest removes the rows of raw files that were not found. `refused` are raw files
-    that must not be read, because another table that they feed refuses them.
+    that must not be read because another table that they feed refused them.
     """
 
     group: Group
@@ -40,7 +41,8 @@ class Task:
 class TaskResult:
     """The result of a task: conversions and errors by conversion key, and notes for the user.
 
-    `incomplete` are the errors of data files that conversions of partitions lack.
+    `incomplete` are the errors of data files that could not be read and whose rows the conversion of their
+    partition therefore lacks.
     """
 
     converted: dict[Key, Conversion] = field(default_factory=dict)
@@ -51,14 +53,14 @@ class TaskResult:
 
     @property
     def all_problems(self) -> list[RawFileError]:
-        """All errors."""
+        """The errors of raw files and of single data files."""
         return [*self.problems.values(), *chain(*self.incomplete.values())]
 
 
 def run_task(task: Task) -> TaskResult:
     """Convert the raw files of a task that have changed since their last conversion.
 
-    With `replacing`, one unreadable file undoes the conversions of all others. Raises UserError where the
+    With `replacing`, one unreadable file undoes the conversions of all other files. Raises UserError if the
     warehouse is damaged or not writable.
     """
     result = TaskResult(problems=dict(task.refused))
@@ -66,8 +68,8 @@ def run_task(task: Task) -> TaskResult:
     while True:
         known = set(result.problems)
         _convert_files(task, result)
-        # The earlier rows of an unreadable file stay, so that the other files must be read again: they omit
-        # the lines that it has.
+        # An unreadable file keeps its earlier rows. The other pieces must omit the lines that these rows
+        # contain, so they are converted again.
         if not any(key in task.before for key in result.problems.keys() - known):
             break
     if task.replacing and result.all_problems:
@@ -80,7 +82,7 @@ def run_task(task: Task) -> TaskResult:
 
 
 def _skip_copies(task: Task, result: TaskResult) -> Task:
-    """Return the task without copies of raw files; where two files of one key differ, neither is read."""
+    """Return the task without copies of raw files. If two files of one key differ, neither is read."""
     first: dict[Key, Claim] = {}
     for claim in sorted(task.claims, key=lambda claim: claim.raw.relative_name):
         try:
@@ -109,7 +111,7 @@ def _convert_files(task: Task, result: TaskResult) -> None:
         holdings.add(piece)
     for raw_input in raw_inputs:
         try:
-            # Also where the data file is unchanged.
+            # The header file may have changed although the data file did not.
             check_header_file(raw_input.claim)
             if raw_input.before and is_up_to_date(
                 raw_input, holdings, _list_expected_pieces(raw_input, pieces)
@@ -152,9 +154,10 @@ def _convert_file(
 
 
 def _list_expected_pieces(raw_input: RawInput, pieces: Sequence[Conversion]) -> tuple[OtherPiece, ...]:
-    """List the pieces whose lines an unchanged piece of a wide table must omit: those before it by name.
+    """List the pieces whose lines an unchanged piece of a wide table must omit.
 
-    A later piece counts too if it does not omit the lines of this one: both may then hold the same lines.
+    These are the pieces before it by name, and each later piece that does not omit the lines of this one,
+    because the two would otherwise store the same line twice.
     """
     if not raw_input.table.wide or not raw_input.before:
         return ()
@@ -168,13 +171,13 @@ def _list_pieces(pieces: Sequence[Conversion]) -> tuple[OtherPiece, ...]:
 
 @dataclass
 class _Indexes:
-    """The indexes of the lines of each piece of a wide table, read on demand from its Parquet files."""
+    """The line indexes of each piece of a wide table, read on demand from the piece's Parquet files."""
 
     warehouse: Path
     known: dict[Key, set[Hashable]] = field(default_factory=dict)
 
     def unite(self, pieces: Sequence[Conversion], raw_input: RawInput) -> set[Hashable]:
-        """Return the indexes of all pieces. Raises UserError where one of their Parquet files is damaged."""
+        """Return the line indexes of all pieces. Raises UserError if a Parquet file of a piece is damaged."""
         assert raw_input.table.wide
         for piece in pieces:
             if piece.key not in self.known:
@@ -189,7 +192,7 @@ def _undo(result: TaskResult, key: Key, warehouse: Path) -> None:
 
 
 def _describe_damage(raw_input: RawInput) -> list[str]:
-    """Describe the damaged Parquet files of a raw file that is therefore converted again."""
+    """Return a note for each damaged Parquet file that forces a raw file to be converted again."""
     conversions = [raw_input.before] if raw_input.before else []
     file = raw_input.claim.raw.relative_name
     return [
@@ -199,7 +202,7 @@ def _describe_damage(raw_input: RawInput) -> list[str]:
 
 
 def _order_inputs(task: Task, result: TaskResult) -> list[RawInput]:
-    """Return the raw files of a task in the order in which they are read: archives first, then by name."""
+    """Return the inputs of a task in reading order: archives first, each group sorted by name."""
     in_order = sorted(task.claims, key=lambda claim: (not claim.raw.is_archive, claim.raw.source_name))
     before = {**task.before, **result.converted}
     return [

@@ -18,14 +18,15 @@ from tracehouse.ingest.readers.values import index_values
 from tracehouse.ingest.store import journal, seen
 from tracehouse.ingest.store.manifest import Conversion, OtherPiece, SkippedCopy
 
-# A version with a smaller share of the last one's rows is more likely a broken download than a new release.
+# A new version with less than half of the last version's rows is more likely a broken download than a new
+# release.
 _LEAST_SHARE_OF_ROWS_BEFORE = 0.5
 
 
 def is_up_to_date(raw_input: RawInput, holdings: Holdings, other_pieces: Sequence[OtherPiece]) -> bool:
-    """Whether the last conversion is intact, and a new one would return the same.
+    """Return whether the last conversion is intact and a new conversion would return the same rows.
 
-    `other_pieces` are those of a wide table whose lines the conversion must have excluded.
+    `other_pieces` are the pieces of a wide table whose lines the conversion must have omitted.
     """
     before, raw = raw_input.before, raw_input.claim.raw
     return (
@@ -35,14 +36,14 @@ def is_up_to_date(raw_input: RawInput, holdings: Holdings, other_pieces: Sequenc
         and journal.is_complete(raw_input.warehouse, before)
         and all(source.synthetic == is_synthetic(raw) for source in before.sources)
         and not any(source.member in holdings.members for source in before.sources)
-        and all(_is_still_held(passed, holdings) for passed in before.skipped_copies)
+        and all(_is_still_held(copy, holdings) for copy in before.skipped_copies)
         and _has_same_bytes(raw_input, before)
     )
 
 
-def _is_still_held(passed: SkippedCopy, holdings: Holdings) -> bool:
-    held = holdings.members.get(passed.member)
-    return held is not None and held.sha256 == passed.other_sha256
+def _is_still_held(copy: SkippedCopy, holdings: Holdings) -> bool:
+    held = holdings.members.get(copy.member)
+    return held is not None and held.sha256 == copy.other_sha256
 
 
 def _has_same_bytes(raw_input: RawInput, before: Conversion) -> bool:
@@ -54,9 +55,9 @@ def _has_same_bytes(raw_input: RawInput, before: Conversion) -> bool:
 
 
 def checksum_of(raw_input: RawInput, on_bytes: Callable[[int], None] = lambda _: None) -> str:
-    """The checksum of a raw file or partition, whose content is read only if it changed since the last time.
+    """Return the SHA-256 of a raw file or partition. The content is read only if it changed since last time.
 
-    Raises RawFileError if it cannot be read.
+    Raises RawFileError if the content cannot be read.
     """
     raw, table, warehouse = raw_input.claim.raw, raw_input.table, raw_input.warehouse
     if has_directory(raw):
@@ -73,7 +74,7 @@ def checksum_of(raw_input: RawInput, on_bytes: Callable[[int], None] = lambda _:
 
 
 def relocate(conversion: Conversion, claim: Claim) -> Conversion:
-    """The conversion of an unchanged raw file, with its current path and parts."""
+    """Return the conversion of an unchanged raw file with the file's current path and number of parts."""
     raw = claim.raw
     compared = compare_checksum(claim, conversion.sha256)
     sources = (
@@ -84,7 +85,7 @@ def relocate(conversion: Conversion, claim: Claim) -> Conversion:
 
 
 def read_indexes(conversion: Conversion, warehouse: Path, wide: Wide) -> set[Hashable]:
-    """The indexes of the lines in the Parquet files of a wide table's conversion."""
+    """Return the line indexes that the Parquet files of a wide table's conversion contain."""
     indexes: set[Hashable] = set()
     for stored in conversion.files:
         with pq.ParquetFile(warehouse / stored.path) as file:
@@ -96,15 +97,16 @@ def read_indexes(conversion: Conversion, warehouse: Path, wide: Wide) -> set[Has
 def compare_with_previous(
     raw_input: RawInput, conversion: Conversion, unreadable: Sequence[RawFileError]
 ) -> list[str]:
-    """Notes on data files of the last version that this one lacks, or that have fewer rows in it.
+    """Return notes on data files that the new version lacks or that have fewer rows than in the last version.
 
-    Raises RawFileError if all are missing, or more than half of the rows, unless the file may shrink; and
-    one of the errors of `unreadable` data files if rows of the last version are missing.
+    Unless the file may shrink, raises RawFileError if all data files of the last version are missing, or more
+    than half of its rows. If `unreadable` has errors and rows of the last version are missing, raises the
+    first of these errors.
     """
     file = raw_input.claim.raw.relative_name
-    # Rows read, not rows kept: a line that another piece has too is rejected, but not missing.
+    # Rows read, not rows kept: a line that another piece also contains is rejected, but it is not missing.
     now = {source.member: source.rows_read for source in conversion.sources}
-    elsewhere = {passed.member for passed in conversion.skipped_copies}
+    elsewhere = {copy.member for copy in conversion.skipped_copies}
     before = {
         source.member: source.rows_read
         for source in (raw_input.before.sources if raw_input.before else ())
@@ -115,7 +117,7 @@ def compare_with_previous(
     if before and now.keys().isdisjoint(before) and not raw_input.may_shrink:
         raise RawFileError(
             raw_input.claim.raw.paths[0],
-            f"it contains none of the files that {raw_input.table_name} has from the raw file of this name",
+            f"it contains none of the files that the last version contained for {raw_input.table_name}",
             "Rename it; if it is a newer version of that file, ingest it with --replace",
         )
     if not raw_input.may_shrink and sum(now.values()) < _LEAST_SHARE_OF_ROWS_BEFORE * sum(before.values()):
@@ -141,12 +143,12 @@ def compare_with_previous(
 
 
 def is_synthetic(raw: RawFile) -> bool:
-    """Whether a raw file is marked as synthetic."""
+    """Return whether a raw file is marked as synthetic."""
     return is_marked(raw.paths[0], raw.root)
 
 
 def compare_checksum(claim: Claim, sha256: str) -> str:
-    """How the checksum of a raw file compares with the published one."""
+    """Return the value of `manifest.Source.checksum` for a raw file with this checksum."""
     published = claim.table.published_sha256.get(claim.raw.name)
     if not published:
         return "none published"

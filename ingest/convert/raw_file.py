@@ -1,4 +1,4 @@
-"""Convert a raw file: read its data files, write sorted Parquet files, and account for every row."""
+"""Convert a raw file: read its data files, write sorted Parquet files, and count all rows."""
 
 import re
 from collections.abc import Hashable, Iterator, Sequence
@@ -43,7 +43,7 @@ from tracehouse.ingest.store.manifest import (
     Source,
 )
 
-# DuckDB raises the same exception if it cannot move rows to the disk.
+# DuckDB raises the same exception type if it cannot move rows to the disk. Only the text differs.
 _NO_MEMORY = re.compile(r"(could not allocate|failed to (pin|allocate)) .*block")
 _REJECTED_ORDER = ("table_name", "file", "line")
 
@@ -56,11 +56,11 @@ class _Counts:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _OpenFile:
     """A data file that is being read.
 
     `name` is its name in the raw file, `shown_path` its path for errors, and `keys` are the values of the
-    table's keys in its path. `counts` are its rows so far.
+    table's keys in its path. `counts` is updated with each batch.
     """
 
     name: str
@@ -71,7 +71,7 @@ class _Part:
 
 
 class _UnreadableDataFileError(Exception):
-    """A data file of a partition that cannot be read, by its position, and why."""
+    """A data file of a partition cannot be read. Carries its position in the partition and the error."""
 
     def __init__(self, position: int, problem: RawFileError):
         super().__init__()
@@ -80,14 +80,14 @@ class _UnreadableDataFileError(Exception):
 
 
 @dataclass
-class _Account:
-    """What was read of a raw file so far."""
+class _ReadState:
+    """What has been read from a raw file so far. `counts` are by the name of the data file."""
 
     holdings: Holdings
     indexes: set[Hashable]
     rejected: RunWriter
     counts: dict[str, _Counts] = field(default_factory=dict)
-    passed_over: list[SkippedCopy] = field(default_factory=list)
+    skipped_copies: list[SkippedCopy] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     sha256: str = ""
     bytes: int = 0
@@ -98,10 +98,10 @@ def convert(
 ) -> tuple[Conversion, list[str], list[RawFileError]]:
     """Read a raw file, write its Parquet files, and add it to the journal and to `holdings`.
 
-    `other_pieces` are the pieces of a wide table whose indexes are in `holdings`. Returns the conversion,
-    notes for the user, and the errors of a partition's data files that cannot be read: it has the rows of the
-    others. Raises RawFileError if the raw file cannot be read, in which case nothing is stored, and UserError
-    if the warehouse cannot be written to.
+    `other_pieces` are the pieces of a wide table whose line indexes are in `holdings`. Returns the
+    conversion, notes for the user, and the errors of data files of a partition that cannot be read; the
+    conversion then has the rows of the partition's other data files. Raises RawFileError if the raw file
+    cannot be read, in which case nothing is stored, and UserError if the warehouse is not writable.
     """
     unreadable: dict[int, RawFileError] = {}
     while True:
@@ -113,7 +113,7 @@ def convert(
                 conversion, notes = _convert(reduced, holdings, other_pieces, problems)
                 return conversion, notes, problems
         except _UnreadableDataFileError as failure:
-            # Its first rows are among those that were sorted: the others are read again without it.
+            # Rows of the unreadable file are already among the sorted rows. Read the other files again.
             positions = [n for n in range(len(raw_input.claim.raw.members)) if n not in unreadable]
             if len(positions) <= 1:
                 raise _name_others(failure.problem, list(unreadable.values())) from failure
@@ -125,7 +125,7 @@ def convert(
 
 
 def _name_others(problem: RawFileError, others: Sequence[RawFileError]) -> RawFileError:
-    """The error of one data file, with the names of the others where no file of a partition can be read."""
+    """Return the error about a partition without any readable data file: it names all of them."""
     if not others:
         return problem
     names = join_names([other.file for other in others], len(others))
@@ -141,18 +141,18 @@ def _convert(
 ) -> tuple[Conversion, list[str]]:
     trace, table, partition, source = raw_input.key
     staging = staging_folder(raw_input.warehouse)
-    # The name is unique, because a process that lost its lock may still be converting the same raw file.
+    # The name is unique because a process that lost its lock may still be converting the same raw file.
     name = f"{journal.short_name(raw_input.key)}-{uuid4().hex[:8]}"
     rejects = RunWriter(_REJECTED_ORDER, staging, f"{name}.{REJECTED_FOLDER}")
-    account = _Account(holdings, set(holdings.indexes), rejects)
+    state = _ReadState(holdings, set(holdings.indexes), rejects)
     if raw_input.claim.raw.partition:
-        rows = _read_partition(raw_input, account)
+        rows = _read_partition(raw_input, state)
         with _explain_memory(raw_input):
             written = write_partition(rows, raw_input.table.order_by, staging, name)
     elif raw_input.table.wide:
-        written = write_cells(_read_rows(raw_input, account), raw_input.table, staging, name)
+        written = write_cells(_read_rows(raw_input, state), raw_input.table, staging, name)
     else:
-        written = write_runs(_read_rows(raw_input, account), raw_input.table.order_by, staging, name)
+        written = write_runs(_read_rows(raw_input, state), raw_input.table.order_by, staging, name)
     rejected = rejects.finish()
     folder = "/".join(filter(None, (trace, table, partition)))
     conversion = Conversion(
@@ -161,26 +161,28 @@ def _convert(
         partition,
         source,
         fingerprint=raw_input.table.fingerprint(),
-        sha256=account.sha256,
-        sources=tuple(_source(raw_input, member, rows, account) for member, rows in account.counts.items()),
+        sha256=state.sha256,
+        sources=tuple(
+            _describe_source(raw_input, member, rows, state) for member, rows in state.counts.items()
+        ),
         files=tuple(manifest.describe_file(folder, file) for file in written),
         rejected=tuple(manifest.describe_file(f"{trace}/{REJECTED_FOLDER}", file) for file in rejected),
-        skipped_copies=tuple(account.passed_over),
+        skipped_copies=tuple(state.skipped_copies),
         other_pieces=other_pieces,
     )
-    _check_account(conversion)
-    account.notes += compare_with_previous(raw_input, conversion, unreadable)
-    account.notes += describe_repeats(raw_input, written)
-    # Last, so that no file enters the store before the raw file was read to its end.
+    _check_row_counts(conversion)
+    state.notes += compare_with_previous(raw_input, conversion, unreadable)
+    state.notes += describe_repeats(raw_input, written)
+    # This comes last: no file may enter the store before the raw file was read to its end.
     journal.add(raw_input.warehouse, conversion, [*written, *rejected])
     holdings.add(conversion, raw_input.claim.raw)
-    holdings.indexes = account.indexes
-    return conversion, account.notes
+    holdings.indexes = state.indexes
+    return conversion, state.notes
 
 
 @contextmanager
 def _explain_memory(raw_input: RawInput) -> Iterator[None]:
-    """Refuse a raw file if DuckDB cannot sort its rows in memory, and not because the disk is full."""
+    """Raise RawFileError if DuckDB lacks memory to sort the rows. Errors about a full disk pass unchanged."""
     try:
         yield
     except duckdb.OutOfMemoryException as error:
@@ -194,7 +196,8 @@ def _explain_memory(raw_input: RawInput) -> Iterator[None]:
         ) from error
 
 
-def _check_account(conversion: Conversion) -> None:
+def _check_row_counts(conversion: Conversion) -> None:
+    """Raise AssertionError unless every row that was read is in a Parquet file."""
     for files, expected in (
         (conversion.files, sum(source.rows_stored for source in conversion.sources)),
         (conversion.rejected, sum(source.rows_rejected for source in conversion.sources)),
@@ -204,12 +207,12 @@ def _check_account(conversion: Conversion) -> None:
             raise AssertionError(f"{conversion.key}: {expected} rows were read, {stored} were written")
 
 
-def _read_rows(raw_input: RawInput, account: _Account) -> Iterator[pa.Table]:
-    """The rows of a raw file in batches; `account` is complete only after the last of them."""
+def _read_rows(raw_input: RawInput, state: _ReadState) -> Iterator[pa.Table]:
+    """Yield the rows of a raw file in batches. `state` is complete only after the last batch."""
     raw = raw_input.claim.raw
 
     def note_skipped(what: str) -> None:
-        account.notes.append(f"{raw.relative_name}: skipped {what}")
+        state.notes.append(f"{raw.relative_name}: skipped {what}")
 
     with open_raw(raw.paths, raw_input.on_bytes) as stream, explained(raw.paths):
         is_data = raw_input.table.has_name
@@ -218,42 +221,42 @@ def _read_rows(raw_input: RawInput, account: _Account) -> Iterator[pa.Table]:
             if member.name in raw_input.claim.elsewhere:
                 continue
             if keys is None:
-                account.notes.append(
+                state.notes.append(
                     f"{raw.relative_name}: skipped {member.name}, not a file of {raw_input.table_name}"
                 )
-            elif member.name in account.counts:
+            elif member.name in state.counts:
                 raise RawFileError(
                     raw.paths[0],
                     f"the archive contains {member.name} twice",
                     "Fetch it again from its publisher",
                 )
-            elif held := account.holdings.members.get(member.name):
+            elif held := state.holdings.members.get(member.name):
                 compare_members(member, raw_input, held)
-                account.passed_over.append(SkippedCopy(member.name, held.sha256))
-                account.notes.append(describe_skipped(raw, member.name, held.file))
+                state.skipped_copies.append(SkippedCopy(member.name, held.sha256))
+                state.notes.append(describe_skipped(raw, member.name, held.file))
             else:
-                account.counts[member.name] = _Counts()
+                state.counts[member.name] = _Counts()
                 shown_path = f"{raw.paths[0]}: {member.name}" if raw.is_archive else str(raw.paths[0])
-                counts = account.counts[member.name]
-                part = _Part(member.name, shown_path, member.stream, keys, counts)
-                yield from _read_part(part, raw_input, account)
-        account.sha256 = stream.sha256_of_rest()
-        account.bytes = stream.bytes_read
-    if not account.counts and not account.passed_over:
+                counts = state.counts[member.name]
+                open_file = _OpenFile(member.name, shown_path, member.stream, keys, counts)
+                yield from _read_file(open_file, raw_input, state)
+        state.sha256 = stream.sha256_of_rest()
+        state.bytes = stream.bytes_read
+    if not state.counts and not state.skipped_copies:
         raise RawFileError(
             raw.paths[0],
             f"the archive contains no file of {raw_input.table_name}",
             "Fetch it again from its publisher",
         )
-    published = raw_input.table.published_sha256.get(raw.name, account.sha256)
-    if account.sha256 != published and not is_synthetic(raw):
-        account.notes.append(
-            f"{raw.relative_name}: its SHA-256 is {account.sha256}; the publisher's is {published}"
+    published = raw_input.table.published_sha256.get(raw.name, state.sha256)
+    if state.sha256 != published and not is_synthetic(raw):
+        state.notes.append(
+            f"{raw.relative_name}: its SHA-256 is {state.sha256}; the publisher's is {published}"
         )
 
 
 def check_header_file(claim: Claim) -> None:
-    """Raise RawFileError where the separate header of a raw file names other columns than its table has."""
+    """Raise RawFileError if the separate header of a raw file does not name the columns of its table."""
     if claim.table.has_header or claim.header_file is None:
         return
     declared = ",".join(column.name_in_file for column in claim.table.columns)
@@ -267,52 +270,52 @@ def check_header_file(claim: Claim) -> None:
         )
 
 
-def _read_partition(raw_input: RawInput, account: _Account) -> Iterator[pa.Table]:
-    """The rows of a partition in batches. Its data files count as one."""
+def _read_partition(raw_input: RawInput, state: _ReadState) -> Iterator[pa.Table]:
+    """Yield the rows of a partition in batches. `state` counts all its data files as one source."""
     raw, table = raw_input.claim.raw, raw_input.table
-    account.sha256, account.bytes = checksum_of(raw_input), raw.bytes
-    if held := account.holdings.members.get(raw.partition):
-        if held.sha256 != account.sha256:
+    state.sha256, state.bytes = checksum_of(raw_input), raw.bytes
+    if held := state.holdings.members.get(raw.partition):
+        if held.sha256 != state.sha256:
             raise differing_partitions(raw_input, held)
-        account.passed_over.append(SkippedCopy(raw.partition, held.sha256))
-        account.notes.append(describe_skipped(raw, raw.partition, held.file))
+        state.skipped_copies.append(SkippedCopy(raw.partition, held.sha256))
+        state.notes.append(describe_skipped(raw, raw.partition, held.file))
         return
-    counts = account.counts[raw.partition] = _Counts()
+    counts = state.counts[raw.partition] = _Counts()
     with partitions.data_files(raw) as files:
         for position, file in enumerate(files):
             keys = table.key_values(file.path.name, file.path.parent.as_posix()) or {}
             try:
                 with file.opened() as stream:
-                    part = _Part(file.path.as_posix(), file.shown_path, stream, keys, counts)
-                    yield from _read_part(part, raw_input, account)
+                    open_file = _OpenFile(file.path.as_posix(), file.shown_path, stream, keys, counts)
+                    yield from _read_file(open_file, raw_input, state)
             except RawFileError as problem:
                 raise _UnreadableDataFileError(position, problem) from problem
             raw_input.on_bytes(raw.bytes // len(files))
 
 
-def _read_part(part: _Part, raw_input: RawInput, account: _Account) -> Iterator[pa.Table]:
+def _read_file(open_file: _OpenFile, raw_input: RawInput, state: _ReadState) -> Iterator[pa.Table]:
     table = raw_input.table
-    reader = reader_of(table, part.name)
+    reader = reader_of(table, open_file.name)
     values = (pair.split("=", 1) for pair in raw_input.claim.raw.partition.split("/") if pair)
-    with seekable(part.stream) if reader.read_keys else nullcontext(part.stream) as stream:
+    with seekable(open_file.stream) if reader.read_keys else nullcontext(open_file.stream) as stream:
         content = Content(
-            stream, table, part.shown_path, account.indexes, keys=part.keys, partition=dict(values)
+            stream, table, open_file.shown_path, state.indexes, keys=open_file.keys, partition=dict(values)
         )
         for batch in reader.read(content):
-            _count(part, batch, raw_input, account)
-            yield batch.rows if table.wide else _with_keys(batch.rows, part.keys, table)
+            _count(open_file, batch, raw_input, state)
+            yield batch.rows if table.wide else _add_keys(batch.rows, open_file.keys, table)
 
 
-def _count(part: _Part, batch: Batch, raw_input: RawInput, account: _Account) -> None:
+def _count(open_file: _OpenFile, batch: Batch, raw_input: RawInput, state: _ReadState) -> None:
     kept = batch.rows.num_rows
-    part.counts.kept += kept
-    part.counts.stored += kept * (batch.rows.num_columns - 1) if raw_input.table.wide else kept
-    part.counts.rejected += len(batch.rejects)
+    open_file.counts.kept += kept
+    open_file.counts.stored += kept * (batch.rows.num_columns - 1) if raw_input.table.wide else kept
+    open_file.counts.rejected += len(batch.rejects)
     if batch.rejects:
-        account.rejected.add(_reject_rows(batch.rejects, part.name, raw_input))
+        state.rejected.add(_reject_rows(batch.rejects, open_file.name, raw_input))
 
 
-def _with_keys(rows: pa.Table, keys: dict[str, str], table: Table) -> pa.Table:
+def _add_keys(rows: pa.Table, keys: dict[str, str], table: Table) -> pa.Table:
     for column in table.keys:
         if column.name in keys:
             value = pa.scalar(keys[column.name]).cast(arrow_type(column))
@@ -339,18 +342,18 @@ def _reject_rows(rejects: Sequence[Reject], member_name: str, raw_input: RawInpu
     return pa.table(arrays, names=[column.name for column in REJECTED_COLUMNS])
 
 
-def _source(raw_input: RawInput, member_name: str, rows: _Counts, account: _Account) -> Source:
+def _describe_source(raw_input: RawInput, member_name: str, rows: _Counts, state: _ReadState) -> Source:
     raw = raw_input.claim.raw
     return Source(
         file=raw.relative_name,
         member=member_name,
-        sha256=account.sha256,
-        bytes=account.bytes,
+        sha256=state.sha256,
+        bytes=state.bytes,
         parts=len(raw.paths),
         rows_read=rows.kept + rows.rejected,
         rows_kept=rows.kept,
         rows_rejected=rows.rejected,
         rows_stored=rows.stored,
-        checksum=compare_checksum(raw_input.claim, account.sha256),
+        checksum=compare_checksum(raw_input.claim, state.sha256),
         synthetic=is_synthetic(raw),
     )

@@ -1,4 +1,4 @@
-"""The input of a conversion: a raw file, and the data files that its table has already."""
+"""The input of a conversion: a raw file, and the data files that are already in its table."""
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from tracehouse.ingest.store.manifest import Conversion, Key
 class RawInput:
     """A raw file to convert into a table of a warehouse. `before` is its last conversion, if any.
 
-    Unless `may_shrink` is true, a version with far fewer rows than the last one is refused.
+    Unless `may_shrink` is true, a version with less than half of the last version's rows is refused.
     """
 
     claim: Claim
@@ -25,23 +25,23 @@ class RawInput:
 
     @property
     def key(self) -> Key:
-        """The key of its conversion."""
+        """The key of the raw file's conversion."""
         return self.claim.key
 
     @property
     def table(self) -> Table:
-        """The base table's declaration."""
+        """The declaration of the base table."""
         return self.claim.table
 
     @property
     def table_name(self) -> str:
-        """The base table, with its schema."""
+        """The name of the base table with its schema."""
         return f"{self.claim.trace.name}.{self.table.name}"
 
 
 @dataclass(frozen=True)
 class Held:
-    """A data file in a table: the name and checksum of its raw file, and the raw file itself, if found."""
+    """The raw file that a data file in a table came from: its name, its checksum, and the file, if found."""
 
     file: str
     sha256: str
@@ -50,12 +50,12 @@ class Held:
 
 @dataclass
 class Holdings:
-    """The data files in a table or partition by name, and the indexes of a wide table's lines."""
+    """The data files in a table or partition by name, and the line indexes of a wide table."""
 
     members: dict[str, Held] = field(default_factory=dict)
     indexes: set[Hashable] = field(default_factory=set)
 
     def add(self, conversion: Conversion, raw: RawFile | None = None) -> None:
-        """Add the data files of a conversion. `raw` is its raw file, if it was found and is readable."""
+        """Add the data files of a conversion. `raw` is the raw file if it was found and is readable."""
         for source in conversion.sources:
             self.members[source.member] = Held(source.file, conversion.sha256, raw)

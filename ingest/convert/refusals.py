@@ -1,4 +1,7 @@
-"""Refuse a raw file in all tables that it feeds: the rows of one table must not be newer than another's."""
+"""Refuse a raw file in all tables that it feeds if one table refuses it.
+
+Otherwise the rows of one table would be newer than those of another.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,22 +17,23 @@ RunAgain = Callable[[Sequence[Task]], list[TaskResult]]
 def refuse_in_all_tables(
     tasks: Sequence[Task], results: Sequence[TaskResult], run: RunAgain
 ) -> list[TaskResult]:
-    """Run the tasks again that accepted a raw file which another task refused, without that file.
+    """Return the results of tasks after each raw file that one task refused is refused by all tasks.
 
-    Their other conversions are kept, unless they relied on the rows of the refused file.
+    A task that accepted the file runs again without it. Its other conversions are kept, unless they relied on
+    the rows of the refused file.
     """
     tasks, results = list(tasks), list(results)
     while refused := _list_refused(tasks, results):
         for number, keys in refused.items():
-            tasks[number] = _without(tasks[number], results[number], keys)
+            tasks[number] = _exclude_files(tasks[number], results[number], keys)
         again = run([tasks[number] for number in refused])
         for number, result in zip(refused, again, strict=True):
-            results[number] = _merged(results[number], result)
+            results[number] = _merge_results(results[number], result)
     return results
 
 
 def _list_refused(tasks: Sequence[Task], results: Sequence[TaskResult]) -> dict[int, dict[Key, RawFileError]]:
-    """List the raw files that each task, by its number, accepted and another task refused."""
+    """List by task number the raw files that the task accepted and another task refused."""
     problems = {
         claim.raw: result.problems[claim.key]
         for task, result in zip(tasks, results, strict=True)
@@ -47,15 +51,19 @@ def _list_refused(tasks: Sequence[Task], results: Sequence[TaskResult]) -> dict[
     return {number: keys for number, keys in refused.items() if keys}
 
 
-def _without(task: Task, result: TaskResult, refused: dict[Key, RawFileError]) -> Task:
+def _exclude_files(task: Task, result: TaskResult, refused: dict[Key, RawFileError]) -> Task:
     for key in refused.keys() & result.converted.keys():
         journal.discard(task.warehouse, key)
     kept = {key: conversion for key, conversion in result.converted.items() if key not in refused}
     return replace(task, before={**task.before, **kept}, refused={**result.problems, **refused})
 
 
-def _merged(first: TaskResult, again: TaskResult) -> TaskResult:
-    """Combine two runs of a task. What the first one converted is no news to the second, but to the user."""
+def _merge_results(first: TaskResult, again: TaskResult) -> TaskResult:
+    """Combine the results of two runs of a task.
+
+    The second run reports a file that the first run converted as unchanged. The combined result reports it as
+    converted.
+    """
     kept = {key: conversion for key, conversion in first.converted.items() if key in again.unchanged}
     return TaskResult(
         converted={**kept, **again.converted},

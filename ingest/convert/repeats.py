@@ -1,7 +1,7 @@
-"""Report rows that a new version of a raw file repeats more often than its last version.
+"""Report that a new version of a raw file contains more repeated rows than its last version.
 
-Tables without a key do not reveal them. Only a version with more rows than the last one is counted: the first
-version of a file, and one with as many rows, cost nothing.
+In a table without a key, no other check finds repeated rows. They are counted only if the new version has
+more rows than the last one, because counting takes time.
 """
 
 from collections.abc import Sequence
@@ -18,10 +18,10 @@ _MEMORY = "1GB"
 
 
 def describe_repeats(raw_input: RawInput, written: Sequence[StagedFile]) -> list[str]:
-    """Return a note if more rows than in the last version repeat another row in all columns."""
+    """Return a note if the new version has more rows that equal another row in all columns than the last."""
     before, table_name = raw_input.before, raw_input.table_name
     if raw_input.table.wide or not before or sum(file.rows for file in written) <= before.rows:
-        # A line of a wide table that repeats an index is rejected.
+        # In a wide table, the reader rejects a line that repeats an index.
         return []
     if not journal.is_complete(raw_input.warehouse, before):
         return []
@@ -42,12 +42,13 @@ def describe_repeats(raw_input: RawInput, written: Sequence[StagedFile]) -> list
 
 
 def _count_repeats(paths: Sequence[Path], spill: Path) -> int:
-    """Count the rows that equal an earlier one. `spill` is a folder for what exceeds memory."""
+    """Count the rows that equal an earlier row. DuckDB spills data that exceeds its memory to `spill`."""
     if not paths:
         return 0
     names = ", ".join(f'"{name}"' for name in pq.read_schema(paths[0]).names)
     with duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": str(spill)}) as connection:
-        # Of a billion different rows, two share a hash with a probability of 3 percent.
+        # Equal hashes count as equal rows. Among a billion different rows, the probability that two share a
+        # hash is 3 percent.
         found = connection.execute(
             f"select count(*) - count(distinct hash({names})) from read_parquet($files)",
             {"files": list(map(str, paths))},

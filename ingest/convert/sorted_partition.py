@@ -1,6 +1,6 @@
 """Write the rows of a partition as one sorted Parquet file.
 
-DuckDB sorts: it moves rows to the disk where they exceed its memory, so that a partition may have any size.
+DuckDB sorts the rows. It spills rows that exceed its memory to the disk, so a partition may have any size.
 """
 
 import threading
@@ -14,18 +14,18 @@ import pyarrow.parquet as pq
 
 from tracehouse.ingest.store.files import PARQUET_OPTIONS, StagedFile, stage
 
-# A file may take another 0.8 GB to read: together they stay below 2 GB.
+# Reading a file may take another 0.8 GB, so that the total stays below 2 GB.
 _MEMORY = "700MB"
-# It uses all cores and its memory: another partition is read and sorted after this one.
+# A sort uses all cores and all of this memory, so partitions are sorted one after another.
 _ONE_AT_A_TIME = threading.Lock()
 
 
 def write_partition(
     batches: Iterator[pa.Table], order_by: Sequence[str], folder: Path, name: str
 ) -> list[StagedFile]:
-    """Write batches of one schema as `folder/name.0.parquet`; no file if there is no batch.
+    """Write batches of one schema as `folder/name.0.parquet`, and return it; no file if there is no batch.
 
-    Raises what reading a batch raises.
+    Raises the exceptions of `batches`.
     """
     path = folder / f"{name}.0.parquet"
     with _ONE_AT_A_TIME:
@@ -38,20 +38,20 @@ def write_partition(
 
 def _write(batches: Iterator[pa.Table], schema: pa.Schema, order_by: Sequence[str], path: Path) -> None:
     failures: list[BaseException] = []
-    # DuckDB would report the exceptions of a reader as its own.
-    reader = pa.RecordBatchReader.from_batches(schema, _until_failure(batches, failures))
+    # DuckDB would replace an exception of the reader by one of its own.
+    reader = pa.RecordBatchReader.from_batches(schema, _catch_failure(batches, failures))
     with duckdb.connect(
         config={"memory_limit": _MEMORY, "temp_directory": str(path.with_suffix(".sort"))}
     ) as connection:
         connection.register("batches", reader)
-        rows = f"from batches order by {', '.join(map(_term, order_by))}"
+        rows = f"from batches order by {', '.join(map(_order_term, order_by))}"
         target = str(path).replace("'", "''")
         connection.execute(f"copy ({rows}) to '{target}' ({PARQUET_OPTIONS})")
     if failures:
         raise failures[0]
 
 
-def _until_failure(batches: Iterator[pa.Table], failures: list[BaseException]) -> Iterator[pa.RecordBatch]:
+def _catch_failure(batches: Iterator[pa.Table], failures: list[BaseException]) -> Iterator[pa.RecordBatch]:
     try:
         for batch in batches:
             yield from batch.to_batches()
@@ -59,6 +59,6 @@ def _until_failure(batches: Iterator[pa.Table], failures: list[BaseException]) -
         failures.append(failure)
 
 
-def _term(name: str) -> str:
+def _order_term(name: str) -> str:
     direction = "desc" if name.startswith("-") else "asc"
     return f'"{name.removeprefix("-")}" {direction} nulls last'

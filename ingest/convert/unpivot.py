@@ -1,7 +1,7 @@
 """Write the cells of wide CSVs as rows of Parquet, in blocks of lines, sorted by variable and index.
 
-One device's hour and all devices' hour are then each in few row groups. Columns that repeat in every block
-(variable, index) take almost no space with the Parquet encodings that are set here.
+A query for an hour of one device or of all devices then reads few row groups. The columns variable and index
+repeat in every block. With the encodings of this module, they take almost no space.
 """
 
 import re
@@ -21,14 +21,15 @@ from tracehouse.ingest.declarations import Column, Table, Wide
 from tracehouse.ingest.readers.values import arrow_type, convert
 from tracehouse.ingest.store.files import StagedFile, stage
 
-# Four of DuckDB's own row groups: each row group has a dictionary, large where values have three decimals.
+# Four times DuckDB's own row group size, because each row group has a dictionary. It is large if values have
+# three decimals.
 ROW_GROUP_ROWS = 491_520
 FILE_BYTES = 64 << 20
-# The same on every machine, so that the same raw files give the same Parquet.
+# The number does not depend on the machine's cores, so that the same raw files give the same Parquet files.
 WRITERS = 4
 
-# How many repeated columns are cached, of two to four megabytes each: those of one block's row groups.
-_REMEMBERED = 24
+# The number of cached arrays, of two to four megabytes each: enough for the row groups of one block.
+_CACHED_ARRAYS = 24
 _DISTINCT_SHARE_OF_MEASUREMENTS = 1 / 3
 
 
@@ -42,10 +43,11 @@ class _Block:
 
     @classmethod
     def of(cls, lines: pa.Table) -> "_Block":
-        """The lines of a batch: the index, and then a column for each variable."""
+        """Return the block of a batch whose columns are the index and then each variable."""
         order = pc.sort_indices(lines.column(0))
         is_sorted = pc.all(pc.equal(order, pa.array(np.arange(len(order), dtype=np.uint64)))).as_py()
-        # One array a variable: with thousands of columns, small arrays cost more than the values in them.
+        # Combine the chunks of each variable: with thousands of columns, the overhead of small arrays costs
+        # more than their values.
         columns = [column.combine_chunks() for column in lines.columns]
         index, *cells = columns if is_sorted else [column.take(order) for column in columns]
         return cls(tuple(lines.column_names[1:]), index, tuple(cells))
@@ -53,7 +55,7 @@ class _Block:
 
 @dataclass
 class _Writer:
-    """The Parquet file of one thread, and those that it has finished."""
+    """The Parquet file that one thread is writing, and the files that it has finished."""
 
     table: Table
     folder: Path
@@ -64,14 +66,15 @@ class _Writer:
 
     @property
     def path(self) -> Path:
-        """The file that it writes now, or next."""
+        """The path of the current file, or of the next one if none is open."""
         return self.folder / f"{self.name}.{len(self.finished)}.parquet"
 
 
 def write_cells(blocks: Iterable[pa.Table], table: Table, folder: Path, name: str) -> list[StagedFile]:
     """Write the cells of wide lines as rows to `folder/name.<n>.<n>.parquet`; no file if there are no lines.
 
-    Columns are those of `table`, without its `partition_by` keys. Raises the exceptions of `blocks`.
+    Columns are those of `table`, without its `partition_by` keys. Returns the files. Raises the exceptions of
+    `blocks`.
     """
     writers = [_Writer(table, folder, f"{name}.{number}") for number in range(WRITERS)]
     threads = [ThreadPoolExecutor(1) for _ in writers]
@@ -112,8 +115,8 @@ def _close(writer: _Writer) -> None:
 def _parquet(path: Path, table: Table, are_measurements: bool) -> pq.ParquetWriter:
     wide = table.wide
     assert wide
-    # Indexes are mostly at equal distances, and the same for every variable. A dictionary does not pay for
-    # values that hardly repeat; they compress better as split byte streams.
+    # The distances between indexes are mostly equal, so that delta encoding makes them small. Values that
+    # hardly repeat compress better as split byte streams than with a dictionary.
     encodings = (
         {wide.index: "DELTA_BINARY_PACKED"} if _is_number(_schema(table).field(wide.index).type) else {}
     )
@@ -148,14 +151,14 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _are_measurements(lines: _Block) -> bool:
-    """Whether the values of a row group hardly repeat, as in a measurement with many digits."""
+    """Return whether the values of a row group hardly repeat, as measurements with many digits."""
     variables = max(1, ROW_GROUP_ROWS // max(1, len(lines.index)))
     tested = pa.concat_arrays(lines.cells[:variables]).drop_null()
     return len(tested.unique()) > _DISTINCT_SHARE_OF_MEASUREMENTS * len(tested)
 
 
 def _row_groups(lines: _Block, table: Table) -> Iterator[pa.Table]:
-    """The cells as rows, with as many variables in each table as fill a row group."""
+    """Yield the cells as rows: one table per row group, with as many variables as fit into it."""
     count = len(lines.index)
     if not count:
         return
@@ -191,7 +194,7 @@ def _rows(lines: _Block, indexes: pa.Array, group: Sequence[int], table: Table, 
 
 
 def _repeated(texts: Sequence[str | None], count: int, column: Column) -> pa.Array:
-    """Each text repeated `count` times, in the column's type."""
+    """Return an array of the column's type in which each text is repeated `count` times."""
     values = _typed(texts, column)
     if values.type == pa.string():
         encoded = values.dictionary_encode()
@@ -205,7 +208,7 @@ def _typed(texts: Sequence[str | None], column: Column) -> pa.Array:
     return convert(pa.array(texts, pa.string()).cast(pa.binary()), column)[0]
 
 
-# Cached, as the next block has the same variables in the same order.
-@lru_cache(maxsize=_REMEMBERED)
+# The cache helps because the next block has the same variables in the same order.
+@lru_cache(maxsize=_CACHED_ARRAYS)
 def _repeat(values: tuple[int | float | None, ...], count: int, kind: pa.DataType) -> pa.Array:
     return pa.array(values, kind).take(pa.array(np.repeat(np.arange(len(values)), count)))

@@ -1,1 +1,1 @@
-"""Find raw files and open them, however they are packed."""
+"""Find raw files, match them to tables and open them, packed or not."""

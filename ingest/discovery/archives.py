@@ -1,7 +1,7 @@
 """Read the data files in tar and zip archives as streams, without extracting them to disk.
 
-An archive without an end mark, or with a directory that does not match its files, counts as damaged, as files
-may be missing from it.
+An archive without an end mark, or with a directory that does not match its files, counts as damaged, because
+files may be missing from it.
 """
 
 import errno
@@ -22,24 +22,24 @@ READ_BYTES = 1 << 20
 # Published archives have thousands of files at most.
 MOST_MEMBERS = 20_000
 
-# Extended headers hold long names, and attributes from the system that wrote the archive.
+# Extended headers contain long names, and attributes from the system that wrote the archive.
 _LONGEST_TAR_HEADERS_BYTES = 16 << 20
-# Python's objects for its files take many times as much.
+# Python's objects for the entries of a directory take many times its bytes.
 _LONGEST_ZIP_DIRECTORY_BYTES = 16 << 20
 _TAR_END = bytes(tarfile.BLOCKSIZE)
 _ZIP_END_MARK = b"PK\5\6"
 _ZIP_END_BYTES = 22 + (1 << 16)
 _ZIP_ENCRYPTED = 0x1
-# What the end record of a zip holds where the number of files needs more than its 16 bits.
+# The number of files in the end record of a zip if the real number does not fit into 16 bits.
 _ZIP_MANY_ENTRIES = 0xFFFF
 
 
 IsData = Callable[[str], bool]
-"""Whether a name without an ending is that of a data file."""
+"""Returns whether a file of this name, which has no extension, is a data file."""
 
 
 def none_is_data(_: str) -> bool:
-    """No file without an ending: the default where no table has such a name."""
+    """Return False: by default, no file without an extension is a data file."""
     return False
 
 
@@ -53,11 +53,11 @@ class Member:
 
 
 class UnreadableArchiveError(Exception):
-    """An archive that is whole, but packed in a way that cannot be read here."""
+    """An archive that is complete, but packed in a way that Tracehouse cannot read."""
 
 
 class _ForwardStream:
-    """A stream on which tarfile can seek, but only forwards."""
+    """A stream in which tarfile can seek forwards only."""
 
     def __init__(self, stream: BinaryIO):
         self._stream = stream
@@ -66,9 +66,9 @@ class _ForwardStream:
         self.last_read = b""
 
     def read(self, size: int) -> bytes:
-        """Read a header for tarfile, which trusts the size in it. Raises ReadError where that is absurd.
+        """Read a header for tarfile. Raises ReadError if the headers of a member are absurdly long.
 
-        A member may have several extended headers, which tarfile holds together.
+        tarfile trusts the size that a header states, and keeps all extended headers of a member in memory.
         """
         self._header_bytes += size
         if size < 0 or self._header_bytes > _LONGEST_TAR_HEADERS_BYTES:
@@ -76,7 +76,7 @@ class _ForwardStream:
         return self.take(size)
 
     def begin_member(self) -> None:
-        """Count the bytes of headers from 0."""
+        """Reset the count of header bytes for the next member."""
         self._header_bytes = 0
 
     def take(self, size: int) -> bytes:
@@ -89,7 +89,7 @@ class _ForwardStream:
 
     def seek(self, position: int) -> int:
         if position < self._position:
-            raise tarfile.ReadError("a member lies where another one is")
+            raise tarfile.ReadError("two members overlap")
         while self._position < position and self.take(min(READ_BYTES, position - self._position)):
             pass
         return self._position
@@ -117,12 +117,12 @@ class _Span(io.RawIOBase):
 def tar_members(
     unpacked: BinaryIO, on_skipped: Callable[[str], None], is_data: IsData = none_is_data
 ) -> Iterator[Member]:
-    """The CSVs in a tar, in order.
+    """Yield the data files in a tar, in order.
 
-    `on_skipped` gets the name of each member that may be meant as a CSV but is not read, such as a link,
-    and the reason; `is_data` says whether a member without an ending is to be read.
+    `on_skipped` is called with the name of each member that looks like a data file but is not read, such as a
+    link, and the reason. `is_data` decides whether a member without an extension is read.
     """
-    # tarfile's own stream mode copies every byte twice; here only the headers pass through it.
+    # tarfile's own stream mode copies every byte twice. Here tarfile reads only the headers.
     stream = _ForwardStream(unpacked)
     with _parsing(tarfile.ReadError):
         tar = tarfile.TarFile(fileobj=cast(BinaryIO, stream))
@@ -141,7 +141,7 @@ def tar_members(
             yield Member(name, folder, cast(BinaryIO, io.BufferedReader(span, READ_BYTES)))
         elif not info.isdir():
             on_skipped(f"{name}, which is {'a link' if info.islnk() or info.issym() else 'not a file'}")
-    # tarfile takes a damaged header, or none at all, for the end, and would lose the members behind it.
+    # tarfile treats a damaged or missing header as the end of the archive and silently drops later members.
     if stream.last_read != _TAR_END:
         ends_early = len(stream.last_read) < len(_TAR_END)
         raise tarfile.ReadError(
@@ -157,7 +157,8 @@ def _next_header(tar: tarfile.TarFile, stream: _ForwardStream) -> tarfile.TarInf
     stream.begin_member()
     with _parsing(tarfile.ReadError):
         info = tar.next()
-    # tarfile keeps all headers, and those for the whole archive apply to each member.
+    # tarfile keeps the headers of all members, which would fill the memory. It needs the headers of the whole
+    # archive for each member, so only their size is limited.
     tar.members.clear()  # type: ignore[attr-defined]
     if sum(map(len, tar.pax_headers.values())) > _LONGEST_TAR_HEADERS_BYTES:
         raise tarfile.ReadError("its headers are too long")
@@ -174,10 +175,11 @@ def _check_count(members: int) -> None:
 def zip_members(
     file: BinaryIO, on_skipped: Callable[[str], None], is_data: IsData = none_is_data
 ) -> Iterator[Member]:
-    """The CSVs in a zip, in the order of its directory; `on_skipped` and `is_data` as for a tar."""
+    """Yield the data files in a zip, in the order of its directory. For the arguments see `tar_members`."""
     archive = open_zip(file)
     for info in archive.infolist():
-        # Other files are opened as well: only opening compares the directory's name with the local header's.
+        # Other files are opened too, because zipfile compares the name in the directory with the name in the
+        # local header only when it opens a member.
         unpacked = open_in_zip(archive, info)
         name, folder = _names(info.filename, is_data)
         if name is None:
@@ -188,7 +190,7 @@ def zip_members(
 
 
 class _LimitedReads:
-    """A file that refuses to read as much at once as only a huge directory takes."""
+    """A file that refuses reads larger than the longest allowed directory of a zip."""
 
     def __init__(self, file: BinaryIO):
         self._file = file
@@ -203,10 +205,10 @@ class _LimitedReads:
 
 
 def open_zip(file: BinaryIO) -> zipfile.ZipFile:
-    """Read the directory of a zip.
+    """Open a zip and read its directory.
 
-    Raises BadZipFile if it is damaged or does not list all files, and UnreadableArchiveError if they are too
-    many.
+    Raises BadZipFile if the directory is damaged or does not list all files, and UnreadableArchiveError if it
+    lists too many.
     """
     with _parsing(zipfile.BadZipFile):
         archive = zipfile.ZipFile(cast(BinaryIO, _LimitedReads(file)))
@@ -217,7 +219,7 @@ def open_zip(file: BinaryIO) -> zipfile.ZipFile:
 
 
 def open_in_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> BinaryIO:
-    """Open a member. Raises UnreadableArchiveError or BadZipFile if it cannot be read."""
+    """Open a member of a zip. Raises UnreadableArchiveError or BadZipFile if the member cannot be read."""
     name = escape_name(info.filename)
     if info.flag_bits & _ZIP_ENCRYPTED:
         raise UnreadableArchiveError(f"{name} in it is encrypted")
@@ -231,18 +233,18 @@ def _parsing(damage: type[Exception], name: str = "a header") -> Iterator[None]:
     try:
         yield
     except NotImplementedError as refusal:
-        raise UnreadableArchiveError(f"{name} in it needs what cannot be read here: {refusal}") from refusal
+        raise UnreadableArchiveError(f"{name} in it uses an unsupported feature: {refusal}") from refusal
     except (ValueError, LookupError, ArithmeticError, RecursionError, struct.error) as error:
         raise damage(f"a header is damaged: {error}") from error
     except OSError as error:
-        # EINVAL comes from a seek to an impossible offset; all other errors come from the disk.
+        # A seek to an impossible offset raises EINVAL. All other errors come from the disk.
         if error.errno != errno.EINVAL:
             raise
         raise damage(f"a header is damaged: {error}") from error
 
 
 def _entries_at_end(file: BinaryIO) -> int:
-    """How many files the end of a zip says that there are."""
+    """Return the number of files that the end record of a zip states."""
     size = file.seek(0, io.SEEK_END)
     file.seek(max(0, size - _ZIP_END_BYTES))
     end = file.read()
@@ -251,13 +253,13 @@ def _entries_at_end(file: BinaryIO) -> int:
 
 
 def _names(path: str, is_data: IsData) -> tuple[str | None, str]:
-    """The name of a data file, None for any other file, and the path of its folder."""
-    place = PurePosixPath(path)
-    name = escape_name(place.name)
+    """Return the name of a data file, None for any other file, and the path of its folder."""
+    member_path = PurePosixPath(path)
+    name = escape_name(member_path.name)
     plain = name if is_bare(name) and is_data(name) else plain_name(name)
     if plain is None or name.startswith("._"):
         return None, ""
-    return plain, escape_name(place.parent.as_posix())
+    return plain, escape_name(member_path.parent.as_posix())
 
 
 def _report_packed(path: str, on_skipped: Callable[[str], None]) -> None:

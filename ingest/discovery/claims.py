@@ -38,7 +38,7 @@ from tracehouse.ingest.store.manifest import Key
 Group = tuple[str, str, str]
 """Trace, table and partition, to which several raw files may contribute."""
 
-# Other files in clones and downloads, by the start of the name or the extension.
+# Names of files in clones and downloads that contain no data, by the start of the name or the extension.
 _NO_DATA = re.compile(
     r"(readme|licen[cs]e|copying|notice|citation|changelog|sha\d*sums|md5sums).*"
     r"|desktop\.ini|thumbs\.db"
@@ -49,9 +49,9 @@ _NO_DATA = re.compile(
 
 @dataclass(frozen=True)
 class Claim:
-    """A raw file and the table of its rows.
+    """A raw file and the table that its rows belong to.
 
-    `elsewhere` names its CSVs that other tables claim.
+    `elsewhere` are the names of the CSVs in the raw file that only other tables claim.
     """
 
     trace: Trace
@@ -62,14 +62,14 @@ class Claim:
 
     @cached_property
     def group(self) -> Group:
-        """The table, and the partition if any, of its rows."""
+        """The table and the partition, if any, that the rows belong to."""
         keys = self.table.key_values(self.raw.file_name, self.raw.folder) or {}
         partition = self.raw.partition or self.table.partition_of(keys)
         return self.trace.name, self.table.name, partition
 
     @cached_property
     def key(self) -> Key:
-        """The key of its conversion."""
+        """The key of the raw file's conversion."""
         return (*self.group, self.raw.source_name)
 
 
@@ -89,7 +89,7 @@ class Found:
 
 @dataclass(frozen=True)
 class _Owner:
-    """A table with rows in a raw file; `member_names` are its CSVs in an archive of several tables."""
+    """A table with rows in a raw file. `member_names` are its CSVs in an archive of several tables."""
 
     trace: Trace
     table: Table
@@ -97,7 +97,7 @@ class _Owner:
 
 
 def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Iterable[Trace]) -> Found:
-    """Search `raw_folders` for the files of `traces`, ignoring those of other traces in `all_traces`."""
+    """Search `raw_folders` for the files of `traces`, and ignore files of other traces in `all_traces`."""
     wanted = {trace.name for trace in traces}
     candidates = [(trace, table) for trace in all_traces for table in trace.tables]
     claims: list[Claim] = []
@@ -138,7 +138,7 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
 
 
 def _is_unknown(name: str) -> bool:
-    """Whether a name is neither that of a data file nor that of a document."""
+    """Return whether a file of this name is neither a data file nor a document."""
     return form_of(whole_name(name)) is None and name != MARKER_NAME and not _NO_DATA.fullmatch(name)
 
 
@@ -151,17 +151,17 @@ def _explain_capitals(unrecognised: Iterable[str], tables: Sequence[Table]) -> I
 
 
 def _is_bare_data(name: str, candidates: Sequence[tuple[Trace, Table]]) -> bool:
-    """Whether a name without an extension is that of a table's files."""
+    """Return whether a name has no extension and a table has files of this name."""
     return is_bare(name) and any(table.has_name(name) for _, table in candidates)
 
 
 def _is_document(name: str) -> bool:
-    """Whether a file of this name is a document. Header files are not, because they are read."""
+    """Return whether a file of this name is a document. Header files do not count, because they are read."""
     return bool(_NO_DATA.fullmatch(name)) and not name.endswith(".header")
 
 
 def _header_file(raw: RawFile, entries: Sequence[Entry]) -> Path | None:
-    """The `.header` file of a raw file: the one in its folder, otherwise the first of that name anywhere."""
+    """Return the `.header` file of a raw file, preferably the one in its folder, or None."""
     name = f"{raw.stem}.header"
     named = [entry.path for entry in entries if entry.path.name == name]
     in_folder = [path for path in named if path.parent == raw.paths[0].parent]
@@ -190,13 +190,14 @@ def _claims(raw: RawFile, owners: Sequence[_Owner], entries: Sequence[Entry]) ->
 def _owners(
     raw: RawFile, named: Sequence[tuple[Trace, Table]], candidates: Sequence[tuple[Trace, Table]]
 ) -> list[_Owner]:
-    """The tables of a raw file, by its name, its header, or the CSVs in it."""
+    """Find the tables of a raw file by its name, its header or the CSVs in it."""
     if len(named) == 1:
         return [_Owner(*named[0])]
     if raw.form == TREE:
         return _owners_of_tree(raw, named or candidates)
     if raw.is_archive:
-        # An archive known by its name gets an owner in any case: reading it reports what is wrong with it.
+        # If the name of an archive is known, it gets an owner even if no table fits its CSVs. Converting it
+        # then reports the error.
         return _owners_in_archive(raw, named or candidates) or [_Owner(*first) for first in named[:1]]
     if all(reader_of(table, raw.file_name).read_names is None for _, table in named):
         return [_Owner(*each) for each in named]
@@ -210,7 +211,7 @@ def _named_for(raw: RawFile, table: Table) -> bool:
 
 
 def _owners_of_tree(raw: RawFile, candidates: Sequence[tuple[Trace, Table]]) -> list[_Owner]:
-    """The table of a tree, by the first of its files that is readable."""
+    """Find the tables of a tree by its first readable file that fits a table."""
     with data_files(raw) as files:
         for file in files:
             try:
@@ -225,7 +226,7 @@ def _owners_of_tree(raw: RawFile, candidates: Sequence[tuple[Trace, Table]]) -> 
 
 def _owner_by_header(raw: RawFile, named: Sequence[tuple[Trace, Table]]) -> _Owner:
     with open_raw(raw.paths) as stream, explained(raw.paths):
-        # A name, as an iterator that is collected closes the file.
+        # Keep a reference to the iterator: Python closes the file when it deletes the iterator.
         members = data_members(stream, raw.form, raw.file_name, raw.folder)
         member = next(members)
         header = _read_names(member, str(raw.paths[0]), named)
@@ -242,7 +243,7 @@ def _owner_by_header(raw: RawFile, named: Sequence[tuple[Trace, Table]]) -> _Own
 
 
 def _owners_in_archive(raw: RawFile, candidates: Sequence[tuple[Trace, Table]]) -> list[_Owner]:
-    """The tables of the CSVs in an archive, by their names and headers."""
+    """Find the tables of the CSVs in an archive by the CSVs' names and headers."""
     names: dict[tuple[str, str], set[str]] = defaultdict(set)
     try:
         with open_raw(raw.paths) as stream, explained(raw.paths):
@@ -255,7 +256,7 @@ def _owners_in_archive(raw: RawFile, candidates: Sequence[tuple[Trace, Table]]) 
             )
             seen: set[str] = set()
             for member in members:
-                # Of thousands of files in folders of partitions, the first tells the table.
+                # Folders of partitions may contain thousands of files. The first one identifies the table.
                 path = f"{member.folder}/{member.name}"
                 tree = "/".join(part for part in path.split("/") if "=" not in part)
                 if tree in seen:
@@ -266,7 +267,7 @@ def _owners_in_archive(raw: RawFile, candidates: Sequence[tuple[Trace, Table]]) 
                 if any(table.converts_partitions for _, table in owners_of_member):
                     seen.add(tree)
     except RawFileError:
-        # Reading it for one of the tables found so far reports the damage.
+        # Converting the archive for one of the tables found so far reports the damage.
         pass
     owners = [
         _Owner(trace, table, frozenset(names[trace.name, table.name]))
@@ -302,7 +303,10 @@ def _owners_of_member(member: Member, candidates: Sequence[tuple[Trace, Table]])
 
 
 def _read_names(member: Member, file: str, named: Sequence[tuple[Trace, Table]]) -> list[str]:
-    """The columns' names in a data file. Formats that share an extension have them in the same place."""
+    """Read the columns' names in a data file.
+
+    Any reader of the extension will do: formats that share an extension store the names in the same way.
+    """
     readers = (reader_of(table, member.name) for _, table in named)
     reader, read_names = next((each, each.read_names) for each in readers if each.read_names)
     with seekable(member.stream) if reader.read_keys else nullcontext(member.stream) as stream:

@@ -1,4 +1,4 @@
-"""Recognise from a file's name how it is packed: plain, compressed, archived, split into parts."""
+"""Recognise from a file's name how the file is packed: plain, compressed, archived or split into parts."""
 
 import re
 from collections.abc import Sequence
@@ -8,9 +8,9 @@ from functools import cache
 from tracehouse.ingest.readers import all_readers
 
 Form = str
-"""How a file is packed: the extension of its format and of its compression (csv.gz, tar), or zip.
+"""How a file is packed: the extensions of its format and its compression, such as csv.gz, tar or zip.
 
-A tree of folders is an archive that was extracted, or never packed.
+The form `TREE` is a tree of folders, such as an extracted archive.
 """
 
 TREE: Form = "tree"
@@ -23,7 +23,8 @@ _SHORT_TAR_EXTENSIONS = {
     ".txz": "tar.xz",
     ".tzst": "tar.zst",
 }
-# Parts as `split` and other programs name them, by letters or digits. x.csv.1 is none, but a second download.
+# The names that `split` and other programs give to parts, with letters or digits. x.csv.1 is not a part: some
+# programs give this name to a second download.
 _PART = re.compile(
     r"(?P<whole>.+)\.(?P<number>(?P<word>part)(?:(?P<letters>[a-z]{2,4})|\d{1,4})|\d{3})", re.IGNORECASE
 )
@@ -31,7 +32,7 @@ _PART = re.compile(
 
 @dataclass(frozen=True)
 class Part:
-    """A part's name, parsed: the name of the whole file, the style of numbering, and the number."""
+    """The parsed name of a part: the name of the whole file, the style of numbering, and the number."""
 
     whole: str
     style: str
@@ -51,9 +52,10 @@ def part_of(name: str) -> Part | None:
 
 
 def missing_part(names: Sequence[str]) -> str | None:
-    """The name of the first part that is missing before or between these, which are in order, or None.
+    """Return the name of the first missing part before or between parts, or None if no part is missing.
 
-    Letters begin with aa, digits with 0 or 1. Parts missing at the end cannot be detected from names.
+    `names` are in order. Letters begin with aa, digits with 0 or 1. Names do not show whether parts are
+    missing at the end.
     """
     numbers = [part.number for name in names if (part := part_of(name))]
     first = 1 if numbers[0] > 0 and names[0][-1].isdigit() else 0
@@ -64,7 +66,7 @@ def missing_part(names: Sequence[str]) -> str | None:
 
 
 def _sibling(name: str, number: int) -> str:
-    """The name of another part of the same file."""
+    """Return the name of part `number` of the file that the part `name` belongs to."""
     suffix = name.rpartition(".")[2]
     text = suffix[4:] if suffix.lower().startswith("part") else suffix
     if text[0].isdigit():
@@ -82,24 +84,24 @@ def _number_of(letters: str) -> int:
 
 
 def whole_name(name: str) -> str:
-    """A file's name, without the suffix of a part."""
+    """Return a file's name without the suffix of a part."""
     part = part_of(name)
     return part.whole if part else name
 
 
 def form_of(whole: str) -> Form | None:
-    """The packing of a whole file by its name; None if the name is not that of data or an archive."""
+    """Return the form of a whole file by its name; None if it is neither a data file nor an archive."""
     return next((form for ending, form in all_forms().items() if whole.lower().endswith(ending)), None)
 
 
 def stem_of(whole: str) -> str:
-    """The name of a whole file without the ending that says how it is packed, if it has one."""
+    """Return the name of a whole file without the extensions of its format and packing."""
     return next((whole[: -len(ending)] for ending in all_forms() if whole.lower().endswith(ending)), whole)
 
 
 @cache
 def all_forms() -> dict[str, Form]:
-    """The form of each file name extension."""
+    """Return the form of each known file name extension."""
     formats = {name: reader.extensions[0] for reader in all_readers() for name in reader.extensions}
     forms = {
         f".{name}{compression}": f"{form}{compression}"
@@ -110,26 +112,29 @@ def all_forms() -> dict[str, Form]:
 
 
 def is_archive(form: Form) -> bool:
-    """Whether a file of this form holds other files, under names of their own."""
+    """Return whether a file of this form contains other files with their own names."""
     return form.startswith(("tar", "zip", TREE))
 
 
 def needs_seek(form: Form) -> bool:
-    """Whether files of this form are uncompressed files of a format that is not read from start to end."""
+    """Return whether files of this form are uncompressed and their reader needs to seek."""
     return any(reader.read_keys and form in reader.extensions for reader in all_readers())
 
 
 def is_bare(name: str) -> bool:
-    """Whether a name has no extension, so that it does not show the file's format."""
+    """Return whether a name has no extension and therefore does not show the file's format."""
     return "." not in name
 
 
 def plain_name(name: str) -> str | None:
-    """The name of an unpacked data file, with the usual ending of its format; None for other files."""
+    """Return the name of an uncompressed data file with the usual extension of its format.
+
+    Returns None for any other file.
+    """
     form = form_of(name)
     return f"{stem_of(name)}.{form}" if form and "." not in form and not is_archive(form) else None
 
 
 def compression_of(form: Form) -> str:
-    """The compression of files of this form, such as gz; empty if they are not compressed."""
+    """Return the compression of files of this form, such as gz; empty if they are not compressed."""
     return form.partition(".")[2]

@@ -3,7 +3,7 @@
     asi_opensource_pod_hourly/day=3/hour=07/part-000.parquet
 
 is a data file of the partition day=3 of the tree asi_opensource_pod_hourly. A zip of these folders is read
-like the tree; its members are found through its directory, and none is extracted.
+like the tree. Its directory lists the members, which are read without extracting them.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ class DataFile:
 
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:
-        """Open it for a reader that seeks. Damage of its packing raises a RawFileError that names it."""
+        """Open the data file for a reader that seeks. Raises RawFileError if its packing is damaged."""
         with explained((Path(self.shown_path),)), self.open() as stream, seekable(stream) as content:
             check_first_bytes(Path(self.shown_path), content.read(1024), 0)
             content.seek(0)
@@ -47,7 +47,10 @@ class DataFile:
 
 
 def find_trees(entries: Sequence[Entry], tables: Iterable[Table]) -> tuple[list[RawFile], list[Entry]]:
-    """Combine the files in trees of folders by partition. Returns these, and the other files."""
+    """Combine the files in trees of folders to one raw file per partition.
+
+    Returns these raw files and the remaining entries.
+    """
     partitioned = [table for table in tables if table.converts_partitions]
     trees: dict[tuple[Path, str], list[Entry]] = defaultdict(list)
     depths: dict[tuple[Path, str], int] = {}
@@ -73,15 +76,15 @@ def find_trees(entries: Sequence[Entry], tables: Iterable[Table]) -> tuple[list[
 
 
 def _partition_in_path(table: Table, path: str) -> str:
-    """The partition of a data file, empty if its path does not name it or it is no file of the table."""
+    """Return the partition in a data file's path; empty if the path names none or is not of this table."""
     folder, _, name = escape_name(path).rpartition("/")
     return table.partition_of(table.key_values(name, folder) or {})
 
 
 def split(raw: RawFile, table: Table) -> list[RawFile]:
-    """Split a raw file of a table that `converts_partitions` into its partitions.
+    """Split a raw file of a table that `converts_partitions` into one raw file per partition.
 
-    Raises RawFileError if it is damaged, or packed so that its partitions cannot be read one by one.
+    Raises RawFileError if the file is damaged, or packed so that its partitions cannot be read one by one.
     """
     if raw.partition:
         return [raw]
@@ -125,7 +128,7 @@ def _split_zip(raw: RawFile, table: Table) -> list[RawFile]:
 
 
 def list_unknown(raw: RawFile, tables: Sequence[Table]) -> list[str]:
-    """The data files in a zip of partitions that are in no partition of its tables."""
+    """Return the names of data files in a zip of partitions that belong to none of the tables."""
     if raw.form != "zip" or len(raw.paths) > 1 or not any(table.converts_partitions for table in tables):
         return []
     return [
@@ -144,20 +147,27 @@ def _may_have_rows(table: Table, path: str) -> bool:
 
 
 def _check_names(path: Path, others: Sequence[zipfile.ZipInfo]) -> None:
-    """Raise RawFileError if the directory has a wrong name for a member, which may be a data file."""
+    """Raise RawFileError if the name of a member differs in the directory and in its local header.
+
+    The member may be a data file under a wrong name.
+    """
     with explained((path,)), path.open("rb") as file, open_zip(file) as archive:
         for info in others:
             open_in_zip(archive, info).close()
 
 
 def directory(path: Path) -> dict[str, zipfile.ZipInfo]:
-    """The directory of a zip by path. Raises RawFileError if it is damaged, or lists a file twice."""
+    """Return the directory of a zip: its entries by path.
+
+    Raises RawFileError if the directory is damaged or lists a file twice.
+    """
     with explained((path,)):
         status = path.stat()
         return _directory(path, status.st_size, status.st_mtime_ns)
 
 
-# It has thousands of entries, and is needed for each partition.
+# Cached because a directory has thousands of entries and is read for each partition. The size and the time of
+# change are part of the cache's key.
 @lru_cache(maxsize=4)
 def _directory(path: Path, _: int, __: int) -> dict[str, zipfile.ZipInfo]:
     with path.open("rb") as file, open_zip(file) as archive:
@@ -174,10 +184,11 @@ def _directory(path: Path, _: int, __: int) -> dict[str, zipfile.ZipInfo]:
 
 
 def checksum(raw: RawFile, table: Table, on_bytes: Callable[[int], None] = lambda _: None) -> str:
-    """The checksum of a raw file, or of a partition: of its list of data files with size and CRC-32.
+    """Return the SHA-256 of a raw file or a partition.
 
-    It is the same in a tree and in a zip, where the directory has the list. That of a partition of a single
-    file is the checksum of the file.
+    For a partition in a tree or a zip, it is the hash of a list of its data files with their sizes and
+    CRC-32s. A tree and a zip with the same files have the same checksum. For a zip, only the directory is
+    read. For a partition in a file that has the keys as columns, it is the SHA-256 of the file.
     """
     if not raw.members:
         return sha256_of(raw.paths, on_bytes)
@@ -196,7 +207,7 @@ def checksum(raw: RawFile, table: Table, on_bytes: Callable[[int], None] = lambd
 
 
 def has_directory(raw: RawFile) -> bool:
-    """Whether `checksum` reads a directory only, and not the content."""
+    """Return whether `checksum` reads only the directory of a zip and not the content."""
     return bool(raw.members) and raw.form != TREE
 
 
@@ -211,7 +222,7 @@ def _size_and_crc(path: Path, on_bytes: Callable[[int], None]) -> tuple[int, int
 
 
 def without(raw: RawFile, positions: Iterable[int]) -> RawFile:
-    """A partition without some of its data files."""
+    """Return a partition without the data files at some positions."""
     left = [number for number in range(len(raw.members)) if number not in set(positions)]
     paths = tuple(raw.paths[number] for number in left) if raw.form == TREE else raw.paths
     return replace(raw, paths=paths, members=tuple(raw.members[number] for number in left))
@@ -219,7 +230,7 @@ def without(raw: RawFile, positions: Iterable[int]) -> RawFile:
 
 @contextmanager
 def data_files(raw: RawFile) -> Iterator[list[DataFile]]:
-    """Yield the data files of a partition, which can be opened one by one."""
+    """Yield the list of data files of a partition. They can be opened inside the block, one at a time."""
     if raw.form == TREE:
         yield [
             DataFile(PurePosixPath(escape_name(member)), str(path), partial(_open, path))

@@ -22,7 +22,7 @@ from tracehouse.ingest.discovery.packing import (
     whole_name,
 )
 
-# A warehouse may be below a raw folder, or be one. Its work folder identifies it.
+# A warehouse may be inside a raw folder, or be a raw folder itself. Its work folder identifies it.
 _WAREHOUSE_WORK = ".ingest"
 _IN_WAREHOUSE = re.compile(r"parquet|records|datapackage\.json.*|traces\.duckdb.*")
 
@@ -38,11 +38,11 @@ class Entry:
 
 @dataclass(frozen=True)
 class RawFile:
-    """A raw file: its paths (in order, several if it was split), and its raw folder.
+    """A raw file: its path, or the paths of its parts in order, and its raw folder `root`.
 
-    `bytes` is the total size of the parts when it was found. Names are escaped for messages and storage.
-    With a `partition` (see `partitions`), it is the part of a file, an archive or a tree of folders that has
-    the rows of this partition; `members` are the paths of its data files in the archive or tree.
+    `bytes` is the total size when the file was found. Names are escaped for messages and storage.
+    With a `partition` (see `partitions`), the object stands for the rows of this partition only, in a file,
+    an archive or a tree of folders. `members` are the paths of its data files in the archive or tree.
     """
 
     paths: tuple[Path, ...]
@@ -54,9 +54,9 @@ class RawFile:
 
     @cached_property
     def whole_path(self) -> Path:
-        """Its path; for a file in parts, the path of the joined file, and for a tree, of its folder."""
+        """The path of the file, of the joined file if it is split, or of the top folder of a tree."""
         if self.form == TREE:
-            # A relative path may begin inside the tree.
+            # The raw folder may be given as a relative path inside the tree.
             return self.paths[0].absolute().parents[self.members[0].count("/")]
         return self.paths[0].with_name(whole_name(self.paths[0].name))
 
@@ -72,7 +72,7 @@ class RawFile:
 
     @cached_property
     def source_name(self) -> str:
-        """The name without the packing, which identifies newer versions of the file."""
+        """The name without the packing. Newer versions of the file have the same name."""
         return self.stem if self.is_archive else self.file_name
 
     @cached_property
@@ -82,7 +82,7 @@ class RawFile:
 
     @cached_property
     def is_archive(self) -> bool:
-        """Whether it contains CSVs with their own names."""
+        """Whether the raw file contains data files with their own names."""
         return is_archive(self.form)
 
     @cached_property
@@ -92,15 +92,18 @@ class RawFile:
 
     @cached_property
     def relative_name(self) -> str:
-        """Its path below its raw folder, with forward slashes, and its partition."""
+        """The path below the raw folder, with forward slashes, and the partition."""
         root, path = self.root.absolute(), self.whole_path.absolute()
-        # A raw folder may lie inside a tree.
+        # The raw folder may be inside the tree.
         below = path_below(root, path) if path.is_relative_to(root) else self.name
         return PurePosixPath(below, self.partition).as_posix() if self.partition else below
 
 
 def walk_folders(raw_folders: Sequence[Path], problems: list[RawFileError]) -> Iterator[Entry]:
-    """Each file below the folders, once, in a fixed order, except hidden ones."""
+    """Yield each file below the folders once, in a fixed order, without hidden files.
+
+    Appends an error to `problems` for each folder that cannot be read.
+    """
     seen: set[str] = set()
     for root in raw_folders:
         waiting = [root]
@@ -121,7 +124,7 @@ def walk_folders(raw_folders: Sequence[Path], problems: list[RawFileError]) -> I
 
 
 def _paths_in(folder: Path, problems: list[RawFileError]) -> list[Path]:
-    """The paths in a folder, except hidden ones and those that an ingest wrote."""
+    """Return the paths in a folder, except hidden files and files that an ingest wrote."""
     try:
         paths = sorted(folder.iterdir())
     except OSError as refusal:
@@ -137,7 +140,7 @@ def _paths_in(folder: Path, problems: list[RawFileError]) -> list[Path]:
 
 
 def _status(path: Path) -> os.stat_result | None:
-    """The status of a path's target, or None for a broken link: opening it later reports the error."""
+    """Return the status of a path's target, or None for a broken link. Opening it later reports the error."""
     try:
         return path.stat()
     except OSError:
@@ -145,12 +148,12 @@ def _status(path: Path) -> os.stat_result | None:
 
 
 def path_below(root: Path, path: Path) -> str:
-    """A file's path below its raw folder, with forward slashes."""
+    """Return a file's path below its raw folder, with forward slashes."""
     return escape_name(path.relative_to(root).as_posix())
 
 
 def group_raw_files(entries: Sequence[Entry], bare: Collection[str]) -> Iterator[list[RawFile]]:
-    """The data files, each as a list: the whole file, if any, then its sets of parts.
+    """Yield a list of copies for each data file: the whole file, if any, then its sets of parts.
 
     `bare` are the names of data files without an extension.
     """
@@ -183,7 +186,7 @@ def check_same_size(copies: Sequence[RawFile]) -> None:
 
 
 def differing_parts(raw: RawFile, other: RawFile) -> RawFileError:
-    """The error about parts that differ from the whole file in the same folder."""
+    """Return the error about parts that differ from the whole file in the same folder."""
     more = len(raw.paths) - 1
     it_differs = f"it and {more} more part{'s' * (more > 1)} differ" if more else "this part differs"
     return RawFileError(

@@ -1,7 +1,7 @@
 """Open raw files as streams of their bytes, with the parts of a split file joined.
 
-The bytes are hashed while they are read, so that a checksum needs no second pass. Errors name files that are
-not data: a Git LFS pointer, a web page, a truncated archive.
+The bytes are hashed while they are read, so that a checksum needs no second pass. Errors say what a file is
+instead of data: a Git LFS pointer, a web page or a truncated archive.
 """
 
 import gzip
@@ -28,7 +28,7 @@ from tracehouse.ingest.discovery.archives import READ_BYTES, UnreadableArchiveEr
 from tracehouse.ingest.discovery.packing import compression_of, form_of, missing_part, part_of, whole_name
 
 LFS_FIRST_LINE = b"version https://git-lfs"
-# One in 256 parts of a split archive begins with "<", so a web page needs a longer match.
+# A later part of a split archive may begin with any byte, also with "<". A web page needs a longer match.
 _WEB_PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype|!--|html|head|body|\?xml|error)", re.I)
 _MAGIC = {
     "gz": b"\x1f\x8b",
@@ -37,7 +37,7 @@ _MAGIC = {
     "zst": b"\x28\xb5\x2f\xfd",
 }
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-# The second one begins a zip without files.
+# The second signature begins a zip without files.
 _ZIP_MAGIC = (b"PK\3\4", b"PK\5\6")
 DAMAGE: Any = (
     EOFError,
@@ -58,7 +58,7 @@ _KINDS = {
 
 
 class RawStream(io.RawIOBase):
-    """The bytes of a raw file's parts, one after another, hashed as they are read.
+    """The concatenated bytes of a raw file's parts, hashed while they are read.
 
     Raises RawFileError if a part has changed since the stream was created.
     """
@@ -84,7 +84,7 @@ class RawStream(io.RawIOBase):
                 self._part_left = self._before[path].st_size
             count = self._part.readinto(buffer)
             self._part_left -= count
-            # Reading a file that grows as fast would never end.
+            # Without this check, reading a file that grows as fast as it is read would never end.
             if self._part_left < 0:
                 raise _changed(self._part)
             if count:
@@ -98,12 +98,12 @@ class RawStream(io.RawIOBase):
         return 0
 
     def check_unchanged(self, part: io.FileIO) -> None:
-        """Raise RawFileError if an open part was written to, or replaced, since the stream was created."""
+        """Raise RawFileError if an open part was changed or replaced since the stream was created."""
         if _version(os.fstat(part.fileno())) != _version(self._before[_path(part)]):
             raise _changed(part)
 
     def close(self) -> None:
-        """Do nothing: a reader on top may close this stream before its end."""
+        """Do nothing: a reader that wraps this stream may close it before `sha256_of_rest` reads the rest."""
 
     def __exit__(self, *_: object) -> None:
         if self._part:
@@ -111,7 +111,7 @@ class RawStream(io.RawIOBase):
         super().close()
 
     def sha256_of_rest(self) -> str:
-        """Read the rest, and return the checksum of the whole file."""
+        """Read the rest of the stream, and return the SHA-256 of the whole file."""
         while self.read(READ_BYTES):
             pass
         return self._sha256.hexdigest()
@@ -134,7 +134,10 @@ def _version(status: os.stat_result) -> tuple[int, int, int, int]:
 
 
 def open_raw(paths: Sequence[Path], on_bytes: Callable[[int], None] = lambda _: None) -> RawStream:
-    """Open a raw file. Raise RawFileError if its first bytes are not those of a data file."""
+    """Open a raw file as a stream of its bytes.
+
+    Raises RawFileError if a part is missing or the first bytes are not those of a data file.
+    """
     _check_parts(paths)
     for number, path in enumerate(paths):
         with explained((path,)):
@@ -146,14 +149,14 @@ def open_raw(paths: Sequence[Path], on_bytes: Callable[[int], None] = lambda _: 
 
 
 def sha256_of(paths: Sequence[Path], on_bytes: Callable[[int], None] = lambda _: None) -> str:
-    """The checksum of a raw file, with its parts joined. Raises RawFileError if it cannot be read."""
+    """Return the SHA-256 of a raw file with its parts joined. Raises RawFileError if it cannot be read."""
     with explained(paths), RawStream(paths, on_bytes) as raw:
         return raw.sha256_of_rest()
 
 
 @contextmanager
 def explained(paths: Sequence[Path]) -> Iterator[None]:
-    """Turn the exceptions of a decompressor or of the disk into a RawFileError about the file."""
+    """Turn exceptions of decompressors and of the disk, and unexpected ones, into a RawFileError."""
     try:
         yield
     except UnreadableArchiveError as refusal:
@@ -166,7 +169,7 @@ def explained(paths: Sequence[Path]) -> Iterator[None]:
         raise _damaged(paths, damage) from damage
     except OSError as refusal:
         if refusal.errno is None:
-            # An OSError without a number comes from a decompressor, not from the system.
+            # An OSError without an error number comes from a decompressor, not from the system.
             raise _damaged(paths, refusal) from refusal
         raise RawFileError(
             refusal.filename or paths[0],
@@ -180,7 +183,7 @@ def explained(paths: Sequence[Path]) -> Iterator[None]:
 
 
 def unexpected_error(path: Path, error: Exception) -> RawFileError:
-    """The error about a file with which something failed that should not: others must still be read."""
+    """Return the error about an unexpected exception, so that it stops one file and not the whole ingest."""
     return RawFileError(
         path,
         f"reading it failed unexpectedly ({type(error).__name__}: {escape_name(str(error)[:200])})",
@@ -270,7 +273,7 @@ def check_first_bytes(path: Path, first: bytes, part_number: int) -> None:
 
 
 def _extension_of(first: bytes, form: str | None) -> str:
-    """The extension that a file of compressed content lacks; empty if it lacks none."""
+    """Return the extension that the name of a compressed file lacks; empty if it lacks none."""
     if form is None or form == "zip" or compression_of(form):
         return ""
     return next((extension for extension, magic in _MAGIC.items() if first.startswith(magic)), "")

@@ -1,4 +1,4 @@
-"""Give a stream that cannot seek, or only at great cost, to a reader that seeks."""
+"""Make a stream seekable for readers that need to seek."""
 
 import shutil
 import tempfile
@@ -17,7 +17,7 @@ _MOST_BYTES_IN_MEMORY = 64 << 20
 def seekable(stream: BinaryIO) -> Iterator[BinaryIO]:
     """Yield the stream itself if it is a file or in memory, otherwise a copy in memory or on the disk.
 
-    A copy of a member of a zip is complete: reading it to its end compares its CRC-32.
+    A member of a zip is always copied: seeking in it is slow, and reading it to its end verifies its CRC-32.
     """
     if stream.seekable() and not isinstance(stream, zipfile.ZipExtFile):
         yield stream

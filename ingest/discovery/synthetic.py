@@ -1,4 +1,4 @@
-"""Detect synthetic raw files by a marker file in their folder, or by a mark in a gzip or a Parquet file."""
+"""Detect synthetic raw files by a marker file in a folder, or by a mark inside a gzip or Parquet file."""
 
 import re
 from pathlib import Path
@@ -18,12 +18,12 @@ _LATER_PART = re.compile(r"(?P<archive>.+\.part)[a-z]{2}")
 
 
 def is_marked(path: Path, below: Path) -> bool:
-    """Whether the raw file at `path`, under the raw root `below`, is synthetic."""
+    """Return whether the raw file at `path`, in the raw folder `below`, is synthetic."""
     return _has_marker(path.absolute(), below.absolute()) or _has_mark(path)
 
 
 def _has_marker(path: Path, below: Path) -> bool:
-    # Outside the root, folders above the file's own say nothing about it.
+    # If the file is outside the raw folder, only its own folder counts.
     top = below if path.is_relative_to(below) else path.parent
     folders = [folder for folder in path.parents if folder.is_relative_to(top)]
     return any((folder / MARKER_NAME).is_file() for folder in folders)
@@ -49,7 +49,7 @@ def _has_key(path: Path) -> bool:
 
 
 def gzip_comment(file: BinaryIO) -> bytes | None:
-    """The comment in the header of a gzip file opened at its start, or None."""
+    """Return the comment in the header of a gzip file opened at its start, or None."""
     fixed = file.read(10)
     if len(fixed) < 10 or fixed[:2] != _GZIP_MAGIC:
         return None

@@ -21,9 +21,10 @@ from tracehouse.ingest.discovery.archives import (
 from tracehouse.ingest.discovery.packing import Form, compression_of, needs_seek
 from tracehouse.ingest.discovery.raw_stream import RawStream
 
-# A header names the memory that unpacking takes, up to 4 GiB. `xz -9` takes 65 MiB.
+# The header of an xz file can demand up to 4 GiB of memory. `xz -9` takes 65 MiB.
 _MOST_XZ_BYTES = 256 << 20
-# Few: a decompressor copies what follows its stream, and a file may consist of empty streams.
+# A small block: after each stream, a decompressor copies the rest of the block, and a file may consist
+# of many empty streams.
 _PACKED_BYTES = 64 << 10
 
 
@@ -35,17 +36,17 @@ def data_members(
     on_skipped: Callable[[str], None] = lambda _: None,
     is_data: IsData = none_is_data,
 ) -> Iterator[Member]:
-    """Yield the CSVs in an open raw file, in order; read each before requesting the next.
+    """Yield the data files in an open raw file, in order. The caller reads each one before the next.
 
-    `file_name` and `folder` are those of the CSV, if the raw file is not an archive. `on_skipped` gets the
-    name of each member that looks like a CSV but is not read, such as a link, and the reason. `is_data`
-    decides whether to read a member without an extension.
+    `file_name` and `folder` are those of the data file if the raw file is not an archive. `on_skipped` is
+    called with the name of each member that looks like a data file but is not read, such as a link, and the
+    reason. `is_data` decides whether a member without an extension is read.
     """
     if form == "zip":
         yield from _members_of_zip(raw, on_skipped, is_data)
         return
     if needs_seek(form) and len(raw.paths) == 1:
-        # Read through its own handle, and hashed afterwards.
+        # The reader seeks in a handle of its own. `raw` hashes the bytes afterwards.
         with raw.paths[0].open("rb") as file:
             yield Member(file_name, folder, file)
         return
@@ -76,7 +77,8 @@ def _xz_decompressor() -> lzma.LZMADecompressor:
 
 
 def _members_of_zip(raw: RawStream, on_skipped: Callable[[str], None], is_data: IsData) -> Iterator[Member]:
-    # The directory of a zip is at its end, so the zip is read through its own handle, and hashed afterwards.
+    # The directory of a zip is at its end, so the zip is read by seeking in a handle of its own. `raw` hashes
+    # the bytes afterwards.
     if len(raw.paths) > 1:
         raise UnreadableArchiveError("it is a zip in parts")
     with io.FileIO(raw.paths[0]) as file:
@@ -86,9 +88,9 @@ def _members_of_zip(raw: RawStream, on_skipped: Callable[[str], None], is_data: 
 
 
 class _Decompressed(io.RawIOBase):
-    """The decompressed bytes of bz2 or xz streams, one after another.
+    """The decompressed bytes of concatenated bz2 or xz streams.
 
-    The standard library takes a damaged second stream for the end of the file, and silently loses the rest.
+    The standard library treats a damaged second stream as the end of the file, and silently drops the rest.
     """
 
     def __init__(
@@ -125,7 +127,7 @@ class _Decompressed(io.RawIOBase):
                 return len(unpacked)
 
     def _next_stream(self, data: bytes) -> bytes:
-        """The first bytes of the next stream, after the zeros that may pad the previous one."""
+        """Return the first bytes of the next stream, without zeros that pad the previous one."""
         while not (left := data.lstrip(b"\0")):
             data = self._packed.read(_PACKED_BYTES)
             if not data:

@@ -1,1 +1,1 @@
-"""Download publishers' raw files: where they are, what to fetch, and resumable transfers."""
+"""Download publishers' raw files: their URLs, plans of what to fetch, and resumable transfers."""

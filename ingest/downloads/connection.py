@@ -1,7 +1,7 @@
-"""HTTP connections whose responses cannot keep a client waiting without end.
+"""HTTP connections with a time limit for each header, so that no server can keep a client waiting forever.
 
-The timeout of Requests is for one read from the socket. A server that sends a header byte by byte, or one
-header after another, meets it and never ends.
+The timeout of Requests limits only a single read from the socket. It never expires if a server sends a header
+byte by byte, or one header after another.
 """
 
 import io
@@ -20,7 +20,7 @@ MOST_REDIRECTS = 8
 
 
 class LimitedAdapter(HTTPAdapter):
-    """Makes connections with `_LimitedResponse`."""
+    """An adapter of Requests whose connections return a `_LimitedResponse`."""
 
     def get_connection_with_tls_context(self, *args: Any, **kwargs: Any) -> HTTPConnectionPool:
         pool = super().get_connection_with_tls_context(*args, **kwargs)
@@ -31,7 +31,7 @@ class LimitedAdapter(HTTPAdapter):
 
 
 class _LimitedResponse(HTTPResponse):
-    """A response whose header, and each block of its body, must come within the timeout and 1 MiB."""
+    """A response whose header, and each block of its body, must arrive within the timeout and 1 MiB."""
 
     def __init__(self, sock: socket, *args: Any, **kwargs: Any):
         super().__init__(sock, *args, **kwargs)
@@ -44,7 +44,7 @@ class _LimitedResponse(HTTPResponse):
 
 
 class _Steps(io.RawIOBase):
-    """The bytes from a socket, in steps of limited time and size."""
+    """The bytes from a socket. Each step, which begins with `start`, is limited in time and size."""
 
     def __init__(self, raw: io.RawIOBase, timeout_s: float | None):
         self._raw = raw
@@ -61,7 +61,7 @@ class _Steps(io.RawIOBase):
         count = self._raw.readinto(buffer)
         self._received += count or 0
         if self._received > _STEP_BYTES:
-            raise HTTPException("more headers than any server needs")
+            raise HTTPException("the headers exceed 1 MiB")
         if self._timeout_s is not None and time.monotonic() - self._since_s > self._timeout_s:
             raise TimeoutError("timed out")
         return count

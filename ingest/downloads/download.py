@@ -1,7 +1,7 @@
-"""Download one file from one URL, atomically, and resume it where an earlier attempt was cut off.
+"""Download one file from one URL atomically, and resume an interrupted download.
 
-Received bytes are kept in ``<name>.part``. A hidden file next to it records the version of the file that they
-belong to; only the same version is resumed (RFC 9110, ranges and If-Range).
+Received bytes are kept in ``<name>.part``. A hidden file next to it records to which version of the file they
+belong. A download is resumed only if the server still has this version (RFC 9110, ranges and If-Range).
 """
 
 import errno
@@ -30,13 +30,14 @@ if TYPE_CHECKING:
     from requests import Response
 
 OnBytes = Callable[[int, int], None]
-"""Called with the bytes received so far, fewer than before after a restart, and the total, 0 if unknown."""
+"""Called with the bytes received so far and the total, 0 if unknown. A restart reduces the received bytes."""
 
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# More than any published file has: the limit of a file of unknown size, or half of the free disk.
+# More bytes than any published file has. This is the limit for a file of unknown size, unless half of the
+# free disk space is less.
 _MOST_BYTES = 10**10
 _LENGTH = re.compile(r"[0-9]{1,18}")
-# Enough to recognise a web page, and all of a Git LFS pointer.
+# Enough to recognise a web page, and to contain a whole Git LFS pointer.
 _FIRST_BYTES = 1024
 _POINTER = re.compile(rb"oid sha256:([0-9a-f]{64})")
 _GITHUB_FILE = re.compile(r"https://github\.com/([^/]+/[^/]+)/raw/(.+)")
@@ -63,10 +64,10 @@ class _LfsPointerError(Exception):
 def download_file(
     client: Client, url: str, path: Path, size: int | None, sha256: str, on_bytes: OnBytes
 ) -> None:
-    """Write the file at `url` to `path`. Its checksum, or without one its size, must be the known one.
+    """Download the file at `url` to `path`, and compare it with its known checksum, or otherwise its size.
 
-    Raises SourceError where the URL does not serve the file, and UserError where the disk is full. Received
-    bytes are kept for the next run, unless they turned out to be wrong.
+    Raises SourceError if the URL does not serve the file, and UserError if the disk is full. Received bytes
+    are kept for the next run, unless they turn out to be wrong.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = _part_path(path)
@@ -89,7 +90,7 @@ def download_file(
     if sha256 and sha256_of((part,)) != sha256:
         discard_partial(path)
         if is_resumed:
-            # The part from an earlier run may have been damaged since.
+            # The bytes from an earlier run may have been damaged since. Download the file from its start.
             download_file(client, url, path, size, sha256, on_bytes)
             return
         raise SourceError(
@@ -108,13 +109,16 @@ def discard_partial(path: Path) -> None:
 
 
 def partial_size(path: Path) -> int:
-    """How many bytes of an incomplete file were received."""
+    """Return the number of bytes in the partial download of a file."""
     part = _part_path(path)
     return part.stat().st_size if part.exists() else 0
 
 
 def limit_bytes(url: str, path: Path, size: int | None, have: int) -> int:
-    """The most bytes to accept of a file. Raises SourceError where a known size does not fit on the disk."""
+    """Return the most bytes to accept for a file. Raises SourceError if its known size exceeds the free disk.
+
+    `have` bytes of it are on the disk already.
+    """
     free = shutil.disk_usage(path.parent).free
     if size is None:
         return min(_MOST_BYTES, (have + free) // 2)
@@ -126,7 +130,7 @@ def limit_bytes(url: str, path: Path, size: int | None, have: int) -> int:
 def _receive(
     client: Client, url: str, path: Path, size: int | None, has_checksum: bool, on_bytes: OnBytes
 ) -> None:
-    """Request the file, or the rest of it, and append the response to the partial file."""
+    """Request the file, or the bytes that are missing, and append the response to the partial file."""
     resolved = client.resolve(url)
     version = _read_version(path, resolved)
     have = partial_size(path) if version else 0
@@ -158,7 +162,7 @@ def _receive(
 
 
 def _resumes(response: "Response", version: _Version | None, have: int) -> bool:
-    """Whether the response continues the partial file."""
+    """Return whether the response continues the partial file."""
     if response.status_code != 206 or version is None or not have:
         return False
     start, total = content_range(response)
@@ -167,7 +171,7 @@ def _resumes(response: "Response", version: _Version | None, have: int) -> bool:
 
 
 def _total_bytes(response: "Response") -> int | None:
-    """The length of the whole file, None where the server does not send it."""
+    """Return the length of the whole file in bytes, or None if the server does not send it."""
     if response.status_code == 206:
         return content_range(response)[1]
     length = response.headers.get("Content-Length", "")
@@ -176,7 +180,7 @@ def _total_bytes(response: "Response") -> int | None:
 
 
 def _check_first_bytes(blocks: Iterator[bytes], response: "Response", path: Path, url: str) -> bytes:
-    """The file's first bytes. Raises SourceError where they do not fit its name."""
+    """Read and return the first bytes of the file. Raises SourceError if they do not fit its name."""
     first = b""
     while len(first) < _FIRST_BYTES and (block := next(blocks, b"")):
         first += block
@@ -200,7 +204,7 @@ def _append(
 ) -> None:
     """Append blocks to the partial file. An interrupted download keeps every block written so far.
 
-    Raises SourceError and keeps nothing where the file gets longer than `most` bytes.
+    If the file gets longer than `most` bytes, removes it and raises SourceError.
     """
     try:
         with _part_path(path).open("ab") as file:
@@ -235,7 +239,7 @@ def _start_partial(path: Path, response: "Response", url: str, total: int | None
 
 
 def _read_version(path: Path, url: str) -> _Version | None:
-    """The version of the partial file, None where there is none from this URL."""
+    """Return the version of the partial file, or None if there is no partial file from this URL."""
     try:
         version = _Version(**json.loads(_version_path(path).read_text(encoding="utf-8")))
     except (FileNotFoundError, ValueError, TypeError):
@@ -248,7 +252,7 @@ def _disk_full(path: Path, why: str) -> UserError:
 
 
 def _lfs_media_url(url: str) -> str | None:
-    """The URL of the file that a Git LFS pointer on GitHub stands for."""
+    """Return the URL of the real file for the URL of a Git LFS pointer on GitHub; None for other URLs."""
     found = _GITHUB_FILE.fullmatch(url)
     return f"https://media.githubusercontent.com/media/{found[1]}/{found[2]}" if found else None
 

@@ -1,4 +1,4 @@
-"""Fetch planned files: keep valid ones, download the others, report failures."""
+"""Fetch planned files: keep valid files, download the others and report failures."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ from tracehouse.ingest.downloads.plan import Plan, free_bytes
 _WRONG_SUFFIX = ".wrong"
 
 Report = Callable[[str], None]
-"""Called with a line about each file."""
+"""Called with a line of text about each file."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,14 @@ class Failure:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How many files were fetched, how many existed already, and the failures."""
+    """The number of fetched files, the number of files that existed already (`kept`), and the failures."""
 
     fetched: int
     kept: int
     failures: tuple[Failure, ...]
 
     def describe_failures(self) -> str:
-        """A sentence on the files that failed, and where to find them."""
+        """Return a message that counts the failed files and names the publishers' pages."""
         total = self.fetched + self.kept + len(self.failures)
         homepages = {failure.trace.name: failure.trace.homepage for failure in self.failures}
         links = "".join(f"\n    {name}: {homepage}" for name, homepage in homepages.items())
@@ -56,9 +56,9 @@ class Outcome:
 
 
 def fetch(plans: Sequence[Plan], out: Path, client: Client, progress: Progress, report: Report) -> Outcome:
-    """Fetch the planned files one by one; a failure does not stop the others.
+    """Fetch the planned files one by one. If a file fails, the next one is fetched nevertheless.
 
-    Raises UserError before fetching anything where the disk is too small, or where another process fetches to
+    Raises UserError before it fetches anything if the disk is too small or another process is fetching to
     the same folder.
     """
     _check_disk_space(plans, out)
@@ -89,7 +89,7 @@ def fetch(plans: Sequence[Plan], out: Path, client: Client, progress: Progress, 
 
 
 def _keep(download: Download, folder: Path, progress: Progress, report: Report) -> bool:
-    """Whether the published file exists already. A different file of its name is renamed and reported."""
+    """Return whether the published file exists already. Renames and reports a different file of its name."""
     whole = folder / download.path
     parts = [folder / part for part in download.part_paths]
     paths = [whole] if whole.is_file() else parts if all(part.is_file() for part in parts) else []
@@ -105,7 +105,7 @@ def _keep(download: Download, folder: Path, progress: Progress, report: Report) 
 
 
 def _is_published(paths: Sequence[Path], download: Download, progress: Progress) -> bool:
-    """Whether existing files can be the published ones: by checksum, otherwise by first bytes and size."""
+    """Return whether files equal the published ones by checksum, or otherwise by first bytes and size."""
     if download.sha256:
         return _checksum(paths, progress) == download.sha256
     try:
@@ -116,7 +116,10 @@ def _is_published(paths: Sequence[Path], download: Download, progress: Progress)
 
 
 def _download(client: Client, download: Download, folder: Path, progress: Progress) -> tuple[int, list[str]]:
-    """Download a file from the first URL that serves it: its size in bytes, or the error of every URL."""
+    """Download a file from the first URL that serves it.
+
+    Returns the file's size in bytes, and the error of each URL if all fail.
+    """
     path = folder / download.path
     problems = []
     on_bytes = _byte_reporter(progress, path)
@@ -156,7 +159,7 @@ def _download_parts(client: Client, download: Download, folder: Path, progress: 
 
 
 def _byte_reporter(progress: Progress, path: Path) -> OnBytes:
-    """Report received bytes as increments."""
+    """Return a function that reports the bytes received since its last call to `progress`."""
     reported = 0
 
     def on_bytes(have: int, total: int) -> None:
@@ -174,7 +177,8 @@ def _checksum(paths: Sequence[Path], progress: Progress) -> str:
 
 def _check_disk_space(plans: Sequence[Plan], out: Path) -> None:
     needed, free = sum(plan.missing_bytes for plan in plans), free_bytes(out)
-    # A size in the list of a server may be wrong. A file that cannot fit fails alone.
+    # A server may list a wrong size. A listed file larger than the free disk must not prevent the other files
+    # from being fetched; it fails later, alone.
     listed = (file for plan in plans for file in plan.missing if file.cluster or file.archive)
     needed -= sum(file.bytes for file in listed if file.bytes and file.bytes > free)
     if needed > free:

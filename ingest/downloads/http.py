@@ -31,9 +31,10 @@ _RANGE = re.compile(r"bytes ([0-9]{1,18})-[0-9]{1,18}/([0-9]{1,18})")
 class RetryPolicy:
     """When to retry a request, and when to give up.
 
-    A request is made up to `attempts` times. The pause is `pause_s` at first and doubles each time, or it is
-    what the server asks for, up to `longest_pause_s`. The count starts again after each MiB received. A
-    transfer fails where nothing or only a part of the header arrives for `silence_s`, or fewer than
+    A request is made up to `attempts` times. The pause before the second attempt is `pause_s`; it doubles
+    each time, up to `longest_pause_s`, unless the server asks for another pause. If the server asks for more
+    than `longest_pause_s`, the request fails. The count of attempts starts again after each MiB received. A
+    transfer fails if nothing or only a part of the header arrives within `silence_s`, or fewer than
     `least_bytes_per_s` of the body on average over that time.
     """
 
@@ -48,14 +49,13 @@ DEFAULT_RETRY_POLICY = RetryPolicy()
 
 
 class SourceError(UserError):
-    """A URL that does not serve the requested file, and why."""
+    """A URL does not serve the requested file. The message gives the reason."""
 
 
 class RetryableError(Exception):
-    """A failure that another attempt may not meet.
+    """A failure after which another attempt may succeed.
 
-    `pause_s` is how long the server asks to wait, None where it does not. `reached` is False where the server
-    did not answer.
+    `pause_s` is the pause that the server asks for, or None. `reached` is False if the server did not answer.
     """
 
     def __init__(self, message: str, pause_s: float | None = None, reached: bool = True):
@@ -76,17 +76,17 @@ class Client:
     _unreachable_hosts: set[str] = field(default_factory=set)
 
     def resolve(self, url: str) -> str:
-        """The URL to request instead of `url`: its mirror's, if it has one."""
+        """Return the URL to request for `url`: that of the mirror, if its host has one."""
         host = host_of(url)
         mirror = self.mirrors.get(host)
         return url if mirror is None else mirror.rstrip("/") + url.partition(host)[2]
 
     @contextmanager
     def get(self, url: str, headers: Mapping[str, str]) -> Iterator["Response"]:
-        """Request `url` and yield the response with status 200, 206 or 416, its body unread.
+        """Request `url` and yield the response. Its status is 200, 206 or 416 and its body is unread.
 
-        Raises SourceError for any other status, and RetryableError where another attempt may succeed; also
-        while the body is read inside the block.
+        Raises SourceError for any other status, and RetryableError if another attempt may succeed. Errors
+        while the body is read inside the block are translated in the same way.
         """
         import requests
         import urllib3
@@ -102,7 +102,7 @@ class Client:
         except requests.ConnectionError as error:
             raise self._explain_connection(resolved, error) from error
         except (requests.Timeout, urllib3.exceptions.TimeoutError) as error:
-            what = f"the server did not go on within {self.policy.silence_s:g} s"
+            what = f"the server did not continue within {self.policy.silence_s:g} s"
             raise RetryableError(f"{resolved}: {what}", reached=False) from error
         except (urllib3.exceptions.HTTPError, requests.exceptions.ChunkedEncodingError) as error:
             raise RetryableError(f"{resolved}: the connection broke off ({_innermost(error)})") from error
@@ -120,12 +120,15 @@ class Client:
         except requests.exceptions.InvalidHeader:
             raise
         except ValueError as error:
-            # An error of Requests, or of a parser of URLs that it does not catch.
+            # Requests and the URL parsers that it uses raise ValueError for invalid URLs.
             what = f"it is, or redirects to, an invalid address ({_innermost(error)})"
             raise SourceError(f"{url}: {what}") from error
 
     def _explain_connection(self, url: str, error: "RequestConnectionError") -> SourceError | RetryableError:
-        """The error of a request that got no response. Only a host that has answered before gets another."""
+        """Return the error of a request that got no response.
+
+        After a timeout while connecting, only a host that has answered before gets another attempt.
+        """
         from urllib3.exceptions import ConnectTimeoutError
 
         why = _innermost(error)
@@ -138,7 +141,7 @@ class Client:
         return SourceError(f"{url}: no connection to {host} ({why}). Check the network and the proxy")
 
     def read_blocks(self, response: "Response") -> Iterator[bytes]:
-        """The body as sent, block by block. Raises RetryableError where it arrives too slowly."""
+        """Yield the body as sent, block by block. Raises RetryableError if it arrives too slowly."""
         policy = self.policy
         since_s, received = time.monotonic(), 0
         while block := response.raw.read1(_BLOCK_BYTES, decode_content=False):
@@ -153,7 +156,7 @@ class Client:
                 since_s, received = time.monotonic(), 0
 
     def read_at_most(self, response: "Response", limit: int) -> bytes:
-        """The first `limit` bytes of the body, or all of a shorter one."""
+        """Return the first `limit` bytes of the body, or the whole body if it is shorter."""
         body = bytearray()
         for block in self.read_blocks(response):
             body += block
@@ -164,10 +167,11 @@ class Client:
     def retry(
         self, url: str, attempt: Callable[[], Result], received: Callable[[], int] = lambda: 0
     ) -> Result:
-        """Call `attempt` until it returns, as the retry policy says. Raises SourceError when it gives up.
+        """Call `attempt` until it returns, and return its result. Raises SourceError when it gives up.
 
-        `received` returns the bytes received so far. A host that no longer answers gets one attempt for each
-        later file, and one that never could be connected to gets none.
+        The retry policy limits the attempts. `received` returns the bytes received so far. A host that no
+        longer answers gets one attempt for each later file. A host that never accepted a connection gets no
+        more attempts.
         """
         resolved = self.resolve(url)
         host = host_of(resolved)
@@ -199,7 +203,7 @@ class Client:
 
 @contextmanager
 def open_client(mirrors: Mapping[str, str], policy: RetryPolicy) -> Iterator[Client]:
-    """Yield a client. Raises UserError where the package requests is not installed."""
+    """Yield a client. Raises UserError if the package requests is not installed."""
     try:
         import requests
     except ModuleNotFoundError as error:
@@ -217,7 +221,7 @@ def open_client(mirrors: Mapping[str, str], policy: RetryPolicy) -> Iterator[Cli
 
 
 def host_of(url: str) -> str:
-    """The host and port of a URL, empty where it is invalid."""
+    """Return the host and port of a URL; empty if the URL is invalid."""
     try:
         return urlsplit(url).netloc
     except ValueError:
@@ -225,13 +229,13 @@ def host_of(url: str) -> str:
 
 
 def content_range(response: "Response") -> tuple[int | None, int | None]:
-    """The first byte of the range and the length of the whole file."""
+    """Return the first byte of a response's range and the length of the whole file, each None if unknown."""
     found = _RANGE.fullmatch(response.headers.get("Content-Range", "").strip())
     return (int(found[1]), int(found[2])) if found else (None, None)
 
 
 def validator_of(response: "Response") -> str:
-    """The ETag, or else the date of the last change, which identifies this version; empty without both."""
+    """Return what identifies the version of a file: its strong ETag, otherwise Last-Modified, or empty."""
     etag = response.headers.get("ETag", "")
     return etag if etag.startswith('"') else response.headers.get("Last-Modified", "")
 
@@ -245,7 +249,7 @@ def _check_status(response: "Response", url: str) -> None:
 
 
 def _retry_after_s(response: "Response") -> float | None:
-    """The seconds in the Retry-After header, which may give a date instead; None without a valid one."""
+    """Return the seconds to wait by the Retry-After header, which may contain a date, or None."""
     from urllib3.exceptions import InvalidHeader
     from urllib3.util import Retry
 
@@ -257,13 +261,13 @@ def _retry_after_s(response: "Response") -> float | None:
 
 
 def _innermost(error: BaseException) -> str:
-    """The message of the innermost wrapped error, which may quote the server."""
+    """Return the message of the innermost wrapped error. It is escaped because it may quote the server."""
     *_, innermost = _causes(error)
     return escape_name(str(innermost).rpartition(": ")[2].strip()[:200])
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and those that it wraps, outermost first."""
+    """Yield an error and the errors that it wraps, outermost first."""
     yield error
     wrapped = (getattr(error, "reason", None), *error.args)
     inner = next((each for each in wrapped if isinstance(each, BaseException)), None)

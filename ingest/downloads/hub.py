@@ -1,7 +1,7 @@
 """List the files of a data set's folder on the Hugging Face Hub.
 
-One request to ``/api/datasets/<name>/tree/<revision>/<folder>`` per page. The package huggingface_hub offers
-the same, and would bring a dozen packages for this one request.
+Each page is one request to ``/api/datasets/<name>/tree/<revision>/<folder>``. The package huggingface_hub
+offers the same, but would install a dozen packages for this one request.
 """
 
 import json
@@ -22,7 +22,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def list_files(client: Client, folder: Download) -> Listing:
-    """The files of a download with a ``*`` in its name."""
+    """List the files that a download with a ``*`` in its name stands for."""
     [url] = folder.urls
     base_url = url.rpartition("/")[0]
     listing = base_url.replace("/datasets/", "/api/datasets/").replace("/resolve/", "/tree/")
@@ -52,7 +52,7 @@ def list_files(client: Client, folder: Download) -> Listing:
 
 
 def _list_entries(client: Client, listing: str) -> Iterator[Any]:
-    """The entries of the folder that are no folders, over all pages of the list."""
+    """Yield the entries of all pages of the list, except folders."""
     page = listing
     for _ in range(_MOST_PAGES):
         entries, link = client.retry(page, lambda page=page: _read_page(client, page))  # type: ignore[misc]
@@ -64,21 +64,21 @@ def _list_entries(client: Client, listing: str) -> Iterator[Any]:
 
 
 def _read_page(client: Client, page: str) -> tuple[list[Any], str]:
-    """The entries of one page and its link to the next page, empty on the last one."""
+    """Return the entries of one page and its link to the next page, which is empty on the last page."""
     with client.get(page, {}) as response:
         body = client.read_at_most(response, _MOST_PAGE_BYTES)
         link = response.links.get("next", {}).get("url", "")
     try:
         entries = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise SourceError(f"{client.resolve(page)}: it is no list of files ({error})") from None
+        raise SourceError(f"{client.resolve(page)}: it is not a list of files ({error})") from None
     if not isinstance(entries, list):
-        raise SourceError(f"{client.resolve(page)}: it is no list of files")
+        raise SourceError(f"{client.resolve(page)}: it is not a list of files")
     return entries, link
 
 
 def _next_page(client: Client, page: str, link: str) -> str:
-    """The URL that a page links to. Raises SourceError where it is on another server."""
+    """Return the URL that a page links to. Raises SourceError if it is on another server."""
     resolved = client.resolve(page)
     try:
         following = urljoin(page, link)
@@ -90,14 +90,17 @@ def _next_page(client: Client, page: str, link: str) -> str:
 
 
 def _name(entry: Any) -> str:
-    """The name of a file, empty where the entry has none."""
+    """Return the name of a listed file; empty if the entry has none."""
     path = entry.get("path") if isinstance(entry, dict) else None
     return path.rpartition("/")[2] if isinstance(path, str) else ""
 
 
 def _parse_entry(name: str, entry: dict[str, Any]) -> tuple[int, str]:
-    """The size and checksum of a file. Raises ValueError, TypeError or LookupError if one is invalid."""
-    # Only files in Git LFS have a sha256: it is their object id.
+    """Return the size in bytes and the SHA-256 of a file, which is empty if the entry has none.
+
+    Raises ValueError, TypeError or LookupError if one of them is invalid.
+    """
+    # Only entries of files in Git LFS have a SHA-256: their object id.
     sha256 = entry["lfs"]["oid"] if entry.get("lfs") else ""
     if not is_plausible(name, entry["size"]) or (sha256 and not _SHA256.fullmatch(sha256)):
         raise ValueError

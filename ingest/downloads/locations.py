@@ -1,8 +1,8 @@
-"""Where each trace's raw files can be downloaded, from ``traces/<trace>_downloads.csv``.
+"""Read the URLs of each trace's raw files from ``traces/<trace>_downloads.csv``.
 
-A file has the columns file (path below the trace's folder), url, backup, bytes and cluster; the last three
-may be empty. ``{aa..aw}`` in a backup stands for the parts that `split` cut the file into. A ``*`` in file
-and url stands for one cluster's telemetry files, which the Hugging Face Hub lists. Checksums printed by
+The columns are file (path below the trace's folder), url, backup (another URL), bytes and cluster; the last
+three may be empty. ``{aa..aw}`` in a backup stands for the parts that `split` cut the file into. A ``*`` in
+file and url stands for one cluster's telemetry files, which the Hugging Face Hub lists. Checksums printed by
 publishers are declared with the tables, in `Table.published_sha256`.
 """
 
@@ -20,7 +20,7 @@ from tracehouse.ingest.downloads.remote_zip import RemoteZip
 FOLDER = Path(__file__).parents[1] / "traces"
 
 _SUFFIX = "_downloads.csv"
-# More than all published files together.
+# More than the size of all published files together.
 _LARGEST_BYTES = 10**13
 # File systems allow 255; a partial download adds 11.
 _LONGEST_NAME_BYTES = 200
@@ -32,10 +32,10 @@ _PARTS = re.compile(r"\{(?P<first>[a-z]{2})\.\.(?P<last>[a-z]{2})\}")
 class Download:
     """A raw file: its path below the trace's folder and its URLs, the preferred one first.
 
-    `parts` are the URLs of its pieces, in order, for when no URL of `urls` has the whole file. `bytes` is
-    None where the size is unknown; `sha256` is empty where the publisher printed none. The checksum decides;
-    the size counts only without one. `cluster` names the cluster of a telemetry folder. A file that is a
-    `member` of an `archive` on a server is fetched without the rest of it.
+    `parts` are the URLs of the file's parts, in order. They are used if no URL of `urls` has the whole file.
+    `bytes` is None if the size is unknown; `sha256` is empty if the publisher printed no checksum. The size
+    is compared only if there is no checksum. `cluster` names the cluster of a telemetry folder. If `archive`
+    is set, the file is its `member`, which is fetched without the other members.
     """
 
     path: str
@@ -57,14 +57,14 @@ class Download:
 
 @dataclass(frozen=True)
 class Listing:
-    """The files that a folder or an archive on a server lists, and what is wrong with its list."""
+    """The files that a folder or an archive on a server lists, and the errors in the list."""
 
     files: tuple[Download, ...] = ()
     problems: tuple[str, ...] = ()
 
 
 def is_plausible(path: str, size: object) -> bool:
-    """Whether a path and a size that a server lists can be those of a file."""
+    """Return whether a path and a size that a server lists can belong to a file."""
     names = path.split("/")
     has_name = path.isprintable() and not {"", ".", ".."} & set(names)
     return (
@@ -77,7 +77,7 @@ def is_plausible(path: str, size: object) -> bool:
 
 
 def downloads(trace: Trace, folder: Path = FOLDER) -> tuple[Download, ...]:
-    """The raw files of a trace, in the order of its file of downloads; none where it has no such file."""
+    """Return the raw files of a trace, in the order of its CSV; none if it has no CSV of downloads."""
     path = folder / f"{trace.name}{_SUFFIX}"
     if not path.exists():
         return ()

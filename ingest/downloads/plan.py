@@ -1,4 +1,4 @@
-"""Plan a download: which files of which traces, how large, under which licence."""
+"""Plan a download: the files of each trace, their sizes and their licences."""
 
 import re
 import shutil
@@ -21,17 +21,18 @@ from tracehouse.ingest.selection import Selection, parse_selection, selects
 
 ALL_METRICS = "all"
 
-# More than all other traces together.
+# A trace with more bytes than this is fetched only with --yes. All other traces together are smaller.
 _ASK_BYTES = 200 * 10**9
 
 
 @dataclass(frozen=True)
 class FetchRequest:
-    """The files to fetch, to one folder per trace below `out`. No trace names mean all traces.
+    """The files to fetch, to one folder per trace below `out`. If `traces` is empty, all traces are fetched.
 
-    Telemetry is fetched only for the given `metrics` (``all`` for every one) or `clusters`. `mirrors` maps a
-    host to the URL that replaces scheme and host. `only` selects partitions (see `selection`): only these
-    members of a zip are fetched, as files in folders. A dry run makes a single attempt to list telemetry.
+    Telemetry is fetched only for the given `metrics` (``all`` for every metric) or `clusters`. `mirrors` maps
+    a host to the URL that replaces scheme and host. `only` selects partitions (see `selection`): only the
+    zip's members of these partitions are fetched, as files in folders. A dry run makes a single attempt to
+    list telemetry.
     """
 
     out: Path
@@ -45,12 +46,12 @@ class FetchRequest:
 
     @property
     def retry_policy(self) -> RetryPolicy:
-        """The retry policy: a dry run makes one attempt."""
+        """The retry policy to use. A dry run makes one attempt."""
         return replace(self.policy, attempts=1) if self.is_dry_run else self.policy
 
     @property
     def wants_telemetry(self) -> bool:
-        """Whether any telemetry is requested."""
+        """Whether the request includes telemetry."""
         return bool(self.metrics or self.clusters)
 
 
@@ -58,7 +59,7 @@ class FetchRequest:
 class Plan:
     """The files of one trace to fetch to `folder`.
 
-    `unlisted` maps each telemetry folder or zip whose files could not all be listed to the reasons.
+    `unlisted` maps a telemetry folder or zip to errors if some of its files could not be listed.
     """
 
     trace: Trace
@@ -74,7 +75,7 @@ class Plan:
 
     @property
     def missing_bytes(self) -> int:
-        """The bytes still to receive, as far as sizes are known."""
+        """The number of bytes still to receive, without files of unknown size."""
         return sum(
             max(0, (download.bytes or 0) - partial_size(self.folder / download.path))
             for download in self.missing
@@ -82,10 +83,10 @@ class Plan:
 
 
 def plan_downloads(request: FetchRequest, client: Client) -> list[Plan]:
-    """Plan what a request fetches. Only lists of telemetry and of the members of a zip need the network.
+    """Return the plan of each requested trace.
 
-    Raises UsageError where a trace, metric or cluster does not exist, and UserError where a folder holds a
-    synthetic sample.
+    It needs the network only to list telemetry and the members of a zip. Raises UsageError if a trace, metric
+    or cluster does not exist, and UserError if a target folder contains a synthetic sample.
     """
     known = all_traces()
     check_traces(request.traces, known)
@@ -109,7 +110,7 @@ def plan_downloads(request: FetchRequest, client: Client) -> list[Plan]:
 
 
 def _select(file: Download, trace: Trace, selection: Selection, client: Client) -> Listing:
-    """The selected members of the zip of a partitioned table, or the file itself if it is another one."""
+    """List the selected members if the file is the zip of a partitioned table, otherwise the file itself."""
     stem, _, extension = file.path.rpartition("/")[2].rpartition(".")
     table = next(
         (t for t in trace.tables if t.converts_partitions and re.fullmatch(t.archive_stem, stem)), None
@@ -136,7 +137,7 @@ def _select(file: Download, trace: Trace, selection: Selection, client: Client) 
 
 
 def describe_plans(plans: Sequence[Plan], out: Path, with_files: bool = False) -> Iterator[str]:
-    """Lines for the user: files, sizes, licence and citation of each trace, and the total."""
+    """Yield lines for the user: files, sizes, licence and citation of each trace, and the total."""
     for plan in plans:
         trace = plan.trace
         yield f"{trace.name}: {trace.title}, from {trace.homepage}"
@@ -161,7 +162,7 @@ def describe_plans(plans: Sequence[Plan], out: Path, with_files: bool = False) -
 
 
 def check_is_wanted(plans: Sequence[Plan]) -> None:
-    """Raise UsageError where a trace is so large that it is fetched only on request."""
+    """Raise UsageError if the download of a trace is so large that it needs the option --yes."""
     for plan in plans:
         if plan.missing_bytes > _ASK_BYTES:
             keys = sorted({key for table in plan.trace.tables for key in table.partition_by})
@@ -173,7 +174,7 @@ def check_is_wanted(plans: Sequence[Plan]) -> None:
 
 
 def free_bytes(out: Path) -> int:
-    """The free disk space where a folder is or will be."""
+    """Return the free disk space in bytes where a folder is or will be created."""
     existing = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
     return shutil.disk_usage(existing).free
 
@@ -181,7 +182,7 @@ def free_bytes(out: Path) -> int:
 def _list_telemetry(
     request: FetchRequest, rows: Sequence[Download], client: Client
 ) -> dict[Download, Listing]:
-    """The requested files of each telemetry folder."""
+    """List the requested files of each telemetry folder."""
     if not request.wants_telemetry:
         return {}
     folders = [row for row in rows if row.cluster]
@@ -207,12 +208,12 @@ def _list_telemetry(
 
 
 def _metric_name(file: Download) -> str:
-    """The metric of a telemetry file, which may be one of several: GPU_TEMP of GPU_TEMP-2023-07.csv."""
+    """Return the metric of a telemetry file. GPU_TEMP-2023-07.csv is one of several files of GPU_TEMP."""
     return file.path.rpartition("/")[2].partition(".")[0].partition("-")[0]
 
 
 def _exists(download: Download, folder: Path) -> bool:
-    """Whether a file, or all its parts, exist; without a checksum, with the known size."""
+    """Return whether a file or all its parts exist. Without a checksum, the size must be right too."""
     path = folder / download.path
     if path.is_file():
         return bool(download.sha256) or download.bytes in (None, path.stat().st_size)
@@ -220,7 +221,7 @@ def _exists(download: Download, folder: Path) -> bool:
 
 
 def _refuse_synthetic_folders(out: Path, plans: Sequence[Plan]) -> None:
-    """Real files in a sample's folder would be ingested as synthetic."""
+    """Raise UserError if a folder contains a synthetic sample: real files in it would count as synthetic."""
     for folder in (out, *(plan.folder for plan in plans)):
         if (folder / MARKER_NAME).is_file():
             raise UserError(
@@ -239,7 +240,7 @@ def _format_size(download: Download) -> str:
 
 
 def _format_amount(downloads: Sequence[Download]) -> str:
-    """The number of files and their size: 3 files, 1.3 kB and 2 of unknown size."""
+    """Return the number of files and their total size, such as `3 files, 1.3 kB and 2 of unknown size`."""
     known = [download.bytes for download in downloads if download.bytes is not None]
     unknown = len(downloads) - len(known)
     amounts = [decimal(sum(known))] * bool(known) + [f"{unknown} of unknown size"] * bool(unknown)

@@ -1,4 +1,4 @@
-"""Read a zip on a server by ranges: its directory first, and then only the members that are wanted."""
+"""Read a zip on a server by byte ranges: first its directory, then only the requested members."""
 
 import io
 import os
@@ -23,15 +23,15 @@ from tracehouse.ingest.downloads.http import (
 if TYPE_CHECKING:
     from requests import Response
 
-# One request each; a request that breaks off is repeated from its start.
+# The bytes of one request. A request that breaks off is repeated from its start.
 _BLOCK_BYTES = 4 << 20
-# The directory of a million members.
+# Enough for a directory with a million members.
 _MOST_DIRECTORY_BYTES = 128 << 20
 
 
 @dataclass(frozen=True, eq=False)
 class RemoteZip:
-    """A zip at a URL. Methods raise SourceError where it cannot be read by ranges, or is damaged."""
+    """A zip at a URL. Methods raise SourceError if it cannot be read by ranges or is damaged."""
 
     client: Client
     url: str
@@ -45,16 +45,16 @@ class RemoteZip:
             raise self._damaged("its directory", damage) from damage
 
     def members(self) -> Sequence[zipfile.ZipInfo]:
-        """The directory."""
+        """Return the entries of the directory, except folders."""
         return [info for info in self._archive.infolist() if not info.filename.endswith("/")]
 
     def download(self, member: str, path: Path, on_bytes: Callable[[int, int], None]) -> None:
-        """Write a member to `path`, whose size and CRC-32 must be those in the directory."""
+        """Download a member to `path`. Its size and CRC-32 must be those in the directory."""
         info = self._archive.getinfo(member)
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(f"{path.name}.part")
         try:
-            # A member that unpacks to less than it takes packed could be read without end.
+            # A server could send such a member without end: many packed bytes that unpack to nothing.
             if info.compress_size > info.file_size + info.file_size // 50 + 1024:
                 raise zipfile.BadZipFile(f"{info.compress_size:,} bytes packed, {info.file_size:,} unpacked")
             limit_bytes(self.client.resolve(self.url), path, info.file_size, 0)
@@ -78,7 +78,7 @@ class RemoteZip:
 
 
 class _Reader(io.BufferedReader):
-    """Refuses to read as much at once as only a wrong size of a directory asks for."""
+    """Refuses a read of more than `_MOST_DIRECTORY_BYTES`: the directory's size in the zip must be wrong."""
 
     def read(self, size: int | None = -1) -> bytes:
         if size is not None and size > _MOST_DIRECTORY_BYTES:
@@ -87,7 +87,7 @@ class _Reader(io.BufferedReader):
 
 
 class _Ranges(io.RawIOBase):
-    """A file on a server, read by ranges of one version of it."""
+    """A file on a server that is read by ranges. All ranges must come from the same version of the file."""
 
     def __init__(self, client: Client, url: str):
         self._client = client
@@ -132,7 +132,7 @@ class _Ranges(io.RawIOBase):
         with self._client.get(self._url, {"Range": f"bytes={start}-{start + count - 1}"}) as response:
             if response.status_code != 206:
                 raise SourceError(
-                    f"{url}: the server sends whole files only, so that no part of it can be fetched. "
+                    f"{url}: the server sends whole files only, so its members cannot be fetched alone. "
                     "Fetch the whole file without --only"
                 )
             self._check_version(response, start)

@@ -4,17 +4,17 @@ A format is one module of `ingest.readers.formats` that binds ``READER`` to a `R
 every module of that package, so a new format changes no other module. A reader consists of
 
 - `extensions`: the extensions of its files, the usual one first, such as ("csv",);
-- `reads`: which tables' files it reads, by the table's declaration and the file's name. Exactly one reader
-  must accept a file;
+- `reads`: whether it reads the files of a table, by the table's declaration and the file's name. Exactly one
+  reader must accept a file;
 - `read_names` and `names_fit`: how the columns' names in a file identify its table, if two tables' files have
   the same name;
-- `read`: the rows of a file in batches. A reader converts texts to the declared types with `values`, and
-  returns a `Reject` for every row that does not fit its table: the rows of all batches and all rejects add up
-  to the rows of the file. It raises RawFileError, via `rejects.limit_rejects`, if more than a tenth does not
-  fit.
+- `read`: yields the rows of a file in batches. A reader converts texts to the declared types with `values`,
+  and returns a `Reject` for every row that does not fit its table. The numbers of rows and rejects in all
+  batches add up to the number of rows in the file. If more than a tenth of the rows is rejected, the reader
+  raises RawFileError via `rejects.limit_rejects`.
 
 A reader gets a stream of decompressed bytes, which may be inside an archive and cannot seek. A format that
-needs to seek, such as Parquet, sets `read_keys` and gets a stream that can.
+needs to seek, such as Parquet, sets `read_keys` and gets a seekable stream.
 """
 
 import importlib
@@ -33,10 +33,10 @@ from tracehouse.ingest.declarations import Table
 class Content:
     """The content of a file of a table.
 
-    `name` is its name in errors. `indexes` are the indexes of a wide table's lines in other files; the reader
-    adds those of the lines that it reads. `chunk_bytes` is how many bytes to read at once, 0 for the format's
-    default. `keys` are the values of the table's keys in the file's path. `partition` are those of the rows
-    to read; other rows are skipped.
+    `name` is the file's name in errors. `indexes` are the line indexes of a wide table in other files; the
+    reader adds the indexes of the lines that it reads. `chunk_bytes` is the number of bytes to read at once,
+    0 for the format's default. `keys` are the values of the table's keys in the file's path. `partition` are
+    the key values of the rows to read; other rows are skipped.
     """
 
     stream: BinaryIO
@@ -62,11 +62,11 @@ class Reject:
 
 @dataclass(frozen=True)
 class Batch:
-    """Consecutive rows of a file, those that fit and those that do not.
+    """Consecutive rows of a file: those that fit the table, and the rejected ones.
 
-    `rows` has the table's `read_columns`, in this order, after the keys that the file's path lacks. For a
-    wide table it has the lines of the CSV: the index, and a column for each variable. Texts may be encoded
-    with dictionaries.
+    `rows` has first the keys that the file's path lacks and then the table's `read_columns`, in this order.
+    For a wide table, it contains the lines of the CSV with the index and a column for each variable. Texts
+    may be encoded with dictionaries.
     """
 
     rows: pa.Table
@@ -77,9 +77,9 @@ class Batch:
 class Reader:
     """A raw format; see the docstring of this package.
 
-    `read_names` is None if a file of the format can hold rows of several tables: then it belongs to all
-    tables whose file names it matches. `read_keys` lists the values of the `partition_by` keys in a file
-    that has them as columns; None if the format cannot, and reads its stream from start to end.
+    `read_names` is None if a file of the format can contain rows of several tables. Such a file belongs to
+    all tables whose file names it matches. `read_keys` lists the values of the `partition_by` keys in a file
+    that has them as columns. It is None if the format reads its stream from start to end.
     """
 
     extensions: tuple[str, ...]
@@ -92,12 +92,12 @@ class Reader:
 
 @cache
 def all_readers() -> tuple[Reader, ...]:
-    """The readers of all formats, by the names of their modules."""
+    """Return the readers of all formats, in the order of their modules' names."""
     formats = importlib.import_module(f"{__name__}.formats")
     found = sorted(module.name for module in pkgutil.iter_modules(formats.__path__))
     return tuple(importlib.import_module(f"{formats.__name__}.{name}").READER for name in found)
 
 
 def reader_of(table: Table, file_name: str) -> Reader:
-    """The reader of a table's file, by its name without compression."""
+    """Return the reader of a table's file. `file_name` is the name of the decompressed file."""
     return next(reader for reader in all_readers() if reader.reads(table, file_name))

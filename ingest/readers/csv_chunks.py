@@ -1,6 +1,6 @@
 """Parse chunks of CSV lines into Arrow tables of declared types, and account for every row.
 
-Three parsers return the same rows, each slower than the one before. Polars parses chunks without quotes and
+There are three parsers, from fast to slow. They return the same rows. Polars parses chunks without quotes and
 white space. Arrow parses typed columns; DuckDB would round `1.5` to a BIGINT and accept `1_000`. If a row
 does not fit, Arrow splits the fields as texts, and `values` converts them and gives the reasons for rejects.
 """
@@ -54,9 +54,9 @@ _MISPLACED_QUOTE = "a quote that is not closed on its line, or that is inside a 
 
 @dataclass(frozen=True)
 class ChunkParser:
-    """Parses chunks of lines with `columns` in this order, without a header. `file` names the CSV in errors.
+    """Parses chunks of CSV lines without a header. `file` is the CSV's name in errors.
 
-    If `ends_in_newline`, a last line without a newline is rejected.
+    `columns` are in the order of the file. If `ends_in_newline`, a last line without a newline is rejected.
     """
 
     columns: tuple[Column, ...]
@@ -64,7 +64,7 @@ class ChunkParser:
     file: str
 
     def parse(self, chunk: Chunk) -> Batch:
-        """The rows and rejects of a chunk."""
+        """Return the rows and rejects of a chunk."""
         complete, cut = _split_cut_record(chunk) if self.ends_in_newline else (chunk, ())
         rows = self.parse_plain(complete)
         if rows is None:
@@ -74,7 +74,8 @@ class ChunkParser:
         batch = self.parse_texts(complete)
         return Batch(batch.rows, batch.rejects + cut)
 
-    # Parsers name columns by their position: names in a wide CSV may be those of other columns.
+    # The parsers name columns by position, because a wide CSV may use the name of another column of the
+    # table.
     @cached_property
     def _positions(self) -> list[str]:
         return [str(position) for position in range(len(self.columns))]
@@ -90,7 +91,7 @@ class ChunkParser:
 
     @cached_property
     def _polars_schema(self) -> dict[str, pl.DataType] | None:
-        # The number of commas says nothing about the lines of a single column.
+        # Lines of a single column have no commas, so `_has_full_lines` could not check them.
         if len(self.columns) < 2 or any(c.type not in _POLARS_TYPES or c.null_texts for c in self.columns):
             return None
         types = (_POLARS_TYPES[column.type] for column in self.columns)
@@ -115,13 +116,14 @@ class ChunkParser:
         return rows.rename_columns([column.name for column in self.columns])
 
     def parse_plain(self, chunk: Chunk) -> pa.Table | None:
-        """Parse with Polars. None if a line may not fit, or if Polars may misread the chunk.
+        """Parse with Polars. Returns None if a line may not fit, or if Polars may misread the chunk.
 
         Polars fills short lines with NULL, reads white space as NULL, drops carriage returns, and
-        decompresses what begins like compressed data.
+        decompresses data that begins like compressed data.
         """
         data = chunk.data
-        # Of the bytes up to the quote, among them zero bytes and white space, only newlines are allowed.
+        # Newlines must be the only bytes up to the code of the quote. These codes include zero bytes and
+        # white space.
         if (
             self._polars_schema is None
             or data.startswith(_MISTAKEN_STARTS)
@@ -134,19 +136,20 @@ class ChunkParser:
             return None
         if not _has_full_lines(chunk, rows):
             return None
-        # As views of texts, which are not copied before they are sorted.
+        # With `newest`, texts are views that are not copied before the sort.
         table = rows.to_arrow(compat_level=pl.CompatLevel.newest())
         return self._named(table) if are_possible(table, self.columns) else None
 
     def parse_typed(self, chunk: Chunk) -> pa.Table | None:
-        """Parse with Arrow's types. None if a line does not fit, or if Arrow may misread the chunk."""
+        """Parse with Arrow's types. Returns None if a line does not fit or Arrow may misread the chunk."""
         if not chunk.data.strip(b"\r\n") or self._may_be_misread(chunk):
             return None
         try:
             rows = self._read_csv(chunk.data, self._typed_options)
         except pa.ArrowInvalid:
             return None
-        # The cheap test first: without blank lines, there are as many rows as line ends.
+        # Without blank lines, there are as many rows as line ends. This test is cheaper than counting
+        # records.
         if rows.num_rows != chunk.line_ends and rows.num_rows != count_records(chunk.data):
             return None
         rows = self._named(rows)
@@ -165,7 +168,7 @@ class ChunkParser:
         return rows if are_possible(rows, self.columns) else None
 
     def _may_be_misread(self, chunk: Chunk) -> bool:
-        """Whether a chunk has zero bytes, hexadecimal numbers or misplaced quotes."""
+        """Return whether a chunk has zero bytes, hexadecimal numbers or misplaced quotes."""
         if b"\0" in chunk.data:
             return True
         has_integers = any(column.type == "BIGINT" for column in self.columns)
@@ -174,7 +177,7 @@ class ChunkParser:
         return b'"' in chunk.data and bool(self._find_malformed(records_of(chunk), chunk))
 
     def _find_malformed(self, records: Records, chunk: Chunk) -> Faults:
-        """The records with a misplaced quote, or with another number of fields.
+        """Find the records with a misplaced quote or a wrong number of fields.
 
         Raises RawFileError if there are too many.
         """
@@ -199,7 +202,8 @@ class ChunkParser:
                 )
             }
 
-        # A chunk may have millions of bad records: their reasons would take a hundred times its size.
+        # A chunk may have millions of bad records. Describe only one before the check, because all reasons
+        # together would take a hundred times the chunk's size.
         self._check_early(len(rows), describe(rows[:1]), records, chunk)
         return describe(rows)
 
@@ -224,7 +228,7 @@ class ChunkParser:
             check_early(count, 0, chunk.last_line, first, self.file)
 
     def _split_fields(self, data: bytes, count: int, chunk: Chunk) -> list[pa.BinaryArray]:
-        """The fields of `count` records, column by column."""
+        """Return the fields of `count` records as one array of texts per column."""
         if not count:
             return [pa.array([], pa.binary()) for _ in self.columns]
         rows = self._read_csv(data, self._options([pa.binary()] * len(self.columns)))
@@ -239,12 +243,17 @@ class ChunkParser:
         return [_contiguous(column) for column in rows.columns]
 
     def _read_csv(self, data: bytes, options: arrow_csv.ConvertOptions) -> pa.Table:
-        """Parse `data`, which must end in a newline: else Arrow reads an empty last field as text."""
-        # Arrow strips a byte order mark from the start of every chunk, where it is data: so it gets two.
+        """Parse `data` with Arrow.
+
+        `data` must end in a newline. Otherwise Arrow reads an empty last field as text.
+        """
+        # Arrow strips a byte order mark from the start of each chunk. Here it is data, because the mark of
+        # the file is already removed. Arrow strips the additional mark instead.
         if data.startswith(BYTE_ORDER_MARK):
             data = BYTE_ORDER_MARK + data
-        # One thread a chunk: several are parsed at once, and Arrow's threads double the cost. One block a
-        # chunk: with thousands of columns, small arrays cost more than the values in them.
+        # Each chunk uses one thread, because several chunks are parsed at once and Arrow's threads double the
+        # cost. Each chunk is one block: with thousands of columns, the overhead of small arrays costs more
+        # than their values.
         read_options = arrow_csv.ReadOptions(
             column_names=self._positions, use_threads=False, block_size=_BLOCK_BYTES
         )
@@ -254,14 +263,14 @@ class ChunkParser:
 def parse_chunks(
     chunks: Iterable[Chunk], columns: Sequence[Column], ends_in_newline: bool, file: str, at_once: int = 1
 ) -> Iterator[tuple[Chunk, Batch]]:
-    """Parse chunks, `at_once` of them at a time. Returns each chunk with its rows, in order.
+    """Parse `at_once` chunks at a time. Yields each chunk with its batch, in order.
 
     Raises RawFileError if too many rows are rejected (see `rejects`).
     """
     parser = ChunkParser(tuple(columns), ends_in_newline, file)
     pairs = partial(_parse_pair, parser)
-    coming = prefetch(iter(chunks))
-    parsed = map(pairs, coming) if at_once == 1 else prefetch_map(pairs, coming, at_once)
+    prefetched = prefetch(iter(chunks))
+    parsed = map(pairs, prefetched) if at_once == 1 else prefetch_map(pairs, prefetched, at_once)
     return limit_rejects(parsed, file)
 
 
@@ -270,7 +279,7 @@ def _parse_pair(parser: ChunkParser, chunk: Chunk) -> tuple[Chunk, Batch]:
 
 
 def _has_full_lines(chunk: Chunk, rows: pl.DataFrame) -> bool:
-    """Whether each line became a row, and none is too short, counted independently of the parser."""
+    """Return whether each line became a row and no line is too short, without relying on the parser."""
     if rows.height != chunk.line_ends:
         return False
     # A blank or short line has no last field, which is then NULL.
@@ -280,7 +289,7 @@ def _has_full_lines(chunk: Chunk, rows: pl.DataFrame) -> bool:
 
 
 def _split_cut_record(chunk: Chunk) -> tuple[Chunk, tuple[Reject, ...]]:
-    """A chunk without the record that has no newline at the end of the file, and its reject."""
+    """Split off the last record if the file ends without a newline. Returns the rest and its reject."""
     if not chunk.is_cut or not chunk.data.strip(b"\r\n"):
         return chunk, ()
     complete, cut = without_last_record(chunk)
@@ -302,34 +311,34 @@ def _contiguous(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _bytes_of(texts: pa.BinaryArray) -> bytes:
-    """The concatenated texts of an array whose data buffer begins with its first text."""
+    """Return the concatenated texts of an array. Its data buffer must begin with the first text."""
     data = texts.buffers()[2]
     return data.to_pybytes() if data else b""
 
 
 def prefetch(items: Iterator[Item]) -> Iterator[Item]:
-    """The same items, each produced in another thread while the caller uses the one before.
+    """Yield the items. Another thread produces the next item while the caller uses the current one.
 
-    An exception raised while producing an item is raised here when that item is due.
+    If producing an item raises an exception, it is raised here when the item is due.
     """
     end = object()
     with ThreadPoolExecutor(1) as maker:
-        coming = maker.submit(next, items, end)
-        while (item := coming.result()) is not end:
-            coming = maker.submit(next, items, end)
+        pending = maker.submit(next, items, end)
+        while (item := pending.result()) is not end:
+            pending = maker.submit(next, items, end)
             yield item  # type: ignore[misc]
 
 
 def prefetch_map(make: Callable[[Item], Made], items: Iterable[Item], at_once: int) -> Iterator[Made]:
     """Apply `make` to each item in `at_once` threads, and yield the results in the order of the items.
 
-    An exception from `make` is raised here when that item is due. At most `at_once` results are held.
+    An exception of `make` is raised here when the item is due. At most `at_once` results are kept in memory.
     """
     with ThreadPoolExecutor(at_once) as makers:
-        coming: deque[Future[Made]] = deque()
+        pending: deque[Future[Made]] = deque()
         for item in items:
-            coming.append(makers.submit(make, item))
-            if len(coming) > at_once:
-                yield coming.popleft().result()
-        while coming:
-            yield coming.popleft().result()
+            pending.append(makers.submit(make, item))
+            if len(pending) > at_once:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()

@@ -13,16 +13,17 @@ from tracehouse.ingest.declarations import Column, Table
 from tracehouse.ingest.readers import Batch, Reject
 from tracehouse.ingest.readers.values import convert_rows
 
-# Python's objects take a hundred times the bytes of short numbers. No publisher's object comes near it.
+# Python's objects take a hundred times the bytes of short numbers in JSON. Published objects are much shorter
+# than this limit.
 LONGEST_OBJECT_BYTES = 4 << 20
 _JSON_TYPES = ("JSON", "VARCHAR[]", "BIGINT[]", "DOUBLE[]")
 
 Texts = list[str | None]
-"""A text for each column of a table, None for a missing value."""
+"""A text for each column of a table; None for a missing value."""
 
 
 class _Number(str):
-    """A number as its text in the file, with all digits."""
+    """The text of a number in the file, with all digits."""
 
     __slots__ = ()
 
@@ -35,7 +36,7 @@ class MisfitError(Exception):
 class Row:
     """A row before conversion: its line, the text of the line or object, and the text of each column's value.
 
-    `place` names the object if a line begins several.
+    `place` identifies the object in messages if several objects begin on one line.
     """
 
     line: int
@@ -45,7 +46,7 @@ class Row:
 
 
 def build_batch(rows: Sequence[Row], rejects: Sequence[Reject], table: Table) -> Batch:
-    """The rows whose values fit, and a reject for each of the others, in addition to `rejects`."""
+    """Return the converted rows, and a reject for each row that does not fit, in addition to `rejects`."""
     columns = [
         pa.array([_encode(row.texts[place]) for row in rows], pa.binary())
         for place in range(len(table.columns))
@@ -63,10 +64,13 @@ def _encode(text: str | None) -> bytes | None:
 
 
 def text_of(value: Any, column: Column) -> str | None:
-    """The text of a column's value, None if it is null. Raises MisfitError for a list or an object."""
+    """Return the text of a column's value, None if it is null.
+
+    Raises MisfitError for a list or an object unless the column has such a type.
+    """
     if value is None:
         return None
-    # A list may also be given as a string that holds it.
+    # The publisher may also write a list as a string that contains the list.
     if column.type in _JSON_TYPES and (column.type == "JSON" or not isinstance(value, str)):
         try:
             return _dump(value)
@@ -80,7 +84,7 @@ def text_of(value: Any, column: Column) -> str | None:
 
 
 def _dump(value: Any) -> str:
-    """A value as it is in the file, except for spaces and escapes."""
+    """Return a value as JSON. Except for spaces and escapes, it equals the text in the file."""
     match value:
         case _Number():
             return str(value)
@@ -92,7 +96,7 @@ def _dump(value: Any) -> str:
 
 
 def parse_object(record: bytes) -> dict[str, Any]:
-    """Parse a JSON object. Raises MisfitError if the text is not one, or is too long."""
+    """Parse a JSON object. Raises MisfitError if the text is not a JSON object or is too long."""
     if len(record) > LONGEST_OBJECT_BYTES:
         raise MisfitError(f"longer than {LONGEST_OBJECT_BYTES >> 20} MiB")
     try:

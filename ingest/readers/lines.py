@@ -1,7 +1,7 @@
-"""Cuts CSV bytes into chunks of whole lines, and counts and numbers lines independently of any parser.
+"""Cut CSV bytes into chunks of whole lines, and count and number lines independently of any parser.
 
-A record is a line that is not blank. No publisher here writes fields of several lines: a quote that is left
-open ends with its line, and costs no more than that line.
+A record is a line that is not blank. No publisher writes fields of several lines. Therefore an unclosed quote
+ends with its line, and only that line is rejected.
 """
 
 import csv
@@ -16,7 +16,7 @@ import pyarrow as pa
 from tracehouse.core.errors import RawFileError
 
 HEADER_CHUNK_BYTES = 64 << 10
-# The limits on what a reader holds at once. No publisher comes near them.
+# These limits bound a reader's memory. Published files are far below them.
 LONGEST_RECORD_BYTES = 16 << 20
 MOST_COLUMNS = 20_000
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -30,9 +30,9 @@ _SHOWN_CHARACTERS = 200
 
 @dataclass(frozen=True)
 class Chunk:
-    """Whole lines, the number of the first, and how many ends of lines they hold.
+    """Whole lines of a file, the number of the first line, and the number of line ends.
 
-    `is_cut` says that the file's last line has no end: `record_chunks` added a newline to it.
+    If `is_cut`, the file's last line has no line end, and `record_chunks` added a newline to it.
     """
 
     first_line: int
@@ -42,7 +42,7 @@ class Chunk:
 
     @property
     def last_line(self) -> int:
-        """The number of its last line."""
+        """The number of the chunk's last line."""
         return self.first_line + self.line_ends - 1
 
 
@@ -55,12 +55,15 @@ class Records:
 
 
 def read_header(stream: BinaryIO, file: str) -> list[str]:
-    """The names in a CSV's first line."""
+    """Return the names in the first line of a CSV."""
     return header_of(first_written(record_chunks(stream, file, HEADER_CHUNK_BYTES), file), file)
 
 
 def header_of(first: Chunk, file: str) -> list[str]:
-    """The fields of a chunk's first record. Raises RawFileError if it has more than `MOST_COLUMNS`."""
+    """Return the fields of a chunk's first record.
+
+    Raises RawFileError if there are more than `MOST_COLUMNS`.
+    """
     record = first_record(first)
     columns = record.count(b",") + 1
     if columns > MOST_COLUMNS:
@@ -74,43 +77,44 @@ def header_of(first: Chunk, file: str) -> list[str]:
 
 
 def shown(names: Sequence[str]) -> str:
-    """A header for an error message: printable, on one line, and shortened."""
+    """Return a header for an error message: printable, on one line and shortened."""
     text = ",".join(names)
     cut = "…" if len(text) > _SHOWN_CHARACTERS else ""
     return "".join(c if c.isprintable() else "\ufffd" for c in text[:_SHOWN_CHARACTERS]) + cut
 
 
 def record_chunks(stream: BinaryIO, file: str, chunk_bytes: int) -> Iterator[Chunk]:
-    """Cut a stream at ends of lines. The last chunk, too, ends in a newline.
+    """Cut a stream at line ends and yield chunks of about `chunk_bytes`. All chunks end in a line end.
 
-    Raises RawFileError where a line does not end within `LONGEST_RECORD_BYTES`.
+    Raises RawFileError if a line does not end within `LONGEST_RECORD_BYTES`.
     """
     line = 1
-    begun: list[bytes] = []
-    coming = stream.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
+    unfinished: list[bytes] = []
+    carried = stream.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
     while block := stream.read(chunk_bytes):
-        block = coming + block
-        # A carriage return at the very end is held back: with a newline after it, the two are one line end.
-        coming = b"\r" if block.endswith(b"\r") else b""
+        block = carried + block
+        # A carriage return at the end of a block is moved to the next block. A newline may follow, and the
+        # two are one line end.
+        carried = b"\r" if block.endswith(b"\r") else b""
         block = block.removesuffix(b"\r")
         cut = max(block.rfind(b"\n"), block.rfind(b"\r")) + 1
         if cut:
-            data = b"".join([*begun, memoryview(block)[:cut]])
-            begun.clear()
+            data = b"".join([*unfinished, memoryview(block)[:cut]])
+            unfinished.clear()
             line_ends = _count_line_ends(data)
             yield Chunk(line, data, line_ends)
             line += line_ends
-        begun.append(block[cut:])
-        if sum(map(len, begun)) > max(LONGEST_RECORD_BYTES, chunk_bytes):
+        unfinished.append(block[cut:])
+        if sum(map(len, unfinished)) > max(LONGEST_RECORD_BYTES, chunk_bytes):
             raise RawFileError(
                 file,
                 f"the line does not end, or is longer than {LONGEST_RECORD_BYTES >> 20} MiB",
                 "Repair the line, or fetch the file again",
                 line=line,
             )
-    if last := b"".join([*begun, coming]):
+    if last := b"".join([*unfinished, carried]):
         data = last + b"\n"
-        yield Chunk(line, data, _count_line_ends(data), is_cut=not coming)
+        yield Chunk(line, data, _count_line_ends(data), is_cut=not carried)
 
 
 def _count_line_ends(data: bytes) -> int:
@@ -118,24 +122,25 @@ def _count_line_ends(data: bytes) -> int:
 
 
 def count_bytes(data: bytes, byte: int) -> int:
-    """How often a byte occurs."""
+    """Return how often a byte occurs."""
     return _counted(data, lambda values: values == byte)
 
 
 def count_bytes_up_to(data: bytes, last: int) -> int:
-    """How many bytes are not above `last`."""
+    """Return the number of bytes whose code is at most `last`."""
     return _counted(data, lambda values: values <= last)
 
 
 def _counted(data: bytes, chosen: Callable[[np.ndarray], np.ndarray]) -> int:
-    # bytes.count would block all other threads (GIL), and numpy is faster while its blocks stay in cache.
+    # bytes.count would block all other threads because it keeps the GIL. numpy is faster if its blocks fit
+    # into the cache.
     values = np.frombuffer(data, np.uint8)
     blocks = range(0, len(values), _COUNTED_AT_ONCE_BYTES)
     return sum(int(np.count_nonzero(chosen(values[at : at + _COUNTED_AT_ONCE_BYTES]))) for at in blocks)
 
 
 def count_records(data: bytes) -> int:
-    """How many lines are not blank, whatever ends them."""
+    """Return the number of lines that are not blank. They may end in any kind of line end."""
     values = np.frombuffer(data, np.uint8)
     count, follows_an_end = 0, True
     for at in range(0, len(values), _COUNTED_AT_ONCE_BYTES):
@@ -150,7 +155,10 @@ def _is_end(values: np.ndarray) -> np.ndarray:
 
 
 def first_written(chunks: Iterator[Chunk], file: str) -> Chunk:
-    """The first chunk with a record, without leading blank lines. Raises RawFileError if there is none."""
+    """Return the first chunk with a record, without leading blank lines.
+
+    Raises RawFileError if there is no record.
+    """
     for chunk in chunks:
         if written := chunk.data.lstrip(b"\r\n"):
             return without(chunk, len(chunk.data) - len(written))
@@ -158,7 +166,7 @@ def first_written(chunks: Iterator[Chunk], file: str) -> Chunk:
 
 
 def without(chunk: Chunk, first_bytes: int) -> Chunk:
-    """A chunk without its first `first_bytes` bytes, which must end with a line."""
+    """Return a chunk without its first `first_bytes` bytes. They must be whole lines."""
     if not first_bytes:
         return chunk
     left_out = _count_line_ends(chunk.data[:first_bytes])
@@ -169,14 +177,15 @@ def without(chunk: Chunk, first_bytes: int) -> Chunk:
 
 
 def without_last_commas(chunk: Chunk, columns: int) -> Chunk:
-    """A chunk without the commas that lines of so many columns end in, where there is nothing behind them."""
+    """Remove the last comma of each line that has exactly `columns` commas and ends in one."""
     data = chunk.data
     ends = data.count(b",\n")
-    # Of a lone comma nothing would be left, and a longer line may have the commas that it lacks.
+    # The fast path checks only that lines have `columns` commas on average. It excludes lines of a single
+    # comma: they would become blank, and a longer line could make up for their missing commas.
     has_lone_comma = data.startswith(b",\n") or b"\n,\n" in data
     if ends == chunk.line_ends and count_bytes(data, _COMMA) == columns * ends and not has_lone_comma:
         return replace(chunk, data=data.replace(b",\n", b"\n"))
-    # A line without that comma may end in one too, where its last field is empty.
+    # A line without the additional comma also ends in a comma if its last field is empty.
     lines = data.splitlines(keepends=True)
     return replace(chunk, data=b"".join(_without_last_comma(line, columns) for line in lines))
 
@@ -189,7 +198,7 @@ def _without_last_comma(line: bytes, columns: int) -> bytes:
 
 
 def without_last_record(chunk: Chunk) -> tuple[Chunk, bytes]:
-    """A chunk without its last record, and that record with the end of its line."""
+    """Return a chunk without its last record, and that record with its line end."""
     end = len(chunk.data.rstrip(b"\r\n"))
     start = max(chunk.data.rfind(b"\n", 0, end), chunk.data.rfind(b"\r", 0, end)) + 1
     last = chunk.data[start:]
@@ -197,19 +206,19 @@ def without_last_record(chunk: Chunk) -> tuple[Chunk, bytes]:
 
 
 def first_record(chunk: Chunk) -> bytes:
-    """The record that a chunk begins with, the end of its line included."""
+    """Return the record that a chunk begins with, including its line end."""
     record = _LINE.match(chunk.data)
     return record[0] if record else b""
 
 
 def records_of(chunk: Chunk) -> Records:
-    """The records of a chunk, in order."""
+    """Return the records of a chunk, in order."""
     values = np.frombuffer(chunk.data, np.uint8)
     is_end = _is_end(values)
     begins = ~is_end
     begins[1:] &= is_end[:-1]
     starts = np.flatnonzero(begins)
-    # A carriage return and a newline are one end.
+    # A carriage return and a newline are one line end.
     is_end[:-1] &= ~((values[:-1] == _RETURN) & (values[1:] == _NEWLINE))
     lines = chunk.first_line + np.searchsorted(np.flatnonzero(is_end), starts)
     offsets = np.append(starts, len(values)).astype(np.int32)
@@ -218,10 +227,10 @@ def records_of(chunk: Chunk) -> Records:
 
 
 def fields(record: bytes) -> list[str]:
-    """The texts of a record's fields."""
+    """Return the texts of a record's fields."""
     text = record.decode("utf-8", errors="replace").strip("\r\n")
     try:
         return next(csv.reader([text]), [])
     except csv.Error:
-        # A field over the csv module's limit: this is no header, but an error can show it.
+        # The field exceeds the csv module's limit, so this is not a header. An error message shows the text.
         return [text]

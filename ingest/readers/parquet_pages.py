@@ -1,7 +1,8 @@
-"""Bound what Arrow holds in memory while it reads a row group of Parquet, before it reads any page.
+"""Limit the memory that Arrow needs to read a row group of Parquet, before Arrow reads any page.
 
-Arrow decompresses a page and decodes a batch of rows as a whole. Neither the footer nor the size of a file
-limits them: the header of a page states its size, and a few bytes may decode to many long texts.
+Arrow decompresses whole pages and decodes whole batches of rows. Neither the footer nor the file size limits
+their size in memory: only the header of a page states the page's size, and a few bytes may decode to many
+long texts.
 """
 
 import struct
@@ -15,9 +16,11 @@ import pyarrow.parquet as pq
 
 from tracehouse.core.errors import RawFileError
 
-# Arrow needs about 20 times as much to parse it. That of a file with 844 row groups takes 4 MB.
+# To parse a footer, Arrow needs about 20 times its bytes. The footer of a file with 844 row groups takes 4
+# MB.
 MOST_FOOTER_BYTES = 16 << 20
-# Arrow holds a page of each column. Most writers aim at 1 MiB a page.
+# The limit for one page of each column together, which Arrow keeps in memory. Most writers aim at 1 MiB a
+# page.
 MOST_PAGE_BYTES = 256 << 20
 MOST_ROW_BYTES = 16 << 20
 _BATCH_BYTES = 128 << 20
@@ -26,16 +29,16 @@ _DO = "Write it again with smaller pages, or move it out of the raw folder"
 
 _FOOTER_END = struct.Struct("<I4s")
 _TEXT_LENGTH = struct.Struct("<I")
-# A number with its levels, or the place of a text.
+# The bytes of a decoded number with its levels, or of the offsets of a text.
 _VALUE_BYTES = 16
 _HEADER_BYTES = 256
 _LONGEST_HEADER_BYTES = 1 << 20
 _DEEPEST_STRUCT = 10
 _LARGEST_FILE = 1 << 62
 
-# Of Thrift's compact protocol.
+# Type codes of Thrift's compact protocol.
 _TRUE, _FALSE, _BYTE, _INT, _LONG, _DOUBLE, _TEXT, _LIST, _STRUCT = 1, 2, 3, 5, 6, 7, 8, 9, 12
-# Of the format: the fields that are read, by number, with their types, and the kinds of pages and encodings.
+# Codes of the Parquet format: kinds of pages, encodings, and the fields to read by number with their types.
 _DATA_PAGE, _DICTIONARY_PAGE, _DATA_PAGE_2 = 0, 2, 3
 _DETAILS = {_DATA_PAGE: 5, _DICTIONARY_PAGE: 7, _DATA_PAGE_2: 8}
 _HEADER_FIELDS = {
@@ -57,7 +60,7 @@ _Fields = dict[int, Any]
 
 
 class _Page(NamedTuple):
-    """A page: where it starts, and the numbers of its header."""
+    """A page: the position of its content, and numbers from its header."""
 
     kind: int
     start: int
@@ -71,7 +74,7 @@ class _Page(NamedTuple):
 
 @dataclass(frozen=True)
 class _Chunk:
-    """The most that a column takes in a row group: its largest pages, and a row's part of a batch."""
+    """The most memory that a column of a row group takes: for its largest pages, and for one decoded row."""
 
     name: str
     page_bytes: int
@@ -82,7 +85,7 @@ def check_footer(stream: BinaryIO, file: str) -> None:
     """Raise RawFileError if parsing the footer takes too much memory."""
     end, length = _find_footer(stream)
     stream.seek(0)
-    # Arrow reports a length beyond the file.
+    # If the length exceeds the file, Arrow reports the error.
     if MOST_FOOTER_BYTES < length < end:
         raise RawFileError(
             file, f"its footer takes {_mib(length)}; at most {_mib(MOST_FOOTER_BYTES)} are allowed", _DO
@@ -90,7 +93,7 @@ def check_footer(stream: BinaryIO, file: str) -> None:
 
 
 def _find_footer(stream: BinaryIO) -> tuple[int, int]:
-    """Where the footer ends, and its length."""
+    """Return the position of the footer's end and the footer's length in bytes."""
     end = max(0, stream.seek(0, 2) - _FOOTER_END.size)
     stream.seek(end)
     last = stream.read(_FOOTER_END.size)
@@ -98,9 +101,10 @@ def _find_footer(stream: BinaryIO) -> tuple[int, int]:
 
 
 class Pages:
-    """The pages of a file, whose footer `check_footer` and Arrow accept.
+    """The pages of a file whose footer `check_footer` and Arrow accept.
 
-    pyarrow may end the process when it returns a column of a damaged footer.
+    The footer is parsed here because pyarrow may crash the process when it returns a column of a damaged
+    footer.
     """
 
     def __init__(self, stream: BinaryIO, schema: pq.ParquetSchema, file: str) -> None:
@@ -114,9 +118,9 @@ class Pages:
             raise pa.ArrowInvalid("its footer is damaged") from None
 
     def find_batch_rows(self, group: int, columns: Sequence[str], most: int) -> int:
-        """Return how many rows of a row group to decode at once: `most`, or fewer if one may be long.
+        """Return the number of rows of a row group to decode at once: `most`, or fewer if rows may be long.
 
-        Raises RawFileError if the pages of these columns or a row may take too much memory.
+        Raises RawFileError if the pages of these columns, or one row, may take too much memory.
         """
         chunks = [
             _measure(self._stream, chunk, column)
@@ -173,14 +177,14 @@ def _size(page: _Page) -> int:
 
 
 def _find_longest(stream: BinaryIO, page: _Page, codec: int) -> int:
-    """The length of the longest text of a dictionary; that of all where it cannot be read."""
+    """Return the length of the longest text in a dictionary page, or the page's length on an error."""
     at = longest = 0
     try:
         data = _unpack(stream, page, codec)
         step, rest = divmod(len(data), max(1, page.values))
         if step > _TEXT_LENGTH.size and not rest:
             lengths = np.ndarray(page.values, "<u4", data, strides=(step,))
-            # Identifiers often are of one length.
+            # A fast path: all texts often have the same length, as identifiers do.
             if (lengths == step - _TEXT_LENGTH.size).all():
                 return step - _TEXT_LENGTH.size
         for _ in range(page.values):
@@ -193,7 +197,7 @@ def _find_longest(stream: BinaryIO, page: _Page, codec: int) -> int:
 
 
 def _check_lengths(stream: BinaryIO, page: _Page, codec: int, column: pq.ColumnSchema) -> None:
-    """Raise ArrowInvalid if a page may state more lengths of texts than it has texts: Arrow decodes all."""
+    """Raise ArrowInvalid if a page may state more text lengths than it has texts: Arrow would decode all."""
     if page.encoding == _DELTA_BYTE_ARRAY:
         raise pa.ArrowInvalid(f"column {column.path} has the encoding DELTA_BYTE_ARRAY")
     if page.encoding != _DELTA_LENGTH_BYTE_ARRAY:
@@ -213,7 +217,7 @@ def _check_lengths(stream: BinaryIO, page: _Page, codec: int, column: pq.ColumnS
 
 
 def _unpack(stream: BinaryIO, page: _Page, codec: int) -> bytes:
-    """The content of a page; that of version 2 without levels."""
+    """Return the decompressed content of a page. For pages of version 2, it has no levels."""
     stream.seek(page.start)
     data = stream.read(page.compressed_bytes)[page.level_bytes :]
     if not codec or not page.is_compressed:
@@ -224,7 +228,7 @@ def _unpack(stream: BinaryIO, page: _Page, codec: int) -> bytes:
 
 
 def _read_pages(stream: BinaryIO, chunk: _Fields) -> Iterator[_Page]:
-    """The pages that Arrow reads of a column. Raises ArrowInvalid at a damaged header."""
+    """Yield the pages of a column that Arrow reads. Raises ArrowInvalid at a damaged page header."""
     at = chunk[_DATA_AT]
     if 0 < chunk.get(_DICTIONARY_AT, 0) < at:
         at = chunk[_DICTIONARY_AT]
@@ -271,11 +275,14 @@ def _read_header(stream: BinaryIO, at: int) -> _Page:
     return page
 
 
-# Thrift's compact protocol. Data that end too early raise IndexError.
+# A parser of Thrift's compact protocol. It raises IndexError if the data end too early.
 
 
 def _parse_struct(data: bytes, at: int, known: _Fields, depth: int = 0) -> tuple[_Fields, int]:
-    """The known fields of a struct, and where it ends. Raises ArrowInvalid where readers may differ."""
+    """Return the known fields of a struct and the position of its end.
+
+    Raises ArrowInvalid if Arrow might read the struct differently.
+    """
     fields: _Fields = {}
     field = 0
     while head := data[at]:

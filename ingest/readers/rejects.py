@@ -1,4 +1,4 @@
-"""The limit on rejected rows: with too many of them, a file is not what its name says."""
+"""Limit the number of rejected rows: a file with too many of them is not what its name says."""
 
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
@@ -9,17 +9,17 @@ from tracehouse.ingest.readers import Batch, Reject
 Piece = TypeVar("Piece")
 
 _MOST_REJECTED_SHARE = 0.1
-# The number of rows is unknown before the end of a file, and the bad ones may come first: up to these limits,
-# rejects are tolerated until then, regardless of their share.
+# The number of rows is unknown before the end of a file, and bad rows may come first. Up to these limits,
+# rejects are tolerated until the end of the file, regardless of their share.
 _MOST_REJECTS = 20_000
 _MOST_REJECTED_BYTES = 16 << 20
 
 
 def limit_rejects(read: Iterable[tuple[Piece, Batch]], file: str) -> Iterator[tuple[Piece, Batch]]:
-    """Pass on the pieces of a file with their batches, unless too many rows are rejected.
+    """Yield the pieces of a file with their batches unchanged, and count the rejected rows.
 
-    Raises RawFileError if more than a tenth of the rows is rejected: at the end of the file, or earlier, once
-    the rejects exceed the limits above.
+    Raises RawFileError if more than a tenth of the rows is rejected: at the end of the file, or as soon as
+    the rejects exceed `_MOST_REJECTS` or `_MOST_REJECTED_BYTES`.
     """
     rows = rejected = rejected_bytes = 0
     first: Reject | None = None
@@ -36,7 +36,7 @@ def limit_rejects(read: Iterable[tuple[Piece, Batch]], file: str) -> Iterator[tu
 
 
 def check_early(rejected: int, rejected_bytes: int, rows: int, first: Reject, file: str) -> None:
-    """Raise RawFileError if the rejects so far exceed the limits, and a tenth of at most `rows` rows."""
+    """Raise RawFileError if the rejects so far exceed the limits above and a tenth of `rows` rows."""
     if rejected > _MOST_REJECTS or rejected_bytes > _MOST_REJECTED_BYTES:
         _check_share(rejected, rows, f"of at most {rows:,} rows so far", first, file)
 

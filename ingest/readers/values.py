@@ -21,29 +21,29 @@ _ARROW_TYPES: dict[str, pa.DataType] = {
     "BIGINT[]": pa.list_(pa.int64()),
     "DOUBLE[]": pa.list_(pa.float64()),
 }
-# The last time of a clock that counts from 1970, in the units of such a clock.
+# The end of the range of times on a clock that counts from 1970, by the unit of the clock.
 _LAST_TIME = {"s": int(END_OF_TIMES.timestamp()), "ms": 1000 * int(END_OF_TIMES.timestamp())}
-_TOO_LONG = f"longer than from 1970 to {END_OF_TIMES.year - 1}"
-# As many columns as stay in a core's cache while they are added up.
+_TOO_LONG = f"longer than the time from 1970 to {END_OF_TIMES.year - 1}"
+# The number of columns to sum at once, so that they stay in a core's cache.
 _SUMMED_AT_ONCE = 128
 
 Faults = dict[int, str]
-"""The numbers of the rows that do not fit, each with the reason."""
+"""The reason for each row that does not fit, by the row's number from 0."""
 
 
 def arrow_type(column: Column) -> pa.DataType:
-    """The Arrow type of a column's values."""
+    """Return the Arrow type of a column's values."""
     return _ARROW_TYPES[column.stored_type]
 
 
 def index_values(indexes: pa.Array | pa.ChunkedArray) -> list[Hashable]:
-    """The indexes of lines as values that compare fast: times as microseconds since 1970."""
+    """Return line indexes as Python values that compare fast: times become microseconds since 1970."""
     is_time = pa.types.is_timestamp(indexes.type)
     return (indexes.cast(pa.int64()) if is_time else indexes).to_pylist()
 
 
 def convert_rows(texts: Sequence[pa.BinaryArray], columns: Sequence[Column]) -> tuple[pa.Table, Faults]:
-    """Convert the texts of each column. Returns the rows that fit, and the reason for each of the others.
+    """Convert the texts of each column. Returns the rows that fit, and the faults of the other rows.
 
     Columns of UTC offsets follow those of `columns`.
     """
@@ -68,7 +68,10 @@ def convert_rows(texts: Sequence[pa.BinaryArray], columns: Sequence[Column]) -> 
 
 
 def convert(texts: pa.BinaryArray, column: Column) -> tuple[pa.Array, Faults]:
-    """Convert texts to a column's type. NULL is an empty field; texts that do not fit become NULL too."""
+    """Convert texts to a column's type. Returns the values and the faults.
+
+    Empty fields are NULL in `texts` and in the values. Texts that do not fit become NULL too.
+    """
     if column.null_texts:
         is_null = pc.is_in(texts, value_set=pa.array([text.encode() for text in column.null_texts]))
         texts = pc.if_else(is_null, pa.scalar(None, pa.binary()), texts)
@@ -88,9 +91,10 @@ def convert(texts: pa.BinaryArray, column: Column) -> tuple[pa.Array, Faults]:
 
 
 def _too_long(values: pa.Array | pa.ChunkedArray, column: Column) -> pa.Array | pa.ChunkedArray | None:
-    """Which numbers are no possible time or duration on any clock. None if the column has neither.
+    """Return a mask of the numbers that are too large for a time or duration on any clock.
 
-    One absurd time would make every query by the hour answer for thousands of years.
+    Returns None if the column contains neither times nor durations. A single absurd time would make every
+    hourly query return thousands of years of hours.
     """
     longest = _LAST_TIME.get(column.unit)
     if longest is None or not pa.types.is_primitive(values.type) or pa.types.is_temporal(values.type):
@@ -116,14 +120,14 @@ def _replace_zones(texts: pa.BinaryArray, column: Column) -> pa.BinaryArray:
 
 
 def parse_offsets(texts: pa.BinaryArray, column: Column) -> pa.StringArray:
-    """The UTC offset at the end of each time, such as `+08:00`; NULL if there is none."""
+    """Return the UTC offset at the end of each time, such as `+08:00`; NULL if the time has none."""
     texts = _replace_zones(texts, column)
     found = pc.extract_regex(texts, r"(?P<offset>Z|[+-]\d\d(?::?\d\d)?)$")
     return pc.struct_field(found, "offset").cast(pa.string())
 
 
 def _parse_odd(texts: pa.BinaryArray, column: Column) -> tuple[pa.Array, Faults]:
-    """Cast the texts that are plain (see `ColumnType`), and parse the others, equal texts once."""
+    """Cast the texts that are plain (see `ColumnType`), and parse each other distinct text once."""
     column_type = TYPES[column.type]
     nothing = pa.scalar(None, pa.binary())
     odd = texts
@@ -155,7 +159,7 @@ def _parsed_type(column: Column) -> pa.DataType:
 
 
 def _cast(texts: pa.BinaryArray, type_name: TypeName) -> pa.Array:
-    """Cast texts with Arrow. Raises ArrowInvalid if one is invalid, or perhaps not plain."""
+    """Cast texts with Arrow. Raises ArrowInvalid if a text is invalid or may not be plain."""
     cast = _CASTS.get(type_name)
     if cast is None:
         raise pa.ArrowInvalid(f"{type_name} is parsed text by text")
@@ -189,7 +193,7 @@ _CASTS: dict[TypeName, Callable[[pa.StringArray], pa.Array]] = {
 
 
 def are_possible(rows: pa.Table, columns: Sequence[Column]) -> bool:
-    """Whether all numbers are finite, all times within the range, and no required value is missing."""
+    """Return whether all numbers are finite, all times within the range, and no required value is missing."""
     for place, column in enumerate(columns):
         values = rows.column(place)
         if column.required and values.null_count:
@@ -204,7 +208,7 @@ def are_possible(rows: pa.Table, columns: Sequence[Column]) -> bool:
 
 
 def is_possible(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Which numbers are finite, and which times within the range."""
+    """Return a mask of the numbers that are finite, or of the times that are within the range."""
     if pa.types.is_floating(values.type):
         return pc.is_finite(values)
     first, end = (pa.scalar(time).cast(values.type) for time in (FIRST_TIME, END_OF_TIMES))
@@ -220,7 +224,8 @@ def _is_possible(values: pa.Array | pa.ChunkedArray) -> bool:
 def _are_finite(columns: Sequence[pa.Array]) -> bool:
     for at in range(0, len(columns), _SUMMED_AT_ONCE):
         some = columns[at : at + _SUMMED_AT_ONCE]
-        # A sum costs a third of testing each number, and is not finite where one of them is not.
+        # Computing the sum takes a third of the time of testing each number. If a number is not finite, the
+        # sum is not finite either.
         total = pc.sum(pa.chunked_array(some)).as_py() or 0
         if not math.isfinite(total) and not all(map(_is_possible, some)):
             return False

@@ -1,1 +1,1 @@
-"""Store Parquet files with a manifest, a journal, checksums and clean-up."""
+"""Store a warehouse's Parquet files: manifest, journal, checksums and clean-up."""

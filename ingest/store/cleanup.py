@@ -1,6 +1,6 @@
-"""Remove superseded files of base tables and materialized views, and what a killed ingest left behind.
+"""Remove superseded files of base tables and materialized views, and unfinished files of a killed ingest.
 
-Nothing else is removed: a file that the warehouse never listed stays.
+Files that the warehouse never listed stay.
 """
 
 import re
@@ -12,7 +12,7 @@ from tracehouse.ingest.store import journal, manifest, view_store
 from tracehouse.ingest.store.layout import TABLES_FOLDER, remove_staging
 from tracehouse.ingest.store.manifest import Superseded
 
-# Superseded files are kept for readers of older versions until both limits have passed.
+# Superseded files are kept for readers of older versions until both limits are exceeded.
 KEEP_SUPERSEDED_DAYS = 7.0
 KEEP_SUPERSEDED_VERSIONS = 3
 
@@ -20,10 +20,10 @@ _CONTENT_NAME = re.compile(r"[0-9a-f]{16}\.parquet")
 
 
 def remove_leftovers(warehouse: Path, views_in_use: Collection[str] | None = None) -> None:
-    """Remove what a killed ingest left unfinished, and superseded files whose time has passed.
+    """Remove unfinished files of a killed ingest, and superseded files that exceed the limits.
 
-    Raises UserError, and removes nothing, where the manifest is missing or damaged. See `vacuum` for
-    `views_in_use`.
+    If the manifest is missing or damaged, raises UserError and removes nothing. For `views_in_use` see
+    `vacuum`.
     """
     journal.check_manifest_exists(warehouse)
     remove_staging(warehouse)
@@ -37,10 +37,11 @@ def vacuum(
     keep_versions: int,
     views_in_use: Collection[str] | None = None,
 ) -> list[Superseded]:
-    """Remove files superseded at least `older_than_days` ago, and return them: tables first, by path.
+    """Remove the files that were superseded at least `older_than_days` ago.
 
     Files of the `keep_versions` versions before the current one stay. `views_in_use` are the files of
-    materialized views that the database reads; where that is not known (None), no file of a view is removed.
+    materialized views that the database reads; if it is None, no file of a view is removed. Returns the
+    removed files: those of tables sorted by path, then those of views.
     """
     published = manifest.read(warehouse)
     views = [] if views_in_use is None else view_store.record_superseded(warehouse, views_in_use)
@@ -59,7 +60,7 @@ def vacuum(
             view_store.remove(warehouse, old.path)
         else:
             (warehouse / old.path).unlink(missing_ok=True)
-    # The lists last: after a kill in between, they still list the files to remove.
+    # The lists are written last. If the process is killed before, they still list the files to remove.
     kept = tuple(old for old in published.superseded if old not in due)
     if kept != published.superseded:
         manifest.write(warehouse, replace(published, superseded=kept))

@@ -1,4 +1,4 @@
-"""Write files so that neither a reader nor a kill finds half of one under its final name."""
+"""Write files under temporary names, so that a final name never belongs to an incomplete file."""
 
 import hashlib
 import os
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PARQUET_OPTIONS = "format parquet, compression zstd, compression_level 1, parquet_version v2"
-"""How DuckDB writes Parquet: smaller than with its defaults, and in less time."""
+"""DuckDB's options to write Parquet. The files are smaller than with the defaults, and are written faster."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class StagedFile:
 
 
 def stage(path: Path, rows: int) -> StagedFile:
-    """Hash a complete Parquet file and flush it to disk, before it moves to its final name."""
+    """Hash a complete Parquet file and flush it to disk, before it is renamed to its final name."""
     with path.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         os.fsync(file.fileno())
@@ -27,7 +27,7 @@ def stage(path: Path, rows: int) -> StagedFile:
 
 
 def move_into_place(staged_file: StagedFile, target: Path) -> None:
-    """Give a staged file its final name."""
+    """Rename a staged file to its final name."""
     target.parent.mkdir(parents=True, exist_ok=True)
     staged_file.path.replace(target)
 
@@ -35,12 +35,12 @@ def move_into_place(staged_file: StagedFile, target: Path) -> None:
 def write_atomically(path: Path, text: str) -> None:
     """Write a text file under a temporary name, flush it, and rename it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    half = path.with_name(path.name + ".half")
-    with half.open("w", encoding="utf-8") as file:
+    temporary = path.with_name(path.name + ".half")
+    with temporary.open("w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
-    half.replace(path)
+    temporary.replace(path)
 
 
 def flush_folder(folder: Path) -> None:
@@ -53,7 +53,7 @@ def flush_folder(folder: Path) -> None:
 
 
 def size_of(path: Path) -> int | None:
-    """Return the size of a file, or None where it does not exist."""
+    """Return the size of a file in bytes, or None if it does not exist."""
     try:
         return path.stat().st_size
     except (FileNotFoundError, NotADirectoryError):

@@ -17,9 +17,10 @@ OnBytes = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Artifact:
-    """A Parquet file as it was written. `bytes` is None where the size was not recorded.
+    """A Parquet file as it was written. `bytes` is None if the size was not recorded.
 
-    `advice` says how to restore a file of another size, `advice_on_content` one of other content.
+    `advice` says how to restore the file if it is missing or its size is wrong, and `advice_on_content` if
+    only its content is wrong.
     """
 
     path: str
@@ -31,7 +32,7 @@ class Artifact:
 
 @dataclass(frozen=True)
 class Damage:
-    """A file below the warehouse that is not as it was written: what is wrong, and how to restore it."""
+    """A damaged file: its path below the warehouse, the problem, and how to restore the file."""
 
     path: str
     problem: str
@@ -40,7 +41,7 @@ class Damage:
 
 @dataclass(frozen=True)
 class Report:
-    """The files that were checked, their size, and those that are damaged."""
+    """The number of checked files, their total size in bytes, and the damaged files."""
 
     files: int
     bytes: int
@@ -48,9 +49,9 @@ class Report:
 
 
 def check(warehouse: Path, traces: Sequence[str], progress: Progress) -> Report:
-    """Compare every Parquet file of the named traces, of all if none is named, with its checksum.
+    """Compare every Parquet file of the named traces with its checksum. No names mean all traces.
 
-    Raises UsageError where a trace does not exist, and UserError where there is no manifest.
+    Raises UsageError if a trace does not exist, and UserError if the manifest lists no files.
     """
     check_traces(traces, all_traces())
     published = [c for c in manifest.read_conversions(warehouse) if not traces or c.trace in traces]
@@ -66,7 +67,7 @@ def check(warehouse: Path, traces: Sequence[str], progress: Progress) -> Report:
 
 
 def check_sizes(warehouse: Path, conversions: Iterable[Conversion]) -> None:
-    """Raise UserError where a file of a conversion is missing or does not have its size."""
+    """Raise UserError if a file of a conversion is missing or has a wrong size."""
     damages = list(find_wrong_sizes(warehouse, conversions))
     if damages:
         first, more = damages[0], len(damages) - 1
@@ -75,14 +76,14 @@ def check_sizes(warehouse: Path, conversions: Iterable[Conversion]) -> None:
 
 
 def find_wrong_sizes(warehouse: Path, conversions: Iterable[Conversion]) -> Iterator[Damage]:
-    """Yield the files of conversions that are missing or do not have their size."""
+    """Yield the files of conversions that are missing or have a wrong size."""
     for artifact in _list_table_files(conversions):
         if damage := _check_size(warehouse, artifact):
             yield damage
 
 
 def _find_damages(warehouse: Path, artifacts: Iterable[Artifact], on_bytes: OnBytes) -> Iterator[Damage]:
-    """Yield the files that are not as they were written. Reads every byte."""
+    """Yield the files whose size or content differs from what was written. Reads every byte."""
     for artifact in artifacts:
         if damage := _check_size(warehouse, artifact):
             yield damage
@@ -109,15 +110,16 @@ def _list_table_files(conversions: Iterable[Conversion]) -> Iterator[Artifact]:
             f"rows: traces forget {source}"
         )
         for stored in conversion.all_files:
-            # An ingest compares sizes only: it would keep a file of the right size.
+            # Ingest compares only sizes. It would keep a file of the right size unless the user deletes it.
             on_content = f"Delete it, and run {advice}"
             yield Artifact(stored.path, stored.sha256, stored.bytes, f"Run {advice}", on_content)
 
 
 def _list_view_files(warehouse: Path, traces: Sequence[str]) -> Iterator[Artifact]:
     for path, sha256 in view_store.read_checksums(warehouse, traces).items():
-        # A build only checks that a file is readable. It does not restore a file that no database reads any
-        # more, which counts as missing as long as its checksum exists.
+        # A build checks only that a file is readable, so the user must delete a damaged file. The checksum
+        # must be deleted too: if no database reads the file any more, a build does not restore it, and it
+        # would count as missing as long as its checksum exists.
         checksum = view_store.checksum_file(Path(path)).name
         advice = (
             f"Delete it, if it exists, and {checksum} next to it, and run `traces build`, which computes the "
@@ -127,10 +129,10 @@ def _list_view_files(warehouse: Path, traces: Sequence[str]) -> Iterator[Artifac
 
 
 def recover(warehouse: Path, progress: Progress) -> list[str]:
-    """Rebuild the manifest from the records of conversions, publish it, and return notes on what it lacks.
+    """Rebuild the manifest from the records of conversions and publish it. Returns notes on missing data.
 
-    A damaged manifest is kept under another name. Raises UsageError where the manifest is readable, and
-    UserError where there are no records.
+    A damaged manifest is kept under another name. Raises UsageError if the manifest is readable, and
+    UserError if there are no usable records.
     """
     path = warehouse / manifest.NAME
     if _is_readable(warehouse):

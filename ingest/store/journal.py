@@ -1,7 +1,7 @@
-"""Record finished conversions until they are published, and published ones for the recovery of a manifest.
+"""Record finished conversions until they are published, and published conversions to recover a manifest.
 
-A conversion is finished when the journal lists it and its files have their names, and published when
-datapackage.json lists it. A kill loses only the conversion that was running.
+A conversion is finished when the journal lists it and its files have their final names. It is published when
+datapackage.json lists it. If the process is killed, only the running conversions are lost.
 """
 
 import hashlib
@@ -23,12 +23,13 @@ _RECORD_NAMES = "[0-9a-f]" * 16 + ".json"
 
 
 def add(warehouse: Path, conversion: Conversion, staged_files: Sequence[StagedFile]) -> None:
-    """Enter a conversion in the journal, and move its staged files into place.
+    """Enter a conversion in the journal, and rename its staged files to their final names.
 
-    `staged_files` are its files and then its files of rejected rows, in order. The journal is written first,
-    so that a kill leaves no unlisted file.
+    `staged_files` are the conversion's files and then its files of rejected rows, in order. The journal is
+    written first, so that no unlisted file remains if the process is killed.
     """
-    # Tables that are converted at the same time, in other processes too, may produce files of equal content.
+    # Other threads and processes may produce a file of equal content, and thus of the same name, at this
+    # time.
     with FileLock(warehouse / WORK_FOLDER / "finalize.lock"):
         discard(warehouse, conversion.key)
         files.write_atomically(
@@ -41,7 +42,7 @@ def add(warehouse: Path, conversion: Conversion, staged_files: Sequence[StagedFi
 
 
 def _replaces_damage(warehouse: Path, conversion: Conversion) -> bool:
-    """Return whether a file of a conversion was there before, and is missing or damaged now."""
+    """Return whether the manifest already lists a file of a conversion that is now missing or damaged."""
     before = manifest.read(warehouse)
     listed = {stored.path for one in before.conversions for stored in one.all_files}
     listed |= {old.path for old in before.superseded}
@@ -54,17 +55,17 @@ def _replaces_damage(warehouse: Path, conversion: Conversion) -> bool:
 
 
 def read_finished(warehouse: Path) -> list[Conversion]:
-    """Read the conversions that are finished and not published."""
+    """Return the conversions that are finished but not published."""
     return [one for one in read_journal(warehouse).values() if one and is_complete(warehouse, one)]
 
 
 def is_complete(warehouse: Path, conversion: Conversion) -> bool:
-    """Return whether all files of a conversion exist in full size."""
+    """Return whether all files of a conversion exist and have the right size."""
     return all(files.size_of(warehouse / stored.path) == stored.bytes for stored in conversion.all_files)
 
 
 def publish(warehouse: Path, conversions: Iterable[Conversion]) -> None:
-    """Publish a version that consists of some conversions, and remove them from the journal."""
+    """Publish a version that consists of these conversions, and remove them from the journal."""
     before = manifest.read(warehouse)
     after = before.next(conversions)
     if after.conversions != before.conversions or not before.version:
@@ -80,7 +81,7 @@ def publish(warehouse: Path, conversions: Iterable[Conversion]) -> None:
 
 
 def discard(warehouse: Path, key: Key) -> None:
-    """Remove a conversion from the journal, and its files unless another conversion lists them too."""
+    """Remove a conversion from the journal. Also delete its files that no other conversion lists."""
     path = _journal_entry(warehouse, key)
     discarded = _read_conversion(path)
     if discarded:
@@ -92,12 +93,12 @@ def discard(warehouse: Path, key: Key) -> None:
         for stored in discarded.all_files:
             if stored.path not in needed:
                 (warehouse / stored.path).unlink(missing_ok=True)
-    # Last: after a kill in between, the journal still lists the files to remove.
+    # This comes last. If the process is killed before, the journal still lists the files to remove.
     path.unlink(missing_ok=True)
 
 
 def discard_incomplete(warehouse: Path) -> None:
-    """Remove the journal's entries that are damaged or whose files are incomplete, as after a kill."""
+    """Remove entries of the journal that are damaged or whose files are incomplete, as after a kill."""
     for path, entry in read_journal(warehouse).items():
         if entry is None:
             path.unlink()
@@ -106,17 +107,17 @@ def discard_incomplete(warehouse: Path) -> None:
 
 
 def read_journal(warehouse: Path) -> dict[Path, Conversion | None]:
-    """Read the journal's entries; None where one is damaged."""
+    """Return the journal's entries by path. A damaged entry is None."""
     return {path: _read_conversion(path) for path in sorted(_journal_folder(warehouse).glob("*.json"))}
 
 
 def read_records(warehouse: Path) -> dict[Path, Conversion | None]:
-    """Read the records of published conversions; None where one is damaged."""
+    """Return the records of published conversions by path. A damaged record is None."""
     return {path: _read_conversion(path) for path in _list_records(warehouse)}
 
 
 def check_manifest_exists(warehouse: Path) -> None:
-    """Raise UserError where the manifest is missing although records show that it existed."""
+    """Raise UserError if the manifest is missing although records show that it existed."""
     records = [] if (warehouse / manifest.NAME).exists() else _list_records(warehouse)
     if records:
         raise UserError(
@@ -126,7 +127,7 @@ def check_manifest_exists(warehouse: Path) -> None:
 
 
 def short_name(key: Key) -> str:
-    """Return a name for the files of a conversion that is valid for any name of its raw file."""
+    """Return a hash of the key as a file name, because names of raw files may be invalid or too long."""
     return hashlib.sha256(repr(key).encode()).hexdigest()[:16]
 
 

@@ -1,12 +1,12 @@
-"""Folders and files of a warehouse, and the paths that a warehouse may have.
+"""Folders and files of a warehouse, and checks of a warehouse's path.
 
     <warehouse>/datapackage.json           the manifest of the published version (see `manifest`)
     <warehouse>/parquet/<trace>/<table>/   base tables, in files named by their content (see `journal`)
     <warehouse>/stored/<schema>/<view>/    materialized views, with checksums (see `view_store`)
-    <warehouse>/records/                   one file per conversion, for the recovery of a lost manifest
-    <warehouse>/.ingest/                   lock, journal, staging folder, what the database was built from
+    <warehouse>/records/                   one file per conversion, to recover a lost manifest
+    <warehouse>/.ingest/                   lock, journal, staging folder, inputs of the database
 
-No file below `parquet` and `stored` changes once it has its name.
+Files below `parquet` and `stored` never change after they get their final name.
 """
 
 import re
@@ -18,26 +18,27 @@ from tracehouse.core.text import escape_name
 
 TABLES_FOLDER = "parquet"
 VIEWS_FOLDER = "stored"
-# Next to the Parquet folder: programs that read a folder of Parquet read every file in it.
+# Not inside the Parquet folder, because some programs read every file in a folder of Parquet.
 RECORDS_FOLDER = "records"
 WORK_FOLDER = ".ingest"
 REJECTED_FOLDER = "_rejected"
 # Text files that are being written (see `files.write_atomically`).
-_HALF_WRITTEN = (
+_UNFINISHED_FILES = (
     "datapackage.json.half",
     f"{RECORDS_FOLDER}/*.half",
     f"{WORK_FOLDER}/**/*.half",
     f"{VIEWS_FOLDER}/*/*/*.half",
 )
 
-# DuckDB reads the first three as glob patterns, and then misplaces its log, and the fourth as a slash.
+# DuckDB treats the first three as glob patterns, and would write its log to a wrong path. It treats the
+# fourth as a slash.
 _DUCKDB_PATTERN = re.compile(r"[*?\[\\]")
 
 
 def resolve_warehouse(warehouse: Path) -> Path:
-    """Return a warehouse's absolute path, with links followed.
+    """Return a warehouse's absolute path with links resolved.
 
-    Raises UserError where DuckDB cannot use the path or where it is a file.
+    Raises UserError if DuckDB cannot use the path or it is a file.
     """
     try:
         absolute = warehouse.resolve()
@@ -61,7 +62,7 @@ def resolve_warehouse(warehouse: Path) -> Path:
 
 def staging_folder(warehouse: Path) -> Path:
     """Return the folder for unfinished files, created if missing. The next writer deletes its contents."""
-    # Absolute: Arrow takes a relative path that begins with `s3:` for a URL.
+    # The path is absolute because Arrow treats a relative path that begins with `s3:` as a URL.
     folder = warehouse.absolute() / WORK_FOLDER / "staging"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
@@ -70,8 +71,8 @@ def staging_folder(warehouse: Path) -> Path:
 def remove_staging(warehouse: Path) -> None:
     """Remove the staging folder and its contents, and text files that a killed process did not finish."""
     shutil.rmtree(warehouse / WORK_FOLDER / "staging", ignore_errors=True)
-    for half in [path for pattern in _HALF_WRITTEN for path in warehouse.glob(pattern)]:
-        half.unlink(missing_ok=True)
+    for unfinished in [path for pattern in _UNFINISHED_FILES for path in warehouse.glob(pattern)]:
+        unfinished.unlink(missing_ok=True)
 
 
 def database_mark(warehouse: Path) -> Path:

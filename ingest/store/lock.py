@@ -1,4 +1,4 @@
-"""Let one process at a time write to a warehouse, and explain why a write failed."""
+"""Allow one process at a time to write to a warehouse, and explain failed writes."""
 
 import errno
 import os
@@ -12,7 +12,7 @@ from filelock import FileLock, Timeout
 from tracehouse.core.errors import UserError
 from tracehouse.ingest.store.layout import WORK_FOLDER, resolve_warehouse, staging_folder
 
-# What Arrow and DuckDB raise when a disk is full; DuckDB's exception depends on what it was writing.
+# The exceptions of Arrow and DuckDB about a full disk. DuckDB's exception depends on what it was writing.
 _WRITE_ERRORS = (
     OSError,
     duckdb.IOException,
@@ -29,7 +29,7 @@ _NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
 def acquire(warehouse: Path) -> Iterator[None]:
     """Lock a warehouse for one writer.
 
-    Raises UserError where another process holds the lock, nothing can be written, or the disk becomes full.
+    Raises UserError if another process holds the lock, the warehouse is not writable, or the disk gets full.
     """
     lock = FileLock(resolve_warehouse(warehouse) / WORK_FOLDER / "lock", timeout=0)
     try:
@@ -69,7 +69,7 @@ def explain_write_errors(warehouse: Path, name: str) -> Iterator[None]:
 
 
 def _advise(error: Exception) -> str:
-    """Return what to do after a failed write; DuckDB and Arrow give the reason only as text."""
+    """Return advice for the user after a failed write. DuckDB and Arrow give the reason only as text."""
     code = error.errno if isinstance(error, OSError) else None
     text = str(error)
     if code in _DISK_FULL or any(os.strerror(one) in text for one in _DISK_FULL):

@@ -1,7 +1,7 @@
 """Read and write the manifest `datapackage.json`, a Frictionless Data Package (v2).
 
 It lists every Parquet file of the base tables with its size, checksum and schema, every raw file with its
-checksum, and superseded files, which stay for some days for readers of older versions.
+checksum, and superseded files, which are kept for some days for readers of older versions.
 """
 
 import json
@@ -30,7 +30,7 @@ REJECTED_COLUMNS = (
 
 _STORED_PATH = re.compile(TABLES_FOLDER + r"/(?:[^/]+/)+[0-9a-f]{16}\.parquet")
 
-# Fields that have another name in the file, which is part of the format.
+# Fields whose names in the file differ. The names in the file are part of the format and cannot change.
 _JSON_NAMES = {"skipped_copies": "passed_over", "other_pieces": "beside"}
 
 Key = tuple[str, str, str, str]
@@ -41,10 +41,10 @@ Key = tuple[str, str, str, str]
 class Source:
     """The origin and the row counts of one converted CSV.
 
-    `file` is the raw file's path below its raw folder, `member` the CSV in it; `sha256` and `bytes` are those
-    of the raw file. A row of a wide CSV is a line; `rows_stored` counts its cells, the rows of its table.
-    `checksum` is `published` where the publisher's checksum agrees, `differs` where it does not, and
-    `none published` where the publisher prints none.
+    `file` is the raw file's path below its raw folder, and `member` the name of the CSV in it. `sha256` and
+    `bytes` are those of the raw file. The rows of a wide CSV are its lines; only `rows_stored` counts cells,
+    which are the rows of the table. `checksum` is `published` if the publisher's checksum agrees, `differs`
+    if it does not, and `none published` if the publisher prints no checksum.
     """
 
     file: str
@@ -72,9 +72,9 @@ class StoredFile:
 
 @dataclass(frozen=True)
 class SkippedCopy:
-    """A CSV that was skipped because another raw file holds the same CSV.
+    """A CSV that was skipped because another raw file contains the same CSV.
 
-    `other_sha256` is the checksum of that raw file: when it changes, the two must be compared again.
+    `other_sha256` is the checksum of the other raw file. If it changes, the two CSVs must be compared again.
     """
 
     member: str
@@ -83,7 +83,7 @@ class SkippedCopy:
 
 @dataclass(frozen=True, order=True)
 class OtherPiece:
-    """A piece of a wide table whose lines another piece omits, with its checksum at that time."""
+    """A raw file of a wide table whose lines another conversion omits, with the file's checksum then."""
 
     source: str
     sha256: str
@@ -93,10 +93,10 @@ class OtherPiece:
 class Conversion:
     """The rows of one raw file in one table, or in one partition of a table.
 
-    `source` is the raw file's name without the suffixes of its packing: a file of the same name is another
-    version of it. `sources` are its CSVs; `other_pieces` are the pieces of a wide table whose lines this one
-    omits. The same `sha256` of the raw file and the same `fingerprint` of the table's declaration give the
-    same `files`.
+    `source` is the raw file's name without the suffixes of its packing. A file of the same name counts as
+    another version of the raw file. `sources` are the converted CSVs. A wide table may be split into several
+    raw files; `other_pieces` are those whose lines this conversion omits. The same `sha256` of the raw file
+    and the same `fingerprint` of the table's declaration give the same `files`.
     """
 
     trace: str
@@ -113,27 +113,27 @@ class Conversion:
 
     @property
     def key(self) -> Key:
-        """The key of the conversion that this one replaces."""
+        """The key. A new conversion replaces the one with the same key."""
         return (self.trace, self.table, self.partition, self.source)
 
     @property
     def table_name(self) -> str:
-        """The base table with its schema."""
+        """The name of the base table with its schema."""
         return f"{self.trace}.{self.table}"
 
     @property
     def all_files(self) -> tuple[StoredFile, ...]:
-        """Its Parquet files, including those of rejected rows."""
+        """The Parquet files of the conversion, including those of rejected rows."""
         return (*self.files, *self.rejected)
 
     @property
     def rows(self) -> int:
-        """The number of its rows in the table."""
+        """The number of rows that the conversion adds to the table."""
         return sum(stored.rows for stored in self.files)
 
     @property
     def shown_source(self) -> str:
-        """The path of its raw file when it was last found, for messages."""
+        """The path of the raw file when it was last found, for messages."""
         return self.sources[0].file if self.sources else self.source
 
 
@@ -148,13 +148,13 @@ class Superseded:
 
     @property
     def age_days(self) -> float:
-        """Days since it was superseded."""
+        """The number of days since the file was superseded."""
         return (datetime.now(UTC) - datetime.fromisoformat(self.since)).total_seconds() / 86400
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """One published version of a warehouse. Version 0 means that none was published yet."""
+    """One published version of a warehouse. Version 0 means that no version was published yet."""
 
     version: int = 0
     conversions: tuple[Conversion, ...] = ()
@@ -174,7 +174,10 @@ class Manifest:
 
 
 def read(warehouse: Path) -> Manifest:
-    """Read the manifest of a warehouse. Raises UserError where it cannot be read."""
+    """Read the manifest of a warehouse. Returns version 0 if there is none.
+
+    Raises UserError if the manifest is unreadable or damaged.
+    """
     path = warehouse / NAME
     try:
         return parse(path.read_text(encoding="utf-8"), path)
@@ -187,12 +190,12 @@ def read(warehouse: Path) -> Manifest:
 
 
 def read_conversions(warehouse: Path) -> list[Conversion]:
-    """Read the conversions of the published version."""
+    """Return the conversions of the published version."""
     return list(read(warehouse).conversions)
 
 
 def parse(text: str, origin: Path | str) -> Manifest:
-    """Parse the text of a manifest. Raises UserError, which names its origin, where it is invalid."""
+    """Parse the text of a manifest. Raises UserError if it is invalid; the message names `origin`."""
     try:
         package = json.loads(text)
         return Manifest(
@@ -223,12 +226,12 @@ def describe_file(folder: str, staged_file: StagedFile) -> StoredFile:
 
 
 def to_entry(conversion: Conversion) -> dict[str, Any]:
-    """Return a conversion as JSON, for `parse_conversion`."""
+    """Return a conversion as a JSON object, from which `parse_conversion` rebuilds it."""
     return {_JSON_NAMES.get(name, name): value for name, value in asdict(conversion).items()}
 
 
 def parse_conversion(entry: dict[str, Any]) -> Conversion:
-    """Rebuild a conversion from its JSON. Raises KeyError, TypeError or ValueError on anything else."""
+    """Rebuild a conversion from a JSON object. Raises KeyError, TypeError or ValueError if it is invalid."""
     lists = {
         "sources": tuple(Source(**source) for source in entry["sources"]),
         "files": tuple(_parse_file(stored) for stored in entry["files"]),
@@ -254,13 +257,13 @@ def _parse_superseded(entry: dict[str, Any]) -> Superseded:
 
 
 def _check_path(path: str) -> None:
-    """Raise ValueError where a path is not one of a base table: a vacuum may delete the listed files."""
+    """Raise ValueError if a path does not belong to a base table. A vacuum may delete the listed files."""
     if not _STORED_PATH.fullmatch(path) or ".." in path.split("/"):
         raise ValueError(f"{path!r} is not a file of a base table")
 
 
 def data_package(manifest: Manifest) -> dict[str, Any]:
-    """Return the Frictionless Data Package of a warehouse, with every output file and every input file."""
+    """Return the Frictionless Data Package of a warehouse. It lists all Parquet files and raw files."""
     conversions = manifest.conversions
     traces = all_traces()
     used = [traces[name] for name in sorted({c.trace for c in conversions}) if name in traces]

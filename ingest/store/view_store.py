@@ -1,11 +1,11 @@
-"""Keep the files of materialized views, each next to a file with its checksum.
+"""Store the files of materialized views, each next to a file with its checksum.
 
     <warehouse>/stored/<schema>/<view>_v<N>/<hash>.parquet
                                             <hash>.sha256
 
-A file is complete where its checksum exists: the checksum is written last, in the format of `sha256sum`.
-Its footer states its path, so that the file of another view in its place counts as missing.
-Superseded files are listed in `.ingest/stored.json`.
+A file is complete if its checksum exists, because the checksum is written last. It has the format of
+`sha256sum`. The footer of the Parquet file states the file's path: a file that was copied from another view
+counts as missing. Superseded files are listed in `.ingest/stored.json`.
 """
 
 import json
@@ -38,8 +38,9 @@ def add(warehouse: Path, staged_file: StagedFile, path: str) -> None:
 
 
 def remove(warehouse: Path, path: str) -> None:
-    """Remove a file and its checksum, and its folder if that is empty then."""
-    # The checksum first: after a kill in between, a checksum without its file would count as damage.
+    """Remove a file and its checksum, and the folder if it is empty afterwards."""
+    # Remove the checksum first. If the process is killed in between, a checksum without a file would count as
+    # damage.
     checksum_file(warehouse / path).unlink(missing_ok=True)
     (warehouse / path).unlink(missing_ok=True)
     with suppress(OSError):
@@ -47,14 +48,14 @@ def remove(warehouse: Path, path: str) -> None:
 
 
 def distrust(warehouse: Path, trusted: Collection[str] = ()) -> None:
-    """Let all other files count as incomplete: they may have been computed from damaged files."""
+    """Mark all other files as incomplete by removing their checksums: a base table may have been damaged."""
     for path in (warehouse / VIEWS_FOLDER).glob(f"*/*/*{_CHECKSUM}"):
         if path.with_suffix(".parquet").relative_to(warehouse).as_posix() not in trusted:
             path.unlink(missing_ok=True)
 
 
 def count_rows(warehouse: Path, path: str) -> int | None:
-    """Return the rows of a file, or None where it is missing, incomplete (a kill) or another view's."""
+    """Return the number of rows of a file, or None if it is missing, incomplete or of another view."""
     if not checksum_file(warehouse / path).exists():
         return None
     try:
@@ -66,7 +67,7 @@ def count_rows(warehouse: Path, path: str) -> int | None:
 
 
 def read_checksums(warehouse: Path, schemas: Collection[str]) -> dict[str, str]:
-    """Return the checksum of each file of the views of some schemas, or of all schemas if none is named."""
+    """Return the checksums of view files by path. If `schemas` is empty, those of all schemas."""
     return {
         path.with_suffix(".parquet").relative_to(warehouse).as_posix(): path.read_text().partition(" ")[0]
         for path in sorted((warehouse / VIEWS_FOLDER).glob(f"*/*/*{_CHECKSUM}"))
@@ -75,18 +76,18 @@ def read_checksums(warehouse: Path, schemas: Collection[str]) -> dict[str, str]:
 
 
 def checksum_file(path: Path) -> Path:
-    """Return the file that holds the checksum of another."""
+    """Return the path of the file that contains the checksum of a view's file."""
     return path.with_suffix(_CHECKSUM)
 
 
 def record_superseded(warehouse: Path, used: Collection[str]) -> list[Superseded]:
-    """Record which files the newest database does not read, and since when, and return them."""
+    """Record the files that the newest database does not read, with the time, and return them."""
     version = manifest.read(warehouse).version
     now = datetime.now(UTC).isoformat(timespec="seconds")
     listed = _read_superseded(warehouse)
     # A recovered manifest counts its versions from 1 again.
     before = {old.path: replace(old, version=min(old.version, version - 1)) for old in listed}
-    # The version before may still have read them: this one is the first that does not.
+    # The previous version may still have read these files. The current version is the first that does not.
     after = [
         before.get(path) or Superseded(path, (warehouse / path).stat().st_size, version - 1, now)
         for path in _list_files(warehouse)
@@ -108,7 +109,7 @@ def superseded_list(warehouse: Path) -> Path:
 
 
 def _read_superseded(warehouse: Path) -> list[Superseded]:
-    """Read the list of superseded files; empty where it is missing or damaged."""
+    """Read the list of superseded files. It is empty if the file is missing or damaged."""
     try:
         listed = json.loads(superseded_list(warehouse).read_text(encoding="utf-8"))
         return [Superseded(**entry) for entry in listed]

@@ -1,1 +1,1 @@
-"""The traces, one module each: description, source, tables and columns."""
+"""Declarations of the traces, one module each: description, source, tables and columns."""

@@ -1,6 +1,6 @@
 """Acme: jobs of two clusters for large language models, Seren and Kalos, March to August 2023.
 
-880,740 jobs of Shanghai AI Laboratory, 470,497 of them with GPUs, and the publisher's table that compares
+880,740 jobs of Shanghai AI Laboratory, 470,497 of them with GPUs, and a table of the publisher that compares
 the two clusters with Philly, Helios and PAI.
 
 Citation: see ``TRACE.citation``. Licence: CC BY 4.0, Shanghai AI Laboratory.
@@ -9,9 +9,9 @@ Files, from https://github.com/InternLM/AcmeTrace, folder ``data``:
 
 - ``job_trace/trace_seren.csv``, ``job_trace/trace_kalos.csv`` → `job_trace`.
 - ``cluster_summary.csv`` → `cluster_summary`.
-- ``utilization/{seren,kalos}/<METRIC>.csv``, or its pieces ``<METRIC>-2023-*.csv`` → `gpu_metric`,
-  `node_metric`; ``utilization/ipmi/*.csv`` → `server_power`. About 80 GB, at
-  https://huggingface.co/datasets/Qinghao/AcmeTrace only.
+- ``utilization/{seren,kalos}/<METRIC>.csv``, or several files ``<METRIC>-2023-*.csv`` → `gpu_metric`,
+  `node_metric`; ``utilization/ipmi/*.csv`` → `server_power`. These about 80 GB are only at
+  https://huggingface.co/datasets/Qinghao/AcmeTrace.
 
 No checksums are published.
 
@@ -22,9 +22,10 @@ Pitfalls:
 - In the README's Kalos rows, ``duration`` begins at the submission, not at the start.
 - The files have 213,223 fewer GPU jobs of Seren than the paper and ``cluster_summary.csv``.
 - Jobs do not name their nodes: jobs and telemetry can be joined by time only.
-- A metric's CSV has a column for each device, and its pieces have different columns. An empty cell is no
-  sample, not 0. Pieces overlap in time. Another tool made the columns with the suffix ``.1``.
-- XID_ERRORS repeats an error code until it is cleared: it is a state, not an event.
+- A metric's CSV has a column for each device. If a metric has several CSVs, they have different columns and
+  overlap in time. An empty cell means that there is no sample, not 0. Columns with the suffix ``.1`` come
+  from another tool.
+- XID_ERRORS repeats an error code until it is cleared. The samples show a state, not events.
 """
 
 from tracehouse.ingest.column_types import TypeName
@@ -189,19 +190,19 @@ def _summed(
     is_duration: bool = False,
     most: float | None = None,
 ) -> Column:
-    """A figure that the publisher computed of jobs."""
+    """Declare a column with a figure that the publisher computed from jobs."""
     return Column(
         name, kind, meaning, unit, provenance="derived", is_duration=is_duration, least=0, most=most
     )
 
 
 def _rate(name: str, meaning: str) -> Column:
-    """A fraction of the jobs, computed by the publisher."""
+    """Declare a column with a fraction of the jobs or of their time, computed by the publisher."""
     return _summed(name, "DOUBLE", meaning, "fraction", most=1)
 
 
 def _summed_s(name: str, meaning: str) -> Column:
-    """A duration in seconds that the publisher computed of jobs."""
+    """Declare a column with a duration in seconds that the publisher computed from jobs."""
     return _summed(name, "DOUBLE", meaning, "s", is_duration=True)
 
 

@@ -11,14 +11,14 @@ Files, four ZIPs of Parquet from https://github.com/alibaba/clusterdata/tree/mas
 - ``asi_opensource_network_hourly.zip`` → `network_hourly`, days 109 to 115 only.
 - ``asi_opensource_job_execution_summary.zip`` → `job_execution_summary`, one file.
 
-People pass on folders of single days, and merged files (``asi_opensource_pod_hourly_day0_29.parquet``) with
-`day` and `hour` as columns. All of these are read.
+Copies from other users may be folders of single days, or merged files such as
+``asi_opensource_pod_hourly_day0_29.parquet`` with `day` and `hour` as columns. Ingest reads them too.
 
 Pitfalls:
 
-- Days and hours are counted from an unpublished date, and spans have no time at all.
-- Pods without a GPU are most of the rows. A delay of -1 is unknown, and none is a day or longer.
-- `avg_gpu_sm_util` adds up the GPUs of a pod: it is not a percentage of one GPU.
+- Days and hours are counted from an unpublished date, and execution spans have no time at all.
+- Most rows are pods without a GPU. A delay of -1 means unknown. All delays are shorter than a day.
+- `avg_gpu_sm_util` is the sum over the GPUs of a pod, not a percentage of one GPU.
 - `state_public` is Unknown on day 0, so that standby and running pods look the same.
 """
 

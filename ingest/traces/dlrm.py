@@ -10,8 +10,9 @@ File, from https://github.com/alibaba/clusterdata/tree/master/cluster-trace-gpu-
 
 Pitfalls:
 
-- Instances are services, not jobs: they run until they are no longer needed, and neither succeed nor fail.
-- Empty times are outside the trace: creation and scheduling before it, deletion after it.
+- Instances belong to services, not to jobs. They run until they are no longer needed, and neither succeed nor
+  fail.
+- An empty time is outside the trace: a creation or scheduling before its start, or a deletion after its end.
 - Limits equal requests, except for disk.
 """
 
@@ -20,7 +21,7 @@ from tracehouse.ingest.declarations import Column, Table, Trace
 
 
 def _resource(name: str, meaning: str, unit: str, kind: TypeName = "BIGINT") -> tuple[Column, Column]:
-    """An instance's request of a resource and its limit."""
+    """Declare the columns with an instance's request and limit of a resource."""
     return (
         Column(f"{name}_request", kind, f"{meaning} that the instance requests", unit),
         Column(f"{name}_limit", kind, f"{meaning} that the instance may use at most", unit),

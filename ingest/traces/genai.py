@@ -4,13 +4,13 @@ Telemetry of 207 containers, one value per container and minute; 68,195 user req
 
 Citation: see ``TRACE.citation``. Licence: none is stated; the programme's README allows research and study.
 
-Files, from https://github.com/alibaba/clusterdata/tree/master/cluster-trace-v2026-GenAI: one archive with
-one CSV per table, and `lora_request_trace.csv` also unpacked, with the same bytes. The README does not
-describe `data_trace_processed`, and `lora_request_trace` repeats its last 26,823 rows.
+Files, from https://github.com/alibaba/clusterdata/tree/master/cluster-trace-v2026-GenAI: one archive per
+table, with one CSV each. `lora_request_trace.csv` is also published unpacked, with the same bytes. The README
+does not describe `data_trace_processed`. The last 26,823 rows of that table are also in `lora_request_trace`.
 
-The README says that the telemetry's clock is shifted, but its times are also multiplied by 0.95. They are
-not instants, so their type is not UNIX_S. Requests are not jobs, because they hold no GPU: there is no
-`standard_job`.
+The README says that the telemetry's clock is shifted. The times are also multiplied by 0.95, so they are not
+instants, and their type is not UNIX_S. Requests do not reserve GPUs and therefore are not jobs: there is no
+view `standard_job`.
 """
 
 import re

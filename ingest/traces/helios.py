@@ -12,7 +12,7 @@ Files, from https://github.com/S-Lab-System-Group/HeliosData, a folder for each 
 
 Pitfalls:
 
-- Only the folder's name says the cluster, and job ids are unique within a cluster only.
+- Only the folder's name identifies the cluster, and job ids are unique only within a cluster.
 - Times are local times without a time zone: UTC+8 by assumption.
 - The publisher counts TIMEOUT and NODE_FAIL as failures and ignores SUSPENDED, the state of one Uranus job.
 - `duration` is the run time without the wait.

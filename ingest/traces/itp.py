@@ -17,7 +17,7 @@ Pitfalls:
 - Model, batch size, iterations and deadline are generated, not observed.
 - There is no start, end, status or user, so waits cannot be computed.
 - No job is shorter than 600 s.
-- The last line of each CSV has no newline, so a CSV that was truncated there cannot be detected.
+- The last line of each CSV has no newline, so a CSV that is truncated inside its last line looks complete.
 """
 
 from tracehouse.ingest.declarations import Column, Rule, Table, Trace

@@ -12,8 +12,8 @@ Files, from https://github.com/alibaba/clusterdata, folder ``cluster-trace-gpu-v
 
 Pitfalls:
 
-- Times are seconds from the first pod, over 149 days; the list is not a snapshot, and ``pod_phase`` is
-  the last phase of a pod.
+- Times are seconds from the first pod, over 149 days. The list is not a snapshot: ``pod_phase`` is the last
+  phase of a pod.
 - Each file assigns names separately: neither a node's ``sn`` nor a pod's ``name`` means the same
   thing in two files.
 - The variants are derived from the default list; do not add up rows of several variants.

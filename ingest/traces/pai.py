@@ -17,9 +17,11 @@ The archives are in Alibaba's object storage and in the repository
 
 Pitfalls:
 
-- Times are seconds on a shifted clock: in Asia/Shanghai, hour and weekday are true, but the date is not.
-- A time of 0 means that it did not happen, as an empty one does.
-- Plans and use are percent of one core or of one GPU, per instance; capacities are whole units.
+- Times are seconds on a shifted clock. In the time zone Asia/Shanghai, hour and weekday are right, but the
+  date is not.
+- A time of 0 means that the event did not happen, like an empty time.
+- Requests and use are in percent of one core or one GPU, per instance. Capacities are in whole cores and
+GPUs.
 - ``worker_name`` repeats in the instance table where an instance ran again.
 - Nine in ten failed jobs have no end: a filter on end_time removes failures.
 - ``inst_id`` identifies the job, not an instance.
@@ -27,9 +29,9 @@ Pitfalls:
 
 from tracehouse.ingest.declarations import Column, Reference, Rule, Table, Trace
 
-# The publisher writes whole numbers as floats here ("4550879.0", "1.0") and as integers in
-# pai_machine_metric. One type for both keeps the tables joinable, and DOUBLE rejects no row with a
-# fraction.
+# The publisher writes whole numbers as floats in most files ("4550879.0", "1.0") and as integers in
+# pai_machine_metric. Both have one type, so that the tables can be joined. The type is DOUBLE because BIGINT
+# would reject rows with a fraction.
 START_TIME = Column(
     "start_time",
     "DOUBLE",

@@ -7,13 +7,13 @@ Citation: see ``TRACE.citation``. Licence: CC BY 4.0.
 
 Files, in ``trace-data.tar.gz`` of https://github.com/msr-fiddle/philly-traces; names have no extensions:
 
-- ``cluster_job_log``, one JSON list → `job`, `attempt` and `attempt_machine`, the lists in its objects.
+- ``cluster_job_log``, one JSON list → `job`. Its objects contain lists → `attempt` and `attempt_machine`.
 - ``cluster_machine_list`` → `machine`.
 - ``cluster_gpu_util``, ``cluster_cpu_util``, ``cluster_mem_util`` → `gpu_util`, `cpu_util`, `mem_util`.
 
 Pitfalls:
 
-- The job log's times have no time zone; those of utilisation end in PST or PDT.
+- Times in the job log have no time zone. Times in the utilisation files end in PST or PDT.
 - A job may have no attempt, and an attempt no start or end: `null`, an empty text or `None`.
 - The machine list disagrees with the job log: m47 is listed with 2 GPUs and runs a job on 8.
 - The header of the machine list and its memory column contain spaces:

@@ -13,8 +13,8 @@ Files, from https://github.com/alibaba/clusterdata/tree/master/cluster-trace-v20
 Pitfalls:
 
 - Jobs have a submission time and a duration, but no start, wait, end or state.
-- `gpu_request` and `cpu_request` are those of one of `worker_num` workers.
-- Requests from submission on exceed the capacity, for A10 GPUs by a third.
+- `gpu_request` and `cpu_request` are the requests of one worker. A job has `worker_num` workers.
+- If all jobs started at their submission, they would need more GPUs than there are, for A10 by a third.
 - Jobs that were running when the trace began or ended appear to be cut off there.
 """
 

@@ -15,11 +15,12 @@ Files, from https://github.com/ml-energy/zeus, folder
 
 Pitfalls:
 
-- Only the power files' names say the GPU.
+- Only the names of the power files identify the GPU.
 - ``target_epoch`` is the text ``nan`` if a run never reached the target.
-- The target of librispeech is a word error rate: lower is better, and only there.
-- Train and power join on (dataset, network, batch_size, optimizer); neither file covers the other's
-  configurations, and a join combines each run with each power limit.
+- The target of librispeech is a word error rate, where lower is better. For all other data sets, higher is
+  better.
+- Train and power join on (dataset, network, batch_size, optimizer). Each file has configurations that the
+  other lacks, and a join combines each run with each power limit.
 - The highest power limit differs by GPU, and average power may exceed the limit.
 """
 

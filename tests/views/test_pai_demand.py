@@ -132,7 +132,7 @@ def test_queries_by_hour_run_despite_a_time_far_beyond_the_trace(tmp_path: Path)
         path.write_text("\n".join(lines) + "\n")
     with raw_dumps.ingested(tmp_path / "raw", tmp_path / "warehouse") as connection:
         rejected = connection.execute("select reason from catalog.rejected_rows").fetchall()
-        assert rejected == [("column end_time (DOUBLE): longer than from 1970 to 2099",)] * 3
+        assert rejected == [("column end_time (DOUBLE): longer than the time from 1970 to 2099",)] * 3
         connection.execute("set memory_limit = '1GB'")
         queries = ("demand_by_hour_of_day", "demand_by_week_hour", "sharing_savings", "load_over_time")
         for query in queries:

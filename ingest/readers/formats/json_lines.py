@@ -1,6 +1,6 @@
-"""Read JSON lines, one object each.
+"""Read JSON lines: one object on each line.
 
-The values of an object are converted from their texts, as the fields of a CSV are.
+The texts of an object's values are converted like the fields of a CSV.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,17 +22,17 @@ from tracehouse.ingest.readers.lines import (
 )
 from tracehouse.ingest.readers.rejects import limit_rejects
 
-# Python's objects for a chunk take many times its bytes.
+# A small chunk, because Python's objects take many times the bytes of the JSON.
 CHUNK_BYTES = 1 << 20
 
 
 def reads(table: Table, file_name: str) -> bool:
-    """Files named .jsonl."""
+    """Return whether this reader reads a file: one named .jsonl."""
     return file_name.endswith(".jsonl") and table.wide is None and table.json_list is None
 
 
 def read_names(stream: BinaryIO, file: str) -> list[str]:
-    """The names in the object on the first line."""
+    """Return the names in the object on the first line."""
     first = first_written(record_chunks(stream, file, HEADER_CHUNK_BYTES), file)
     try:
         return list(parse_object(first_record(first)))
@@ -43,16 +43,17 @@ def read_names(stream: BinaryIO, file: str) -> list[str]:
 
 
 def names_fit(table: Table, names: Sequence[str]) -> bool:
-    """Whether an object has a table's columns; only optional ones may be missing."""
+    """Return whether names are those of a table's columns. Only optional columns may be missing."""
     known = {column.name for column in table.columns}
     return known - table.optional <= set(names) <= known
 
 
 def read(content: Content) -> Iterator[Batch]:
-    """Read JSON lines in batches; at least one.
+    """Yield the rows of JSON lines in batches; at least one batch.
 
-    An object has a value, or null, for each column that is not optional, and no others. Raises RawFileError
-    if the first line is not an object of the table, or if more than a tenth of the lines does not fit.
+    An object fits if it has a value or null for each column that is not optional, and no other names. Raises
+    RawFileError if the first line is not an object of the table, or if more than a tenth of the lines does
+    not fit.
     """
     chunks = record_chunks(content.stream, content.name, content.chunk_bytes or CHUNK_BYTES)
     first = first_written(chunks, content.name)

@@ -1,7 +1,7 @@
-"""Read a JSON list of objects, part by part.
+"""Read a JSON list of objects in parts of limited size.
 
-If the file is not JSON, for instance because it is truncated, it is refused as a whole, because the start
-of the next object is unknown.
+If the file is not valid JSON, for instance because it is truncated, the whole file is refused: the reader
+cannot find the start of the next object.
 """
 
 import json
@@ -26,7 +26,7 @@ from tracehouse.ingest.readers.json_objects import (
 from tracehouse.ingest.readers.lines import BYTE_ORDER_MARK, shown
 from tracehouse.ingest.readers.rejects import limit_rejects
 
-# Python's objects for a part take many times its bytes.
+# A small part, because Python's objects take many times the bytes of the JSON.
 CHUNK_BYTES = 1 << 20
 _OBJECT_BYTES = 100
 
@@ -35,14 +35,15 @@ _DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DOWNLOAD_AGAIN = "Fetch the file again from its publisher"
 _CUT = "the file ends before its list does: it is truncated"
-# -Infinity, and an escape in a string, \\uD83D\\uDE00.
+# The longest tokens that may be cut at the end of a part: -Infinity, and the escape \\uD83D\\uDE00.
 _LONGEST_WORD = 12
-# Each byte is one character, so that positions in the text are positions in the file. JSON's signs are ASCII.
+# In this encoding, each byte is one character, so that positions in the text are positions in the file. The
+# syntax of JSON is ASCII.
 _BYTE_BY_BYTE = "latin-1"
 
 
 class Element(NamedTuple):
-    """A value in the list: its position, from 1, its first line, and its text."""
+    """A value in the list: its position in the list from 1, the number of its first line, and its text."""
 
     number: int
     line: int
@@ -52,9 +53,9 @@ class Element(NamedTuple):
 class _Found(NamedTuple):
     """A value on the path to a table's rows.
 
-    `place` names it in messages. `positions` are its positions in the lists of the path so far, and
-    `outermost` is the object of the file's list that contains it. `missing` is the name of a list of the path
-    that it lacks.
+    `place` identifies the value in messages. `positions` are its positions in the lists of the path so far,
+    and `outermost` is the object of the file's list that contains it. If the value lacks the next list of the
+    path, `missing` is the name of that list.
     """
 
     place: str
@@ -65,17 +66,17 @@ class _Found(NamedTuple):
 
 
 def reads(table: Table, _: str) -> bool:
-    """All files of tables that are declared as a JSON list."""
+    """Return whether this reader reads a table's files: all files of tables declared as a JSON list."""
     return table.json_list is not None
 
 
 def names_fit(_: Table, __: Sequence[str]) -> bool:
-    """A list has no header: it belongs to all tables whose file names it matches."""
+    """Return True. A list has no header, so it belongs to all tables whose file names it matches."""
     return True
 
 
 def read(content: Content) -> Iterator[Batch]:
-    """Read the objects of a table in batches; at least one.
+    """Yield the rows of a table in batches; at least one batch.
 
     An object that does not fit, or that lacks a list of the path, is rejected. Raises RawFileError if the
     file is not a JSON list, or if more than a tenth of the objects does not fit.
@@ -112,7 +113,7 @@ def _name_object(number: int) -> str:
 
 
 def _walk(outer: _Found, path: Sequence[str]) -> Iterator[_Found]:
-    """The values at the end of a path of lists, or the value that lacks a list of it."""
+    """Yield the values at the end of a path of nested lists, and each value that lacks the next list."""
     if not path:
         yield outer
         return
@@ -150,9 +151,10 @@ def _text_of(found: _Found, column: Column, options: JsonList) -> str | None:
 
 @dataclass
 class _Text:
-    """The part of a file in memory, from the character `at`, which is on line `line`.
+    """The part of a file that is in memory, as `held`.
 
-    `number` is the number of values of the list before it.
+    `at` is the position of the current character in `held`, and `line` its line in the file. `number` is the
+    number of values of the list before it. `is_whole` is true at the end of the file.
     """
 
     stream: BinaryIO
@@ -165,7 +167,10 @@ class _Text:
     is_whole: bool = False
 
     def more(self) -> bool:
-        """Double the part in memory, so that a long value is not parsed often. Returns False at the end."""
+        """Read on, and double the part in memory, so that a long value is parsed only a few times.
+
+        Returns False at the end of the file.
+        """
         left = LONGEST_OBJECT_BYTES - (len(self.held) - self.at)
         if left <= 0:
             what = f"a value does not end, or is longer than {LONGEST_OBJECT_BYTES >> 20} MiB"
@@ -176,12 +181,12 @@ class _Text:
         return bool(block)
 
     def advance(self, at: int) -> None:
-        """Move to a later character."""
+        """Move to the character at position `at`, and count the lines up to it."""
         self.line += self.held.count("\n", self.at, at)
         self.at = at
 
     def next_sign(self) -> str:
-        """Skip white space, and return the next character; empty at the end of the file."""
+        """Skip white space, and return the next character without moving past it; empty at the file's end."""
         while True:
             space = _SPACE.match(self.held, self.at)
             assert space
@@ -192,14 +197,14 @@ class _Text:
                 return ""
 
     def error(self, what: str, at: int) -> RawFileError:
-        """An error about a character, with the line and the last object before it."""
+        """Return an error about a character, with its line and the last object before it."""
         line = self.line + self.held.count("\n", self.at, at)
         after = f", after {_name_object(self.number)}" if self.number else ""
         return RawFileError(self.file, f"{what}{after}", _DOWNLOAD_AGAIN, line=line)
 
 
 def elements(stream: BinaryIO, file: str, chunk_bytes: int = CHUNK_BYTES) -> Iterator[list[Element]]:
-    """The values in a JSON list, in parts of `chunk_bytes`; at least one part, which may be empty.
+    """Yield the values in a JSON list, in parts of about `chunk_bytes`; at least one part, perhaps empty.
 
     Raises RawFileError, with the line, if the file is not exactly one JSON list.
     """
@@ -243,7 +248,7 @@ def _element(text: _Text) -> Element:
         except RecursionError:
             raise text.error("JSON that is nested too deeply", text.at) from None
         else:
-            # A number at the end of the part may continue.
+            # A number at the end of the part may continue in the next part.
             if text.is_whole or end < len(text.held):
                 break
         text.more()
@@ -254,7 +259,7 @@ def _element(text: _Text) -> Element:
 
 
 def _may_be_cut(error: json.JSONDecodeError, text: _Text) -> bool:
-    """Whether an error may come from the end of the part: from half a word, or an open string."""
+    """Return whether an error may come from the end of the part, which cuts a token or a string."""
     is_near = error.pos + _LONGEST_WORD >= len(text.held.rstrip())
     return is_near or error.msg.startswith("Unterminated string")
 

@@ -1,7 +1,8 @@
 """Read Parquet files.
 
-A file may hold the table's keys as columns: they must agree with those in its path. Without keys in the path,
-the rows of the content's partition are read. Physical types that hold the same values are converted.
+A file may contain the table's keys as columns, which must agree with the keys in its path. If the path has no
+keys, only the rows of the content's partition are read. Values of other physical types are converted if the
+result is exact.
 """
 
 import json
@@ -26,7 +27,7 @@ from tracehouse.ingest.readers.rejects import limit_rejects
 from tracehouse.ingest.readers.values import Faults, arrow_type, is_possible
 
 BATCH_ROWS = 32_768
-# On average 2 KiB a row, four times as much as the publishers'.
+# On average 2 KiB a row, four times as much as in the published files.
 MOST_BATCH_BYTES = 64 << 20
 _STREAM_BYTES = 1 << 20
 _FETCH_AGAIN = "Fetch the file again from its publisher"
@@ -34,24 +35,24 @@ _OTHER_TABLE = "Fetch the file again from its publisher, or move it out of the r
 
 
 def reads(table: Table, file_name: str) -> bool:
-    """Files named .parquet."""
+    """Return whether this reader reads a file: one named .parquet."""
     return file_name.endswith(".parquet") and table.wide is None and table.json_list is None
 
 
 def read_names(stream: BinaryIO, file: str) -> list[str]:
-    """The columns' names in the footer."""
-    with _explained(file):
+    """Return the columns' names in the footer."""
+    with _explain_damage(file):
         return _open(stream, file).schema_arrow.names
 
 
 def names_fit(table: Table, names: Sequence[str]) -> bool:
-    """Whether a file has the columns of a table, in any order, and perhaps its keys."""
+    """Return whether a file has the columns of a table, in any order, and no others except keys."""
     return not _missing(table, names) and not _unknown(table, names)
 
 
 def read_keys(stream: BinaryIO, table: Table, file: str) -> list[dict[str, str]]:
-    """The distinct values of the keys that partition a table, in a file that has them as columns."""
-    with _explained(file):
+    """Return the distinct values of a table's partition keys in a file that has them as columns."""
+    with _explain_damage(file):
         parquet = _open(stream, file)
         columns = [column for column in table.keys if column.name in table.partition_by]
         names = [column.name for column in columns]
@@ -69,7 +70,7 @@ def read_keys(stream: BinaryIO, table: Table, file: str) -> list[dict[str, str]]
 
 
 def _convert_key(values: pa.ChunkedArray, column: Column, file: str) -> pa.ChunkedArray:
-    """A key in its declared type. Raises RawFileError if a row has none, or none that fits."""
+    """Convert a key to its declared type. Raises RawFileError if a row has no key or an invalid one."""
     converted, faults = _convert_column(values, replace(column, required=True))
     if faults:
         row = min(faults)
@@ -78,13 +79,13 @@ def _convert_key(values: pa.ChunkedArray, column: Column, file: str) -> pa.Chunk
 
 
 def read(content: Content) -> Iterator[Batch]:
-    """Read the rows of a file in batches.
+    """Yield the rows of a file in batches.
 
-    A row is rejected if one of its values has no exact counterpart in the declared type, is not finite, or is
-    missing though required. Raises RawFileError if the columns, their types or more than a tenth of the rows
-    do not fit, if the file is damaged, or if its pages or rows are too long.
+    A row is rejected if one of its values cannot be converted exactly, is not finite, or is missing though
+    required. Raises RawFileError if the columns, their types or more than a tenth of the rows do not fit, if
+    the file is damaged, or if its pages or rows are too long.
     """
-    with _explained(content.name):
+    with _explain_damage(content.name):
         parquet = _open(content.stream, content.name)
         schema = parquet.schema_arrow
         from_columns = [column.name for column in content.table.keys if column.name not in content.keys]
@@ -95,15 +96,15 @@ def read(content: Content) -> Iterator[Batch]:
 
 def _open(stream: BinaryIO, file: str) -> pq.ParquetFile:
     check_footer(stream, file)
-    # By default Arrow reads row groups completely before it converts their first rows.
-    # It checks the pages that have a checksum.
+    # Without pre-buffering, Arrow does not read a whole row group before it converts the first rows. It
+    # verifies pages that have a checksum.
     return pq.ParquetFile(
         stream, pre_buffer=False, buffer_size=_STREAM_BYTES, page_checksum_verification=True
     )
 
 
 def _decode(parquet: pq.ParquetFile, pages: Pages, group: int, columns: Sequence[str]) -> Iterator[pa.Table]:
-    """The rows of some columns of a row group, as many at once as fit in memory."""
+    """Yield the rows of some columns of a row group, in tables that fit in memory."""
     batch_rows = pages.find_batch_rows(group, columns, BATCH_ROWS)
     for batch in parquet.iter_batches(batch_rows, [group], columns=columns, use_threads=False):
         yield pa.table(batch)
@@ -120,11 +121,11 @@ def _batches(parquet: pq.ParquetFile, content: Content) -> Iterator[tuple[None, 
     for group in range(parquet.num_row_groups):
         place = f"row group {group}: "
         after = first + parquet.metadata.row_group(group).num_rows
-        if _has_chosen(parquet, pages, group, content):
+        if _has_partition_rows(parquet, pages, group, content):
             line = since = first
             size = 0
             for rows in _decode(parquet, pages, group, parquet.schema_arrow.names):
-                # Arrow checks the texts and lengths of a damaged page only here.
+                # Only this call checks the texts and lengths of a damaged page.
                 rows.validate(full=True)
                 converted = _convert(rows, line, place, content)
                 line += rows.num_rows
@@ -151,25 +152,26 @@ def _check_size(size: int, first: int, last: int, file: str) -> None:
         )
 
 
-def _has_chosen(parquet: pq.ParquetFile, pages: Pages, group: int, content: Content) -> bool:
-    """Whether a row group may have rows of the content's partition, by its keys.
+def _has_partition_rows(parquet: pq.ParquetFile, pages: Pages, group: int, content: Content) -> bool:
+    """Return whether a row group has rows of the content's partition. It reads the key columns.
 
-    Its statistics may be wrong, and in a damaged footer they may end the process.
+    The statistics of the row group would be faster, but may be wrong, and reading them from a damaged footer
+    may crash the process.
     """
     names = [name for name in content.partition if name in parquet.schema_arrow.names]
     if not names:
         return True
     for rows in _decode(parquet, pages, group, names):
-        chosen = _chosen(rows, content)
+        chosen = _partition_mask(rows, content)
         if chosen is None or pc.any(chosen, min_count=0).as_py():
             return True
     return False
 
 
 def _convert(rows: pa.Table, first: int, place: str, content: Content) -> Batch:
-    """The rows of the content's partition that fit. `first` is the number of the first row in the file."""
+    """Convert the rows of the content's partition. `first` is the number of the first row in the file."""
     numbers = np.arange(first, first + rows.num_rows)
-    chosen = _chosen(rows, content)
+    chosen = _partition_mask(rows, content)
     if chosen is not None:
         rows, numbers = rows.filter(chosen), numbers[chosen.to_numpy(zero_copy_only=False)]
     faults: Faults = {}
@@ -190,8 +192,8 @@ def _convert(rows: pa.Table, first: int, place: str, content: Content) -> Batch:
     return Batch(converted, rejects)
 
 
-def _chosen(rows: pa.Table, content: Content) -> pa.BooleanArray | None:
-    """Which rows belong to the partition, None if all do.
+def _partition_mask(rows: pa.Table, content: Content) -> pa.BooleanArray | None:
+    """Return a mask of the rows that belong to the partition, or None if all rows do.
 
     Raises RawFileError if a key differs from the path.
     """
@@ -229,7 +231,7 @@ def _values(rows: pa.Table) -> list[dict[str, Any]]:
     try:
         return rows.to_pylist()
     except (OverflowError, ValueError):
-        # Times that Python does not have, such as nanoseconds, become numbers.
+        # Python cannot represent some times, such as those with nanoseconds. Show them as integers.
         columns = {
             name: column.cast(_value_type(column.type)).cast(pa.int64())
             if pa.types.is_timestamp(_value_type(column.type))
@@ -239,7 +241,7 @@ def _values(rows: pa.Table) -> list[dict[str, Any]]:
         return pa.table(columns).to_pylist()
 
 
-# Types.
+# Types of columns.
 
 
 def _value_type(kind: pa.DataType) -> pa.DataType:
@@ -254,10 +256,10 @@ def _is_number(kind: pa.DataType) -> bool:
     return pa.types.is_integer(kind) or pa.types.is_floating(kind)
 
 
-def _holds(kind: pa.DataType, column: Column) -> bool:
-    """Whether a type of Parquet can hold a column's values."""
+def _accepts_type(kind: pa.DataType, column: Column) -> bool:
+    """Return whether values of an Arrow type may be converted to a column's declared type."""
     if pa.types.is_dictionary(kind):
-        return _holds(kind.value_type, column)
+        return _accepts_type(kind.value_type, column)
     wanted = arrow_type(column)
     if pa.types.is_null(kind) or kind == wanted:
         return True
@@ -274,7 +276,7 @@ def _holds(kind: pa.DataType, column: Column) -> bool:
 
 
 def _convert_column(values: pa.ChunkedArray, column: Column) -> tuple[pa.ChunkedArray, Faults]:
-    """A column in its declared type, and the rows whose values do not fit."""
+    """Convert a column to its declared type. Returns it and the faults of the rows that do not fit."""
     wanted = arrow_type(column)
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
@@ -289,9 +291,9 @@ def _convert_column(values: pa.ChunkedArray, column: Column) -> tuple[pa.Chunked
         back = converted.cast(values.type, safe=False)
         inexact = pc.fill_null(pc.not_equal(back, values), False)
         if pa.types.is_unsigned_integer(values.type):
-            # The largest come back from negative numbers.
+            # Integers over 2**63 - 1 become negative, and the cast back restores them.
             inexact = pc.or_(inexact, pc.fill_null(pc.less(converted, 0), False))
-        faults |= _faulty(inexact, what + f"no exact value of type {values.type}")
+        faults |= _faulty(inexact, what + f"no exact conversion from {values.type}")
     if pa.types.is_floating(wanted) or pa.types.is_timestamp(wanted):
         is_wrong = pc.fill_null(pc.invert(is_possible(converted)), False)
         if pc.any(is_wrong, min_count=0).as_py():
@@ -304,7 +306,7 @@ def _faulty(is_wrong: pa.ChunkedArray, reason: str) -> Faults:
     return dict.fromkeys(np.flatnonzero(is_wrong.to_numpy()).tolist(), reason)
 
 
-# Columns and damage.
+# Checks of columns, and errors about damage.
 
 
 def _missing(table: Table, names: Sequence[str]) -> list[str]:
@@ -317,7 +319,7 @@ def _unknown(table: Table, names: Sequence[str]) -> list[str]:
 
 
 def _check_columns(schema: pa.Schema, table: Table, file: str, keys: Sequence[str]) -> None:
-    """Raise RawFileError unless a file has a table's columns in types that fit, and keys not in its path."""
+    """Raise RawFileError unless a file has the columns of a table and `keys`, in types that fit."""
     missing = _missing(table, schema.names) + [name for name in keys if name not in schema.names]
     unknown = _unknown(table, schema.names)
     repeated = [name for name, count in Counter(schema.names).items() if count > 1]
@@ -327,14 +329,14 @@ def _check_columns(schema: pa.Schema, table: Table, file: str, keys: Sequence[st
                 file, f"the file {what} column{'s' * (len(names) > 1)} {shown(sorted(names))}", _OTHER_TABLE
             )
     for column in (*table.keys, *table.columns):
-        if column.name in schema.names and not _holds(kind := schema.field(column.name).type, column):
+        if column.name in schema.names and not _accepts_type(kind := schema.field(column.name).type, column):
             what = f"column {column.name} is {_value_type(kind)}; expected {column.type}"
             raise RawFileError(file, what, _OTHER_TABLE)
 
 
 @contextmanager
-def _explained(file: str) -> Iterator[None]:
-    """Turn what Arrow raises on a damaged file into a RawFileError."""
+def _explain_damage(file: str) -> Iterator[None]:
+    """Turn Arrow's exceptions about a damaged file into a RawFileError."""
     try:
         yield
     except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as damage:

@@ -22,18 +22,18 @@ from tracehouse.ingest.readers.lines import (
 )
 from tracehouse.ingest.readers.values import arrow_type
 
-# Small enough to stay in a core's cache while it is decompressed, parsed and checked.
+# Small enough that a chunk stays in a core's cache while it is decompressed, parsed and checked.
 CHUNK_BYTES = 4 << 20
 
 
 def reads(table: Table, file_name: str) -> bool:
-    """Files named .csv, and files without an extension."""
+    """Return whether this reader reads a file: one named .csv, or one without an extension."""
     is_csv = file_name.endswith(".csv") or "." not in file_name
     return is_csv and table.wide is None and table.json_list is None
 
 
 def names_fit(table: Table, header: Sequence[str]) -> bool:
-    """Whether a header has the columns of a table, in any order; only optional ones may be missing."""
+    """Return whether a header has the columns of a table, in any order. Only optional ones may be missing."""
     if table.ends_in_comma and not header[-1]:
         header = header[:-1]
     known = {column.name_in_file for column in table.columns}
@@ -43,9 +43,10 @@ def names_fit(table: Table, header: Sequence[str]) -> bool:
 
 
 def read(content: Content) -> Iterator[Batch]:
-    """Read a CSV in batches; at least one, which may be empty.
+    """Yield the rows of a CSV in batches; at least one batch, which may be empty.
 
-    Raises RawFileError if the header, the number of columns, or more than a tenth of the rows do not fit.
+    Raises RawFileError if the header or the number of columns is wrong, or if more than a tenth of the rows
+    does not fit.
     """
     table = content.table
     chunks = record_chunks(content.stream, content.name, content.chunk_bytes or CHUNK_BYTES)
@@ -60,7 +61,7 @@ def read(content: Content) -> Iterator[Batch]:
 
 
 def _split_header(first: Chunk, content: Content) -> tuple[list[str], Chunk]:
-    """The columns' names in the order of the file, and the first chunk without the header line."""
+    """Return the columns' names in the order of the file, and the first chunk without the header line."""
     table, header = content.table, header_of(first, content.name)
     declared = [column.name_in_file for column in table.columns]
     if names_fit(table, header):
@@ -80,7 +81,7 @@ def _split_header(first: Chunk, content: Content) -> tuple[list[str], Chunk]:
 
 
 def _arrange(rows: pa.Table, table: Table) -> pa.Table:
-    """The columns in the declared order, NULL if the file lacks them."""
+    """Return the columns in the declared order. Columns that the file lacks are NULL."""
     found = set(rows.column_names)
     arranged = [
         rows[column.name] if column.name in found else pa.nulls(rows.num_rows, arrow_type(column))

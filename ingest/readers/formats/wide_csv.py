@@ -1,6 +1,6 @@
 """Read wide CSVs: one line for each index, such as a time, and one column for each variable.
 
-Cells stay in columns; `unpivot` writes them as rows.
+The reader keeps cells in columns; `unpivot` writes them as rows.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -28,27 +28,27 @@ from tracehouse.ingest.readers.lines import (
 )
 from tracehouse.ingest.readers.values import arrow_type, convert, index_values
 
-# Some 1,400 lines of 2,300 variables: one variable's cells are then enough to store them together.
+# About 1,400 lines with 2,300 variables: enough lines to store the cells of each variable next to each other.
 CHUNK_BYTES = 8 << 20
 PARSED_AT_ONCE = 4
-# Their indexes are in memory. Half a year of a sample in 15 s has a million.
+# The line indexes of a partition are in memory. Half a year with a sample every 15 s has a million lines.
 MOST_LINES = 5_000_000
 
 
 def reads(table: Table, _: str) -> bool:
-    """All files of tables that are declared as wide."""
+    """Return whether this reader reads a table's files: all files of tables declared as wide."""
     return table.wide is not None
 
 
 def names_fit(table: Table, header: Sequence[str]) -> bool:
-    """Whether a header has the index's column first, and then distinct names."""
+    """Return whether a header has the index's column first, and then distinct names."""
     names = header[1:]
     index_header = _wide(table).index_header
     return header[0] == index_header and len(set(names) - {"", index_header}) == len(names) > 0
 
 
 def read(content: Content) -> Iterator[Batch]:
-    """Read the lines of a wide CSV, each with its index and its cells.
+    """Yield the lines of a wide CSV in batches, each line with its index and its cells.
 
     A line whose index occurred before is rejected. Raises RawFileError if the header or more than a tenth of
     the lines does not fit.
@@ -65,7 +65,7 @@ def read(content: Content) -> Iterator[Batch]:
     ]
     chunks = chain([without(first, len(first_record(first)))], chunks)
     for chunk, batch in parse_chunks(chunks, columns, table.ends_in_newline, content.name, PARSED_AT_ONCE):
-        # The fast parser returns views of texts, which Arrow cannot sort or filter.
+        # The Polars parser returns views of texts, which Arrow cannot sort or filter.
         indexes = batch.rows.column(0).cast(arrow_type(index))
         rows = batch.rows.set_column(0, columns[0].name, indexes)
         yield _reject_repeated(chunk, Batch(rows, batch.rejects), content.indexes)
@@ -105,7 +105,7 @@ def _check_header(header: Sequence[str], content: Content, line: int) -> None:
 
 
 def _reject_repeated(chunk: Chunk, batch: Batch, seen: set[Hashable]) -> Batch:
-    """The batch without lines whose index is in `seen`. Adds the new indexes to it."""
+    """Reject the lines whose index is in `seen`, and add the new indexes to `seen`."""
     indexes = index_values(batch.rows.column(0))
     before = len(seen)
     if seen.isdisjoint(indexes):

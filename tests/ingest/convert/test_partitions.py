@@ -322,7 +322,7 @@ def days(*values: object) -> bytes:
     ("data", "reason"),
     [
         (days(3, None, 3), "column day (BIGINT): it is empty, so that the row has no partition"),
-        (days(3.0, 3.5, 4.0), "column day (BIGINT): no exact value of type double, so that"),
+        (days(3.0, 3.5, 4.0), "column day (BIGINT): no exact conversion from double, so that"),
         (days("3", "3", "4"), "column day is string; expected BIGINT"),
         (parquet(pq.read_table(io.BytesIO(merged(3))).slice(0, 0)), "the file has no rows"),
     ],
@@ -441,7 +441,7 @@ def test_rejected_rows_have_file_row_group_and_row(tmp_path: Path) -> None:
         "file": "any/day=1",
         "member": "day=1/hour=2/part-0.parquet",
         "line": 26,
-        "reason": "row group 1: column cores (BIGINT): no exact value of type double",
+        "reason": "row group 1: column cores (BIGINT): no exact conversion from double",
         "raw_text": '{"server": "s25", "cores": 1.5}',
     }
 

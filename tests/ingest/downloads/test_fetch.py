@@ -717,7 +717,7 @@ def test_refuses_invalid_telemetry_listing(site: Publisher, tmp_path: Path, list
     site.files["/huggingface.co/api/datasets/Qinghao/AcmeTrace/tree/main/data/utilization/kalos"] = listing
     outcome, _ = run(site, tmp_path, "acme", clusters=["kalos"])
     [folder] = [failure for failure in outcome.failures if "*" in failure.path]
-    assert re.search(r"api/datasets.*: (it lists no \*\.csv|it is no list|entries without)", str(folder))
+    assert re.search(r"api/datasets.*: (it lists no \*\.csv|it is not a list|entries without)", str(folder))
 
 
 def test_checks_disk_space_first(

@@ -78,19 +78,19 @@ def test_converts_types_that_hold_the_same_values(case: str) -> None:
 
 
 INEXACT = {
-    "a fraction": ("BIGINT", pa.array([1.5] + [2.0] * MANY), "no exact value of type double"),
-    "a large integer": ("DOUBLE", pa.array([2**53 + 1] + [2] * MANY), "no exact value of type int64"),
+    "a fraction": ("BIGINT", pa.array([1.5] + [2.0] * MANY), "no exact conversion from double"),
+    "a large integer": ("DOUBLE", pa.array([2**53 + 1] + [2] * MANY), "no exact conversion from int64"),
     "beyond 64 bits": (
         "BIGINT",
         pa.array([2**63] + [2] * MANY, pa.uint64()),
-        "no exact value of type uint64",
+        "no exact conversion from uint64",
     ),
     "not a number": ("DOUBLE", pa.array([float("nan")] + [2.0] * MANY), "not a finite number"),
     "infinity": ("DOUBLE", pa.array([float("inf")] + [2.0] * MANY), "not a finite number"),
     "a nanosecond": (
         "TIMESTAMP",
         pa.array([1] + [1000] * MANY).cast(pa.timestamp("ns")),
-        "no exact value of type timestamp[ns]",
+        "no exact conversion from timestamp[ns]",
     ),
     "a year": (
         "TIMESTAMP",

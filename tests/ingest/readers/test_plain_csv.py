@@ -234,7 +234,7 @@ def test_rejects_number_that_is_no_possible_time(kind: str, unit: str, last: int
         "name,end,c\n" + "".join(f"a,{n},1e12\n" for n in times), table, chunk_bytes
     )
     assert rows == [("a", last, 1e12), ("a", -last, 1e12)]
-    reason = f"column end ({kind}): longer than from 1970 to 2099"
+    reason = f"column end ({kind}): longer than the time from 1970 to 2099"
     assert [(reject.line, reject.reason) for reject in rejects] == [(line, reason) for line in (4, 5, 6)]
 
 
