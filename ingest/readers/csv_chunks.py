@@ -65,7 +65,7 @@ class ChunkParser:
 
     def parse(self, chunk: Chunk) -> Batch:
         """Return the rows and rejects of a chunk."""
-        complete, cut = _split_cut_record(chunk) if self.ends_in_newline else (chunk, ())
+        complete, cut = split_cut_record(chunk) if self.ends_in_newline else (chunk, ())
         rows = self.parse_plain(complete)
         if rows is None:
             rows = self.parse_typed(complete)
@@ -288,7 +288,7 @@ def _has_full_lines(chunk: Chunk, rows: pl.DataFrame) -> bool:
     return count_bytes(chunk.data, _COMMA) == rows.height * (rows.width - 1)
 
 
-def _split_cut_record(chunk: Chunk) -> tuple[Chunk, tuple[Reject, ...]]:
+def split_cut_record(chunk: Chunk) -> tuple[Chunk, tuple[Reject, ...]]:
     """Split off the last record if the file ends without a newline. Returns the rest and its reject."""
     if not chunk.is_cut or not chunk.data.strip(b"\r\n"):
         return chunk, ()
