@@ -6,7 +6,8 @@ LOCAL = "local[*]"
 """The default master of Spark: this machine."""
 
 MOST_ROWS = 2**31 - 2
-"""The highest limit of rows. One more is requested, to see whether any are left out; Spark's maximum."""
+"""The highest row limit. A query fetches one row more, to see whether the limit omits any; Spark allows no
+more than that."""
 
 
 class Engine(StrEnum):

@@ -313,7 +313,7 @@ def _parameters(signature: str, header: Header, path: Path, is_ours: bool) -> It
 
 
 def _check_described(parameter: Parameter, limit: str, path: Path) -> None:
-    """Raise DefinitionError where the meaning or the limit of a parameter is missing."""
+    """Raise DefinitionError if the meaning or the limit of a parameter is missing."""
     name = parameter.name
     if not parameter.meaning:
         raise DefinitionError(f"{path}: describe the parameter: `-- param: {name}: …`")

@@ -47,7 +47,7 @@ class Quantity:
 def quantities(schema: str, folder: Path = VIEWS) -> Mapping[str, Quantity]:
     """Return the quantities of a schema by name: shared ones, its own, and the statistics of both.
 
-    Raises DefinitionError where a file is not valid, or a name has two units.
+    Raises DefinitionError if a file is not valid, or a name has two units.
     """
     shared = _read(folder / _FILE)
     others = {path.parent.name: _read(path) for path in sorted(folder.glob(f"*/{_FILE}"))}

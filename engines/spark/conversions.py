@@ -40,7 +40,7 @@ def create_workers(session: "SparkSession") -> Workers:
 def run_tasks(session: "SparkSession", tasks: Sequence[Task], warehouse: Path, _: Event) -> list[TaskResult]:
     """Run the tasks of an ingest on the workers, and return their results in order.
 
-    Raises UserError where the warehouse is not writable or the cluster fails.
+    Raises UserError if the warehouse is not writable or the cluster fails.
     """
     if not tasks:
         return []
@@ -70,7 +70,7 @@ def _run(task: Task) -> TaskResult | UserError:
 
 
 def compute_units(session: "SparkSession", units: Sequence[Unit]) -> list[dict[str, str]]:
-    """Compute units of materialized views on the workers. Raises UserError where the cluster fails."""
+    """Compute units of materialized views on the workers. Raises UserError if the cluster fails."""
     if not units:
         return []
     with explain_errors():

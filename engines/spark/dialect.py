@@ -148,7 +148,7 @@ class Rewrite:
     """A condition on the nodes that have the form of the construct."""
 
     def apply(self, node: exp.Expr) -> exp.Expr | None:
-        """Return the replacement of a node, or None where it has another form."""
+        """Return the replacement of a node, or None if it has another form."""
         form = _parsed(self.construct, "duckdb")
         if type(form) is not type(node) or (parts := _parts(form, node)) is None or not self.applies(node):
             return None
@@ -165,7 +165,7 @@ def _parsed(sql: str, dialect: str) -> exp.Expr:
 
 
 def _parts(form: Any, node: Any) -> Mapping[str, exp.Expr] | None:
-    """Return the expressions in place of a form's columns, or None where the node has another form."""
+    """Return the expressions in place of a form's columns, or None if the node has another form."""
     if isinstance(form, exp.Column):
         return {form.name: node} if isinstance(node, exp.Expr) else None
     if isinstance(form, list) and isinstance(node, list) and len(form) == len(node):

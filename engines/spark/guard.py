@@ -102,7 +102,7 @@ def add_limit(statement: Statement, limit: int | None) -> Statement:
 def check_statement(session: "SparkSession", text: str) -> Statement:
     """Check a user's statement in Spark SQL.
 
-    Raises UsageError where it is invalid, and UserError where it may do more than read named tables.
+    Raises UsageError if it is invalid, and UserError if it may do more than read named tables.
     """
     try:
         with explain_errors():

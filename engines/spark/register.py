@@ -37,7 +37,7 @@ def register(
     """Register a warehouse's tables, views and named queries in a session, and return their names.
 
     `warehouse` is a folder with the same path on all nodes. With `names`, only these and their inputs are
-    registered. Existing objects of the same name are replaced. Raises UserError where there is no
+    registered. Existing objects of the same name are replaced. Raises UserError if there is no
     warehouse, or a name is unknown.
     """
     root = _spark_path(warehouse)

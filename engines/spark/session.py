@@ -36,7 +36,7 @@ _kept: dict[int, int] = {}
 
 @contextmanager
 def open_session(master: str, scratch: Path, settings: Mapping[str, str]) -> Iterator["SparkSession"]:
-    """A session at a master, stopped at the end. Raises UserError where Spark or Java is missing."""
+    """A session at a master, stopped at the end. Raises UserError if Spark or Java is missing."""
     check_requirements()
     _check_master(master)
     from pyspark.sql import SparkSession
@@ -122,7 +122,7 @@ def _settings(master: str, scratch: Path) -> dict[str, str]:
 
 
 def check_requirements() -> None:
-    """Raise UserError where Spark or a suitable Java is missing, with how to install it."""
+    """Raise UserError if Spark or a suitable Java is missing, with how to install it."""
     _check_spark()
     _check_java()
 
@@ -152,7 +152,7 @@ def _check_java() -> None:
 
 
 def _check_master(master: str) -> None:
-    """Raise UsageError for an invalid master, and UserError where a standalone master does not answer."""
+    """Raise UsageError for an invalid master, and UserError if a standalone master does not answer."""
     if _OTHERS.fullmatch(master):
         return
     match = _STANDALONE.fullmatch(master)

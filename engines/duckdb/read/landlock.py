@@ -40,10 +40,10 @@ def available() -> bool:
 
 
 def confine_thread(folders: Iterable[Path], files: Iterable[int]) -> bool:
-    """Let this thread, and those that it starts, write only in some folders and to some open files.
+    """Restrict this thread, and threads that it starts, to write only in some folders and to some open files.
 
-    This cannot be undone. `files` are descriptors. Returns False, without an effect, if the kernel lacks
-    Landlock.
+    This cannot be undone. `files` are file descriptors. Returns whether the thread is confined: False if the
+    kernel lacks Landlock.
     """
     abi = _abi()
     if abi < 1:
@@ -71,7 +71,7 @@ def confine_thread(folders: Iterable[Path], files: Iterable[int]) -> bool:
 
 
 def _abi() -> int:
-    """The version of Landlock; 0 or less where the kernel lacks it or has it disabled."""
+    """The version of Landlock; 0 or less if the kernel lacks it or has it disabled."""
     if sys.platform != "linux":
         return 0
     return int(_libc().syscall(_CREATE_RULESET, None, 0, _VERSION))

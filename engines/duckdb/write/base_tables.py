@@ -28,7 +28,7 @@ def create_base_tables(
 ) -> None:
     """Create `<trace>.<table>` for every declared table, empty and typed where there are no files.
 
-    `warehouse` is absolute. Raises UserError where a Parquet file cannot be read.
+    `warehouse` is absolute. Raises UserError if a Parquet file cannot be read.
     """
     for trace in traces:
         connection.execute(f'create schema if not exists "{trace.name}"')

@@ -78,7 +78,7 @@ def _read_views_from(
 def holds_tables(path: Path) -> bool:
     """Return whether a database holds copies of its base tables instead of views over Parquet.
 
-    Returns False where there is no database. Raises UserError where it cannot be opened.
+    Returns False if there is no database. Raises UserError if it cannot be opened.
     """
     if not path.exists():
         return False

@@ -96,7 +96,7 @@ def forget(warehouse: Path, names: Sequence[str]) -> list[str]:
     """Remove the rows of raw files from the warehouse, and return notes on them.
 
     A name is a value of `catalog.sources.file`, a bare file name, or a glob pattern of either (`acme/*`).
-    Raises UsageError where one matches nothing.
+    Raises UsageError if one matches nothing.
     """
     _check_exists(warehouse)
     with acquire(warehouse):
@@ -116,7 +116,7 @@ def build(
     """Build the database again over the published files.
 
     With `materialize` the base tables are copied into it: one file, which reads no other, and so has no
-    materialized views. Without `stored` it has none either. Raises UserError where there is no such folder.
+    materialized views. Without `stored` it has none either. Raises UserError if there is no such folder.
     """
     _check_exists(warehouse)
     template.check_definitions()

@@ -42,7 +42,7 @@ _FOREIGN = """
 
 
 def check_is_free(database: Path) -> None:
-    """Raise UserError where a process has the database open for writing: its work would be lost."""
+    """Raise UserError if a process has the database open for writing: its work would be lost."""
     if not database.exists():
         return
     with duckdb.connect() as connection:
@@ -96,7 +96,7 @@ def _log_of(database: Path) -> Path:
 
 
 def _find_foreign_objects(database: Path) -> Sequence[str]:
-    """Return the objects that the catalog of a database does not list; none where it cannot be opened."""
+    """Return the objects that the catalog of a database does not list; none if it cannot be opened."""
     with duckdb.connect() as connection:
         try:
             attach(connection, database, "before")

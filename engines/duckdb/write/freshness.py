@@ -80,12 +80,12 @@ def is_unmodified(warehouse: Path, database: Path) -> bool:
 
 
 def uses_materialized_views(warehouse: Path) -> bool:
-    """Return whether the database was built to use materialized views; True where that is not known."""
+    """Return whether the database was built to use materialized views; True if that is not known."""
     return _read_mark(warehouse).get("stores_views") is not False
 
 
 def read_view_files(warehouse: Path) -> list[str] | None:
-    """Return the files of materialized views that the database reads; None where that is not known."""
+    """Return the files of materialized views that the database reads; None if that is not known."""
     found = _read_mark(warehouse).get("stored")
     return found if isinstance(found, list) and is_unmodified(warehouse, warehouse / NAME) else None
 
@@ -106,13 +106,13 @@ def write_mark(
 
 
 def read_headers(warehouse: Path) -> list[str]:
-    """Return `hash_header` of the databases that were built here last; empty where that is not known."""
+    """Return `hash_header` of the databases that were built here last; empty if that is not known."""
     found = _read_mark(warehouse).get("headers")
     return [str(header) for header in found] if isinstance(found, list) else []
 
 
 def hash_header(database: Path) -> str:
-    """Hash the header of a database, which changes with each write; empty where there is no database."""
+    """Hash the header of a database, which changes with each write; empty if there is no database."""
     if not database.is_file():
         return ""
     with database.open("rb") as file:

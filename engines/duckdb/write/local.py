@@ -171,7 +171,7 @@ def _list_names(one: ViewFile | QueryFile, aliases: Mapping[str, ViewFile]) -> I
 
 
 def _check_reads(one: ViewFile | QueryFile, problems: Collection[Problem]) -> None:
-    """Raise DefinitionError where a file reads a view or query that failed."""
+    """Raise DefinitionError if a file reads a view or query that failed."""
     for problem in problems:
         if any(problem.name in (name, _strip_version(name)) for name in one.references):
             raise DefinitionError(f"{one.path}: reads {problem.name}, which failed")

@@ -336,7 +336,7 @@ def _write_part(
 
 
 def _find_type_mismatch(connection: duckdb.DuckDBPyConnection, query: str, file: Path) -> str:
-    """Describe a column whose type Parquet cannot represent; empty where there is none."""
+    """Describe a column whose type Parquet cannot represent; empty if there is none."""
     computed = connection.execute(f"describe {query}").fetchall()
     stored = connection.execute(f"describe from read_parquet({quoted(str(file))})").fetchall()
     for (name, kind, *_), (_, other, *_) in zip(computed, stored, strict=True):

@@ -24,7 +24,7 @@ def create_queries(
 ) -> None:
     """Create named queries as table macros, and enter them in the catalog.
 
-    `held` are the caveats of the views. Raises DefinitionError where a query does not fit the views that it
+    `held` are the caveats of the views. Raises DefinitionError if a query does not fit the views that it
     reads, or, if `explained`, does not describe each of its columns.
     """
     columns = column_types(connection)
@@ -44,7 +44,7 @@ def create_queries(
 
 
 def _check_parameter_names(query: QueryFile, columns: Mapping[str, Collection[str]]) -> None:
-    """Raise DefinitionError where a parameter has a column's name, which it would silently replace."""
+    """Raise DefinitionError if a parameter has a column's name, which it would silently replace."""
     for name in sorted(query.references):
         for parameter in query.parameters:
             if parameter.name in columns.get(name, ()):
@@ -53,7 +53,7 @@ def _check_parameter_names(query: QueryFile, columns: Mapping[str, Collection[st
 
 
 def _check_values(query: QueryFile, columns: Mapping[str, Collection[str]]) -> None:
-    """Raise DefinitionError where a parameter takes its values from a column that does not exist."""
+    """Raise DefinitionError if a parameter takes its values from a column that does not exist."""
     for parameter in query.parameters:
         table, _, column = parameter.values_of.rpartition(".")
         if table and column not in columns.get(table, ()):
@@ -69,7 +69,7 @@ def _columns(query: QueryFile, types: Mapping[str, Columns], explained: bool) ->
     """Yield the columns of a query's result, for the catalog.
 
     The meaning of a column is that in the query's file, or that of the view's column that it passes through,
-    or that of the quantity of its name. Raises DefinitionError where a column has none of them, and where the
+    or that of the quantity of its name. Raises DefinitionError if a column has none of them, and where the
     file describes a column that the result does not have. Types are omitted: DuckDB takes as long to describe
     them as to create all queries.
     """

@@ -33,7 +33,7 @@ _MOST_TEMPLATES = 4
 
 
 def check_definitions() -> None:
-    """Raise DefinitionError where a definition is wrong, before an ingest reads raw files."""
+    """Raise DefinitionError if a definition is wrong, before an ingest reads raw files."""
     if _find(hash_definitions()) is None:
         catalog.check_ledgers()
 
@@ -41,7 +41,7 @@ def check_definitions() -> None:
 def copy_to(path: Path) -> None:
     """Copy the template to `path`, after building it where the cache does not have it.
 
-    Raises DefinitionError where a definition is wrong.
+    Raises DefinitionError if a definition is wrong.
     """
     definitions = hash_definitions()
     found = _find(definitions)
@@ -53,7 +53,7 @@ def copy_to(path: Path) -> None:
 
 
 def create(path: Path) -> None:
-    """Write a database with all definitions and no data. Raises DefinitionError where one is wrong."""
+    """Write a database with all definitions and no data. Raises DefinitionError if one is wrong."""
     with open_for_writing(path, f"storage_version '{STORAGE_VERSION}'") as connection:
         # Creating views does not parallelize; waiting for idle threads would take a fifth longer.
         connection.execute("set threads = 1")

@@ -109,7 +109,7 @@ def create_view(
 
 
 def _check_united(connection: DuckDBPyConnection, files: Sequence[ViewFile]) -> None:
-    """Raise DefinitionError where views that another unites differ in the types of their columns."""
+    """Raise DefinitionError if views that another unites differ in the types of their columns."""
     columns = catalog.column_types(connection)
     views = {view.versioned: view for view in files}
     first: dict[str, ViewFile] = {}
