@@ -24,7 +24,7 @@ def expanded(views: Sequence[ViewFile]) -> list[ViewFile]:
     return list(_expand_all(tuple(views)))
 
 
-# An ingest asks for the same views a dozen times, and searching all parse trees takes 30 ms.
+# An ingest expands the same views a dozen times, and searching all parse trees takes 30 ms.
 @lru_cache(maxsize=4)
 def _expand_all(views: tuple[ViewFile, ...]) -> tuple[ViewFile, ...]:
     return tuple(_expanded(view, views) if _read(view) else view for view in views)
@@ -36,7 +36,7 @@ def members(name: str, views: Sequence[ViewFile]) -> list[ViewFile]:
 
 
 def united(views: Sequence[ViewFile]) -> dict[str, ViewFile]:
-    """Map each view that another unites, by its versioned name, to that other view."""
+    """Map the versioned name of each view that is part of a union to the view that unites it."""
     return {
         member.versioned: view for view in views for name in _read(view) for member in members(name, views)
     }

@@ -32,7 +32,7 @@ def of_views(views: Sequence[ViewFile], relations: Mapping[str, Collection[str]]
 
 
 def of_view(view: ViewFile, relations: Mapping[str, Collection[str]], held: Mapping[str, Held]) -> Held:
-    """Find the caveats of a view. `held` has those of its inputs, `relations` its columns and theirs."""
+    """Find the caveats of a view. `held` has the caveats of its inputs, `relations` the columns of all."""
     columns = frozenset(relations[view.versioned])
     inherited = _inherited_by_view(view, relations, held)
     settled = _named(view.header, "settles", columns, view.path)

@@ -70,7 +70,7 @@ def _columns_read(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, 
 def passed_on(
     query: exp.Expr, references: Collection[str], columns: Mapping[str, Collection[str]], place: Path | str
 ) -> dict[str, tuple[str, str]]:
-    """Map the columns of a query that pass a column of a table or view through to its table and name.
+    """Map each result column that a query passes on unchanged to the table or view and the column it is from.
 
     Raises DefinitionError if sqlglot cannot resolve them.
     """
@@ -117,7 +117,7 @@ def _explained(place: Path | str) -> Iterator[None]:
         raise DefinitionError(f"{place}: sqlglot cannot follow its columns: {error}") from error
 
 
-# A process may build several databases, and each build needs the same of every view and query.
+# A process may build several databases, and each build qualifies the same views and queries.
 @cache
 def _qualified(query: exp.Expr, read: _Read) -> exp.Expr:
     """Copy a query and qualify every column with its table."""
@@ -125,7 +125,7 @@ def _qualified(query: exp.Expr, read: _Read) -> exp.Expr:
     for name, columns in read:
         group, _, table = name.partition(".")
         schema.setdefault(group, {})[table] = {column.lower(): "unknown" for column in columns}
-    # sqlglot takes the parameters of a macro for columns, so it must not look for them.
+    # sqlglot takes the parameters of a macro for columns, so it must not check that all columns exist.
     return qualify.qualify(
         query.copy(),
         schema=MappingSchema(schema, dialect="duckdb", normalize=False),

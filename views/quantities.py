@@ -17,7 +17,7 @@ from tracehouse.views.view_files import VIEWS
 _FILE = "quantities.csv"
 _FIELDS = ["quantity", "unit", "meaning"]
 
-# What the name and the meaning of a statistic begin with.
+# The prefixes of the name and of the meaning of a statistic.
 _STATISTICS = {
     "min": "Minimum",
     "mean": "Mean",
@@ -32,7 +32,7 @@ _STATISTICS = {
 
 @dataclass(frozen=True)
 class Quantity:
-    """The unit and meaning of columns with a name.
+    """The unit and meaning of all columns with one name.
 
     `unit` is empty for labels, ranks and indexes. `meaning` describes columns that a query computes and does
     not describe itself; it is empty if no query has such a column.

@@ -11,7 +11,7 @@ from tracehouse.views.ledgers import Check
 Limits = tuple[tuple[str, Limit], ...]
 
 _ROW_COUNT = "the table has the rows that were stored; rows read are rows kept plus rows rejected"
-# How each limit of a column reads, and the comparison that is true of a value beyond it.
+# The words for each limit of a column, and the comparison that is true for a value outside it.
 _COMPARISONS = {
     "least": ("at least", "<"),
     "most": ("at most", ">"),
@@ -29,7 +29,7 @@ _NAMES: dict[Limits, str] = {
 
 
 def all_rules(traces: Iterable[Trace]) -> list[Check]:
-    """The rules of every `checks.sql`, and those that the declaration of each table gives."""
+    """Return the rules of every `checks.sql`, and those that follow from the declaration of each table."""
     declared = (rule for trace in traces for table in trace.tables for rule in _declared_rules(trace, table))
     return [*ledgers.checks(), *declared]
 
@@ -94,7 +94,7 @@ def _limits_text(limits: Limits) -> str:
 
 
 def _beyond(limits: Limits, columns: Iterable[str]) -> str:
-    """The condition that a value of any of the columns lies beyond the limits."""
+    """Return the SQL condition that a value of any of the columns is outside the limits."""
     return " or ".join(
         f'"{column}" {_COMPARISONS[name][1]} {_literal(value)}'
         for column in columns
@@ -139,7 +139,7 @@ def _repeated(name: str, key: Iterable[str]) -> str:
 
 
 def _unmatched(name: str, other: str, reference: Reference) -> str:
-    # Of millions of rows, an anti join needs a fraction of the memory of `not exists`.
+    # For millions of rows, an anti join needs a fraction of the memory of `not exists`.
     pairs = zip(reference.columns, reference.targets or reference.columns, strict=True)
     return f"""
         select count(*)

@@ -211,7 +211,7 @@ def parsed(sql: str, text: str, path: Path) -> exp.Expr:
 
 
 def line_of(sql: str, text: str) -> int:
-    """Return the line of a text on which a part of it begins, counted from 1."""
+    """Return the number, from 1, of the line of `text` on which `sql` begins."""
     return text[: text.index(sql)].count("\n") + 1
 
 
@@ -219,6 +219,6 @@ def _parsed_view(statement: str, text: str, path: Path) -> exp.Create:
     match = _CREATE.match(statement)
     if match is None:
         raise DefinitionError(f"{path}: the first statement must begin with `create or replace view … as`")
-    # Given the whole statement with a wrong query, sqlglot parses a command and raises no error.
+    # sqlglot parses a whole statement with an invalid query as a command, and raises no error.
     query = parsed(statement[match.end() :], text, path)
     return exp.Create(this=exp.to_table(match["name"]), kind="VIEW", replace=True, expression=query)
