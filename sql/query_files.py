@@ -203,7 +203,7 @@ def read_query_file(path: Path) -> QueryFile:
     """Parse a query file of this package, with its building blocks expanded.
 
     Takes missing `param` lines and limits of parameters from parameters.csv. Raises
-    DefinitionError where the file breaks the project's rules for queries.
+    DefinitionError if the file breaks the project's rules for queries.
     """
     return parse_query_file(path, expanded(path.read_text()), is_ours=True)
 

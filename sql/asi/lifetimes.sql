@@ -53,7 +53,7 @@ curve as (
     where events > 0
 ),
 
--- The first value in each fifth of a percent: exact to a fifth of a percent.
+-- Keeps the first value in each fifth of a percent, so that the curve is exact to a fifth of a percent.
 points as (
     select
         curve.class,

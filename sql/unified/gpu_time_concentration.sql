@@ -65,8 +65,8 @@ limits as (
     group by trace
 ),
 
--- The largest jobs of another sample begin at another size. What the least of them and all above it add to
--- their share changes least with that size: the excess over it, and the share of jobs times it.
+-- The limit between the largest and the other jobs differs between samples. Adds up the GPU time above the limit,
+-- plus the percentage of jobs times the limit: this sum depends least on the limit.
 samples as ( -- noqa: ST03
     select
         ranked.trace,

@@ -102,7 +102,7 @@ bounds as (
     group by curve.size_band, intervals.percentile
 ),
 
--- The first value in each fifth of a percent: exact to a fifth of a percent.
+-- Keeps the first value in each fifth of a percent, so that the curve is exact to a fifth of a percent.
 points as (
     select
         estimates.size_band,
