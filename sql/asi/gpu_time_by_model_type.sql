@@ -1,5 +1,5 @@
 -- GPU time by kind of model (ASI GPU pods)
--- param: per: what to divide the GPU time by: job_type or gpu_model
+-- param: per: what to group the GPU time by: job_type or gpu_model
 -- choices: per: job_type gpu_model
 -- chart: stack x=class y=held_gpu_h_pct color=model_type
 -- column: class: Kind of job, or GPU model

@@ -1,6 +1,6 @@
 -- GPU-hour share of the largest jobs (all traces)
 -- param: top_pct: percentage of GPU jobs that count as the largest
--- param: sampled_by: what a confidence interval takes as independent: days or users
+-- param: sampled_by: units that a confidence interval treats as independent: days or users
 -- choices: sampled_by: day user
 -- chart: lorenz x=heaviest_pct y=top_gpu_time_pct color=trace with=every_pct xname=largest_jobs_pct
 -- column: heaviest_pct: Percentage of GPU jobs that count as the largest
