@@ -6,8 +6,7 @@ LOCAL = "local[*]"
 """The default master of Spark: this machine."""
 
 MOST_ROWS = 2**31 - 2
-"""The highest row limit. A query fetches one row more, to see whether the limit omits any; Spark allows no
-more than that."""
+"""The highest row limit. A query fetches one row more than its limit, and Spark allows at most 2**31 - 1."""
 
 
 class Engine(StrEnum):

@@ -32,7 +32,7 @@ def with_dependencies(names: Iterable[str], reads: Reads) -> list[str]:
 
 
 def sources(names: Iterable[str], reads: Reads) -> set[str]:
-    """Return the direct and indirect inputs that read nothing. One that reads nothing is its own input."""
+    """Return the direct and indirect inputs that read nothing. A name that reads nothing is included."""
     return {name for name in with_dependencies(names, reads) if name not in reads}
 
 

@@ -11,7 +11,9 @@ from datetime import datetime
 
 from tracehouse.views.view_files import DefinitionError, ViewFile
 
-_FORM = re.compile(r"parquet(?: of (?P<cte>\w+)|(?P<parts> per partition))?(?: by (?P<order>\w+(?:, \w+)*))?")
+_STORED_LINE = re.compile(
+    r"parquet(?: of (?P<cte>\w+)|(?P<parts> per partition))?(?: by (?P<order>\w+(?:, \w+)*))?"
+)
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ def storings(view: ViewFile) -> list[Storing]:
 
 
 def _storing(view: ViewFile, line: str) -> Storing:
-    match = _FORM.fullmatch(line)
+    match = _STORED_LINE.fullmatch(line)
     if match is None:
         raise DefinitionError(
             f"{view.path}: stored: {line}; write `parquet`, `parquet of` a CTE, or `parquet per partition`, "

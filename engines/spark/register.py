@@ -42,7 +42,7 @@ def register(
     warehouse, or a name is unknown.
     """
     root = _spark_path(warehouse)
-    conversions = _published(session, root)
+    conversions = _read_conversions(session, root)
     definitions = definitions_over(conversions)
     views = sort_views(expanded(view_files()), definitions.relations)
     queries = [query for query in query_files() if query.full_name not in unsupported_queries()]
@@ -78,7 +78,7 @@ def _spark_path(warehouse: str | Path) -> str:
     return text if _SCHEME.fullmatch(text) else f"{_HERE}{Path(text).absolute().as_posix()}"
 
 
-def _published(session: "SparkSession", root: str) -> Sequence[Conversion]:
+def _read_conversions(session: "SparkSession", root: str) -> Sequence[Conversion]:
     place = f"{root}/{manifest.NAME}"
     here = Path(root.removeprefix(_HERE))
     if root.startswith(_HERE) and (here / manifest.NAME).is_file():

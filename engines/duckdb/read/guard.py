@@ -184,7 +184,7 @@ def _tree(connection: duckdb.DuckDBPyConnection, query: str) -> Any:
     if tree["error"] and tree["error_type"] == "parser":
         raise UserError(f"Parser Error: {tree['error_message']}")
     if tree["error"] or len(tree["statements"]) != 1:
-        raise _rejected()
+        raise _build_rejection()
     return tree["statements"][0]
 
 
@@ -251,9 +251,9 @@ def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
 def _check_kind(node: dict[str, Any]) -> None:
     if "class" in node:
         if node["class"] not in EXPRESSIONS:
-            raise _rejected(node["class"])
+            raise _build_rejection(node["class"])
     elif isinstance(node.get("type"), str) and node["type"] not in NODES:
-        raise _rejected(node["type"])
+        raise _build_rejection(node["type"])
 
 
 def _check_table_functions(connection: duckdb.DuckDBPyConnection, called: set[tuple[str, str]]) -> None:
@@ -288,7 +288,7 @@ def _check_functions(connection: duckdb.DuckDBPyConnection, called: set[str]) ->
         raise UserError(f"The function {name} is not allowed: it may have side effects")
 
 
-def _rejected(kind: str = "") -> UserError:
+def _build_rejection(kind: str = "") -> UserError:
     found = f", not {kind.removesuffix('_QUERY_NODE')}" if kind else ""
     return UserError(
         "Only queries are allowed: select, from, with, describe, show, summarize or explain"

@@ -185,7 +185,7 @@ def sources(connection: duckdb.DuckDBPyConnection, names: Collection[str]) -> "p
 
 
 def _filters(connection: duckdb.DuckDBPyConnection, query: "BoundQuery") -> str:
-    """The parameters of a named query with their values, those that the user gave first."""
+    """Return the parameters of a named query with their values. Parameters from the user come first."""
     defaults = dict(
         connection.execute(
             """

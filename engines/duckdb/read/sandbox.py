@@ -198,7 +198,7 @@ def run_in(
 
     try:
         return run_with_timeout(limits, confined_work, interrupt)
-    except _failures() as error:
+    except _list_failures() as error:
         raise _as_user_error(error, scratch) from None
 
 
@@ -251,7 +251,7 @@ def scratch_folder() -> Iterator[Path]:
                 return
             time.sleep(0.01)
 
-    with signals.clean_up_at_end(remove), _locked(folder / _LOCK):
+    with signals.clean_up_at_end(remove), _hold_lock(folder / _LOCK):
         yield folder
 
 
@@ -262,7 +262,7 @@ def _remove_abandoned_folders(parent: Path) -> None:
             facts = folder.stat(follow_symlinks=False)
             if facts.st_uid != os.getuid() or time.time() - facts.st_mtime < _YOUNG_S or not lock.is_file():
                 continue
-            with _locked(lock):
+            with _hold_lock(lock):
                 shutil.rmtree(folder, ignore_errors=True)
         except OSError:
             # Another process uses the folder, or is removing it.
@@ -270,7 +270,7 @@ def _remove_abandoned_folders(parent: Path) -> None:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _hold_lock(path: Path) -> Iterator[None]:
     """Lock a file during the block. Raises OSError if another process has locked it.
 
     The library filelock does the same, but importing it would add 10 ms to every query.
@@ -305,7 +305,7 @@ def _check(limits: Limits) -> None:
         raise UsageError(f"The memory limit must be a size such as 500MB or 4GB, not {limits.memory!r}")
 
 
-def _failures() -> tuple[type[Exception], ...]:
+def _list_failures() -> tuple[type[Exception], ...]:
     """Return the exceptions that a failed query raises; Arrow's only if Arrow has been imported."""
     of_arrow = [sys.modules["pyarrow"].ArrowException] if "pyarrow" in sys.modules else []
     return (duckdb.Error, UserError, *of_arrow)

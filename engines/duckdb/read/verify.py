@@ -20,7 +20,7 @@ BRIEF = ("statement", "published", "measured", "verdict")
 
 
 class Verdict(StrEnum):
-    """The outcome of comparing a figure with the measured one."""
+    """The outcome of comparing a figure with its measured value."""
 
     REPRODUCED = "reproduced"
     EXPLAINED = "differs as explained"

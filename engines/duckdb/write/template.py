@@ -66,7 +66,7 @@ def create(path: Path) -> None:
 
 @contextmanager
 def open_for_writing(path: Path, *options: str) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a database for writing, as the current one of a connection."""
+    """Open a database for writing, as the current database of a new connection."""
     with duckdb.connect() as connection:
         listed = f" ({', '.join(options)})" if options else ""
         connection.execute(f"attach {quoted(str(path))} as building{listed}")

@@ -41,7 +41,7 @@ class Described:
 def describe_views(connection: DuckDBPyConnection) -> Described:
     """Describe the views over the tables of a database."""
     files = view_files()
-    views = sort_views(expanded(files), _existing(connection))
+    views = sort_views(expanded(files), _list_existing(connection))
     relations = meanings.of_views(views, files, meanings.of_tables(all_traces().values()))
     return Described(views, relations, caveats.of_views(views, relations))
 
@@ -82,7 +82,7 @@ def _table_functions(view: StoredView | None, warehouse: Path) -> dict[str, str]
     return {cte: read_parquet(files, warehouse) for cte, files in view.parts} if view else {}
 
 
-def _existing(connection: DuckDBPyConnection) -> set[str]:
+def _list_existing(connection: DuckDBPyConnection) -> set[str]:
     rows = connection.execute(
         "select table_schema || '.' || table_name from information_schema.tables"
         " where table_catalog = current_database()"
