@@ -215,7 +215,7 @@ def parse_query_file(path: Path, text: str, is_ours: bool = False) -> QueryFile:
     statement = first_statement(text)
     macro, body_start = _MACRO.match(statement), _BODY.search(statement)
     if macro is None or body_start is None:
-        raise DefinitionError(f"{path}: must hold `create or replace macro … as table …`")
+        raise DefinitionError(f"{path}: must contain `create or replace macro … as table …`")
     body = statement[body_start.end() :]
     tree = parsed(body, text, path)
     query = QueryFile(

@@ -311,7 +311,7 @@ def checks(folder: Path = VIEWS) -> list[Check]:
 
 
 def _read_ledger(folder: Path, name: str) -> Iterator[dict[str, str]]:
-    """Read the rows of a ledger of every trace, each with its trace."""
+    """Yield the rows of a ledger for all traces. Each row has its trace as an additional field."""
     for path in sorted(folder.glob(f"*/{name}")):
         if path.parent.name not in all_traces():
             raise DefinitionError(f"{path}: no trace is called {path.parent.name}")

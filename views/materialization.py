@@ -18,7 +18,10 @@ _STORED_LINE = re.compile(
 
 @dataclass(frozen=True)
 class Storing:
-    """A `stored` line of a view. `cte` is the CTE whose rows are stored, or empty for the whole view."""
+    """A `stored` line of a view.
+
+    `cte` is the CTE whose rows are stored, or empty for the whole view. `order` are the sort columns.
+    """
 
     cte: str
     order: tuple[str, ...]
@@ -63,5 +66,5 @@ def _storing(view: ViewFile, line: str) -> Storing:
     order = tuple(match["order"].split(", ")) if match["order"] else tuple(columns)
     for column in order:
         if column not in columns:
-            raise DefinitionError(f"{view.path}: is sorted by {column}, which it does not have")
+            raise DefinitionError(f"{view.path}: sorts by {column}, which is not a column")
     return Storing(part, order, bool(match["parts"]))

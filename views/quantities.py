@@ -92,7 +92,7 @@ def _rows(path: Path) -> Iterator[Quantity]:
     with path.open(newline="") as file:
         reader = csv.reader(file, strict=True)
         if next(reader, None) != _FIELDS:
-            raise DefinitionError(f"{path}: its header is {','.join(_FIELDS)}")
+            raise DefinitionError(f"{path}: the header must be {','.join(_FIELDS)}")
         for row in reader:
             if len(row) != len(_FIELDS):
                 raise DefinitionError(

@@ -61,7 +61,7 @@ def test_what_makes_no_sense_is_an_error(texts: dict[str, str], message: str, tm
 
 def test_another_header_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "quantities.csv").write_text("name,unit\n")
-    with pytest.raises(DefinitionError, match="its header is quantity,unit,meaning"):
+    with pytest.raises(DefinitionError, match="the header must be quantity,unit,meaning"):
         quantities("mars", tmp_path)
 
 

@@ -181,12 +181,12 @@ def _publish_as_before(
     except UserError as error:
         materialize = False
         notes.append(
-            f"{error}. The new database reads the Parquet files. If the old one held its tables, run "
+            f"{error}. The new database reads the Parquet files. If the old one contained its tables, run "
             "`traces build --materialize`"
         )
     with_views = stored and not materialize and freshness.uses_materialized_views(warehouse)
     built = _publish(warehouse, conversions, materialize, with_views, progress, workers, on_ready)
-    notes += [f"{problem.error}. It is left out" for problem in built.problems]
+    notes += [f"{problem.error}. It was not created" for problem in built.problems]
     return [*notes, *built.notes]
 
 
