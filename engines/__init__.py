@@ -1,1 +1,1 @@
-"""What runs views and queries."""
+"""Query engines: DuckDB and Apache Spark."""

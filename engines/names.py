@@ -6,7 +6,7 @@ LOCAL = "local[*]"
 """The default master of Spark: this machine."""
 
 MOST_ROWS = 2**31 - 2
-"""The highest limit of rows. One more is requested, to see whether any are left out; Spark's maximum."""
+"""The highest row limit. A query fetches one row more than its limit, and Spark allows at most 2**31 - 1."""
 
 
 class Engine(StrEnum):

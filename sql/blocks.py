@@ -27,31 +27,32 @@ gives the Kaplan-Meier estimate of how long something lasts, per `trace` in the 
 it is right-censored and lasts longer. Each distinct time is a row: trace, observed_run_s, at_risk (rows
 observed for at least this time), events (rows that ended at it), percentile (percentage that lasts at most
 this time), and low_pct and high_pct, its 95 % confidence interval (Greenwood's variance, log-log
-transformation). Rows without a time do not count.
+transformation). Rows without a time are ignored.
 
     from bootstrap_share(by_day, trace cluster, day, failed_jobs, jobs)
 
-gives the 95 % confidence interval of 100 * sum(failed_jobs) / sum(jobs) per `trace` and `cluster`, for a
-sample of other days like these. The CTE `by_day` has a row for each day of a group. Each row is a group:
-trace, cluster, share_pct (the estimate), low_pct and high_pct, NULL with fewer than ten days or where the day
-of more than 5 % of `jobs` is NULL. It is a Poisson bootstrap: in each of 200 replicates, a day counts 0, 1,
-2… times, as a hash of day and replicate decides, so that every run and every engine gives the same bounds.
-Rows without a day count once.
+gives the 95 % confidence interval of 100 * sum(failed_jobs) / sum(jobs) per `trace` and `cluster`, if the
+days are a sample of similar days. The CTE `by_day` has a row for each day of a group. The result has a row
+for each group: trace, cluster, share_pct (the estimate), low_pct and high_pct. The two bounds are NULL with
+fewer than ten days, or if the day of more than 5 % of `jobs` is NULL. The method is a Poisson bootstrap with
+200 replicates. A hash of day and replicate decides how often a day counts (0, 1, 2… times), so that every run
+and every engine gives the same bounds. Rows without a day count once in each replicate.
 
     censored_shares(held_gpu_s) as gpu_time_pct
 
 is one line of a select over jobs and gives the columns censored_gpu_time_pct and left_censored_gpu_time_pct:
-the percentages of the sum of `held_gpu_s` in jobs that the end and the beginning of the trace cut off; of the
-number of jobs, with 1 in place of `held_gpu_s`. NULL unless every job tells whether it is cut off.
+the percentages of the sum of `held_gpu_s` in jobs that the end and the beginning of the trace cut off. With 1
+in place of `held_gpu_s`, they are percentages of the number of jobs. A column is NULL if it is unknown for
+some job whether it is cut off.
 
     fragmented(popularity, num_gpu, fitting_gpus, has_rest, free_gpus, too_small_gpus) as fragmented_gpus
 
 is one line of a select over pairs of a node and a task class, and gives FGD's measure F_n(M) (Beware of
 Fragmentation, ATC 2023), added up over the nodes: the free GPUs of a node that the next task cannot use,
 expected over the classes by their `popularity`. A class needs `num_gpu` GPUs, the node has `fitting_gpus`
-with enough free capacity, and `has_rest` says whether all other needs are met. A node that can run the class
-has only `too_small_gpus` fragmented, the capacity on GPUs with too little for it; any other all its
-`free_gpus`.
+with enough free capacity, and `has_rest` says whether all other needs are met. On a node that can run the
+class, only `too_small_gpus` is fragmented: the free capacity of GPUs that have too little for the class. On
+any other node, all `free_gpus` are fragmented.
 """
 
 import re
@@ -172,7 +173,7 @@ from (
     ) as deviations
 ) as survival_curve"""
 
-# Hashes are compared as texts with the cumulative probabilities of Poisson's distribution of mean 1.
+# Hashes are compared as texts with cumulative probabilities of the Poisson distribution with mean 1.
 _BOOTSTRAP = """\
 from (
     select

@@ -96,8 +96,8 @@ def values_column(query: str, parameter: str, warehouse: Path | None = None) -> 
 def shared_parameters(schema: str) -> Mapping[str, tuple[str, tuple[str, str]]]:
     """Return the meaning and the limit of the parameters that several queries of a schema share.
 
-    A limit is the key and text of a header line, such as ("range", "0 to 1"), both empty if there is none.
-    A row without a schema holds for every schema that has no row of its own.
+    A limit is the key and text of a header line, such as ("range", "0 to 1"); both are empty if there is
+    none. A row without a schema applies to every schema that has no row of its own.
     """
     found = {}
     with (_QUERIES / "parameters.csv").open(encoding="utf-8", newline="") as file:

@@ -34,10 +34,10 @@ The chart line is a kind of chart and columns of the result:
 cluster. `rule=capacity_gpus` adds a second height at each x, as a dashed line or, over bars, as a mark.
 `band=low_pct,high_pct` shades the area between two columns behind lines, or adds an error bar to bars.
 `with=every_value` sets that boolean parameter to true unless the user gives it. Columns are listed in the
-order of the result. `yname=tasks_pct` names an axis whose column has a name that says too little, and
-`count=minutes` the column of observations behind a mark, if some rest on few. A last key, such as
-`title=GPU-hours by cluster (ITP jobs)`, takes the rest of the line: the title of a chart that shows less than
-the answer.
+order of the result. `yname=tasks_pct` gives an axis a clearer name than its column has. `count=minutes` names
+the column with the number of observations per mark, if some marks have few. The last key, such as
+`title=GPU-hours by cluster (ITP jobs)`, takes the rest of the line: the title of a chart that shows only some
+columns of the result.
 """
 
 import re
@@ -126,10 +126,10 @@ class Axis:
 
 @dataclass(frozen=True)
 class Chart:
-    """How to draw a result. Keys that the chart line does not have are empty.
+    """How to draw a result. An attribute is empty if the chart line does not have its key.
 
-    `labels` are the columns of `label=`, separated by commas, `band` the two of `band=`; `parameter` is that
-    of `with=`. `title` is empty where the title of the query is also that of the chart.
+    `labels` are the columns of `label=`, `band` the two columns of `band=`, and `parameter` the parameter of
+    `with=`. `title` is empty if the chart has the title of the query.
     """
 
     kind: str
@@ -202,8 +202,8 @@ def is_query(name: str) -> bool:
 def read_query_file(path: Path) -> QueryFile:
     """Parse a query file of this package, with its building blocks expanded.
 
-    A parameter without a `param` line, or without a limit, takes it from parameters.csv. Raises
-    DefinitionError where the file breaks the project's rules for queries.
+    Takes missing `param` lines and limits of parameters from parameters.csv. Raises
+    DefinitionError if the file breaks the project's rules for queries.
     """
     return parse_query_file(path, expanded(path.read_text()), is_ours=True)
 
@@ -215,7 +215,7 @@ def parse_query_file(path: Path, text: str, is_ours: bool = False) -> QueryFile:
     statement = first_statement(text)
     macro, body_start = _MACRO.match(statement), _BODY.search(statement)
     if macro is None or body_start is None:
-        raise DefinitionError(f"{path}: must hold `create or replace macro … as table …`")
+        raise DefinitionError(f"{path}: must contain `create or replace macro … as table …`")
     body = statement[body_start.end() :]
     tree = parsed(body, text, path)
     query = QueryFile(
@@ -313,7 +313,7 @@ def _parameters(signature: str, header: Header, path: Path, is_ours: bool) -> It
 
 
 def _check_described(parameter: Parameter, limit: str, path: Path) -> None:
-    """Raise DefinitionError where the meaning or the limit of a parameter is missing."""
+    """Raise DefinitionError if the meaning or the limit of a parameter is missing."""
     name = parameter.name
     if not parameter.meaning:
         raise DefinitionError(f"{path}: describe the parameter: `-- param: {name}: …`")

@@ -207,7 +207,7 @@ def test_list(kind: str, sample_warehouse: Path) -> None:
         ("itp.raw_job.duration", ["column of the table", "BIGINT", "unit: s", "itp.min_duration_600"]),
         ("itp.job.run_s", ["column of the view", "measured", "computed from: itp.raw_job.duration"]),
         ("itp.job_v1.run_s", ["column of the view itp.job_v1", "itp.min_duration_600"]),
-        ("unified.jobs.run_s", ["itp.standard_job_v1.run_s", "in the end from: ", "itp.raw_job.duration"]),
+        ("unified.jobs.run_s", ["itp.standard_job_v1.run_s", "base columns: ", "itp.raw_job.duration"]),
         ("itp.gpu_hours.gpu_h", ["column of the query", "DOUBLE", "GPU-h", "derived"]),
     ],
 )

@@ -1,1 +1,1 @@
-"""Parquet → database: versioned SQL views, the catalog's ledgers, and what reads and checks them."""
+"""Parquet → database: versioned SQL views, the catalog's ledgers, and code that reads and checks them."""

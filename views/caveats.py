@@ -32,12 +32,12 @@ def of_views(views: Sequence[ViewFile], relations: Mapping[str, Collection[str]]
 
 
 def of_view(view: ViewFile, relations: Mapping[str, Collection[str]], held: Mapping[str, Held]) -> Held:
-    """Find the caveats of a view. `held` has those of its inputs, `relations` its columns and theirs."""
+    """Find the caveats of a view. `held` has the caveats of its inputs, `relations` the columns of all."""
     columns = frozenset(relations[view.versioned])
-    inherited = _inherited_by_view(view, relations, held)
-    settled = _named(view.header, "settles", columns, view.path)
-    own = _named(view.header, "caveat", columns, view.path)
-    return _joined([own, _without(settled, inherited, columns, view.path)])
+    inherited = _inherit(view, relations, held)
+    settled = _read_lines(view.header, "settles", columns, view.path)
+    own = _read_lines(view.header, "caveat", columns, view.path)
+    return _merge([own, _remove_settled(settled, inherited, columns, view.path)])
 
 
 def of_query(header: Header, read: Mapping[str, set[str]], held: Mapping[str, Held]) -> list[str]:
@@ -46,12 +46,16 @@ def of_query(header: Header, read: Mapping[str, set[str]], held: Mapping[str, He
     return sorted(
         {
             *own,
-            *(caveat for name, columns in read.items() for caveat in _touched(held.get(name, {}), columns)),
+            *(
+                caveat
+                for name, columns in read.items()
+                for caveat in _select_concerning(held.get(name, {}), columns)
+            ),
         }
     )
 
 
-def _named(header: Header, key: str, columns: frozenset[str], path: Path) -> Held:
+def _read_lines(header: Header, key: str, columns: frozenset[str], path: Path) -> Held:
     """Read the header lines of a key: the caveats, each with its columns."""
     named: Held = {}
     for line in header.all(key):
@@ -62,11 +66,11 @@ def _named(header: Header, key: str, columns: frozenset[str], path: Path) -> Hel
             raise DefinitionError(
                 f"{path}: `{key}: {caveat}` names {wrong}, which is not a column of the view"
             )
-        named = _joined([named, {caveat.strip(): about or None}])
+        named = _merge([named, {caveat.strip(): about or None}])
     return named
 
 
-def _without(settled: Held, inherited: Held, columns: frozenset[str], path: Path) -> Held:
+def _remove_settled(settled: Held, inherited: Held, columns: frozenset[str], path: Path) -> Held:
     """Remove the caveats that a view settles from those that it inherits."""
     left = dict(inherited)
     for caveat, of_columns in settled.items():
@@ -81,25 +85,23 @@ def _without(settled: Held, inherited: Held, columns: frozenset[str], path: Path
     return left
 
 
-def _inherited_by_view(
-    view: ViewFile, relations: Mapping[str, Collection[str]], held: Mapping[str, Held]
-) -> Held:
+def _inherit(view: ViewFile, relations: Mapping[str, Collection[str]], held: Mapping[str, Held]) -> Held:
     origins = lineage_of(view, relations)
     inherited = []
     for name, columns in columns_read(view.tree.expression, view.references, relations, view.path).items():
-        for caveat, about in _touched(held.get(name, {}), columns).items():
+        for caveat, about in _select_concerning(held.get(name, {}), columns).items():
             from_those = {f"{name}.{column}" for column in about or ()}
             computed = frozenset(column for column, found in origins.items() if from_those & set(found))
             inherited.append({caveat: computed or None})
-    return _joined(inherited)
+    return _merge(inherited)
 
 
-def _touched(held: Held, columns: set[str]) -> Held:
+def _select_concerning(held: Held, columns: set[str]) -> Held:
     """Select the caveats of a view that concern readers of these columns."""
     return {caveat: about for caveat, about in held.items() if about is None or about & columns}
 
 
-def _joined(several: Iterable[Held]) -> Held:
+def _merge(several: Iterable[Held]) -> Held:
     joined: Held = {}
     for held in several:
         for caveat, about in held.items():

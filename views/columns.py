@@ -38,7 +38,7 @@ def is_number(kind: str) -> bool:
 
 def lineage_of(view: ViewFile, columns: Mapping[str, Collection[str]]) -> dict[str, list[str]]:
     """Find the columns of tables and views that each column of a view is computed from."""
-    return _lineage(view, _as_read(view.references, columns))
+    return _lineage(view, _list_inputs(view.references, columns))
 
 
 def columns_read(
@@ -48,19 +48,19 @@ def columns_read(
 
     Raises DefinitionError if sqlglot cannot resolve them.
     """
-    return _columns_read(query, _as_read(references, columns), place)
+    return _columns_read(query, _list_inputs(references, columns), place)
 
 
 @cache
 def _columns_read(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {name: set() for name, _ in read}
-    with _explained(place):
-        for scope in traverse_scope(_qualified(query, read)):
+    with _explain_errors(place):
+        for scope in traverse_scope(_qualify_columns(query, read)):
             for column in scope.columns:
                 source = scope.sources.get(column.table)
                 if isinstance(source, exp.Table) and source.db:
                     found[f"{source.db}.{source.name}"].add(column.name)
-    written = _as_written(read)
+    written = _map_to_declared(read)
     return {
         name: {written.get((name, column.lower()), column) for column in columns}
         for name, columns in found.items()
@@ -70,32 +70,32 @@ def _columns_read(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, 
 def passed_on(
     query: exp.Expr, references: Collection[str], columns: Mapping[str, Collection[str]], place: Path | str
 ) -> dict[str, tuple[str, str]]:
-    """Map the columns of a query that pass a column of a table or view through to its table and name.
+    """Map each result column that a query passes on unchanged to the table or view and the column it is from.
 
     Raises DefinitionError if sqlglot cannot resolve them.
     """
-    return _passed_on(query, _as_read(references, columns), place)
+    return _passed_on(query, _list_inputs(references, columns), place)
 
 
 @cache
 def _passed_on(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, tuple[str, str]]:
-    with _explained(place):
-        scope = build_scope(_qualified(query, read))
+    with _explain_errors(place):
+        scope = build_scope(_qualify_columns(query, read))
     if scope is None:
         raise DefinitionError(f"{place}: sqlglot cannot follow its columns")
-    written = _as_written(read)
+    written = _map_to_declared(read)
     found = {}
     for column in cast(exp.Query, scope.expression).named_selects:
-        origin = _unchanged(scope, column)
+        origin = _follow_unchanged(scope, column)
         if origin:
             found[column] = (origin[0], written.get(origin, origin[1]))
     return found
 
 
-def _unchanged(scope: Scope, name: str) -> tuple[str, str] | None:
+def _follow_unchanged(scope: Scope, name: str) -> tuple[str, str] | None:
     """Follow a column of a scope through CTEs and unions to a table's column, if nothing changes it."""
     if scope.set_operation_scopes:
-        origins = {_unchanged(part, name) for part in scope.set_operation_scopes}
+        origins = {_follow_unchanged(part, name) for part in scope.set_operation_scopes}
         return origins.pop() if len(origins) == 1 else None
     selects = cast(exp.Query, scope.expression).selects
     selected = next((one for one in selects if one.alias_or_name == name), None)
@@ -104,12 +104,12 @@ def _unchanged(scope: Scope, name: str) -> tuple[str, str] | None:
         return None
     source = scope.sources.get(column.table)
     if isinstance(source, Scope):
-        return _unchanged(source, column.name)
+        return _follow_unchanged(source, column.name)
     return (f"{source.db}.{source.name}", column.name.lower()) if source and source.db else None
 
 
 @contextmanager
-def _explained(place: Path | str) -> Iterator[None]:
+def _explain_errors(place: Path | str) -> Iterator[None]:
     """Raise DefinitionError with the file instead of sqlglot's error."""
     try:
         yield
@@ -117,15 +117,15 @@ def _explained(place: Path | str) -> Iterator[None]:
         raise DefinitionError(f"{place}: sqlglot cannot follow its columns: {error}") from error
 
 
-# A process may build several databases, and each build needs the same of every view and query.
+# A process may build several databases, and each build qualifies the same views and queries.
 @cache
-def _qualified(query: exp.Expr, read: _Read) -> exp.Expr:
+def _qualify_columns(query: exp.Expr, read: _Read) -> exp.Expr:
     """Copy a query and qualify every column with its table."""
     schema: dict[str, Any] = {}
     for name, columns in read:
         group, _, table = name.partition(".")
         schema.setdefault(group, {})[table] = {column.lower(): "unknown" for column in columns}
-    # sqlglot takes the parameters of a macro for columns, so it must not look for them.
+    # sqlglot takes the parameters of a macro for columns, so it must not check that all columns exist.
     return qualify.qualify(
         query.copy(),
         schema=MappingSchema(schema, dialect="duckdb", normalize=False),
@@ -135,19 +135,19 @@ def _qualified(query: exp.Expr, read: _Read) -> exp.Expr:
     )
 
 
-def _as_written(read: _Read) -> dict[tuple[str, str], str]:
+def _map_to_declared(read: _Read) -> dict[tuple[str, str], str]:
     """Map the table and the lower-case name of each column, as sqlglot writes it, to its declared name."""
     return {(name, column.lower()): column for name, columns in read for column in columns}
 
 
-def _as_read(references: Collection[str], columns: Mapping[str, Collection[str]]) -> _Read:
+def _list_inputs(references: Collection[str], columns: Mapping[str, Collection[str]]) -> _Read:
     return tuple((name, tuple(columns.get(name, ()))) for name in sorted(references))
 
 
 @cache
 def _lineage(view: ViewFile, read: _Read) -> dict[str, list[str]]:
-    with _explained(view.path):
-        query = _qualified(view.tree.expression, read)
+    with _explain_errors(view.path):
+        query = _qualify_columns(view.tree.expression, read)
         nodes = lineage(
             None,
             query,
@@ -157,7 +157,9 @@ def _lineage(view: ViewFile, read: _Read) -> dict[str, list[str]]:
             trim_selects=False,
             copy=False,
         )
-    written = {f"{name}.{lower}": f"{name}.{column}" for (name, lower), column in _as_written(read).items()}
+    written = {
+        f"{name}.{lower}": f"{name}.{column}" for (name, lower), column in _map_to_declared(read).items()
+    }
     return {
         column: sorted(written.get(origin, origin) for origin in _origins(node))
         for column, node in cast(dict[str, Node], nodes).items()

@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from tracehouse.views.view_files import ViewFile
 
 Reads = Mapping[str, Collection[str]]
-"""What each object reads directly. An object that is no key, such as a base table, reads nothing."""
+"""The objects that each object reads directly. An object without a key, such as a base table, reads none."""
 
 
 def with_dependencies(names: Iterable[str], reads: Reads) -> list[str]:
     """List objects and their dependencies, direct and indirect, each after its own dependencies."""
-    # A dictionary as an ordered set. An object that is being visited has no place yet.
+    # A dictionary as an ordered set. An object is added after its dependencies.
     found: dict[str, None] = {}
     visited: set[str] = set()
 
@@ -32,16 +32,17 @@ def with_dependencies(names: Iterable[str], reads: Reads) -> list[str]:
 
 
 def sources(names: Iterable[str], reads: Reads) -> set[str]:
-    """The objects at the bottom of what some objects read; an object that reads nothing is its own source."""
+    """Return the direct and indirect inputs that read nothing. A name that reads nothing is included."""
     return {name for name in with_dependencies(names, reads) if name not in reads}
 
 
 def sort(reads: Reads) -> tuple[list[str], list[str]]:
     """Sort objects so that each comes after its dependencies.
 
-    Returns the sorted objects, without those in a circle or above one, and a circle, empty if there is none.
+    Returns the sorted objects and a cycle, which is empty if there is none. Objects in a cycle, and objects
+    that depend on one, are not in the result.
     """
-    # Names in order: sets have another order in every process.
+    # The names are sorted, because sets have a different order in every process.
     sorter = TopologicalSorter({name: sorted(lower) for name, lower in reads.items()})
     circle: list[str] = []
     try:
@@ -78,6 +79,6 @@ def sort_views(views: "Collection[ViewFile]", tables: Collection[str]) -> "list[
 
 
 def view_dependencies(view: "ViewFile", views: "Mapping[str, ViewFile]") -> "list[ViewFile]":
-    """A view and its dependencies, direct and indirect, each after its own dependencies."""
+    """Return a view and its dependencies, direct and indirect, each after its own dependencies."""
     reads = {name: one.references for name, one in views.items()}
     return [views[name] for name in with_dependencies([view.versioned], reads) if name in views]

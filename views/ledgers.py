@@ -13,12 +13,12 @@ from tracehouse.ingest.reference_curves import traces_with_curves
 from tracehouse.views.view_files import VIEWS, DefinitionError, Header, read_header
 
 RELATIONS = ("equal", "at least", "at most")
-# Where a figure was printed: by the trace's publisher; in a paper by its authors; in a chart; on slides; in a
-# source that was seen only as others quote it, or is only recalled; by other people.
+# Who or what printed a figure: the trace's publisher; a paper by its authors; a chart; slides; a source that
+# is known from quotations only; a source that is known from memory only; other people.
 TRUSTS = ("publisher", "paper", "read off a figure", "slides", "quoted", "recalled", "third party")
 EXACTNESSES = ("exact", "approximate", "impossible")
-# What happens if a caveat is ignored: the result is read wrongly; it covers or can show less than it seems
-# to; or nothing, because ingest or a view handles it.
+# The consequence of ignoring a caveat: users misread the result; the result covers or shows less than it
+# seems to; or none, because ingest or a view handles it.
 SEVERITIES = ("wrong result", "limited result", "background")
 LONGEST_SUMMARY = 100
 # The metrics that `catalog.metrics` lists for every trace. A trace's ledger may add others.
@@ -212,7 +212,7 @@ def clocks(folder: Path = VIEWS) -> list[Clock]:
 
 
 def _require_clocks(clocks: Sequence[Clock], traces: Collection[str]) -> None:
-    """Check that every column of times has a clock, the keys in files' names included."""
+    """Check that every column of times has a clock, including columns from file and folder names."""
     covered = {name for clock in clocks for name in clock.objects}
     for trace in all_traces().values():
         for table in trace.tables if trace.name in traces else ():
@@ -274,7 +274,7 @@ def expected(folder: Path = VIEWS) -> list[Figure]:
 
 
 def _figure_rows(folder: Path, file: str) -> list[dict[str, str]]:
-    """Read one of the two ledgers of figures. A name occurs once in both together."""
+    """Read one of the two ledgers of figures. A name must be unique in both together."""
     ledgers = {name: list(_read_ledger(folder, name)) for name in ("published.csv", "expected.csv")}
     _require_unique(
         "published.csv, expected.csv: ", [row["figure"] for rows in ledgers.values() for row in rows]
@@ -283,9 +283,9 @@ def _figure_rows(folder: Path, file: str) -> list[dict[str, str]]:
 
 
 def metrics(folder: Path = VIEWS) -> list[Metric]:
-    """List every metric for every trace, in one order. A metric that a ledger lacks is impossible.
+    """List every metric for every trace, in the same order: METRICS, then those that ledgers add.
 
-    The metrics are METRICS and those that a ledger adds. Raises DefinitionError on an invalid line.
+    A metric that the ledger of a trace lacks is impossible. Raises DefinitionError on an invalid line.
     """
     found = [_metric(row) for row in _read_ledger(folder, "metrics.csv")]
     for trace in all_traces():
@@ -311,7 +311,7 @@ def checks(folder: Path = VIEWS) -> list[Check]:
 
 
 def _read_ledger(folder: Path, name: str) -> Iterator[dict[str, str]]:
-    """Read the rows of a ledger of every trace, each with its trace."""
+    """Yield the rows of a ledger for all traces. Each row has its trace as an additional field."""
     for path in sorted(folder.glob(f"*/{name}")):
         if path.parent.name not in all_traces():
             raise DefinitionError(f"{path}: no trace is called {path.parent.name}")

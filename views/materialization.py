@@ -1,8 +1,8 @@
 """Read how a view is materialized: lines such as `-- stored: parquet by machine, start_s` in its header.
 
-`parquet per partition` computes each partition of the base tables on its own, and again only if files of that
-partition changed. The rows of the view must be those over each partition, put together. `parquet of ranked`
-stores the rows of that CTE alone, if they are few and expensive, and the view computes the rest.
+`parquet per partition` writes a file for each partition of the base tables, and a new file only if the files
+of that partition changed. The view's rows must be the union of its rows over each partition. `parquet of
+ranked` stores only the rows of the CTE `ranked`, if they are few and expensive; the view computes the rest.
 """
 
 import re
@@ -11,12 +11,17 @@ from datetime import datetime
 
 from tracehouse.views.view_files import DefinitionError, ViewFile
 
-_FORM = re.compile(r"parquet(?: of (?P<cte>\w+)|(?P<parts> per partition))?(?: by (?P<order>\w+(?:, \w+)*))?")
+_STORED_LINE = re.compile(
+    r"parquet(?: of (?P<cte>\w+)|(?P<parts> per partition))?(?: by (?P<order>\w+(?:, \w+)*))?"
+)
 
 
 @dataclass(frozen=True)
 class Storing:
-    """The stored rows of a view: those of a CTE, or of the whole view if empty, with sort columns."""
+    """A `stored` line of a view.
+
+    `cte` is the CTE whose rows are stored, or empty for the whole view. `order` are the sort columns.
+    """
 
     cte: str
     order: tuple[str, ...]
@@ -27,8 +32,8 @@ class Storing:
 class StoredView:
     """A materialized view: its files below the warehouse, the time in UTC, and its base tables.
 
-    `parts` are the stored CTEs, with an empty name for the whole view, each with its files: those that have
-    rows, or one without rows if none has any. `bytes` is the size of all files.
+    `parts` are pairs of a stored CTE, with an empty name for the whole view, and its files: the files with
+    rows, or one file if all are empty. `bytes` is the size of all files.
     """
 
     parts: tuple[tuple[str, tuple[str, ...]], ...]
@@ -47,7 +52,7 @@ def storings(view: ViewFile) -> list[Storing]:
 
 
 def _storing(view: ViewFile, line: str) -> Storing:
-    match = _FORM.fullmatch(line)
+    match = _STORED_LINE.fullmatch(line)
     if match is None:
         raise DefinitionError(
             f"{view.path}: stored: {line}; write `parquet`, `parquet of` a CTE, or `parquet per partition`, "
@@ -61,5 +66,5 @@ def _storing(view: ViewFile, line: str) -> Storing:
     order = tuple(match["order"].split(", ")) if match["order"] else tuple(columns)
     for column in order:
         if column not in columns:
-            raise DefinitionError(f"{view.path}: is sorted by {column}, which it does not have")
+            raise DefinitionError(f"{view.path}: sorts by {column}, which is not a column")
     return Storing(part, order, bool(match["parts"]))

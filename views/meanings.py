@@ -1,7 +1,7 @@
 """Comments, units and provenance of columns: declared once, and inherited by lineage.
 
 `ingest/traces` declares the columns of base tables. A view file comments on the columns that it computes.
-Every other column of a view has the comment of the first of these that has one:
+Every other column of a view has the comment of the first of these columns that has a comment:
 
 1. the same column in the view's previous version;
 2. the same column of the view that unites this one with those of other traces (`each_trace`);
@@ -32,7 +32,7 @@ _COLUMN_OF_CATALOG = re.compile(r"^comment on column (\w+\.\w+)\.(\w+) is '(.*)'
 class Column:
     """The meaning, provenance and unit of a column, and its comment in the database, which has all three.
 
-    `unit` is None if no declaration, no line of `quantities.csv` and not the name itself says it.
+    `unit` is None if neither a declaration nor `quantities.csv` has one, and the name does not end in one.
     """
 
     comment: str
@@ -42,13 +42,13 @@ class Column:
 
 
 Relations = dict[str, dict[str, Column]]
-"""The columns of tables and views, in order, by the names of both."""
+"""The columns of tables and views: by the name of the table or view, then by column name, in order."""
 
 _UNKNOWN = Column("", "", "", None)
 
 
 def of_tables(traces: Iterable[Trace]) -> Relations:
-    """The columns of base tables and of the catalog."""
+    """Return the columns of base tables and of the catalog."""
     found = {
         f"{trace.name}.{table.name}": {column.name: _declared(column) for column in table.stored_columns}
         for trace in traces
@@ -62,9 +62,10 @@ def of_tables(traces: Iterable[Trace]) -> Relations:
 
 
 def of_views(views: Sequence[ViewFile], files: Sequence[ViewFile], tables: Relations) -> Relations:
-    """The columns of tables and views, the newest version of a view by its plain name too.
+    """Return the columns of tables and views. The newest version of a view also has its plain name as key.
 
-    `views` are in order, so that each comes after what it reads, and `files` are the same with `each_trace`.
+    `views` are sorted, each after the views that it reads. `files` are the same views before `each_trace` is
+    expanded.
     """
     found = dict(tables)
     uniting = united(files)
@@ -74,7 +75,7 @@ def of_views(views: Sequence[ViewFile], files: Sequence[ViewFile], tables: Relat
         if view.versioned in uniting:
             comments = {**_comments_of_versions(uniting[view.versioned], versions), **comments}
         found[view.versioned] = of_view(view, found, comments, view.tree.expression.named_selects)
-        # A view that reads a newer version of itself does not exist, so the last one is the newest.
+        # No view reads a newer version of itself, so the last version is the newest.
         found[view.alias] = found[view.versioned]
     return found
 
@@ -82,7 +83,7 @@ def of_views(views: Sequence[ViewFile], files: Sequence[ViewFile], tables: Relat
 def of_view(
     view: ViewFile, relations: Relations, comments: Mapping[str, str], columns: Iterable[str]
 ) -> dict[str, Column]:
-    """The columns of a view, given its inputs and the comments that it does not inherit."""
+    """Return the columns of a view, given its inputs and the comments that it does not inherit."""
     passed = passed_on(view.tree.expression, view.references, relations, view.path)
     units = quantities(view.schema)
     found = {}
@@ -97,13 +98,13 @@ def of_view(
 
 
 def comment_text(column: declarations.Column) -> str:
-    """The comment of a base table's column in the database."""
+    """Return the comment of a base table's column in the database."""
     unit = f" ({column.unit})" if column.unit else ""
     return f"{column.comment}{unit}; {column.provenance}."
 
 
 def inherited_comments(view: ViewFile, columns: Mapping[str, Column]) -> Iterator[str]:
-    """The statements that comment on the columns of a view which its file does not comment on."""
+    """Yield the statements for inherited comments: on the columns on which the view's file has none."""
     for name, column in columns.items():
         if column.comment and name not in view.column_comments:
             doubled = column.comment.replace("'", "''")

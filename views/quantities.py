@@ -19,7 +19,7 @@ from tracehouse.views.view_files import VIEWS
 _FILE = "quantities.csv"
 _FIELDS = ["quantity", "unit", "meaning"]
 
-# What the name and the meaning of a statistic begin with.
+# The prefixes of the name and of the meaning of a statistic.
 _STATISTICS = {
     "min": "Minimum",
     "mean": "Mean",
@@ -73,7 +73,7 @@ _ENDINGS = {
 
 @dataclass(frozen=True)
 class Quantity:
-    """The unit and meaning of columns with a name.
+    """The unit and meaning of all columns with one name.
 
     `unit` is empty for labels, ranks and indexes. `meaning` describes columns that a query computes and does
     not describe itself; it is empty if no query has such a column.
@@ -88,7 +88,7 @@ class Quantity:
 def quantities(schema: str, folder: Path = VIEWS) -> Mapping[str, Quantity]:
     """Return the quantities of a schema by name: shared ones, its own, and the statistics of both.
 
-    Raises DefinitionError where a file is not valid, or a name has two units.
+    Raises DefinitionError if a file is not valid, or a name has two units.
     """
     shared = _read(folder / _FILE)
     others = {path.parent.name: _read(path) for path in sorted(folder.glob(f"*/{_FILE}"))}
@@ -141,7 +141,7 @@ def _rows(path: Path) -> Iterator[Quantity]:
     with path.open(newline="") as file:
         reader = csv.reader(file, strict=True)
         if next(reader, None) != _FIELDS:
-            raise DefinitionError(f"{path}: its header is {','.join(_FIELDS)}")
+            raise DefinitionError(f"{path}: the header must be {','.join(_FIELDS)}")
         for row in reader:
             if len(row) != len(_FIELDS):
                 raise DefinitionError(

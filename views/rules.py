@@ -11,7 +11,7 @@ from tracehouse.views.ledgers import Check
 Limits = tuple[tuple[str, Limit], ...]
 
 _ROW_COUNT = "the table has the rows that were stored; rows read are rows kept plus rows rejected"
-# How each limit of a column reads, and the comparison that is true of a value beyond it.
+# The words for each limit of a column, and the comparison that is true for a value outside it.
 _COMPARISONS = {
     "least": ("at least", "<"),
     "most": ("at most", ">"),
@@ -29,7 +29,7 @@ _NAMES: dict[Limits, str] = {
 
 
 def all_rules(traces: Iterable[Trace]) -> list[Check]:
-    """The rules of every `checks.sql`, and those that the declaration of each table gives."""
+    """Return the rules of every `checks.sql`, and those that follow from the declaration of each table."""
     declared = (rule for trace in traces for table in trace.tables for rule in _declared_rules(trace, table))
     return [*ledgers.checks(), *declared]
 
@@ -42,10 +42,10 @@ def _declared_rules(trace: Trace, table: Table) -> Iterator[Check]:
 
     yield check("row_count", "row count", _ROW_COUNT, _row_count(name))
     if table.key:
-        text = f"no two rows have the same {_listed(table.key)}"
-        yield check("key", "key", text, _repeated(name, table.key))
+        text = f"no two rows have the same {_join_names(table.key)}"
+        yield check("key", "key", text, _count_repeated(name, table.key))
     if table.never_empty:
-        text = f"every row has a value of {_listed(table.never_empty)}"
+        text = f"every row has a value of {_join_names(table.never_empty)}"
         breach = " or ".join(f'"{column}" is null' for column in table.never_empty)
         yield check("complete", "coverage", text, _count(name, breach))
     for column in table.stored_columns:
@@ -59,8 +59,8 @@ def _declared_rules(trace: Trace, table: Table) -> Iterator[Check]:
             yield check(column.name, "range", text, _count(name, breach))
     for limits, columns in _columns_by_limits(table).items():
         rule = columns[0].lower() if len(columns) == 1 else _NAMES.get(limits) or _limits_name(limits)
-        text = f"{_listed(columns)} {'is' if len(columns) == 1 else 'are'} {_limits_text(limits)}"
-        yield check(rule, "range", text, _count(name, _beyond(limits, columns)))
+        text = f"{_join_names(columns)} {'is' if len(columns) == 1 else 'are'} {_limits_text(limits)}"
+        yield check(rule, "range", text, _count(name, _build_breach(limits, columns)))
     for declared in table.rules:
         sql = _count(name, declared.breach)
         yield check(declared.name, declared.kind, declared.rule, sql, declared.caveat)
@@ -68,7 +68,7 @@ def _declared_rules(trace: Trace, table: Table) -> Iterator[Check]:
         other = f"{trace.name}.{reference.table}"
         joined = ", ".join(reference.columns)
         text = f"every {joined if len(reference.columns) == 1 else f'({joined})'} occurs in {other}"
-        sql = _unmatched(name, other, reference)
+        sql = _count_unmatched(name, other, reference)
         yield check(reference.name or f"in_{reference.table}", "reference", text, sql, reference.caveat)
 
 
@@ -93,8 +93,8 @@ def _limits_text(limits: Limits) -> str:
     return " and ".join(f"{_COMPARISONS[name][0]} {value}" for name, value in limits)
 
 
-def _beyond(limits: Limits, columns: Iterable[str]) -> str:
-    """The condition that a value of any of the columns lies beyond the limits."""
+def _build_breach(limits: Limits, columns: Iterable[str]) -> str:
+    """Return the SQL condition that a value of any of the columns is outside the limits."""
     return " or ".join(
         f'"{column}" {_COMPARISONS[name][1]} {_literal(value)}'
         for column in columns
@@ -106,7 +106,7 @@ def _literal(value: Limit) -> str:
     return "'{}'".format(value.replace("'", "''")) if isinstance(value, str) else str(value)
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
@@ -124,7 +124,7 @@ def _row_count(name: str) -> str:
     """
 
 
-def _repeated(name: str, key: Iterable[str]) -> str:
+def _count_repeated(name: str, key: Iterable[str]) -> str:
     columns = [f'"{column}"' for column in key]
     return f"""
         select coalesce(sum(copies - 1), 0)
@@ -138,8 +138,8 @@ def _repeated(name: str, key: Iterable[str]) -> str:
     """
 
 
-def _unmatched(name: str, other: str, reference: Reference) -> str:
-    # Of millions of rows, an anti join needs a fraction of the memory of `not exists`.
+def _count_unmatched(name: str, other: str, reference: Reference) -> str:
+    # For millions of rows, an anti join needs a fraction of the memory of `not exists`.
     pairs = zip(reference.columns, reference.targets or reference.columns, strict=True)
     return f"""
         select count(*)

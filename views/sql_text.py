@@ -1,15 +1,16 @@
 """Normalise SQL text: remove line comments and white space, and put keywords in lower case.
 
-The hashes of released views depend on this, so it uses no parser: the next version of one may read
-differently.
+The hashes of released views depend on this module, so it uses no parser: another version of the parser may
+read SQL differently.
 """
 
 import hashlib
 import re
 from collections.abc import Iterator
 
-# Quotes first: they may contain what looks like a comment. The e of e'' must not be the end of a word.
-_PIECE = re.compile(
+# Quotes come first: they may contain text that looks like a comment. The e of e'' must not be the end of a
+# word.
+_TOKEN = re.compile(
     r"""
       (?P<quoted> (?<!\w) [eE] ' (?: \\. | '' | [^'\\] )* '
                 | ' (?: '' | [^'] )* '
@@ -28,14 +29,14 @@ def statements(text: str) -> list[str]:
     """Split a SQL text into its statements, each without surrounding comments and semicolon."""
     found = []
     start = end = 0
-    for piece in _PIECE.finditer(text):
-        if piece["semicolon"]:
+    for token in _TOKEN.finditer(text):
+        if token["semicolon"]:
             found.append(text[start:end])
-            start = end = piece.end()
-        elif not piece["gap"]:
-            end = piece.end()
+            start = end = token.end()
+        elif not token["gap"]:
+            end = token.end()
         elif start == end:
-            start = end = piece.end()
+            start = end = token.end()
     return [statement for statement in (*found, text[start:end]) if statement]
 
 
@@ -61,28 +62,28 @@ def names_in(sql: str) -> set[str]:
 
 def has_block_comments(sql: str) -> bool:
     """Return whether a SQL text has a comment between /* and */, which nests in some engines only."""
-    gaps = (piece["gap"] for piece in _PIECE.finditer(sql) if piece["gap"])
+    gaps = (token["gap"] for token in _TOKEN.finditer(sql) if token["gap"])
     return "/*" in sql and any("/*" in _without_line_comments(gap) for gap in gaps)
 
 
 def has_capitals(sql: str) -> bool:
     """Return whether a SQL text has capital letters outside quotes and comments."""
-    return any(piece["word"] != piece["word"].lower() for piece in _PIECE.finditer(sql) if piece["word"])
+    return any(token["word"] != token["word"].lower() for token in _TOKEN.finditer(sql) if token["word"])
 
 
 def _normal(statement: str) -> str:
     return "".join(
-        " " if piece["gap"] else piece[0] if piece["quoted"] else piece[0].lower()
-        for piece in _PIECE.finditer(statement)
+        " " if token["gap"] else token[0] if token["quoted"] else token[0].lower()
+        for token in _TOKEN.finditer(statement)
     )
 
 
 def _names(sql: str) -> Iterator[str]:
-    for piece in _PIECE.finditer(sql):
-        if piece["word"]:
-            yield piece["word"].lower()
-        elif piece[0].startswith('"'):
-            yield piece[0][1:-1].replace('""', '"').lower()
+    for token in _TOKEN.finditer(sql):
+        if token["word"]:
+            yield token["word"].lower()
+        elif token[0].startswith('"'):
+            yield token[0][1:-1].replace('""', '"').lower()
 
 
 def _without_line_comments(gap: str) -> str:

@@ -1,4 +1,4 @@
-"""Lock released views: `versions.lock` records what each one means, as hashes.
+"""Lock released views: `versions.lock` records hashes of the meaning of each view.
 
     python -m tracehouse.views.versions itp.job_v1              # release a view
     python -m tracehouse.views.versions --editorial             # record reworded comments of released views
@@ -33,7 +33,7 @@ _HEADER_OF_COLUMNS = """
 # The base columns that these views read: type, unit, and the texts that stand for a missing value.
 """
 _DIGITS = 16
-# The hash of an empty text. A word shows at once that a part is empty which should not be.
+# This word replaces the hash of an empty text, so that a reader of the lock sees an empty part.
 _NOTHING = "none"
 
 _VIEW = re.compile(
@@ -55,7 +55,7 @@ class Meaning:
     columns: str
 
     def continues(self, before: "Meaning") -> bool:
-        """Whether this is what an earlier lock recorded, with more wordings of the comments or none."""
+        """Whether this equals the meaning in an earlier lock, except for more wordings of the comments."""
         return (
             (self.statement, self.columns) == (before.statement, before.columns)
             and self.comments[: len(before.comments)] == before.comments
@@ -93,7 +93,7 @@ def read_lock(text: str) -> Lock:
 
 
 def declared(traces: Iterable[Trace]) -> dict[str, str]:
-    """The declaration of every base column as text, by its full name, such as `pai.task.plan_gpu`."""
+    """Return the declaration of every base column as text, by its full name, such as `pai.task.plan_gpu`."""
     return {
         f"{trace.name}.{table.name}.{column.name}": _declaration(column)
         for trace in traces
@@ -103,12 +103,13 @@ def declared(traces: Iterable[Trace]) -> dict[str, str]:
 
 
 def read_by(view: ViewFile, views: Mapping[str, ViewFile], columns: Mapping[str, str]) -> dict[str, str]:
-    """The subset of `columns` that a view reads, directly or through other views.
+    """Return the subset of `columns` that a view reads, directly or through other views.
 
-    A column counts as read if the SQL references its table and contains its name. That needs no parser, so
-    every version of sqlglot finds the same, and it may find too many. A new column counts only if the SQL
-    used its name before, and may then mean something else. Columns behind `each_trace` do not count: each of
-    the views that it unites has a line of its own, and a new trace must not change a version.
+    A column counts as read if the SQL references its table and contains its name. This needs no parser, so
+    the result is the same with every version of sqlglot, and may include too many columns. A new column
+    counts only if the SQL already used its name, which may then mean something else. Columns behind
+    `each_trace` do not count: each of the united views has a line of its own, and a new trace must not change
+    a version.
     """
     tables: dict[str, set[str]] = {}
     for lower in view_dependencies(view, views):
@@ -128,7 +129,7 @@ def meaning(
     """Hash each part of a view.
 
     `views` has all views by versioned name, `columns` the declarations of all base columns, and `relations`
-    what the columns of tables and views mean.
+    the meanings of the columns of tables and views.
     """
     of_columns = relations[view.versioned]
     comments = [comment for comment in map(normal, view.comments) if not _ON_COLUMN.match(comment)]
@@ -146,7 +147,7 @@ def meaning(
 
 
 def relations_of(files: Sequence[ViewFile]) -> Relations:
-    """The meanings of the columns of tables and of some views. A view may read another that is missing."""
+    """Return the meanings of the columns of all tables and of some views. These may read missing views."""
     views = {view.versioned: view for view in across_traces.expanded(files)}
     in_order, _ = sort({name: view.references for name, view in views.items()})
     return of_views([views[name] for name in in_order], files, of_tables(all_traces().values()))
@@ -233,7 +234,7 @@ def _changes(
     columns: Mapping[str, str],
     relations: Relations,
 ) -> Iterator[str]:
-    """A sentence for each part of a released view that differs from the lock."""
+    """Yield a sentence for each part of a released view that differs from the lock."""
     name = view.versioned
     was, now = lock.views[name], meaning(view, views, columns, relations)
     following = newest(views.values())[view.alias].version + 1
@@ -246,9 +247,8 @@ def _changes(
         return
     if was.comments[-1] != now.comments[-1]:
         yield (
-            f"{name} is released, and its comments were changed: {next_version}; if they mean what they did, "
-            "there or where it inherits them from, run "
-            f"`python -m tracehouse.views.versions --editorial {name}`"
+            f"{name} is released, and its comments were changed: {next_version}; if they mean the same as "
+            f"before, run `python -m tracehouse.views.versions --editorial {name}`"
         )
     if was.labels != now.labels:
         yield f"{name} is released, and the unit or provenance of a column was changed: {next_version}"
@@ -272,7 +272,7 @@ def _changed_columns(was: Mapping[str, str], now: Mapping[str, str]) -> Iterator
 
 
 def _drafts_read(lock: Lock, view: ViewFile, views: Mapping[str, ViewFile]) -> Iterator[str]:
-    """A sentence for each draft that a released view reads: its meaning could change with it."""
+    """Yield a sentence for each draft that a released view reads: a changed draft could change the view."""
     for name in sorted(_views_read(view, views)):
         if name not in lock.views:
             yield f"{view.versioned} is released, and reads {name}, a draft: release that too"

@@ -110,11 +110,11 @@ def newest(views: Iterable[ViewFile]) -> dict[str, ViewFile]:
 
 def read_view_file(path: Path) -> ViewFile:
     """Parse a view file. Raises DefinitionError if it breaks the project's rules for views."""
-    return _checked_view_file(path, path.read_text())
+    return _check_and_parse(path, path.read_text())
 
 
 @cache
-def _checked_view_file(path: Path, text: str) -> ViewFile:
+def _check_and_parse(path: Path, text: str) -> ViewFile:
     _check_text(text, path)
     return parsed_view_file(path, text)
 
@@ -126,7 +126,7 @@ def parsed_view_file(path: Path, text: str) -> ViewFile:
     if match is None:
         raise DefinitionError(f"{path}: name a view file <name>.v<N>.sql")
     statement = first_statement(text)
-    tree = _parsed_view(statement, text, path)
+    tree = _parse_view(statement, text, path)
     view = ViewFile(
         schema=path.parent.name,
         name=match["name"],
@@ -165,7 +165,7 @@ def read_header(text: str, keys: Collection[str], place: Path | str) -> Header:
 def comments_on(created: str, text: str, title: str) -> list[str]:
     """Return the comment statements of a SQL file. `created` is what it creates: `view itp.job_v1`.
 
-    If none comments on the view or macro itself, the first is one with the file's title.
+    If the file has no comment on the view or macro itself, the first statement makes the title its comment.
     """
     of_file = statements(text)[1:]
     on_itself = f"comment on {created} is "
@@ -211,14 +211,14 @@ def parsed(sql: str, text: str, path: Path) -> exp.Expr:
 
 
 def line_of(sql: str, text: str) -> int:
-    """Return the line of a text on which a part of it begins, counted from 1."""
+    """Return the number, from 1, of the line of `text` on which `sql` begins."""
     return text[: text.index(sql)].count("\n") + 1
 
 
-def _parsed_view(statement: str, text: str, path: Path) -> exp.Create:
+def _parse_view(statement: str, text: str, path: Path) -> exp.Create:
     match = _CREATE.match(statement)
     if match is None:
         raise DefinitionError(f"{path}: the first statement must begin with `create or replace view … as`")
-    # Given the whole statement with a wrong query, sqlglot parses a command and raises no error.
+    # sqlglot parses a whole statement with an invalid query as a command, and raises no error.
     query = parsed(statement[match.end() :], text, path)
     return exp.Create(this=exp.to_table(match["name"]), kind="VIEW", replace=True, expression=query)

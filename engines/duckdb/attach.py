@@ -15,7 +15,10 @@ class HeldError(UserError):
 
 
 def attach(connection: duckdb.DuckDBPyConnection, path: Path, name: str) -> None:
-    """Attach a database under a name. Raises HeldError or, where it cannot be opened, UserError."""
+    """Attach a database read-only under a name.
+
+    Raises HeldError if another process has it open for writing, and UserError if it cannot be opened.
+    """
     try:
         connection.execute(f"attach {quoted(str(path))} as {name} (read_only)")
     except duckdb.Error as error:

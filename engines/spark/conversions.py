@@ -1,8 +1,8 @@
 """Convert raw files and compute materialized views on the workers of a Spark cluster.
 
 Each table, or partition of a table, is a task: it reads raw files, writes Parquet to a file system that all
-nodes share, and returns its result to this process, which publishes. Spark repeats the task of a lost worker,
-which finds its finished conversions in the journal. Views over a partition are tasks too.
+nodes share, and returns its result to this process, which publishes it. Spark repeats the task of a lost
+worker; the repeated task finds its finished conversions in the journal. Views over a partition are tasks too.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def on_cluster(master: str) -> Iterator[Workers]:
-    """Connect to a cluster, and disconnect at the end of the block."""
+    """Connect to a cluster, and disconnect at the end of the block. Yields the result of `create_workers`."""
     with scratch_folder() as scratch, open_session(master, scratch, {}) as session:
         yield create_workers(session)
 
@@ -40,11 +40,12 @@ def create_workers(session: "SparkSession") -> Workers:
 def run_tasks(session: "SparkSession", tasks: Sequence[Task], warehouse: Path, _: Event) -> list[TaskResult]:
     """Run the tasks of an ingest on the workers, and return their results in order.
 
-    Raises UserError where the warehouse is not writable or the cluster fails.
+    Raises UserError if the warehouse is not writable or the cluster fails.
     """
     if not tasks:
         return []
-    # The largest first, so that none is left for the end; as many as there are cores, and one that waits.
+    # The largest tasks run first, so that none of them starts last. One task more than cores is submitted, so
+    # that no core waits for the next.
     order = sorted(range(len(tasks)), key=lambda number: _sum_bytes(tasks[number]), reverse=True)
     with ThreadPoolExecutor(session.sparkContext.defaultParallelism + 1) as pool:
         futures = {number: pool.submit(_submit, session, tasks[number]) for number in order}
@@ -62,7 +63,7 @@ def _submit(session: "SparkSession", task: Task) -> TaskResult:
 
 
 def _run(task: Task) -> TaskResult | UserError:
-    """Run a task on a worker. An error is returned, not raised: Spark would only repeat the task."""
+    """Run a task on a worker. Returns a UserError, because Spark would repeat a task that raises it."""
     try:
         return run_task(task)
     except UserError as error:
@@ -70,7 +71,10 @@ def _run(task: Task) -> TaskResult | UserError:
 
 
 def compute_units(session: "SparkSession", units: Sequence[Unit]) -> list[dict[str, str]]:
-    """Compute units of materialized views on the workers. Raises UserError where the cluster fails."""
+    """Compute units of materialized views on the workers, and return the failed views of each, with reasons.
+
+    Raises UserError if the cluster fails.
+    """
     if not units:
         return []
     with explain_errors():
@@ -82,4 +86,4 @@ def _sum_bytes(task: Task) -> int:
 
 
 def _ignore_bytes(more_bytes: int) -> None:
-    """Ignore the bytes that a worker reads: this process reports a task as a whole."""
+    """Ignore the bytes that a worker reads: this process reports all bytes of a task when it ends."""

@@ -18,7 +18,7 @@ from tracehouse.views.view_files import ViewFile
 def create_table(
     name: str, declared: Table, files: Sequence[StoredFile], root: str, defined: Defined
 ) -> Iterator[str]:
-    """A base table over the given files, at least one. `root` is the warehouse."""
+    """Yield the statements that create a base table over at least one file. `root` is the warehouse."""
     folder = f"{root}/parquet/{name.replace('.', '/')}"
     names = ",".join(sorted({PurePosixPath(file.path).name for file in files}))
     keys = f"partitioned by ({', '.join(declared.partition_by)})" if declared.partition_by else ""
@@ -34,7 +34,7 @@ def create_table(
 
 
 def create_empty_table(name: str, defined: Defined) -> str:
-    """A base table without files: a view without rows."""
+    """Return the statement that creates a base table without files, as a view without rows."""
     nulls = ", ".join(
         f"cast(null as {spark_type(kind)}) as `{c}`" for c, (kind, _) in defined.columns.items()
     )
@@ -42,7 +42,7 @@ def create_empty_table(name: str, defined: Defined) -> str:
 
 
 def create_catalog_table(name: str, rows: pa.Table, defined: Defined) -> str:
-    """A catalog table with its rows in the statement, so that nodes need no file for it."""
+    """Return the statement that creates a catalog table. It contains the rows, so that nodes need no file."""
     if not rows.num_rows:
         return create_empty_table(name, defined)
     tuples = ", ".join(exp.convert(tuple(row.values())).sql("spark") for row in rows.to_pylist())
@@ -51,7 +51,7 @@ def create_catalog_table(name: str, rows: pa.Table, defined: Defined) -> str:
 
 
 def create_rejected_rows(name: str, files: Sequence[StoredFile], root: str, defined: Defined) -> str:
-    """The rejected rows of all traces."""
+    """Return the statement that creates the view `name` of the rejected rows of all traces."""
     paths = (exp.to_identifier(f"{root}/{file.path}", quoted=True).sql("spark") for file in files)
     return _view(
         name, defined, " union all ".join(f"select {_names(defined)} from parquet.{p}" for p in paths)
@@ -59,18 +59,18 @@ def create_rejected_rows(name: str, files: Sequence[StoredFile], root: str, defi
 
 
 def create_view(declared: ViewFile, defined: Defined) -> str:
-    """One version of a view, with the column types that DuckDB derives."""
+    """Return the statement that creates one version of a view, with the column types that DuckDB infers."""
     query = to_spark(declared.tree.expression, declared.path)
     return _view(declared.versioned, defined, _typed(query, defined))
 
 
 def create_alias(name: str, versioned: str, defined: Defined) -> str:
-    """The unversioned name of a view's newest version."""
+    """Return the statement that creates a view's plain name as a view of its newest version."""
     return _view(name, defined, f"select {_names(defined)} from {versioned}")
 
 
 def create_function(query: QueryFile, defined: Defined) -> str:
-    """A named query as a table function."""
+    """Return the statement that creates a named query as a table function."""
     body = to_spark(query.tree, query.path, [parameter.name for parameter in query.parameters])
     parameters = ", ".join(
         f"{p.name} {spark_type(p.type)} default {_spark_default(p.default)} comment {quoted(p.meaning)}"
@@ -90,7 +90,7 @@ def _view(name: str, defined: Defined, query: str) -> str:
 
 
 def _columns(defined: Defined, typed: bool) -> str:
-    """The column list of a definition, with comments."""
+    """Return the column list of a definition, with comments."""
     return ", ".join(
         f"`{column}` {spark_type(kind) if typed else ''} comment {quoted(comment or '')}"
         for column, (kind, comment) in defined.columns.items()
@@ -119,5 +119,5 @@ def _values(parts: Sequence[str]) -> str:
 
 
 def quoted(text: str) -> str:
-    """A text as a Spark string literal."""
+    """Return a text as a Spark string literal."""
     return exp.Literal.string(text).sql("spark")

@@ -1,7 +1,7 @@
 """Translate the project's SQL from DuckDB to Spark, with sqlglot and a few rewrites.
 
-Each construct that Spark lacks, or that means something else there, has a rewrite. A construct that is not
-known to mean the same is refused by name.
+Each construct that Spark lacks or interprets differently has a rewrite. A construct that is not known to mean
+the same is refused with an error that names it.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -15,7 +15,8 @@ from sqlglot import exp
 
 from tracehouse.core.errors import DefinitionError
 
-# Functions that sqlglot translates and that return the same; `round` without digits.
+# Functions that sqlglot translates and that return the same values in Spark. `round` with digits has a
+# rewrite.
 SAME = frozenset(
     {
         *(
@@ -63,7 +64,8 @@ def _is_cast_to(node: exp.Expr, *kinds: exp.DType) -> bool:
 
 def _splits_by_unknown(node: exp.Expr) -> bool:
     by = node.args.get("delimiter") or node.expression
-    # Spark splits by an empty text in another way, and quotes the text for a regular expression.
+    # Spark splits by an empty text differently. It splits by a regular expression, so sqlglot quotes the text
+    # between \Q and \E.
     return not (isinstance(by, exp.Literal) and by.is_string and by.this and r"\E" not in by.this)
 
 
@@ -81,7 +83,7 @@ def _may_be_decimal(node: exp.Expr) -> bool:
 
 
 def _casts_decimal(node: exp.Cast) -> bool:
-    # DuckDB rounds the halves of decimals away from 0, those of doubles to even.
+    # DuckDB rounds half away from 0 for decimals, and half to even for doubles.
     return node.to.this in exp.DataType.INTEGER_TYPES and _may_be_decimal(node.this)
 
 
@@ -114,7 +116,7 @@ def _always(_: exp.Expr) -> bool:
     return True
 
 
-# Other constructs that Spark lacks or interprets differently: nodes, condition, name, and what to write.
+# Other constructs that Spark lacks or interprets differently: node class, condition, name, and advice.
 REFUSED: tuple[tuple[type[exp.Expr], Callable[[Any], bool], str, str], ...] = (
     (exp.Pivot, _always, "pivot", "aggregate with `filter` for each column"),
     (exp.PositionalColumn, _always, "a column by its position", "name the column"),
@@ -139,18 +141,20 @@ REFUSED: tuple[tuple[type[exp.Expr], Callable[[Any], bool], str, str], ...] = (
 
 @dataclass(frozen=True)
 class Rewrite:
-    """A DuckDB construct with its Spark form, and the reason. Names of columns stand for any expression."""
+    """A rewrite of a DuckDB construct for Spark, and its reason. A column name stands for any expression."""
 
     construct: str
     spark_form: str
     reason: str
     applies: Callable[[Any], bool] = _always
-    """A condition on the nodes that have the form of the construct."""
+    """An additional condition on nodes that match the construct."""
 
     def apply(self, node: exp.Expr) -> exp.Expr | None:
-        """Return the replacement of a node, or None where it has another form."""
-        form = _parsed(self.construct, "duckdb")
-        if type(form) is not type(node) or (parts := _parts(form, node)) is None or not self.applies(node):
+        """Return the replacement of a node, or None if the node does not match the construct."""
+        pattern = _parsed(self.construct, "duckdb")
+        if type(pattern) is not type(node) or (parts := _match(pattern, node)) is None:
+            return None
+        if not self.applies(node):
             return None
         written = _parsed(self.spark_form, "spark").copy()
         for name in list(written.find_all(exp.Column)):
@@ -164,23 +168,25 @@ def _parsed(sql: str, dialect: str) -> exp.Expr:
     return sqlglot.parse_one(sql, dialect=dialect)
 
 
-def _parts(form: Any, node: Any) -> Mapping[str, exp.Expr] | None:
-    """Return the expressions in place of a form's columns, or None where the node has another form."""
-    if isinstance(form, exp.Column):
-        return {form.name: node} if isinstance(node, exp.Expr) else None
-    if isinstance(form, list) and isinstance(node, list) and len(form) == len(node):
-        found = [_parts(*pair) for pair in zip(form, node, strict=True)]
-    elif isinstance(form, exp.Expr) and isinstance(node, exp.Expr) and type(form) is type(node.unnest()):
+def _match(pattern: Any, node: Any) -> Mapping[str, exp.Expr] | None:
+    """Return the expressions that match a pattern's columns, or None if the node does not match."""
+    if isinstance(pattern, exp.Column):
+        return {pattern.name: node} if isinstance(node, exp.Expr) else None
+    if isinstance(pattern, list) and isinstance(node, list) and len(pattern) == len(node):
+        found = [_match(*pair) for pair in zip(pattern, node, strict=True)]
+    elif (
+        isinstance(pattern, exp.Expr) and isinstance(node, exp.Expr) and type(pattern) is type(node.unnest())
+    ):
         theirs = node.unnest().args
-        found = [_parts(form.args.get(key), theirs.get(key)) for key in {*form.args, *theirs}]
+        found = [_match(pattern.args.get(key), theirs.get(key)) for key in {*pattern.args, *theirs}]
     else:
-        is_same = not (form or node) or str(form).lower() == str(node).lower()
+        is_same = not (pattern or node) or str(pattern).lower() == str(node).lower()
         return {} if is_same else None
     return None if None in found else {name: part for parts in found if parts for name, part in parts.items()}
 
 
 def _may_be_fraction(node: exp.Cast) -> bool:
-    """Whether a value may have a fraction, as far as its syntax tells, before and after its own rewrite."""
+    """Whether a cast value may have a fraction, judged by its syntax. A rewritten value is an `if`."""
     value = node.this.unnest()
     if isinstance(value, exp.If):
         value = value.args["true"]
@@ -209,13 +215,13 @@ INFINITY = "cast('Infinity' as double)"
 SMALL = "abs(x) < 9.007199254740992e15"
 NO_LOGARITHM = "raise_error('cannot take the logarithm of 0 or less')"
 NO_TEXT = (
-    "raise_error('Spark writes fractions and times with a zone as other texts than DuckDB: "
+    "raise_error('Spark writes fractions and times with a zone differently from DuckDB: "
     "cast them to an integer or to timestamp first')"
 )
 SCALE = "pow(1e1, abs(n))"
 BEHIND_POINT = f"round(x * {SCALE}) / {SCALE}"
 BEFORE_POINT = f"round(x / {SCALE}) * {SCALE}"
-# Where the scale is too large, the point is behind all digits or before all of them.
+# If the scale overflows, rounding keeps all digits (n >= 0) or returns 0 (n < 0).
 ROUNDED = (
     f"case when n >= 0 then if(abs({BEHIND_POINT}) < {INFINITY}, {BEHIND_POINT}, x) "
     f"when n < 0 then if(abs({BEFORE_POINT}) < {INFINITY}, {BEFORE_POINT}, "
@@ -284,7 +290,7 @@ REWRITES = (
         "Spark counts down where b is less",
     ),
 )
-# Other rewrites; see below.
+# Rewrites by `_rewrite`, `_qualify_grouping` and `_join_parameters`, for the table in docs/spark.md.
 OTHERS = (
     ("3600.0", "cast(3600.0 as double)", "decimal division loses digits"),
     ("grouping(x)", "grouping(t.x)", "Spark would take x for the alias"),
@@ -293,7 +299,7 @@ OTHERS = (
 
 
 def spark_type(kind: str) -> str:
-    """The Spark type of a DuckDB type. Sums of integers are 64-bit integers in Spark."""
+    """Return the Spark type of a DuckDB type. HUGEINT, the type of integer sums, is BIGINT in Spark."""
     known = kind.replace("HUGEINT", "BIGINT").replace("JSON", "VARCHAR")
     return exp.DataType.build(known, dialect="duckdb").sql("spark")
 

@@ -64,7 +64,7 @@ _REFUSED = {
     *("java_method", "reflect", "try_reflect"),
     *("from_avro", "from_protobuf", "from_xml", "schema_of_avro", "schema_of_xml", "to_avro", "to_protobuf"),
 }
-# Expressions whose names are known only at run time.
+# Expressions with names that are known only at run time.
 _REFUSED_EXPRESSIONS = {"ExpressionWithUnresolvedIdentifier", "NamedParameter", "PosParameter"}
 _PLAN_CLASS = "org.apache.spark.sql.catalyst.plans.logical.LogicalPlan"
 _SUBQUERY_CLASS = "org.apache.spark.sql.catalyst.expressions.PlanExpression"
@@ -79,7 +79,7 @@ class Statement:
 
 
 def build_call(name: str, values: Mapping[str, Any], limit: int | None) -> Statement:
-    """The statement that calls a named query, or selects the rows of a table or view.
+    """Return the statement that calls a named query, or selects the rows of a table or view.
 
     Raises UserError for a query that does not run on Spark.
     """
@@ -92,7 +92,7 @@ def build_call(name: str, values: Mapping[str, Any], limit: int | None) -> State
 
 
 def add_limit(statement: Statement, limit: int | None) -> Statement:
-    """The statement with a row limit, if one is given."""
+    """Return the statement with a row limit, if one is given."""
     if limit is None:
         return statement
     query = statement.sql.rstrip("; \n")
@@ -100,9 +100,9 @@ def add_limit(statement: Statement, limit: int | None) -> Statement:
 
 
 def check_statement(session: "SparkSession", text: str) -> Statement:
-    """Check a user's statement in Spark SQL.
+    """Check a user's statement in Spark SQL, and return it with the names that it reads.
 
-    Raises UsageError where it is invalid, and UserError where it may do more than read named tables.
+    Raises UsageError if it is invalid, and UserError if it may do more than read named tables.
     """
     try:
         with explain_errors():
@@ -144,7 +144,7 @@ def _check_function(node: Any, kind: str) -> None:
 
 
 def _nodes(session: "SparkSession", plan: Any) -> Iterator[tuple[Any, bool]]:
-    """Every node of a parsed plan, and whether it is a plan node or an expression."""
+    """Yield every node of a parsed plan, and whether it is a plan node (true) or an expression."""
     classes = cast(Any, session.sparkContext._jvm).java.lang.Class
     plans, subqueries = (classes.forName(name) for name in (_PLAN_CLASS, _SUBQUERY_CLASS))
     todo = [plan]

@@ -13,7 +13,7 @@ from tracehouse.views.view_files import ViewFile, view_files
 
 
 def find_problems(files: Iterable[ViewFile | QueryFile]) -> list[str]:
-    """Constructs that do not translate, and `engine` lines that are not needed."""
+    """Return a message for each file that does not translate, or has an unneeded `engine` line."""
     found = []
     for file in files:
         reason = _refusal(file)

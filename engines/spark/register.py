@@ -1,6 +1,7 @@
 """Register a warehouse in a Spark session: databases, base tables, views, the catalog and named queries.
 
-With a persistent catalog such as Hive's this is needed once, and every client of the catalog has them.
+A persistent catalog such as Hive's needs this only once: afterwards every client of the catalog has these
+objects.
 """
 
 import re
@@ -37,11 +38,11 @@ def register(
     """Register a warehouse's tables, views and named queries in a session, and return their names.
 
     `warehouse` is a folder with the same path on all nodes. With `names`, only these and their inputs are
-    registered. Existing objects of the same name are replaced. Raises UserError where there is no
+    registered. Existing objects of the same name are replaced. Raises UserError if there is no
     warehouse, or a name is unknown.
     """
     root = _spark_path(warehouse)
-    conversions = _published(session, root)
+    conversions = _read_conversions(session, root)
     definitions = definitions_over(conversions)
     views = sort_views(expanded(view_files()), definitions.relations)
     queries = [query for query in query_files() if query.full_name not in unsupported_queries()]
@@ -53,13 +54,13 @@ def register(
     done = []
     # A view keeps the time zone of the session that created it.
     with _in_utc(session):
-        there = _there(session)
+        existing = _list_existing(session)
         for name, rows in definitions.catalog.items():
             if name in wanted:
-                done.append(_save(session, name, rows, definitions.relations[name], there))
+                done.append(_save(session, name, rows, definitions.relations[name], existing))
         for name, define, is_view in _definitions(definitions, conversions, root, views, queries):
             if name in wanted:
-                _drop_other_kind(session, name, there, is_view)
+                _drop_other_kind(session, name, existing, is_view)
                 for statement in define:
                     session.sql(statement)
                 done.append(name)
@@ -67,21 +68,21 @@ def register(
 
 
 def unsupported_queries() -> dict[str, str]:
-    """The queries that do not run on Spark, with the construct that they need."""
+    """Return the queries that do not run on Spark, with the DuckDB construct that each needs."""
     return {query.full_name: needs for query in query_files() if (needs := query.header.one("engine"))}
 
 
 def _spark_path(warehouse: str | Path) -> str:
-    """The warehouse's folder as a Spark path, with the file system."""
+    """Return the warehouse's folder as a Spark path, which begins with the file system."""
     text = str(warehouse).rstrip("/")
     return text if _SCHEME.fullmatch(text) else f"{_HERE}{Path(text).absolute().as_posix()}"
 
 
-def _published(session: "SparkSession", root: str) -> Sequence[Conversion]:
+def _read_conversions(session: "SparkSession", root: str) -> Sequence[Conversion]:
     place = f"{root}/{manifest.NAME}"
     here = Path(root.removeprefix(_HERE))
     if root.startswith(_HERE) and (here / manifest.NAME).is_file():
-        # A Spark job would take two seconds.
+        # Python reads the file, because a Spark job would take two seconds.
         return manifest.read(here).conversions
     try:
         with explain_errors():
@@ -98,7 +99,10 @@ def _definitions(
     views: Sequence[ViewFile],
     queries: Sequence[QueryFile],
 ) -> Iterator[tuple[str, Iterator[str], bool]]:
-    """Name, statements, and whether it is a view, of all objects outside the catalog, inputs first."""
+    """Yield all objects outside the catalog: name, statements, and true for a view or function.
+
+    Each object comes after the objects that it reads.
+    """
     relations = definitions.relations
     for trace in all_traces().values():
         for table in trace.tables:
@@ -127,22 +131,23 @@ def _definitions(
 
 
 def _save(
-    session: "SparkSession", name: str, rows: "pa.Table", defined: Defined, there: Mapping[str, bool]
+    session: "SparkSession", name: str, rows: "pa.Table", defined: Defined, existing: Mapping[str, bool]
 ) -> str:
-    """Keep a table of the catalog: in the metastore, or where there is none in the text of a view."""
+    """Save a catalog table and return its name: in the metastore, or without one in the text of a view."""
     if session.conf.get("spark.sql.catalogImplementation") == "hive":
-        _drop_other_kind(session, name, there, for_view=False)
+        # A metastore limits the length of a view's text.
+        _drop_other_kind(session, name, existing, for_view=False)
         session.createDataFrame(rows).write.saveAsTable(name)
         session.sql(f"comment on table {name} is {ddl.quoted(defined.comment)}")
     else:
-        # A metastore would take no text so long, and on a cluster there may be no folder that all nodes see.
-        _drop_other_kind(session, name, there, for_view=True)
+        # A table would need a folder that all nodes of the cluster share.
+        _drop_other_kind(session, name, existing, for_view=True)
         session.sql(ddl.create_catalog_table(name, rows, defined))
     return name
 
 
 def _read_by(names: Collection[str], views: Sequence[ViewFile], queries: Sequence[QueryFile]) -> set[str]:
-    """The names of objects and of all that they read."""
+    """Return the names of objects and of everything that they read, directly or through views."""
     reads: dict[str, set[str]] = {}
     for view in views:
         reads[view.versioned] = set(view.references)
@@ -163,8 +168,8 @@ def _in_utc(session: "SparkSession") -> Iterator[None]:
         session.conf.set(_TIME_ZONE, str(before))
 
 
-def _there(session: "SparkSession") -> Mapping[str, bool]:
-    """The objects that the session already has, and whether each is a view."""
+def _list_existing(session: "SparkSession") -> Mapping[str, bool]:
+    """Return the tables and views that the session already has, and whether each is a view."""
     found = {}
     for (database,) in session.sql("show databases").collect():
         for row in session.sql(f"show tables in `{database}`").collect():
@@ -174,7 +179,9 @@ def _there(session: "SparkSession") -> Mapping[str, bool]:
     return found
 
 
-def _drop_other_kind(session: "SparkSession", name: str, there: Mapping[str, bool], for_view: bool) -> None:
-    """Drop the object of a name, unless it is a view that another view replaces. No file is removed."""
-    if name in there and not (for_view and there[name]):
-        session.sql(f"drop {'view' if there[name] else 'table'} {name}")
+def _drop_other_kind(
+    session: "SparkSession", name: str, existing: Mapping[str, bool], for_view: bool
+) -> None:
+    """Drop an existing object, unless it is a view and the new object is a view too. No file is removed."""
+    if name in existing and not (for_view and existing[name]):
+        session.sql(f"drop {'view' if existing[name] else 'table'} {name}")

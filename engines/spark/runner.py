@@ -1,6 +1,6 @@
-"""Run one query on Spark for the command line: start Spark, register the tables that it reads, and stop it.
+"""Run one query on Spark for the command line: start Spark, register the query's tables, and stop Spark.
 
-DuckDB binds names and parameters and finds the caveats in the warehouse's catalog; Spark computes the rows.
+DuckDB binds names and parameters, and finds the caveats in the warehouse's catalog. Spark computes the rows.
 """
 
 import os
@@ -37,8 +37,8 @@ def run_query(
 ) -> Bind:
     """Run a named query, or read the rows of a view; the parameters are as in `binding.bind_query`.
 
-    Returns what binds the rows, or with `explain` the query plan, in DuckDB. Raises UsageError for an unknown
-    name or parameter, and for an invalid value.
+    Returns a function that binds the rows, or with `explain` the query plan, in DuckDB. Raises UsageError for
+    an unknown name or parameter, and for an invalid value.
     """
     bind = partial(binding.bind_query, name=name, texts=texts, with_total=with_total, for_chart=for_chart)
     query = sandbox.run(warehouse, limits, bind)
@@ -54,7 +54,7 @@ def run_statement(
 ) -> Bind:
     """Run a statement in Spark's SQL, with at most `limit` rows.
 
-    Returns what binds the rows, or with `explain` the query plan, in DuckDB.
+    Returns a function that binds the rows, or with `explain` the query plan, in DuckDB.
     """
 
     def work(spark: "SparkSession") -> "tuple[pa.Table | str, frozenset[str]]":
@@ -79,12 +79,12 @@ def _bind_statement_rows(
 
 
 def _with_one_more(limit: int | None, explain: bool) -> int | None:
-    """The limit for Spark. One more row shows whether the limit leaves rows out."""
+    """Return the limit for Spark: one row more, to see whether the user's limit omits rows."""
     return limit if limit is None or explain else limit + 1
 
 
 def _compute(spark: "SparkSession", warehouse: Path, statement: Statement, explain: bool) -> "pa.Table | str":
-    """The rows of a statement, or its query plan."""
+    """Return the rows of a statement, or its query plan as text."""
     register(spark, warehouse, statement.reads)
     if explain:
         return "\n".join(text for (text,) in spark.sql(f"explain formatted {statement.sql}").collect())
@@ -103,6 +103,6 @@ def _in_session(master: str, limits: Limits, work: "Callable[[SparkSession], T]"
 
 
 def _driver_memory(limit: str) -> str:
-    """A memory limit in Java's notation; without one, half of the machine's."""
+    """Convert a memory limit to Java's notation. Without a limit, return half of the machine's memory."""
     half = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2
     return f"{max(1, int((sandbox.size_bytes(limit) if limit else half) / 2**20))}m"

@@ -27,7 +27,7 @@ _CALLED = "An error occurred while calling"
 _STANDALONE = re.compile(r"spark://(?P<places>[^,:/]+:\d{1,5}(?:,[^,:/]+:\d{1,5})*)")
 _OTHERS = re.compile(r"local(\[[^\]]+\])?|yarn|k8s://.+")
 _JAVA_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
-# Loggers that print every failed statement on standard error, which the caller reports already.
+# These loggers print every failed statement on standard error; the caller already reports it.
 _LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j")
 
 # This process's own streams, while output is redirected to a file.
@@ -36,18 +36,18 @@ _kept: dict[int, int] = {}
 
 @contextmanager
 def open_session(master: str, scratch: Path, settings: Mapping[str, str]) -> Iterator["SparkSession"]:
-    """A session at a master, stopped at the end. Raises UserError where Spark or Java is missing."""
+    """Start a session at a master, and stop it after the block. Raises UserError without Spark or Java."""
     check_requirements()
     _check_master(master)
     from pyspark.sql import SparkSession
 
-    # Users set this variable where the workers have another Python with this package.
+    # Users set this variable if the package is installed for another Python on the workers.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(master).appName("tracehouse")
     for key, value in (_settings(master, scratch) | dict(settings)).items():
         builder = builder.config(key, value)
     log = scratch / _LOG
-    # Java is ended first: it could create folders again that are being removed.
+    # Java is killed before folders are removed, because it could create them again.
     with signals.clean_up_at_end(end_java):
         with _redirect_streams(log):
             try:
@@ -61,13 +61,13 @@ def open_session(master: str, scratch: Path, settings: Mapping[str, str]) -> Ite
         try:
             yield session
         finally:
-            # Java may have gone already.
+            # Java may have exited already.
             with _redirect_streams(log), suppress(UserError), explain_errors():
                 session.stop()
 
 
 def _is_not_from_py4j(record: logging.LogRecord) -> bool:
-    """Whether a log record is not from py4j, which reports a Java that was ended on purpose."""
+    """Whether a log record is not from py4j, which logs an error if Java is killed on purpose."""
     return Path(record.pathname).parent.name != "py4j"
 
 
@@ -78,7 +78,7 @@ def end_java() -> None:
     _restore_streams()
     gateway = SparkContext._gateway
     if gateway is not None:
-        # Killed, because its remaining work is not wanted; the next session starts another.
+        # A normal stop would wait for work that is no longer needed. The next session starts a new Java.
         gateway.proc.kill()
         gateway.proc.wait()
         SparkContext._gateway = SparkContext._jvm = None
@@ -110,7 +110,7 @@ def _settings(master: str, scratch: Path) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "OFF",
-        # Otherwise ${…} would be substituted before the statement is parsed.
+        # Otherwise Spark would substitute ${…} before it parses the statement.
         "spark.sql.variable.substitute": "false",
         # The whole answer is collected in this process's memory.
         "spark.driver.maxResultSize": "0",
@@ -122,7 +122,7 @@ def _settings(master: str, scratch: Path) -> dict[str, str]:
 
 
 def check_requirements() -> None:
-    """Raise UserError where Spark or a suitable Java is missing, with how to install it."""
+    """Raise UserError with installation advice if Spark or a suitable Java is missing."""
     _check_spark()
     _check_java()
 
@@ -152,7 +152,7 @@ def _check_java() -> None:
 
 
 def _check_master(master: str) -> None:
-    """Raise UsageError for an invalid master, and UserError where a standalone master does not answer."""
+    """Raise UsageError for an invalid master, and UserError if a standalone master does not answer."""
     if _OTHERS.fullmatch(master):
         return
     match = _STANDALONE.fullmatch(master)
@@ -169,7 +169,7 @@ def _check_master(master: str) -> None:
 
 
 def _reason(error: Exception, log: Path) -> str:
-    """The last error in Spark's log, otherwise the exception's message."""
+    """Return the last error in Spark's log, or else the exception's message."""
     text = log.read_text(errors="replace") if log.exists() else ""
     lines = [
         line.strip()

@@ -4,7 +4,7 @@
 -- caveat: acme.capacity_from_paper
 -- caveat: acme.device_names_vary
 -- chart: bar x=metric y=mean_value color=cluster yname=mean_recorded_traffic title=Mean InfiniBand traffic by direction (Acme nodes)
--- column: empty_samples: Cells of the metric that hold no sample
+-- column: empty_samples: Cells of the metric without a sample
 -- column: nodes: Nodes with samples of the metric
 -- column: samples: Samples of the metric
 create or replace macro acme.infiniband() as table

@@ -63,7 +63,7 @@ published as (
     where trace = 'acme' and curve = on_curve
 ),
 
--- Where many samples have one value, its largest percentile is the share up to it.
+-- If many samples have the same value, the largest percentile of the value is the share up to it.
 points as (
     select
         curve,

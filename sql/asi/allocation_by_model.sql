@@ -3,8 +3,8 @@
 -- choices: gpus_by: held requested
 -- chart: bar x=gpu_model y=allocated_pct rule=hp_allocated_pct
 -- column: server_hours: Servers and hours that are counted
--- column: hp_allocated_pct: GPUs of HP pods in percent of all, standby that LP pods do not use included
--- column: allocated_pct: GPUs of HP and LP pods in percent of all, standby that LP pods do not use included
+-- column: hp_allocated_pct: GPUs of HP pods in percent of all GPUs, including standby GPUs that LP pods do not use
+-- column: allocated_pct: GPUs of HP and LP pods in percent of all GPUs, including standby GPUs that LP pods do not use
 create or replace macro asi.allocation_by_model(
     from_day integer := 109, to_day integer := 115, gpus_by varchar := 'held'
 ) as table

@@ -2,7 +2,7 @@
 -- chart: line x=day y=gpus color=gpu_model
 -- column: day: Day since the start of the trace
 -- column: servers: Servers seen on the day
--- column: new_servers: Servers that are in no earlier hour of the loaded days
+-- column: new_servers: Servers that do not occur in an earlier hour of the loaded days
 -- column: gpus: GPUs of the servers, mean over the hours of the day
 create or replace macro asi.fleet_by_day(from_day integer := 0, to_day integer := 184) as table
 with first_days as (

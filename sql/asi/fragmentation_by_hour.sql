@@ -35,7 +35,7 @@ ranked as (
         )
 ),
 
--- As in openb.task_class: classes while the previous ones have under 95 % of the pods.
+-- As in openb.task_class, keeps classes while the previous ones have under 95 % of the pods.
 classes as (
     select
         gpu_model,
@@ -47,7 +47,7 @@ classes as (
     where 100 * (pod_days_up_to - pod_days) < 95 * all_pod_days
 ),
 
--- Rounded, as sums of fractions may miss a whole GPU by little.
+-- Rounds, because sums of fractions may differ slightly from a whole number of GPUs.
 servers as (
     select
         day,
@@ -62,7 +62,7 @@ servers as (
     where day between from_day and to_day
 ),
 
--- Which GPU of a server a pod uses is unknown: assumes that at most one GPU is in use in part.
+-- It is unknown which GPU of a server a pod uses: assumes that at most one GPU is partly used.
 fits as (
     select
         servers.day,

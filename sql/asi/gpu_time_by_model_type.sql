@@ -1,7 +1,7 @@
 -- GPU time by kind of model (ASI GPU pods)
--- param: per: what to divide the GPU time by: job_type or gpu_model
+-- param: per: what to group the GPU time by: job_type or gpu_model
 -- choices: per: job_type gpu_model
--- chart: stack x=class y=held_gpu_h_pct color=model_type
+-- chart: stack x=class y=held_gpu_h_pct color=model_type xname=job_type_or_gpu_model
 -- column: class: Kind of job, or GPU model
 -- column: held_gpu_h: GPU time held by pods of the class and kind of model
 -- column: held_gpu_h_pct: Share of the GPU time of the class

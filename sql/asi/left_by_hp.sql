@@ -1,8 +1,8 @@
 -- Use of the GPU time that HP pods leave (ASI servers)
 -- caveat: asi.lp_counts_on_standby_first
--- chart: stack x=class y=gpu_h_pct color=use
+-- chart: stack x=class y=gpu_h_pct color=use xname=gpu_model_or_cluster_or_hour
 -- column: class: GPU model, cluster or hour of the day
--- column: use: HP is GPU time of active HP pods; the others are what these leave: to LP, idle in standby, or free
+-- column: use: HP for GPU time of active HP pods; the remaining GPU time is LP, idle standby or free
 -- column: gpu_h: GPU time of the servers of the class
 -- column: gpu_h_pct: Share of the GPU time of the class
 -- column: left_pct: Share of the GPU time that active HP pods leave; NULL for HP

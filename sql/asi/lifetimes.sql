@@ -5,7 +5,7 @@
 -- column: class: Priority, kind of job, kind of model, or GPU model
 -- column: percentile: Estimated percentage of the pods of the class whose lifetime does not exceed lifetime_h
 -- column: pods: Pods of the class that began in the loaded data
--- column: left_censored_pct: Share of the pods that were there when the loaded data begin
+-- column: left_censored_pct: Share of the pods that began before the loaded data
 -- column: censored_pct: Share of the pods that the end of the loaded data cuts off
 create or replace macro asi.lifetimes(
     per varchar := 'priority', gpu_only boolean := true, every_value boolean := false
@@ -53,7 +53,7 @@ curve as (
     where events > 0
 ),
 
--- The first value in each fifth of a percent: exact to a fifth of a percent.
+-- Keeps the first value in each fifth of a percent, so that the curve is exact to a fifth of a percent.
 points as (
     select
         curve.class,

@@ -1,5 +1,5 @@
 -- Allocation and use over time (ASI GPU pods)
--- param: per: what to divide the GPUs by: gpu_model, cluster, priority or switch
+-- param: per: what to group the GPUs by: gpu_model, cluster, priority or switch
 -- choices: per: gpu_model cluster priority switch
 -- param: by_day: give one row per day instead of one per hour
 -- param: most_classes: number of classes with most GPUs to distinguish; the others are added up

@@ -3,7 +3,7 @@
 -- chart: box x=gpu_band y=wait_s:log facet=priority
 -- column: gpu_band: Band of the GPUs that a pod requests, or all sizes together
 -- column: pods: Pods with a GPU
--- column: unknown_wait_pods: Pods of an unknown queueing delay
+-- column: unknown_wait_pods: Pods whose queueing delay is unknown
 create or replace macro asi.waits(
     from_day integer := 109, to_day integer := 184, by_size boolean := true
 ) as table

@@ -1,5 +1,5 @@
 -- GPUs held per hour by service (DLRM GPU instances)
--- param: top_services: number of services with the most GPU-hours to list; the rest are one service, others
+-- param: top_services: number of services with the most GPU-hours to list; the others are added up as others
 -- range: top_services: 0 to 156
 -- chart: line x=hour_start_s y=held_gpus color=service
 -- column: service: Service, or others: those that hold fewer GPU-hours in the trace

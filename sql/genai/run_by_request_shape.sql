@@ -7,7 +7,7 @@
 -- chart: box x=shape_band y=run_s:log
 -- column: requests: Requests of the band, in any state
 -- column: failed_requests: Requests of the band that failed
--- column: timed_requests: Successful requests of the band, whose execution times the percentiles are of
+-- column: timed_requests: Successful requests of the band; the percentiles are of their execution times
 create or replace macro genai.run_by_request_shape(
     by_shape varchar := 'prompt_length', of_type varchar := 'all'
 ) as table

@@ -11,7 +11,7 @@ with weeks as (
 
 select
     week,
-    -- NULL for weeks outside the calendar, where the submission is damaged.
+    -- NULL for weeks outside the calendar, which come from damaged submission times.
     case when week between 0 and 1000 then date '2021-03-04' + cast(7 * week as integer) end as from_date,
     count(*) as jobs
 from weeks

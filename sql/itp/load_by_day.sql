@@ -50,7 +50,7 @@ capacity as (
 
 select
     days.day,
-    -- NULL for days outside the calendar, where the submission is damaged.
+    -- NULL for days outside the calendar, which come from damaged submission times.
     case when days.day between 0 and 7000 then date '2021-03-04' + cast(days.day as integer) end as on_date,
     days.gpu_s / 86400.0 as mean_offered_gpus,
     days.peak_offered_gpus,

@@ -32,7 +32,7 @@ select
     cast(requests.milli as bigint) as milli,
     100.0 * requests.milli / nullif(sum(requests.milli) over (), 0) as milli_pct
 from requests
--- A part of a GPU has num_gpu 1 too; sort it before a whole GPU.
+-- Requests for a part of a GPU also have num_gpu 1; they come before a whole GPU.
 order by num_gpu asc, gpu_request desc;
 
 comment on macro table openb.requests_by_gpus is 'Pods per number of requested GPUs (below 1: part of a GPU), and the thousandths of a GPU that they request.';

@@ -23,7 +23,7 @@ with starts as (
     where not is_same_job
 ),
 
--- A long run meets more workers: only company at its start says nothing of its length.
+-- A longer run overlaps more workers. Only the workers at its start are independent of its length.
 workers as (
     select
         task.gpu_type,

@@ -14,7 +14,7 @@
 -- column: mean_iowait_pct: CPU time of the machine waiting for input or output
 -- column: mean_load: Load average of the machine over one minute
 -- column: mean_received_bytes: Network input of the machine
--- column: sensed_workers: Workers of these whose network operations were measured
+-- column: sensed_workers: Workers of the band whose network operations were measured
 -- column: median_reads: Median network reads of a worker, a mean over its life
 -- column: median_writes: Median network writes of a worker, a mean over its life
 create or replace macro pai.host_use_by_workers(on_gpu_type varchar := 'all') as table

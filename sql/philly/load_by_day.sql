@@ -2,7 +2,7 @@
 -- chart: line x=day y=held_gpus rule=capacity_gpus
 -- column: day: Day of the job log, whose time zone is not stated
 -- column: jobs: Jobs submitted on the day
--- column: capacity_gpus: GPUs that the machines are listed with
+-- column: capacity_gpus: GPUs of all machines according to the machine list
 -- column: held_pct: Held GPUs in percent of the listed GPUs
 create or replace macro philly.load_by_day() as table
 with submitted as (

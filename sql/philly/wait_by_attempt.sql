@@ -34,7 +34,7 @@ bands as (
     group by gpu_band, attempt_class
 ),
 
--- A column of its own: Spark does not sort by a window function.
+-- This is a separate column, because Spark does not sort by a window function.
 placed as (
     select
         *,

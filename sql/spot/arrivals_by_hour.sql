@@ -1,5 +1,5 @@
 -- Job arrivals per hour by job type (spot jobs)
--- param: from_hour: first hour to include; hour 0 holds the jobs that ran before the trace
+-- param: from_hour: first hour to include; hour 0 contains the jobs that already ran when the trace began
 -- range: from_hour: 0 to 100000
 -- chart: line x=hour_start_s y=jobs color=job_type
 -- column: jobs: Jobs submitted in the hour

@@ -17,14 +17,14 @@ with counted as (
         group_id,
         submit_s,
         run_s,
-        -- Where the end is unknown, assumes that the job did not wait, the earliest possible end.
+        -- If the end is unknown, assumes that the job did not wait: this is the earliest possible end.
         coalesce(end_s, submit_s + run_s) as end_s,
         submit_s is not null and coalesce(run_s, 0) > 0 as is_whole
     from unified.jobs
     where not gpu_only or requested_gpus > 0
 ),
 
--- Numbered in the order in which they ended, so that a number names a job, and comparing numbers is cheap.
+-- Numbers the jobs in the order in which they ended: the number identifies a job, and numbers are cheap to compare.
 jobs as (
     select
         trace,
@@ -66,7 +66,8 @@ traces_of_jobs as (
     group by trace
 ),
 
--- A job belongs to the history of its user, of its group, and of the trace. Its first job numbers a history.
+-- A job belongs to the histories of its user, its group and the trace. The number of a history is derived from its
+-- first job.
 histories as (
     select
         users.history_number,
@@ -96,13 +97,13 @@ histories as (
     inner join traces_of_jobs on jobs.trace = traces_of_jobs.trace
 ),
 
--- The predictions after each end of a job.
+-- The predictions that are current after each end of a job.
 ended as (
     select
         history_number,
         run_s as last_run_s,
         row_number() over so_far as ended_jobs,
-        -- The bound is valid where last_jobs is not, so that the error is about the parameter.
+        -- The bound is valid even if last_jobs is not, so that the error message is about the parameter.
         median(run_s) over (
             so_far rows between greatest(coalesce(last_jobs, 1), 1) - 1 preceding and current row
         ) as median_run_s
@@ -137,7 +138,7 @@ places as (
     from events
 ),
 
--- Of the submissions and ends before a submission, those that are no submissions.
+-- The number of ends before a submission: all events before it, less the submissions.
 submissions as (
     select
         history_number,

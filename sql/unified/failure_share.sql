@@ -1,5 +1,5 @@
 -- Share of failed jobs and GPU-hours (all traces)
--- param: sampled_by: what a confidence interval takes as independent: days or users
+-- param: sampled_by: units that a confidence interval treats as independent: days or users
 -- choices: sampled_by: day user
 -- chart: bar x=trace y=failed_of_all_pct color=cluster band=low_failed_of_all_pct,high_failed_of_all_pct title=Share of failed jobs by cluster (all traces)
 create or replace macro unified.failure_share(

@@ -1,6 +1,6 @@
 -- GPU-hour share of the largest jobs (all traces)
 -- param: top_pct: percentage of GPU jobs that count as the largest
--- param: sampled_by: what a confidence interval takes as independent: days or users
+-- param: sampled_by: units that a confidence interval treats as independent: days or users
 -- choices: sampled_by: day user
 -- chart: lorenz x=heaviest_pct y=top_gpu_time_pct color=trace with=every_pct xname=largest_jobs_pct
 -- column: heaviest_pct: Percentage of GPU jobs that count as the largest
@@ -65,8 +65,8 @@ limits as (
     group by trace
 ),
 
--- The largest jobs of another sample begin at another size. What the least of them and all above it add to
--- their share changes least with that size: the excess over it, and the share of jobs times it.
+-- The limit between the largest and the other jobs differs between samples. Adds up the GPU time above the limit,
+-- plus the percentage of jobs times the limit: this sum depends least on the limit.
 samples as ( -- noqa: ST03
     select
         ranked.trace,

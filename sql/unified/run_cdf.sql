@@ -37,7 +37,7 @@ counted as (
         count(run_s) as jobs,
         100.0 * (count(*) - count(observed_run_s)) / count(*) as unknown_pct,
         100.0 * (count(observed_run_s) - count(run_s)) / nullif(count(observed_run_s), 0) as excluded_pct,
-        -- NULL, not 0, where the trace does not say.
+        -- NULL, not 0, if the trace does not record it.
         case
             when count(is_right_censored) > 0
                 then 100.0 * count(run_s) filter (where not is_complete) / nullif(count(run_s), 0)
@@ -57,7 +57,7 @@ curve as (
     where events > 0
 ),
 
--- The first value in each fifth of a percent: exact to a fifth of a percent.
+-- Keeps the first value in each fifth of a percent, so that the curve is exact to a fifth of a percent.
 points as (
     select
         curve.trace,

@@ -37,7 +37,7 @@ select
     median_wait_s,
     100.0 * (jobs - waits) / jobs as without_wait_pct,
     100.0 * known_jobs / jobs as known_pct,
-    -- NULL, not 0, where no outcome is known.
+    -- NULL, not 0, if no outcome is known.
     case when known_jobs > 0 then 100.0 * failed_jobs / jobs end as failed_of_all_pct,
     100.0 * failed_jobs / nullif(known_jobs, 0) as failed_of_known_pct
 from counted

@@ -1,5 +1,5 @@
 -- Queueing delay distribution by size (GPU jobs of one trace)
--- param: sampled_by: what a confidence interval takes as independent: days or users
+-- param: sampled_by: units that a confidence interval treats as independent: days or users
 -- choices: sampled_by: day user
 -- chart: step x=wait_s:log y=percentile color=size_band band=low_pct,high_pct with=every_value
 -- column: jobs: GPU jobs of the band that were observed to wait
@@ -102,7 +102,7 @@ bounds as (
     group by curve.size_band, intervals.percentile
 ),
 
--- The first value in each fifth of a percent: exact to a fifth of a percent.
+-- Keeps the first value in each fifth of a percent, so that the curve is exact to a fifth of a percent.
 points as (
     select
         estimates.size_band,

@@ -70,7 +70,7 @@ def test_parameters_have_declared_types(opened: DuckDBPyConnection) -> None:
         ("zeus.cheapest", {"eta": "-0.1"}, "eta must be of type DOUBLE from 0 to 1, not '-0.1'"),
         ("zeus.cheapest", {"eta": "nan"}, "eta must be of type DOUBLE from 0 to 1, not 'nan'"),
         ("zeus.cheapest", {"eta": "half"}, "eta must be of type DOUBLE from 0 to 1, not 'half'"),
-        ("acme.published_summary", {"x": "1"}, "no parameter x. It takes none"),
+        ("acme.published_summary", {"x": "1"}, "no parameter x. It has no parameters"),
         (
             "pai.request_percentiles",
             {"at_pct": "101"},

@@ -143,7 +143,7 @@ WRONG = {
         "select\n    nosuch\nfrom openb.node",
         ", line 4: Binder Error: ",
     ),
-    "sql/mine/no_macro.sql": ("select 1", "must hold `create or replace macro … as table …`"),
+    "sql/mine/no_macro.sql": ("select 1", "must contain `create or replace macro … as table …`"),
     "sql/mine/untyped.sql": (
         "create macro mine.untyped(a) as table select 1",
         "write each parameter as `name type := default`",
@@ -181,7 +181,7 @@ def test_ingest_creates_them_and_reports_errors(warehouse: Path) -> None:
     with (warehouse.parent / "raw" / "openb_node_list_gpu_node.csv").open("a") as file:
         file.write("c,1000,1024,2,T4\n")
     outcome = database.ingest([warehouse.parent / "raw"], warehouse, [], lambda *_: None)
-    assert [note for note in outcome.notes if "wrong.v1.sql" in note and note.endswith("It is left out")]
+    assert [note for note in outcome.notes if "wrong.v1.sql" in note and note.endswith("It was not created")]
     assert query_rows(warehouse, "select sum(gpu) from mine.big") == [(3,)]
 
 

@@ -804,9 +804,9 @@ def test_parses_header(form: str, expected: list[Storing]) -> None:
     [
         ("csv", "itp.job", "write `parquet`"),
         ("parquet of many", "itp.job", "stores the CTE many, which it does not have"),
-        ("parquet of few by two", "itp.job", "is sorted by two, which it does not have"),
+        ("parquet of few by two", "itp.job", "sorts by two, which is not a column"),
         ("parquet of few\n-- stored: parquet", "itp.job", "the same part is stored twice"),
-        ("parquet by three", "itp.job", "is sorted by three, which it does not have"),
+        ("parquet by three", "itp.job", "sorts by three, which is not a column"),
         ("parquet", "catalog.sources", "reads catalog.sources, which builds refill"),
     ],
 )

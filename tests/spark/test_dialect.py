@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 RELATIVE = 1e-9
-OTHER_TEXT = "Spark writes fractions and times with a zone as other texts than DuckDB"
+OTHER_TEXT = "Spark writes fractions and times with a zone differently from DuckDB"
 WITH_PARAMETER = "sum(x) filter (where p or y)"
 PLACE = "views/itp/job.v1.sql"
 

@@ -103,7 +103,7 @@ def test_parses_signature_and_header(tmp_path: Path) -> None:
         ("rule=limit", "with=no_such", "no_such is not a boolean parameter"),
         ("rule=limit", "with=kind", "kind is not a boolean parameter"),
         ("chart: point", "chart: bar", "cannot have a logarithmic axis"),
-        ("create or replace macro", "create view", "must hold `create or replace macro"),
+        ("create or replace macro", "create view", "must contain `create or replace macro"),
     ],
 )
 def test_rejects_invalid_query_file(tmp_path: Path, found: str, instead: str, complaint: str) -> None:

@@ -66,7 +66,7 @@ def test_rejects_invalid_quantities(texts: dict[str, str], message: str, tmp_pat
 
 def test_rejects_another_header(tmp_path: Path) -> None:
     (tmp_path / "quantities.csv").write_text("name,unit\n")
-    with pytest.raises(DefinitionError, match="its header is quantity,unit,meaning"):
+    with pytest.raises(DefinitionError, match="the header must be quantity,unit,meaning"):
         quantities("mars", tmp_path)
 
 

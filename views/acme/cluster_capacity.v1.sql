@@ -5,7 +5,7 @@
 create or replace view acme.cluster_capacity_v1 as
 select
     known.cluster,
-    -- Jobs have their cluster as partition too.
+    -- In acme.standard_job and itp.standard_job, the partition of a job is its cluster.
     known.cluster as partition_name,
     cast(known.gpus as bigint) as gpus,
     cast(known.nodes as bigint) as nodes

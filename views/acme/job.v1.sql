@@ -33,7 +33,7 @@ select
     "user" as user_id,
     "type" as workload_type,
     state,
-    -- The publisher's three classes add up to all jobs, so that a preempted one can only count as failed there.
+    -- The publisher's three classes add up to all jobs, so preempted jobs must be among the failed ones.
     case
         when state = 'COMPLETED' then 'completed'
         when state = 'CANCELLED' then 'cancelled'

@@ -3,7 +3,7 @@
 -- source: README of AcmeTrace, Job Trace and Resource Utilization
 -- caveat: acme.no_nodes_on_jobs
 -- caveat: acme.telemetry_covers_part: first_submit telemetry_first telemetry_last jobs_in_telemetry jobs_in_telemetry_pct failed_jobs_in_xid
--- Differs from version 1 in what it reads alone: a stored view, and not every cell.
+-- Differs from version 1 only in its input: it reads a materialized view instead of every cell.
 create or replace view acme.job_telemetry_overlap_v2 as
 with telemetry as (
     select

@@ -18,8 +18,8 @@ with running as (
     )
 ),
 
--- Percentiles are counted in halves, so that nothing is lost to fractions: half h falls to the least value
--- that h / 200 of the samples do not exceed, and half 0 to the least value of all.
+-- Counts percentiles in halves, which are exact integers. The value of half h is the smallest value that at least
+-- h / 200 of the samples do not exceed; the value of half 0 is the minimum.
 halves as (
     select
         cluster,

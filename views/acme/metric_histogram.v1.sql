@@ -23,7 +23,7 @@ with samples as (
     where node is not null and value is not null
 ),
 
--- Whole numbers are what most metrics are, and need no logarithm.
+-- Most metrics are whole numbers, which need no logarithm.
 rounded as (
     select
         cluster,

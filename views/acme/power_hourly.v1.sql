@@ -4,7 +4,7 @@
 -- caveat: acme.device_names_vary
 -- sums: exact
 create or replace view acme.power_hourly_v1 as
--- All GPUs hold their samples until the same next time, so that their power can be added first.
+-- The samples of all GPUs last until the same next time, so their power can be added up first.
 with sampled as (
     select
         cluster,
@@ -17,7 +17,7 @@ with sampled as (
     group by cluster, time
 ),
 
--- Up to five minutes: a server without a sample for longer may have been off.
+-- A sample lasts at most five minutes: a server without a sample for longer may have been off.
 held as (
     select
         cluster,

@@ -5,7 +5,7 @@
 -- stored: parquet per partition
 -- Differs from version 1 in the last digits only: its sums are exact, and so the same on every run.
 create or replace view acme.power_hourly_v2 as
--- All GPUs hold their samples until the same next time, so that their power can be added first.
+-- The samples of all GPUs last until the same next time, so their power can be added up first.
 with sampled as (
     select
         cluster,
@@ -18,7 +18,7 @@ with sampled as (
     group by cluster, time
 ),
 
--- Up to five minutes: a server without a sample for longer may have been off.
+-- A sample lasts at most five minutes: a server without a sample for longer may have been off.
 held as (
     select
         cluster,

@@ -20,7 +20,7 @@ with_rest as (
         total_w,
         cpu_w,
         memory_w,
-        -- NULL where the processors' power is: a rest with it in is another quantity.
+        -- NULL if the processors' power is NULL: the remainder would then include it.
         case
             when total_w > 0 then 100 * (total_w - cpu_w - coalesce(memory_w, 0)) / total_w
         end as rest_pct

@@ -48,7 +48,7 @@ select
     submit_s,
     submit_s + (select clock.local_offset_s from clock) as local_submit_s,
     wait_s,
-    -- An end without a start is a withdrawal.
+    -- A job with an end but no start was withdrawn.
     coalesce(wait_s, end_s - submit_s) as observed_wait_s,
     start_s as observed_start_s,
     run_s,

@@ -34,7 +34,7 @@ with cells as (
     where metric in ('NODE_CPU_UTILIZATION', 'NODE_MEMORY_UTILIZATION') and node is not null
 ),
 
--- The hours of each device come first: few rows are left of them to count the devices by.
+-- Groups by device and hour first, so that few rows remain for counting devices.
 device_hours as (
     select
         cluster,
@@ -69,7 +69,7 @@ hours as (
 select
     cluster,
     metric,
-    -- Not date_trunc: a session in a zone of half an hour would get other hours.
+    -- Not date_trunc: in a session whose time zone has an offset of half an hour, its hours would differ.
     to_timestamp(3600 * hour_number) as hour,
     devices,
     cast(samples as bigint) as samples,

@@ -14,7 +14,7 @@ with gaps as (
     from acme.xid_onset_v1
 ),
 
--- By range, not by rows: onsets of one time are in one burst, whichever of them has the gap before it.
+-- The window is by range, not by rows, so that all onsets at the same time are in the same burst.
 numbered as (
     select
         cluster,

@@ -4,7 +4,7 @@
 -- caveat: acme.xid_is_a_latch: xid
 -- stored: parquet per partition
 create or replace view acme.xid_onset_v1 as
--- A sample with a code is rare. What is not one is never looked at by device, nor put in order.
+-- Samples with an error code are rare. Other samples are neither grouped by device nor sorted.
 with errors as (
     select
         cluster,
@@ -18,7 +18,7 @@ with errors as (
     where metric = 'XID_ERRORS' and value > 0 and node is not null
 ),
 
--- Cluster by cluster, as DuckDB groups by a single column of few values in a third of the time.
+-- Groups each cluster separately: DuckDB groups by a single column with few values in a third of the time.
 grid as (
     select
         'seren' as cluster,
@@ -62,7 +62,7 @@ first_seen as (
     group by device
 )
 
--- At the time before there was no code: another sample, an empty one, or none.
+-- An onset had no error code at the previous time: its sample was 0, empty or missing.
 select
     errors.cluster,
     errors.node,

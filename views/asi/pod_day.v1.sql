@@ -23,7 +23,7 @@ select
     min(wait_s) as wait_s,
     24 * day + min(hour_of_day) as first_hour,
     24 * day + max(hour_of_day) as last_hour,
-    -- A bit for each hour: a pod may have two rows in an hour.
+    -- One bit per hour, because a pod may have two rows in an hour.
     cast(bit_count(bit_or(cast(pow(2, hour_of_day) as bigint))) as bigint) as hours,
     fsum(held_gpu_h) as held_gpu_h
 from asi.pod_hour_v1

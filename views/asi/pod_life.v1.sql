@@ -9,7 +9,7 @@
 -- caveat: asi.undisclosed_models: gpu_model
 -- caveat: asi.lives_in_whole_hours: first_hour last_hour lifetime_h
 create or replace view asi.pod_life_v1 as
--- Hours of which the trace, or the part that is loaded, has no pod at all tell nothing about a pod.
+-- Hours without any pod in the loaded data say nothing about a single pod.
 with loaded_hours as (
     select
         hour,
@@ -22,7 +22,7 @@ with loaded_hours as (
 lives as (
     select
         pod_id,
-        -- A key, so that only the rows of pods with a GPU are read where only these count.
+        -- A grouping column, so that queries on GPU pods read only the rows of these.
         requested_gpus,
         min(workload_id) as workload_id,
         min(cluster) as cluster,

@@ -24,8 +24,8 @@ with lives as (
     where requested_gpus > 0
 ),
 
--- The rest of the hours is as long before the run as after it, unless the data begin or end there. Rounding makes
--- equal times equal, although they are sums of fractions.
+-- The run is in the middle of the hours in which the pod was seen, unless the data begin or end there. Rounds
+-- times, because sums of fractions differ in their last digits.
 placed as (
     select
         pod_id,

@@ -28,7 +28,7 @@ with cells as (
     from genai.pod_memory_util
 ),
 
--- One container has one minute twice.
+-- One container has two rows for one minute.
 minutes as (
     select
         container_ip,

@@ -10,7 +10,7 @@ with requests as (
         checkpoint_model_version_id,
         num_images_per_prompt,
         exec_time_seconds,
-        -- Each adapter is a dictionary, whatever else is in the list.
+        -- Each adapter is a dictionary, so the number of braces is the number of adapters.
         length(lora_args) - length(replace(lora_args, '{', '')) as loras
     from genai.data_trace_processed
 )

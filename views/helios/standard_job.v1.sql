@@ -6,7 +6,7 @@
 -- caveat: helios.vc_names_are_shared: partition_name
 -- stored: parquet by cluster, submit_s, job_id
 create or replace view helios.standard_job_v1 as
--- Times are local already, so the offset added to get the local hour is 0.
+-- Times are local times, so the offset to the local hour is 0.
 with clock as (
     select local_offset_s
     from catalog.clocks
@@ -34,12 +34,12 @@ select
     job_id,
     user_id,
     cast(null as varchar) as group_id,
-    -- The zone of China is an assumption.
+    -- China's time zone is an assumption.
     to_timestamp(submit_s - 28800) as submit_time,
     submit_s,
     submit_s + (select clock.local_offset_s from clock) as local_submit_s,
     start_s - submit_s as wait_s,
-    -- An end without a start is a withdrawal.
+    -- A job with an end but no start was withdrawn.
     coalesce(start_s, end_s) - submit_s as observed_wait_s,
     start_s as observed_start_s,
     end_s - start_s as run_s,

@@ -5,7 +5,7 @@
 create or replace view itp.cluster_capacity_v1 as
 select
     cluster,
-    -- Jobs have their cluster as partition too.
+    -- In acme.standard_job and itp.standard_job, the partition of a job is its cluster.
     cluster as partition_name,
     simulated_gpus as gpus,
     cast(null as bigint) as nodes

@@ -22,7 +22,7 @@ with edges as (
     from itp.raw_job
 ),
 
--- Ends and starts at one instant are one change: a job that starts as another ends does not meet it.
+-- Ends and starts at the same instant are one change: a job that starts when another ends does not overlap it.
 changes as (
     select
         cluster,

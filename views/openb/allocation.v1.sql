@@ -37,7 +37,7 @@ select
     100.0 * requested.milli / nullif(capacity.capacity_milli, 0) as pct
 from requested
 cross join capacity
--- A list without phases has but its sum.
+-- A list without phases has only its total.
 where requested.is_all or requested.pod_phase is not null;
 
 comment on column openb.allocation_v1.pod_phase is 'The last phase that the pods were seen in, or all for pods of every phase; measured.';

@@ -9,7 +9,7 @@ select
     gpus,
     nodes
 from openb.capacity_v1
--- The other list has these nodes again, and those without a GPU.
+-- The other list repeats these nodes, and adds the nodes without a GPU.
 where node_list = 'gpu_node';
 
 comment on column openb.cluster_capacity_v1.partition_name is 'GPU model, some under other names; a job''s partition is the model that it asks for, which may be several models or none; measured.';

@@ -36,7 +36,7 @@ edges as (
     from ran
 ),
 
--- What happens in one second happens at once: a pod that ends and one that starts do not meet.
+-- Changes within one second apply together: a pod that ends and one that starts do not overlap.
 changes as (
     select
         variant,

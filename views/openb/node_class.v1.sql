@@ -15,7 +15,7 @@ with node_types as (
     group by model, gpu, cpu_milli
 ),
 
--- Every GPU is free, so whether a pod fits is a matter of how many there are.
+-- Every GPU is free, so whether the GPUs suffice for a pod depends only on their number.
 fits as (
     select
         class.variant,
@@ -45,7 +45,7 @@ select
     cpu_milli,
     nodes,
     can_run,
-    -- A free GPU is never too small for a class: a node is all of use to it, or not at all.
+    -- A free GPU is never too small for a class: either all GPUs of a node are usable for it, or none.
     cast(case when can_run then 0 else gpus end as double) as fragmented_gpus_per_node
 from fits;
 

@@ -26,7 +26,7 @@ with pods as (
     where variant = 'default'
 ),
 
--- Pods that still ran when the trace ended have its end as their deletion.
+-- Pods that still ran when the trace ended have the end of the trace as deletion time.
 seen as (
     select
         name,

@@ -34,7 +34,7 @@ node_types as (
     group by model, gpu, cpu_milli, memory_mib
 ),
 
--- Every GPU is free, so whether a pod fits is a matter of how many there are.
+-- Every GPU is free, so whether the GPUs suffice for a pod depends only on their number.
 fits as (
     select
         classes.variant,

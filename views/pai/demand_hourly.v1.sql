@@ -7,7 +7,7 @@
 -- caveat: pai.notebook_week_starts_later: hour hour_start_s weekday hour_of_day running_instances requested_cpus requested_memory_gb requested_gpus sharing_gpus whole_gpus requested_gpus_if_whole
 -- stored: parquet
 create or replace view pai.demand_hourly_v1 as
--- Instances of a task mostly start and end together: few rows are left of them for the join with their plan.
+-- Instances of a task mostly start and end together, so grouping leaves few rows for the join with their plan.
 with spans as (
     select
         job_name,
@@ -44,8 +44,8 @@ edges as (
     select unnest(['start', 'after start', 'end', 'after end']) as edge
 ),
 
--- What an hour adds to the hour before it, in instance-seconds. An instance holds the rest of the hour that it
--- starts in, and 3600 s from the next on; from the hour that it ends in, this is taken off again the same way.
+-- The change from each hour to the next, in instance-seconds. A start adds the remainder of its hour, and in the
+-- next hour what is missing to 3600 s. An end subtracts both in the same way.
 changes as (
     select
         case edges.edge
@@ -71,7 +71,7 @@ changes as (
     where planned.end_hour is not null
 ),
 
--- Sums of seconds times percent are whole numbers, which doubles add without error; units come last.
+-- Sums of seconds times percent are whole numbers, which doubles add without error. Units are converted last.
 hourly_changes as (
     select
         hour,

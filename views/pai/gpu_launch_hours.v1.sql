@@ -32,7 +32,7 @@ placed as (
     from launches
 )
 
--- Seconds times percent are whole numbers; units come last.
+-- Seconds times percent are whole numbers. Units are converted last.
 select
     gpu_type,
     start_hour,

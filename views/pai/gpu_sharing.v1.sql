@@ -22,8 +22,8 @@ with placed as (
         and worker.end_s > worker.start_s
 ),
 
--- Two workers of a GPU meet when the later one starts. So each is compared with those that ran in the hour of its
--- start, not with all that its GPU ever ran; of two that start at once, the one whose name comes first is the earlier.
+-- Two workers of a GPU overlap from the start of the later one. So each worker is compared only with workers of the
+-- GPU that ran in the hour of its start. Of two workers with the same start, the first by name is the earlier one.
 earlier as (
     select
         *,

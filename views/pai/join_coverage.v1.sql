@@ -28,9 +28,9 @@ with joins as (
     ) as documented (join_name, left_table, right_table, join_key, documented_cardinality)
 ),
 
--- The tables that meet on a key are laid over each other and counted for each value of it, then the values
--- with the same counts are put together. One pass so gives both sides of every join on that key, where the
--- joins themselves would pass over millions of rows again and again.
+-- Unites the tables that join on a key, counts the rows of each table per value of the key, and then groups the
+-- values with the same counts. One pass gives both sides of every join on that key; separate joins would read
+-- millions of rows several times.
 job_names as (
     select
         has_key,
@@ -287,7 +287,7 @@ accounts as (
     group by join_name
 )
 
--- Outward from the list: a join of tables without rows is a row of zeros.
+-- A left join from the list: a join of empty tables is a row of zeros.
 select
     joins.join_name,
     joins.left_table,

@@ -7,7 +7,7 @@
 -- caveat: pai.machine_cpu_is_a_sum: mean_cpu_pct
 -- stored: parquet by gpu_type
 create or replace view pai.machine_use_v1 as
--- Which run of a worker counts makes no difference here: pai.worker_machine would have it found out for nothing.
+-- It makes no difference here which run of a worker counts, so this does not read pai.worker_machine.
 with observed as (
     select
         metric.machine,
@@ -23,7 +23,7 @@ with observed as (
         and metric.worker_name in (select instance.worker_name from pai.instance as instance)
 ),
 
--- The workers on a machine change where one of them starts or ends.
+-- The number of workers on a machine changes when one of them starts or ends.
 changes as (
     select
         machine,
@@ -44,7 +44,7 @@ changes as (
     from observed
 ),
 
--- Of the changes at one time only the last is followed by a stretch, and has counted all of them.
+-- Of several changes at the same time, only the last is followed by a stretch; its sum includes all of them.
 stretches as (
     select
         machine,
@@ -77,7 +77,7 @@ clocks as (
     from stretches
 ),
 
--- Taken off at the start and added at the end, so that no start need be brought together with its end.
+-- Subtracts the clock at a start and adds it at an end, so that starts need not be joined with ends.
 weighed as (
     select
         machine,

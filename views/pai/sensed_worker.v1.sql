@@ -29,7 +29,7 @@ with sensed as (
     inner join pai.sensor as sensor on worker.worker_name = sensor.worker_name
 )
 
--- The plan is that of the worker's own task. Workers without one keep their use.
+-- The plan is from the worker's own task. Workers without a task are rows, too.
 select
     sensed.job_name,
     sensed.task_name,

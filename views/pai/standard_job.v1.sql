@@ -11,14 +11,14 @@
 -- settles: pai.sentinel_zero_start
 -- stored: parquet by submit_s, job_id
 create or replace view pai.standard_job_v1 as
--- The publisher took a constant off that keeps hour and weekday.
+-- The publisher subtracted a constant that preserves hour and weekday.
 with clock as (
     select local_offset_s
     from catalog.clocks
     where clock = 'pai.shifted'
 ),
 
--- A time of 0 is none.
+-- A time of 0 means that the event did not happen.
 launched as (
     select
         job_name,

@@ -12,7 +12,7 @@
 -- caveat: pai.workload_tag_is_rare: workload
 -- stored: parquet by gpu_type, job_name, task_name
 create or replace view pai.task_gpu_time_v1 as
--- What one worker uses above its plan gives back nothing of what another leaves unused: the two stand apart.
+-- The use of one worker above its plan does not offset what another leaves unused, so both have a column.
 with measured as (
     select
         job_name,

@@ -47,7 +47,7 @@ select
     coalesce(launched.ended_instances, 0) as ended_instances,
     launched.first_start_s,
     launched.last_end_s,
-    -- Instances of a task that has not ended may have: they tell how long it was seen running.
+    -- Some instances of an unfinished task may have ended: they show how long the task was seen running.
     case
         when task.status in ('Terminated', 'Failed') then launched.last_end_s - launched.first_start_s
     end as run_s,

@@ -26,7 +26,7 @@ task_instances as (
     group by job_name, task_name
 ),
 
--- An instance counts for its job even where its task is not known, which knows the GPUs it held.
+-- An instance counts for its job even if its task, which has the number of GPUs, is unknown.
 job_instances as (
     select
         held.job_name,

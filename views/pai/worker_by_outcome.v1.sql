@@ -35,7 +35,7 @@ timed as (
     inner join repeated on instance.worker_name = repeated.worker_name
 ),
 
--- What ended well says most of a worker, then what ended at all; of two such runs, the later one.
+-- Prefers runs that succeeded, then runs that ended; of several such runs, the later one.
 ranked as (
     select
         worker_name,
@@ -68,7 +68,7 @@ ranked as (
     from timed
 ),
 
--- Of a worker with one run, every rule keeps that run.
+-- For a worker with one run, every rule keeps that run.
 kept as (
     select
         worker_name,

@@ -34,7 +34,7 @@ select
     spec.machine is not null as is_machine_specified
 from pai.worker_v1 as worker
 inner join pai.sensor as sensor on worker.worker_name = sensor.worker_name
--- The plan is that of the worker's own task. Workers without one keep their use, as those of unknown machines do.
+-- The plan is from the worker's own task. Workers without a task or a known machine are rows, too.
 left join pai.task as task
     on worker.job_name = task.job_name and worker.task_name = task.task_name
 left join pai.machine_spec as spec on sensor.machine = spec.machine;

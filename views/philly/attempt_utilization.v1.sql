@@ -33,7 +33,7 @@ measured as (
     from minutes
 ),
 
--- From the first minute that begins in the run to the last that does.
+-- From the first to the last minute that begins during the run.
 runs as (
     select
         attempt.job_id,
@@ -46,11 +46,11 @@ runs as (
     inner join philly.attempt_machine as machine
         on attempt.job_id = machine.jobid and attempt.attempt = machine.attempt
     cross join measured
-    -- What has no end is not known to have held its GPUs to the last minute.
+    -- Without an end, it is unknown how long the attempt held its GPUs.
     where attempt.start_s is not null and attempt.end_s is not null
 ),
 
--- A run that ends decades later than measured has some ten thousand days, but millions of minutes.
+-- A run with an end decades after the measurements has some ten thousand days, but millions of minutes.
 run_days as (
     select
         job_id,

@@ -54,7 +54,7 @@ select
     end as gpu_band,
     first_attempts.machines,
     sums.held_gpu_s,
-    -- Known to hold none is another thing than not known.
+    -- 0 if the job is known to have held no GPUs in earlier attempts, NULL if that is unknown.
     coalesce(sums.earlier_gpu_s, 0 * sums.held_gpu_s) as earlier_gpu_s,
     coalesce(sums.attempts > 0 and last_attempts.end_s is null, false) as is_censored
 from philly.job as job

@@ -44,7 +44,7 @@ named as (
 select
     named.machine_id,
     machine.number_of_gpus as listed_gpus,
-    -- As it is written: ' 24GB'.
+    -- The files write it as ' 24GB'.
     cast(replace(replace(machine.single_gpu_mem, ' ', ''), 'GB', '') as double) as gpu_memory_gb,
     of_log.used_gpus,
     of_use.measured_gpus

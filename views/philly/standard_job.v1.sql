@@ -12,7 +12,7 @@ with clock as (
     where clock = 'philly.log'
 ),
 
--- The last time of a job without an end: whether it ran on to the end of the trace, the log does not tell.
+-- The last recorded time of a job without an end. The log does not say whether the job ran to the end of the trace.
 seen as (
     select
         job_id,
@@ -27,7 +27,7 @@ select
     job.job_id,
     job.user_id,
     cast(null as varchar) as group_id,
-    -- No zone is written.
+    -- The log has no time zone.
     cast(null as timestamptz) as submit_time,
     job.submit_s,
     job.submit_s + (select clock.local_offset_s from clock) as local_submit_s,

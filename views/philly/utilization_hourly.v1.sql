@@ -32,7 +32,7 @@ cpus as (
     group by all
 ),
 
--- As in the notebook, a machine without memory tells nothing.
+-- As in the notebook, minutes with a total memory of 0 do not count.
 memories as (
     select
         machine_id,

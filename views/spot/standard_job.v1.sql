@@ -20,7 +20,7 @@ select
     requested_cpus,
     cast(null as double) as allocated_cpus,
     requested_gpus,
-    -- As in other traces whose jobs are not split into tasks.
+    -- A job counts as one instance, as in other traces whose jobs are not split into tasks.
     requested_gpus as requested_gpus_per_instance,
     cast(null as double) as allocated_gpus,
     cast(null as double) as requested_memory_gib,

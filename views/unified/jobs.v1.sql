@@ -16,7 +16,7 @@
 -- caveat: acme.failure_needs_a_rule: status
 -- caveat: acme.kalos_duration_includes_queue
 create or replace view unified.jobs_v1 as
--- A task that has not ended has instances that have: they tell when it started, not how long it ran.
+-- Some instances of an unfinished task have ended: they show when it started, not how long it ran.
 with pai_runs as (
     select
         job_name,

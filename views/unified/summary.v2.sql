@@ -75,7 +75,7 @@ select
     completed_jobs / nullif(known_jobs, 0) as completed_share,
     cancelled_jobs / nullif(known_jobs, 0) as cancelled_share,
     failed_jobs / nullif(known_jobs, 0) as failed_share,
-    -- Where outcomes are known, no cancelled job means no time in cancelled jobs; otherwise that time is unknown.
+    -- If outcomes are known, no cancelled job means no time in cancelled jobs; otherwise that time is unknown.
     coalesce(completed_gpu_s, 0 * known_gpu_s) as completed_gpu_s,
     coalesce(cancelled_gpu_s, 0 * known_gpu_s) as cancelled_gpu_s,
     coalesce(failed_gpu_s, 0 * known_gpu_s) as failed_gpu_s,

@@ -37,7 +37,7 @@ several as (
     having count(*) > 1
 ),
 
--- Medians of a trace do not follow from those of its clusters: each job counts for both.
+-- The medians of a trace cannot be computed from those of its clusters, so each job is in both groups.
 parts as (
     select
         trace,
@@ -127,7 +127,7 @@ select
     cancelled_jobs / nullif(known_jobs, 0) as cancelled_share,
     failed_jobs / nullif(known_jobs, 0) as failed_share,
     preempted_jobs / nullif(known_jobs, 0) as preempted_share,
-    -- Where outcomes are known, no cancelled job means no time in cancelled jobs; where none is, the sums are unknown.
+    -- If outcomes are known, no cancelled job means no time in cancelled jobs; otherwise that time is unknown.
     coalesce(completed_gpu_s, 0 * known_gpu_s) as completed_gpu_s,
     coalesce(cancelled_gpu_s, 0 * known_gpu_s) as cancelled_gpu_s,
     coalesce(failed_gpu_s, 0 * known_gpu_s) as failed_gpu_s,

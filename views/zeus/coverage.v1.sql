@@ -18,7 +18,7 @@ gpus as (
     from zeus.power
 ),
 
--- A training run has no GPU: it stands for each that was profiled.
+-- A training run has no GPU: it counts for each GPU that was profiled.
 sides as (
     select
         gpus.gpu,

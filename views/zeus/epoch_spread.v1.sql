@@ -22,7 +22,7 @@ with means as (
     group by dataset, network, optimizer, batch_size, target_metric
 ),
 
--- Each deviation over the mean, before it is squared: so the spread has no unit.
+-- Divides each deviation by the mean before squaring it, so that the spread has no unit.
 deviations as (
     select
         train.dataset,

@@ -28,7 +28,7 @@ so_far as (
     from by_time
 )
 
--- Nothing as fast needs less energy, and nothing faster needs as little.
+-- No configuration as fast as this one needs less energy, and no faster one needs as little.
 select
     config.gpu,
     config.dataset,

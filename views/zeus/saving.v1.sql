@@ -15,7 +15,7 @@ with baselines as (
     where is_baseline
 ),
 
--- Of equal energies the smaller batch size counts, then the smaller limit.
+-- For equal energies, the smaller batch size is chosen, then the smaller limit.
 ranked as (
     select
         gpu,
@@ -62,7 +62,7 @@ best as (
     group by gpu, dataset, network
 )
 
--- Without a baseline there is nothing to save from.
+-- Without a baseline there is no saving.
 select
     best.gpu,
     best.dataset,

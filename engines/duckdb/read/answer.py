@@ -13,10 +13,9 @@ BATCH_ROWS = 100_000
 
 
 def run(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> BoundQuery:
-    """Apply the limit of a query, and add the notes on its answer.
+    """Apply the limit of a query, and add the notes on its answer. Returns the changed query.
 
-    Rows are computed here only where the limit or the notes depend on them; all others are computed when they
-    are read.
+    Rows are computed here only if the limit or the notes depend on them, otherwise in `read`.
     """
     if query.explain or query.plan:
         return query
@@ -31,17 +30,17 @@ def read(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> Any:
         relation = connection.sql(query.sql, params=dict(query.values) or None)
         return relation.to_arrow_reader(BATCH_ROWS)
     except duckdb.Error as error:
-        raise UserError(str(_with_place(connection, query, error))) from None
+        raise UserError(str(_locate_error(connection, query, error))) from None
 
 
-def _with_place(
+def _locate_error(
     connection: duckdb.DuckDBPyConnection, query: BoundQuery, error: duckdb.Error
 ) -> duckdb.Error:
-    """The error of a query with its place in the SQL, which DuckDB's relations do not give."""
+    """Return the error of a query with the line of the SQL, which errors of DuckDB's relations lack."""
     try:
         connection.execute(f"explain {query.sql}", dict(query.values)).fetchall()
-    except duckdb.Error as placed:
-        return placed
+    except duckdb.Error as located:
+        return located
     return error
 
 
@@ -58,7 +57,7 @@ def plan(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> str:
 
 
 def limit_message(query: BoundQuery) -> str:
-    """The message on an answer that a limit has cut; empty where none has."""
+    """The message that the limit omits rows; empty if it omits none."""
     if not query.is_cut:
         return ""
     totals = " and counts total rows too" if query.given.get("with_total") else ""
@@ -66,7 +65,7 @@ def limit_message(query: BoundQuery) -> str:
 
 
 def _first_rows(connection: duckdb.DuckDBPyConnection, query: BoundQuery, limit: int) -> BoundQuery:
-    """Compute the first rows of a query. One more than the limit shows whether it leaves rows out."""
+    """Compute the first rows of a query, and one more to see whether the limit omits rows."""
     sql = f"create or replace temp table first_rows as from ({query.sql}\n) limit {limit + 1}"
     connection.execute(sql, dict(query.values))
     [(count,)] = connection.execute("select count(*) from temp.first_rows").fetchall()
@@ -76,7 +75,7 @@ def _first_rows(connection: duckdb.DuckDBPyConnection, query: BoundQuery, limit:
 def _with_notes(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> BoundQuery:
     """Add the notes on the answer of a named query.
 
-    Where the answer has a column `trace`, compute it, and omit the notes on traces without rows in it.
+    If the answer has a column `trace`, compute the answer, and omit notes on traces that do not occur in it.
     """
     columns = [row[0] for row in connection.execute(f"describe {query.sql}", query.values).fetchall()]
     if "trace" not in columns:

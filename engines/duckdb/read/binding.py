@@ -36,13 +36,13 @@ _WHOLE = re.compile(r"[+-]?\d+(\.0+)?")
 
 @dataclass(frozen=True)
 class BoundQuery:
-    """SQL that may hold `$name`, with the values for these.
+    """A SQL query with `$name` placeholders, and the values of these.
 
     `name` is the named query, view or table, empty for other SQL; `given` are the parameters that the user
-    gave. `is_relation` marks the rows of a table or view, which DuckDB counts quickly. `limit` is the highest
-    number of rows, and `is_cut` whether it left rows out, once that is known. `explain` is the EXPLAIN clause
-    where the query plan is wanted, and `plan` the plan itself where another engine gave it. `reads` are the
-    names that a statement reads. `notes` are notes on the answer.
+    gave. `is_relation` is true for all rows of a table or view, which DuckDB counts quickly. `limit` is the
+    highest number of rows; `answer.run` sets `is_cut` if the limit omits rows. `explain` is the EXPLAIN
+    clause if the user requested the query plan; `plan` is the plan if another engine computed it. `reads` are
+    the tables, views and queries that a statement reads. `notes` are notes on the answer.
     """
 
     sql: str
@@ -76,7 +76,7 @@ class _Parameter:
 
     @property
     def constraint(self) -> str:
-        """The constraint on its value in addition to the type; empty where there is none."""
+        """The constraint on its value in addition to the type; empty if there is none."""
         if self.choices:
             return " | ".join(self.choices)
         if self.values_of:
@@ -85,7 +85,7 @@ class _Parameter:
 
     @property
     def expected(self) -> str:
-        """The expected values, for a sentence."""
+        """The allowed values in words, for error messages."""
         if self.choices:
             return " or ".join(self.choices)
         return f"of type {self.type}" + (f" from {self.constraint}" if self.at_least is not None else "")
@@ -100,11 +100,12 @@ def bind_query(
     explain: bool = False,
     for_chart: bool = False,
 ) -> BoundQuery:
-    """Bind a named query to parameters given as texts, or the name of a view or base table to its rows.
+    """Bind a named query to parameters given as texts. For a view or base table, bind a query of its rows.
 
-    `with_total` adds total rows where the query has a parameter of that name and the texts have not.
-    `for_chart` sets the parameter that the query's chart line names, unless the texts have it. Raises
-    UsageError for an unknown name or parameter, and for an invalid value or limit; it lists the valid ones.
+    `with_total` adds total rows if the query has a parameter of that name and `texts` does not set it.
+    `for_chart` sets the parameter that the query's chart line names, unless `texts` sets it. Raises
+    UsageError for an unknown name or parameter and for an invalid value or limit; the message lists the
+    valid ones.
     """
     if limit is not None and not 0 <= limit <= MOST_ROWS:
         raise UsageError(f"The limit must be a number of rows from 0 to {MOST_ROWS}, not {limit}")
@@ -139,9 +140,10 @@ def bind_query(
 def choose_trace(
     connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, Any]
 ) -> dict[str, str]:
-    """The trace that a query reports on where its default is not loaded: the first one with an answer.
+    """Choose a trace for a query whose default trace is not loaded: the first loaded one with rows.
 
-    Empty where the query takes no trace, the user gave one, the default is loaded, or no trace has an answer.
+    Returns the parameter and the trace. Empty if the query has no trace parameter, the user gave one, the
+    default is loaded, or the query has rows for no trace.
     """
     found = connection.execute(
         """
@@ -170,15 +172,15 @@ def bind_statement(
     explain: bool = False,
     values: Mapping[str, Any] | None = None,
 ) -> BoundQuery:
-    """Bind a SQL statement of the user, with the values for its `$name`.
+    """Bind a user's SQL statement, with the values of its `$name` placeholders.
 
-    Raises UserError unless it only reads.
+    Raises UserError unless the statement only reads.
     """
     statement = reading_statement(connection, sql)
     return BoundQuery(
         statement.query,
         values or {},
-        # The user's own EXPLAIN shows the plan of the statement as it is.
+        # A limit would change the plan that the user's own EXPLAIN shows.
         limit=None if statement.explain else limit,
         explain=statement.explain or ("explain" if explain else ""),
         reads=statement.reads,
@@ -194,10 +196,10 @@ def bind_list(
     limit: int | None = None,
     with_empty: bool = False,
 ) -> BoundQuery:
-    """Bind the query that lists a kind, the best match first where words are given.
+    """Bind the query that lists the objects of a kind. With search words, the best match comes first.
 
-    Queries of tables without data are left out, and counted in a note, unless `with_empty`. Raises UsageError
-    where there is no such trace or schema, and UserError where nothing matches the words.
+    Omits queries whose tables have no data, and counts them in a note, unless `with_empty`. Raises UsageError
+    if the trace or schema does not exist, and UserError if nothing matches the words.
     """
     empty = set() if with_empty or kind != Kind.QUERIES else queries_without_data(connection)
     if not trace and not words and not empty:
@@ -238,7 +240,7 @@ def bind_rows(
     limit: int | None = None,
     notes: Sequence[Note] = (),
 ) -> BoundQuery:
-    """Bind rows that are already computed; `name` and `given` are the named query's that they answer."""
+    """Bind rows that are already computed, by the named query `name` with the parameters `given`, if any."""
     connection.register("computed_rows", rows)
     return BoundQuery("from computed_rows", name=name, given=given or {}, limit=limit, notes=notes)
 
@@ -293,22 +295,22 @@ def _parameters(connection: duckdb.DuckDBPyConnection, name: str) -> list[_Param
 
 
 def _value(connection: duckdb.DuckDBPyConnection, text: str, kind: str) -> Any:
-    """A text as a value of a SQL type; None where it is not one."""
+    """Convert a text to a value of a SQL type; None if it is not valid."""
     # A cast would round 1.5 to 2, and read 1_000 as 1000.
     if (kind in _INTEGERS and not _WHOLE.fullmatch(text)) or (kind == "DOUBLE" and "_" in text):
         return None
-    # fetchall, as DuckDB 2.0 starts no other query on a connection while a result is half read.
+    # DuckDB 2.0 starts no other query on a connection before all rows of a result are fetched.
     [(value,)] = connection.execute(f"select try_cast($text as {kind})", {"text": text}).fetchall()
     return value
 
 
 def _is_allowed(connection: duckdb.DuckDBPyConnection, parameter: _Parameter, text: str) -> bool:
-    """Whether a text, which is a value of the parameter's type, is one of its choices or in its range."""
+    """Whether a text of the parameter's type is one of its choices, or within its range."""
     if parameter.choices:
         return text in parameter.choices
     if parameter.at_least is None:
         return True
-    # DuckDB compares numbers and days; it sorts NaN above all numbers, and so outside each range.
+    # DuckDB compares both numbers and dates. It sorts NaN above all numbers, so outside every range.
     bounds = " and ".join(f"cast(${name} as {parameter.type})" for name in ("at_least", "at_most"))
     [(is_within,)] = connection.execute(
         f"select cast($text as {parameter.type}) between {bounds}",
@@ -318,7 +320,7 @@ def _is_allowed(connection: duckdb.DuckDBPyConnection, parameter: _Parameter, te
 
 
 def _check_occurs(connection: duckdb.DuckDBPyConnection, subject: str, of_column: str, value: Any) -> None:
-    """Raise UsageError where a column has values, and this is not one. Without data, all values are valid."""
+    """Raise UsageError if a value does not occur in a column. For an empty column, all values are valid."""
     table, _, column = of_column.rpartition(".")
     sql = f'select 1 from {table} where "{column}" = $value limit 1'
     if connection.execute(sql, {"value": value}).fetchall():
@@ -343,5 +345,5 @@ def _listed(name: str, known: Iterable[_Parameter]) -> str:
         for parameter in known
     ]
     if not lines:
-        return "It takes none"
+        return "It has no parameters"
     return "\n".join([f"Parameters of {name}:", *lines])

@@ -11,23 +11,23 @@ from tracehouse.views import graph
 
 
 def check_traces(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> None:
-    """Raise UsageError where one of the named traces does not exist."""
+    """Raise UsageError if one of the named traces does not exist."""
     known = [row[0] for row in connection.execute("select trace from catalog.traces").fetchall()]
     errors.check_traces(names, known)
 
 
 def check_is_built(connection: duckdb.DuckDBPyConnection, name: str) -> None:
-    """Raise UserError where the user's own definition of this name could not be built."""
+    """Raise UserError if the user's own definition of this name could not be built."""
     failed = "select error from catalog.not_built where object_name = $name"
     for (error,) in connection.execute(failed, {"name": name}).fetchall():
         raise UserError(f"{name} could not be built: {error}. Fix it, then run `traces build`")
 
 
 def keys_and_measures(connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
-    """The most important columns of a query, view or table.
+    """Return the most important columns of a query, view or table.
 
-    Those of a query are the ones that its chart shows; of a view or table its key, then submission, wait, run
-    time and GPUs, then other measures.
+    For a query, these are the columns of its chart. For a view or table, they are its key, then submission
+    time, wait, run time and GPUs, then other columns with a unit.
     """
     charts = connection.execute("select chart from catalog.queries where query_name = $name", {"name": name})
     for (chart,) in charts.fetchall():
@@ -59,7 +59,7 @@ def keys_and_measures(connection: duckdb.DuckDBPyConnection, name: str) -> list[
 
 
 def queries_without_data(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    """The queries that lack data: of every trace that they read, some table is empty."""
+    """Return the queries without data: every trace that they read lacks rows in a table that they read."""
     rows = dict(connection.execute("select table_name, row_count from catalog.tables").fetchall())
     reads = _reads(connection)
     found = set()
@@ -73,13 +73,13 @@ def queries_without_data(connection: duckdb.DuckDBPyConnection) -> set[str]:
 
 
 def base_tables(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> set[str]:
-    """The base tables behind tables, views and queries. A base table counts as its own."""
+    """Return the base tables that tables, views and queries read. A base table itself is included."""
     tables = {name for (name,) in connection.execute("select table_name from catalog.tables").fetchall()}
     return graph.sources(names, _reads(connection)) & tables
 
 
 def _reads(connection: duckdb.DuckDBPyConnection) -> dict[str, Sequence[str]]:
-    """What each query and view reads, views by their version and by the name of the newest."""
+    """Return what each query and view reads. The newest version of a view also has its plain name as key."""
     return dict(
         connection.execute(
             """

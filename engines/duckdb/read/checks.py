@@ -25,9 +25,9 @@ STATUSES = {
 
 
 def run_rules(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> pa.Table:
-    """Run the rules and expected counts of the named traces, or of all traces: a row for each, with breaches.
+    """Run the rules and expected counts of the named traces, or of all traces.
 
-    Raises UsageError where a trace does not exist.
+    Returns one row for each, with the number of violations. Raises UsageError if a trace does not exist.
     """
     check_traces(connection, traces)
     statements = connection.execute(

@@ -39,8 +39,8 @@ class Description:
 def describe(connection: duckdb.DuckDBPyConnection, name: str, on_data: bool = False) -> Description:
     """Describe a table, a view (by its plain or versioned name), a query, a trace, a column or a caveat.
 
-    With `on_data`, a query has only caveats of traces that it reads rows of. Raises UsageError
-    with close matches where nothing has the name.
+    With `on_data`, the caveats of a query are only those of traces from which it reads rows. Raises
+    UsageError with close matches if no object has the name.
     """
     for look_up in (_table, _view, _query, _trace, _catalog_table, _caveat, _column):
         found = look_up(connection, name)
@@ -193,7 +193,7 @@ def _trace(connection: duckdb.DuckDBPyConnection, name: str) -> Description | No
     caveats = connection.execute(
         "select caveat from catalog.caveats where trace = $name order by caveat", {"name": name}
     ).fetchall()
-    asked = {
+    details = {
         "tables": (
             ("table", "data", "rows", "grain"),
             """
@@ -231,7 +231,7 @@ def _trace(connection: duckdb.DuckDBPyConnection, name: str) -> Description | No
         },
         [
             Grid(title, names, connection.execute(sql, {"name": name}).fetchall())
-            for title, (names, sql) in asked.items()
+            for title, (names, sql) in details.items()
         ],
         notes=[],
         sql="",
@@ -293,7 +293,7 @@ def _caveat(connection: duckdb.DuckDBPyConnection, name: str) -> Description | N
 
 
 def _column(connection: duckdb.DuckDBPyConnection, name: str) -> Description | None:
-    """A column of a table, view, query or table of the catalog, by the full name."""
+    """Describe a column of a table, view, query or catalog table, by its full name."""
     owner, _, column = name.rpartition(".")
     catalog_table = _catalog_table(connection, owner)
     if catalog_table:
@@ -324,7 +324,7 @@ def _column(connection: duckdb.DuckDBPyConnection, name: str) -> Description | N
             "unit": row["unit"],
             "provenance": row["provenance"],
             "computed from": ", ".join(row["lineage"]),
-            "in the end from": ", ".join(_origins(connection, row["lineage"])),
+            "base columns": ", ".join(_origins(connection, row["lineage"])),
         },
         [],
         notes=_column_notes(connection, name, row["caveats"]),
@@ -339,7 +339,7 @@ def _check_column(owner: str, column: str, known: Sequence[str]) -> None:
 
 
 def _origins(connection: duckdb.DuckDBPyConnection, lineage: Sequence[str]) -> list[str]:
-    """The columns of base tables that some columns are computed from; empty where these are such columns."""
+    """Return the base columns that some columns are computed from; empty if all are base columns."""
     reads = dict(
         connection.execute(
             "select object_name || '.' || column_name, lineage from catalog.columns where len(lineage) > 0"

@@ -1,4 +1,4 @@
-"""Check that a SQL statement of the user only reads.
+"""Check that a user's SQL statement only reads.
 
 DuckDB's own parser decides: `json_serialize_sql` gives the parse tree of the statement that will run. Each
 node of the tree and each function that it calls must be on one of the allowlists below; all others are
@@ -70,7 +70,7 @@ USUAL_FUNCTIONS = frozenset(
         *("abs", "ceil", "coalesce", "concat", "date_trunc", "floor", "length", "lower", "round", "upper"),
     }
 )
-# Values of the key `class` or `type` of nodes that may read columns without naming them.
+# Values of the key `class` or `type`: nodes that may read columns without naming them.
 UNNAMED_COLUMNS = frozenset({"STAR", "POSITIONAL_REFERENCE", "PIVOT", "SHOW_REF", "TABLE_FUNCTION"})
 EXPLAIN_FORMATS = frozenset({"text", "json", "html", "graphviz", "yaml", "mermaid"})
 
@@ -81,8 +81,9 @@ _WORD = re.compile(r"\w+")
 class Statement:
     """A statement that only reads: its query, and its EXPLAIN clause with options, empty without one.
 
-    `reads` are the tables, views and table functions that it names, as `schema.name`. `columns` are names in
-    lower case that include those of all columns that it reads; None where it may read columns unnamed.
+    `reads` are the tables, views and table functions that it names, as `schema.name`. `columns` are
+    lower-case names that include every column that it reads; None if it may read columns that it does not
+    name.
     """
 
     query: str
@@ -99,10 +100,10 @@ class _Token:
 
 
 def reading_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> Statement:
-    """Parse a text as one statement. Raises UserError unless all of it only reads.
+    """Parse a text as one statement. Raises UserError unless the statement only reads.
 
-    The query begins one line lower than in the text, so that other SQL may stand before it on the first line;
-    `sandbox` subtracts that line in errors.
+    The returned query begins one line lower than in the text, so that other SQL can precede it on the first
+    line; `sandbox` subtracts 1 from the line numbers in errors.
     """
     try:
         sql.encode()
@@ -121,11 +122,11 @@ def reading_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> Statem
     tree = _tree(connection, query)
     # DuckDB drops comments and empty lines before the statement.
     query = "\n" * (1 + sql[: sql.find(query)].count("\n")) + query
-    return Statement(query, explain, _check_parts(connection, tree), _columns_named(tree))
+    return Statement(query, explain, _check_nodes(connection, tree), _columns_named(tree))
 
 
 def _needs_values(sql: str, kinds: list[duckdb.StatementType]) -> bool:
-    """Whether a text is a PIVOT without values, which DuckDB rewrites as statements that write."""
+    """Whether a text is a PIVOT without a list of values: DuckDB rewrites it as statements that write."""
     multi = getattr(duckdb.StatementType, "MULTI", None)
     several = len(kinds) > 1 and duckdb.StatementType.CREATE in kinds and ";" not in sql.rstrip().rstrip(";")
     return several or (multi is not None and kinds == [multi])
@@ -162,7 +163,7 @@ def _explain_options(tokens: list[_Token]) -> tuple[list[str], int]:
 
 def _tokens(raw: bytes) -> list[_Token]:
     """The tokens of a statement without its comments. Words are in lower case."""
-    # The offsets count bytes.
+    # The tokenizer's offsets count bytes, not characters.
     found = duckdb.tokenize(raw.decode())
     starts = [start for start, kind in found if "comment" not in str(kind)]
     tokens = []
@@ -183,45 +184,45 @@ def _tree(connection: duckdb.DuckDBPyConnection, query: str) -> Any:
     if tree["error"] and tree["error_type"] == "parser":
         raise UserError(f"Parser Error: {tree['error_message']}")
     if tree["error"] or len(tree["statements"]) != 1:
-        raise _rejected()
+        raise _build_rejection()
     return tree["statements"][0]
 
 
 def _columns_named(tree: Any) -> frozenset[str] | None:
-    """The names that may be columns; None where a node may read columns without naming them."""
+    """The names that may be columns; None if a node may read columns without naming them."""
     tables: set[str] = set()
     named: list[list[str]] = []
-    for part in _parts(tree):
+    for node in _nodes(tree):
         # The `type` of a type node is not a string.
-        kind = str(part.get("class") or part.get("type"))
-        if kind in UNNAMED_COLUMNS or part.get("ref_type") == "NATURAL" or part.get("column_name_alias"):
+        kind = str(node.get("class") or node.get("type"))
+        if kind in UNNAMED_COLUMNS or node.get("ref_type") == "NATURAL" or node.get("column_name_alias"):
             return None
         if kind == "BASE_TABLE":
-            tables |= {_lower(part, "alias") or _lower(part, "table_name")}
+            tables |= {_lower(node, "alias") or _lower(node, "table_name")}
         elif kind == "JOIN":
-            named += [[name.lower()] for name in part.get("using_columns", ())]
+            named += [[name.lower()] for name in node.get("using_columns", ())]
         elif kind == "COLUMN_REF":
-            named += [[name.lower() for name in part["column_names"]]]
-    # The bare name of a table is its complete row.
+            named += [[name.lower() for name in node["column_names"]]]
+    # A table's name in place of a column stands for the complete row.
     if any(len(path) == 1 and path[0] in tables for path in named):
         return None
     return frozenset(name for path in named for name in path)
 
 
-def _check_parts(connection: duckdb.DuckDBPyConnection, tree: Any) -> frozenset[str]:
+def _check_nodes(connection: duckdb.DuckDBPyConnection, tree: Any) -> frozenset[str]:
     """Raise UserError unless each node of a parse tree only reads.
 
-    Returns the tables, views and functions that it reads, as `schema.name`.
+    Returns the tables, views and table functions that the tree reads, as `schema.name`.
     """
     values, tables, relations = set(), set(), set()
-    for part in _parts(tree):
-        _check_kind(part)
-        if part.get("type") == "TABLE_FUNCTION":
-            tables.add((_lower(part["function"], "schema"), _lower(part["function"], "function_name")))
-        elif part.get("type") == "BASE_TABLE":
-            relations.add((_lower(part, "schema_name"), _lower(part, "table_name")))
-        elif "function_name" in part:
-            values.add(_lower(part, "function_name"))
+    for node in _nodes(tree):
+        _check_kind(node)
+        if node.get("type") == "TABLE_FUNCTION":
+            tables.add((_lower(node["function"], "schema"), _lower(node["function"], "function_name")))
+        elif node.get("type") == "BASE_TABLE":
+            relations.add((_lower(node, "schema_name"), _lower(node, "table_name")))
+        elif "function_name" in node:
+            values.add(_lower(node, "function_name"))
     _check_table_functions(
         connection, {(schema, name) for schema, name in tables if name not in TABLE_FUNCTIONS}
     )
@@ -229,31 +230,34 @@ def _check_parts(connection: duckdb.DuckDBPyConnection, tree: Any) -> frozenset[
     return frozenset(f"{schema}.{name}" for schema, name in tables | relations if schema)
 
 
-def _lower(part: dict[str, Any], key: str) -> str:
-    return str(part.get(key, "")).lower()
+def _lower(node: dict[str, Any], key: str) -> str:
+    return str(node.get(key, "")).lower()
 
 
-def _parts(tree: Any) -> Iterator[dict[str, Any]]:
-    """All objects of a tree, without the names of table functions, which are checked on their own."""
+def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
+    """Yield all JSON objects of a parse tree.
+
+    The names of table functions are removed: `_check_nodes` checks them with their schema.
+    """
     if isinstance(tree, dict):
         yield tree
         if tree.get("type") == "TABLE_FUNCTION" and isinstance(tree.get("function"), dict):
             function = {key: value for key, value in tree["function"].items() if key != "function_name"}
             tree = tree | {"function": function}
     for child in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
-        yield from _parts(child)
+        yield from _nodes(child)
 
 
-def _check_kind(part: dict[str, Any]) -> None:
-    if "class" in part:
-        if part["class"] not in EXPRESSIONS:
-            raise _rejected(part["class"])
-    elif isinstance(part.get("type"), str) and part["type"] not in NODES:
-        raise _rejected(part["type"])
+def _check_kind(node: dict[str, Any]) -> None:
+    if "class" in node:
+        if node["class"] not in EXPRESSIONS:
+            raise _build_rejection(node["class"])
+    elif isinstance(node.get("type"), str) and node["type"] not in NODES:
+        raise _build_rejection(node["type"])
 
 
 def _check_table_functions(connection: duckdb.DuckDBPyConnection, called: set[tuple[str, str]]) -> None:
-    """Raise UserError where a table function, with its schema, is not a named query of the warehouse."""
+    """Raise UserError if one of the table functions, pairs of schema and name, is not a named query."""
     if not called:
         return
     named_queries = connection.execute(
@@ -270,7 +274,7 @@ def _check_table_functions(connection: duckdb.DuckDBPyConnection, called: set[tu
 
 
 def _check_functions(connection: duckdb.DuckDBPyConnection, called: set[str]) -> None:
-    """Raise UserError where a function is volatile, and so may have side effects."""
+    """Raise UserError if DuckDB marks a function as volatile: it may have side effects."""
     if not called:
         return
     rows = connection.execute(
@@ -284,7 +288,7 @@ def _check_functions(connection: duckdb.DuckDBPyConnection, called: set[str]) ->
         raise UserError(f"The function {name} is not allowed: it may have side effects")
 
 
-def _rejected(kind: str = "") -> UserError:
+def _build_rejection(kind: str = "") -> UserError:
     found = f", not {kind.removesuffix('_QUERY_NODE')}" if kind else ""
     return UserError(
         "Only queries are allowed: select, from, with, describe, show, summarize or explain"

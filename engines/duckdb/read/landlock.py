@@ -40,10 +40,10 @@ def available() -> bool:
 
 
 def confine_thread(folders: Iterable[Path], files: Iterable[int]) -> bool:
-    """Let this thread, and those that it starts, write only in some folders and to some open files.
+    """Restrict this thread, and threads that it starts, to write only in some folders and to some open files.
 
-    This cannot be undone. `files` are descriptors. Returns False, without an effect, if the kernel lacks
-    Landlock.
+    This cannot be undone. `files` are file descriptors. Returns whether the thread is confined: False if the
+    kernel lacks Landlock.
     """
     abi = _abi()
     if abi < 1:
@@ -53,7 +53,7 @@ def confine_thread(folders: Iterable[Path], files: Iterable[int]) -> bool:
     rules = _Ruleset(rights, _TCP_BIND_AND_CONNECT if abi >= 4 else 0)
     # Older kernels have a shorter structure.
     size = ctypes.sizeof(rules) if abi >= 4 else ctypes.sizeof(ctypes.c_uint64)
-    ruleset = _checked(_libc().syscall(_CREATE_RULESET, ctypes.byref(rules), size, 0))
+    ruleset = _check_result(_libc().syscall(_CREATE_RULESET, ctypes.byref(rules), size, 0))
     try:
         for folder in folders:
             parent = os.open(folder, os.O_PATH | os.O_CLOEXEC)
@@ -63,15 +63,15 @@ def confine_thread(folders: Iterable[Path], files: Iterable[int]) -> bool:
                 os.close(parent)
         for file in files:
             _allow(ruleset, file, rights & (_WRITE_FILE | _TRUNCATE))
-        _checked(_libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-        _checked(_libc().syscall(_RESTRICT_SELF, ruleset, 0))
+        _check_result(_libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+        _check_result(_libc().syscall(_RESTRICT_SELF, ruleset, 0))
     finally:
         os.close(ruleset)
     return True
 
 
 def _abi() -> int:
-    """The version of Landlock; 0 or less where the kernel lacks it or has it disabled."""
+    """The version of Landlock; 0 or less if the kernel lacks it or has it disabled."""
     if sys.platform != "linux":
         return 0
     return int(_libc().syscall(_CREATE_RULESET, None, 0, _VERSION))
@@ -79,14 +79,14 @@ def _abi() -> int:
 
 def _allow(ruleset: int, file: int, rights: int) -> None:
     rule = _PathBeneath(rights, file)
-    _checked(_libc().syscall(_ADD_RULE, ruleset, _PATH_BENEATH, ctypes.byref(rule), 0))
+    _check_result(_libc().syscall(_ADD_RULE, ruleset, _PATH_BENEATH, ctypes.byref(rule), 0))
 
 
 def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
-def _checked(result: int) -> int:
+def _check_result(result: int) -> int:
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"Landlock: {errno.errorcode.get(number, number)}")

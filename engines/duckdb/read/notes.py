@@ -1,4 +1,4 @@
-"""Collect the notes on an answer: caveats, synthetic or missing data, sources, and why it is empty."""
+"""Collect the notes on an answer: caveats, synthetic or missing data, sources, and why it has no rows."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 # The name of the note on tables without data.
 NO_DATA = "no data"
-# The severity of a caveat that changes the reading of the numbers.
+# The severity of a caveat that makes a result wrong if it is ignored.
 WRONG_RESULT = "wrong result"
-# The most caveats that a summary has sentences of.
+# A summary has sentences on at most this many caveats.
 MOST_SENTENCES = 3
 
 
 @dataclass(frozen=True)
 class Note:
-    """A note on an answer: a caveat, or of the kind that `word` names.
+    """A note on an answer. `word` is its kind, such as caveat or note.
 
-    Caveats of the catalog have a severity and a summary of one sentence.
+    Only caveats from the catalog have a severity and a summary of one sentence.
     """
 
     name: str
@@ -38,10 +38,10 @@ class Note:
 
 
 def summarize(found: Sequence[Note], advice: str = "", width: int | None = None) -> list[str]:
-    """Summarize notes in lines: all caveats by name in one line, then sentences of those marked (!).
+    """Summarize notes in lines: one line with the names of all caveats, then sentences on those marked (!).
 
-    These lead to a wrong result if they are ignored, and come first. Within a `width`, names are left out
-    where the line is longer; `advice` ends it.
+    A caveat marked (!) leads to a wrong result if it is ignored; these come first. If the line with the names
+    is longer than `width`, the last names are omitted. `advice` is appended to this line.
     """
     listed = sorted((note for note in found if note.severity), key=lambda note: note.severity != WRONG_RESULT)
     lines = [f"{note.word} {note.name}: {note.text}" for note in found if not note.severity]
@@ -69,12 +69,12 @@ def of_object(
     traces: Sequence[str] | None = None,
     on_data: bool = False,
 ) -> list[Note]:
-    """Notes on a table, view or query: its caveats, and which of the tables it reads are synthetic or empty.
+    """Return notes on a table, view or query: its caveats, and its synthetic and empty base tables.
 
-    Caveats on columns of a base table are the table's. With `traces`, only notes that concern these; with
-    `on_data`, only caveats of traces that it reads rows of: no others affect the answer.
+    Caveats on the columns of a base table count as caveats on the table. `traces` limits the notes to these
+    traces. `on_data` limits the caveats to traces from which rows are read: others do not affect the answer.
     """
-    # The catalog names views in caveats by version.
+    # Caveats in the catalog list views by versioned name.
     caveats = connection.execute(
         """
         with named as (
@@ -118,17 +118,17 @@ def of_statement(
     reads: Collection[str],
     columns: Collection[str] | None = None,
 ) -> list[Note]:
-    """Notes on the answer of a statement, which reads tables, views and queries.
+    """Return notes on a SQL statement, which reads the tables, views and queries in `reads`.
 
-    Caveats on columns are those of columns that it names, or of all columns where these cannot be determined.
-    `columns`, if known, are names in lower case that include those of all columns that it reads.
+    Caveats on columns are included only for columns that the statement reads, or for all columns if these
+    cannot be determined. `columns`, if known, are lower-case names that include every column that it reads.
     """
     noted: list[tuple[str, Note, set[str] | None]] = []
     for name in sorted(reads):
         about = _caveats_of_columns(connection, name)
         noted += [(name, note, about.get(note.name)) for note in of_object(connection, name, on_data=True)]
     about_columns = {column.lower() for _, _, those in noted for column in those or ()}
-    # Parsing takes 100 ms. It is needed only where the statement may name one of these columns.
+    # Parsing takes 100 ms. It is needed only if the statement may name one of these columns.
     needs_parser = about_columns if columns is None else about_columns.intersection(columns)
     named = _columns_named(connection, sql, reads) if needs_parser else {name: set() for name in reads}
     found = {
@@ -140,9 +140,9 @@ def of_statement(
 
 
 def why_empty(connection: duckdb.DuckDBPyConnection, query: "BoundQuery") -> list[Note]:
-    """A note on an answer without rows: which tables that it reads are empty, or which parameters limit it.
+    """Explain an answer without rows: which of its source tables are empty, or which parameters filter it.
 
-    There is none where the query reads no table of the warehouse.
+    Returns no note if the query reads no table of the warehouse.
     """
     names = {query.name} if query.name else query.reads
     tables = connection.execute(
@@ -172,7 +172,7 @@ def why_empty(connection: duckdb.DuckDBPyConnection, query: "BoundQuery") -> lis
 
 
 def _has_rows_by_default(connection: duckdb.DuckDBPyConnection, query: "BoundQuery") -> bool:
-    """Whether a named query has rows without the parameters that the user gave, which then removed them."""
+    """Whether a named query has rows with default parameters, so that the user's parameters removed them."""
     return bool(query.given) and bool(connection.execute(f"from {query.name}() limit 1").fetchall())
 
 
@@ -185,7 +185,7 @@ def sources(connection: duckdb.DuckDBPyConnection, names: Collection[str]) -> "p
 
 
 def _filters(connection: duckdb.DuckDBPyConnection, query: "BoundQuery") -> str:
-    """The parameters of a named query with their values, those that the user gave first."""
+    """Return the parameters of a named query with their values. Parameters from the user come first."""
     defaults = dict(
         connection.execute(
             """
@@ -196,7 +196,7 @@ def _filters(connection: duckdb.DuckDBPyConnection, query: "BoundQuery") -> str:
         ).fetchall()
     )
     given = [f"{name}={value} (default {defaults[name]})" for name, value in query.given.items()]
-    # A switch that is off leaves nothing out.
+    # A boolean parameter that is false filters nothing.
     others = [
         f"{name}={default}"
         for name, default in defaults.items()
@@ -222,7 +222,7 @@ def _columns(connection: duckdb.DuckDBPyConnection, names: Collection[str]) -> "
 def _columns_named(
     connection: duckdb.DuckDBPyConnection, sql: str, reads: Collection[str]
 ) -> dict[str, set[str]] | None:
-    """The columns that a statement reads, by table or view; None where sqlglot cannot resolve them."""
+    """The columns that a statement reads, by table or view; None if sqlglot cannot resolve them."""
     import sqlglot
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
@@ -239,7 +239,7 @@ def _columns_named(
 
 
 def _caveats_of_columns(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str, set[str]]:
-    """The caveats about columns of a view or table, each with these columns."""
+    """Return the caveats about columns of a view or table, each with the columns that it is about."""
     rows: Sequence[tuple[str, str]] = connection.execute(
         """
         select unnest(caveats), column_name from catalog.columns where object_name = $name

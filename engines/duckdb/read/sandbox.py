@@ -39,21 +39,23 @@ _YOUNG_S = 60
 _GRACE_S = 2.0
 _LINE = re.compile(r"^LINE (\d+): ", re.M)
 _SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?) *(?:(?P<unit>[kmgt])(?P<binary>i?)b|b|bytes)", re.I)
-# DuckDB's default share of the memory of the machine or container, and the share that is taken here.
+# DuckDB's default memory limit, and the one set here, as shares of the machine's or container's memory.
 _SHARE_OF_DUCKDB = 0.8
 _SHARE = 0.5
 
 T = TypeVar("T")
 
-# Closing a database takes DuckDB 10 ms; the system does it for free when the process exits.
+# Connections that stay open until the process exits: closing a database takes DuckDB 10 ms.
 _kept_open: list[duckdb.DuckDBPyConnection] = []
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a query: seconds, None for no limit; memory, a size, empty for half of the machine's.
+    """The limits of a query.
 
-    Each thread needs some of the memory. `most_threads` limits their number; None means one per core.
+    `timeout_s` is in seconds, None for no limit. `memory` is a size such as 4GB, empty for half of the
+    machine's memory. `most_threads` is the highest number of threads, None for one per core; fewer threads
+    need less memory.
     """
 
     timeout_s: float | None = None
@@ -63,11 +65,11 @@ class Limits:
 
 @dataclass(frozen=True)
 class Access:
-    """Files that a connection may write, a folder to spill to, and its limits of memory and threads.
+    """Permissions and limits of a connection: files that it may write, a folder to spill to, memory, threads.
 
-    The memory limit is a size as DuckDB writes it, empty for half of the machine's. `most_threads` is at most
-    the number of cores, which None stands for. Unless `is_locked`, the user may change settings, except those
-    that let DuckDB read other files.
+    `memory_limit` is a size in DuckDB's notation, empty for half of the machine's memory. `most_threads` is
+    the highest number of threads, None for one per core. Unless `is_locked`, the user can change settings,
+    except those that let DuckDB read other files.
     """
 
     writable: Sequence[str] = ()
@@ -89,12 +91,13 @@ class Writable:
 
 
 def connect(warehouse: Path, access: Access = NO_ACCESS) -> duckdb.DuckDBPyConnection:
-    """Connect to the warehouse's database, which cannot be written; nor can other files be read or written.
+    """Connect to the warehouse's database read-only.
 
-    Raises UserError where there is no database, or where it cannot be opened.
+    DuckDB then reads no files except those of the warehouse, and writes none except those that `access`
+    lists. Raises UserError if there is no database, or it cannot be opened.
     """
     path = _database(warehouse)
-    # Attached, because all connections of a process to one opened file share its settings.
+    # The file is attached, because all connections of a process to one opened file share its settings.
     connection = duckdb.connect()
     _limit_memory(connection, access.memory_limit)
     if access.most_threads:
@@ -134,7 +137,7 @@ def disable_async_writes(connection: duckdb.DuckDBPyConnection) -> None:
 def shell_command(warehouse: Path) -> list[str]:
     """The command that opens a warehouse's database read-only in the DuckDB shell.
 
-    Raises UserError where there is no database, or no shell.
+    Raises UserError if there is no database, or no shell.
     """
     path = _database(warehouse)
     program = shutil.which("duckdb", path=sysconfig.get_path("scripts")) or shutil.which("duckdb")
@@ -151,11 +154,11 @@ def run(
     confined: bool = True,
     exit_after: bool = False,
 ) -> T:
-    """Run some work on a connection to a warehouse. Raises UserError where it fails.
+    """Run a function on a connection to a warehouse, and return its result. Raises UserError if it fails.
 
-    Without `confined`, DuckDB alone prevents writes: in a process that does other things too, threads that
-    libraries start now and keep must not lose the right to write. With `exit_after`, the process ends after
-    this, and leaves what it opened to the system.
+    Without `confined`, only DuckDB prevents writes, not Landlock. A process that goes on after this needs
+    that: libraries may start threads in the function and keep them, and these must not lose the right to
+    write. With `exit_after`, the connection stays open, because the process exits soon.
     """
     with scratch_folder() as scratch:
         return run_in(scratch, warehouse, limits, work, confined=confined, exit_after=exit_after)
@@ -170,9 +173,9 @@ def run_in(
     confined: bool = True,
     exit_after: bool = False,
 ) -> T:
-    """Run some work that can write only to the scratch folder and to the given files.
+    """Run a function that can write only to the scratch folder and to the given files, and return its result.
 
-    Raises UserError where it fails or exceeds its limits. `confined` and `exit_after` are as in `run`.
+    Raises UserError if the function fails or exceeds its limits. `confined` and `exit_after` are as in `run`.
     """
     access = Access([file.path for file in writable], scratch, limits.memory, limits.most_threads)
     opened: list[duckdb.DuckDBPyConnection] = []
@@ -195,14 +198,14 @@ def run_in(
 
     try:
         return run_with_timeout(limits, confined_work, interrupt)
-    except _failures() as error:
+    except _list_failures() as error:
         raise _as_user_error(error, scratch) from None
 
 
 def run_with_timeout(limits: Limits, work: Callable[[], T], stop: Callable[[], None]) -> T:
-    """Run some work in another thread, so that this one handles signals; call `stop` after the timeout.
+    """Run a function in another thread, so that this one handles signals, and return its result.
 
-    Raises UsageError for an invalid limit, and UserError after the timeout.
+    After the timeout, calls `stop` and raises UserError. Raises UsageError for an invalid limit.
     """
     _check(limits)
     thread = ThreadPoolExecutor(1, "query")
@@ -211,7 +214,7 @@ def run_with_timeout(limits: Limits, work: Callable[[], T], stop: Callable[[], N
     try:
         is_done = bool(wait([future], limits.timeout_s).done)
     except KeyboardInterrupt:
-        # In a notebook; the command line exits in its signal handler.
+        # This occurs in notebooks: the command line exits in its signal handler instead.
         stop()
         wait([future], _GRACE_S)
         raise
@@ -223,7 +226,7 @@ def run_with_timeout(limits: Limits, work: Callable[[], T], stop: Callable[[], N
 
 
 def size_bytes(size: str) -> float:
-    """A valid memory limit, such as 500MB or 4GiB, in bytes."""
+    """Convert a valid memory limit, such as 500MB or 4GiB, to bytes."""
     parts = _SIZE.fullmatch(size)
     assert parts is not None, size
     power = " kmgt".index((parts["unit"] or " ").lower())
@@ -232,23 +235,23 @@ def size_bytes(size: str) -> float:
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A private folder to spill to, removed when the block ends or a signal ends the process.
+    """Create a private folder to spill to. It is removed when the block ends or a signal ends the process.
 
-    If the process is killed outright, the next process removes it.
+    If the process is killed with SIGKILL, a later process removes the folder.
     """
     parent = Path(tempfile.gettempdir())
     _remove_abandoned_folders(parent)
     folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
 
     def remove() -> None:
-        # Repeatedly, for up to two seconds: DuckDB's threads may still be writing there.
+        # Retry for up to two seconds: DuckDB's threads may still be writing there.
         for _ in range(200):
             shutil.rmtree(folder, ignore_errors=True)
             if not folder.exists():
                 return
             time.sleep(0.01)
 
-    with signals.clean_up_at_end(remove), _locked(folder / _LOCK):
+    with signals.clean_up_at_end(remove), _hold_lock(folder / _LOCK):
         yield folder
 
 
@@ -259,16 +262,16 @@ def _remove_abandoned_folders(parent: Path) -> None:
             facts = folder.stat(follow_symlinks=False)
             if facts.st_uid != os.getuid() or time.time() - facts.st_mtime < _YOUNG_S or not lock.is_file():
                 continue
-            with _locked(lock):
+            with _hold_lock(lock):
                 shutil.rmtree(folder, ignore_errors=True)
         except OSError:
-            # Another process uses it, or removes it at this moment.
+            # Another process uses the folder, or is removing it.
             continue
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold a file's lock. Raises OSError where another process holds it.
+def _hold_lock(path: Path) -> Iterator[None]:
+    """Lock a file during the block. Raises OSError if another process has locked it.
 
     The library filelock does the same, but importing it would add 10 ms to every query.
     """
@@ -302,14 +305,14 @@ def _check(limits: Limits) -> None:
         raise UsageError(f"The memory limit must be a size such as 500MB or 4GB, not {limits.memory!r}")
 
 
-def _failures() -> tuple[type[Exception], ...]:
-    """The exceptions of a query that fails; Arrow's only if the work has imported Arrow."""
+def _list_failures() -> tuple[type[Exception], ...]:
+    """Return the exceptions that a failed query raises; Arrow's only if Arrow has been imported."""
     of_arrow = [sys.modules["pyarrow"].ArrowException] if "pyarrow" in sys.modules else []
     return (duckdb.Error, UserError, *of_arrow)
 
 
 def _as_user_error(error: Exception, scratch: Path) -> UserError:
-    """The error to show for a failed query, with advice where there is any."""
+    """Return the error to show for a failed query, with advice for lack of disk space or memory."""
     text = str(error)
     if "No space left on device" in text or "max_temp_directory_size" in text:
         return UserError(

@@ -18,7 +18,7 @@ _NAME_ERRORS = ("Binder Error", "Catalog Error")
 
 @contextmanager
 def explain(connection: duckdb.DuckDBPyConnection, warehouse: Path) -> Iterator[None]:
-    """Raise UserError where the block fails because the warehouse's catalog lacks a table or column."""
+    """Raise UserError if the block fails because the warehouse's catalog lacks a table or column."""
     try:
         yield
     except (duckdb.Error, UserError, KeyError) as error:
@@ -34,7 +34,7 @@ def explain(connection: duckdb.DuckDBPyConnection, warehouse: Path) -> Iterator[
 
 
 def _names(error: Exception) -> set[str]:
-    """The names in an error about a missing name; for a row without a column, its key."""
+    """Return the names in an error about a missing name; for a KeyError, the missing key."""
     if isinstance(error, KeyError):
         return {str(key) for key in error.args}
     text = str(error)
@@ -42,7 +42,7 @@ def _names(error: Exception) -> set[str]:
 
 
 def _missing(connection: duckdb.DuckDBPyConnection) -> Mapping[str, str]:
-    """The tables and columns that a catalog of this version has and this one lacks, by their own names."""
+    """Return the full names of the tables and columns that the catalog lacks, by their unqualified names."""
     from tracehouse.views.view_files import VIEWS
 
     with duckdb.connect() as current:
@@ -59,7 +59,7 @@ def _missing(connection: duckdb.DuckDBPyConnection) -> Mapping[str, str]:
 
 
 def _columns(connection: duckdb.DuckDBPyConnection) -> set[tuple[str, str]]:
-    """The tables of a catalog with their columns."""
+    """Return the pairs of table and column in a catalog."""
     return set(
         connection.execute(
             """

@@ -34,7 +34,7 @@ SYNONYMS = (
     "over above against",
 )
 
-# Words that do not count in a search.
+# Words that a search ignores.
 STOP_WORDS = {
     *("a", "an", "and", "by", "for", "from", "how", "in", "of", "on", "the", "to", "what", "which", "with")
 }
@@ -58,10 +58,10 @@ _TEXTS = {
         group by queries.query_name
         """,
 }
-# Endings that do not count in a search, and the fewest letters before them; as in `web/src/search.ts`.
+# Word endings that a search ignores, and the fewest letters before them. `web/src/search.ts` has the same.
 ENDINGS = ("ations", "ation", "ions", "ion", "ings", "ing", "ed", "es", "s")
 _LEAST_STEM = 4
-# Scores of a word in a name, in a title, and elsewhere.
+# Scores of a match in a name, in a title, and in other texts.
 _IN_NAME, _IN_TITLE, _ELSEWHERE = 4, 2, 1
 
 
@@ -84,7 +84,7 @@ class Entry:
 
 
 def find(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str, words: str) -> list[str]:
-    """The names of a kind, of one trace or schema if any is given, that match all the words, best first."""
+    """Return the names of a kind that match all words, best first. `trace` is a trace or schema, or empty."""
     wanted = [word for word in _split(words) if word not in STOP_WORDS]
     scores = {}
     for entry in list_entries(connection, kind, trace):
@@ -95,10 +95,10 @@ def find(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str, words: s
 
 
 def suggest_queries(connection: duckdb.DuckDBPyConnection, name: str) -> str:
-    """A sentence with the names that a wrong name of a query may mean, or an empty text.
+    """Return a sentence with close matches for an unknown query name, or an empty text.
 
-    First queries and views of very similar spelling; without these, queries of similar meaning, then those of
-    somewhat similar spelling.
+    The close matches are queries and views of very similar spelling. If there are none, they are queries of
+    similar meaning, then queries of somewhat similar spelling.
     """
     entries = list_entries(connection, Kind.QUERIES, "")
     names = [entry.name for entry in entries]
@@ -116,13 +116,13 @@ def suggest_queries(connection: duckdb.DuckDBPyConnection, name: str) -> str:
 
 
 def close_matches(name: str, names: Iterable[str]) -> str:
-    """A sentence with the names that are spelt like one, or an empty text."""
+    """Return a sentence with the names of similar spelling, or an empty text."""
     return _sentence(similar_names(name, list(names), 0.5))
 
 
 def similar_names(name: str, names: Sequence[str], cutoff: float) -> list[str]:
-    """The names that are spelt like one, compared with their schema and without it, the closest first."""
-    # Imported after a misspelling only.
+    """Return the names of similar spelling, closest first. Names are compared with and without the schema."""
+    # Imported late, because only a misspelt name needs it.
     import difflib
 
     short = {known.split(".")[-1]: known for known in names}
@@ -137,7 +137,7 @@ def _sentence(names: Sequence[str]) -> str:
 
 
 def list_entries(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str = "") -> list[Entry]:
-    """The objects of a kind, of one trace or schema if any is given, with the words to search."""
+    """Return the objects of a kind with the words to search. `trace` is a trace or schema, or empty."""
     rows = connection.execute(
         f"""
         with named(name, title, more) as ({_TEXTS[kind]}),
@@ -176,7 +176,7 @@ def _split(text: str) -> list[str]:
 
 
 def _stem(word: str) -> str:
-    """A word without its usual endings, where four letters are left: preempted and preemption are preempt."""
+    """Remove a word's ending if at least four letters remain: preempted and preemption become preempt."""
     for ending in (*ENDINGS, ""):
         if word.endswith(ending) and len(word) - len(ending) >= _LEAST_STEM:
             word = word.removesuffix(ending)

@@ -20,7 +20,7 @@ BRIEF = ("statement", "published", "measured", "verdict")
 
 
 class Verdict(StrEnum):
-    """The outcome of comparing a figure with the measured one."""
+    """The outcome of comparing a figure with its measured value."""
 
     REPRODUCED = "reproduced"
     EXPLAINED = "differs as explained"
@@ -32,9 +32,9 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Result:
-    """A figure of a ledger and the measured one, which is None where it cannot be measured.
+    """A figure of a ledger with its measured value, which is None if it cannot be measured.
 
-    `trust` and `printed_in` say where a published figure was printed. They are empty for an expected one.
+    `trust` and `printed_in` describe the source of a published figure. They are empty for an expected count.
     """
 
     figure: str
@@ -49,7 +49,7 @@ class Result:
 
     @property
     def difference(self) -> float | None:
-        """The measured figure minus the one of the ledger."""
+        """The measured value minus the value in the ledger."""
         return None if self.measured is None else self.measured - self.published
 
 
@@ -82,7 +82,7 @@ class _Data:
 def figures(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> list[Result]:
     """Measure every published figure of the named traces, of all if none is named.
 
-    Raises UsageError where a trace does not exist, and UserError where a figure cannot be computed.
+    Raises UsageError if a trace does not exist, and UserError if a figure cannot be computed.
     """
     return _compare(connection, "published", traces)
 
@@ -109,7 +109,7 @@ def _compare(connection: duckdb.DuckDBPyConnection, ledger: str, traces: Sequenc
     synthetic = {name for name, _, is_synthetic in tables if is_synthetic}
     files = {name for (name,) in connection.execute("select member from catalog.sources").fetchall()}
     data = _Data(empty, synthetic, files)
-    # Many figures read the same tables.
+    # Computed once per set of names: many figures read the same tables.
     tables_of = {reads: base_tables(connection, reads) for reads in {tuple(one.reads) for one in figures}}
     return [_result(connection, figure, tables_of[tuple(figure.reads)], data) for figure in figures]
 
@@ -142,7 +142,7 @@ def explanations(results: Sequence[Result]) -> list[Note]:
 
 
 def explanation_summary(results: Sequence[Result]) -> list[Note]:
-    """One line: how many figures differ for a known reason, and where the catalog has it."""
+    """Return one note: how many figures differ for known reasons, and which catalog table has the reasons."""
     explained = count(results, Verdict.EXPLAINED)
     if not explained:
         return []
@@ -157,7 +157,7 @@ def explanation_summary(results: Sequence[Result]) -> list[Note]:
 
 
 def counts_by_trust(results: Sequence[Result]) -> dict[str, dict[Verdict, int]]:
-    """How many figures have each verdict, by the kind of source that printed them, the closest first."""
+    """Count the figures with each verdict by kind of source, in the order of TRUSTS."""
     trusts = [trust for trust in TRUSTS if trust in {result.trust for result in results}]
     return {
         trust: verdict_counts([result for result in results if result.trust == trust]) for trust in trusts
@@ -165,7 +165,7 @@ def counts_by_trust(results: Sequence[Result]) -> dict[str, dict[Verdict, int]]:
 
 
 def trust_summary(results: Sequence[Result]) -> list[Note]:
-    """One line for each kind of source: how many of its figures have each verdict."""
+    """Return one note for each kind of source: how many of its figures have each verdict."""
     return [
         Note(trust, ", ".join(f"{number} {verdict}" for verdict, number in counts.items()), "trust")
         for trust, counts in counts_by_trust(results).items()
@@ -173,12 +173,12 @@ def trust_summary(results: Sequence[Result]) -> list[Note]:
 
 
 def verdict_counts(results: Sequence[Result]) -> dict[Verdict, int]:
-    """How many figures have each verdict, without verdicts that none has."""
+    """Count the figures with each verdict. Verdicts without figures are omitted."""
     return {verdict: number for verdict in Verdict if (number := count(results, verdict))}
 
 
 def count(results: Sequence[Result], verdict: Verdict) -> int:
-    """How many of the figures have a verdict."""
+    """Count the figures with a verdict."""
     return [result.verdict for result in results].count(verdict)
 
 
@@ -207,14 +207,14 @@ def _verdict(figure: _Figure, measured: float | None, lacks_data: bool, is_synth
     if is_synthetic:
         return Verdict.SYNTHETIC
     if measured is None:
-        # The tables have rows, but none that the figure is about. No explanation covers that.
+        # The tables have rows, but none that the figure is about. The explanation does not cover that.
         return Verdict.DIFFERS
-    if _holds(figure, measured):
+    if _is_within_tolerance(figure, measured):
         return Verdict.REPRODUCED
     return Verdict.EXPLAINED if figure.explanation else Verdict.DIFFERS
 
 
-def _holds(figure: _Figure, measured: float) -> bool:
+def _is_within_tolerance(figure: _Figure, measured: float) -> bool:
     slack = figure.tolerance + ROUNDING * max(1.0, abs(figure.value))
     more = measured - figure.value
     return (figure.relation == "at most" or more >= -slack) and (
@@ -223,7 +223,7 @@ def _holds(figure: _Figure, measured: float) -> bool:
 
 
 def _measure(connection: duckdb.DuckDBPyConnection, figure: _Figure) -> float | None:
-    """The value of a figure's SQL; None where it is NULL or not a finite number."""
+    """The value of a figure's SQL; None if it is NULL or not a finite number."""
     try:
         [(value,)] = connection.execute(f"select cast(({figure.measured_by}) as double)").fetchall()
     except duckdb.Error as error:

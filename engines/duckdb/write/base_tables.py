@@ -1,8 +1,8 @@
 """Create base tables in the database: views over Parquet files, or copies of their rows.
 
-A view names exactly its files, below the variable `data_root` or, where that is not set, below the
-warehouse's path, so that the folder can be moved. Each view repeats the expression: a macro would not
-resolve where the database is attached under another name.
+A view lists its files below the variable `data_root`, or below the warehouse's path if the variable is not
+set, so that the folder can be moved. Each view repeats the expression: a macro would not resolve in a
+database that is attached under another name.
 """
 
 from collections import defaultdict
@@ -26,9 +26,9 @@ def create_base_tables(
     warehouse: Path,
     materialize: bool,
 ) -> None:
-    """Create `<trace>.<table>` for every declared table, empty and typed where there are no files.
+    """Create `<trace>.<table>` for every declared table. A table without files is typed and empty.
 
-    `warehouse` is absolute. Raises UserError where a Parquet file cannot be read.
+    `warehouse` is absolute. Raises UserError if a Parquet file cannot be read.
     """
     for trace in traces:
         connection.execute(f'create schema if not exists "{trace.name}"')
@@ -71,7 +71,7 @@ def create_rejected_rows(
 
 
 def _create(connection: DuckDBPyConnection, name: str, rows: str, materialize: bool) -> str:
-    """Create a table or a view of a select in place of a view, and return which of the two it is."""
+    """Replace a view by the table or view of a select, and return its kind: `table` or `view`."""
     kind = "table" if materialize else "view"
     try:
         connection.execute(f"drop view if exists {name}; create {kind} {name} as {rows}")
@@ -91,7 +91,8 @@ def _select_partitions(table: Table, conversions: Sequence[Conversion], warehous
         files[conversion.partition] += conversion.files
     for partition, stored in files.items():
         if stored:
-            # DuckDB would parse these values from the paths, but also from folders above the warehouse.
+            # DuckDB can parse these values from the paths, but it would also parse folders above the
+            # warehouse.
             values = dict(pair.split("=", 1) for pair in partition.split("/") if pair)
             yield _select_rows(table.stored_columns, values, stored, warehouse)
 
@@ -110,7 +111,7 @@ def _select_rows(
 
 
 def read_parquet(paths: Iterable[str], warehouse: Path) -> str:
-    """Return the table function that reads files of a warehouse, which may have been moved."""
+    """Return the call of `read_parquet` that reads files of a warehouse, even after the folder is moved."""
     root = f"coalesce(getvariable('data_root'), {quoted(warehouse.as_posix())})"
     listed = ", ".join(f"{root} || {quoted('/' + path)}" for path in paths)
     return f"read_parquet([{listed}], hive_partitioning = false)"

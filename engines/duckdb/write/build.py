@@ -25,10 +25,10 @@ def build_file(
     materialize: bool,
     stored: Mapping[str, StoredView] = NO_VIEWS,
 ) -> list[local.Problem]:
-    """Write a new database at `path` over some conversions of a warehouse, whose path is absolute.
+    """Write a new database at `path` over conversions of a warehouse. `warehouse` is absolute.
 
-    With `materialize` it holds copies of the base tables. `stored` are the materialized views, by their
-    versioned names, which read files. Returns the user's own views and queries that failed.
+    With `materialize` the database contains copies of the base tables. `stored` are the views that read
+    materialized files, by versioned name. Returns the user's own views and queries that failed.
     """
     template.copy_to(path)
     with template.open_for_writing(path) as connection:
@@ -47,7 +47,7 @@ def build_file(
 def _to_replace(
     traces: Iterable[Trace], conversions: Sequence[Conversion], all_tables: bool
 ) -> Iterator[Trace]:
-    """Yield the traces with those of their tables that have conversions, or with all."""
+    """Yield each trace with only the tables that have conversions, or with all tables."""
     with_data = {(conversion.trace, conversion.table) for conversion in conversions}
     for trace in traces:
         tables = (table for table in trace.tables if all_tables or (trace.name, table.name) in with_data)
@@ -55,7 +55,7 @@ def _to_replace(
 
 
 def update_views(path: Path, warehouse: Path, stored: Mapping[str, StoredView]) -> None:
-    """Let a database read materialized views from exactly the files of `stored`, and compute all others."""
+    """Change the views of a database: those in `stored` read files, all others are computed on demand."""
     with template.open_for_writing(path) as connection:
         connection.begin()
         before = connection.execute("select versioned_name from catalog.views where stored").fetchall()
@@ -69,16 +69,16 @@ def _read_views_from(
     stored: Mapping[str, StoredView],
     warehouse: Path,
 ) -> None:
-    """Let the named views read the files of `stored`, and compute those without."""
+    """Change the named views: those in `stored` read files, the others are computed on demand."""
     if names:
         replace_views(connection, names, stored, warehouse)
         catalog.update_views(connection, {name: stored.get(name) for name in names})
 
 
 def holds_tables(path: Path) -> bool:
-    """Return whether a database holds copies of its base tables instead of views over Parquet.
+    """Return whether a database contains copies of its base tables instead of views over Parquet.
 
-    Returns False where there is no database. Raises UserError where it cannot be opened.
+    Returns False if there is no database. Raises UserError if it cannot be opened.
     """
     if not path.exists():
         return False

@@ -31,7 +31,7 @@ def create_catalog(connection: DuckDBPyConnection) -> None:
 
 
 def fill_traces(connection: DuckDBPyConnection, traces: Iterable[Trace]) -> None:
-    """Fill traces, caveats, clocks and curves, which need neither data nor views."""
+    """Fill the tables of traces, caveats, clocks and reference curves. Needs neither data nor views."""
     for trace in traces:
         described = (trace.title, trace.publisher, trace.homepage, trace.download, trace.licence)
         insert(connection, "traces", [(trace.name, *described, trace.citation)])
@@ -48,7 +48,7 @@ def fill_clocks(connection: DuckDBPyConnection) -> None:
 def fill_sources(
     connection: DuckDBPyConnection, traces: Iterable[Trace], conversions: Sequence[Conversion]
 ) -> None:
-    """Replace the base tables and their raw files."""
+    """Replace the rows of `catalog.tables` and `catalog.sources`: base tables and their raw files."""
     connection.execute("delete from catalog.tables; delete from catalog.sources")
     for trace in traces:
         insert(connection, "tables", [_table_row(trace, table, conversions) for table in trace.tables])
@@ -61,9 +61,9 @@ def fill_views(
     held: Mapping[str, Held],
     status: str = "",
 ) -> None:
-    """Fill `catalog.views`, none of them materialized, and add the views to their caveats.
+    """Fill `catalog.views` with views that are not materialized, and add the views to their caveats.
 
-    Without a status, the lock decides whether a view is released or a draft.
+    Without a status, a view is released if the lock has it, and otherwise a draft.
     """
     released = locked().views
     rows = [
@@ -90,7 +90,10 @@ def fill_views(
 
 
 def update_views(connection: DuckDBPyConnection, stored: Mapping[str, StoredView | None]) -> None:
-    """Update which views are materialized in `catalog.views`: by versioned name, None for a computed view."""
+    """Record in `catalog.views` which views are materialized.
+
+    `stored` has the files of each view by versioned name, None for a view that is computed on demand.
+    """
     for name, view in stored.items():
         connection.execute(
             """
@@ -188,7 +191,7 @@ def fill_view_columns(
 
 
 def _check_units(named: Mapping[str, ViewFile], types: Mapping[str, Columns], relations: Relations) -> None:
-    """Raise DefinitionError, which lists all columns of numbers without a known unit."""
+    """Raise DefinitionError with all numeric columns whose unit is unknown, if there are any."""
     missing = {
         str(view.path): [
             column
@@ -208,7 +211,7 @@ def _check_units(named: Mapping[str, ViewFile], types: Mapping[str, Columns], re
 def create_checks(connection: DuckDBPyConnection, traces: Sequence[Trace], views: Sequence[ViewFile]) -> None:
     """Create the view `catalog.checks`, which counts violations each time it is read.
 
-    `catalog.rules` has the SQL of each rule, as running all at once takes the memory of all.
+    `catalog.rules` has the SQL of each rule, so that rules can run one by one: all at once need more memory.
     """
     rules = all_rules(traces)
     tables = {f"{trace.name}.{table.name}" for trace in traces for table in trace.tables}
@@ -268,9 +271,10 @@ def _with_status(counts: Iterable[str]) -> str:
 
 
 def check_ledgers() -> None:
-    """Check every ledger, and that figures and metrics name existing tables, views and queries.
+    """Check every ledger, and that its figures and metrics name existing tables, views and queries.
 
-    It needs no database, so that an ingest can check them before it reads raw files. Raises DefinitionError.
+    Needs no database, so that an ingest can check the ledgers before it reads raw files. Raises
+    DefinitionError.
     """
     ledgers.caveats()
     ledgers.clocks()
@@ -287,8 +291,8 @@ def check_ledgers() -> None:
 def fill_figures(connection: DuckDBPyConnection, table: str, figures: Iterable[ledgers.Figure]) -> None:
     """Fill `catalog.published` or `catalog.expected`, after the tables, views and queries that they read.
 
-    Raises DefinitionError if a figure reads anything else. Whether its SQL returns one number shows when it
-    is measured: to run all of them takes as long as the rest of a build.
+    Raises DefinitionError if a figure reads anything else. Does not run the SQL of the figures, because that
+    takes as long as the rest of a build: SQL that does not return one number fails when it is measured.
     """
     known = _names(connection, "tables", "views", "queries")
     insert(connection, table, [(*astuple(figure), _tables_read(figure, known)) for figure in figures])
@@ -398,8 +402,8 @@ def _curve_rows() -> list[tuple]:
 def insert(connection: DuckDBPyConnection, table: str, rows: Sequence[tuple]) -> None:
     """Add rows to a table of the catalog."""
     if rows:
-        # As a list a column: bound one by one, thousands of values take longer than all else of a build, and
-        # Arrow imports pandas, where it is installed, to make arrays of them.
+        # Binds one list per column. Binding thousands of single values takes longer than the rest of a build,
+        # and Arrow imports pandas, if it is installed, to make arrays of them.
         kinds = connection.sql(f"from catalog.{table} limit 0").types
         columns = ", ".join(f"unnest(cast(? as {kind}[]))" for kind in kinds)
         values = [list(column) for column in zip(*rows, strict=True)]

@@ -2,9 +2,9 @@
 
 An ingest converts raw files, builds a database in the staging folder, publishes the manifest, renames the
 database over the old one, computes materialized views, and renames a database that reads them over the first.
-Readers see one complete version. A kill before the first rename leaves the old database, whose files the
-manifest has superseded and the store keeps; a kill before the second leaves a database that computes its
-views on demand, and the next ingest materializes them.
+Readers see one complete version. A kill before the first rename leaves the old database, which reads files
+that are superseded in the manifest but kept for some days. A kill before the second rename leaves a database
+that computes its views on demand; the next ingest materializes them.
 """
 
 import shutil
@@ -71,15 +71,15 @@ def ingest(
 ) -> IngestResult:
     """Convert raw files and publish a database over them.
 
-    With `replacing`, tables that raw files are found for consist of these alone afterwards. `workers` convert
-    files and compute views; without them, this process does. A database that holds its tables, or has no
-    materialized views (see `build`), stays so; without `stored`, this one has none. `on_ready` is called with
-    the number of views that are still to be computed, once the database answers queries. Of partitioned
-    tables, `only` some partitions are converted.
+    With `replacing`, the raw files that are found replace all earlier rows of their tables. `workers` convert
+    files and compute views; without them, this process does. If the existing database contains its tables, or
+    has no materialized views (see `build`), so does the new one. Without `stored`, the new one has no
+    materialized views. `on_ready` is called once the database answers queries, with the number of views that
+    are still to be computed. `only` are the partitions to convert of partitioned tables, empty for all.
     """
-    # A mistake in a ledger is reported before hours of conversion, not after them.
+    # Report a mistake in a ledger before hours of conversion.
     template.check_definitions()
-    # Before a folder is created for the warehouse.
+    # Check before the warehouse's folder is created.
     pipeline.check_arguments(raw_folders, trace_names, only)
     with acquire(warehouse):
         _prepare(warehouse)
@@ -96,7 +96,7 @@ def forget(warehouse: Path, names: Sequence[str]) -> list[str]:
     """Remove the rows of raw files from the warehouse, and return notes on them.
 
     A name is a value of `catalog.sources.file`, a bare file name, or a glob pattern of either (`acme/*`).
-    Raises UsageError where one matches nothing.
+    Raises UsageError if a name matches nothing.
     """
     _check_exists(warehouse)
     with acquire(warehouse):
@@ -115,8 +115,9 @@ def build(
 ) -> Built:
     """Build the database again over the published files.
 
-    With `materialize` the base tables are copied into it: one file, which reads no other, and so has no
-    materialized views. Without `stored` it has none either. Raises UserError where there is no such folder.
+    With `materialize` the base tables are copied into the database: a single file that reads no others, so it
+    has no materialized views. Without `stored` it has no materialized views either. Raises UserError if the
+    warehouse's folder does not exist.
     """
     _check_exists(warehouse)
     template.check_definitions()
@@ -173,19 +174,19 @@ def _publish_as_before(
     workers: Workers | None = None,
     on_ready: Callable[[int], None] = _ignore_count,
 ) -> list[str]:
-    """Publish a database of the kind of the last one, and return notes."""
+    """Publish a database of the same kind as the existing one, and return notes."""
     notes = []
     try:
         materialize = holds_tables(warehouse / NAME)
     except UserError as error:
         materialize = False
         notes.append(
-            f"{error}. The new database reads the Parquet files. If the old one held its tables, run "
+            f"{error}. The new database reads the Parquet files. If the old one contained its tables, run "
             "`traces build --materialize`"
         )
     with_views = stored and not materialize and freshness.uses_materialized_views(warehouse)
     built = _publish(warehouse, conversions, materialize, with_views, progress, workers, on_ready)
-    notes += [f"{problem.error}. It is left out" for problem in built.problems]
+    notes += [f"{problem.error}. It was not created" for problem in built.problems]
     return [*notes, *built.notes]
 
 
@@ -201,8 +202,8 @@ def _publish(
 ) -> Built:
     """Publish a database over some conversions, and then one that reads its materialized views from files.
 
-    Unless this is a build, a database that has the same inputs stays. The manifest is published before the
-    first rename: the old database then reads superseded files, which the store keeps for some days.
+    Unless `is_build`, an existing database with the same inputs is kept. The manifest is published before the
+    first rename: until then the old database reads superseded files, which the store keeps for some days.
     """
     integrity.check_sizes(warehouse, conversions)
     root = resolve_warehouse(warehouse)
@@ -239,7 +240,7 @@ def _publish_views(
     inputs: str,
     progress: Progress,
 ) -> list[str]:
-    """Publish a database that reads all complete views from their files, unless the last one does so."""
+    """Publish a database that reads all complete views from their files, unless the current one does so."""
     root = resolve_warehouse(warehouse)
     complete = materialized_views.find_complete(root, planned)
     files = materialized_views.list_paths(planned, complete)
@@ -259,7 +260,7 @@ def _publish_views(
 
 
 def _put_in_place(staged: _StagedDatabase, warehouse: Path) -> list[str]:
-    """Rename a database over the old one. Returns a note if a user wrote into that, which is kept."""
+    """Rename a database over the old one. If a user wrote into the old one, keep it and return a note."""
     root = resolve_warehouse(warehouse)
     notes = foreign_objects.keep(warehouse / NAME, freshness.read_headers(root))
     with explain_write_errors(warehouse, NAME):

@@ -1,4 +1,4 @@
-"""Read the definitions of a database without its rows, so that another engine can define the same."""
+"""Read the definitions of a database without its rows, so that another engine can create the same objects."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -2,9 +2,10 @@
 
 A sum of doubles depends on the order of the additions, which differs from run to run with several threads.
 Views and queries write such a sum as `fsum(x)` and such a mean as `favg(x)`, DuckDB's Kahan sums, which only
-reduce the difference. In the database they add integers, which is exact in any order: for each number the
-nearest integer, and the remainder in steps of 2^-60. Where a number is not finite or too large, the plain sum
-is used. Window functions add decimals and return a decimal; such a number is an error there.
+reduce the difference. The database adds integers instead, which is exact in any order: for each number the
+nearest integer, and the remainder in steps of 2^-60. If a number is not finite or too large, the plain sum is
+used. Window functions add decimals and return a decimal; there, a number that is not finite or too large is
+an error.
 """
 
 import json
@@ -15,7 +16,7 @@ import sqlglot
 from sqlglot import exp
 
 _WHOLE = "try_cast(number as bigint)"
-# A double represents the difference, at most a half, exactly. The power of two is a double, because the
+# The difference is at most 0.5, and a double represents it exactly. The power of two is a double, because a
 # product of integers would overflow.
 _LEFT = f"try_cast((number - {_WHOLE}) * pow(2, 60) as bigint)"
 _SUM = f"cast(sum({_WHOLE}) as double) + cast(sum({_LEFT}) as double) / pow(2, 60)"
@@ -29,25 +30,25 @@ _EXACT = {
         end
     """,
 }
-# A window function uses one sum: five, as above, take a third longer, and DuckDB 1.4.0 cannot read back a
-# stored macro with arithmetic on them.
-# Integer and fraction are converted separately: DuckDB multiplies by 10^18 in a double, where an integer
-# would lose digits. A million numbers below 10^14 fit the type of DuckDB's sum.
-# The fraction has spare digits, because DuckDB before 2.0 adds two numbers of 18 digits in 18 digits.
+# A window function uses one sum. Five sums, as above, take a third longer, and DuckDB 1.4.0 cannot read back
+# a stored macro with arithmetic on them. Integer and fraction are converted separately: DuckDB multiplies by
+# 10^18 in a double, where an integer would lose digits. A million numbers below 10^14 fit the type of
+# DuckDB's sum. The fraction has spare digits, because DuckDB before 2.0 adds two numbers of 18 digits in 18
+# digits.
 _DECIMAL = "cast(trunc(number) as decimal(14, 0)) + cast(number % 1 as decimal(33, 18))"
 _EXACT_OVER_WINDOW = {"fsum": f"sum({_DECIMAL})", "favg": f"avg({_DECIMAL})"}
 
 MEANING = json.dumps([_EXACT, _EXACT_OVER_WINDOW])
-"""The SQL that computes sums of fractions, for hashes of its results."""
+"""The SQL that computes sums of fractions. Names of materialized files contain a hash of it."""
 
 
 def has_fractions(tree: exp.Expr) -> bool:
-    """Return whether a query sums fractions."""
+    """Return whether a query calls `fsum` or `favg`."""
     return next(_find_sums(tree), None) is not None
 
 
 def exact_sums(tree: exp.Expr) -> exp.Expr:
-    """Make each sum and mean of fractions in a query exact. Changes the tree."""
+    """Make each sum and mean of fractions in a query exact. Changes the tree, and returns it."""
     for call in list(_find_sums(tree)):
         whole = call.parent if isinstance(call.parent, exp.Filter) else call
         if isinstance(whole.parent, exp.Window):

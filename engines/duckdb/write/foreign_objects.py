@@ -42,7 +42,7 @@ _FOREIGN = """
 
 
 def check_is_free(database: Path) -> None:
-    """Raise UserError where a process has the database open for writing: its work would be lost."""
+    """Raise UserError if another process has the database open for writing: its changes would be lost."""
     if not database.exists():
         return
     with duckdb.connect() as connection:
@@ -56,11 +56,11 @@ def check_is_free(database: Path) -> None:
 
 
 def keep(database: Path, headers: Sequence[str]) -> list[str]:
-    """Keep a database under another name if a user wrote into it, and return a note on it.
+    """Keep a database under another name if a user wrote into it, and return a note on that.
 
-    `headers` are the headers of the databases that were built here (see `freshness`). Without any, a database
-    is modified if it has objects that its catalog does not list. DuckDB keeps writes that are not in the file
-    yet in a log next to it.
+    `headers` are the hashes of headers that `freshness.read_headers` returns. Without any, a database counts
+    as modified if it has objects that its catalog does not list, or a log: DuckDB keeps changes that are not
+    in the file yet in a log next to it.
     """
     log = _log_of(database)
     if not _is_database(database):
@@ -96,7 +96,7 @@ def _log_of(database: Path) -> Path:
 
 
 def _find_foreign_objects(database: Path) -> Sequence[str]:
-    """Return the objects that the catalog of a database does not list; none where it cannot be opened."""
+    """Return the objects that the catalog of a database does not list; none if it cannot be opened."""
     with duckdb.connect() as connection:
         try:
             attach(connection, database, "before")

@@ -1,11 +1,11 @@
-"""Decide whether the database in a warehouse is the one that a build would produce now.
+"""Decide whether the database in a warehouse equals the one that a build would produce now.
 
 A build writes a mark: a fingerprint of everything that the database was built from, the checksum of the file,
-and the files of materialized views that it reads. The mark is written before the file takes its place: after
-a kill between the two, and after any later change of the file, the mark does not match the database.
+and the files of materialized views that it reads. The build writes the mark before it replaces the database.
+If the build is killed between the two steps, or the database is changed later, the mark does not match it.
 
-DuckDB counts in the header of a file how often the file was written. The mark keeps the header of the
-database before too, so that after such a kill that database still counts as unmodified.
+DuckDB counts the writes to a file in its header. The mark also has the header of the previous database, so
+that this database still counts as unmodified after such a kill.
 """
 
 import hashlib
@@ -43,7 +43,8 @@ def fingerprint(files: Iterable[Path], texts: Iterable[str]) -> str:
 def fingerprint_inputs(conversions: Sequence[Conversion], warehouse: Path, with_views: bool) -> str:
     """Hash everything that a database over some conversions is built from.
 
-    `warehouse` is absolute. Materialized views are derived from these inputs, so that only their use counts.
+    `warehouse` is absolute. Materialized views are derived from these inputs: of them, only `with_views`
+    counts.
     """
     contents = [json.dumps(to_entry(conversion), sort_keys=True) for conversion in conversions]
     user_files = local.hash_files(warehouse / local.FOLDER)
@@ -54,9 +55,9 @@ def fingerprint_inputs(conversions: Sequence[Conversion], warehouse: Path, with_
 
 @cache
 def hash_definitions() -> str:
-    """Hash what a database is built from, except for its data and the user's own files.
+    """Hash the package's files and library versions that a database is built from, without its data.
 
-    A build asks several times, and reads hundreds of files for it.
+    The hash is cached: a build needs it several times, and it is computed from hundreds of files.
     """
     return fingerprint(_list_definitions(), [duckdb.__version__, sqlglot.__version__])
 
@@ -80,12 +81,12 @@ def is_unmodified(warehouse: Path, database: Path) -> bool:
 
 
 def uses_materialized_views(warehouse: Path) -> bool:
-    """Return whether the database was built to use materialized views; True where that is not known."""
+    """Return whether the database was built with materialized views; True if that is unknown."""
     return _read_mark(warehouse).get("stores_views") is not False
 
 
 def read_view_files(warehouse: Path) -> list[str] | None:
-    """Return the files of materialized views that the database reads; None where that is not known."""
+    """Return the files of materialized views that the database reads; None if they are unknown."""
     found = _read_mark(warehouse).get("stored")
     return found if isinstance(found, list) and is_unmodified(warehouse, warehouse / NAME) else None
 
@@ -106,13 +107,13 @@ def write_mark(
 
 
 def read_headers(warehouse: Path) -> list[str]:
-    """Return `hash_header` of the databases that were built here last; empty where that is not known."""
+    """Return the header hashes (`hash_header`) of the last databases built here; empty if unknown."""
     found = _read_mark(warehouse).get("headers")
     return [str(header) for header in found] if isinstance(found, list) else []
 
 
 def hash_header(database: Path) -> str:
-    """Hash the header of a database, which changes with each write; empty where there is no database."""
+    """Hash the header of a database, which changes with each write; empty if there is no database."""
     if not database.is_file():
         return ""
     with database.open("rb") as file:

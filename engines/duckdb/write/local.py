@@ -3,8 +3,8 @@
     <warehouse>/local/views/<schema>/<name>.v<N>.sql    a view
     <warehouse>/local/sql/<schema>/<name>.sql           a named query
 
-The files have the form and the header keys of Tracehouse's own, and inherit caveats from what they read;
-descriptions are optional. A file that fails is reported, and the rest is created.
+The files have the same format and header keys as Tracehouse's own. They inherit the caveats of the objects
+that they read; descriptions are optional. `create` reports files that fail, and creates the others.
 """
 
 import hashlib
@@ -49,7 +49,7 @@ class Problem:
 
 
 def hash_files(folder: Path) -> list[str]:
-    """Return a text for each file that `create` would read, which changes with the file's content."""
+    """Return the path and a hash of the content of each file that `create` would read, as one text each."""
     return [f"{path.relative_to(folder)}: {_hash_content(path)}" for path in sorted(folder.rglob("*.sql"))]
 
 
@@ -68,9 +68,9 @@ def _read_bytes(path: Path) -> bytes:
 
 
 def create(connection: duckdb.DuckDBPyConnection, folder: Path) -> list[Problem]:
-    """Create the views and queries of a folder in the current database, which has all of Tracehouse's own.
+    """Create the views and queries of a folder in the current database, which already has Tracehouse's own.
 
-    Returns the failed files, sorted, and enters them in `catalog.not_built`.
+    Returns the files that failed, sorted, and inserts them into `catalog.not_built`.
     """
     if not hash_files(folder):
         return []
@@ -171,7 +171,7 @@ def _list_names(one: ViewFile | QueryFile, aliases: Mapping[str, ViewFile]) -> I
 
 
 def _check_reads(one: ViewFile | QueryFile, problems: Collection[Problem]) -> None:
-    """Raise DefinitionError where a file reads a view or query that failed."""
+    """Raise DefinitionError if a file reads a view or query that failed."""
     for problem in problems:
         if any(problem.name in (name, _strip_version(name)) for name in one.references):
             raise DefinitionError(f"{one.path}: reads {problem.name}, which failed")
@@ -189,10 +189,10 @@ def _create_view(
     relations: Relations,
     held: dict[str, Held],
 ) -> None:
-    """Create a view, and enter it in the catalog, in `relations` and in the caveats of views."""
+    """Create a view, and add it to the catalog, to `relations` and to `held`."""
     connection.execute(f'create schema if not exists "{view.schema}"')
     create_view(connection, view)
-    # The names of its columns: its SQL may be `select *`.
+    # The column names come from the database, because the view's SQL may be `select *`.
     columns = catalog.column_types(connection)[view.versioned]
     meant = meanings.of_view(view, relations, view.column_comments, columns)
     for statement in meanings.inherited_comments(view, meant):

@@ -1,8 +1,8 @@
-"""Compute the rows of expensive views into Parquet files, and again when their inputs change.
+"""Write the rows of expensive views to Parquet files, and write new files when the inputs change.
 
-A view whose header has a `stored` line has one file, one per partition of what it reads, or one for one of
-its CTEs (see views/materialization.py). A file is named by a hash of the view's SQL, the SQL of the views
-below it and the files of its base tables, so that an existing file of that name is always current. A view
+A view whose header has a `stored` line has one file, one file per partition of its base tables, or one file
+for a CTE (see views/materialization.py). The file name is a hash of the view's SQL, the SQL of the views that
+it reads and the files of its base tables, so that an existing file of that name is always current. A view
 whose files cannot be written is computed on demand, like any other view.
 """
 
@@ -37,28 +37,28 @@ from tracehouse.views.graph import sources, view_dependencies
 from tracehouse.views.materialization import StoredView, Storing, storings
 from tracehouse.views.view_files import DefinitionError, ViewFile, view_files
 
-# With fewer rows in its base tables, a view is computed in the time that opening a file takes.
+# With fewer rows in the base tables, computing a view takes no longer than opening its file.
 LEAST_ROWS = 1_000_000
-# Left free on the disk for the database that is built next.
+# Disk space that stays free for the database that is built next.
 LEAST_FREE_BYTES = 64_000_000
-# Together with what the rest of an ingest holds, 1.5 GB.
+# DuckDB's memory limit. The complete ingest then needs 1.5 GB.
 MEMORY = "1100MB"
 
 PROGRESS_LABEL = "materialized views"
 
-# The one table of the catalog that stored views may read: its rows depend on the package alone.
+# The only catalog table that materialized views may read: its rows depend on the package alone.
 _CLOCKS = "catalog.clocks"
-# The partition of files that hold the rows over all partitions.
+# The `partition` of a file that is computed from all partitions.
 _ALL = None
 _HASH_DIGITS = 16
 
 
 @dataclass(frozen=True)
 class Part:
-    """A planned file, below the warehouse, with rows of a view.
+    """A planned file with rows of a view. `path` is relative to the warehouse.
 
-    The rows are those over one partition of the base tables, None for all of them. `bytes_read` is the size
-    of the base tables' files.
+    The rows are computed from one `partition` of the base tables, or from all if it is None. `bytes_read` is
+    the size of the base tables' files.
     """
 
     how: Storing
@@ -68,12 +68,12 @@ class Part:
 
 
 Plan = Mapping[str, Sequence[Part]]
-"""The files that views should have, by the views' versioned names, each view after those that it reads."""
+"""The planned files of views by versioned name. Each view comes after the views that it reads."""
 
 
 @dataclass(frozen=True)
 class Unit:
-    """The missing files over one partition of the base tables, None for all: computed by one process."""
+    """Work for one process: the missing files over one partition of the base tables, None for all."""
 
     warehouse: Path
     conversions: Sequence[Conversion]
@@ -82,12 +82,12 @@ class Unit:
 
 
 ComputeUnits = Callable[[Sequence[Unit]], Iterable[dict[str, str]]]
-"""Computes units that do not read each other's files. Returns for each the failed views with the reason."""
+"""Computes units that do not read each other's files. Returns the failed views of each unit, with reasons."""
 
 
 def plan(conversions: Sequence[Conversion]) -> Plan:
     """Plan the files of all views over some conversions. Raises DefinitionError on an invalid header."""
-    # To read the definitions takes longer than the rest of the build of a small warehouse.
+    # Reading the definitions takes longer than the rest of the build of a small warehouse.
     if sum(conversion.rows for conversion in conversions) < LEAST_ROWS:
         return {}
     views = _views_in_order()
@@ -99,7 +99,7 @@ def plan(conversions: Sequence[Conversion]) -> Plan:
 
 
 def find_complete(warehouse: Path, planned: Plan) -> dict[str, StoredView]:
-    """Return the views of which all files exist."""
+    """Return the planned views whose files all exist, by versioned name."""
     views = _views_in_order() if planned else {}
     found = {}
     for name, parts in planned.items():
@@ -122,10 +122,9 @@ def materialize(
     progress: Progress,
     compute_units: ComputeUnits | None = None,
 ) -> list[str]:
-    """Compute the planned files that are missing, in this process unless something else computes units.
+    """Compute the planned files that are missing, by `compute_units` or else in this process.
 
-    Reports the bytes of the base tables, for each file that reads them. Returns a note on each view that is
-    still incomplete.
+    Reports `bytes_read` of each file as progress. Returns a note on each view that is still incomplete.
     """
     missing = [part for parts in planned.values() for part in parts if _is_missing(warehouse, part)]
     partitions = sorted({part.partition for part in missing}, key=lambda partition: partition or "")
@@ -162,7 +161,7 @@ def materialize(
 
 
 def compute_unit(unit: Unit, on_bytes: OnBytes = lambda _: None) -> dict[str, str]:
-    """Compute a unit in this process. Returns the failed views with the reason."""
+    """Compute a unit in this process. Returns the failed views by versioned name, with reasons."""
     with closing(_connect(unit.warehouse)) as connection:
         return _compute_unit(connection, unit, on_bytes)
 
@@ -181,7 +180,7 @@ def tables_read(view: ViewFile, views: Mapping[str, ViewFile]) -> list[str]:
 def _plan_parts(
     view: ViewFile, how: Storing, views: Mapping[str, ViewFile], conversions: Sequence[Conversion]
 ) -> list[Part]:
-    """Plan the files of a view: none where it has little to read."""
+    """Plan the files of a view; none if its base tables have few rows."""
     tables = tables_read(view, views)
     if catalog_tables := [name for name in tables if name.startswith("catalog.") and name != _CLOCKS]:
         raise DefinitionError(
@@ -227,7 +226,7 @@ def _is_missing(warehouse: Path, part: Part) -> bool:
 def _describe_view(
     warehouse: Path, counts: Mapping[Part, int | None], base_tables: tuple[str, ...]
 ) -> StoredView:
-    """Describe a view with all of its files; a view reads only those that have rows, or one without."""
+    """Describe a view whose files all exist. It reads the files with rows, or one file if all are empty."""
     by_cte: dict[str, list[Part]] = {}
     for part in counts:
         by_cte.setdefault(part.how.cte, []).append(part)
@@ -298,10 +297,10 @@ def _create_tables(
 
 
 def _table_functions(warehouse: Path, parts: Sequence[Part], partition: str | None) -> dict[str, str]:
-    """Return the table functions that read a view's CTEs over a partition, where all of the files exist."""
+    """Return the table functions that read a view's CTEs over a partition, for CTEs whose files all exist."""
     by_cte: dict[str, list[Part]] = {}
     for part in parts:
-        # A file over all partitions does not serve one partition.
+        # A file over all partitions cannot replace the file of one partition.
         if partition is _ALL or part.partition == partition:
             by_cte.setdefault(part.how.cte, []).append(part)
     return {
@@ -315,7 +314,7 @@ def _write_part(
     connection: duckdb.DuckDBPyConnection, warehouse: Path, name: str, query: str, part: Part
 ) -> str:
     """Write the rows of a query to the file of a part. Returns the reason of a failure, or an empty text."""
-    # A unique name: a process that was taken for dead may still be writing.
+    # The name is unique, because a process that is considered dead may still be writing.
     path = staging_folder(warehouse) / f"{name}-{uuid.uuid4().hex}.parquet"
     order = ", ".join(f'"{column}"' for column in part.how.order)
     footer = f"kv_metadata {{{view_store.PATH_IN_FOOTER}: {quoted(part.path)}}}"
@@ -336,7 +335,7 @@ def _write_part(
 
 
 def _find_type_mismatch(connection: duckdb.DuckDBPyConnection, query: str, file: Path) -> str:
-    """Describe a column whose type Parquet cannot represent; empty where there is none."""
+    """Describe a column whose type Parquet cannot represent; empty if there is none."""
     computed = connection.execute(f"describe {query}").fetchall()
     stored = connection.execute(f"describe from read_parquet({quoted(str(file))})").fetchall()
     for (name, kind, *_), (_, other, *_) in zip(computed, stored, strict=True):

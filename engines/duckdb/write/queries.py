@@ -22,9 +22,9 @@ def create_queries(
     held: Mapping[str, Held],
     explained: bool = True,
 ) -> None:
-    """Create named queries as table macros, and enter them in the catalog.
+    """Create named queries as table macros, and add them to the catalog.
 
-    `held` are the caveats of the views. Raises DefinitionError where a query does not fit the views that it
+    `held` are the caveats of the views. Raises DefinitionError if a query does not fit the views that it
     reads, or, if `explained`, does not describe each of its columns.
     """
     columns = column_types(connection)
@@ -38,13 +38,13 @@ def create_queries(
         except duckdb.Error as error:
             raise sql_error(error, query.path, query.signature, query.text) from error
     of_queries = {query.full_name: _caveats(query, columns, held) for query in queries}
-    _enter(connection, queries, of_queries)
+    _insert_queries(connection, queries, of_queries)
     insert(connection, "columns", [row for query in queries for row in _columns(query, columns, explained)])
     name_in_caveats(connection, of_queries)
 
 
 def _check_parameter_names(query: QueryFile, columns: Mapping[str, Collection[str]]) -> None:
-    """Raise DefinitionError where a parameter has a column's name, which it would silently replace."""
+    """Raise DefinitionError if a parameter has the name of a column: it would silently replace the column."""
     for name in sorted(query.references):
         for parameter in query.parameters:
             if parameter.name in columns.get(name, ()):
@@ -53,11 +53,14 @@ def _check_parameter_names(query: QueryFile, columns: Mapping[str, Collection[st
 
 
 def _check_values(query: QueryFile, columns: Mapping[str, Collection[str]]) -> None:
-    """Raise DefinitionError where a parameter takes its values from a column that does not exist."""
+    """Raise DefinitionError if a parameter takes its values from a column that does not exist."""
     for parameter in query.parameters:
         table, _, column = parameter.values_of.rpartition(".")
         if table and column not in columns.get(table, ()):
-            raise DefinitionError(f"{query.path}: {parameter.name} has the values of no column")
+            raise DefinitionError(
+                f"{query.path}: {parameter.name} takes its values from {parameter.values_of}, "
+                "which is not a column"
+            )
 
 
 def _caveats(query: QueryFile, types: Mapping[str, Columns], held: Mapping[str, Held]) -> list[str]:
@@ -66,12 +69,12 @@ def _caveats(query: QueryFile, types: Mapping[str, Columns], held: Mapping[str, 
 
 
 def _columns(query: QueryFile, types: Mapping[str, Columns], explained: bool) -> Iterator[tuple]:
-    """Yield the columns of a query's result, for the catalog.
+    """Yield the rows of `catalog.columns` for the result of a query.
 
-    The meaning of a column is that in the query's file, or that of the view's column that it passes through,
-    or that of the quantity of its name. Raises DefinitionError where a column has none of them, and where the
-    file describes a column that the result does not have. Types are omitted: DuckDB takes as long to describe
-    them as to create all queries.
+    The meaning of a column is from the query's file, otherwise from the view column that the query passes on,
+    otherwise from quantities.csv. Raises DefinitionError if a column has no meaning, or if the file describes
+    a column that the result does not have. Types are omitted: DuckDB takes as long to infer them as to create
+    all queries.
     """
     answer = cast(exp.Query, query.tree).named_selects
     unknown = sorted(query.meanings.keys() - set(answer))
@@ -86,18 +89,18 @@ def _columns(query: QueryFile, types: Mapping[str, Columns], explained: bool) ->
         meaning = own or meaning or (known[column].meaning if column in known else "")
         if explained and not meaning:
             raise DefinitionError(
-                f"{query.path}: say what {column} means, by `-- column: {column}: …`, or for all queries in "
-                f"views/{query.schema}/quantities.csv"
+                f"{query.path}: describe the column {column} by `-- column: {column}: …`, "
+                f"or for all queries in views/{query.schema}/quantities.csv"
             )
         unit = known[column].unit if column in known else unit_in(column) or ""
         lineage = [".".join(origin)] if origin else []
         yield (query.full_name, position, column, None, unit, provenance or "measured", meaning, lineage, [])
 
 
-def _enter(
+def _insert_queries(
     connection: duckdb.DuckDBPyConnection, queries: Sequence[QueryFile], held: Mapping[str, Sequence[str]]
 ) -> None:
-    """Enter queries and their parameters in the catalog."""
+    """Add queries and their parameters to the catalog."""
     comments = dict(
         connection.execute(
             """
@@ -144,7 +147,7 @@ def _enter(
 
 
 def _versions(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """Return the version that each name of a view stands for; an alias stands for the newest."""
+    """Return the versioned name for each name of a view. A plain name stands for the newest version."""
     return dict(
         connection.execute(
             """

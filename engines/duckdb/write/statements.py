@@ -33,7 +33,7 @@ def view_statements(view: ViewFile) -> str:
 
 
 def _tree(view: ViewFile) -> exp.Expr:
-    """Return a copy of a view's parse tree; where its header says so, sum is fsum and avg is favg in it."""
+    """Return a copy of a view's parse tree. If the header has a `sums` line, sum is fsum and avg is favg."""
     tree = view.tree.copy()
     if view.header.one("sums"):
         for call in list(tree.find_all(exp.Sum, exp.Avg)):
@@ -42,7 +42,7 @@ def _tree(view: ViewFile) -> exp.Expr:
 
 
 def materialized_view_statements(view: ViewFile, functions: Mapping[str, str]) -> str:
-    """Return the statements that create a view over files: see `view_query` for `functions`."""
+    """Return the statements that create a view over files. `functions` is as in `view_query`."""
     query = view_query(view, functions)
     return ";\n".join([f"create or replace view {view.versioned} as {query}", *view.comments])
 
@@ -50,7 +50,7 @@ def materialized_view_statements(view: ViewFile, functions: Mapping[str, str]) -
 def view_query(view: ViewFile, functions: Mapping[str, str], cte: str = "") -> str:
     """Return the query of a view, or of one of its CTEs.
 
-    `functions` are the table functions that read the rows of CTEs, or by an empty name those of the view.
+    `functions` are the table functions that read the rows of CTEs, by name; an empty name is the whole view.
     """
     query = _exact_query(view)
     if not cte and "" in functions:
@@ -94,7 +94,7 @@ def query_statements(query: QueryFile) -> str:
 
 
 def _add_parameter_checks(query: QueryFile, body: str) -> str:
-    """Return the SQL of a query that fails where a parameter is outside its choices or range.
+    """Return the SQL of a query that fails if a parameter is outside its choices or range.
 
     Without it, a misspelt value matches no row, and the empty result looks like an answer.
     """
@@ -104,11 +104,11 @@ def _add_parameter_checks(query: QueryFile, body: str) -> str:
         return body
     checks = " ".join(_parameter_check(query, parameter) for parameter in limited)
     nulls = ", ".join("null" for _ in columns)
-    # As a union: DuckDB drops a condition on the rows where it knows that no row can match.
+    # The checks are a union, because DuckDB drops a condition on the rows if it knows that no row can match.
     return f"select * from ({body}\n) as answer union all select {nulls} where case {checks} else false end"
 
 
-# NULL is within every range: the file of a query says where it means `any`.
+# NULL is within every range: in some queries it means `any`, as their files say.
 def _parameter_check(query: QueryFile, parameter: Parameter) -> str:
     name = parameter.name
     if parameter.range:
@@ -124,7 +124,7 @@ def _parameter_check(query: QueryFile, parameter: Parameter) -> str:
 
 
 def sql_error(error: duckdb.Error, path: Path, statement: str, text: str) -> DefinitionError:
-    """Turn DuckDB's error into one that gives the file and the line."""
+    """Turn an error of DuckDB into a DefinitionError with the file and the line."""
     lines = [line for line in str(error).splitlines() if line and not line.startswith(("LINE ", " "))]
     found = _LINE.search(str(error))
     line = line_of(statement, text) + (int(found[1]) - 1 if found else 0)

@@ -1,8 +1,9 @@
-"""Keep a database without data, which every build copies and fills.
+"""Cache a template, which is a database without data. Every build copies and fills it.
 
-Tracehouse's definitions depend on the package alone. To parse, bind and describe hundreds of SQL files takes
-seconds, to copy the result milliseconds. The template is in the user's cache folder, named by a hash of the
-package's definitions and one of its own content, so that a stale or damaged template is never used.
+Tracehouse's definitions depend on the package alone. Parsing, binding and describing hundreds of SQL files
+takes seconds; copying the result takes milliseconds. The template is in the user's cache folder. Its name has
+a hash of the package's definitions and a hash of its content, so that a stale or damaged template is never
+used.
 """
 
 import hashlib
@@ -28,20 +29,20 @@ from tracehouse.views import ledgers
 STORAGE_VERSION = "v1.4.0"
 
 _NO_FOLDER = Path("/")
-# Versions of the package or of DuckDB that are used side by side.
+# One for each version of the package or of DuckDB; the oldest are deleted.
 _MOST_TEMPLATES = 4
 
 
 def check_definitions() -> None:
-    """Raise DefinitionError where a definition is wrong, before an ingest reads raw files."""
+    """Raise DefinitionError if a ledger is wrong. If the cache has a template, the ledgers are correct."""
     if _find(hash_definitions()) is None:
         catalog.check_ledgers()
 
 
 def copy_to(path: Path) -> None:
-    """Copy the template to `path`, after building it where the cache does not have it.
+    """Copy the template to `path`. If the cache lacks it, create it at `path` and copy it to the cache.
 
-    Raises DefinitionError where a definition is wrong.
+    Raises DefinitionError if a definition is wrong.
     """
     definitions = hash_definitions()
     found = _find(definitions)
@@ -53,7 +54,7 @@ def copy_to(path: Path) -> None:
 
 
 def create(path: Path) -> None:
-    """Write a database with all definitions and no data. Raises DefinitionError where one is wrong."""
+    """Write a database with all definitions and no data. Raises DefinitionError if one is wrong."""
     with open_for_writing(path, f"storage_version '{STORAGE_VERSION}'") as connection:
         # Creating views does not parallelize; waiting for idle threads would take a fifth longer.
         connection.execute("set threads = 1")
@@ -65,7 +66,7 @@ def create(path: Path) -> None:
 
 @contextmanager
 def open_for_writing(path: Path, *options: str) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a database for writing, as the current one of a connection."""
+    """Open a database for writing, as the current database of a new connection."""
     with duckdb.connect() as connection:
         listed = f" ({', '.join(options)})" if options else ""
         connection.execute(f"attach {quoted(str(path))} as building{listed}")
@@ -109,7 +110,7 @@ def _find(definitions: str) -> Path | None:
 
 
 def _keep(path: Path, definitions: str) -> None:
-    """Copy a new template to the cache; if that cannot be written, every build makes its own."""
+    """Copy a new template to the cache. If the cache is not writable, every build creates a template."""
     folder = _folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -31,7 +31,7 @@ NOT_INHERITED: Mapping[str, Column] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Described:
-    """All views, sorted by what they read, the meanings of all columns, and the views' caveats."""
+    """All views, each after the views that it reads; the meanings of all columns; and the views' caveats."""
 
     views: list[ViewFile]
     relations: Relations
@@ -41,7 +41,7 @@ class Described:
 def describe_views(connection: DuckDBPyConnection) -> Described:
     """Describe the views over the tables of a database."""
     files = view_files()
-    views = sort_views(expanded(files), _existing(connection))
+    views = sort_views(expanded(files), _list_existing(connection))
     relations = meanings.of_views(views, files, meanings.of_tables(all_traces().values()))
     return Described(views, relations, caveats.of_views(views, relations))
 
@@ -59,9 +59,9 @@ def create_views(connection: DuckDBPyConnection, described: Described) -> None:
 def replace_views(
     connection: DuckDBPyConnection, names: Collection[str], stored: Mapping[str, StoredView], warehouse: Path
 ) -> None:
-    """Replace views by ones that read their files, or compute their rows where they are not in `stored`.
+    """Replace views: those in `stored` read their files, the others compute their rows on demand.
 
-    `names` are versioned names. The comments stay.
+    `names` are versioned names. Comments are kept.
     """
     comments = connection.execute(
         """
@@ -82,7 +82,7 @@ def _table_functions(view: StoredView | None, warehouse: Path) -> dict[str, str]
     return {cte: read_parquet(files, warehouse) for cte, files in view.parts} if view else {}
 
 
-def _existing(connection: DuckDBPyConnection) -> set[str]:
+def _list_existing(connection: DuckDBPyConnection) -> set[str]:
     rows = connection.execute(
         "select table_schema || '.' || table_name from information_schema.tables"
         " where table_catalog = current_database()"
@@ -96,10 +96,10 @@ def create_view(
     functions: Mapping[str, str] = NO_FUNCTIONS,
     columns: Mapping[str, Column] = NOT_INHERITED,
 ) -> None:
-    """Create a view with its comments and those that its `columns` inherit.
+    """Create a view with its own comments and the comments that its `columns` inherit.
 
-    Raises DefinitionError that names the line. `functions` are the table functions that read its rows from
-    files (see `statements.view_query`).
+    `functions` are the table functions that read its rows from files (see `statements.view_query`). Raises
+    DefinitionError with the line if the SQL fails.
     """
     created = materialized_view_statements(view, functions) if functions else view_statements(view)
     try:
@@ -109,7 +109,7 @@ def create_view(
 
 
 def _check_united(connection: DuckDBPyConnection, files: Sequence[ViewFile]) -> None:
-    """Raise DefinitionError where views that another unites differ in the types of their columns."""
+    """Raise DefinitionError if views that another view unites differ in the types of their columns."""
     columns = catalog.column_types(connection)
     views = {view.versioned: view for view in files}
     first: dict[str, ViewFile] = {}
@@ -118,7 +118,7 @@ def _check_united(connection: DuckDBPyConnection, files: Sequence[ViewFile]) -> 
 
 
 def create_aliases(connection: DuckDBPyConnection, aliases: Mapping[str, ViewFile]) -> None:
-    """Create an alias without a version, with all comments, for the newest version of each view."""
+    """Create views with plain names that select from the newest version of each view, with its comments."""
     columns = catalog.column_types(connection)
     comments = dict(
         connection.execute(
