@@ -10,8 +10,8 @@ with pods as ( -- noqa: ST03
     select
         job_type,
         case
-            when is_rounded then ceil(requested_cpus / ceil(requested_gpus))
-            else requested_cpus / requested_gpus
+            when is_rounded then ceil(requested_cpus / nullif(ceil(requested_gpus), 0))
+            else requested_cpus / nullif(requested_gpus, 0)
         end as cpus_per_gpu
     from asi.pod_hour
     where

@@ -41,7 +41,7 @@ classes as (
         gpu_model,
         requested_cpus,
         ceil(requested_gpus) as num_gpu,
-        requested_gpus / ceil(requested_gpus) as gpu_share,
+        requested_gpus / nullif(ceil(requested_gpus), 0) as gpu_share,
         pod_days / sum(pod_days) over (partition by gpu_model) as popularity
     from ranked
     where 100 * (pod_days_up_to - pod_days) < 95 * all_pod_days

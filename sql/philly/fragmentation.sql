@@ -102,8 +102,18 @@ fits as (
         held_change,
         free_after // nullif(job_gpus, 0)
         - (free_after + held_change) // nullif(job_gpus, 0) as fitting_change,
-        cast(floor(at_s / (60 * bin_minutes)) as bigint) as bin
+        60 * nullif(bin_minutes, 0) as bin_s,
+        cast(floor(at_s / nullif(60 * bin_minutes, 0)) as bigint) as bin
     from levels
+),
+
+binned as (
+    select
+        bin,
+        held_change,
+        fitting_change,
+        at_s - bin_s * bin as into_bin_s
+    from fits
 ),
 
 -- A change applies from its bin on, less the part of that bin before the change.
@@ -111,10 +121,10 @@ changes_of_bins as (
     select
         bin,
         fsum(held_change) as held_change,
-        fsum(held_change * (at_s - 60 * bin_minutes * bin)) as held_s_before,
+        fsum(held_change * into_bin_s) as held_s_before,
         fsum(fitting_change) as fitting_change,
-        fsum(fitting_change * (at_s - 60 * bin_minutes * bin)) as fitting_s_before
-    from fits
+        fsum(fitting_change * into_bin_s) as fitting_s_before
+    from binned
     group by bin
 ),
 
@@ -128,7 +138,7 @@ bounds as (
 bins as (
     select
         unnest(generate_series(first_bin, last_bin)) as bin,
-        60.0 * bin_minutes as bin_s
+        60.0 * nullif(bin_minutes, 0) as bin_s
     from bounds
     where first_bin is not null
 ),

@@ -1,5 +1,5 @@
 -- Jobs, GPU-hours and failures by trace (all traces)
--- chart: bar x=trace y=held_gpu_h title=GPU-hours by trace, clusters stacked (all traces)
+-- chart: stack x=trace y=held_gpu_h color=cluster title=GPU-hours by trace and cluster (all traces)
 create or replace macro unified.traces(
     gpu_only boolean := true, preempted_fails boolean := false
 ) as table

@@ -105,7 +105,7 @@ def test_tables_views_and_the_catalog_have_their_rows(server: str, sample_wareho
 def test_functions_and_columns_have_comments(server: str) -> None:
     function = "\n".join(run_beeline(server, "describe function extended pai.wait_by_gpu_type"))
     assert "min_gpus DOUBLE DEFAULT" in function
-    assert "only tasks that request so many GPUs" in function
+    assert "smallest number of requested GPUs per instance" in function
     assert "Median wait" in function
     columns = "\n".join(run_beeline(server, "describe itp.job"))
     assert "Submission in seconds since the start of the collection" in columns

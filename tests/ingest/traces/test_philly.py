@@ -142,7 +142,8 @@ def test_number_of_5000_digits_does_not_end_the_ingest(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "name"), [(json_list, "parse_object"), (json_list, "limit_rejects"), (raw_file, "_source")]
+    ("module", "name"),
+    [(json_list, "parse_object"), (json_list, "limit_rejects"), (raw_file, "_describe_source")],
 )
 def test_unexpected_error_refuses_the_file_and_reads_the_others(
     module: ModuleType, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

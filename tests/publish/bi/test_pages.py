@@ -28,7 +28,7 @@ COMMANDS = sorted(
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_command_runs(command: str, small_warehouse: Path, tmp_path: Path) -> None:
-    """The commands `traces publish` of README.md and docs/ run."""
+    """The commands `traces publish` of README.md, docs/bi.md and other pages run."""
     done = command_line.server().run(*command.split(), "--warehouse", small_warehouse, cwd=tmp_path)
     assert done.code == 0, done.stderr
     assert (tmp_path / "traces.duckdb").exists()
