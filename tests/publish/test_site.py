@@ -261,6 +261,99 @@ def press_until_focused(page: Any, name: str) -> None:
 
 
 @with_wasm
+def test_rows_in_view_are_sorted_and_filtered(address: str, browser: Any) -> None:
+    """Only the rows in view are in the page."""
+    statement = "select i, if(i % 1000 = 7, 'seven', null) as word from range(3000) as numbers(i)"
+    with open_page(browser, address) as opened:
+        page = opened.page
+        open_statement(page, statement)
+        rows = page.locator(".rows tbody tr:not([aria-hidden])")
+        rows.first.wait_for()
+        assert rows.count() < 50
+        table = page.get_by_role("region", name="Answer of answer")
+        table.evaluate("table => table.scrollTo(0, table.scrollHeight)")
+        page.get_by_role("cell", name="2,999", exact=True).wait_for()
+        table.evaluate("table => table.scrollTo(0, 0)")
+        for order in ("ascending", "descending"):
+            page.get_by_role("button", name="i", exact=True).click()
+            page.locator(f"th[aria-sort={order}]").wait_for()
+        assert rows.first.locator("td").first.inner_text() == "2,999"
+        page.get_by_label("Filter Answer").fill("seven")
+        page.get_by_text("3 rows of 3,000").wait_for()
+        assert [row.locator("td").first.inner_text() for row in rows.all()] == ["2,007", "1,007", "7"]
+
+
+@with_wasm
+def test_console_completes_names_and_stops(address: str, browser: Any) -> None:
+    with open_page(browser, address) as opened:
+        page = opened.page
+        open_statement(page, "select count(*) from range(1000000000000) as numbers(i) where i % 7 = 3")
+        page.get_by_role("button", name="Stop").click()
+        page.get_by_text("Stopped.").wait_for()
+        editor = page.get_by_role("textbox", name="SQL statement")
+        editor.press("Control+a")
+        editor.press_sequentially("select min_gpu from itp.raw_j")
+        page.get_by_role("option", name="raw_job").click()
+        editor.press("Control+a")
+        editor.press_sequentially("select count(*) as jobs from itp.raw_job")
+        editor.press("Escape")
+        editor.press("Control+Enter")
+        page.get_by_role("button", name="jobs").wait_for()
+        # The local process knows the columns that a statement reads.
+        assert page.get_by_text("Approximate: ").count() == ("token" not in address)
+
+
+def open_statement(page: Any, statement: str) -> None:
+    page.evaluate("text => location.hash = `#/sql?${new URLSearchParams({statement: text})}`", statement)
+
+
+@with_wasm
+def test_chart_has_tooltips_and_query_is_copied(served: site_server.Served, browser: Any) -> None:
+    with open_page(browser, f"{served.address}/below/pages/#/query/itp.gpu_hours?min_gpus=2") as opened:
+        page = opened.page
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.locator(f"{CHART} .mark-rect path").first.hover()
+        assert "GPU-hours" in page.locator("#vg-tooltip-element.visible").inner_text()
+        copied = {
+            "SQL": "from itp.gpu_hours(min_gpus := 2)",
+            "Python": 'with tracehouse.open("warehouse") as warehouse:\n'
+            '    warehouse.query("itp.gpu_hours", min_gpus=2)',
+            "command": "traces query itp.gpu_hours -p min_gpus=2",
+            "link": page.url,
+        }
+        for label, text in copied.items():
+            page.get_by_role("button", name=f"Copy {label}").click()
+            page.get_by_role("button", name="Copied").wait_for()
+            assert page.evaluate("navigator.clipboard.readText()") == text
+            page.get_by_role("button", name=f"Copy {label}").wait_for()
+
+
+@with_wasm
+def test_three_queries_are_compared(address: str, browser: Any) -> None:
+    with open_page(browser, address) as opened:
+        page = opened.page
+        page.evaluate("location.hash = '#/compare?left=itp.gpu_hours&right=itp.gpu_hours&right.min_gpus=8'")
+        page.get_by_role("button", name="Add a query").click()
+        third = page.get_by_role("region", name="third", exact=True)
+        third.locator(CHART).wait_for()
+        assert third.locator("input[name=min_gpus]").input_value() == "8"
+        third.get_by_role("button", name="Remove").click()
+        page.wait_for_url("**right.min_gpus=8")
+        assert third.count() == 0
+
+
+@with_wasm
+def test_objects_that_are_left_out_are_explained(served: site_server.Served, browser: Any) -> None:
+    with open_page(browser, f"{served.address}/below/pages/") as opened:
+        page = opened.page
+        page.get_by_text("Not on this site:").click()
+        page.get_by_text("philly: it has no data").wait_for()
+        for view, text in (("query/philly.wait_by_size", "answer"), ("object/philly.job", "rows")):
+            page.evaluate("view => location.hash = `#/${view}`", view)
+            page.get_by_text(f"This site does not have the {text}: it has no data").wait_for()
+
+
+@with_wasm
 def test_gallery_draws_charts_in_view(address: str, browser: Any) -> None:
     with open_page(browser, address) as opened:
         page = opened.page
@@ -424,12 +517,17 @@ VIEWS = {
 
 @in_full
 @with_wasm
+@pytest.mark.parametrize("width", [360, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("view", VIEWS)
-def test_axe_finds_nothing_serious(view: str, scheme: str, served: site_server.Served, browser: Any) -> None:
-    with open_page(browser, f"{served.address}/below/pages/{VIEWS[view]}", color_scheme=scheme) as opened:
+def test_axe_finds_nothing_serious(
+    view: str, scheme: str, width: int, served: site_server.Served, browser: Any
+) -> None:
+    options = {"color_scheme": scheme, "viewport": {"width": width, "height": 740}}
+    with open_page(browser, f"{served.address}/below/pages/{VIEWS[view]}", **options) as opened:
         if view not in ("home", "table"):
             opened.page.locator(".rows table").first.wait_for()
+        assert opened.page.evaluate("document.documentElement.scrollWidth") == width
         # Playwright's evaluate is not subject to the content security policy of the page.
         opened.page.evaluate(AXE.read_text())
         found = opened.page.evaluate("axe.run()")["violations"]

@@ -126,6 +126,8 @@ export interface Answer {
   rows: Cell[][];
   is_cut: boolean;
   notes: Note[];
+  /** How the caveats were selected, where that is less exact than by the columns that were read. */
+  approximate?: string;
   sources: Source[];
 }
 

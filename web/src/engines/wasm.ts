@@ -14,6 +14,7 @@ const PLAIN = /^(U?(TINYINT|SMALLINT|INTEGER|BIGINT)|FLOAT|DOUBLE|VARCHAR|BOOLEA
 
 // Where a function needs an extension, DuckDB-WASM tries to load it and then fails in this way.
 const CRASH = /out of bounds|unreachable|is not loaded|null function|signature mismatch/;
+const APPROXIMATE = "Approximate: the caveats and sources of all tables, views and queries that the statement names, whichever columns it reads.";
 const UNSUPPORTED = "DuckDB in the browser cannot run this: it lacks extensions, such as ICU for time zones";
 
 interface Published extends Description {
@@ -148,6 +149,7 @@ export function openWasm(listing: Listing): Engine {
         rows: rows.slice(0, MOST_ROWS),
         is_cut: rows.length > MOST_ROWS,
         notes: selectNotes(reads.flatMap((read) => read.notes), columns, rows),
+        ...(query.statement && { approximate: APPROXIMATE }),
         sources: uniqueBy(reads.flatMap((read) => read.sources), (source) => source.table_name + source.file + source.member),
       };
     },
