@@ -59,8 +59,13 @@ class Drawable:
 
     @property
     def series(self) -> list[str]:
-        """The names of the lines, bars or groups of points, in the order of the answer."""
-        return distinct_names(self.rows, self.chart.color) if self.chart.color else []
+        """The names of the lines, bars or groups of points, in the order of the answer; numbers sorted."""
+        if not self.chart.color:
+            return []
+        values = {row[self.chart.color] for row in self.rows}
+        if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+            return [exact(value) for value in sorted(values)]
+        return distinct_names(self.rows, self.chart.color)
 
     def is_category(self, column: str) -> bool:
         """Whether a column is drawn as categories instead of numbers on a scale."""

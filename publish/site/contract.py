@@ -88,6 +88,7 @@ def describe_object(connection: duckdb.DuckDBPyConnection, name: str) -> Json:
         "columns": _columns(connection, found),
         "reads": _reads(connection, found.name),
         "read_by": _read_by(connection, name),
+        "upstream": _upstream(connection, found.name),
         "notes": [asdict(note) for note in notes.of_object(connection, found.name, on_data=bool(queries))],
         "sources": describe_sources(connection, [found.name]),
         "sql": found.sql,
@@ -237,6 +238,34 @@ def _read_by(connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
         {"name": name},
     ).fetchall()
     return [reader for (reader,) in rows]
+
+
+def _upstream(connection: duckdb.DuckDBPyConnection, name: str) -> list[Json]:
+    """The object and everything that it reads, directly or through views, with what each of them reads."""
+    return _rows(
+        connection,
+        """
+        with recursive readers as (
+            select query_name as name, 'query' as kind, reads from catalog.queries
+            union all
+            select versioned_name, 'view', reads from catalog.views
+            union all
+            select view_name, 'view', arg_max(reads, version) from catalog.views group by view_name
+        ),
+
+        needed as (
+            select $name as name
+            union
+            select unnest(readers.reads) from needed inner join readers on needed.name = readers.name
+        )
+
+        select needed.name, coalesce(kind, 'table') as kind, coalesce(reads, []) as reads
+        from needed
+        left join readers on needed.name = readers.name
+        order by needed.name
+        """,
+        name=name,
+    )
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, sql: str, **values: Any) -> list[Json]:

@@ -10,6 +10,8 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import duckdb
@@ -17,8 +19,9 @@ import duckdb
 from tracehouse.core import signals
 from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read import sandbox
+from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.sandbox import Limits
-from tracehouse.publish import output
+from tracehouse.publish import columns, output
 from tracehouse.publish.bi import database_file
 from tracehouse.publish.bi.database_file import Published
 from tracehouse.publish.site import contract
@@ -30,6 +33,10 @@ LIST = "api/list.json"
 # A folder with this file is a site that may be replaced.
 MARKER = Path(LIST)
 
+# The largest answer that is stored as JSON. The pages show no more rows.
+MOST_ROWS = 10_000
+MOST_BYTES = 500_000
+
 # DuckDB-WASM reads pages of this size. A database file begins with three headers of 4 KiB.
 _PAGE = 16_384
 _HEADERS = 3 * 4096
@@ -40,6 +47,22 @@ CHECKSUMS = {
     "duckdb-browser-eh.worker.js": "f8ab72b6b90b3ad83077d47426d4a99d5d9a4c7e07cba1a2be37d655adc7c1ab",
 }
 INSTALLED = Path(__file__).parents[2] / "web" / "node_modules" / "@duckdb" / "duckdb-wasm" / "dist"
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The names of the published objects, and the reasons why others are left out, or have no parameters."""
+
+    names: frozenset[str]
+    left_out: Mapping[str, str]
+
+    def limits(self, name: str) -> contract.Json:
+        """What the pages cannot do with an object: run it, or run it with parameters."""
+        if name not in self.names:
+            schema = name.partition(".")[0]
+            return {"left_out": self.left_out.get(name) or self.left_out.get(schema, "it is not published")}
+        fixed = self.left_out.get(f"{name}(…)")
+        return {"parameters": [], "fixed": fixed} if fixed else {}
 
 
 def publish(
@@ -60,11 +83,15 @@ def publish(
             "files": sorted(path.relative_to(APPLICATION).as_posix() for path in APPLICATION.rglob("*.*")),
             "address": base_url and f"{base_url.rstrip('/')}/",
         }
-        texts = sandbox.run(warehouse, Limits(), lambda c: _write_texts(c, contents, facts), confined=False)
-        for path, text in texts.items():
+        listed, described = sandbox.run(
+            warehouse, Limits(), lambda c: _describe(c, contents, facts), confined=False
+        )
+        files = {LIST: listed, **_answer_defaults(staged / DATABASE, described)}
+        files |= {f"api/describe/{name}.json": found for name, found in described.items()}
+        for path, found in files.items():
             target = staged / path
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text)
+            target.write_text(contract.as_json(found))
         shutil.copytree(APPLICATION, staged, dirs_exist_ok=True)
         (staged / "duckdb").mkdir()
         for name in CHECKSUMS:
@@ -117,12 +144,11 @@ def _is_site(folder: Path) -> bool:
     return (folder / MARKER).is_file()
 
 
-def _read_contents(database: Path) -> dict[str, str]:
-    """The published objects by name, with the reason if a query accepts no parameters, else an empty text."""
+def _read_contents(database: Path) -> Contents:
     with duckdb.connect(str(database), read_only=True) as connection:
         names = connection.execute("select name from catalog.contents").fetchall()
         left_out = dict(connection.execute("select name, reason from catalog.left_out").fetchall())
-    return {name: left_out.get(f"{name}(…)", "") for (name,) in names}
+    return Contents(frozenset(name for (name,) in names), left_out)
 
 
 def _describe_database(database: Path) -> contract.Json:
@@ -155,21 +181,56 @@ def _write_opening(folder: Path) -> list[list[int]]:
     return ranges
 
 
-def _write_texts(
-    connection: duckdb.DuckDBPyConnection, contents: Mapping[str, str], facts: contract.Json
-) -> dict[str, str]:
-    """The contents of the JSON files of the site by path."""
+def _describe(
+    connection: duckdb.DuckDBPyConnection, contents: Contents, facts: contract.Json
+) -> tuple[contract.Json, dict[str, contract.Json]]:
+    """The list of published objects, and the descriptions of all objects of the warehouse.
+
+    The lineage of a published object leads to objects that are not published.
+    """
     listed = contract.list_objects(connection)
-    listed["objects"] = [found for found in listed["objects"] if found["name"] in contents]
-    files = {LIST: contract.as_json(facts | listed)}
-    for found in listed["objects"]:
-        name = found["name"]
-        described = contract.describe_object(connection, name)
-        if contents[name]:
-            described |= {"parameters": [], "fixed": contents[name]}
-        if described["has_chart"]:
-            described |= contract.draw_template(connection, name)
-        files[f"api/describe/{name}.json"] = contract.as_json(described)
-        # The lineage names versions of views, so the description is stored under this name too.
-        files[f"api/describe/{described['name']}.json"] = files[f"api/describe/{name}.json"]
-    return files
+    described: dict[str, contract.Json] = {}
+    pending = [found["name"] for found in listed["objects"]]
+    while pending:
+        name = pending.pop()
+        if name in described:
+            continue
+        found = described[name] = contract.describe_object(connection, name) | contents.limits(name)
+        pending += [found["name"], *found["reads"], *found["read_by"]]
+        if found["has_chart"] and not found.get("left_out"):
+            found |= contract.draw_template(connection, name)
+    listed["objects"] = [found for found in listed["objects"] if found["name"] in contents.names]
+    listed["left_out"] = [{"name": name, "reason": reason} for name, reason in contents.left_out.items()]
+    return facts | listed, described
+
+
+def _answer_defaults(database: Path, described: Mapping[str, contract.Json]) -> dict[str, contract.Json]:
+    """The answers of the named queries to their default parameters, and to those of their charts, by path.
+
+    Sets `answers` in the descriptions, so that the pages need no DuckDB for these answers: their paths, by
+    the parameter that is set, empty for none.
+    """
+    answers = {}
+    with duckdb.connect(str(database), read_only=True) as connection:
+        # As in DuckDB-WASM.
+        connection.execute("set timezone = 'UTC'")
+        for name, found in described.items():
+            if found["kind"] != "query" or found.get("left_out"):
+                continue
+            calls = {"": name}
+            if parameter := found.get("template", {}).get("with"):
+                calls[parameter] = f"{name}({parameter} := true)"
+            kept = {given: answer for given, call in calls.items() if (answer := _answer(connection, call))}
+            found["answers"] = {given: f"api/answer/{name}.{given}.json" for given in kept}
+            answers |= {found["answers"][given]: answer for given, answer in kept.items()}
+    return answers
+
+
+def _answer(connection: duckdb.DuckDBPyConnection, call: str) -> contract.Json | None:
+    """The columns and rows of an answer, None where it is too large to be stored a second time."""
+    query = BoundQuery(f"from {call}", {})
+    names = columns.columns_of(connection, query)
+    rows = list(islice(columns.rows_of(connection, query, names), MOST_ROWS + 1))
+    answer = {"columns": [{"name": name, "type": kind} for name, kind in names], "rows": rows}
+    is_small = len(rows) <= MOST_ROWS and len(contract.as_json(answer)) <= MOST_BYTES
+    return answer if is_small else None

@@ -36,6 +36,8 @@ with_wasm = pytest.mark.skipif(
 in_full = pytest.mark.skipif(not ALL, reason="slow: set TRACEHOUSE_SITE=all to run it")
 # Runs a query with the page's engine, as in the browser's console.
 RUN = "query => tracehouse.run({given: {}, statement: '', ...query}, new AbortController().signal)"
+# The picture of a query's answer; the page also has one of its lineage.
+CHART = ".chart svg"
 # The traces on the two sides of a comparison.
 COMPARED = {"left": "philly", "right": "acme"}
 
@@ -121,13 +123,13 @@ def test_query_on_a_phone(address: str, browser: Any, small_warehouse: Path) -> 
         page.get_by_label("with_total").check()
         page.get_by_role("button", name="Run", exact=True).click()
         page.wait_for_url("**min_gpus=8**")
-        page.locator("figure svg").wait_for()
+        page.locator(CHART).wait_for()
         expected = cells(small_warehouse, "itp.gpu_hours", "-p", "min_gpus=8", "-p", "with_total=true")
         rows = page.locator(".rows tbody tr")
         assert [row.locator("td").first.inner_text() for row in rows.all()] == [
             row[0] for row in expected[1:]
         ]
-        assert "min_gpus = 8" in page.locator("figure svg").text_content()
+        assert "min_gpus = 8" in page.locator(CHART).text_content()
         caveats = page.locator(".notes li").all_inner_texts()
         assert any(text.startswith("itp.min_duration_600") for text in caveats)
         with page.expect_download() as download:
@@ -146,11 +148,40 @@ def test_query_on_a_phone(address: str, browser: Any, small_warehouse: Path) -> 
 @with_wasm
 def test_page_says_how_much_it_fetched(site: Path, browser: Any) -> None:
     with site_server.serve(site) as counted, open_page(browser, counted.address) as opened:
-        opened.page.evaluate("location.hash = '#/query/itp.gpu_hours'")
-        opened.page.locator("figure svg").wait_for()
+        opened.page.evaluate("location.hash = '#/query/itp.gpu_hours?min_gpus=8'")
+        opened.page.locator(CHART).wait_for()
         sent = counted.sent["traces.duckdb"] + counted.sent["opening.bin"]
         assert 0 < sent <= (site / "traces.duckdb").stat().st_size
         assert f"Fetched {sent / 1e6:.1f} MB" in opened.page.locator(".loaded").inner_text()
+
+
+@with_wasm
+def test_default_answers_need_no_duckdb(site: Path, browser: Any) -> None:
+    with site_server.serve(site) as served, open_page(browser, served.address) as opened:
+        opened.page.context.route("**/duckdb/**", lambda route: route.abort())
+        opened.page.reload()
+        for name in ("itp.gpu_hours", "unified.run_cdf"):
+            opened.page.evaluate("name => location.hash = `#/query/${name}`", name)
+            opened.page.get_by_role("region", name=f"Answer of {name}").wait_for()
+            opened.page.locator(CHART).wait_for()
+
+
+@with_wasm
+def test_default_answers_are_those_of_duckdb(site: Path, browser: Any) -> None:
+    """Names and types of columns, and all values and texts, with the defaults and as the charts need them."""
+    described = [json.loads(path.read_text()) for path in sorted((site / "api" / "describe").glob("*.json"))]
+    stored = {(found["name"], given) for found in described for given in found.get("answers", {})}
+    assert {("itp.gpu_hours", ""), ("unified.run_cdf", "every_value")} <= stored
+    with site_server.serve(site) as served, open_page(browser, served.address) as opened:
+        for name, given in sorted(stored):
+            query = {"name": name, "given": {given: "true"} if given else {}}
+            call = f"{name}({given} := true)" if given else name
+            expected = opened.page.evaluate(RUN, {"statement": f"from {call}"})
+            found = opened.page.evaluate(RUN, query)
+            assert [found[part] for part in ("columns", "rows", "is_cut")] == [
+                expected[part] for part in ("columns", "rows", "is_cut")
+            ], name
+        assert served.sent["traces.duckdb"] > 0
 
 
 @with_wasm
@@ -164,16 +195,17 @@ def test_opening_fetches_one_file_and_at_most_one_block(site: Path, browser: Any
 
 
 @with_wasm
-def test_answers_without_network(site: Path, browser: Any) -> None:
-    """Loaded pages, results and charts remain available; others need `Load everything`."""
-    with site_server.serve(site) as served, open_page(browser, served.address) as opened:
+@pytest.mark.parametrize("parameters", ["", "?min_gpus=2"])
+def test_answers_without_network(parameters: str, site: Path, browser: Any) -> None:
+    """What was loaded is available: pages, answers and charts. `Load everything` loads the others."""
+    page_of_query = f"#/query/itp.gpu_hours{parameters}"
+    with site_server.serve(site) as served, open_page(browser, f"{served.address}/{page_of_query}") as opened:
         page = opened.page
-        page.evaluate("location.hash = '#/query/itp.gpu_hours'")
-        page.locator("figure svg").wait_for()
+        page.locator(CHART).wait_for()
         page.wait_for_function("caches.open('files').then(async found => (await found.keys()).length > 10)")
         served.is_down.set()
         page.reload()
-        page.locator("figure svg").wait_for()
+        page.locator(CHART).wait_for()
         assert page.locator(".rows tbody tr").count() > 2
         page.evaluate("location.hash = '#/query/dlrm.waits'")
         page.get_by_role("alert").wait_for()
@@ -189,7 +221,136 @@ def test_load_everything_allows_use_without_network(site: Path, browser: Any) ->
         served.is_down.set()
         page.reload()
         page.evaluate("location.hash = '#/query/dlrm.waits'")
-        page.locator("figure svg").wait_for()
+        page.locator(CHART).wait_for()
+
+
+@with_wasm
+def test_lineage_is_walked_with_the_keyboard(address: str, browser: Any) -> None:
+    """From a view to a raw table and back, on a phone, in dark colours; a list has the same names."""
+    options = {"viewport": {"width": 360, "height": 740}, "color_scheme": "dark"}
+    with open_page(browser, address, **options) as opened:
+        page = opened.page
+        page.evaluate("location.hash = '#/object/itp.job'")
+        picture = page.get_by_role("group", name="Lineage of itp.job_v1")
+        picture.wait_for()
+        assert "raw-traces.tar.gz" in picture.text_content()
+        page.get_by_text("Lineage as a list").click()
+        listed = [link.inner_text() for link in page.locator(".lineage details a").all()]
+        drawn = [name.text_content() for name in picture.locator("a .name").all()]
+        assert {"itp.raw_job", "itp.gpu_hours"} <= set(drawn) and sorted(drawn) == sorted(listed)
+        assert page.evaluate(
+            "[...document.querySelectorAll('.box')].every(box => box.querySelector('text').getBBox().width"
+            " < box.querySelector('rect').getBBox().width)"
+        )
+        for name in ("itp.raw_job", "itp.job_v1"):
+            press_until_focused(page, name)
+            page.keyboard.press("Enter")
+            page.get_by_role("heading", name=name, exact=True).wait_for()
+            page.get_by_role("group", name=f"Lineage of {name}").wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") == 360
+        assert opened.messages == []
+
+
+def press_until_focused(page: Any, name: str) -> None:
+    for _ in range(100):
+        page.keyboard.press("Tab")
+        label = page.evaluate("document.activeElement.getAttribute('aria-label')") or ""
+        if label.startswith(f"{name},"):
+            return
+    raise AssertionError(f"no link to {name}")
+
+
+@with_wasm
+def test_rows_in_view_are_sorted_and_filtered(address: str, browser: Any) -> None:
+    """Only the rows in view are in the page."""
+    statement = "select i, if(i % 1000 = 7, 'seven', null) as word from range(3000) as numbers(i)"
+    with open_page(browser, address) as opened:
+        page = opened.page
+        open_statement(page, statement)
+        rows = page.locator(".rows tbody tr:not([aria-hidden])")
+        rows.first.wait_for()
+        assert rows.count() < 50
+        table = page.get_by_role("region", name="Answer of answer")
+        table.evaluate("table => table.scrollTo(0, table.scrollHeight)")
+        page.get_by_role("cell", name="2,999", exact=True).wait_for()
+        table.evaluate("table => table.scrollTo(0, 0)")
+        for order in ("ascending", "descending"):
+            page.get_by_role("button", name="i", exact=True).click()
+            page.locator(f"th[aria-sort={order}]").wait_for()
+        assert rows.first.locator("td").first.inner_text() == "2,999"
+        page.get_by_label("Filter Answer").fill("seven")
+        page.get_by_text("3 rows of 3,000").wait_for()
+        assert [row.locator("td").first.inner_text() for row in rows.all()] == ["2,007", "1,007", "7"]
+
+
+@with_wasm
+def test_console_completes_names_and_stops(address: str, browser: Any) -> None:
+    with open_page(browser, address) as opened:
+        page = opened.page
+        open_statement(page, "select count(*) from range(1000000000000) as numbers(i) where i % 7 = 3")
+        page.get_by_role("button", name="Stop").click()
+        page.get_by_text("Stopped.").wait_for()
+        editor = page.get_by_role("textbox", name="SQL statement")
+        editor.press("Control+a")
+        editor.press_sequentially("select min_gpu from itp.raw_j")
+        page.get_by_role("option", name="raw_job").click()
+        editor.press("Control+a")
+        editor.press_sequentially("select count(*) as jobs from itp.raw_job")
+        editor.press("Escape")
+        editor.press("Control+Enter")
+        page.get_by_role("button", name="jobs").wait_for()
+        # The local process knows the columns that a statement reads.
+        assert page.get_by_text("Approximate: ").count() == ("token" not in address)
+
+
+def open_statement(page: Any, statement: str) -> None:
+    page.evaluate("text => location.hash = `#/sql?${new URLSearchParams({statement: text})}`", statement)
+
+
+@with_wasm
+def test_chart_has_tooltips_and_query_is_copied(served: site_server.Served, browser: Any) -> None:
+    with open_page(browser, f"{served.address}/below/pages/#/query/itp.gpu_hours?min_gpus=2") as opened:
+        page = opened.page
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.locator(f"{CHART} .mark-rect path").first.hover()
+        assert "GPU-hours" in page.locator("#vg-tooltip-element.visible").inner_text()
+        copied = {
+            "SQL": "from itp.gpu_hours(min_gpus := 2)",
+            "Python": 'with tracehouse.open("warehouse") as warehouse:\n'
+            '    warehouse.query("itp.gpu_hours", min_gpus=2)',
+            "command": "traces query itp.gpu_hours -p min_gpus=2",
+            "link": page.url,
+        }
+        for label, text in copied.items():
+            page.get_by_role("button", name=f"Copy {label}").click()
+            page.get_by_role("button", name="Copied").wait_for()
+            assert page.evaluate("navigator.clipboard.readText()") == text
+            page.get_by_role("button", name=f"Copy {label}").wait_for()
+
+
+@with_wasm
+def test_three_queries_are_compared(address: str, browser: Any) -> None:
+    with open_page(browser, address) as opened:
+        page = opened.page
+        page.evaluate("location.hash = '#/compare?left=itp.gpu_hours&right=itp.gpu_hours&right.min_gpus=8'")
+        page.get_by_role("button", name="Add a query").click()
+        third = page.get_by_role("region", name="third", exact=True)
+        third.locator(CHART).wait_for()
+        assert third.locator("input[name=min_gpus]").input_value() == "8"
+        third.get_by_role("button", name="Remove").click()
+        page.wait_for_url("**right.min_gpus=8")
+        assert third.count() == 0
+
+
+@with_wasm
+def test_objects_that_are_left_out_are_explained(served: site_server.Served, browser: Any) -> None:
+    with open_page(browser, f"{served.address}/below/pages/") as opened:
+        page = opened.page
+        page.get_by_text("Not on this site:").click()
+        page.get_by_text("philly: it has no data").wait_for()
+        for view, text in (("query/philly.wait_by_size", "answer"), ("object/philly.job", "rows")):
+            page.evaluate("view => location.hash = `#/${view}`", view)
+            page.get_by_text(f"This site does not have the {text}: it has no data").wait_for()
 
 
 @with_wasm
@@ -208,11 +369,11 @@ def test_gallery_draws_charts_in_view(address: str, browser: Any) -> None:
 def test_long_series_can_be_zoomed(served: site_server.Served, browser: Any) -> None:
     with open_page(browser, f"{served.address}/below/pages/#/query/itp.load_by_day") as opened:
         page = opened.page
-        chart = page.locator("figure svg")
+        chart = page.locator(CHART)
         chart.wait_for()
         assert "Ctrl and the wheel zoom" in page.locator("figcaption").inner_text()
-        # Vega adds labels in no fixed order.
-        texts = "[...document.querySelector('figure svg').textContent].sort().join('')"
+        # Vega adds labels in any order.
+        texts = "[...document.querySelector('.chart svg').textContent].sort().join('')"
         before = page.evaluate(texts)
         chart.hover()
         page.keyboard.down("Control")
@@ -356,12 +517,17 @@ VIEWS = {
 
 @in_full
 @with_wasm
+@pytest.mark.parametrize("width", [360, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("view", VIEWS)
-def test_axe_finds_nothing_serious(view: str, scheme: str, served: site_server.Served, browser: Any) -> None:
-    with open_page(browser, f"{served.address}/below/pages/{VIEWS[view]}", color_scheme=scheme) as opened:
+def test_axe_finds_nothing_serious(
+    view: str, scheme: str, width: int, served: site_server.Served, browser: Any
+) -> None:
+    options = {"color_scheme": scheme, "viewport": {"width": width, "height": 740}}
+    with open_page(browser, f"{served.address}/below/pages/{VIEWS[view]}", **options) as opened:
         if view not in ("home", "table"):
             opened.page.locator(".rows table").first.wait_for()
+        assert opened.page.evaluate("document.documentElement.scrollWidth") == width
         # Playwright's evaluate is not subject to the content security policy of the page.
         opened.page.evaluate(AXE.read_text())
         found = opened.page.evaluate("axe.run()")["violations"]
@@ -423,8 +589,8 @@ def test_reader_compares_two_traces_and_downloads_figure(
             page.wait_for_url(f"**{side}.in_trace={trace}**")
         for side, trace in COMPARED.items():
             half = page.get_by_role("region", name=side, exact=True)
-            half.locator("figure svg").wait_for()
-            assert f"in_trace = {trace}" in half.locator("figure svg").text_content()
+            half.locator(CHART).wait_for()
+            assert f"in_trace = {trace}" in half.locator(CHART).text_content()
             expected = cells(sample_warehouse, "unified.wait_cdf", "-p", f"in_trace={trace}")
             with page.expect_download() as download:
                 half.get_by_role("button", name="CSV").click()

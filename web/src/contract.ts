@@ -16,6 +16,11 @@ export interface Trace {
   gpus: number | null;
 }
 
+export interface LeftOut {
+  name: string;
+  reason: string;
+}
+
 export interface Entry {
   name: string;
   kind: "query" | "view" | "table";
@@ -37,6 +42,8 @@ export interface Catalog {
   address: string;
   /** The address of a site's database file, with its version. */
   database?: string;
+  /** What a site does not have, and why. */
+  left_out?: LeftOut[];
 }
 
 export interface Parameter {
@@ -76,6 +83,13 @@ export interface Source {
   sha256: string;
 }
 
+/** An object with what it reads. */
+export interface LineageNode {
+  name: string;
+  kind: "query" | "view" | "table";
+  reads: string[];
+}
+
 export interface Description {
   name: string;
   kind: "query" | "view" | "table";
@@ -85,10 +99,14 @@ export interface Description {
   columns: ColumnMeaning[];
   reads: string[];
   read_by: string[];
+  /** The object and everything that it reads, directly or not. */
+  upstream: LineageNode[];
   notes: Note[];
   sources: Source[];
   sql: string;
   has_chart: boolean;
+  /** Why a site cannot run it. */
+  left_out?: string;
 }
 
 /** A named query with parameters as texts, a table or view, or a SQL statement. */
@@ -108,6 +126,8 @@ export interface Answer {
   rows: Cell[][];
   is_cut: boolean;
   notes: Note[];
+  /** How the caveats were selected, where that is less exact than by the columns that were read. */
+  approximate?: string;
   sources: Source[];
 }
 

@@ -1,6 +1,7 @@
 // Use without a network: the service worker `public/offline.js` keeps what was loaded.
 
-import { fetchDescription, type Listing } from "./files";
+import type { Description, Texts } from "../contract";
+import { fetchDescription, fetchJson, type Listing } from "./files";
 
 const WAIT_MS = 10_000;
 const PART = 2 ** 22;
@@ -17,8 +18,11 @@ export async function keepFiles(listing: Listing): Promise<void> {
     const { active } = await workers.register("offline.js");
     // A reload that bypasses caches bypasses an active service worker, too.
     if (!active) await isControlled;
-    const files = ["./", "api/list.json", "opening.bin", ...listing.files];
-    workers.controller?.postMessage({ files: files.map((file) => new URL(file, document.baseURI).href) });
+    const files = ["./", "api/list.json", "opening.bin", ...listing.files].map((file) => new URL(file, document.baseURI).href);
+    // Those that were loaded before.
+    const entries = performance.getEntriesByType("resource") as PerformanceResourceTiming[];
+    const loaded = entries.filter(({ name, responseStatus }) => /\/api\/.*\.json$/.test(name) && responseStatus === 200);
+    workers.controller?.postMessage({ files: [...new Set([...files, ...loaded.map(({ name }) => name)])] });
   } catch {
     // The pages work without it, but only with a network.
   }
@@ -26,7 +30,10 @@ export async function keepFiles(listing: Listing): Promise<void> {
 
 /** Loads every description and the whole database, which the service worker then keeps. */
 export async function keepSite(listing: Listing, report: (share: number) => void): Promise<void> {
-  for (const { name } of listing.objects) await fetchDescription(name);
+  for (const { name } of listing.objects) {
+    const { answers = {} } = await fetchDescription<Description & { answers?: Texts }>(name);
+    await Promise.all(Object.values(answers).map((path) => fetchJson(path)));
+  }
   for (let start = 0; start < listing.bytes; start += PART) {
     const last = Math.min(start + PART, listing.bytes) - 1;
     const response = await fetch(listing.database, { headers: { Range: `bytes=${start}-${last}` } });

@@ -1,10 +1,10 @@
 // The engine of a static site: DuckDB in a worker of this page, over the published database file.
 
 import * as duckdb from "@duckdb/duckdb-wasm";
-import type { Answer, Cell, Column, Description, Drawing, Engine, Note, Query } from "../contract";
+import type { Answer, Cell, Column, Description, Drawing, Engine, Note, Query, Texts } from "../contract";
 import { isInteger, quote, toSql } from "../sql";
 import { fillTemplate, type Template } from "./template";
-import { fetchDescription, type Listing } from "./files";
+import { fetchDescription, fetchJson, type Listing } from "./files";
 import { keepFiles, keepSite } from "./offline";
 
 const MOST_ROWS = 10_000;
@@ -14,13 +14,21 @@ const PLAIN = /^(U?(TINYINT|SMALLINT|INTEGER|BIGINT)|FLOAT|DOUBLE|VARCHAR|BOOLEA
 
 // Where a function needs an extension, DuckDB-WASM tries to load it and then fails in this way.
 const CRASH = /out of bounds|unreachable|is not loaded|null function|signature mismatch/;
+const APPROXIMATE = "Approximate: the caveats and sources of all tables, views and queries that the statement names, whichever columns it reads.";
 const UNSUPPORTED = "DuckDB in the browser cannot run this: it lacks extensions, such as ICU for time zones";
 
 interface Published extends Description {
+  /** The paths of stored answers by the parameter that is set, empty for none. */
+  answers?: Texts;
   /** Why the query has no parameters here. */
   fixed?: string;
   template?: Template;
   no_chart?: string;
+}
+
+interface Rows {
+  columns: Column[];
+  rows: Cell[][];
 }
 
 interface Session {
@@ -38,6 +46,7 @@ export function openWasm(listing: Listing): Engine {
   let queue: Promise<unknown> = Promise.resolve();
   let ended = 0;
   const described = new Map<string, Promise<Published>>();
+  const stored = new Map<string, Promise<Rows>>();
 
   const open = (): Promise<Session> => {
     session ??= offline.then(() => connect(listing));
@@ -47,11 +56,7 @@ export function openWasm(listing: Listing): Engine {
   // DuckDB-WASM takes seconds to compile.
   requestIdleCallback(() => void open().catch(() => undefined));
 
-  const describe = (name: string): Promise<Published> => {
-    const found = described.get(name) ?? fetchDescription<Published>(name);
-    described.set(name, found);
-    return found;
-  };
+  const describe = (name: string): Promise<Published> => once(described, name, () => fetchDescription<Published>(name));
 
   const close = (opened: Session): void => {
     opened.worker.terminate();
@@ -104,6 +109,21 @@ export function openWasm(listing: Listing): Engine {
     }
   };
 
+  /** All rows of a query from a stored answer, which needs no DuckDB. */
+  const findStored = async (query: Query): Promise<Rows | undefined> => {
+    if (query.statement) return undefined;
+    const { answers = {} } = await describe(query.name);
+    const [[name, text] = ["", "true"], ...others] = Object.entries(query.given);
+    const path = others.length === 0 && text === "true" ? answers[name] : undefined;
+    // DuckDB computes it where the file cannot be fetched.
+    return path === undefined ? undefined : once(stored, path, () => fetchJson<Rows>(path)).catch(() => undefined);
+  };
+
+  const answer = async (query: Query, signal: AbortSignal, limit?: number): Promise<Rows> => {
+    const sql = await sqlOf(query);
+    return (await findStored(query)) ?? schedule(({ connection }) => readRows(connection, sql, limit), signal);
+  };
+
   /** The answer to the default parameters is stored in the file, as a table of the same name. */
   const sqlOf = async (query: Query): Promise<string> => {
     const isStored = Boolean(query.statement) || Object.keys(query.given).length === 0;
@@ -122,17 +142,14 @@ export function openWasm(listing: Listing): Engine {
     describe,
     bind,
     run: async (query, signal): Promise<Answer> => {
-      const sql = await sqlOf(query);
       const reads = await (query.statement ? namedIn(query.statement) : Promise.all([describe(query.name)]));
-      const { columns, rows } = await schedule(
-        ({ connection }) => readRows(connection, sql, MOST_ROWS + 1),
-        signal,
-      );
+      const { columns, rows } = await answer(query, signal, MOST_ROWS + 1);
       return {
         columns,
         rows: rows.slice(0, MOST_ROWS),
         is_cut: rows.length > MOST_ROWS,
         notes: selectNotes(reads.flatMap((read) => read.notes), columns, rows),
+        ...(query.statement && { approximate: APPROXIMATE }),
         sources: uniqueBy(reads.flatMap((read) => read.sources), (source) => source.table_name + source.file + source.member),
       };
     },
@@ -140,8 +157,7 @@ export function openWasm(listing: Listing): Engine {
       const { template, no_chart } = await describe(query.name);
       if (!template) return { no_chart: no_chart ?? `${query.name} has no chart` };
       const given = template.with ? { [template.with]: "true", ...query.given } : query.given;
-      const sql = await sqlOf({ ...query, given });
-      const { columns, rows } = await schedule(({ connection }) => readRows(connection, sql), signal);
+      const { columns, rows } = await answer({ ...query, given }, signal);
       return fillTemplate(template, query.given, columns, rows);
     },
     export: async (query, format) => {
@@ -209,7 +225,7 @@ async function readRows(
   sql: string,
   limit?: number,
   convert = toPlain,
-): Promise<{ columns: Column[]; rows: Cell[][] }> {
+): Promise<Rows> {
   const described = await connection.query(`describe from (${sql}\n)`);
   const columns: Column[] = described.toArray().map((row) => ({ name: row.column_name, type: row.column_type }));
   const values = columns.map(({ type }, place) => `${convert(type, `c${place}`)} as c${place}`);
@@ -237,6 +253,14 @@ function selectNotes(notes: Note[], columns: Column[], rows: Cell[][]): Note[] {
   const isOfAnswer = ({ name, word, severity }: Note): boolean =>
     place < 0 || word !== "caveat" || !severity || traces.has(name.split(".")[0] ?? "");
   return uniqueBy(notes.filter(isOfAnswer), (note) => note.name);
+}
+
+/** The result of some work, which is kept unless it fails. */
+function once<T>(kept: Map<string, Promise<T>>, key: string, work: () => Promise<T>): Promise<T> {
+  const found = kept.get(key) ?? work();
+  kept.set(key, found);
+  found.catch(() => kept.delete(key));
+  return found;
 }
 
 function uniqueBy<T>(values: T[], key: (value: T) => string): T[] {

@@ -5,48 +5,61 @@ import { ParameterForm } from "../parts/form";
 import { useWork } from "../parts/use";
 import { toHash } from "../route";
 
-const SIDES = ["left", "right"] as const;
+const SIDES = { left: "Query on the left", right: "Query on the right", third: "Third query", fourth: "Fourth query" };
+type SideName = keyof typeof SIDES;
 const FIRST = "unified.run_cdf";
 
-/** Two queries, or one with two sets of parameters, side by side. */
+/** Two to four queries, or one with several sets of parameters, side by side. */
 export function ComparePage({ engine, catalog, texts }: Shared & { texts: Texts }) {
   const queries = catalog.objects.filter(({ kind }) => kind === "query").map(({ name }) => name);
   const first = queries.includes(FIRST) ? FIRST : (queries[0] ?? "");
+  const names = Object.keys(SIDES) as SideName[];
+  const shown = names.filter((side, place) => place < 2 || side in texts);
+  const next = names.find((side) => !shown.includes(side));
+  const open = (changed: Texts): void => void (location.hash = toHash("compare", "", changed));
+  const add = (side: SideName): void => {
+    const last = shown.at(-1)!;
+    const given = Object.entries(withPrefix(texts, `${last}.`)).map(([key, text]) => [`${side}.${key}`, text]);
+    open({ ...texts, [side]: texts[last] ?? first, ...Object.fromEntries(given) });
+  };
   return (
     <>
       <h1>Compare</h1>
       <datalist id="queries">{queries.map((name) => <option key={name} value={name} />)}</datalist>
       <div class="sides">
-        {SIDES.map((side) => {
+        {shown.map((side, place) => {
           const name = texts[side] ?? first;
           const given = withPrefix(texts, `${side}.`);
           const change = (chosen: string, changed: Texts): void => {
-            const others = Object.entries(texts).filter(([key]) => key !== side && !key.startsWith(`${side}.`));
             const own = Object.entries(changed).map(([key, text]) => [`${side}.${key}`, text]);
-            location.hash = toHash("compare", "", Object.fromEntries([...others, [side, chosen], ...own]));
+            open({ ...without(texts, side), [side]: chosen, ...Object.fromEntries(own) });
           };
-          return <Side key={side + name} engine={engine} catalog={catalog} side={side} name={name} given={given} onChange={change} />;
+          const remove = place > 1 ? () => open(without(texts, side)) : undefined;
+          return <Side key={side + name} engine={engine} catalog={catalog} side={side} name={name} given={given} onChange={change} onRemove={remove} />;
         })}
       </div>
+      {next && <p><button type="button" onClick={() => add(next)}>Add a query</button></p>}
     </>
   );
 }
 
 interface SideProps extends Shared {
-  side: string;
+  side: SideName;
   name: string;
   given: Texts;
   onChange: (name: string, given: Texts) => void;
+  onRemove: (() => void) | undefined;
 }
 
-function Side({ engine, catalog, side, name, given, onChange }: SideProps) {
+function Side({ engine, catalog, side, name, given, onChange, onRemove }: SideProps) {
   const { value: found, error } = useWork(() => engine.describe(name), [name]);
   return (
     <section aria-label={side}>
       <div class="field">
-        <label for={`${side}-query`}>Query on the {side}</label>
+        <label for={`${side}-query`}>{SIDES[side]}</label>
         <input id={`${side}-query`} list="queries" defaultValue={name} onChange={(event) => onChange(event.currentTarget.value, {})} />
       </div>
+      {onRemove && <p><button type="button" onClick={onRemove}>Remove</button></p>}
       {error && <p class="error" role="alert">{name}: {error}</p>}
       {found && (
         <>
@@ -58,6 +71,9 @@ function Side({ engine, catalog, side, name, given, onChange }: SideProps) {
     </section>
   );
 }
+
+const without = (texts: Texts, side: string): Texts =>
+  Object.fromEntries(Object.entries(texts).filter(([key]) => key !== side && !key.startsWith(`${side}.`)));
 
 function withPrefix(texts: Texts, prefix: string): Texts {
   const own = Object.entries(texts).filter(([key]) => key.startsWith(prefix));

@@ -86,6 +86,14 @@ function Elsewhere({ engine, catalog }: { engine: Engine; catalog: Catalog }) {
     <section>
       <h2>Elsewhere</h2>
       <p>Pages and answers that were loaded are available offline. {engine.keep && <button type="button" onClick={keep}>Load everything</button>} <span role="status">{status}</span></p>
+      {catalog.left_out && catalog.left_out.length > 0 && (
+        <details>
+          <summary>Not on this site: {formatCount(catalog.left_out.length, "object")}</summary>
+          <ul>
+            {catalog.left_out.map(({ name, reason }) => <li key={name}><code>{name}</code>: {reason}</li>)}
+          </ul>
+        </details>
+      )}
       <p>The DuckDB shell opens the database of this site: <code>{command}</code> <Copy label="command" text={command} /></p>
     </section>
   );

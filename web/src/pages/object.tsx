@@ -1,9 +1,11 @@
 import { useState } from "preact/hooks";
 import type { Shared } from "../app";
-import type { Catalog, ColumnMeaning, Description } from "../contract";
+import type { Catalog, ColumnMeaning } from "../contract";
 import { AnswerPanel } from "../parts/answer";
+import { formatCount } from "../format";
+import { Lineage } from "../parts/lineage";
 import { objectHash } from "../parts/links";
-import { Notes } from "../parts/notes";
+import { Notes, Sources } from "../parts/notes";
 import { useWork } from "../parts/use";
 
 export function ObjectPage({ engine, catalog, name }: Shared & { name: string }) {
@@ -30,11 +32,17 @@ export function ObjectPage({ engine, catalog, name }: Shared & { name: string })
       <h2>Caveats</h2>
       <Notes notes={found.notes} />
       <h2>Rows</h2>
-      {isShown ? (
+      {found.left_out ? (
+        <p>This site does not have the rows: {found.left_out}.</p>
+      ) : isShown ? (
         <AnswerPanel engine={engine} catalog={catalog} query={{ name, given: {}, statement: "" }} hasChart={false} />
       ) : (
         <button type="button" onClick={() => setShown(true)}>Show the first rows</button>
       )}
+      <details>
+        <summary>Sources: {formatCount(found.sources.length, "raw file")}</summary>
+        <Sources sources={found.sources} />
+      </details>
       {found.sql && (
         <details>
           <summary>SQL</summary>
@@ -42,25 +50,6 @@ export function ObjectPage({ engine, catalog, name }: Shared & { name: string })
         </details>
       )}
     </>
-  );
-}
-
-/** What the object reads, and what reads it; each name leads to its own lineage. */
-function Lineage({ catalog, found }: { catalog: Catalog; found: Description }) {
-  const list = (title: string, names: string[]) => (
-    <section>
-      <h3>{title}</h3>
-      <ul>{names.length ? names.map((name) => <li key={name}><a href={objectHash(catalog, name)}>{name}</a></li>) : <li class="small">{title === "Reads" ? "raw files" : "nothing"}</li>}</ul>
-    </section>
-  );
-  return (
-    <div class="lineage">
-      {list("Reads", found.reads)}
-      <span aria-hidden="true">→</span>
-      <section><h3>{found.kind}</h3><p><strong>{found.name}</strong></p></section>
-      <span aria-hidden="true">→</span>
-      {list("Read by", found.read_by)}
-    </div>
   );
 }
 

@@ -2,7 +2,7 @@ import type { Texts } from "../contract";
 import type { Shared } from "../app";
 import { AnswerPanel } from "../parts/answer";
 import { ParameterForm } from "../parts/form";
-import { ObjectLinks } from "../parts/links";
+import { Lineage } from "../parts/lineage";
 import { useWork } from "../parts/use";
 import { toHash } from "../route";
 
@@ -26,9 +26,13 @@ export function QueryPage({ engine, catalog, name, given }: Props) {
         <ParameterForm id="parameter" parameters={found.parameters} given={given} onChange={(texts) => (location.hash = toHash("query", name, texts))} />
       )}
       <p><a href={toHash("compare", "", compareTexts(name, given))}>Compare with other parameters or another query</a></p>
-      <AnswerPanel engine={engine} catalog={catalog} query={{ name, given, statement: "" }} parameters={found.parameters} hasChart={found.has_chart} meanings={meanings} />
+      {found.left_out ? (
+        <p>This site does not have the answer: {found.left_out}.</p>
+      ) : (
+        <AnswerPanel engine={engine} catalog={catalog} query={{ name, given, statement: "" }} parameters={found.parameters} hasChart={found.has_chart} meanings={meanings} />
+      )}
       <h2>Definition</h2>
-      <p>Reads <ObjectLinks catalog={catalog} names={found.reads} /></p>
+      <Lineage catalog={catalog} found={found} />
       <details>
         <summary>Columns</summary>
         <dl>

@@ -22,8 +22,9 @@ interface Props {
 
 /** Runs a query, and shows its chart, rows, caveats and sources. */
 export function AnswerPanel({ engine, catalog, query, parameters, hasChart, meanings }: Props) {
-  const [isStopped, setStopped] = useState(false);
+  const [stopped, setStopped] = useState("");
   const key = JSON.stringify(query);
+  const isStopped = stopped === key;
   const answer = useWork(
     async (signal) => {
       await engine.bind(query);
@@ -43,9 +44,9 @@ export function AnswerPanel({ engine, catalog, query, parameters, hasChart, mean
     },
     [key, answer.value],
   );
-  if (isStopped) return <p role="status">Stopped. <button type="button" onClick={() => setStopped(false)}>Run again</button></p>;
+  if (isStopped) return <p role="status">Stopped. <button type="button" onClick={() => setStopped("")}>Run again</button></p>;
   if (answer.error) return <p class="error" role="alert">{answer.error}</p>;
-  if (!answer.value) return <p role="status" class="busy">Running… <button type="button" onClick={() => setStopped(true)}>Stop</button></p>;
+  if (!answer.value) return <p role="status" class="busy">Running… <button type="button" onClick={() => setStopped(key)}>Stop</button></p>;
   const name = query.name || "answer";
   return (
     <>
@@ -53,6 +54,7 @@ export function AnswerPanel({ engine, catalog, query, parameters, hasChart, mean
       <Downloads engine={engine} catalog={catalog} query={query} parameters={parameters} />
       <Rows answer={answer.value} label={name} {...(meanings && { meanings })} />
       <h2>Caveats</h2>
+      {answer.value.approximate && <p class="small">{answer.value.approximate}</p>}
       <Notes notes={answer.value.notes} />
       <details>
         <summary>Sources: {formatCount(answer.value.sources.length, "raw file")}</summary>

@@ -1,6 +1,9 @@
 import type { Catalog } from "../contract";
 import { toHash } from "../route";
 
+/** The page of a column's or lineage's object, by its kind. */
+export const kindHash = (kind: string, name: string): string => toHash(kind === "query" ? "query" : "object", name);
+
 /** The page of an object: a query's answer, or a table's or view's columns. */
 export function objectHash(catalog: Catalog, name: string): string {
   const isQuery = catalog.objects.some((entry) => entry.kind === "query" && entry.name === name);
