@@ -210,7 +210,7 @@ def _answer_defaults(database: Path, described: Mapping[str, contract.Json]) -> 
     Sets `answers` in the descriptions, so that the pages need no DuckDB for these answers: their paths, by
     the parameter that is set, empty for none.
     """
-    answers = {}
+    answers: dict[str, contract.Json] = {}
     with duckdb.connect(str(database), read_only=True) as connection:
         # As in DuckDB-WASM.
         connection.execute("set timezone = 'UTC'")
