@@ -137,6 +137,7 @@ class Answer:
             size = pictures.parse_size(width, font)
         if x or y:
             for argument, column in (("x", x), ("y", y), *([("color", color)] if color else [])):
+                check_text(argument, column)
                 if column.removesuffix(":log") not in self.columns:
                     raise UsageError(f"{argument} must be one of {', '.join(self.columns)}, not {column!r}")
             if kind not in _KINDS:
@@ -294,6 +295,8 @@ class Warehouse:
         Raises UserError if the statement fails, or if it does more than read.
         """
         check_text("statement", statement)
+        if values is not None and not isinstance(values, Mapping):
+            raise UsageError(f"values must be a dictionary, such as {{'n': 8}} for $n, not {values!r}")
         given = {key: _plain(key, value) for key, value in (values or {}).items()}
 
         def work(connection: duckdb.DuckDBPyConnection) -> Answer:
@@ -376,6 +379,8 @@ def run_command(name: str, out: str | Path, **options: object) -> Path:
     folder = check_path("out", out)
     for option in ("traces", "metrics", "clusters", "only"):
         _names(option, options.get(option, ()))
+    if "scale" in options:
+        options["scale"] = check_number("scale", options["scale"])
     run = getattr(maintain, name).callback
     with _in_python():
         run(out=folder, **options)

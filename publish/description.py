@@ -28,7 +28,7 @@ def as_text(found: Description, to_terminal: bool, is_full: bool = True) -> str:
     Without `is_full`, a query, view or table is shortened to fit a screen: one line per parameter and column,
     only the names of the caveats, no SQL.
     """
-    console = Console(force_terminal=to_terminal)
+    console = Console(force_terminal=to_terminal, force_jupyter=False)
     is_short = not is_full and bool(found.grids) and {grid.title for grid in found.grids} <= _SHORT_GRIDS
     with console.capture() as captured:
         console.print(Text(escape_text(found.name), "bold"), Text(escape_text(found.title)), sep="\n")

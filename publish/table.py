@@ -1,7 +1,8 @@
 """Lay out an answer as a table that fits the terminal, or as records with a line per value.
 
 Texts are truncated with …; numbers, dates and times never are. If the table is still too wide, columns are
-hidden: first the columns in the middle, last keys and measures. A footer says how many are hidden.
+hidden: first those without any value, then the columns in the middle, last keys and measures. A footer says
+how many are hidden.
 """
 
 import os
@@ -178,7 +179,9 @@ def _fitted(columns: Sequence[_Column], style: TableStyle) -> list[_Column]:
 
 
 def _without_some(columns: Sequence[_Column], first: Sequence[str], available: int) -> list[_Column]:
-    """Hide columns until the others fit, columns in `first` last, and show … for the first hidden column.
+    """Hide columns until the others fit, and show … for the first hidden column.
+
+    Columns without any value are hidden first, columns in `first` last.
 
     The first column is never hidden.
     """
@@ -186,7 +189,11 @@ def _without_some(columns: Sequence[_Column], first: Sequence[str], available: i
     middle = len(columns) / 2
     order = sorted(
         range(1, len(columns)),
-        key=lambda index: (importance.get(columns[index].name, 0), abs(index - middle)),
+        key=lambda index: (
+            len(columns[index].nulls) < len(columns[index].cells),
+            importance.get(columns[index].name, 0),
+            abs(index - middle),
+        ),
     )
     gap = _Column(_MORE, "VARCHAR", [_MORE] * len(columns[0].cells), frozenset(), 1, 1)
     for count in range(len(columns)):

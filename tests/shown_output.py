@@ -38,4 +38,4 @@ def run(command: str, folder: Path) -> str:
 def lines(text: str) -> list[str]:
     """Return the lines of a screen without colours, progress bar and trailing spaces."""
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).replace("\r\n", "\n").split("\r")[-1]
-    return [line.rstrip() for line in plain.strip().splitlines()]
+    return [line.rstrip() for line in plain.strip("\n").rstrip().splitlines()]

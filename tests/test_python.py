@@ -105,6 +105,13 @@ def test_checks_parameters_as_command_line(warehouse: Warehouse) -> None:
         (lambda opened: opened.query("itp.job", limit=True), "limit must be a whole number, not True"),
         (lambda opened: opened.sql(5), "statement must be a string, not 5"),
         (lambda opened: opened.sql("select $n", {"n": [1]}), "n must be a string, a number, a date or a"),
+        (
+            lambda opened: opened.sql("select ?", [8]),
+            "values must be a dictionary, such as {'n': 8} for $n, not [8]",
+        ),
+        (lambda opened: opened.query("itp.gpu_hours").plot(x=3, y="jobs"), "x must be a string, not 3"),
+        (lambda opened: opened.query("itp.gpu_hours").plot(y=["jobs"]), "x must be one of cluster"),
+        (lambda _: tracehouse.sample("itp", scale="x"), "scale must be a number, not 'x'"),
         (lambda opened: opened.describe(b"x"), "name must be a string, not b'x'"),
         (lambda opened: opened.list(5), "kind must be a string, not 5"),
         (lambda opened: opened.list("views", 5), "trace must be a string, not 5"),

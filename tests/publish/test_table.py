@@ -55,6 +55,12 @@ def test_hides_and_counts_columns_in_the_middle() -> None:
     assert len(lines_of(f"select 'key' as name, {columns}", TableStyle())[0].split()) == 13
 
 
+def test_hides_columns_without_values_first() -> None:
+    columns = ", ".join(f"{'null' if place > 8 else 1000000} as number_{place}" for place in range(12))
+    heading = lines_of(f"select 'key' as name, {columns}", TableStyle(width=60))[0].split()
+    assert heading[0] == "name" and heading[-1] == "number_8" and "…" in heading
+
+
 def test_never_truncates_numbers() -> None:
     number = "12345678901234567890123456789012345678"
     lines = lines_of(

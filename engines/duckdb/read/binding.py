@@ -28,6 +28,9 @@ TRACES = "unified.jobs.trace"
 # How many values of a column a message lists.
 MOST_LISTED = 20
 
+_TRACE_PARAMETERS = """
+    select parameter, default_value from catalog.query_parameters where query_name = ? and values_of = ?
+"""
 _LOADED = "select distinct trace from catalog.tables where row_count > 0 order by trace"
 
 _INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"}
@@ -42,7 +45,8 @@ class BoundQuery:
     gave. `is_relation` is true for all rows of a table or view, which DuckDB counts quickly. `limit` is the
     highest number of rows; `answer.run` sets `is_cut` if the limit omits rows. `explain` is the EXPLAIN
     clause if the user requested the query plan; `plan` is the plan if another engine computed it. `reads` are
-    the tables, views and queries that a statement reads. `notes` are notes on the answer.
+    the tables, views and queries that a statement reads. `selection` says which trace the answer is about, if
+    the user named none and several are loaded. `notes` are notes on the answer.
     """
 
     sql: str
@@ -55,6 +59,7 @@ class BoundQuery:
     explain: str = ""
     plan: str = ""
     reads: frozenset[str] = frozenset()
+    selection: str = ""
     notes: Sequence[Note] = ()
 
 
@@ -119,7 +124,9 @@ def bind_query(
         texts = {"with_total": "true", **texts}
     if for_chart:
         texts = {**_chart_parameters(connection, name), **texts}
-    texts = {**choose_trace(connection, name, texts), **texts}
+    chosen = choose_trace(connection, name, texts)
+    selection = _describe_selection(connection, name, texts, chosen)
+    texts = {**chosen, **texts}
     values = {}
     for key, text in texts.items():
         if key not in known:
@@ -134,7 +141,7 @@ def bind_query(
             _check_occurs(connection, f"{name}: {key}", of_column, values[key])
     arguments = ", ".join(f"{key} := ${key}" for key in values)
     sql = f"from {name}({arguments})"
-    return BoundQuery(sql, values, name, given=values, limit=limit, explain=clause)
+    return BoundQuery(sql, values, name, given=values, limit=limit, explain=clause, selection=selection)
 
 
 def choose_trace(
@@ -145,14 +152,7 @@ def choose_trace(
     Returns the parameter and the trace. Empty if the query has no trace parameter, the user gave one, the
     default is loaded, or the query has rows for no trace.
     """
-    found = connection.execute(
-        """
-        select parameter, default_value from catalog.query_parameters
-        where query_name = $name and values_of = $column
-        """,
-        {"name": name, "column": TRACES},
-    ).fetchall()
-    for parameter, default in found:
+    for parameter, default in connection.execute(_TRACE_PARAMETERS, [name, TRACES]).fetchall():
         loaded = [trace for (trace,) in connection.execute(_LOADED).fetchall()]
         if parameter in given or default.strip("'") in loaded:
             continue
@@ -163,6 +163,19 @@ def choose_trace(
             if first.fetchall():
                 return {parameter: trace}
     return {}
+
+
+def _describe_selection(
+    connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, Any], chosen: Mapping[str, str]
+) -> str:
+    """Describe the trace that a query reports on by default; empty if no other one is loaded."""
+    for parameter, default in connection.execute(_TRACE_PARAMETERS, [name, TRACES]).fetchall():
+        if parameter not in given:
+            trace = chosen.get(parameter, default.strip("'"))
+            loaded = [one for (one,) in connection.execute(_LOADED).fetchall()]
+            if others := [one for one in loaded if one != trace]:
+                return f"{parameter}={trace}; also loaded: {', '.join(others)}"
+    return ""
 
 
 def bind_statement(
