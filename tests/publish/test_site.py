@@ -201,6 +201,9 @@ def test_answers_without_network(parameters: str, site: Path, browser: Any) -> N
     page_of_query = f"#/query/itp.gpu_hours{parameters}"
     with site_server.serve(site) as served, open_page(browser, f"{served.address}/{page_of_query}") as opened:
         page = opened.page
+        # The service worker keeps what a page loads after the worker has started.
+        page.wait_for_function("navigator.serviceWorker.controller")
+        page.reload()
         page.locator(CHART).wait_for()
         page.wait_for_function("caches.open('files').then(async found => (await found.keys()).length > 10)")
         served.is_down.set()
