@@ -69,6 +69,7 @@ export function openWasm(listing: Listing): Engine {
     const result = queue.then(async () => {
       signal?.throwIfAborted();
       const opened = await open();
+      signal?.throwIfAborted();
       return new Promise<T>((resolve, reject) => {
         const abort = (): void => {
           close(opened);
