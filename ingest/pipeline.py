@@ -19,7 +19,6 @@ from tracehouse.ingest.convert.refusals import refuse_in_all_tables
 from tracehouse.ingest.declarations import Trace, all_traces
 from tracehouse.ingest.discovery.claims import Claim, Found, Group, find
 from tracehouse.ingest.discovery.packing import whole_name
-from tracehouse.ingest.discovery.raw_files import RawFile
 from tracehouse.ingest.selection import Selection, parse_selection, selects
 from tracehouse.ingest.store import integrity, journal, manifest
 from tracehouse.ingest.store.manifest import Conversion, Key
@@ -291,9 +290,12 @@ def _resume(
     of it: if one table refused the file now, its rows would be older than those of the other tables.
     """
     finished = {conversion.key: conversion for conversion in journal.read_finished(warehouse)}
-    keys_of: dict[RawFile, list[Key]] = defaultdict(list)
+    keys_of: dict[object, set[Key]] = defaultdict(set)
     for claim in claims:
-        keys_of[claim.raw].append(claim.key)
+        keys_of[claim.raw].add(claim.key)
+    # A truncated archive has claims only for the tables that it still contains.
+    for key, conversion in {**published, **finished}.items():
+        keys_of[conversion.trace, *(source.file for source in conversion.sources)].add(key)
     for keys in keys_of.values():
         versions = [finished.get(key) or published.get(key) for key in keys]
         if len({version.sha256 if version else "" for version in versions}) > 1:

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from tracehouse.core.errors import UserError
-from tracehouse.engines.duckdb.write import database, freshness
+from tracehouse.engines.duckdb.write import database, freshness, template
 from tracehouse.ingest.pipeline import IngestResult
 from tracehouse.ingest.store import journal, layout, manifest
 
@@ -201,3 +201,15 @@ def test_fingerprint_covers_all_definitions() -> None:
     found = {path.relative_to(freshness._PACKAGE).as_posix() for path in freshness._list_definitions()}
     assert {"views/versions.lock", "views/itp/job.v1.sql", "sql/itp/gpu_hours.sql"} <= found
     assert {"ingest/traces/itp.py", "views/itp/caveats.csv", "engines/duckdb/write/catalog.py"} <= found
+
+
+def test_build_ignores_the_log_of_a_killed_build(warehouse: Path) -> None:
+    """DuckDB applies a write-ahead log to any database of the same name."""
+    path = layout.staging_folder(warehouse) / database.NAME
+    template.copy_to(path)
+    with duckdb.connect(str(path)) as killed:
+        killed.execute("pragma disable_checkpoint_on_shutdown")
+        killed.execute("drop view openb.node; create table openb.node as select 1 as number")
+    assert path.with_name(f"{path.name}.wal").exists()
+    database.build(warehouse)
+    assert query_rows(warehouse, KINDS) == [("VIEW",)]

@@ -123,6 +123,8 @@ def build(
     template.check_definitions()
     with acquire(warehouse):
         journal.check_manifest_exists(warehouse)
+        # DuckDB would apply the write-ahead log of a killed build to the new database.
+        remove_staging(warehouse)
         foreign_objects.check_is_free(warehouse / NAME)
         conversions = read_conversions(warehouse)
         with_views = stored and not materialize

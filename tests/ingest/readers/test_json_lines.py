@@ -12,17 +12,18 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from few_files import ingest, tar_gz
+from few_files import ingest, quiet, tar_gz, write
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tracehouse.core.errors import RawFileError
 from tracehouse.core.text import LONGEST_TEXT
 from tracehouse.engines.duckdb.write import base_tables
-from tracehouse.ingest import traces
+from tracehouse.ingest import pipeline, traces
 from tracehouse.ingest.declarations import Column, Table, all_traces
 from tracehouse.ingest.readers import Content, Reject
 from tracehouse.ingest.readers.formats import json_lines
+from tracehouse.ingest.store import journal
 
 TABLE = Table(
     name="request",
@@ -208,6 +209,25 @@ def test_stores_tables_of_one_archive_with_their_types(dump: str, tmp_path: Path
         )
         assert connection.sql("from probe.request").fetchall() == PROBE_ROWS
         assert connection.sql("from probe.node").fetchall() == [("n1", [1, 2])]
+
+
+@pytest.mark.usefixtures("probe")
+def test_truncated_archive_after_an_interrupted_ingest_changes_no_table(tmp_path: Path) -> None:
+    """The interrupted ingest finished one of two tables. The truncated archive lacks the other one."""
+    older = gzip.decompress(tar_gz({"request.jsonl": REQUESTS, "node.csv": NODES}))
+    published = ingest(tmp_path, {"probe.tar": older})
+    requests = REQUESTS + REQUESTS.replace(b'"b"', b'"c"').replace(b'"a"', b'"d"')
+    newer = gzip.decompress(tar_gz({"request.jsonl": requests, "node.csv": NODES + b"n2,\n"}))
+    raw = write(tmp_path / "raw", {"probe.tar": newer})
+    interrupted = pipeline.convert([raw], tmp_path / "warehouse", [], quiet)
+    assert len(interrupted.converted) == 2
+    for conversion in interrupted.converted:
+        if conversion.table == "node":
+            journal.discard(tmp_path / "warehouse", conversion.key)
+    outcome = ingest(tmp_path, {"probe.tar": newer[:1100]})
+    assert outcome.problems
+    rows = {conversion.table: conversion.rows for conversion in outcome.conversions}
+    assert rows == {conversion.table: conversion.rows for conversion in published.conversions}
 
 
 @pytest.mark.usefixtures("probe")
