@@ -83,7 +83,14 @@ def convert(
     results = refuse_in_all_tables(tasks, run(tasks), run)
     converted = {key: conversion for result in results for key, conversion in result.converted.items()}
     unchanged = {key: conversion for result in results for key, conversion in result.unchanged.items()}
-    before = {key: conversion for task in tasks for key, conversion in task.before.items()}
+    # A file that was converted again and then refused leaves nothing of an unpublished earlier conversion.
+    finished = journal.read_finished(warehouse)
+    before = {
+        key: conversion
+        for task in tasks
+        for key, conversion in task.before.items()
+        if conversion in finished or published.get(key) == conversion
+    }
     now = {**published, **before, **unchanged, **converted}
     removed = _find_removed(tasks, results, now, bool(selection)) if replacing else []
     for conversion in removed:
