@@ -119,8 +119,8 @@ def test_query_on_a_phone(address: str, browser: Any, small_warehouse: Path) -> 
         page = opened.page
         page.get_by_label("Search titles").fill("gpu hours cluster")
         page.get_by_role("link", name="Jobs and GPU-hours by cluster (ITP jobs)").first.click()
-        page.get_by_label("min_gpus").fill("8")
-        page.get_by_label("with_total").check()
+        page.locator("form").get_by_label("min_gpus").fill("8")
+        page.locator("form").get_by_label("with_total").check()
         page.get_by_role("button", name="Run", exact=True).click()
         page.wait_for_url("**min_gpus=8**")
         page.locator(CHART).wait_for()
@@ -587,7 +587,7 @@ def test_reader_compares_two_traces_and_downloads_figure(
         page.get_by_role("link", name="Compare with other parameters").click()
         for side, trace in COMPARED.items():
             half = page.get_by_role("region", name=side, exact=True)
-            half.get_by_label("in_trace").select_option(trace)
+            half.locator("form").get_by_label("in_trace").select_option(trace)
             half.get_by_role("button", name="Run", exact=True).click()
             page.wait_for_url(f"**{side}.in_trace={trace}**")
         for side, trace in COMPARED.items():
