@@ -65,7 +65,12 @@ def header_of(first: Chunk, file: str) -> list[str]:
     Raises RawFileError if there are more than `MOST_COLUMNS`.
     """
     record = first_record(first)
-    columns = record.count(b",") + 1
+    check_columns(record.count(b",") + 1, first, file)
+    return fields(record)
+
+
+def check_columns(columns: int, first: Chunk, file: str) -> None:
+    """Raise RawFileError if the first line of a chunk has more than `MOST_COLUMNS`."""
     if columns > MOST_COLUMNS:
         raise RawFileError(
             file,
@@ -73,7 +78,6 @@ def header_of(first: Chunk, file: str) -> list[str]:
             "Fetch the file again from its publisher, or move it out of the raw folder",
             line=first.first_line,
         )
-    return fields(record)
 
 
 def shown(names: Sequence[str]) -> str:

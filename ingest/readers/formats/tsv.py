@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tracehouse.core.errors import RawFileError
 from tracehouse.core.text import decode_text
 from tracehouse.ingest.declarations import Column, Table
 from tracehouse.ingest.readers import Batch, Content, Reader, Reject
@@ -20,8 +19,8 @@ from tracehouse.ingest.readers.csv_chunks import split_cut_record
 from tracehouse.ingest.readers.headers import arrange, match_header, names_fit
 from tracehouse.ingest.readers.lines import (
     HEADER_CHUNK_BYTES,
-    MOST_COLUMNS,
     Chunk,
+    check_columns,
     first_record,
     first_written,
     record_chunks,
@@ -60,14 +59,7 @@ def read(content: Content) -> Iterator[Batch]:
 def _split_first(first: Chunk, file: str) -> list[str]:
     """Return the fields of a chunk's first line. Raises RawFileError if it has more than `MOST_COLUMNS`."""
     record = first_record(first).rstrip(b"\r\n")
-    columns = record.count(b"\t") + 1
-    if columns > MOST_COLUMNS:
-        raise RawFileError(
-            file,
-            f"the line has {columns:,} columns; at most {MOST_COLUMNS:,} are allowed",
-            "Fetch the file again from its publisher, or move it out of the raw folder",
-            line=first.first_line,
-        )
+    check_columns(record.count(b"\t") + 1, first, file)
     return record.decode(errors="replace").split("\t")
 
 
