@@ -91,6 +91,8 @@ endif
 	@echo
 	@echo 'Open it in the DuckDB shell:'
 	@echo '  $(BIN)/duckdb -readonly $(WAREHOUSE)/traces.duckdb'
+	@echo 'List all queries:'
+	@echo '  $(BIN)/traces list queries --warehouse $(WAREHOUSE)'
 
 venvs: $(VENV)/ready $(OLDER_VENV)/ready
 
