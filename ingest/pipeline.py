@@ -83,15 +83,8 @@ def convert(
     results = refuse_in_all_tables(tasks, run(tasks), run)
     converted = {key: conversion for result in results for key, conversion in result.converted.items()}
     unchanged = {key: conversion for result in results for key, conversion in result.unchanged.items()}
-    # A file that was converted again and then refused leaves nothing of an unpublished earlier conversion.
-    finished = journal.read_finished(warehouse)
-    before = {
-        key: conversion
-        for task in tasks
-        for key, conversion in task.before.items()
-        if conversion in finished or published.get(key) == conversion
-    }
-    now = {**published, **before, **unchanged, **converted}
+    now = {**published, **unchanged, **converted}
+    _discard_outdated(found.claims, now.values(), warehouse)
     removed = _find_removed(tasks, results, now, bool(selection)) if replacing else []
     for conversion in removed:
         journal.discard(warehouse, conversion.key)
@@ -152,6 +145,15 @@ def _find_removed(
         for key, conversion in now.items()
         if key not in keys and (key[:3] in replaced or key[:2] in tables)
     ]
+
+
+def _discard_outdated(claims: Iterable[Claim], now: Iterable[Conversion], warehouse: Path) -> None:
+    """Remove finished conversions of an interrupted ingest whose raw files have other versions now."""
+    keys = {claim.key for claim in claims}
+    used = {stored.path for conversion in now for stored in conversion.all_files}
+    for conversion in journal.read_finished(warehouse):
+        if conversion.key in keys and used.isdisjoint(stored.path for stored in conversion.all_files):
+            journal.discard(warehouse, conversion.key)
 
 
 def describe_removal(conversion: Conversion) -> str:
@@ -267,49 +269,23 @@ def _plan_tasks(
     replacing: bool,
     report_bytes: Callable[[str, int, int], None],
 ) -> list[Task]:
-    """Plan one task for each table, or partition of a table, that has raw files.
-
-    Finished conversions of an interrupted ingest are reused only for these tables and partitions.
-    """
+    """Plan one task for each table, or partition of a table, that has raw files."""
     groups: dict[Group, list[Claim]] = defaultdict(list)
     for claim in found.claims:
         groups[claim.group].append(claim)
-    known = {**published, **_resume(found.claims, published, warehouse)}
+    finished = {conversion.key: conversion for conversion in journal.read_finished(warehouse)}
     return [
         Task(
             group,
             tuple(claims),
-            {key: conversion for key, conversion in known.items() if key[:3] == group},
+            {key: conversion for key, conversion in published.items() if key[:3] == group},
+            {key: conversion for key, conversion in finished.items() if key[:3] == group},
             warehouse,
             replacing,
             partial(report_bytes, _label(group), _sum_bytes(claims)),
         )
         for group, claims in groups.items()
     ]
-
-
-def _resume(
-    claims: Iterable[Claim], published: Mapping[Key, Conversion], warehouse: Path
-) -> dict[Key, Conversion]:
-    """Return the finished conversions of an interrupted ingest.
-
-    A raw file may feed several tables. Its conversions are discarded unless all tables have the same version
-    of it: if one table refused the file now, its rows would be older than those of the other tables.
-    """
-    finished = {conversion.key: conversion for conversion in journal.read_finished(warehouse)}
-    keys_of: dict[object, set[Key]] = defaultdict(set)
-    for claim in claims:
-        keys_of[claim.raw].add(claim.key)
-    # A truncated archive has claims only for the tables that it still contains.
-    for key, conversion in {**published, **finished}.items():
-        keys_of[conversion.trace, *(source.file for source in conversion.sources)].add(key)
-    for keys in keys_of.values():
-        versions = [finished.get(key) or published.get(key) for key in keys]
-        if len({version.sha256 if version else "" for version in versions}) > 1:
-            for key in finished.keys() & keys:
-                journal.discard(warehouse, key)
-                del finished[key]
-    return finished
 
 
 def _label(group: Group) -> str:

@@ -22,15 +22,18 @@ from tracehouse.ingest.store.manifest import Conversion, Key, OtherPiece
 
 @dataclass(frozen=True)
 class Task:
-    """The raw files of one group, and the group's earlier conversions in `before`.
+    """The raw files of one group, and the group's published conversions in `before`.
 
-    With `replacing`, the ingest removes the rows of raw files that were not found. `refused` are raw files
-    that must not be read because another table that they feed refused them.
+    `finished` are conversions of an interrupted ingest. They are used only for raw files that have not
+    changed since, so that a refused file keeps its published rows in all tables. With `replacing`, the ingest
+    removes the rows of raw files that were not found. `refused` are raw files that must not be read because
+    another table that they feed refused them.
     """
 
     group: Group
     claims: tuple[Claim, ...]
     before: Mapping[Key, Conversion]
+    finished: Mapping[Key, Conversion]
     warehouse: Path
     replacing: bool
     on_bytes: Callable[[int], None]
@@ -75,6 +78,9 @@ def run_task(task: Task) -> TaskResult:
     if task.replacing and result.all_problems:
         for key in list(result.converted):
             _undo(result, key, task.warehouse)
+        for key, conversion in list(result.unchanged.items()):
+            if key not in task.before or conversion.all_files != task.before[key].all_files:
+                del result.unchanged[key]
         table_name = ".".join(task.group[:2])
         result.notes.append(f"{table_name}: nothing is replaced, because a file cannot be read")
     result.notes = list(dict.fromkeys(result.notes))
@@ -97,9 +103,7 @@ def _skip_copies(task: Task, result: TaskResult) -> Task:
 
 def _convert_files(task: Task, result: TaskResult) -> None:
     """Convert or keep each raw file of a task, except those already known to be unreadable."""
-    raw_inputs = [
-        raw_input for raw_input in _order_inputs(task, result) if raw_input.key not in result.problems
-    ]
+    raw_inputs = [raw_input for raw_input in _order_inputs(task) if raw_input.key not in result.problems]
     found = {raw_input.key for raw_input in raw_inputs}
     pieces = [
         conversion
@@ -113,13 +117,12 @@ def _convert_files(task: Task, result: TaskResult) -> None:
         try:
             # The header file may have changed although the data file did not.
             check_header_file(raw_input.claim)
-            if raw_input.before and is_up_to_date(
-                raw_input, holdings, _list_expected_pieces(raw_input, pieces)
-            ):
-                pieces.append(raw_input.before)
-                holdings.add(raw_input.before, raw_input.claim.raw)
-                if raw_input.key not in result.converted:
-                    result.unchanged[raw_input.key] = relocate(raw_input.before, raw_input.claim)
+            if kept := _find_up_to_date(task, result, raw_input, holdings, pieces):
+                pieces.append(kept)
+                holdings.add(kept, raw_input.claim.raw)
+                if kept != result.converted.get(raw_input.key):
+                    _undo(result, raw_input.key, task.warehouse)
+                    result.unchanged[raw_input.key] = relocate(kept, raw_input.claim)
             else:
                 result.notes += _describe_damage(raw_input)
                 pieces.append(_convert_file(raw_input, holdings, pieces, indexes, result))
@@ -129,6 +132,22 @@ def _convert_files(task: Task, result: TaskResult) -> None:
             if raw_input.key in task.before:
                 pieces.append(task.before[raw_input.key])
                 holdings.add(task.before[raw_input.key])
+
+
+def _find_up_to_date(
+    task: Task,
+    result: TaskResult,
+    raw_input: RawInput,
+    holdings: Holdings,
+    pieces: Sequence[Conversion],
+) -> Conversion | None:
+    """Return the conversion of the current version of a raw file: the newest, the published one, or None."""
+    newest = {**task.finished, **result.converted}.get(raw_input.key)
+    for conversion in (newest, raw_input.before):
+        candidate = replace(raw_input, before=conversion)
+        if conversion and is_up_to_date(candidate, holdings, _list_expected_pieces(candidate, pieces)):
+            return conversion
+    return None
 
 
 def _convert_file(
@@ -201,11 +220,10 @@ def _describe_damage(raw_input: RawInput) -> list[str]:
     ]
 
 
-def _order_inputs(task: Task, result: TaskResult) -> list[RawInput]:
+def _order_inputs(task: Task) -> list[RawInput]:
     """Return the inputs of a task in reading order: archives first, each group sorted by name."""
     in_order = sorted(task.claims, key=lambda claim: (not claim.raw.is_archive, claim.raw.source_name))
-    before = {**task.before, **result.converted}
     return [
-        RawInput(claim, task.warehouse, before.get(claim.key), task.replacing, task.on_bytes)
+        RawInput(claim, task.warehouse, task.before.get(claim.key), task.replacing, task.on_bytes)
         for claim in in_order
     ]

@@ -55,12 +55,7 @@ def _exclude_files(task: Task, result: TaskResult, refused: dict[Key, RawFileErr
     for key in refused.keys() & result.converted.keys():
         journal.discard(task.warehouse, key)
     kept = {key: conversion for key, conversion in result.converted.items() if key not in refused}
-    before = {
-        key: conversion
-        for key, conversion in {**task.before, **kept}.items()
-        if key not in refused or journal.is_complete(task.warehouse, conversion)
-    }
-    return replace(task, before=before, refused={**result.problems, **refused})
+    return replace(task, finished={**task.finished, **kept}, refused={**result.problems, **refused})
 
 
 def _merge_results(first: TaskResult, again: TaskResult) -> TaskResult:

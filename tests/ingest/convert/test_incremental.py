@@ -193,16 +193,17 @@ def test_replace_keeps_table_with_unreadable_file(bad: str, store: Store) -> Non
     assert journal.read_finished(store.warehouse) == []
 
 
-def test_replace_after_interrupted_ingest_lists_no_missing_file(store: Store) -> None:
-    """The interrupted ingest finished a file. Its next version is converted, and undone with the table."""
+def test_replace_after_interrupted_ingest_publishes_none_of_its_files(store: Store) -> None:
+    """The interrupted ingest finished both files. Then one has other rows, and the other is unreadable."""
     store.put({"cluster01.csv": jobs("a", 5), "cluster02.csv": jobs("b", 5)})
     with lock.acquire(store.warehouse):
         assert len(pipeline.convert([store.raw], store.warehouse, [], quiet).converted) == 2
     bad = JOB + "a,x,600,1\n"
     outcome = store.ingest({"cluster01.csv": jobs("a", 9), "cluster02.csv": bad}, replacing=True)
     assert len(outcome.problems) == 1
-    assert all(journal.is_complete(store.warehouse, conversion) for conversion in outcome.conversions)
-    assert Counter(job[0] for job in store.rows("job_id")) == {"b": 5}
+    assert outcome.conversions == ()
+    assert journal.read_finished(store.warehouse) == []
+    assert cleanup.list_unlisted(store.warehouse) == []
 
 
 def test_damaged_archive_keeps_rows_without_duplicates(store: Store) -> None:

@@ -212,8 +212,11 @@ def test_stores_tables_of_one_archive_with_their_types(dump: str, tmp_path: Path
 
 
 @pytest.mark.usefixtures("probe")
-def test_truncated_archive_after_an_interrupted_ingest_changes_no_table(tmp_path: Path) -> None:
-    """The interrupted ingest finished one of two tables. The truncated archive lacks the other one."""
+@pytest.mark.parametrize("unfinished", ["node", "none"])
+def test_truncated_archive_after_an_interrupted_ingest_changes_no_table(
+    unfinished: str, tmp_path: Path
+) -> None:
+    """The interrupted ingest finished one or both tables. The truncated archive lacks one of them."""
     older = gzip.decompress(tar_gz({"request.jsonl": REQUESTS, "node.csv": NODES}))
     published = ingest(tmp_path, {"probe.tar": older})
     requests = REQUESTS + REQUESTS.replace(b'"b"', b'"c"').replace(b'"a"', b'"d"')
@@ -222,7 +225,7 @@ def test_truncated_archive_after_an_interrupted_ingest_changes_no_table(tmp_path
     interrupted = pipeline.convert([raw], tmp_path / "warehouse", [], quiet)
     assert len(interrupted.converted) == 2
     for conversion in interrupted.converted:
-        if conversion.table == "node":
+        if conversion.table == unfinished:
             journal.discard(tmp_path / "warehouse", conversion.key)
     outcome = ingest(tmp_path, {"probe.tar": newer[:1100]})
     assert outcome.problems
