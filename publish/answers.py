@@ -58,7 +58,7 @@ def write_answer(
             found = [*(note for note in found if not why or note.name != NO_DATA), *why]
         # Tables and records show the limit in their footer.
         cut = _limit_notes(query) if form not in LAID_OUT else []
-        return [*rendered.notes, *cut, *_selection_notes(query), *found]
+        return [*rendered.notes, *cut, *found]
 
     # Tables and records use escape sequences for colours; those in their values are escaped already.
     escapes = form not in LAID_OUT
@@ -76,7 +76,7 @@ def draw_to_file(
     def work(connection: duckdb.DuckDBPyConnection, spool: Spool, _: Spool) -> Sequence[Note]:
         query = answer.run(connection, bind(connection))
         pictures.draw(connection, query, given, path.suffix, size, spool.file)
-        return [*_limit_notes(query), *_selection_notes(query), *query.notes]
+        return [*_limit_notes(query), *query.notes]
 
     return _write(path, warehouse, limits, work)
 
@@ -90,7 +90,7 @@ def draw_in_terminal(bind: Bind, warehouse: Path, limits: Limits, given: Mapping
     def work(connection: duckdb.DuckDBPyConnection, spool: Spool, _: Spool) -> Sequence[Note]:
         query = answer.run(connection, bind(connection))
         spool.file.write(pictures.render_text(connection, query, given, columns).encode())
-        return [*_limit_notes(query), *_selection_notes(query), *query.notes]
+        return [*_limit_notes(query), *query.notes]
 
     return _write(None, warehouse, limits, work, escapes=True)
 
@@ -126,10 +126,6 @@ def _write_page(
         report.write(connection, traces, spool.file, own_pages)
 
     _write(path, warehouse, limits, work)
-
-
-def _selection_notes(query: BoundQuery) -> list[Note]:
-    return [Note("one trace", query.selection, "note")] if query.selection else []
 
 
 def _limit_notes(query: BoundQuery) -> list[Note]:

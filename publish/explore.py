@@ -22,7 +22,7 @@ import duckdb
 from tracehouse.core.errors import UsageError, UserError, not_installed
 from tracehouse.engines.duckdb.names import NAME
 from tracehouse.engines.duckdb.read import answer, notes, sandbox
-from tracehouse.engines.duckdb.read.binding import BoundQuery, bind_query, bind_statement, choose_trace
+from tracehouse.engines.duckdb.read.binding import BoundQuery, bind_query, bind_statement
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.ingest.store.layout import resolve_warehouse
 from tracehouse.publish import answers, columns
@@ -208,7 +208,8 @@ def build_application(warehouse: Path, limits: Limits, token: str, port: int) ->
         return facts | list_version((resolve_warehouse(warehouse) / NAME).stat().st_mtime_ns)
 
     def describe_object(request: Request) -> Any:
-        return service.run(lambda connection: _describe(connection, request.path_params["name"]))
+        name = request.path_params["name"]
+        return service.run(lambda connection: contract.describe_object(connection, name))
 
     def bind(request: Request) -> Any:
         service.run(_query(request).bind)
@@ -253,15 +254,6 @@ def _query(request: "Request") -> Query:
         return Query(str(sent.get("name", "")), given, str(sent.get("statement", "")))
     except (ValueError, AttributeError):
         raise UsageError("The request needs a query as JSON") from None
-
-
-def _describe(connection: duckdb.DuckDBPyConnection, name: str) -> contract.Json:
-    """Describe an object, with the default parameters that apply to this warehouse."""
-    described = contract.describe_object(connection, name)
-    chosen = choose_trace(connection, described["name"], {})
-    for parameter in described["parameters"]:
-        parameter["default"] = chosen.get(parameter["name"], parameter["default"])
-    return described
 
 
 def _answer(connection: duckdb.DuckDBPyConnection, requested: Query) -> contract.Json:

@@ -22,7 +22,8 @@ value.
 
     from survival_curve(runs, trace, observed_run_s, is_complete)
 
-gives the Kaplan-Meier estimate of how long something lasts, per `trace` in the CTE `runs`.
+gives the Kaplan-Meier estimate of how long something lasts, per `trace` in the CTE `runs`, or per `trace` and
+`size_band` with `trace size_band`.
 `observed_run_s` is the time for which a row was observed, and `is_complete` whether it ended then; otherwise
 it is right-censored and lasts longer. Each distinct time is a row: trace, observed_run_s, at_risk (rows
 observed for at least this time), events (rows that ended at it), percentile (percentage that lasts at most
@@ -66,7 +67,8 @@ _CDF_POINTS = re.compile(
     r"^(?P<indent> *)from cdf_points\((?P<rows>\w+), (?P<key>\w+), (?P<value>\w+)\)$", re.M
 )
 _SURVIVAL_CURVE = re.compile(
-    r"^(?P<indent> *)from survival_curve\((?P<rows>\w+), (?P<key>\w+), (?P<time>\w+), (?P<is_event>\w+)\)$",
+    r"^(?P<indent> *)from survival_curve\("
+    r"(?P<rows>\w+), (?P<keys>\w+(?: \w+)*), (?P<time>\w+), (?P<is_event>\w+)\)$",
     re.M,
 )
 _BOOTSTRAP_SHARE = re.compile(
@@ -122,7 +124,7 @@ from (
 _SURVIVAL = """\
 from (
     select
-        {key},
+        {keys},
         {time},
         at_risk,
         events,
@@ -131,7 +133,7 @@ from (
         round(100 - 100 * coalesce(pow(survival, exp(deviation)), survival), 9) as high_pct
     from (
         select
-            {key},
+            {keys},
             {time},
             at_risk,
             events,
@@ -142,7 +144,7 @@ from (
             end as deviation
         from (
             select
-                {key},
+                {keys},
                 {time},
                 at_risk,
                 events,
@@ -153,22 +155,22 @@ from (
                 fsum(1e6 * events / nullif(at_risk * (at_risk - events), 0)) over up_to_time / 1e6 as variance
             from (
                 select
-                    {key},
+                    {keys},
                     {time},
                     events,
-                    cast(sum(ended) over (partition by {key} order by {time} desc) as double) as at_risk
+                    cast(sum(ended) over (partition by {keys} order by {time} desc) as double) as at_risk
                 from (
                     select
-                        {key},
+                        {keys},
                         {time},
                         count(*) as ended,
                         cast(count(*) filter (where {is_event}) as double) as events
                     from {rows}
                     where {time} is not null
-                    group by {key}, {time}
+                    group by {keys}, {time}
                 ) as times
             ) as risks
-            window up_to_time as (partition by {key} order by {time})
+            window up_to_time as (partition by {keys} order by {time})
         ) as estimates
     ) as deviations
 ) as survival_curve"""

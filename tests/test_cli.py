@@ -750,12 +750,6 @@ def test_examples_are_on_one_line(command: str) -> None:
     assert places and all(not lines[place + 1].strip() for place in places)
 
 
-def test_query_of_one_trace_names_the_others(sample_warehouse: Path) -> None:
-    arguments = ("query", "unified.arrival_series", "-w", str(sample_warehouse), "--limit", "1")
-    assert "note one trace: in_trace=openb; also loaded: acme, " in traces(*arguments).stderr
-    assert "one trace" not in traces(*arguments, "-p", "in_trace=openb").stderr
-
-
 def test_report_is_html(sample_warehouse: Path, tmp_path: Path) -> None:
     run = traces("report", "-w", str(sample_warehouse), "--out", str(tmp_path / "report.pdf"))
     assert (run.code, run.stderr.count("ends in .html")) == (2, 1)

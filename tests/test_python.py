@@ -275,13 +275,13 @@ def test_messages_name_arguments_not_options(
     assert "--" not in str(raised.value) and "traces " not in str(raised.value).partition(message)[0]
 
 
-def test_reports_on_a_loaded_trace_by_default(tmp_path: Path) -> None:
-    raw = tracehouse.sample("pai", "zeus", out=tmp_path / "raw", scale=0.001)
+def test_reports_on_every_loaded_trace_by_default(tmp_path: Path) -> None:
+    raw = tracehouse.sample("pai", "acme", "zeus", out=tmp_path / "raw", scale=0.001)
     warehouse = tracehouse.ingest(raw, tmp_path / "warehouse")
     for name in ("unified.wait_cdf", "unified.arrival_series", "unified.allocation_hourly"):
         answer = warehouse.query(name)
-        assert {row["trace"] for row in answer} == {"pai"}
-        assert "in_trace = pai" in str(answer.plot().to_dict())
+        assert [*dict.fromkeys(row["trace"] for row in answer)] == ["acme", "pai"]
+        assert "in_trace = pai" in str(warehouse.query(name, in_trace="pai").plot().to_dict())
 
 
 def test_list_omits_queries_without_data(tmp_path: Path) -> None:

@@ -70,7 +70,11 @@ def build_layout(
         # Panels have their own y scales, so that small clusters stay visible next to large ones. Only
         # panels of percentages share a y scale.
         is_share = all(column.endswith("_pct") for column in chart.heights)
-        picture = picture.resolve_scale(y="shared" if is_share else "independent")
+        # Each trace has its own clock.
+        is_on_clocks = chart.facet in ("trace", "trace_cluster") and chart.x.column in drawable.on_clock
+        picture = picture.resolve_scale(
+            x="independent" if is_on_clocks else "shared", y="shared" if is_share else "independent"
+        )
     else:
         picture = altair.layer(*layers, data=data, title=heading).properties(width=width, height=height)
         picture = picture.resolve_scale(color="shared", shape="shared", strokeDash="shared")

@@ -65,7 +65,7 @@ class Drawable:
         values = {row[self.chart.color] for row in self.rows}
         if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
             return [exact(value) for value in sorted(values)]
-        return distinct_names(self.rows, self.chart.color)
+        return ordered_names(self, self.chart.color)
 
     def is_category(self, column: str) -> bool:
         """Whether a column is drawn as categories instead of numbers on a scale."""

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import duckdb
 
-from tracehouse.engines.duckdb.read.binding import choose_trace
 from tracehouse.engines.duckdb.read.catalog import base_tables
 
 # Unit suffixes of column names, and their usual spelling.
@@ -116,7 +115,6 @@ def effective_parameters(
     connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     """The given parameters, and the defaults that affect the answer, as texts."""
-    given = {**choose_trace(connection, name, given), **given}
     parameters = connection.execute(
         """
         select parameter, default_value, at_least, at_most from catalog.query_parameters

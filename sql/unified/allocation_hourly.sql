@@ -1,9 +1,10 @@
--- Allocated and queued GPUs per hour (GPU jobs of one trace)
+-- Allocated and queued GPUs per hour (GPU jobs per trace)
 -- param: by_partition: one row per partition of a cluster, such as the GPU types of PAI
 -- param: offered: let each job start at its submission; the only load of traces without queueing delays, such as ITP
--- chart: line x=hour_start_s y=held_gpus color=partition_name rule=capacity_gpus facet=cluster title=Allocated GPUs per hour (GPU jobs of one trace)
+-- column: trace_cluster: Trace and cluster in one text, for the chart
+-- chart: line x=hour_start_s y=held_gpus color=partition_name rule=capacity_gpus facet=trace_cluster title=Allocated GPUs per hour (GPU jobs per trace)
 create or replace macro unified.allocation_hourly(
-    in_trace varchar := 'openb',
+    in_trace varchar := null,
     by_partition boolean := false,
     from_hour bigint := null,
     offered boolean := false
@@ -23,7 +24,7 @@ with started as (
             else observed_start_s
         end as start_s
     from unified.jobs
-    where trace = in_trace and requested_gpus > 0
+    where (in_trace is null or trace = in_trace) and requested_gpus > 0
 ),
 
 -- Not all instances of a job run from its start to its end: spreads its GPU time evenly over the time it was seen running.
@@ -43,6 +44,7 @@ jobs as (
 
 spans as (
     select
+        trace,
         cluster,
         partition_name,
         start_s as from_s,
@@ -55,6 +57,7 @@ spans as (
     where start_s is not null and stop_s is not null
     union all
     select
+        trace,
         cluster,
         partition_name,
         submit_s as from_s,
@@ -69,6 +72,7 @@ spans as (
 
 edges as (
     select
+        trace,
         cluster,
         partition_name,
         from_s as at_s,
@@ -79,6 +83,7 @@ edges as (
     from spans
     union all
     select
+        trace,
         cluster,
         partition_name,
         to_s as at_s,
@@ -91,6 +96,7 @@ edges as (
 
 placed as (
     select
+        trace,
         cluster,
         partition_name,
         cast(floor(at_s / 3600) as bigint) as hour,
@@ -105,6 +111,7 @@ placed as (
 -- A change applies from its hour on, less the part of that hour before the change.
 hourly_changes as (
     select
+        trace,
         cluster,
         partition_name,
         hour,
@@ -117,18 +124,19 @@ hourly_changes as (
         fsum(queued_gpus) as queued_gpus,
         fsum(queued_gpus * before_s) as queued_gpu_s_before
     from placed
-    group by cluster, partition_name, hour
+    group by trace, cluster, partition_name, hour
 ),
 
 unended as (
     select
+        trace,
         cluster,
         partition_name,
         cast(floor(start_s / 3600) as bigint) as hour,
         count(*) as unended_jobs
     from jobs
     where start_s is not null and stop_s is null
-    group by cluster, partition_name, cast(floor(start_s / 3600) as bigint)
+    group by trace, cluster, partition_name, cast(floor(start_s / 3600) as bigint)
 ),
 
 partitions as (
@@ -144,59 +152,70 @@ partitions as (
 
 capacities as (
     select
+        trace,
         cluster,
         case when by_partition then partition_name end as partition_name,
         gpus
     from unified.capacity
-    where trace = in_trace
+    where in_trace is null or trace = in_trace
 ),
 
 capacity as (
     select
+        trace,
         cluster,
         partition_name,
         cast(sum(gpus) as bigint) as capacity_gpus
     from capacities
-    group by cluster, partition_name
+    group by trace, cluster, partition_name
 ),
 
 -- Servers come and go during a long trace.
 hourly_capacities as (
     select
         hour,
+        trace,
         cluster,
         case when by_partition then partition_name end as partition_name,
         gpus
     from unified.capacity_hour
-    where trace = in_trace
+    where in_trace is null or trace = in_trace
 ),
 
 hourly_capacity as (
     select
         hour,
+        trace,
         cluster,
         partition_name,
         cast(sum(gpus) as bigint) as capacity_gpus
     from hourly_capacities
-    group by hour, cluster, partition_name
+    group by hour, trace, cluster, partition_name
 ),
 
 -- Without submissions it is unknown which jobs wait.
 queues as (
-    select count(case when not offered then waited_until_s end) > 0 as are_shown
+    select
+        trace,
+        count(case when not offered then waited_until_s end) > 0 as are_shown
     from jobs
+    group by trace
 ),
 
 bounds as (
     select
+        trace,
         cast(floor(min(least(submit_s, start_s)) / 3600) as bigint) as first_hour,
         cast(floor(max(greatest(submit_s, start_s, stop_s, waited_until_s)) / 3600) as bigint) as last_hour
     from jobs
+    group by trace
     having count(case when offered then submit_s else start_s end) > 0
 ),
 
 hours as (
-    select unnest(generate_series(first_hour, last_hour)) as hour
+    select
+        trace,
+        unnest(generate_series(first_hour, last_hour)) as hour
     from bounds
 ),
 
@@ -207,6 +226,7 @@ running as (
         partitions.partition_name,
         hours.hour,
         partitions.placed_pct,
+        queues.are_shown as is_queue_shown,
         3600 * sum(coalesce(changes.running_jobs, 0)) over so_far
         - coalesce(changes.running_job_s_before, 0) as running_job_s,
         3600 * fsum(coalesce(changes.held_gpus, 0)) over so_far
@@ -216,14 +236,16 @@ running as (
         3600 * fsum(coalesce(changes.queued_gpus, 0)) over so_far
         - coalesce(changes.queued_gpu_s_before, 0) as queued_gpu_s
     from hours
-    cross join partitions
+    inner join partitions on hours.trace = partitions.trace
+    inner join queues on hours.trace = queues.trace
     left join hourly_changes as changes
         on
             hours.hour = changes.hour
+            and partitions.trace = changes.trace
             and partitions.cluster is not distinct from changes.cluster
             and partitions.partition_name is not distinct from changes.partition_name
     window so_far as (
-        partition by partitions.cluster, partitions.partition_name
+        partition by partitions.trace, partitions.cluster, partitions.partition_name
         order by hours.hour
         rows between unbounded preceding and current row
     )
@@ -239,10 +261,10 @@ means as (
         placed_pct,
         running_job_s / 3600.0 as running_jobs,
         held_gpu_s / 3600.0 as held_gpus,
-        case when (select queues.are_shown from queues) then queued_job_s / 3600.0 end as queued_jobs,
-        case when (select queues.are_shown from queues) then queued_gpu_s / 3600.0 end as queued_gpus
+        case when is_queue_shown then queued_job_s / 3600.0 end as queued_jobs,
+        case when is_queue_shown then queued_gpu_s / 3600.0 end as queued_gpus
     from running
-    where hour >= coalesce(from_hour, case when in_trace = 'openb' then 2640 else 0 end)
+    where hour >= coalesce(from_hour, case when trace = 'openb' then 2640 else 0 end)
 ),
 
 compared as (
@@ -260,11 +282,13 @@ compared as (
     from means
     left join capacity
         on
-            means.cluster is not distinct from capacity.cluster
+            means.trace = capacity.trace
+            and means.cluster is not distinct from capacity.cluster
             and means.partition_name is not distinct from capacity.partition_name
     left join hourly_capacity
         on
-            means.hour = hourly_capacity.hour
+            means.trace = hourly_capacity.trace
+            and means.hour = hourly_capacity.hour
             and means.cluster is not distinct from hourly_capacity.cluster
             and means.partition_name is not distinct from hourly_capacity.partition_name
 )
@@ -273,6 +297,7 @@ select
     compared.trace,
     compared.cluster,
     compared.partition_name,
+    concat_ws(' ', compared.trace, compared.cluster) as trace_cluster,
     compared.hour,
     3600 * compared.hour as hour_start_s,
     compared.running_jobs,
@@ -286,9 +311,10 @@ select
 from compared
 left join unended
     on
-        compared.hour = unended.hour
+        compared.trace = unended.trace
+        and compared.hour = unended.hour
         and compared.cluster is not distinct from unended.cluster
         and compared.partition_name is not distinct from unended.partition_name
-order by compared.cluster nulls first, compared.partition_name nulls first, compared.hour;
+order by compared.trace, compared.cluster nulls first, compared.partition_name nulls first, compared.hour;
 
-comment on macro table unified.allocation_hourly is 'GPU jobs of one trace per hour of its own clock and per cluster, or per cluster and partition with by_partition. Each has a row for every hour from the first to the last hour in which any of the jobs is submitted, starts, ends or is last seen. All figures are means over the hour; each job counts for the seconds it covers. running_jobs and held_gpus cover jobs while they are seen running: from their start, or from the beginning of the trace if they ran before, to their end, or to the last time that they are known to have run if the trace does not contain it (as a rule the end of the trace). A job holds its GPU-hours spread evenly over that time, so that held_gpus over all hours add up to the held_gpu_s of unified.jobs. queued_jobs and queued_gpus, the GPUs that they request, cover jobs while they are seen waiting: from submission to start, to the withdrawal, or to the end of the trace. With offered, each job starts at its submission, or at the beginning of the trace if it ran before, the queue is NULL, and held_gpus may exceed the capacity; otherwise a trace without recorded starts has no rows, and with offered one without recorded submissions, such as ASI. The queue is NULL as well where no job has a recorded wait after a submission. A job that started but of which no later time is known is left out from its start on; unended_jobs counts such jobs by the hour of their start. placed_pct is the percentage of GPU jobs of the cluster or partition that are placed with a start and an end, or as waiting without a start; the others are missing in part or completely. capacity_gpus counts the GPUs of the cluster or partition (for ITP, those of a simulation; for ASI, those of the hour), NULL where the trace has none of that name; held_of_capacity_pct is held_gpus in percent of them. Hours before from_hour are hidden, but jobs that began earlier count.';
+comment on macro table unified.allocation_hourly is 'GPU jobs per hour of the clock of each trace and per cluster, or per cluster and partition with by_partition. Each has a row for every hour from the first to the last hour in which any of the jobs of the trace is submitted, starts, ends or is last seen. All figures are means over the hour; each job counts for the seconds it covers. running_jobs and held_gpus cover jobs while they are seen running: from their start, or from the beginning of the trace if they ran before, to their end, or to the last time that they are known to have run if the trace does not contain it (as a rule the end of the trace). A job holds its GPU-hours spread evenly over that time, so that held_gpus over all hours add up to the held_gpu_s of unified.jobs. queued_jobs and queued_gpus, the GPUs that they request, cover jobs while they are seen waiting: from submission to start, to the withdrawal, or to the end of the trace. With offered, each job starts at its submission, or at the beginning of the trace if it ran before, the queue is NULL, and held_gpus may exceed the capacity; otherwise a trace without recorded starts has no rows, and with offered one without recorded submissions, such as ASI. The queue is NULL as well where no job has a recorded wait after a submission. A job that started but of which no later time is known is left out from its start on; unended_jobs counts such jobs by the hour of their start. placed_pct is the percentage of GPU jobs of the cluster or partition that are placed with a start and an end, or as waiting without a start; the others are missing in part or completely. capacity_gpus counts the GPUs of the cluster or partition (for ITP, those of a simulation; for ASI, those of the hour), NULL where the trace has none of that name; held_of_capacity_pct is held_gpus in percent of them. Hours before from_hour are hidden, but jobs that began earlier count.';

@@ -1,8 +1,9 @@
--- Job arrivals per hour (jobs of one trace)
--- chart: line x=hour_start_s y=jobs facet=cluster
+-- Job arrivals per hour (jobs per trace)
+-- chart: line x=hour_start_s y=jobs facet=trace_cluster
+-- column: trace_cluster: Trace and cluster in one text, for the chart
 -- column: jobs: Jobs submitted in that hour
 create or replace macro unified.arrival_series(
-    in_trace varchar := 'openb', from_hour bigint := null, gpu_only boolean := true
+    in_trace varchar := null, from_hour bigint := null, gpu_only boolean := true
 ) as table
 -- A job that may have been submitted before the trace began has no known submission.
 with jobs as (
@@ -12,15 +13,16 @@ with jobs as (
         requested_gpus,
         cast(floor(case when not is_left_censored then submit_s end / 3600) as bigint) as hour
     from unified.jobs
-    where trace = in_trace and (not gpu_only or requested_gpus > 0)
+    where (in_trace is null or trace = in_trace) and (not gpu_only or requested_gpus > 0)
 ),
 
 coverage as (
     select
+        trace,
         cluster,
         100.0 * count(hour) / count(*) as with_submission_pct
     from jobs
-    group by cluster
+    group by trace, cluster
 ),
 
 hourly as (
@@ -31,7 +33,7 @@ hourly as (
         count(*) as jobs,
         fsum(requested_gpus) as submitted_gpus
     from jobs
-    where hour >= coalesce(from_hour, case when in_trace = 'openb' then 2640 else 0 end)
+    where hour >= coalesce(from_hour, case when trace = 'openb' then 2640 else 0 end)
     group by trace, cluster, hour
 ),
 
@@ -56,14 +58,20 @@ hours as (
 select
     hours.trace,
     hours.cluster,
+    concat_ws(' ', hours.trace, hours.cluster) as trace_cluster,
     hours.hour,
     3600 * hours.hour as hour_start_s,
     coalesce(hourly.jobs, 0) as jobs,
     coalesce(hourly.submitted_gpus, 0) as submitted_gpus,
     coverage.with_submission_pct
 from hours
-inner join coverage on hours.cluster is not distinct from coverage.cluster
-left join hourly on hours.cluster is not distinct from hourly.cluster and hours.hour = hourly.hour
-order by hours.cluster nulls first, hours.hour;
+inner join coverage
+    on hours.trace = coverage.trace and hours.cluster is not distinct from coverage.cluster
+left join hourly
+    on
+        hours.trace = hourly.trace
+        and hours.cluster is not distinct from hourly.cluster
+        and hours.hour = hourly.hour
+order by hours.trace, hours.cluster nulls first, hours.hour;
 
-comment on macro table unified.arrival_series is 'Jobs of one trace submitted in each hour, per cluster: from the hour of the first submission that counts to that of the last, including hours without jobs. The trace may cover the first and the last hour only in part. hour counts from the zero of the trace''s own clock and hour_start_s is its start in seconds; submitted_gpus is the sum of the GPUs that the jobs of the hour request, including fractions. Jobs submitted before from_hour, jobs without a submission and jobs that may have been submitted before the trace began (spot, in the first second) are left out; with_submission_pct is the percentage of jobs of the cluster with a submission in the trace.';
+comment on macro table unified.arrival_series is 'Jobs submitted in each hour, per trace and cluster: from the hour of the first submission that counts to that of the last, including hours without jobs. The trace may cover the first and the last hour only in part. hour counts from the zero of the trace''s own clock and hour_start_s is its start in seconds; submitted_gpus is the sum of the GPUs that the jobs of the hour request, including fractions. Jobs submitted before from_hour, jobs without a submission and jobs that may have been submitted before the trace began (spot, in the first second) are left out; with_submission_pct is the percentage of jobs of the cluster with a submission in the trace.';

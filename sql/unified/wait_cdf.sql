@@ -1,11 +1,11 @@
--- Queueing delay distribution by size (GPU jobs of one trace)
+-- Queueing delay distribution by size (GPU jobs per trace)
 -- param: sampled_by: units that a confidence interval treats as independent: days or users
 -- choices: sampled_by: day user
--- chart: step x=wait_s:log y=percentile color=size_band band=low_pct,high_pct with=every_value
+-- chart: step x=wait_s:log y=percentile color=size_band facet=trace band=low_pct,high_pct with=every_value
 -- column: jobs: GPU jobs of the band that were observed to wait
 -- column: percentile: Estimated percentage of the jobs of the band whose queueing delay does not exceed wait_s
 create or replace macro unified.wait_cdf(
-    in_trace varchar := 'openb', every_value boolean := false, sampled_by varchar := 'day'
+    in_trace varchar := null, every_value boolean := false, sampled_by varchar := 'day'
 ) as table
 with percentiles as (
     select unnest([10, 25, 50, 75, 90, 95, 99]) as percentile
@@ -25,7 +25,7 @@ waits as (
         observed_wait_s,
         wait_s is not null as has_started
     from unified.jobs
-    where trace = in_trace and requested_gpus > 0
+    where (in_trace is null or trace = in_trace) and requested_gpus > 0
 ),
 
 counted as (
@@ -43,27 +43,30 @@ counted as (
 
 curve as (
     select
+        trace,
         size_band,
         observed_wait_s as wait_s,
         percentile,
         low_pct,
         high_pct
-    from survival_curve(waits, size_band, observed_wait_s, has_started)
+    from survival_curve(waits, trace size_band, observed_wait_s, has_started)
     where events > 0
 ),
 
 estimates as (
     select
+        curve.trace,
         curve.size_band,
         percentiles.percentile,
         min(curve.wait_s) filter (where curve.percentile >= percentiles.percentile) as wait_s
     from curve
     cross join percentiles
-    group by curve.size_band, percentiles.percentile
+    group by curve.trace, curve.size_band, percentiles.percentile
 ),
 
 samples as ( -- noqa: ST03
     select
+        waits.trace,
         waits.size_band,
         estimates.percentile,
         waits.sampled,
@@ -72,23 +75,25 @@ samples as ( -- noqa: ST03
             where waits.has_started and waits.observed_wait_s <= estimates.wait_s
         ) as started_jobs
     from waits
-    inner join estimates on waits.size_band = estimates.size_band
+    inner join estimates on waits.trace = estimates.trace and waits.size_band = estimates.size_band
     where waits.observed_wait_s is not null
     group by all
 ),
 
 intervals as (
     select
+        trace,
         size_band,
         percentile,
         low_pct - share_pct as low_deviation_pct,
         high_pct - share_pct as high_deviation_pct
-    from bootstrap_share(samples, size_band percentile, sampled, started_jobs, jobs)
+    from bootstrap_share(samples, trace size_band percentile, sampled, started_jobs, jobs)
 ),
 
 -- Woodruff's interval: the values at which the curve reaches the bounds of the percentage.
 bounds as (
     select
+        curve.trace,
         curve.size_band,
         intervals.percentile,
         min(curve.wait_s) filter (
@@ -98,13 +103,14 @@ bounds as (
             where curve.percentile >= intervals.percentile + intervals.high_deviation_pct
         ) as high_wait_s
     from curve
-    inner join intervals on curve.size_band = intervals.size_band
-    group by curve.size_band, intervals.percentile
+    inner join intervals on curve.trace = intervals.trace and curve.size_band = intervals.size_band
+    group by curve.trace, curve.size_band, intervals.percentile
 ),
 
 -- Keeps the first value in each fifth of a percent, so that the curve is exact to a fifth of a percent.
 points as (
     select
+        estimates.trace,
         estimates.size_band,
         cast(estimates.percentile as double) as percentile,
         estimates.wait_s,
@@ -114,9 +120,13 @@ points as (
         cast(null as double) as high_pct
     from estimates
     left join bounds
-        on estimates.size_band = bounds.size_band and estimates.percentile = bounds.percentile
+        on
+            estimates.trace = bounds.trace
+            and estimates.size_band = bounds.size_band
+            and estimates.percentile = bounds.percentile
     union all
     select
+        trace,
         size_band,
         min(percentile) as percentile,
         min(wait_s) as wait_s,
@@ -126,7 +136,7 @@ points as (
         min(high_pct) as high_pct
     from curve
     where every_value
-    group by size_band, floor(round(5 * percentile, 6))
+    group by trace, size_band, floor(round(5 * percentile, 6))
 )
 
 select
@@ -142,7 +152,7 @@ select
     points.low_pct,
     points.high_pct
 from points
-inner join counted on points.size_band = counted.size_band
-order by counted.least_gpus, points.percentile;
+inner join counted on points.trace = counted.trace and points.size_band = counted.size_band
+order by counted.trace, counted.least_gpus, points.percentile;
 
-comment on macro table unified.wait_cdf is 'Percentiles of the queueing delay of the GPU jobs of one trace per band of sizes, estimated by Kaplan-Meier: a job that was withdrawn, or still waited when the trace ended, counts as waiting longer than it was observed. low_wait_s and high_wait_s are the bounds of the 95 % confidence interval, from a bootstrap over the days on which jobs were submitted, or over users; NULL with fewer than ten. A value is NULL where too few jobs started to estimate it. With every_value, observed queueing delays with the percentage of jobs that do not exceed each, and low_pct and high_pct, the bounds of its 95 % confidence interval by Greenwood, which treats jobs as independent. jobs are the jobs of the estimate, never_started_pct the percentage of these without a start; unknown_pct is the percentage of the GPU jobs of the band whose queueing delay is unknown, because they were submitted before the trace began or have no times. A trace that records no queueing delays, such as ITP, has no rows.';
+comment on macro table unified.wait_cdf is 'Percentiles of the queueing delay of the GPU jobs per trace and band of sizes, estimated by Kaplan-Meier: a job that was withdrawn, or still waited when the trace ended, counts as waiting longer than it was observed. low_wait_s and high_wait_s are the bounds of the 95 % confidence interval, from a bootstrap over the days on which jobs were submitted, or over users; NULL with fewer than ten. A value is NULL where too few jobs started to estimate it. With every_value, observed queueing delays with the percentage of jobs that do not exceed each, and low_pct and high_pct, the bounds of its 95 % confidence interval by Greenwood, which treats jobs as independent. jobs are the jobs of the estimate, never_started_pct the percentage of these without a start; unknown_pct is the percentage of the GPU jobs of the band whose queueing delay is unknown, because they were submitted before the trace began or have no times. A trace that records no queueing delays, such as ITP, has no rows.';

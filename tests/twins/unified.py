@@ -10,6 +10,7 @@ import math
 import pkgutil
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from types import ModuleType
 
@@ -591,11 +592,24 @@ def size_correlation(raw: Path, preempted_fails: bool) -> pd.DataFrame:
 WAIT_PERCENTILES = (10, 25, 50, 75, 90, 95, 99)
 
 
-def wait_cdf(raw: Path, in_trace: str, every_value: bool = False, sampled_by: str = "day") -> pd.DataFrame:
+def of_traces(jobs: pd.DataFrame, in_trace: str | None) -> pd.DataFrame:
+    return jobs if in_trace is None else jobs[jobs["trace"] == in_trace]
+
+
+def first_hour(trace: str, from_hour: int | None) -> int:
+    """Return the first hour that counts: 2640 for openb unless given."""
+    if from_hour is None:
+        return 2640 if trace == "openb" else 0
+    return from_hour
+
+
+def wait_cdf(
+    raw: Path, in_trace: str | None, every_value: bool = False, sampled_by: str = "day"
+) -> pd.DataFrame:
     rows = []
-    of_trace = gpu_jobs_of(raw)
-    for band in raw_frames.BANDS.values():
-        jobs = of_trace[(of_trace["trace"] == in_trace) & (of_trace["size_band"] == band)]
+    counted_jobs = of_traces(gpu_jobs_of(raw), in_trace)
+    for trace, band in product(sorted(counted_jobs["trace"].unique()), raw_frames.BANDS.values()):
+        jobs = counted_jobs[(counted_jobs["trace"] == trace) & (counted_jobs["size_band"] == band)]
         observed, has_started = jobs["observed_wait_s"], jobs["wait_s"].notna()
         shares = (
             observed.count(),
@@ -610,7 +624,7 @@ def wait_cdf(raw: Path, in_trace: str, every_value: bool = False, sampled_by: st
                 (p, wait, *woodruff(counted, curve, p, wait, sampled_by), None, None)
                 for p, wait, *_ in points
             ]
-        rows += [(in_trace, band, *shares, *point) for point in points]
+        rows += [(trace, band, *shares, *point) for point in points]
     columns = ["trace", "size_band", "jobs", "unknown_pct", "never_started_pct", "percentile"]
     columns += ["wait_s", "low_wait_s", "high_wait_s", "low_pct", "high_pct"]
     return pd.DataFrame(rows, columns=columns)
@@ -711,14 +725,18 @@ def jobs_per_hour(submitted: pd.Series) -> pd.Series:
     return hours.value_counts().reindex(range(hours.min(), hours.max() + 1), fill_value=0)
 
 
-SERIES = ["hour", "hour_start_s", "jobs", "submitted_gpus", "with_submission_pct"]
+def named(names: dict[str, str | None]) -> dict[str, str | None]:
+    return {**names, "trace_cluster": " ".join(filter(None, [names["trace"], names["cluster"]]))}
 
 
-def arrival_series(raw: Path, in_trace: str, from_hour: int, gpu_only: bool) -> pd.DataFrame:
+SERIES = ["trace_cluster", "hour", "hour_start_s", "jobs", "submitted_gpus", "with_submission_pct"]
+
+
+def arrival_series(raw: Path, in_trace: str | None, from_hour: int | None, gpu_only: bool) -> pd.DataFrame:
     frames = [pd.DataFrame(columns=[*CLUSTER, *SERIES])]
     jobs = arrived(raw, gpu_only)
-    for names, mine in by_cluster(jobs[jobs["trace"] == in_trace]):
-        counted = mine[mine["submit_s"] >= from_hour * HOUR_S]
+    for names, mine in by_cluster(of_traces(jobs, in_trace)):
+        counted = mine[mine["submit_s"] >= first_hour(names["trace"], from_hour) * HOUR_S]
         if not len(counted):
             continue
         counts = jobs_per_hour(counted["submit_s"])
@@ -732,7 +750,7 @@ def arrival_series(raw: Path, in_trace: str, from_hour: int, gpu_only: bool) -> 
                 "with_submission_pct": percent(mine["submit_s"].count(), len(mine)),
             }
         )
-        frames.append(rows.assign(**names)[[*CLUSTER, *SERIES]].astype(object))
+        frames.append(rows.assign(**named(names))[[*CLUSTER, *SERIES]].astype(object))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -850,16 +868,37 @@ def gpus_there(raw: Path, names: dict[str, str | None], by_partition: bool, hour
     return gpus.fillna(float(always["gpus"].sum())) if len(always) else gpus
 
 
-ALLOCATION = [*CLUSTER, "partition_name", "hour", "hour_start_s", "running_jobs", "held_gpus"]
+ALLOCATION = [
+    *CLUSTER,
+    "partition_name",
+    "trace_cluster",
+    "hour",
+    "hour_start_s",
+    "running_jobs",
+    "held_gpus",
+]
 ALLOCATION += ["queued_jobs", "queued_gpus", "unended_jobs", "placed_pct"]
 ALLOCATION += ["capacity_gpus", "held_of_capacity_pct"]
 
 
 def allocation_hourly(
-    raw: Path, in_trace: str, by_partition: bool, from_hour: int, offered: bool
+    raw: Path, in_trace: str | None, by_partition: bool, from_hour: int | None, offered: bool
+) -> pd.DataFrame:
+    traces = [in_trace] if in_trace else sorted(gpu_jobs_of(raw)["trace"].unique())
+    return pd.concat(
+        [
+            allocation_of_trace(raw, trace, by_partition, first_hour(trace, from_hour), offered)
+            for trace in traces
+        ],
+        ignore_index=True,
+    )
+
+
+def allocation_of_trace(
+    raw: Path, trace: str, by_partition: bool, from_hour: int, offered: bool
 ) -> pd.DataFrame:
     frames = [pd.DataFrame(columns=ALLOCATION)]
-    jobs = placed_in_time(raw, in_trace, offered)
+    jobs = placed_in_time(raw, trace, offered)
     if not jobs["start"].count() or (offered and not jobs["submit_s"].count()):
         return frames[0]
     has_queue = not offered and jobs["waits_to"].notna().any()
@@ -901,7 +940,7 @@ def allocation_of(
         "capacity_gpus": gpus.to_numpy(),
         "held_of_capacity_pct": 100 * held / gpus.where(gpus > 0).to_numpy(),
     }
-    return pd.DataFrame(rows).assign(**names)[ALLOCATION].astype(object)
+    return pd.DataFrame(rows).assign(**named(names))[ALLOCATION].astype(object)
 
 
 PREDICTORS = {
@@ -1014,10 +1053,10 @@ QUERIES = {
     "unified.size_correlation()": (size_correlation, (False,), ["trace", "measure"]),
     "unified.size_correlation(preempted_fails := true)": (size_correlation, (True,), ["trace", "measure"]),
     "unified.run_by_size(preempted_fails := true)": (run_by_size, (True,), None),
-    "unified.wait_cdf()": (wait_cdf, ("openb",), None),
+    "unified.wait_cdf()": (wait_cdf, (None,), None),
     "unified.wait_cdf('pai')": (wait_cdf, ("pai",), None),
     "unified.wait_cdf('philly', sampled_by := 'user')": (wait_cdf, ("philly", False, "user"), None),
-    "unified.wait_cdf(every_value := true)": (wait_cdf, ("openb", True), None),
+    "unified.wait_cdf(every_value := true)": (wait_cdf, (None, True), None),
     "unified.wait_cdf('acme', every_value := true)": (wait_cdf, ("acme", True), None),
     "unified.arrivals()": (arrivals, (True, 0), CLUSTER),
     "unified.arrivals(gpu_only := false)": (arrivals, (False, 0), CLUSTER),
@@ -1026,23 +1065,13 @@ QUERIES = {
     "unified.hour_profile(gpu_only := false)": (hour_profile, (False,), ["trace", "hour_of_day"]),
     "unified.weekday_profile()": (weekday_profile, (True,), ["trace", "weekday"]),
     "unified.weekday_profile(gpu_only := false)": (weekday_profile, (False,), ["trace", "weekday"]),
-    "unified.arrival_series()": (arrival_series, ("openb", 2640, True), BY_HOUR),
-    "unified.arrival_series(from_hour := 0)": (arrival_series, ("openb", 0, True), BY_HOUR),
-    "unified.arrival_series(gpu_only := false)": (arrival_series, ("openb", 2640, False), BY_HOUR),
+    "unified.arrival_series()": (arrival_series, (None, None, True), BY_HOUR),
+    "unified.arrival_series('openb', from_hour := 0)": (arrival_series, ("openb", 0, True), BY_HOUR),
+    "unified.arrival_series('openb')": (arrival_series, ("openb", None, True), BY_HOUR),
+    "unified.arrival_series(gpu_only := false)": (arrival_series, (None, None, False), BY_HOUR),
     "unified.arrival_series(in_trace := 'itp', from_hour := 100)": (
         arrival_series,
         ("itp", 100, True),
-        BY_HOUR,
-    ),
-    "unified.arrival_series(in_trace := 'pai')": (arrival_series, ("pai", 0, True), BY_HOUR),
-    "unified.arrival_series(in_trace := 'acme', gpu_only := false)": (
-        arrival_series,
-        ("acme", 0, False),
-        BY_HOUR,
-    ),
-    "unified.arrival_series(in_trace := 'dlrm', gpu_only := false)": (
-        arrival_series,
-        ("dlrm", 0, False),
         BY_HOUR,
     ),
     "unified.arrival_burstiness()": (arrival_burstiness, (True, 0, 60), CLUSTER),
@@ -1060,55 +1089,25 @@ QUERIES = {
         ("asi", True, 0, False),
         BY_PARTITION,
     ),
-    "unified.allocation_hourly()": (allocation_hourly, ("openb", False, 2640, False), BY_PARTITION),
-    "unified.allocation_hourly(from_hour := 0)": (
+    "unified.allocation_hourly()": (allocation_hourly, (None, False, None, False), BY_PARTITION),
+    "unified.allocation_hourly('openb', from_hour := 0)": (
         allocation_hourly,
         ("openb", False, 0, False),
         BY_PARTITION,
     ),
     "unified.allocation_hourly(from_hour := 2640, by_partition := true)": (
         allocation_hourly,
-        ("openb", True, 2640, False),
+        (None, True, 2640, False),
         BY_PARTITION,
     ),
     "unified.allocation_hourly(offered := true)": (
         allocation_hourly,
-        ("openb", False, 2640, True),
-        BY_PARTITION,
-    ),
-    "unified.allocation_hourly(in_trace := 'itp', offered := true)": (
-        allocation_hourly,
-        ("itp", False, 0, True),
-        BY_PARTITION,
-    ),
-    "unified.allocation_hourly(in_trace := 'pai')": (
-        allocation_hourly,
-        ("pai", False, 0, False),
+        (None, False, None, True),
         BY_PARTITION,
     ),
     "unified.allocation_hourly(in_trace := 'pai', by_partition := true)": (
         allocation_hourly,
         ("pai", True, 0, False),
-        BY_PARTITION,
-    ),
-    "unified.allocation_hourly(in_trace := 'pai', offered := true)": (
-        allocation_hourly,
-        ("pai", False, 0, True),
-        BY_PARTITION,
-    ),
-    "unified.allocation_hourly(in_trace := 'acme')": (
-        allocation_hourly,
-        ("acme", False, 0, False),
-        BY_PARTITION,
-    ),
-    "unified.allocation_hourly(in_trace := 'acme', offered := true)": (
-        allocation_hourly,
-        ("acme", False, 0, True),
-        BY_PARTITION,
-    ),
-    "unified.allocation_hourly(in_trace := 'dlrm')": (
-        allocation_hourly,
-        ("dlrm", False, 0, False),
         BY_PARTITION,
     ),
     "unified.allocation_hourly(in_trace := 'dlrm', by_partition := true)": (

@@ -250,7 +250,7 @@ def test_waits_of_dlrm(real: duckdb.DuckDBPyConnection) -> None:
 
 def test_withdrawals_censor_waits_of_openb(real: duckdb.DuckDBPyConnection) -> None:
     """Withdrawn pods are censored after a median wait of 96 s, so higher percentiles still exist."""
-    waits = "select size_band, percentile, wait_s from unified.wait_cdf() where percentile in (90, 95)"
+    waits = "select size_band, percentile, wait_s from unified.wait_cdf('openb') where percentile in (90, 95)"
     found = {(band, percentile): wait_s for band, percentile, wait_s in rows(real, waits)}
     assert found["below 1", 90] == 487
     assert found["1", 95] == 421
@@ -277,7 +277,9 @@ def test_censored_gpu_time_of_openb(real: duckdb.DuckDBPyConnection) -> None:
         real, "select held_gpu_h, censored_gpu_time_pct from unified.traces() where trace = 'openb'"
     )
     assert (gpu_h, cut_off) == (pytest.approx(51_470.7, abs=0.05), pytest.approx(56.13, abs=0.005))
-    [(allocated_gpu_h,)] = rows(real, "select sum(held_gpus) from unified.allocation_hourly(from_hour := 0)")
+    [(allocated_gpu_h,)] = rows(
+        real, "select sum(held_gpus) from unified.allocation_hourly('openb', from_hour := 0)"
+    )
     assert allocated_gpu_h == pytest.approx(gpu_h)
 
 

@@ -22,16 +22,8 @@ from tracehouse.sql.lists import LISTS, NAMES, Kind
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# The column whose values are the traces that a query can report on.
-TRACES = "unified.jobs.trace"
-
 # How many values of a column a message lists.
 MOST_LISTED = 20
-
-_TRACE_PARAMETERS = """
-    select parameter, default_value from catalog.query_parameters where query_name = ? and values_of = ?
-"""
-_LOADED = "select distinct trace from catalog.tables where row_count > 0 order by trace"
 
 _INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"}
 _WHOLE = re.compile(r"[+-]?\d+(\.0+)?")
@@ -45,8 +37,7 @@ class BoundQuery:
     gave. `is_relation` is true for all rows of a table or view, which DuckDB counts quickly. `limit` is the
     highest number of rows; `answer.run` sets `is_cut` if the limit omits rows. `explain` is the EXPLAIN
     clause if the user requested the query plan; `plan` is the plan if another engine computed it. `reads` are
-    the tables, views and queries that a statement reads. `selection` says which trace the answer is about, if
-    the user named none and several are loaded. `notes` are notes on the answer.
+    the tables, views and queries that a statement reads. `notes` are notes on the answer.
     """
 
     sql: str
@@ -59,7 +50,6 @@ class BoundQuery:
     explain: str = ""
     plan: str = ""
     reads: frozenset[str] = frozenset()
-    selection: str = ""
     notes: Sequence[Note] = ()
 
 
@@ -124,9 +114,6 @@ def bind_query(
         texts = {"with_total": "true", **texts}
     if for_chart:
         texts = {**_chart_parameters(connection, name), **texts}
-    chosen = choose_trace(connection, name, texts)
-    selection = _describe_selection(connection, name, texts, chosen)
-    texts = {**chosen, **texts}
     values = {}
     for key, text in texts.items():
         if key not in known:
@@ -141,41 +128,7 @@ def bind_query(
             _check_occurs(connection, f"{name}: {key}", of_column, values[key])
     arguments = ", ".join(f"{key} := ${key}" for key in values)
     sql = f"from {name}({arguments})"
-    return BoundQuery(sql, values, name, given=values, limit=limit, explain=clause, selection=selection)
-
-
-def choose_trace(
-    connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, Any]
-) -> dict[str, str]:
-    """Choose a trace for a query whose default trace is not loaded: the first loaded one with rows.
-
-    Returns the parameter and the trace. Empty if the query has no trace parameter, the user gave one, the
-    default is loaded, or the query has rows for no trace.
-    """
-    for parameter, default in connection.execute(_TRACE_PARAMETERS, [name, TRACES]).fetchall():
-        loaded = [trace for (trace,) in connection.execute(_LOADED).fetchall()]
-        if parameter in given or default.strip("'") in loaded:
-            continue
-        for trace in loaded:
-            first = connection.execute(
-                f"select 1 from {name}({parameter} := $trace) limit 1", {"trace": trace}
-            )
-            if first.fetchall():
-                return {parameter: trace}
-    return {}
-
-
-def _describe_selection(
-    connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, Any], chosen: Mapping[str, str]
-) -> str:
-    """Describe the trace that a query reports on by default; empty if no other one is loaded."""
-    for parameter, default in connection.execute(_TRACE_PARAMETERS, [name, TRACES]).fetchall():
-        if parameter not in given:
-            trace = chosen.get(parameter, default.strip("'"))
-            loaded = [one for (one,) in connection.execute(_LOADED).fetchall()]
-            if others := [one for one in loaded if one != trace]:
-                return f"{parameter}={trace}; also loaded: {', '.join(others)}"
-    return ""
+    return BoundQuery(sql, values, name, given=values, limit=limit, explain=clause)
 
 
 def bind_statement(
