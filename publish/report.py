@@ -16,6 +16,7 @@ import duckdb
 from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read import answer, binding, catalog, notes, verify
 from tracehouse.engines.duckdb.read.binding import BoundQuery
+from tracehouse.engines.duckdb.read.selected_traces import SEVERAL_TRACES
 from tracehouse.engines.duckdb.read.verify import Result, Verdict
 from tracehouse.publish import pages
 from tracehouse.publish.inline_svg import inline_svg
@@ -26,7 +27,6 @@ MOST_CHARTS = 4
 
 TEMPLATE = "report.html.j2"
 COMPARISON = "unified.traces"
-ACROSS = "unified"
 DIFFERENT = (Verdict.DIFFERS, Verdict.EXPLAINED)
 SECOND_HAND = ("quoted", "recalled", "third party")
 UNMEASURED = (Verdict.NO_DATA, Verdict.NOT_MEASURABLE)
@@ -170,7 +170,8 @@ def collect(
     ]
     named = [section.name for section in sections]
     # Charts across traces always show all traces, so they are omitted from a report on some of them.
-    across = _charts(connection, ACROSS, named) if len(named) > 1 and set(named) == with_rows else Charts()
+    shows_all = len(named) > 1 and set(named) == with_rows
+    across = _charts(connection, SEVERAL_TRACES, named) if shows_all else Charts()
     comparison = _comparison(connection, named)
     used = [chart.query for charts in (*(s.charts for s in sections), across) for chart in charts.drawn]
     return Report(
@@ -293,7 +294,7 @@ def _candidates(connection: duckdb.DuckDBPyConnection, schema: str, traces: Sequ
         """,
         schema=schema,
     )
-    if schema == ACROSS:
+    if schema == SEVERAL_TRACES:
         return [query for query in found if query["compares_traces"]]
     return [query for query in found if not catalog.base_tables(connection, [query["query_name"]]) & empty]
 

@@ -25,7 +25,7 @@ START = {
 READING = START | {
     *("engines.duckdb", "engines.duckdb.attach", "engines.duckdb.names", "engines.duckdb.read"),
     *(f"engines.duckdb.read.{name}" for name in ("landlock", "sandbox", "schema_mismatch")),
-    *(f"engines.duckdb.read.{name}" for name in ("catalog", "notes", "search")),
+    *(f"engines.duckdb.read.{name}" for name in ("catalog", "notes", "search", "selected_traces")),
     *("ingest.store", "ingest.store.layout", "publish.output"),
     *("views", "views.graph"),
 }

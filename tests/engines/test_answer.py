@@ -275,6 +275,50 @@ def test_columns_are_known_without_parser(
     assert notes.of_statement(opened, sql, statement.reads, statement.columns) == by_parser
 
 
+@pytest.mark.parametrize(
+    ("sql", "traces"),
+    [
+        ("select count(*) from unified.jobs where trace = 'itp'", {"itp"}),
+        ("select 1 from unified.jobs j where run_s > 0 and j.TRACE in ('itp', 'pai')", {"itp", "pai"}),
+        ("select 1 from unified.wait_cdf('openb') where trace <> ''", {"openb"}),
+        ("from unified.arrival_series(in_trace := 'spot')", {"spot"}),
+        (
+            "with a as (select 1 from unified.jobs where trace = 'pai') "
+            "select 1 from a union all "
+            "select 1 from unified.jobs join itp.job using (job_id) where 'itp' = trace",
+            {"itp", "pai"},
+        ),
+        ("select 1 from unified.jobs where trace = 'itp' or run_s > 0", None),
+        ("select 1 from unified.jobs where not trace = 'itp'", None),
+        ("select 1 from unified.jobs where trace > 'itp'", None),
+        ("select 1 from unified.jobs where cluster = 'itp'", None),
+        ("select 1 from (from unified.jobs) where trace = 'itp'", None),
+        (
+            "select 1 from unified.jobs where trace = 'pai' and job_id in (select job_id from unified.jobs)",
+            None,
+        ),
+        ("select 1 from unified.wait_cdf() where percentile = 50", None),
+        ("select 1 from itp.job where cluster = 'itp'", None),
+    ],
+)
+def test_filters_select_traces(sql: str, traces: set[str] | None, opened: DuckDBPyConnection) -> None:
+    assert guard.reading_statement(opened, sql).traces == traces
+
+
+def test_notes_on_statement_are_of_selected_traces(opened: DuckDBPyConnection) -> None:
+    sql = "select max(wait_s), max(submit_s) from unified.jobs where trace = 'pai'"
+    found = binding.bind_statement(opened, sql).notes
+    assert {note.name.partition(".")[0] for note in found} == {"pai", "synthetic data"}
+
+
+def test_empty_answer_names_caveats_of_the_selected_trace(opened: DuckDBPyConnection) -> None:
+    query = answer.run(opened, binding.bind_query(opened, "unified.wait_cdf", {"in_trace": "itp"}))
+    [reason] = notes.why_empty(opened, query)
+    assert "itp.raw_job" in reason.text and "pai" not in reason.text
+    lines = notes.summarize([*query.notes, reason])
+    assert "The trace records no start times, so waits are unknown." in lines
+
+
 def test_common_functions_have_no_side_effects(opened: DuckDBPyConnection) -> None:
     rows = opened.execute(
         """

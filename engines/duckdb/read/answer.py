@@ -75,7 +75,8 @@ def _first_rows(connection: duckdb.DuckDBPyConnection, query: BoundQuery, limit:
 def _with_notes(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> BoundQuery:
     """Add the notes on the answer of a named query.
 
-    If the answer has a column `trace`, compute the answer, and omit notes on traces that do not occur in it.
+    If the answer has a column `trace`, compute the answer, and omit notes on traces that do not occur in it;
+    without rows, omit notes on traces that the user did not select.
     """
     columns = [row[0] for row in connection.execute(f"describe {query.sql}", query.values).fetchall()]
     if "trace" not in columns:
@@ -83,5 +84,6 @@ def _with_notes(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> Bou
         return replace(query, notes=[*query.notes, *found])
     connection.execute(f"create or replace temp table answer as {query.sql}", query.values)
     rows = connection.execute("select distinct trace from temp.answer").fetchall()
-    found = notes.of_object(connection, query.name, [trace for (trace,) in rows] or None, on_data=True)
+    traces = [trace for (trace,) in rows] or query.traces
+    found = notes.of_object(connection, query.name, traces, on_data=True)
     return replace(query, sql="from temp.answer", values={}, notes=[*query.notes, *found])

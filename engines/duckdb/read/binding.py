@@ -4,7 +4,7 @@ A request is a query name with parameters, an SQL statement, a list, or computed
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,9 @@ from tracehouse.sql.lists import LISTS, NAMES, Kind
 if TYPE_CHECKING:
     import pyarrow as pa
 
+# The column whose values are the traces that a query can report on.
+TRACES = "unified.jobs.trace"
+
 # How many values of a column a message lists.
 MOST_LISTED = 20
 
@@ -37,7 +40,8 @@ class BoundQuery:
     gave. `is_relation` is true for all rows of a table or view, which DuckDB counts quickly. `limit` is the
     highest number of rows; `answer.run` sets `is_cut` if the limit omits rows. `explain` is the EXPLAIN
     clause if the user requested the query plan; `plan` is the plan if another engine computed it. `reads` are
-    the tables, views and queries that a statement reads. `notes` are notes on the answer.
+    the tables, views and queries that a statement reads. `traces` are those that the user selected, None for
+    all. `notes` are notes on the answer.
     """
 
     sql: str
@@ -50,6 +54,7 @@ class BoundQuery:
     explain: str = ""
     plan: str = ""
     reads: frozenset[str] = frozenset()
+    traces: Collection[str] | None = None
     notes: Sequence[Note] = ()
 
 
@@ -128,7 +133,8 @@ def bind_query(
             _check_occurs(connection, f"{name}: {key}", of_column, values[key])
     arguments = ", ".join(f"{key} := ${key}" for key in values)
     sql = f"from {name}({arguments})"
-    return BoundQuery(sql, values, name, given=values, limit=limit, explain=clause)
+    traces = [value for key, value in values.items() if known[key].values_of == TRACES] or None
+    return BoundQuery(sql, values, name, given=values, limit=limit, explain=clause, traces=traces)
 
 
 def bind_statement(
@@ -150,7 +156,10 @@ def bind_statement(
         limit=None if statement.explain else limit,
         explain=statement.explain or ("explain" if explain else ""),
         reads=statement.reads,
-        notes=notes.of_statement(connection, statement.query, statement.reads, statement.columns),
+        traces=statement.traces,
+        notes=notes.of_statement(
+            connection, statement.query, statement.reads, statement.columns, statement.traces
+        ),
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import duckdb
 
 from tracehouse.core.errors import UsageError, UserError
+from tracehouse.engines.duckdb.read.selected_traces import selected_traces
 
 # Allowed values of the key `class`: expressions.
 EXPRESSIONS = frozenset(
@@ -83,13 +84,14 @@ class Statement:
 
     `reads` are the tables, views and table functions that it names, as `schema.name`. `columns` are
     lower-case names that include every column that it reads; None if it may read columns that it does not
-    name.
+    name. `traces` are those that its filters select; None if they may select all.
     """
 
     query: str
     explain: str = ""
     reads: frozenset[str] = frozenset()
     columns: frozenset[str] | None = None
+    traces: frozenset[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,8 @@ def reading_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> Statem
     tree = _tree(connection, query)
     # DuckDB drops comments and empty lines before the statement.
     query = "\n" * (1 + sql[: sql.find(query)].count("\n")) + query
-    return Statement(query, explain, _check_nodes(connection, tree), _columns_named(tree))
+    reads = _check_nodes(connection, tree)
+    return Statement(query, explain, reads, _columns_named(tree), selected_traces(tree))
 
 
 def _needs_values(sql: str, kinds: list[duckdb.StatementType]) -> bool:

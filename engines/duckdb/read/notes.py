@@ -8,6 +8,7 @@ import duckdb
 
 from tracehouse.core.errors import DefinitionError
 from tracehouse.engines.duckdb.read.catalog import base_tables
+from tracehouse.engines.duckdb.read.selected_traces import SEVERAL_TRACES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from tracehouse.engines.duckdb.read.binding import BoundQuery
     from tracehouse.views.columns import Columns
 
-# The name of the note on tables without data.
-NO_DATA = "no data"
+# The names of the notes on tables without data and on an answer without rows.
+NO_DATA, NO_ROWS = "no data", "no rows"
 # The severity of a caveat that makes a result wrong if it is ignored.
 WRONG_RESULT = "wrong result"
 # A summary has sentences on at most this many caveats.
@@ -41,7 +42,8 @@ def summarize(found: Sequence[Note], advice: str = "", width: int | None = None)
     """Summarize notes in lines: one line with the names of all caveats, then sentences on those marked (!).
 
     A caveat marked (!) leads to a wrong result if it is ignored; these come first. If the line with the names
-    is longer than `width`, the last names are omitted. `advice` is appended to this line.
+    is longer than `width`, the last names are omitted. `advice` is appended to this line. If the answer has
+    no rows, other caveats have sentences too, because one of them may be the reason.
     """
     listed = sorted((note for note in found if note.severity), key=lambda note: note.severity != WRONG_RESULT)
     lines = [f"{note.word} {note.name}: {note.text}" for note in found if not note.severity]
@@ -54,8 +56,12 @@ def summarize(found: Sequence[Note], advice: str = "", width: int | None = None)
     while width and len(line) > width and len(names) > 1:
         names.pop()
         line = f"{start}{', '.join(names)}, …{advice}"
-    several = len({_trace(note) for note in serious}) > 1
-    sentences = [f"(!) {f'{_trace(note)}: ' if several else ''}{note.summary}" for note in serious]
+    told = listed if any(note.name == NO_ROWS for note in found) else serious
+    several = len({_trace(note) for note in told}) > 1
+    sentences = [
+        f"{'(!) ' if note in serious else ''}{f'{_trace(note)}: ' if several else ''}{note.summary}"
+        for note in told
+    ]
     return [*lines, line, *sentences[:MOST_SENTENCES]]
 
 
@@ -66,7 +72,7 @@ def _trace(note: Note) -> str:
 def of_object(
     connection: duckdb.DuckDBPyConnection,
     name: str,
-    traces: Sequence[str] | None = None,
+    traces: Collection[str] | None = None,
     on_data: bool = False,
 ) -> list[Note]:
     """Return notes on a table, view or query: its caveats, and its synthetic and empty base tables.
@@ -91,7 +97,7 @@ def of_object(
             and ($traces is null or list_contains($traces, trace))
         order by caveat
         """,
-        {"name": name, "traces": traces},
+        {"name": name, "traces": None if traces is None else sorted(traces)},
     ).fetchall()
     tables = connection.execute(
         """
@@ -99,7 +105,10 @@ def of_object(
         where list_contains($read, table_name) and ($traces is null or list_contains($traces, trace))
         order by table_name
         """,
-        {"read": list(base_tables(connection, [name])), "traces": traces},
+        {
+            "read": list(base_tables(connection, [name])),
+            "traces": None if traces is None else sorted(traces),
+        },
     ).fetchall()
     with_rows = {trace for _, trace, is_empty, _ in tables if not is_empty}
     found = [Note(*caveat) for trace, *caveat in caveats if trace in with_rows or not on_data]
@@ -117,16 +126,20 @@ def of_statement(
     sql: str,
     reads: Collection[str],
     columns: Collection[str] | None = None,
+    traces: Collection[str] | None = None,
 ) -> list[Note]:
     """Return notes on a SQL statement, which reads the tables, views and queries in `reads`.
 
     Caveats on columns are included only for columns that the statement reads, or for all columns if these
     cannot be determined. `columns`, if known, are lower-case names that include every column that it reads.
+    `traces` are those that the statement selects from views and queries of several traces, None for all.
     """
     noted: list[tuple[str, Note, set[str] | None]] = []
     for name in sorted(reads):
         about = _caveats_of_columns(connection, name)
-        noted += [(name, note, about.get(note.name)) for note in of_object(connection, name, on_data=True)]
+        of_traces = traces if name.startswith(f"{SEVERAL_TRACES}.") else None
+        notes_on_it = of_object(connection, name, of_traces, on_data=True)
+        noted += [(name, note, about.get(note.name)) for note in notes_on_it]
     about_columns = {column.lower() for _, _, those in noted for column in those or ()}
     # Parsing takes 100 ms. It is needed only if the statement may name one of these columns.
     needs_parser = about_columns if columns is None else about_columns.intersection(columns)
@@ -145,12 +158,20 @@ def why_empty(connection: duckdb.DuckDBPyConnection, query: "BoundQuery") -> lis
     Returns no note if the query reads no table of the warehouse.
     """
     names = {query.name} if query.name else query.reads
+    across = {name for name in names if name.startswith(f"{SEVERAL_TRACES}.")}
     tables = connection.execute(
         """
         select table_name, row_count from catalog.tables
-        where list_contains($read, table_name) order by table_name
+        where
+            list_contains($own, table_name)
+            or (list_contains($across, table_name) and ($traces is null or list_contains($traces, trace)))
+        order by table_name
         """,
-        {"read": list(base_tables(connection, names))},
+        {
+            "own": list(base_tables(connection, names - across)),
+            "across": list(base_tables(connection, across)),
+            "traces": None if query.traces is None else sorted(query.traces),
+        },
     ).fetchall()
     if not tables:
         return []
@@ -168,7 +189,7 @@ def why_empty(connection: duckdb.DuckDBPyConnection, query: "BoundQuery") -> lis
         text = f"the source tables have data: {listed}" + (f"; not {', '.join(empty)}" if empty else "")
         cause = "The filter is the cause" if empty else "The filter is probably the cause"
     filters = _filters(connection, query)
-    return [Note("no rows", f"{text}. {cause}: {filters}" if filters else text, "note")]
+    return [Note(NO_ROWS, f"{text}. {cause}: {filters}" if filters else text, "note")]
 
 
 def _has_rows_by_default(connection: duckdb.DuckDBPyConnection, query: "BoundQuery") -> bool:
