@@ -89,7 +89,7 @@ def list_(
 )
 @pager_option
 def describe(name: str, warehouse: Path, json: bool, full: bool, no_pager: bool) -> None:
-    """Describe a table, view, query, trace, column or caveat.
+    """Describe a table, view, query, trace, column, caveat or published figure.
 
     Example: traces describe pai.task_wait
     """
@@ -289,7 +289,8 @@ def verify(options: AnswerOptions, traces: Sequence[str]) -> None:
     """Compare published figures with figures computed from the data.
 
     Exits with 1 if a figure differs and the catalog has no explanation. Figures that depend on synthetic data
-    have the verdict `synthetic data`.
+    have the verdict `synthetic data`. A terminal needs --wide to show the names of figures; `traces describe`
+    shows where a figure is printed, and its SQL.
 
     Example: traces verify pai
     """

@@ -204,6 +204,10 @@ def test_list(kind: str, sample_warehouse: Path) -> None:
         ("catalog.checks", ["table of the catalog", "violations"]),
         ("catalog.caveats.what_to_do", ["column of the table catalog.caveats", "VARCHAR"]),
         ("itp.min_duration_600", ["caveat of itp", "what to do: Apply", "itp.raw_job.duration", "gpu_h"]),
+        (
+            "openb.O4_failed",
+            ["published figure of openb", "1,870 GPU pods failed.", "Affinode", "select gpu_pods from"],
+        ),
         ("itp.raw_job.duration", ["column of the table", "BIGINT", "unit: s", "itp.min_duration_600"]),
         ("itp.job.run_s", ["column of the view", "measured", "computed from: itp.raw_job.duration"]),
         ("itp.job_v1.run_s", ["column of the view itp.job_v1", "itp.min_duration_600"]),

@@ -1,4 +1,4 @@
-"""Describe a table, view, query, trace, column or caveat from the catalog."""
+"""Describe a table, view, query, trace, column, caveat or published figure from the catalog."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -37,12 +37,12 @@ class Description:
 
 
 def describe(connection: duckdb.DuckDBPyConnection, name: str, on_data: bool = False) -> Description:
-    """Describe a table, a view (by its plain or versioned name), a query, a trace, a column or a caveat.
+    """Describe a table, view, query, trace, column, caveat or published figure.
 
-    With `on_data`, the caveats of a query are only those of traces from which it reads rows. Raises
-    UsageError with close matches if no object has the name.
+    A view may have its plain or its versioned name. With `on_data`, the caveats of a query are only those of
+    traces from which it reads rows. Raises UsageError with close matches if no object has the name.
     """
-    for look_up in (_table, _view, _query, _trace, _catalog_table, _caveat, _column):
+    for look_up in (_table, _view, _query, _trace, _catalog_table, _caveat, _figure, _column):
         found = look_up(connection, name)
         if found and on_data and look_up is _query:
             found = replace(found, notes=notes.of_object(connection, name, on_data=True))
@@ -60,6 +60,8 @@ def describe(connection: duckdb.DuckDBPyConnection, name: str, on_data: bool = F
         select trace from catalog.traces
         union all
         select caveat from catalog.caveats
+        union all
+        select figure from catalog.published
         union all
         select 'catalog.' || table_name from duckdb_columns() where schema_name = 'catalog'
         """
@@ -289,6 +291,29 @@ def _caveat(connection: duckdb.DuckDBPyConnection, name: str) -> Description | N
         [Grid("columns of views", ("view", "columns"), columns)],
         notes=[],
         sql="",
+    )
+
+
+def _figure(connection: duckdb.DuckDBPyConnection, name: str) -> Description | None:
+    row = _one(connection, "from catalog.published where figure = $name", name)
+    if row is None:
+        return None
+    return Description(
+        name,
+        row["statement"],
+        {
+            "kind": f"published figure of {row['trace']}",
+            "published": f"{row['relation']} {row['value']:g} {row['unit']}",
+            "tolerance": f"{row['tolerance']:g}",
+            "printed in": row["printed_in"],
+            "trust": row["trust"],
+            "why it differs": row["explanation"] or "",
+            "needs the file": row["needs_file"] or "",
+            "reads": ", ".join(row["reads"]),
+        },
+        [],
+        notes=[],
+        sql=row["measured_by"] or "",
     )
 
 
