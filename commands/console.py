@@ -63,14 +63,14 @@ def print_ingest(result: "IngestResult", warehouse: Path, next_step: str = "") -
     """
     for name in dict.fromkeys(conversion.table_name for conversion in result.converted):
         parts = [conversion for conversion in result.converted if conversion.table_name == name]
-        files = {part.shown_source for part in parts}
+        raw_files = {part.shown_source for part in parts}
         rows = sum(part.rows for part in parts)
         total = sum(part.rows for part in result.conversions if part.table_name == name)
         more = f", {total:,} in total" if total != rows else ""
         count = sum(file.rows for part in parts for file in part.rejected)
         rejected = f", {count:,} rejected (see catalog.rejected_rows)" if count else ""
         synthetic = " synthetic" if any(source.synthetic for part in parts for source in part.sources) else ""
-        say(f"{name}: {rows:,}{synthetic} rows from {_count(len(files), 'file')}{more}{rejected}")
+        say(f"{name}: {rows:,}{synthetic} rows from {_count(len(raw_files), 'file')}{more}{rejected}")
     if result.unchanged:
         tables = {conversion.table_name for conversion in result.unchanged}
         say(f"{_count(len(tables), 'table')} unchanged")

@@ -13,17 +13,19 @@ from pathlib import Path
 from tracehouse.views.columns import columns_read, lineage_of
 from tracehouse.views.view_files import DefinitionError, Header, ViewFile, newest
 
-Held = dict[str, frozenset[str] | None]
+ColumnsByCaveat = dict[str, frozenset[str] | None]
 """The caveats of a view by name, each with the columns that it concerns, or None for all rows."""
 
 
-def of_views(views: Sequence[ViewFile], relations: Mapping[str, Collection[str]]) -> dict[str, Held]:
+def of_views(
+    views: Sequence[ViewFile], relations: Mapping[str, Collection[str]]
+) -> dict[str, ColumnsByCaveat]:
     """Find the caveats of all views, by versioned name and, for the newest version, by plain name.
 
     `views` must be in order, each after what it reads, and `relations` has the columns of all tables and
     views. Raises DefinitionError if a caveat names a column that its view does not have.
     """
-    held: dict[str, Held] = {}
+    held: dict[str, ColumnsByCaveat] = {}
     for view in views:
         held[view.versioned] = of_view(view, relations, held)
     for alias, view in newest(views).items():
@@ -31,7 +33,9 @@ def of_views(views: Sequence[ViewFile], relations: Mapping[str, Collection[str]]
     return held
 
 
-def of_view(view: ViewFile, relations: Mapping[str, Collection[str]], held: Mapping[str, Held]) -> Held:
+def of_view(
+    view: ViewFile, relations: Mapping[str, Collection[str]], held: Mapping[str, ColumnsByCaveat]
+) -> ColumnsByCaveat:
     """Find the caveats of a view. `held` has the caveats of its inputs, `relations` the columns of all."""
     columns = frozenset(relations[view.versioned])
     inherited = _inherit(view, relations, held)
@@ -40,7 +44,7 @@ def of_view(view: ViewFile, relations: Mapping[str, Collection[str]], held: Mapp
     return _merge([own, _remove_settled(settled, inherited, columns, view.path)])
 
 
-def of_query(header: Header, read: Mapping[str, set[str]], held: Mapping[str, Held]) -> list[str]:
+def of_query(header: Header, read: Mapping[str, set[str]], held: Mapping[str, ColumnsByCaveat]) -> list[str]:
     """Find the caveats of a query, sorted. `read` are the columns that it reads, by table or view."""
     own = (line.partition(":")[0].strip() for line in header.all("caveat"))
     return sorted(
@@ -55,9 +59,9 @@ def of_query(header: Header, read: Mapping[str, set[str]], held: Mapping[str, He
     )
 
 
-def _read_lines(header: Header, key: str, columns: frozenset[str], path: Path) -> Held:
+def _read_lines(header: Header, key: str, columns: frozenset[str], path: Path) -> ColumnsByCaveat:
     """Read the header lines of a key: the caveats, each with its columns."""
-    named: Held = {}
+    named: ColumnsByCaveat = {}
     for line in header.all(key):
         caveat, _, listed = line.partition(":")
         about = frozenset(listed.split())
@@ -70,7 +74,9 @@ def _read_lines(header: Header, key: str, columns: frozenset[str], path: Path) -
     return named
 
 
-def _remove_settled(settled: Held, inherited: Held, columns: frozenset[str], path: Path) -> Held:
+def _remove_settled(
+    settled: ColumnsByCaveat, inherited: ColumnsByCaveat, columns: frozenset[str], path: Path
+) -> ColumnsByCaveat:
     """Remove the caveats that a view settles from those that it inherits."""
     left = dict(inherited)
     for caveat, of_columns in settled.items():
@@ -85,7 +91,9 @@ def _remove_settled(settled: Held, inherited: Held, columns: frozenset[str], pat
     return left
 
 
-def _inherit(view: ViewFile, relations: Mapping[str, Collection[str]], held: Mapping[str, Held]) -> Held:
+def _inherit(
+    view: ViewFile, relations: Mapping[str, Collection[str]], held: Mapping[str, ColumnsByCaveat]
+) -> ColumnsByCaveat:
     origins = lineage_of(view, relations)
     inherited = []
     for name, columns in columns_read(view.tree.expression, view.references, relations, view.path).items():
@@ -96,13 +104,13 @@ def _inherit(view: ViewFile, relations: Mapping[str, Collection[str]], held: Map
     return _merge(inherited)
 
 
-def _select_concerning(held: Held, columns: set[str]) -> Held:
+def _select_concerning(held: ColumnsByCaveat, columns: set[str]) -> ColumnsByCaveat:
     """Select the caveats of a view that concern readers of these columns."""
     return {caveat: about for caveat, about in held.items() if about is None or about & columns}
 
 
-def _merge(several: Iterable[Held]) -> Held:
-    joined: Held = {}
+def _merge(several: Iterable[ColumnsByCaveat]) -> ColumnsByCaveat:
+    joined: ColumnsByCaveat = {}
     for held in several:
         for caveat, about in held.items():
             before = joined.get(caveat, frozenset())

@@ -5,7 +5,7 @@ from typing import BinaryIO
 
 from tracehouse.core.errors import RawFileError
 from tracehouse.core.text import escape_name
-from tracehouse.ingest.convert.raw_input import Held, RawInput
+from tracehouse.ingest.convert.raw_input import MemberSource, RawInput
 from tracehouse.ingest.declarations import Table
 from tracehouse.ingest.discovery.archives import READ_BYTES, Member
 from tracehouse.ingest.discovery.claims import Claim
@@ -38,7 +38,7 @@ def compare_raw_files(claim: Claim, other: Claim) -> list[str]:
     return [describe_skipped(claim.raw, name, other.raw.relative_name) for name in checksums]
 
 
-def compare_members(member: Member, raw_input: RawInput, held: Held) -> None:
+def compare_members(member: Member, raw_input: RawInput, held: MemberSource) -> None:
     """Raise RawFileError unless a data file equals `held`, the file of the same name in the table."""
     raw, other = raw_input.claim.raw, held.raw
     if other is None:
@@ -53,7 +53,7 @@ def compare_members(member: Member, raw_input: RawInput, held: Held) -> None:
         raise _difference(raw_input.claim, other, member.name)
 
 
-def differing_partitions(raw_input: RawInput, held: Held) -> RawFileError:
+def differing_partitions(raw_input: RawInput, held: MemberSource) -> RawFileError:
     """Return the error about a partition that the table already has from another raw file."""
     return RawFileError(
         raw_input.claim.raw.relative_name,

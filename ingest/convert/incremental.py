@@ -17,7 +17,7 @@ from tracehouse.ingest.convert.raw_file import check_header_file, convert
 from tracehouse.ingest.convert.raw_input import Holdings, RawInput
 from tracehouse.ingest.discovery.claims import Claim, Group
 from tracehouse.ingest.store import integrity, journal
-from tracehouse.ingest.store.manifest import Conversion, Key, OtherPiece
+from tracehouse.ingest.store.manifest import Conversion, Key, PieceVersion
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def _convert_file(
     indexes: "_Indexes",
     result: TaskResult,
 ) -> Conversion:
-    other_pieces: tuple[OtherPiece, ...] = ()
+    other_pieces: tuple[PieceVersion, ...] = ()
     if raw_input.table.wide:
         other_pieces = _list_pieces(pieces)
         holdings.indexes = indexes.unite(pieces, raw_input)
@@ -172,7 +172,7 @@ def _convert_file(
     return conversion
 
 
-def _list_expected_pieces(raw_input: RawInput, pieces: Sequence[Conversion]) -> tuple[OtherPiece, ...]:
+def _list_expected_pieces(raw_input: RawInput, pieces: Sequence[Conversion]) -> tuple[PieceVersion, ...]:
     """List the pieces whose lines an unchanged piece of a wide table must omit.
 
     These are the pieces before it by name, and each later piece that does not omit the lines of this one,
@@ -180,12 +180,12 @@ def _list_expected_pieces(raw_input: RawInput, pieces: Sequence[Conversion]) -> 
     """
     if not raw_input.table.wide or not raw_input.before:
         return ()
-    this = OtherPiece(raw_input.before.source, raw_input.before.sha256)
+    this = PieceVersion(raw_input.before.source, raw_input.before.sha256)
     return _list_pieces([c for c in pieces if c.source < this.source or this not in c.other_pieces])
 
 
-def _list_pieces(pieces: Sequence[Conversion]) -> tuple[OtherPiece, ...]:
-    return tuple(sorted(OtherPiece(piece.source, piece.sha256) for piece in pieces))
+def _list_pieces(pieces: Sequence[Conversion]) -> tuple[PieceVersion, ...]:
+    return tuple(sorted(PieceVersion(piece.source, piece.sha256) for piece in pieces))
 
 
 @dataclass

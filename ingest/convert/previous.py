@@ -16,14 +16,14 @@ from tracehouse.ingest.discovery.raw_stream import explained
 from tracehouse.ingest.discovery.synthetic import is_marked
 from tracehouse.ingest.readers.values import index_values
 from tracehouse.ingest.store import journal, seen
-from tracehouse.ingest.store.manifest import Conversion, OtherPiece, SkippedCopy
+from tracehouse.ingest.store.manifest import Conversion, PieceVersion, SkippedCopy
 
 # A new version with less than half of the last version's rows is more likely a broken download than a new
 # release.
 _LEAST_SHARE_OF_ROWS_BEFORE = 0.5
 
 
-def is_up_to_date(raw_input: RawInput, holdings: Holdings, other_pieces: Sequence[OtherPiece]) -> bool:
+def is_up_to_date(raw_input: RawInput, holdings: Holdings, other_pieces: Sequence[PieceVersion]) -> bool:
     """Return whether the last conversion is intact and a new conversion would return the same rows.
 
     `other_pieces` are the pieces of a wide table whose lines the conversion must have omitted.

@@ -38,7 +38,7 @@ from tracehouse.ingest.store.layout import REJECTED_FOLDER, staging_folder
 from tracehouse.ingest.store.manifest import (
     REJECTED_COLUMNS,
     Conversion,
-    OtherPiece,
+    PieceVersion,
     SkippedCopy,
     Source,
 )
@@ -94,7 +94,7 @@ class _ReadState:
 
 
 def convert(
-    raw_input: RawInput, holdings: Holdings, other_pieces: tuple[OtherPiece, ...]
+    raw_input: RawInput, holdings: Holdings, other_pieces: tuple[PieceVersion, ...]
 ) -> tuple[Conversion, list[str], list[RawFileError]]:
     """Read a raw file, write its Parquet files, and add it to the journal and to `holdings`.
 
@@ -136,7 +136,7 @@ def _name_others(problem: RawFileError, others: Sequence[RawFileError]) -> RawFi
 def _convert(
     raw_input: RawInput,
     holdings: Holdings,
-    other_pieces: tuple[OtherPiece, ...],
+    other_pieces: tuple[PieceVersion, ...],
     unreadable: Sequence[RawFileError],
 ) -> tuple[Conversion, list[str]]:
     trace, table, partition, source = raw_input.key

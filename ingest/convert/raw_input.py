@@ -40,7 +40,7 @@ class RawInput:
 
 
 @dataclass(frozen=True)
-class Held:
+class MemberSource:
     """The raw file that a data file in a table came from: its name, its checksum, and the file, if found."""
 
     file: str
@@ -52,10 +52,10 @@ class Held:
 class Holdings:
     """The data files in a table or partition by name, and the line indexes of a wide table."""
 
-    members: dict[str, Held] = field(default_factory=dict)
+    members: dict[str, MemberSource] = field(default_factory=dict)
     indexes: set[Hashable] = field(default_factory=set)
 
     def add(self, conversion: Conversion, raw: RawFile | None = None) -> None:
         """Add the data files of a conversion. `raw` is the raw file if it was found and is readable."""
         for source in conversion.sources:
-            self.members[source.member] = Held(source.file, conversion.sha256, raw)
+            self.members[source.member] = MemberSource(source.file, conversion.sha256, raw)

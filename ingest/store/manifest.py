@@ -82,7 +82,7 @@ class SkippedCopy:
 
 
 @dataclass(frozen=True, order=True)
-class OtherPiece:
+class PieceVersion:
     """A raw file of a wide table whose lines another conversion omits, with the file's checksum then."""
 
     source: str
@@ -109,7 +109,7 @@ class Conversion:
     files: tuple[StoredFile, ...]
     rejected: tuple[StoredFile, ...] = ()
     skipped_copies: tuple[SkippedCopy, ...] = ()
-    other_pieces: tuple[OtherPiece, ...] = ()
+    other_pieces: tuple[PieceVersion, ...] = ()
 
     @property
     def key(self) -> Key:
@@ -237,7 +237,7 @@ def parse_conversion(entry: dict[str, Any]) -> Conversion:
         "files": tuple(_parse_file(stored) for stored in entry["files"]),
         "rejected": tuple(_parse_file(stored) for stored in entry["rejected"]),
         "skipped_copies": tuple(SkippedCopy(**skipped) for skipped in entry["passed_over"]),
-        "other_pieces": tuple(OtherPiece(**piece) for piece in entry["beside"]),
+        "other_pieces": tuple(PieceVersion(**piece) for piece in entry["beside"]),
     }
     others = {name: value for name, value in entry.items() if name not in _JSON_NAMES.values()}
     return Conversion(**(others | lists))

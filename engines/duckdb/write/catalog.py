@@ -15,7 +15,7 @@ from tracehouse.ingest.reference_curves import read_curves, traces_with_curves
 from tracehouse.ingest.store.manifest import Conversion
 from tracehouse.sql.query_files import query_files
 from tracehouse.views import ledgers
-from tracehouse.views.caveats import Held
+from tracehouse.views.caveats import ColumnsByCaveat
 from tracehouse.views.columns import Columns, is_number, lineage_of
 from tracehouse.views.graph import Reads, sources
 from tracehouse.views.materialization import StoredView
@@ -58,7 +58,7 @@ def fill_sources(
 def fill_views(
     connection: DuckDBPyConnection,
     views: Sequence[ViewFile],
-    held: Mapping[str, Held],
+    held: Mapping[str, ColumnsByCaveat],
     status: str = "",
 ) -> None:
     """Fill `catalog.views` with views that are not materialized, and add the views to their caveats.
@@ -144,7 +144,7 @@ def fill_columns(
     connection: DuckDBPyConnection,
     traces: Iterable[Trace],
     views: Sequence[ViewFile],
-    held: Mapping[str, Held],
+    held: Mapping[str, ColumnsByCaveat],
     relations: Relations,
 ) -> None:
     """Fill `catalog.columns` with the columns of base tables and views."""
@@ -167,7 +167,7 @@ def fill_columns(
 def fill_view_columns(
     connection: DuckDBPyConnection,
     named: Mapping[str, ViewFile],
-    held: Mapping[str, Held],
+    held: Mapping[str, ColumnsByCaveat],
     relations: Relations,
     with_units: bool = True,
 ) -> None:

@@ -23,7 +23,7 @@ from tracehouse.sql.blocks import expanded
 from tracehouse.sql.query_files import QueryFile, parse_query_file
 from tracehouse.views import caveats, graph, meanings
 from tracehouse.views.across_traces import SCHEMA as EACH_TRACE
-from tracehouse.views.caveats import Held
+from tracehouse.views.caveats import ColumnsByCaveat
 from tracehouse.views.meanings import Relations
 from tracehouse.views.sql_text import normal, statements
 from tracehouse.views.view_files import ViewFile, newest, parsed_view_file
@@ -187,7 +187,7 @@ def _create_view(
     view: ViewFile,
     aliases: Mapping[str, ViewFile],
     relations: Relations,
-    held: dict[str, Held],
+    held: dict[str, ColumnsByCaveat],
 ) -> None:
     """Create a view, and add it to the catalog, to `relations` and to `held`."""
     connection.execute(f'create schema if not exists "{view.schema}"')
@@ -206,7 +206,9 @@ def _create_view(
     catalog.fill_view_columns(connection, named, held, relations, with_units=False)
 
 
-def _create_query(connection: duckdb.DuckDBPyConnection, query: QueryFile, held: Mapping[str, Held]) -> None:
+def _create_query(
+    connection: duckdb.DuckDBPyConnection, query: QueryFile, held: Mapping[str, ColumnsByCaveat]
+) -> None:
     connection.execute(f'create schema if not exists "{query.schema}"')
     create_queries(connection, [query], held, explained=False)
 

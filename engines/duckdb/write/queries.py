@@ -10,7 +10,7 @@ from tracehouse.engines.duckdb.write.catalog import column_types, insert, name_i
 from tracehouse.engines.duckdb.write.statements import query_statements, sql_error
 from tracehouse.sql.query_files import QueryFile
 from tracehouse.views import caveats
-from tracehouse.views.caveats import Held
+from tracehouse.views.caveats import ColumnsByCaveat
 from tracehouse.views.columns import Columns, columns_read, passed_on, split_comment
 from tracehouse.views.quantities import quantities, unit_in
 from tracehouse.views.view_files import DefinitionError
@@ -19,7 +19,7 @@ from tracehouse.views.view_files import DefinitionError
 def create_queries(
     connection: duckdb.DuckDBPyConnection,
     queries: Sequence[QueryFile],
-    held: Mapping[str, Held],
+    held: Mapping[str, ColumnsByCaveat],
     explained: bool = True,
 ) -> None:
     """Create named queries as table macros, and add them to the catalog.
@@ -63,7 +63,9 @@ def _check_values(query: QueryFile, columns: Mapping[str, Collection[str]]) -> N
             )
 
 
-def _caveats(query: QueryFile, types: Mapping[str, Columns], held: Mapping[str, Held]) -> list[str]:
+def _caveats(
+    query: QueryFile, types: Mapping[str, Columns], held: Mapping[str, ColumnsByCaveat]
+) -> list[str]:
     read = columns_read(query.tree, query.references, types, query.path)
     return caveats.of_query(query.header, read, held)
 

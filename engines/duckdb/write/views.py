@@ -19,7 +19,7 @@ from tracehouse.engines.duckdb.write.statements import (
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.views import caveats, meanings
 from tracehouse.views.across_traces import check_types, expanded, united
-from tracehouse.views.caveats import Held
+from tracehouse.views.caveats import ColumnsByCaveat
 from tracehouse.views.graph import sort_views
 from tracehouse.views.materialization import StoredView
 from tracehouse.views.meanings import Column, Relations
@@ -35,7 +35,7 @@ class Described:
 
     views: list[ViewFile]
     relations: Relations
-    held: dict[str, Held]
+    held: dict[str, ColumnsByCaveat]
 
 
 def describe_views(connection: DuckDBPyConnection) -> Described:
