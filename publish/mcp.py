@@ -41,7 +41,7 @@ _DEFAULT_ROWS = 200
 # More than a client can use; the protocol sends each answer twice, as text and as a structure.
 _MOST_BYTES = 1_000_000
 _MOST_CHARACTERS = 20_000
-# Names in quotes stay as they are.
+# The type BIT in the text of a type such as STRUCT(a BIT). Quoted names of fields match first and stay.
 _BITS = re.compile(r'("(?:[^"]|"")*")|\bBIT\b')
 _INFINITE_DATE, _INFINITE_TIME = (1 << 31) - 1, (1 << 63) - 1
 Parameter = str | int | float | bool

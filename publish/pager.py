@@ -47,7 +47,7 @@ def is_longer_than_screen(file: BinaryIO) -> bool:
     from rich.cells import cell_len
 
     lines = _STYLE.sub("", head.decode(errors="replace")).splitlines()
-    # The last line is for the prompt of the shell.
+    # One line of the terminal is left for the shell's prompt.
     left = size.lines - 1
     for line in lines:
         left -= max(1, -(-cell_len(line) // size.columns))

@@ -35,7 +35,7 @@ from tracehouse.ingest.store.manifest import Conversion
 
 KINDS = TEXTS | PARQUETS | ARCHIVES
 INPUTS = 1000 * DEPTH if DEPTH > 1 else 200
-# One input in 40 is also converted with all writes, which are slow.
+# Only one input in 40 is also written to Parquet files, because writing is slow.
 WRITTEN = 40
 # CPU time for a file of some kilobytes. Elapsed time would depend on other processes.
 MOST_SECONDS = 2

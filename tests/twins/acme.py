@@ -497,8 +497,8 @@ def type_shares(raw: Path, on_cluster: str) -> pd.DataFrame:
     return rows.sort_values(["gpu_h", "workload_type"], ascending=[False, True])
 
 
-def ended(raw: Path, on_cluster: str, gpu_only: bool, preempted_fails: bool) -> pd.DataFrame:
-    """Return jobs of a cluster. Preempted jobs have failed if `preempted_fails`."""
+def jobs_with_outcome(raw: Path, on_cluster: str, gpu_only: bool, preempted_fails: bool) -> pd.DataFrame:
+    """Return a cluster's jobs with their outcome. Preempted jobs count as failed if `preempted_fails`."""
     jobs = raw_frames.acme_job(raw)
     jobs = jobs[(jobs["cluster"] == on_cluster) & (jobs["requested_gpus"] >= int(gpu_only))]
     preempted = "failed" if preempted_fails else "preempted"
@@ -508,7 +508,7 @@ def ended(raw: Path, on_cluster: str, gpu_only: bool, preempted_fails: bool) -> 
 def states(
     raw: Path, on_cluster: str, gpu_only: bool, by_outcome: bool = False, preempted_fails: bool = False
 ) -> pd.DataFrame:
-    jobs = ended(raw, on_cluster, gpu_only, preempted_fails)
+    jobs = jobs_with_outcome(raw, on_cluster, gpu_only, preempted_fails)
     rows = shares(jobs, ["outcome" if by_outcome else "state"])
     rows = rows.rename(columns={rows.columns[0]: "final_state"})
     rows["is_unknown"] = rows["final_state"].isna()
@@ -517,7 +517,7 @@ def states(
 
 
 def type_state_shares(raw: Path, on_cluster: str, gpu_only: bool, preempted_fails: bool) -> pd.DataFrame:
-    jobs = ended(raw, on_cluster, gpu_only, preempted_fails)
+    jobs = jobs_with_outcome(raw, on_cluster, gpu_only, preempted_fails)
     rows = shares(jobs, ["workload_type", "outcome"])
     return rows.sort_values(["workload_type", "outcome"])
 

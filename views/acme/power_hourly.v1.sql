@@ -84,5 +84,5 @@ comment on column acme.power_hourly_v1.hour is 'Start of the hour; derived.';
 comment on column acme.power_hourly_v1.gpus is 'GPUs with a sample in the hour; derived.';
 comment on column acme.power_hourly_v1.samples is 'Samples in the hour, of all GPUs; derived.';
 comment on column acme.power_hourly_v1.mean_power_w is 'Mean of the samples; NULL where there is none; derived.';
-comment on column acme.power_hourly_v1.covered_s is 'Seconds that the hour''s samples hold: each until the cluster''s next one, at most 300 s; derived.';
-comment on column acme.power_hourly_v1.energy_kwh is 'Energy of all GPUs: each sample times the seconds that it holds; NULL where there is none; derived.';
+comment on column acme.power_hourly_v1.covered_s is 'Seconds that the hour''s sampling times cover: each lasts until the cluster''s next one, at most 300 s; derived.';
+comment on column acme.power_hourly_v1.energy_kwh is 'Energy of all GPUs: each sample times the seconds that it lasts; NULL where there is none; derived.';

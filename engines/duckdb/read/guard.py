@@ -38,8 +38,9 @@ NODES = frozenset(
         "UNBOUND_TYPE_INFO",
     }
 )
-# Not allowed: `query` and `json_execute_serialized_sql`, which run statements that were not checked;
-# readers of other file formats; and functions that change a setting, a log or an extension.
+# Allowed table functions besides named queries; they only read. Others are rejected, such as `query`, which
+# runs a statement that was not checked, readers of other formats than Parquet, and functions that change a
+# setting.
 TABLE_FUNCTIONS = frozenset(
     {
         *("generate_series", "json_each", "json_tree", "range", "repeat", "repeat_row", "summary", "unnest"),

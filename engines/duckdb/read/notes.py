@@ -56,11 +56,11 @@ def summarize(found: Sequence[Note], advice: str = "", width: int | None = None)
     while width and len(line) > width and len(names) > 1:
         names.pop()
         line = f"{start}{', '.join(names)}, …{advice}"
-    told = listed if any(note.name == NO_ROWS for note in found) else serious
-    several = len({_trace(note) for note in told}) > 1
+    explained = listed if any(note.name == NO_ROWS for note in found) else serious
+    several = len({_trace(note) for note in explained}) > 1
     sentences = [
         f"{'(!) ' if note in serious else ''}{f'{_trace(note)}: ' if several else ''}{note.summary}"
-        for note in told
+        for note in explained
     ]
     return [*lines, line, *sentences[:MOST_SENTENCES]]
 

@@ -55,7 +55,7 @@ def _to_replace(
 
 
 def update_views(path: Path, warehouse: Path, stored: Mapping[str, StoredView]) -> None:
-    """Change the views of a database: those in `stored` read files, all others are computed on demand."""
+    """Let the views in `stored` read their materialized Parquet files, and compute all others on demand."""
     with template.open_for_writing(path) as connection:
         connection.begin()
         before = connection.execute("select versioned_name from catalog.views where stored").fetchall()
@@ -69,7 +69,7 @@ def _read_views_from(
     stored: Mapping[str, StoredView],
     warehouse: Path,
 ) -> None:
-    """Change the named views: those in `stored` read files, the others are computed on demand."""
+    """Replace the named views: those in `stored` read Parquet files, the others are computed on demand."""
     if names:
         replace_views(connection, names, stored, warehouse)
         catalog.update_views(connection, {name: stored.get(name) for name in names})

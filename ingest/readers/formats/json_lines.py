@@ -52,8 +52,8 @@ def read(content: Content) -> Iterator[Batch]:
     """Yield the rows of JSON lines in batches; at least one batch.
 
     An object fits if it has a value or null for each column that is not optional, and no other names. Raises
-    RawFileError if the first line is not an object of the table, or if more than a tenth of the lines does
-    not fit.
+    RawFileError if the first line is not an object of the table, or if more than a tenth of the lines is
+    rejected.
     """
     chunks = record_chunks(content.stream, content.name, content.chunk_bytes or CHUNK_BYTES)
     first = first_written(chunks, content.name)

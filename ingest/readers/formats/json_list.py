@@ -79,7 +79,7 @@ def read(content: Content) -> Iterator[Batch]:
     """Yield the rows of a table in batches; at least one batch.
 
     An object that does not fit, or that lacks a list of the path, is rejected. Raises RawFileError if the
-    file is not a JSON list, or if more than a tenth of the objects does not fit.
+    file is not a JSON list, or if more than a tenth of the objects is rejected.
     """
     parts = elements(content.stream, content.name, content.chunk_bytes or CHUNK_BYTES)
     parsed = ((part, _parse_part(part, content.table)) for part in parts)

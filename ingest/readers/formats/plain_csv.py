@@ -28,8 +28,8 @@ def reads(table: Table, file_name: str) -> bool:
 def read(content: Content) -> Iterator[Batch]:
     """Yield the rows of a CSV in batches; at least one batch, which may be empty.
 
-    Raises RawFileError if the header or the number of columns is wrong, or if more than a tenth of the rows
-    does not fit.
+    Raises RawFileError if the header or the number of columns in the first line is wrong, or if more than a
+    tenth of the rows is rejected.
     """
     table = content.table
     chunks = record_chunks(content.stream, content.name, content.chunk_bytes or CHUNK_BYTES)

@@ -45,8 +45,8 @@ def read_names(stream: BinaryIO, file: str) -> list[str]:
 def read(content: Content) -> Iterator[Batch]:
     """Yield the rows of a TSV in batches; at least one batch, which may be empty.
 
-    Raises RawFileError if the header or the number of columns is wrong, or if more than a tenth of the rows
-    does not fit.
+    Raises RawFileError if the header or the number of columns in the first line is wrong, or if more than a
+    tenth of the rows is rejected.
     """
     chunks = record_chunks(content.stream, content.name, content.chunk_bytes or CHUNK_BYTES)
     first = first_written(chunks, content.name)

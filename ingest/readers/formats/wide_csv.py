@@ -50,8 +50,8 @@ def names_fit(table: Table, header: Sequence[str]) -> bool:
 def read(content: Content) -> Iterator[Batch]:
     """Yield the lines of a wide CSV in batches, each line with its index and its cells.
 
-    A line whose index occurred before is rejected. Raises RawFileError if the header or more than a tenth of
-    the lines does not fit.
+    A line whose index occurred before is rejected. Raises RawFileError if the header is wrong, or if more
+    than a tenth of the lines is rejected.
     """
     table = content.table
     chunks = record_chunks(content.stream, content.name, content.chunk_bytes or CHUNK_BYTES)
