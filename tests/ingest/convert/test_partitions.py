@@ -1,10 +1,8 @@
 """Parquet files in folders of days and hours. Ingest converts, resumes and removes a day as a unit."""
 
 import csv
-import importlib
 import io
 import struct
-import sys
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,11 +12,12 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from added_trace import added_trace
 from few_files import ingest, quiet, refusal, stored, write, zipped
 
 from tracehouse.core.errors import RawFileError, UserError
 from tracehouse.engines.duckdb.write import base_tables
-from tracehouse.ingest import pipeline, traces
+from tracehouse.ingest import pipeline
 from tracehouse.ingest.convert import raw_file
 from tracehouse.ingest.convert.raw_input import RawInput
 from tracehouse.ingest.declarations import all_traces
@@ -57,16 +56,10 @@ PODS = ["b", "a", "c"]
 
 
 @pytest.fixture(autouse=True)
-def probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def probe(tmp_path: Path) -> Iterator[None]:
     """Add a trace with two hourly tables."""
-    (tmp_path / "modules").mkdir()
-    (tmp_path / "modules" / "probe.py").write_text(TRACE)
-    monkeypatch.setattr(traces, "__path__", [*traces.__path__, str(tmp_path / "modules")])
-    importlib.invalidate_caches()
-    all_traces.cache_clear()
-    yield
-    sys.modules.pop(f"{traces.__name__}.probe", None)
-    all_traces.cache_clear()
+    with added_trace(tmp_path, "probe", TRACE):
+        yield
 
 
 @pytest.fixture
@@ -209,7 +202,6 @@ def test_reads_zip64(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     packed = zipped(tree(3))
     monkeypatch.undo()
     assert b"PK\x06\x06" in packed
-    monkeypatch.setattr(traces, "__path__", [*traces.__path__, str(tmp_path / "modules")])
     assert list(rows_of(tmp_path, ingest(tmp_path, {"probe_pod.zip": packed}))) == ["3"]
 
 

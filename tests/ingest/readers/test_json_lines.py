@@ -1,10 +1,8 @@
 """JSON lines: each line is kept or rejected according to Python's json module and the rules of the types."""
 
 import gzip
-import importlib
 import io
 import json
-import sys
 import textwrap
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -12,6 +10,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from added_trace import added_trace
 from few_files import ingest, quiet, tar_gz, write
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +18,7 @@ from hypothesis import strategies as st
 from tracehouse.core.errors import RawFileError
 from tracehouse.core.text import LONGEST_TEXT
 from tracehouse.engines.duckdb.write import base_tables
-from tracehouse.ingest import pipeline, traces
+from tracehouse.ingest import pipeline
 from tracehouse.ingest.declarations import Column, Table, all_traces
 from tracehouse.ingest.readers import Content, Reject
 from tracehouse.ingest.readers.formats import json_lines
@@ -177,16 +176,10 @@ PROBE_ROWS = [
 
 
 @pytest.fixture
-def probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def probe(tmp_path: Path) -> Iterator[None]:
     """An additional trace: JSON lines and a CSV in one archive."""
-    (tmp_path / "modules").mkdir()
-    (tmp_path / "modules" / "probe.py").write_text(textwrap.dedent(PROBE).replace("\\\\", "\\"))
-    monkeypatch.setattr(traces, "__path__", [*traces.__path__, str(tmp_path / "modules")])
-    importlib.invalidate_caches()
-    all_traces.cache_clear()
-    yield
-    sys.modules.pop(f"{traces.__name__}.probe", None)
-    all_traces.cache_clear()
+    with added_trace(tmp_path, "probe", textwrap.dedent(PROBE).replace("\\\\", "\\")):
+        yield
 
 
 DUMPS = {

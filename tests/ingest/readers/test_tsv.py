@@ -1,21 +1,19 @@
 """TSVs: each line is kept or rejected as the same fields in a CSV are."""
 
 import gzip
-import importlib
 import io
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from added_trace import added_trace
 from few_files import ingest, only, tar_gz
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tracehouse.core.errors import RawFileError
-from tracehouse.ingest import traces
-from tracehouse.ingest.declarations import Column, Table, all_traces
+from tracehouse.ingest.declarations import Column, Table
 from tracehouse.ingest.readers import Content, Reader, Reject
 from tracehouse.ingest.readers.formats import plain_csv, tsv
 
@@ -115,16 +113,10 @@ GPUS = b"power\tname\n250\tb\nmany\tc\n" + b"".join(b"300\ta%d\n" % number for n
 
 
 @pytest.fixture
-def probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def probe(tmp_path: Path) -> Iterator[None]:
     """An additional trace with a TSV."""
-    (tmp_path / "modules").mkdir()
-    (tmp_path / "modules" / "probe.py").write_text(PROBE)
-    monkeypatch.setattr(traces, "__path__", [*traces.__path__, str(tmp_path / "modules")])
-    importlib.invalidate_caches()
-    all_traces.cache_clear()
-    yield
-    sys.modules.pop(f"{traces.__name__}.probe", None)
-    all_traces.cache_clear()
+    with added_trace(tmp_path, "probe", PROBE):
+        yield
 
 
 DUMPS = {

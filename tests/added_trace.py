@@ -1,0 +1,27 @@
+"""Add a trace to the package for the duration of a test."""
+
+import importlib
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tracehouse.ingest import traces
+from tracehouse.ingest.declarations import all_traces
+
+
+@contextmanager
+def added_trace(folder: Path, name: str, text: str) -> Iterator[None]:
+    """Add the trace that a module of this name and text declares. The module is written to a folder."""
+    modules = folder / "modules"
+    modules.mkdir()
+    (modules / f"{name}.py").write_text(text)
+    traces.__path__.append(str(modules))
+    importlib.invalidate_caches()
+    all_traces.cache_clear()
+    try:
+        yield
+    finally:
+        traces.__path__.remove(str(modules))
+        sys.modules.pop(f"{traces.__name__}.{name}", None)
+        all_traces.cache_clear()
