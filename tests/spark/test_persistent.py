@@ -106,6 +106,6 @@ def test_functions_and_columns_have_comments(server: str) -> None:
     function = "\n".join(run_beeline(server, "describe function extended pai.wait_by_gpu_type"))
     assert "min_gpus DOUBLE DEFAULT" in function
     assert "smallest number of requested GPUs per instance" in function
-    assert "Median wait" in function
+    assert "Median queueing delay" in function
     columns = "\n".join(run_beeline(server, "describe itp.job"))
-    assert "Submission in seconds since the start of the collection" in columns
+    assert "Submission, counted from the start of the collection" in columns
