@@ -44,7 +44,8 @@ def _has_mark(path: Path) -> bool:
 def _has_key(path: Path) -> bool:
     try:
         return PARQUET_KEY.encode() in (pq.read_metadata(path).metadata or {})
-    except (OSError, pa.ArrowException):
+    # Arrow raises UnicodeDecodeError if the name of a column is damaged.
+    except (OSError, pa.ArrowException, UnicodeDecodeError):
         return False
 
 

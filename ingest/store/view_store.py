@@ -60,7 +60,8 @@ def count_rows(warehouse: Path, path: str) -> int | None:
         return None
     try:
         footer = pq.read_metadata(warehouse / path)
-    except (OSError, pa.ArrowException):
+    # Arrow raises UnicodeDecodeError if the name of a column is damaged.
+    except (OSError, pa.ArrowException, UnicodeDecodeError):
         return None
     stated = (footer.metadata or {}).get(PATH_IN_FOOTER.encode())
     return footer.num_rows if stated == path.encode() else None

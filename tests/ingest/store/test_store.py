@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from few_files import quiet
 
@@ -363,3 +365,15 @@ def test_tables_of_one_file_remember_its_checksum_at_once(
         for _ in pool.map(lambda _: seen.remember(tmp_path, [file], stamp, "abc"), range(200)):
             pass
     assert seen.recall(tmp_path, [file], stamp) == "abc"
+
+
+def test_file_of_a_view_is_incomplete_if_arrow_cannot_decode_the_name_of_a_column(tmp_path: Path) -> None:
+    path = "stored/a/b/0123456789abcdef.parquet"
+    file = tmp_path / path
+    file.parent.mkdir(parents=True)
+    rows = pa.table({"column": [1, 2]})
+    pq.write_table(rows.replace_schema_metadata({view_store.PATH_IN_FOOTER: path}), file)
+    view_store.checksum_file(file).touch()
+    assert view_store.count_rows(tmp_path, path) == 2
+    file.write_bytes(file.read_bytes().replace(b"column", b"colum\xe7"))
+    assert view_store.count_rows(tmp_path, path) is None
