@@ -1,8 +1,8 @@
--- GPUs held by running jobs and requested by queued jobs, per hour (GPU jobs per trace)
+-- Held and queued GPUs per hour (GPU jobs per trace)
 -- param: by_partition: one row per partition of a cluster, such as the GPU types of PAI
 -- param: offered: let each job start at its submission; the only load of traces without queueing delays, such as ITP
 -- column: trace_cluster: Trace and cluster in one text, for the chart
--- chart: line x=hour_start_s y=held_gpus color=partition_name rule=capacity_gpus facet=trace_cluster title=GPUs held per hour (GPU jobs per trace)
+-- chart: line x=hour_start_s y=held_gpus color=partition_name rule=capacity_gpus facet=trace_cluster title=Held GPUs per hour (GPU jobs per trace)
 create or replace macro unified.allocation_hourly(
     in_trace varchar := null,
     by_partition boolean := false,
