@@ -49,8 +49,8 @@ METRICS = (
 NOT_LISTED = "The ledger of the trace does not list it."
 
 CHECK_KEYS = {
-    "check": "its name: the table or view, and what is checked",
-    "object": "the table or view whose rows it is about",
+    "check": "its name: schema, table or view, and what is checked, such as openb.node.lists_agree",
+    "object": "the table or view whose rows it is about, with its schema",
     "kind": "key, reference, range, derived, coverage, or agreement of views that claim one quantity",
     "rule": "what must hold",
     "caveat": "the caveat that explains breaches in the published data",

@@ -47,23 +47,23 @@ select
     partition_name
 from each_trace.standard_job_v1;
 
-comment on column unified.jobs_v2.user_id is 'User; PAI, Acme, Helios and Philly have it; measured.';
+comment on column unified.jobs_v2.user_id is 'User; NULL where the trace records none, see catalog.metrics; measured.';
 comment on column unified.jobs_v2.group_id is 'Group of recurring jobs (PAI), workload (ASI), organisation that pays (spot), or service (DLRM); measured.';
 comment on column unified.jobs_v2.submit_time is 'Submission as an instant: Acme''s, and Helios'' if its clusters keep the time of China, for no zone is written; NULL elsewhere, as PAI''s dates are shifted, Philly''s have no known time zone, and other traces with jobs count from their start; derived.';
 comment on column unified.jobs_v2.local_submit_s is 'Submission in seconds whose hour and weekday are local to the cluster; NULL if the trace''s clock does not give them, see catalog.clocks; derived.';
 comment on column unified.jobs_v2.hour_of_day is 'Hour of the submission where the cluster is, 0 to 23; NULL if the trace''s clock does not give it; derived.';
 comment on column unified.jobs_v2.weekday is 'Day of the week of the submission where the cluster is, 1 Monday to 7 Sunday; NULL if the trace''s clock does not give it; derived.';
-comment on column unified.jobs_v2.wait_s is 'Seconds from submission to start; NULL for ITP and spot, which record none, for jobs that never started, and for left-censored jobs; derived.';
+comment on column unified.jobs_v2.wait_s is 'Seconds from submission to start; NULL where the trace records no starts, see catalog.metrics, for jobs that never started, and for left-censored jobs; derived.';
 comment on column unified.jobs_v2.observed_wait_s is 'Seconds that the job was seen waiting: wait_s, or for a job without a start the time to its withdrawal or to the end of the trace, a lower bound of the wait; NULL if unknown or left-censored; derived.';
 comment on column unified.jobs_v2.observed_start_s is 'First second at which the job is seen running, on the trace''s own clock: its start, or the beginning of the trace if it ran before; NULL if it never started or the trace records no starts (ITP, spot); derived.';
 comment on column unified.jobs_v2.run_s is 'Seconds from start to end, of runs seen from start to end only; for PAI from its first instance''s start to its last instance''s end; derived.';
 comment on column unified.jobs_v2.observed_run_s is 'Seconds that the job was seen running: run_s, or for a censored job the part inside the trace, a lower bound of the run; for PAI and Philly, whose logs do not say how long a job without an end ran on, up to the last time known of it; NULL if it never started or nothing is known; derived.';
-comment on column unified.jobs_v2.end_s is 'End in seconds of the trace''s own clock, also of jobs that never started; NULL for ITP and spot, whose start is not known, and for jobs cut off by the end of the trace; derived.';
+comment on column unified.jobs_v2.end_s is 'End in seconds of the trace''s own clock, also of jobs that never started; NULL where the trace records no starts, and for jobs cut off by the end of the trace; derived.';
 comment on column unified.jobs_v2.requested_gpus is 'GPUs requested, all instances together, fractions included; 0 for a CPU job, NULL if not recorded; derived.';
 comment on column unified.jobs_v2.requested_gpus_per_instance is 'GPUs that each instance requests, for PAI; all that the job requests elsewhere; derived.';
 comment on column unified.jobs_v2.size_band is 'Band of requested_gpus, a fraction between two bands belongs to the lower one: no GPU, below 1, 1, 2 to 7, 8, 9 to 63, 64 to 511, 512 and more; derived.';
 comment on column unified.jobs_v2.allocated_gpus is 'GPUs held while running, where the published number is also the number held: ITP''s, requested or used according to its README, Acme''s of jobs that ran to an end, ASI''s of pods that held their GPUs, and Philly''s of the first attempt, which also stand for the request; measured.';
-comment on column unified.jobs_v2.requested_memory_gib is 'Main memory requested in GiB, all instances together; PAI''s published GB look binary and are taken as GiB; NULL for ITP, Helios, Philly, spot and ASI, which have none, and for Acme, where Kalos records it per pod and not per job; derived.';
+comment on column unified.jobs_v2.requested_memory_gib is 'Main memory requested in GiB, all instances together; PAI''s published GB look binary and are taken as GiB; NULL where the trace records none per job, as in Acme, where Kalos records it per pod; derived.';
 comment on column unified.jobs_v2.span_gpu_s is 'GPU-seconds of a job whose GPUs are all held from its start to its end: requested GPUs times run; derived.';
 comment on column unified.jobs_v2.held_gpu_s is 'GPU-seconds held inside the time that the trace covers, by censored jobs too: the GPUs of each instance times how long that was seen running, re-runs included; as requested_gpus times observed_run_s where a job is one instance; derived.';
 comment on column unified.jobs_v2.status is 'completed, failed, cancelled, preempted, or unknown; TIMEOUT and NODE_FAIL, of Acme and Helios, count as failed; derived.';
