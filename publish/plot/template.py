@@ -115,8 +115,13 @@ def _join_days(found: Drawable) -> list[dict[str, Any]]:
     return [
         _calculate(x, f"floor({moment}) + 0.5" if x in found.on_clock else day),
         {"aggregate": [*ends, *means], "groupby": by},
-        *(_calculate(column, _value(f"_mean_{column}")) for column in chart.heights),
+        *(_calculate(column, _number_or_null(f"_mean_{column}")) for column in chart.heights),
     ]
+
+
+def _number_or_null(column: str) -> str:
+    """The expression of a column with NULL in place of NaN, which Vega gives as the mean of no values."""
+    return f"isValid({_value(column)}) ? {_value(column)} : null"
 
 
 def _plain(found: Drawable, column: str) -> str:
