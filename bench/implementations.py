@@ -21,8 +21,6 @@ Rows = tuple[list[str], list[list[Any]]]
 Implementation = tuple[int, Callable[[], Any], Callable[[Any], Rows]]
 """The number of threads, a function that computes the result, and one that converts it to rows."""
 
-PEAK_UNITS_PER_MB = 1024 if sys.platform == "linux" else 1024**2
-
 
 def ours(warehouse: Path, query: str) -> Implementation:
     """Return an implementation that runs the query as `traces query` does."""
@@ -122,7 +120,18 @@ def main() -> None:
             run()
             _print(time.perf_counter() - start_s)
         else:
-            _print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / PEAK_UNITS_PER_MB)
+            _print(_peak_mb())
+
+
+def _peak_mb() -> float:
+    """Return the peak memory of this process.
+
+    On Linux, ru_maxrss includes the memory of the process that started this one.
+    """
+    if sys.platform == "linux":
+        [kilobytes] = re.findall(r"^VmHWM:\s+(\d+) kB$", Path("/proc/self/status").read_text(), re.M)
+        return int(kilobytes) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
 
 
 def _to_python_rows(rows: Any) -> list[list[Any]]:
