@@ -298,11 +298,13 @@ def test_columns_are_known_without_parser(
             None,
         ),
         ("select 1 from unified.wait_cdf() where percentile = 50", None),
+        ("select 1 from unified.wait_cdf(sampled_by := 'user')", None),
+        ("select 1 from unified.jobs where trace = 'no trace'", None),
         ("select 1 from itp.job where cluster = 'itp'", None),
     ],
 )
 def test_filters_select_traces(sql: str, traces: set[str] | None, opened: DuckDBPyConnection) -> None:
-    assert guard.reading_statement(opened, sql).traces == traces
+    assert binding.bind_statement(opened, sql).traces == traces
 
 
 def test_notes_on_statement_are_of_selected_traces(opened: DuckDBPyConnection) -> None:

@@ -149,6 +149,7 @@ def bind_statement(
     Raises UserError unless the statement only reads.
     """
     statement = reading_statement(connection, sql)
+    traces = _known_traces(connection, statement.filter_texts)
     return BoundQuery(
         statement.query,
         values or {},
@@ -156,11 +157,19 @@ def bind_statement(
         limit=None if statement.explain else limit,
         explain=statement.explain or ("explain" if explain else ""),
         reads=statement.reads,
-        traces=statement.traces,
-        notes=notes.of_statement(
-            connection, statement.query, statement.reads, statement.columns, statement.traces
-        ),
+        traces=traces,
+        notes=notes.of_statement(connection, statement.query, statement.reads, statement.columns, traces),
     )
+
+
+def _known_traces(
+    connection: duckdb.DuckDBPyConnection, texts: frozenset[str] | None
+) -> frozenset[str] | None:
+    """Return the texts if all are names of traces, otherwise None: an argument may have another meaning."""
+    if texts is None:
+        return None
+    known = {trace for (trace,) in connection.execute("select trace from catalog.traces").fetchall()}
+    return texts if texts <= known else None
 
 
 def bind_list(

@@ -85,14 +85,14 @@ class Statement:
 
     `reads` are the tables, views and table functions that it names, as `schema.name`. `columns` are
     lower-case names that include every column that it reads; None if it may read columns that it does not
-    name. `traces` are those that its filters select; None if they may select all.
+    name. `filter_texts` may be names of traces, see `selected_traces`.
     """
 
     query: str
     explain: str = ""
     reads: frozenset[str] = frozenset()
     columns: frozenset[str] | None = None
-    traces: frozenset[str] | None = None
+    filter_texts: frozenset[str] | None = None
 
 
 @dataclass(frozen=True)
