@@ -4,7 +4,7 @@ A request is a query name with parameters, an SQL statement, a list, or computed
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +54,7 @@ class BoundQuery:
     explain: str = ""
     plan: str = ""
     reads: frozenset[str] = frozenset()
-    traces: Collection[str] | None = None
+    traces: Sequence[str] | None = None
     notes: Sequence[Note] = ()
 
 
@@ -162,14 +162,12 @@ def bind_statement(
     )
 
 
-def _known_traces(
-    connection: duckdb.DuckDBPyConnection, texts: frozenset[str] | None
-) -> frozenset[str] | None:
+def _known_traces(connection: duckdb.DuckDBPyConnection, texts: frozenset[str] | None) -> list[str] | None:
     """Return the texts if all are names of traces, otherwise None: an argument may have another meaning."""
     if texts is None:
         return None
     known = {trace for (trace,) in connection.execute("select trace from catalog.traces").fetchall()}
-    return texts if texts <= known else None
+    return sorted(texts) if texts <= known else None
 
 
 def bind_list(

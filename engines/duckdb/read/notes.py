@@ -72,7 +72,7 @@ def _trace(note: Note) -> str:
 def of_object(
     connection: duckdb.DuckDBPyConnection,
     name: str,
-    traces: Collection[str] | None = None,
+    traces: Sequence[str] | None = None,
     on_data: bool = False,
 ) -> list[Note]:
     """Return notes on a table, view or query: its caveats, and its synthetic and empty base tables.
@@ -97,7 +97,7 @@ def of_object(
             and ($traces is null or list_contains($traces, trace))
         order by caveat
         """,
-        {"name": name, "traces": None if traces is None else sorted(traces)},
+        {"name": name, "traces": traces},
     ).fetchall()
     tables = connection.execute(
         """
@@ -105,10 +105,7 @@ def of_object(
         where list_contains($read, table_name) and ($traces is null or list_contains($traces, trace))
         order by table_name
         """,
-        {
-            "read": list(base_tables(connection, [name])),
-            "traces": None if traces is None else sorted(traces),
-        },
+        {"read": list(base_tables(connection, [name])), "traces": traces},
     ).fetchall()
     with_rows = {trace for _, trace, is_empty, _ in tables if not is_empty}
     found = [Note(*caveat) for trace, *caveat in caveats if trace in with_rows or not on_data]
@@ -126,7 +123,7 @@ def of_statement(
     sql: str,
     reads: Collection[str],
     columns: Collection[str] | None = None,
-    traces: Collection[str] | None = None,
+    traces: Sequence[str] | None = None,
 ) -> list[Note]:
     """Return notes on a SQL statement, which reads the tables, views and queries in `reads`.
 
@@ -170,7 +167,7 @@ def why_empty(connection: duckdb.DuckDBPyConnection, query: "BoundQuery") -> lis
         {
             "own": list(base_tables(connection, names - across)),
             "across": list(base_tables(connection, across)),
-            "traces": None if query.traces is None else sorted(query.traces),
+            "traces": query.traces,
         },
     ).fetchall()
     if not tables:
