@@ -1,5 +1,5 @@
 -- Run time prediction error by predictor (all traces)
--- engine: duckdb (a parameter bounds a window, which other engines do not accept)
+-- engine: duckdb (a parameter bounds a window, and asof joins: other engines accept neither)
 -- param: last_jobs: number of jobs that ended last over which a median is taken
 -- range: last_jobs: 1 to 100
 -- chart: bar x=predictor y=median_error color=trace yname=median_relative_error
@@ -24,7 +24,7 @@ with counted as (
     where not gpu_only or requested_gpus > 0
 ),
 
--- Numbers the jobs in the order in which they ended: the number identifies a job, and numbers are cheap to compare.
+-- Numbers the jobs in the order in which they ended.
 jobs as (
     select
         trace,
@@ -36,6 +36,28 @@ jobs as (
         row_number() over (order by trace, end_s, submit_s, cluster nulls first, job_id) as job_number
     from counted
     where is_whole
+),
+
+ends as (
+    select
+        trace,
+        end_s,
+        max(job_number) as job_number
+    from jobs
+    group by trace, end_s
+),
+
+-- A job that ends in the second of a submission does not count as ended yet.
+submissions as (
+    select
+        jobs.trace,
+        jobs.user_id,
+        jobs.group_id,
+        jobs.run_s,
+        jobs.job_number,
+        ends.job_number as last_ended_number
+    from jobs
+    asof left join ends on jobs.trace = ends.trace and jobs.submit_s > ends.end_s
 ),
 
 users as (
@@ -66,127 +88,89 @@ traces_of_jobs as (
     group by trace
 ),
 
--- A job belongs to the histories of its user, its group and the trace. The number of a history is derived from its
--- first job.
+-- A job belongs to the histories of its user, its group and the trace. A history's number is derived from its first
+-- job; numbers are cheap to compare.
 histories as (
     select
         users.history_number,
-        jobs.job_number,
-        jobs.submit_s,
-        jobs.end_s,
-        jobs.run_s
-    from jobs
-    inner join users on jobs.trace = users.trace and jobs.user_id = users.user_id
+        submissions.trace,
+        submissions.run_s,
+        submissions.job_number,
+        submissions.last_ended_number
+    from submissions
+    inner join users on submissions.trace = users.trace and submissions.user_id = users.user_id
     union all
     select
         groups.history_number,
-        jobs.job_number,
-        jobs.submit_s,
-        jobs.end_s,
-        jobs.run_s
-    from jobs
-    inner join groups on jobs.trace = groups.trace and jobs.group_id = groups.group_id
+        submissions.trace,
+        submissions.run_s,
+        submissions.job_number,
+        submissions.last_ended_number
+    from submissions
+    inner join groups on submissions.trace = groups.trace and submissions.group_id = groups.group_id
     union all
     select
         traces_of_jobs.history_number,
-        jobs.job_number,
-        jobs.submit_s,
-        jobs.end_s,
-        jobs.run_s
-    from jobs
-    inner join traces_of_jobs on jobs.trace = traces_of_jobs.trace
+        submissions.trace,
+        submissions.run_s,
+        submissions.job_number,
+        submissions.last_ended_number
+    from submissions
+    inner join traces_of_jobs on submissions.trace = traces_of_jobs.trace
 ),
 
--- The predictions that are current after each end of a job.
+-- The predictions after each end of a job.
 ended as (
     select
         history_number,
+        job_number,
         run_s as last_run_s,
-        row_number() over so_far as ended_jobs,
         -- The bound is valid even if last_jobs is not, so that the error message is about the parameter.
-        median(run_s) over (
-            so_far rows between greatest(coalesce(last_jobs, 1), 1) - 1 preceding and current row
-        ) as median_run_s
+        list_median(list(run_s) over (
+            partition by history_number
+            order by job_number
+            rows between greatest(coalesce(last_jobs, 1), 1) - 1 preceding and current row
+        )) as median_run_s
     from histories
-    window so_far as (partition by history_number order by job_number)
-),
-
-events as (
-    select
-        history_number,
-        job_number,
-        submit_s as at_s,
-        0 as ends
-    from histories
-    union all
-    select
-        history_number,
-        job_number,
-        end_s as at_s,
-        1 as ends
-    from histories
-),
-
--- A job that ends in the second of a submission does not count as ended yet.
-places as (
-    select
-        history_number,
-        job_number,
-        at_s,
-        ends,
-        rank() over (partition by history_number order by at_s, ends) as place
-    from events
-),
-
--- The number of ends before a submission: all events before it, less the submissions.
-submissions as (
-    select
-        history_number,
-        job_number,
-        place - rank() over (partition by history_number order by at_s) as ended_jobs
-    from places
-    where ends = 0
 ),
 
 histories_of_jobs as (
     select
-        case submissions.history_number % 3
-            when 0 then 'user'
-            when 1 then 'group'
-            else 'trace'
-        end as history,
-        submissions.job_number,
+        histories.trace,
+        case histories.history_number % 3 when 0 then 'user' when 1 then 'group' else 'trace' end as history,
+        histories.run_s,
         ended.last_run_s,
         ended.median_run_s
-    from submissions
-    inner join ended
-        on submissions.history_number = ended.history_number and submissions.ended_jobs = ended.ended_jobs
+    from histories
+    asof inner join ended
+        on
+            histories.history_number = ended.history_number
+            and histories.last_ended_number >= ended.job_number
 ),
 
 predictions as (
     select
+        trace,
         'last of ' || history as predictor,
-        job_number,
-        last_run_s as predicted_run_s
+        last_run_s as predicted_run_s,
+        run_s
     from histories_of_jobs
     union all
     select
+        trace,
         'median of ' || history as predictor,
-        job_number,
-        median_run_s as predicted_run_s
+        median_run_s as predicted_run_s,
+        run_s
     from histories_of_jobs
 ),
 
 compared as (
     select
-        jobs.trace,
-        predictions.predictor,
-        predictions.predicted_run_s,
-        jobs.run_s,
-        abs(predictions.predicted_run_s - jobs.run_s) / nullif(jobs.run_s, 0) as error,
-        predictions.predicted_run_s between jobs.run_s / 2 and 2 * jobs.run_s as is_within_factor_2
+        trace,
+        predictor,
+        abs(predicted_run_s - run_s) / nullif(run_s, 0) as error,
+        predicted_run_s between run_s / 2 and 2 * run_s as is_within_factor_2
     from predictions
-    inner join jobs on predictions.job_number = jobs.job_number
 ),
 
 errors as (
