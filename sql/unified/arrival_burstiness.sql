@@ -78,10 +78,6 @@ hourly as (
     group by trace, cluster, hour
 ),
 
-lags as (
-    select unnest([24, 168]) as lag_h
-),
-
 squares as (
     select
         trace,
@@ -92,35 +88,44 @@ squares as (
     group by trace, cluster
 ),
 
+lagged as (
+    select
+        trace,
+        cluster,
+        hour,
+        jobs,
+        unnest([24, 168]) as lag_h
+    from hourly
+),
+
 -- Hours without a job have no row: the formula below adds their part of the sums.
 products as (
     select
         earlier.trace,
         earlier.cluster,
-        lags.lag_h,
+        earlier.lag_h,
         cast(sum(earlier.jobs * later.jobs) as double) as jobs_multiplied
-    from hourly as earlier
-    cross join lags
+    from lagged as earlier
     inner join hourly as later
         on
             earlier.trace = later.trace
             and earlier.cluster is not distinct from later.cluster
-            and later.hour = earlier.hour + lags.lag_h
-    group by earlier.trace, earlier.cluster, lags.lag_h
+            and earlier.hour + earlier.lag_h = later.hour
+    group by earlier.trace, earlier.cluster, earlier.lag_h
 ),
 
 with_partner as (
     select
-        hourly.trace,
-        hourly.cluster,
-        lags.lag_h,
-        coalesce(sum(hourly.jobs) filter (where hourly.hour <= counted.last_hour - lags.lag_h), 0)
-        + coalesce(sum(hourly.jobs) filter (where hourly.hour >= counted.first_hour + lags.lag_h), 0) as jobs
-    from hourly
+        lagged.trace,
+        lagged.cluster,
+        lagged.lag_h,
+        coalesce(sum(lagged.jobs) filter (where lagged.hour <= counted.last_hour - lagged.lag_h), 0)
+        + coalesce(sum(lagged.jobs) filter (where lagged.hour >= counted.first_hour + lagged.lag_h), 0)
+            as jobs
+    from lagged
     inner join counted
-        on hourly.trace = counted.trace and hourly.cluster is not distinct from counted.cluster
-    cross join lags
-    group by hourly.trace, hourly.cluster, lags.lag_h
+        on lagged.trace = counted.trace and lagged.cluster is not distinct from counted.cluster
+    group by lagged.trace, lagged.cluster, lagged.lag_h
 ),
 
 autocorrelations as (
