@@ -1,5 +1,6 @@
 """Data-quality rules on real files, on synthetic files, and on files that break the rules."""
 
+import dataclasses
 import importlib
 import pkgutil
 import re
@@ -14,10 +15,11 @@ import sqlglot
 from counting import non_empty
 from pyarrow import csv
 
+from tracehouse.engines.duckdb.write import catalog
 from tracehouse.ingest.declarations import Table, all_traces
 from tracehouse.views import ledgers
 from tracehouse.views.rules import all_rules
-from tracehouse.views.view_files import references, view_files
+from tracehouse.views.view_files import DefinitionError, references, view_files
 
 pytestmark = pytest.mark.each_trace
 
@@ -212,6 +214,23 @@ def test_rules_name_caveats_of_their_trace() -> None:
     named = {(rule.trace, rule.caveat) for rule in RULES.values() if rule.caveat}
     assert named
     assert named <= caveats
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"object_name": "node"}, "node is not a table or view"),
+        ({"object_name": "openb.nodes"}, r"openb\.nodes is not a table or view"),
+        ({"caveat": "openb.nosuch"}, r"no ledger has the caveat openb\.nosuch"),
+    ],
+)
+def test_rejects_rules_that_name_nothing(
+    change: dict[str, str], complaint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = dataclasses.replace(RULES["openb.node.lists_agree"], **change)
+    monkeypatch.setattr(catalog, "all_rules", lambda traces: [wrong])
+    with pytest.raises(DefinitionError, match=rf"openb\.node\.lists_agree: {complaint}"):
+        catalog.check_ledgers()
 
 
 def test_rules_read_their_table_and_others_of_their_trace() -> None:

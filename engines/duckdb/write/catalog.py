@@ -271,21 +271,31 @@ def _with_status(counts: Iterable[str]) -> str:
 
 
 def check_ledgers() -> None:
-    """Check every ledger, and that its figures and metrics name existing tables, views and queries.
+    """Check every ledger, and that the objects and caveats that it names exist.
 
     Needs no database, so that an ingest can check the ledgers before it reads raw files. Raises
     DefinitionError.
     """
-    ledgers.caveats()
+    caveats = {caveat.name for caveat in ledgers.caveats()}
     ledgers.clocks()
-    ledgers.checks()
     tables = {f"{trace.name}.{table.name}" for trace in all_traces().values() for table in trace.tables}
-    answering = {name for view in view_files() for name in (view.alias, view.versioned)}
-    answering |= {query.full_name for query in query_files()}
+    views = {name for view in view_files() for name in (view.alias, view.versioned)}
+    for rule in all_rules(all_traces().values()):
+        _check_rule(rule, tables | views, caveats)
+    answering = views | {query.full_name for query in query_files()}
     for figure in (*ledgers.published(), *ledgers.expected()):
         _tables_read(figure, tables | answering)
     for metric in ledgers.metrics():
         _check_answer(metric, answering)
+
+
+def _check_rule(rule: ledgers.Check, objects: Collection[str], caveats: Collection[str]) -> None:
+    if rule.object_name not in objects:
+        raise DefinitionError(
+            f"{rule.name}: {rule.object_name} is not a table or view. Write its schema as well"
+        )
+    if rule.caveat and rule.caveat not in caveats:
+        raise DefinitionError(f"{rule.name}: no ledger has the caveat {rule.caveat}")
 
 
 def fill_figures(connection: DuckDBPyConnection, table: str, figures: Iterable[ledgers.Figure]) -> None:
