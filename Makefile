@@ -186,6 +186,7 @@ lint-wording: $(VENV)/ready
 	$(BIN)/python -m tracehouse.docs.wording
 
 bench: $(VENV)/ready
+	$(BIN)/python -m tracehouse.bench.overview
 	$(BIN)/python -m tracehouse.bench.ingest
 	$(BIN)/python -m tracehouse.bench.queries
 	$(BIN)/python -m tracehouse.bench.telemetry

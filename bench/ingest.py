@@ -19,17 +19,15 @@ views.
 """
 
 import os
-import random
 import shutil
-import tarfile
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from tracehouse.bench.baselines import archives, csv_members
-from tracehouse.bench.measure import Goal, Row, environment, summary, write
+from tracehouse.bench.dumps import extract, pack, shuffle
+from tracehouse.bench.measure import Goal, Row, environment, write
 from tracehouse.bench.processes import (
     Cost,
     argument_parser,
@@ -49,13 +47,6 @@ GOALS = [
     Goal("tables cpu", "inflate + copy cpu", at_most=1.15),
     Goal("tables", "max(inflate, copy)", at_most=1.15 if (os.cpu_count() or 1) <= FEW_CORES else 1.3),
     Goal("pandas", "ours", at_least=3),
-]
-# Earlier goals, which are still reported.
-EARLIER_GOALS = [
-    Goal("tables", "max(inflate, copy)", at_most=1.15),
-    Goal("tables", "max(inflate, sorted)", at_most=1.15),
-    Goal("pandas", "ours", at_least=6),
-    Goal("pandas", "inflate", at_least=6),
 ]
 # The bytes of Parquet relative to the CSV that DuckDB's Parquet writer reaches.
 PARQUET_PER_CSV_AT_MOST = 0.293
@@ -99,7 +90,6 @@ def main() -> None:
     ]
     title = f"Cost of an ingest of {options.trace}"
     rows = [_row(measured) for measured in found]
-    facts += ["", "Earlier goals:", *(summary(rows, goal) for goal in EARLIER_GOALS)]
     print(write("ingest", title, rows, GOALS, facts))
 
 
@@ -110,9 +100,10 @@ def _measure(trace: str, scale: float, rounds: int, shuffled: bool = False) -> M
         folder = Path(temporary)
         warehouse, out = folder / "warehouse", folder / "out"
         raw = sample(trace, folder / "raw", scale)
-        csvs = _extract(raw, folder / "csv")
+        csvs = extract(raw, folder / "csv")
         if shuffled:
-            raw = _shuffle(raw, csvs, folder / "shuffled")
+            shuffle(csvs)
+            raw = pack(csvs, raw, folder / "shuffled")
         commands = {
             "ours": traces("ingest", trace, "--raw", raw, "--warehouse", warehouse, "--no-stored"),
             "tables": baseline("tables", trace, raw, out),
@@ -142,39 +133,11 @@ def _ingest_and_check(trace: str, scale: float) -> tuple[Cost, Cost]:
         return ingest, cost_of(traces("check", trace, "--warehouse", warehouse))
 
 
-def _extract(raw: Path, folder: Path) -> Path:
-    folder.mkdir()
-    for paths in archives(raw).values():
-        for name, content in csv_members(paths):
-            with (folder / name).open("wb") as file:
-                shutil.copyfileobj(content, file, 1 << 20)
-    return folder
-
-
-def _shuffle(raw: Path, csvs: Path, folder: Path) -> Path:
-    """Shuffle the rows of the CSVs in place, and pack them into archives in `folder`."""
-    for paths in archives(raw).values():
-        stem = paths[0].name.split(".tar.gz")[0]
-        csv = csvs / f"{stem}.csv"
-        lines = csv.read_bytes().splitlines(keepends=True)
-        random.Random(0).shuffle(lines)
-        csv.write_bytes(b"".join(lines))
-        target = folder / paths[0].relative_to(raw).parent
-        target.mkdir(parents=True, exist_ok=True)
-        with tarfile.open(target / f"{stem}.tar.gz", "w:gz", compresslevel=6) as tar:
-            tar.add(csv, csv.name)
-    for path in raw.rglob("*"):
-        if path.is_file() and ".tar.gz" not in path.name:
-            shutil.copy(path, folder / path.relative_to(raw))
-    return folder
-
-
 def _row(measured: Measurement) -> Row:
     """Return the seconds of each command, of the slower baseline in each round, and processor seconds."""
     seconds = {name: [cost.wall_s for cost in costs] for name, costs in measured.costs.items()}
-    for copy in ("copy", "sorted"):
-        slower = zip(seconds["inflate"], seconds[copy], strict=True)
-        seconds[f"max(inflate, {copy})"] = [max(pair) for pair in slower]
+    slower = zip(seconds["inflate"], seconds["copy"], strict=True)
+    seconds["max(inflate, copy)"] = [max(pair) for pair in slower]
     seconds["tables cpu"] = [cost.cpu_s for cost in measured.costs["tables"]]
     both = zip(measured.costs["inflate"], measured.costs["copy"], strict=True)
     seconds["inflate + copy cpu"] = [inflate.cpu_s + copy.cpu_s for inflate, copy in both]

@@ -16,11 +16,12 @@ TRACES = Path(sysconfig.get_path("scripts")) / "traces"
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of one process."""
+    """The cost of one process. `ready_s` is the wall time until an ingest reported that it can be queried."""
 
     wall_s: float
     cpu_s: float
     peak_mb: float
+    ready_s: float | None = None
 
 
 def argument_parser(doc: str | None) -> argparse.ArgumentParser:
@@ -31,11 +32,20 @@ def argument_parser(doc: str | None) -> argparse.ArgumentParser:
 def cost_of(command: Sequence[str]) -> Cost:
     """Run a command and return its cost. Raises SystemExit if the command fails."""
     start_s = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        raise SystemExit(f"failed: {' '.join(command)}")
-    return Cost(time.perf_counter() - start_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+    ready_s = None
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr
+        lines = []
+        for line in process.stderr:
+            lines.append(line)
+            if line.startswith("Ready to query"):
+                ready_s = time.perf_counter() - start_s
+        _, status, usage = os.wait4(process.pid, 0)
+        wall_s = time.perf_counter() - start_s
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"failed: {' '.join(command)}\n{''.join(lines)}")
+    return Cost(wall_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, ready_s)
 
 
 def costs_in_turns(

@@ -84,12 +84,15 @@ def _finish(process: subprocess.Popen, start_s: float) -> Costs:
     return wall_s, usage.ru_utime + usage.ru_stime
 
 
-def measure(warehouse: Path, rounds: int) -> list[Row]:
-    """Measure all commands and both imports in interleaved rounds, after a warm-up round."""
+def measure(warehouse: Path, rounds: int, commands: Mapping[str, str] = COMMANDS) -> list[Row]:
+    """Measure commands and both imports in interleaved rounds, after a warm-up round.
+
+    `commands` maps each command to the library that it is compared with.
+    """
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environ |= {"TRACES_WAREHOUSE": str(warehouse), "TERM": "xterm-256color", "TRACES_PAGER": ""}
     runs = {name: (in_pipe, line) for name, line in IMPORTS.items()}
-    for name in COMMANDS:
+    for name in commands:
         words = name.split(" ", 1) if name.startswith("sql") else name.split()
         runs |= {name: (in_pipe, traces(*words)), f"{name}, terminal": (on_terminal, traces(*words))}
     costs: dict[str, list[Costs]] = {name: [] for name in runs}
@@ -100,11 +103,12 @@ def measure(warehouse: Path, rounds: int) -> list[Row]:
             if number:
                 costs[name].append(found)
         print(f"round {number}", file=sys.stderr, flush=True)
-    return [_row(name, costs) for name in runs if name not in IMPORTS]
+    return [
+        _row(name, commands[name.removesuffix(", terminal")], costs) for name in runs if name not in IMPORTS
+    ]
 
 
-def _row(name: str, costs: Mapping[str, Sequence[Costs]]) -> Row:
-    library = COMMANDS[name.removesuffix(", terminal")]
+def _row(name: str, library: str, costs: Mapping[str, Sequence[Costs]]) -> Row:
     seconds = {}
     for label, found in (("command", costs[name]), (library, costs[library])):
         seconds[label] = [wall_s for wall_s, _ in found]

@@ -84,8 +84,8 @@ def _measure(name: str, file: File, mb: int, rounds: int) -> tuple[Row, str]:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         raw, warehouse, out = folder / "raw", folder / "warehouse", folder / "out"
-        csv = _write_csv(raw, file, mb)
-        tenth = _write_csv(folder / "tenth", file, mb // PANDAS_SHARE)
+        csv = write_csv(raw, file, mb)
+        tenth = write_csv(folder / "tenth", file, mb // PANDAS_SHARE)
         commands = {
             "ours": traces("ingest", "acme", "--raw", raw, "--warehouse", warehouse, "--no-stored"),
             "cells": baseline("tables", "acme", raw, warehouse),
@@ -99,13 +99,14 @@ def _measure(name: str, file: File, mb: int, rounds: int) -> tuple[Row, str]:
         cost_of(commands["ours"])
         csv_bytes, parquet_bytes = csv.stat().st_size, bytes_below(warehouse / "parquet", ".parquet")
         csv.unlink()
-        larger = _write_csv(raw, file, LARGER * mb)
+        larger = write_csv(raw, file, LARGER * mb)
         large = cost_of(baseline("tables", "acme", raw, folder / "large"))
         growth = larger.stat().st_size / csv_bytes
     return _row(name, costs), _fact(name, costs["cells"], large, growth, csv_bytes, parquet_bytes)
 
 
-def _write_csv(raw: Path, file: File, mb: int) -> Path:
+def write_csv(raw: Path, file: File, mb: int) -> Path:
+    """Write one metric of a cluster as `mb` million bytes of CSV into a dump, and return its path."""
     path = raw / "utilization" / CLUSTER / f"{file.metric}.csv"
     lines = mb * 1_000_000 // file.line_bytes
     return write_metric(

@@ -1,8 +1,10 @@
 """Benchmarks: all implementations must return the same rows before a query is timed."""
 
+import csv
 import json
 import re
 import shutil
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 import pytest
 from conftest import REPOSITORY
 
-from tracehouse.bench import asi, fleet, implementations, measure, queries, startup
+from tracehouse.bench import asi, dumps, fleet, implementations, measure, overview, queries, startup
 from tracehouse.bench.answers import LIBRARIES, answers
 from tracehouse.bench.implementations import IMPLEMENTATIONS, Rows
 from tracehouse.bench.measure import Goal, Row
@@ -153,16 +155,65 @@ def test_times_a_telemetry_query_with_and_without_materialized_views(
     assert sum(fleet.telemetry_rows(100).values()) >= 500_000_000
 
 
-def test_compares_commands_with_imports(sample_warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(startup, "COMMANDS", {"--help": "click", "list": "duckdb"})
-    rows = startup.measure(sample_warehouse, rounds=1)
+def test_compares_commands_with_imports(sample_warehouse: Path) -> None:
+    rows = startup.measure(sample_warehouse, 1, {"--help": "click", "list": "duckdb"})
     assert [row.name for row in rows] == ["--help", "--help, terminal", "list", "list, terminal"]
     for row, library in zip(rows, ("click", "click", "duckdb", "duckdb"), strict=True):
         assert list(row.seconds) == ["command", "command cpu", library, f"{library} cpu"]
         assert all(len(seconds) == 1 and seconds[0] > 0 for seconds in row.seconds.values())
-    monkeypatch.setattr(startup, "COMMANDS", {"describe nothing": "duckdb"})
     with pytest.raises(SystemExit, match="failed: "):
-        startup.measure(sample_warehouse, rounds=1)
+        startup.measure(sample_warehouse, 1, {"describe nothing": "duckdb"})
+
+
+def test_even_dump_has_even_users_and_unique_workers(sample_raw: Path, tmp_path: Path) -> None:
+    csvs = dumps.extract(sample_raw / "pai", tmp_path / "csv")
+    before = {path.name: read_csv(path) for path in csvs.iterdir()}
+    dumps.make_even(csvs)
+    after = {path.name: read_csv(path) for path in csvs.iterdir()}
+    job, instance, tags = "pai_job_table.csv", "pai_instance_table.csv", "pai_group_tag_table.csv"
+    workers = [row[3] for row in after[instance] if row[3]]
+    assert len(set(workers)) == len(workers) > len({row[3] for row in before[instance]})
+    _, most = Counter(row[2] for row in after[job]).most_common(1)[0]
+    assert most < Counter(row[2] for row in before[job]).most_common(1)[0][1] / 2
+    users = {row[1]: row[2] for row in after[job]}
+    assert all(users.get(row[0], row[1]) == row[1] for row in after[tags])
+    changed = {job: 2, instance: 3, tags: 1}
+    for name, rows in before.items():
+        place = changed.get(name)
+        assert [row[:place] for row in after[name]] == [row[:place] for row in rows]
+        assert place is None or [row[place + 1 :] for row in after[name]] == [
+            row[place + 1 :] for row in rows
+        ]
+    packed = dumps.pack(csvs, sample_raw / "pai", tmp_path / "packed")
+    again = dumps.extract(packed, tmp_path / "again")
+    assert {path.name: read_csv(path) for path in again.iterdir()} == after
+
+
+def read_csv(path: Path) -> list[list[str]]:
+    with path.open(newline="") as file:
+        return list(csv.reader(file))
+
+
+def test_overview_compares_each_number_with_its_goal() -> None:
+    costs = {
+        "tables": [Cost(10.0, 20.0, 500.0)] * 3,
+        "default": [Cost(14.0, 40.0, 1_600.0, 10.2)] * 3,
+        "inflate": [Cost(2.0, 2.0, 9.0)] * 3,
+        "copy": [Cost(8.0, 14.0, 9.0)] * 3,
+        "pandas": [Cost(25.0, 25.0, 9.0)] * 3,
+    }
+    lines = list(overview._ingest_lines(costs))
+    assert [(round(line.value, 2), line.is_met) for line in lines] == [
+        (1.25, False),
+        (1.25, False),
+        (2.5, True),
+        (1.02, True),
+        (1.4, True),
+        (1600, False),
+    ]
+    text = list(overview._table({"PAI": lines}))
+    assert [line.split() for line in text[:2]] == [["measured", "goal", "from"], ["PAI"]]
+    assert text[2].endswith("1.25         ≤ 1.1   missed   20.0 and 16.0 s")
 
 
 def test_rejects_a_wrong_number_of_threads(sample_warehouse: Path) -> None:

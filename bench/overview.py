@@ -1,0 +1,220 @@
+"""Measure what a user waits for: the first answer after an ingest, named queries, builds and the start.
+
+    python -m tracehouse.bench.overview [--scale 1] [--rounds 5] [--raw DIR]
+
+PAI is measured in two shapes: as `traces sample` generates it, with few users of many jobs and repeated
+worker names, and with even users and unique names. DIR has small raw files, by default samples. Everything
+runs in its own process, in interleaved rounds, with a warm page cache. Each line compares medians with a
+goal. The last one clones the repository, and runs its demo.
+"""
+
+import os
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tracehouse.bench import dumps, startup, telemetry
+from tracehouse.bench.measure import FOLDER, environment
+from tracehouse.bench.processes import (
+    Cost,
+    argument_parser,
+    baseline,
+    cost_of,
+    costs_in_turns,
+    sample,
+    traces,
+    verdict,
+)
+from tracehouse.bench.queries import Process, queries_of
+
+PACKAGES = ("duckdb", "isal", "polars", "pyarrow", "pandas")
+THREADS = 2
+SMALL_TRACES = ("itp", "openb", "zeus", "dlrm", "spot")
+PREDICTABILITY = "unified.duration_predictability"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A measured number, the numbers that it was computed from, and its bound."""
+
+    what: str
+    value: float
+    unit: str
+    basis: str
+    at_most: float | None = None
+    at_least: float | None = None
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the value is within the bound."""
+        return self.value <= self.at_most if self.at_most is not None else self.value >= (self.at_least or 0)
+
+    def cells(self) -> tuple[str, ...]:
+        """Return what is measured, the value, its goal, whether it is reached, and the basis."""
+        bound = f"≤ {self.at_most:g}" if self.at_most is not None else f"≥ {self.at_least:g}"
+        return (self.what, f"{self.value:,.2f} {self.unit}".strip(), bound, verdict(self.is_met), self.basis)
+
+
+def main() -> None:
+    """Measure, print the table, and write it to overview.txt."""
+    parser = argument_parser(__doc__)
+    parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--raw", type=Path)
+    options = parser.parse_args()
+    facts = [
+        environment(*PACKAGES),
+        f"scale {options.scale:g}; medians of {options.rounds} interleaved rounds; warm page cache",
+    ]
+    sections = {
+        "PAI, few users of many jobs, repeated worker names": _of_pai(options.scale, options.rounds, None),
+        "PAI, even users, unique worker names": _of_pai(options.scale, options.rounds, dumps.make_even),
+        "small files": _of_small_files(options.raw, options.rounds),
+        "telemetry": _of_telemetry(options.scale, options.rounds),
+        "first use": _of_demo(),
+    }
+    table = _table({title: list(lines) for title, lines in sections.items()})
+    facts.append(f"load average at the end: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    text = "\n".join(["What a user waits for", *facts, "", *table, ""])
+    (FOLDER / "overview.txt").write_text(text)
+    print(text)
+
+
+def _of_pai(scale: float, rounds: int, change: Callable[[Path], None] | None) -> Iterator[Line]:
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        raw = sample("pai", folder / "raw", scale)
+        csvs = dumps.extract(raw, folder / "csv")
+        if change:
+            change(csvs)
+            raw = dumps.pack(csvs, raw, folder / "changed")
+        warehouse, tables, out = folder / "warehouse", folder / "tables", folder / "out"
+        commands = {
+            "tables": traces("ingest", "pai", "--raw", raw, "--warehouse", tables, "--no-stored"),
+            "default": traces("ingest", "pai", "--raw", raw, "--warehouse", warehouse),
+            "inflate": baseline("inflate", raw),
+            "copy": baseline("duckdb_copy", "pai", csvs, out, "unsorted"),
+            "pandas": baseline("pandas_parquet", raw, out),
+        }
+        outputs = {"tables": [tables], "default": [warehouse], "copy": [out], "pandas": [out]}
+        yield from _ingest_lines(costs_in_turns(commands, rounds, "even" if change else "skewed", outputs))
+        yield from _query_lines("pai", _time_queries(warehouse, "pai", rounds), 100)
+        seconds = _time_queries(warehouse, "unified", rounds)
+        yield Line(PREDICTABILITY, seconds.pop(PREDICTABILITY), "s", "", at_most=3)
+        yield from _query_lines("unified", seconds, 500)
+
+
+def _ingest_lines(costs: Mapping[str, Sequence[Cost]]) -> Iterator[Line]:
+    def wall(name: str) -> float:
+        return statistics.median(cost.wall_s for cost in costs[name])
+
+    def cpu(name: str) -> float:
+        return statistics.median(cost.cpu_s for cost in costs[name])
+
+    ready_s = statistics.median(cost.ready_s or cost.wall_s for cost in costs["default"])
+    peak_mb = statistics.median(cost.peak_mb for cost in costs["default"])
+    both_s = cpu("inflate") + cpu("copy")
+    yield Line(
+        "ingest without views / inflate + COPY, processor time",
+        cpu("tables") / both_s,
+        "",
+        f"{cpu('tables'):.1f} and {both_s:.1f} s",
+        at_most=1.1,
+    )
+    for what, over, under, bound in (
+        ("ingest without views / COPY of extracted CSV", wall("tables"), wall("copy"), {"at_most": 1.15}),
+        ("pandas / ingest without views", wall("pandas"), wall("tables"), {"at_least": 2}),
+        ("first answer possible / ingest without views", ready_s, wall("tables"), {"at_most": 1.05}),
+        ("all views / ingest without views", wall("default"), wall("tables"), {"at_most": 1.5}),
+    ):
+        yield Line(what, over / under, "", f"{over:.1f} and {under:.1f} s", **bound)
+    yield Line("peak memory of an ingest with views", peak_mb, "MB", "", at_most=1500)
+
+
+def _query_lines(schema: str, seconds: Mapping[str, float], median_ms: float) -> Iterator[Line]:
+    slowest = max(seconds, key=lambda query: seconds[query])
+    middle_ms = 1000 * statistics.median(seconds.values())
+    yield Line(f"{len(seconds)} queries of {schema}, median", middle_ms, "ms", "", at_most=median_ms)
+    yield Line(f"{len(seconds)} queries of {schema}, slowest", seconds[slowest], "s", slowest, at_most=1)
+
+
+def _time_queries(warehouse: Path, schema: str, rounds: int) -> dict[str, float]:
+    """Return the median seconds of each query of a schema, with two threads and default parameters."""
+    medians = {}
+    for query in queries_of(schema, warehouse):
+        with Process("ours", warehouse, query, THREADS) as process:
+            process.request("time")
+            medians[query] = statistics.median(process.request("time") for _ in range(rounds))
+    return medians
+
+
+def _of_small_files(raw: Path | None, rounds: int) -> Iterator[Line]:
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        if raw is None:
+            raw = folder / "raw"
+            subprocess.run(traces("sample", *SMALL_TRACES, "--out", raw, "--scale", 0.01), check=True)
+        warehouse, built = folder / "warehouse", folder / "built"
+        subprocess.run(traces("ingest", "--raw", raw, "--warehouse", built), check=True)
+        commands = {
+            "ingest": traces("ingest", "--raw", raw, "--warehouse", warehouse),
+            "build": traces("build", "--warehouse", built),
+        }
+        costs = costs_in_turns(commands, rounds, "small files", {"ingest": [warehouse]})
+        for name, at_most in (("build", 1.5), ("ingest", 2.5)):
+            cpu_s = statistics.median(cost.cpu_s for cost in costs[name])
+            wall_s = statistics.median(cost.wall_s for cost in costs[name])
+            yield Line(f"{name} of small files", wall_s, "s", f"{cpu_s:.1f} processor s", at_most=at_most)
+        chosen = ("query openb.phases", "sql select max(run_s) from itp.job")
+        for row in startup.measure(built, rounds, dict.fromkeys(chosen, "duckdb")):
+            command_s, import_s = row.median_s("command cpu"), row.median_s("duckdb cpu")
+            assert command_s and import_s
+            basis = f"{1000 * command_s:.0f} and {1000 * import_s:.0f} ms of processor time"
+            yield Line(f"{row.name} / import duckdb", command_s / import_s, "", basis, at_most=2.5)
+
+
+def _of_telemetry(scale: float, rounds: int) -> Iterator[Line]:
+    file = telemetry.FILES["2,300 integer columns"]
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        csv = telemetry.write_csv(folder / "raw", file, max(1, round(480 * scale)))
+        warehouse, out = folder / "warehouse", folder / "out"
+        commands = {
+            "ours": traces(
+                "ingest", "acme", "--raw", folder / "raw", "--warehouse", warehouse, "--no-stored"
+            ),
+            "polars": baseline("polars_unpivot", csv, out),
+        }
+        costs = costs_in_turns(commands, rounds, "telemetry", {"ours": [warehouse], "polars": [out]})
+        ours_s, polars_s = (statistics.median(cost.wall_s for cost in costs[name]) for name in commands)
+        basis = f"{ours_s:.1f} and {polars_s:.1f} s"
+        what = "ingest of 2,300 columns of telemetry / Polars unpivot and sink"
+        yield Line(what, ours_s / polars_s, "", basis, at_most=1.1)
+
+
+def _of_demo() -> Iterator[Line]:
+    with tempfile.TemporaryDirectory() as temporary:
+        clone = Path(temporary) / "clone"
+        subprocess.run(["git", "clone", "--quiet", str(FOLDER.parent), str(clone)], check=True)
+        demo_s = cost_of(["make", "-C", str(clone), "demo"]).wall_s
+        yield Line("make demo in a clean clone", demo_s, "s", "", at_most=25)
+
+
+def _table(sections: Mapping[str, Sequence[Line]]) -> Iterator[str]:
+    """Yield the lines of a text table: a heading for each section, and a row for each measured number."""
+    head = ("", "measured", "goal", "", "from")
+    cells = {title: [line.cells() for line in lines] for title, lines in sections.items()}
+    rows = [head, *(row for found in cells.values() for row in found)]
+    widths = [max(len(row[place]) for row in rows) for place in range(len(head))]
+    for title, found in {"": [head], **cells}.items():
+        yield from (title,) * bool(title)
+        for row in found:
+            padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            yield "  ".join(padded).rstrip()
+
+
+if __name__ == "__main__":
+    main()
