@@ -192,6 +192,7 @@ bench: $(VENV)/ready
 	$(BIN)/python -m tracehouse.bench.telemetry
 	$(BIN)/python -m tracehouse.bench.fleet
 	$(BIN)/python -m tracehouse.bench.asi
+	$(BIN)/python -m tracehouse.bench.asi_growth
 	$(BIN)/python -m tracehouse.bench.rejects
 	$(BIN)/python -m tracehouse.bench.startup
 	$(BIN)/python -m tracehouse.bench.spark

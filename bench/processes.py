@@ -79,9 +79,9 @@ def baseline(name: str, *arguments: object) -> list[str]:
     return [sys.executable, "-m", "tracehouse.bench.baselines", name, *map(str, arguments)]
 
 
-def sample(trace: str, folder: Path, scale: float) -> Path:
+def sample(trace: str, folder: Path, scale: float, *options: object) -> Path:
     """Write a trace's synthetic sample, and return its folder."""
-    cost_of(traces("sample", trace, "--out", folder, "--scale", scale))
+    cost_of(traces("sample", trace, "--out", folder, "--scale", scale, *options))
     return folder
 
 

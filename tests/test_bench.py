@@ -14,6 +14,7 @@ from conftest import REPOSITORY
 
 from tracehouse.bench import asi, dumps, fleet, implementations, measure, overview, queries, startup
 from tracehouse.bench.answers import LIBRARIES, answers
+from tracehouse.bench.asi_growth import Growth, describe_growth
 from tracehouse.bench.implementations import IMPLEMENTATIONS, Rows
 from tracehouse.bench.measure import Goal, Row
 from tracehouse.bench.processes import Cost
@@ -192,6 +193,15 @@ def test_even_dump_has_even_users_and_unique_workers(sample_raw: Path, tmp_path:
 def read_csv(path: Path) -> list[list[str]]:
     with path.open(newline="") as file:
         return list(csv.reader(file))
+
+
+def test_growth_extrapolates_to_all_days() -> None:
+    found = [
+        Growth(days, 1000, 100, 40, {"duckdb": [Cost(wall_s, 2 * wall_s, 900.0)]})
+        for days, wall_s in ((7, 16.0), (14, 30.0), (30, 70.0))
+    ]
+    [line] = describe_growth(found, 0.1)
+    assert line == "duckdb: 2.0 s + 2.00 s a day; 185 days at full size: 2.0 + 185 x 2.00 / 0.1 s = 1.0 h"
 
 
 def test_overview_compares_each_number_with_its_goal() -> None:

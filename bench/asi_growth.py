@@ -1,0 +1,148 @@
+"""Measure how the cost of an ingest of ASI grows with its days, on DuckDB and on one and two Spark workers.
+
+    python -m tracehouse.bench.asi_growth [SCALE] [--days 7 14 30] [--spark-days 7 14] [--rounds 3]
+
+SCALE is 0.1 by default: 2.9 million rows a day. An ingest includes no materialized views. A worker of Spark
+has one core; DuckDB uses all cores. The costs of the first two numbers of days give a fixed part and a part
+per day, from which the costs of all 185 days at full size are computed.
+"""
+
+import os
+import statistics
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from tracehouse.bench.cluster import running_cluster
+from tracehouse.bench.measure import Goal, Row, environment, write
+from tracehouse.bench.processes import (
+    Cost,
+    argument_parser,
+    bytes_below,
+    cost_of,
+    empty,
+    sample,
+    traces,
+)
+
+PACKAGES = ("duckdb", "pyspark", "pyarrow")
+ALL_DAYS = 185
+DUCKDB = "duckdb"
+# These bounds are no goals. A ratio that reaches its bound means that a second worker pays off, or that Spark
+# is faster.
+GOALS = [
+    Goal("spark 1 worker", "spark 2 workers", at_least=1.5),
+    Goal("spark 2 workers", DUCKDB, at_most=1),
+]
+
+
+@dataclass(frozen=True)
+class Growth:
+    """The costs of each engine for a number of days, and the size of the raw files and of the result."""
+
+    days: int
+    rows: int
+    raw_bytes: int
+    parquet_bytes: int
+    costs: Mapping[str, Sequence[Cost]]
+
+    def wall_s(self, engine: str) -> float:
+        """Return the median wall time of an engine."""
+        return statistics.median(cost.wall_s for cost in self.costs[engine])
+
+
+def main() -> None:
+    """Measure, print the results, and write them as a table and a chart."""
+    parser = argument_parser(__doc__)
+    parser.add_argument("scale", nargs="?", type=float, default=0.1)
+    parser.add_argument("--days", type=int, nargs="+", default=[7, 14, 30])
+    parser.add_argument("--spark-days", type=int, nargs="*", default=[7, 14])
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        engines = {DUCKDB: ()} | {
+            f"spark {workers} worker{'s' * (workers - 1)}": (
+                *("--engine", "spark", "--master"),
+                stack.enter_context(running_cluster(_new(Path(folder) / f"cluster-{workers}"), workers)).url,
+            )
+            for workers in (1, 2)
+        }
+        found = [
+            _measure(
+                Path(folder) / f"{days} days",
+                options.scale,
+                days,
+                engines if days in options.spark_days else {DUCKDB: ()},
+                options.rounds,
+            )
+            for days in options.days
+        ]
+    facts = [
+        environment(*PACKAGES),
+        f"scale {options.scale:g}; medians of {options.rounds} interleaved rounds; warm page cache",
+        *map(_describe_size, found),
+        *describe_growth(found, options.scale),
+    ]
+    rows = [
+        Row(f"{one.days} days", {engine: [c.wall_s for c in costs] for engine, costs in one.costs.items()})
+        for one in found
+    ]
+    print(write("asi_growth", "Growth of the cost of an ingest of ASI", rows, GOALS, facts))
+
+
+def _new(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+def _measure(
+    folder: Path, scale: float, days: int, engines: Mapping[str, Sequence[str]], rounds: int
+) -> Growth:
+    raw = sample("asi", folder / "raw", scale, "--days", days)
+    warehouse = folder / "warehouse"
+    ingest = traces("ingest", "asi", "--raw", raw, "--warehouse", warehouse, "--no-stored")
+    costs: dict[str, list[Cost]] = {engine: [] for engine in engines}
+    for number in range(rounds):
+        for engine, arguments in engines.items():
+            empty(warehouse)
+            os.sync()
+            costs[engine].append(cost_of([*ingest, *arguments]))
+            print(f"{days} days, round {number}: {engine} {costs[engine][-1]}", file=sys.stderr, flush=True)
+    stored = warehouse / "parquet"
+    rows = sum(pq.read_metadata(path).num_rows for path in stored.rglob("*.parquet"))
+    return Growth(days, rows, bytes_below(raw, ".parquet"), bytes_below(stored, ".parquet"), costs)
+
+
+def _describe_size(found: Growth) -> str:
+    costs = found.costs[DUCKDB]
+    cpu_s = statistics.median(cost.cpu_s for cost in costs)
+    peak_mb = statistics.median(cost.peak_mb for cost in costs)
+    return (
+        f"{found.days} days: {found.rows / 1e6:.1f} million rows; "
+        f"DuckDB: {1e6 * cpu_s / found.rows:.2f} µs of processor time a row, peak {peak_mb:,.0f} MB; "
+        f"Parquet {found.parquet_bytes / found.raw_bytes:.2f} of the raw bytes"
+    )
+
+
+def describe_growth(found: Sequence[Growth], scale: float) -> list[str]:
+    """Return a line per engine: its fixed and its daily cost, and from them the cost of all days."""
+    short, long, *_ = found
+    lines = []
+    for engine in short.costs:
+        daily_s = (long.wall_s(engine) - short.wall_s(engine)) / (long.days - short.days)
+        fixed_s = short.wall_s(engine) - daily_s * short.days
+        all_h = (fixed_s + ALL_DAYS * daily_s / scale) / 3600
+        lines.append(
+            f"{engine}: {fixed_s:.1f} s + {daily_s:.2f} s a day; {ALL_DAYS} days at full size: "
+            f"{fixed_s:.1f} + {ALL_DAYS} x {daily_s:.2f} / {scale:g} s = {all_h:.1f} h"
+        )
+    return lines
+
+
+if __name__ == "__main__":
+    main()
