@@ -88,7 +88,7 @@ def print_ingest(result: "IngestResult", warehouse: Path, next_step: str = "") -
         say(f"error: {problem}", stderr=True)
     if result.problems:
         files = _count(len(result.problems), "file")
-        raise UserError(f"{files} could not be read. Rows of earlier versions are kept")
+        raise UserError(f"{files} could not be read. Rows of earlier versions, if any, are kept")
 
 
 def _print_skipped(names: Sequence[str], kind: str, at_most: int) -> None:

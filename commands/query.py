@@ -107,7 +107,7 @@ def describe(name: str, warehouse: Path, json: bool, full: bool, no_pager: bool)
 
 
 # The usage line is printed with errors too: it shows how to give parameters.
-@click.command(options_metavar="[-p KEY=VALUE]... [OPTIONS]")
+@click.command(options_metavar="[-p KEY=VALUE]... [OPTIONS]", context_settings={"allow_extra_args": True})
 @click.argument(
     "name",
     type=TEXT,
@@ -140,7 +140,9 @@ def describe(name: str, warehouse: Path, json: bool, full: bool, no_pager: bool)
 @guard_option
 @engine_options
 @answer_options
+@click.pass_context
 def query(
+    context: click.Context,
     options: AnswerOptions,
     name: str,
     parameters: Sequence[str],
@@ -165,6 +167,10 @@ def query(
     from tracehouse.engines.duckdb.read.binding import bind_query
     from tracehouse.publish import answers
 
+    if context.args:
+        extra = context.args[0]
+        hint = f". Set a parameter with `-p {extra}`" if "=" in extra else ""
+        context.fail(f"Got unexpected extra argument ({extra}){hint}")
     if plot and (options.requested_format or options.output or explain or guard_formulas):
         raise UsageError("--plot excludes --format, --output, --explain and --guard-formulas")
     to_file = plot is not None and plot != _TERMINAL

@@ -226,6 +226,7 @@ def test_describe(name: str, expected: list[str], sample_warehouse: Path) -> Non
     [
         (["query", "itp.gpu_hour"], 2, "Close matches: itp.gpu_hours"),
         (["query", "itp.gpu_hours", "-p", "min_gpus"], 2, "KEY=VALUE"),
+        (["query", "itp.gpu_hours", "min_gpus=8"], 2, "Set a parameter with `-p min_gpus=8`"),
         (["query", "itp.gpu_hours", "-p", "min_gpus=x"], 2, "min_gpus INTEGER, default 1"),
         (["query", "zeus.cheapest", "-p", "eta=2"], 2, "eta must be of type DOUBLE from 0 to 1, not '2'"),
         (["query", "itp.gpu_hours", "--plot", "a.gif"], 2, "must end in .png, .svg or .pdf"),

@@ -61,11 +61,11 @@ def missing_part(names: Sequence[str]) -> str | None:
     first = 1 if numbers[0] > 0 and names[0][-1].isdigit() else 0
     for expected, (name, number) in enumerate(zip(names, numbers, strict=True), start=first):
         if number > expected:
-            return _sibling(name, expected)
+            return sibling(name, expected)
     return None
 
 
-def _sibling(name: str, number: int) -> str:
+def sibling(name: str, number: int) -> str:
     """Return the name of part `number` of the file that the part `name` belongs to."""
     suffix = name.rpartition(".")[2]
     text = suffix[4:] if suffix.lower().startswith("part") else suffix

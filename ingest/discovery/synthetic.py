@@ -1,11 +1,12 @@
 """Detect synthetic raw files by a marker file in a folder, or by a mark inside a gzip or Parquet file."""
 
-import re
 from pathlib import Path
 from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from tracehouse.ingest.discovery.packing import part_of, sibling
 
 MARKER_NAME = "SYNTHETIC.txt"
 GZIP_COMMENT = b"synthetic: tracehouse sample"
@@ -14,7 +15,6 @@ PARQUET_KEY = "synthetic"
 _GZIP_MAGIC = b"\x1f\x8b"
 _FEXTRA, _FNAME, _FCOMMENT = 0x04, 0x08, 0x10
 _HEADER_TEXT_LIMIT = 4096
-_LATER_PART = re.compile(r"(?P<archive>.+\.part)[a-z]{2}")
 
 
 def is_marked(path: Path, below: Path) -> bool:
@@ -30,12 +30,16 @@ def _has_marker(path: Path, below: Path) -> bool:
 
 
 def _has_mark(path: Path) -> bool:
-    part = _LATER_PART.fullmatch(path.name)
-    first = path.with_name(part["archive"] + "aa") if part else path
     if path.suffix == ".parquet":
         return _has_key(path)
+    # The first of several parts has the header. Numbers begin with 0 or 1.
+    names = [sibling(path.name, number) for number in (0, 1)] if part_of(path.name) else [path.name]
+    return any(_has_comment(path.with_name(name)) for name in names)
+
+
+def _has_comment(path: Path) -> bool:
     try:
-        with first.open("rb") as file:
+        with path.open("rb") as file:
             return gzip_comment(file) == GZIP_COMMENT
     except OSError:
         return False

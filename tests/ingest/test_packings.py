@@ -251,5 +251,5 @@ def test_names_unreadable_files_and_reads_the_others(tmp_path: Path) -> None:
         "Make it readable, or move it away",
         f"error: {locked[1]}: it cannot be read (Permission denied). Make it readable, or move it out of the"
         " raw folder",
-        "error: 2 files could not be read. Rows of earlier versions are kept",
+        "error: 2 files could not be read. Rows of earlier versions, if any, are kept",
     ]

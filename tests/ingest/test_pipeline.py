@@ -478,7 +478,7 @@ def test_each_problem_is_one_line_and_rest_is_published(tmp_path: Path) -> None:
     assert "Traceback" not in run.stderr
     assert run.stdout.startswith("zeus.train: 9 rows from 1 file, 1 rejected (see catalog.rejected_rows)\n")
     *errors, summary = run.stderr.splitlines()
-    assert summary == f"error: {len(PROBLEMS) + 1} files could not be read. Rows of earlier versions are kept"
+    assert summary == f"error: {len(PROBLEMS) + 1} files could not be read. Rows of earlier versions, if any, are kept"
     assert all(line.startswith(f"error: {raw}") for line in errors)
     assert len(errors) == len(PROBLEMS) + 1
     expected = {name: what for name, (_, what) in PROBLEMS.items()}

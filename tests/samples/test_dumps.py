@@ -210,6 +210,16 @@ def test_ignores_markers_above_the_root(raw: Path) -> None:
     assert not is_marked(csv, raw / "openb" / "csv")
 
 
+@pytest.mark.parametrize("endings", ["partaa partab", "part0 part1", "part1 part2", "001 002"])
+def test_each_part_of_a_marked_archive_is_marked(endings: str, raw: Path, tmp_path: Path) -> None:
+    [archive, *_] = sorted((raw / "itp" / "data").glob("*.tar.gz"))
+    packed = archive.read_bytes()
+    parts = [tmp_path / f"{archive.name}.{ending}" for ending in endings.split()]
+    for path, content in zip(parts, (packed[:100], packed[100:]), strict=True):
+        path.write_bytes(content)
+    assert all(is_marked(path, tmp_path) for path in parts)
+
+
 def test_moved_gzips_are_still_marked(raw: Path, tmp_path: Path) -> None:
     data = raw / "pai" / "data"
     archives = [*data.glob("*.tar.gz*"), *(raw / "itp/data").glob("*.tar.gz")]

@@ -37,7 +37,7 @@ def server(java: None, sample_warehouse: Path, tmp_path_factory: pytest.TempPath
         "spark.log.level=WARN",
         f"spark.sql.warehouse.dir={folder}/tables",
         f"spark.hadoop.javax.jdo.option.ConnectionURL=jdbc:derby:;databaseName={folder}/metastore;create=true",
-        f"spark.driver.extraJavaOptions=-Dderby.system.home={folder}",
+        f"spark.driver.extraJavaOptions=-Dderby.system.home={folder} -Dderby.system.durability=test",
     ]
     command = [sys.executable, "-c", REGISTER, str(sample_warehouse), *settings]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
