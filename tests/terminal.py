@@ -7,7 +7,6 @@ import signal
 import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 import pexpect
@@ -42,14 +41,19 @@ def terminal(
             "LANG": "C.UTF-8",
             **{name: str(value) for name, value in environment.items()},
         },
-        # The process that runs the tests may ignore Ctrl-C.
-        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=_restore_signals,
     )
     opened.logfile_read = io.StringIO()
     try:
         yield opened
     finally:
         opened.close(force=True)
+
+
+def _restore_signals() -> None:
+    """Restore Ctrl-C and the end of the terminal, which the process that runs the tests may ignore."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def end(opened: pexpect.spawn) -> int:

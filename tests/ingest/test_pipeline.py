@@ -478,9 +478,10 @@ def test_each_problem_is_one_line_and_rest_is_published(tmp_path: Path) -> None:
     assert "Traceback" not in run.stderr
     assert run.stdout.startswith("zeus.train: 9 rows from 1 file, 1 rejected (see catalog.rejected_rows)\n")
     *errors, summary = run.stderr.splitlines()
-    assert summary == f"error: {len(PROBLEMS) + 1} files could not be read. Rows of earlier versions, if any, are kept"
+    count = len(PROBLEMS) + 1
+    assert summary == f"error: {count} files could not be read. Rows of earlier versions, if any, are kept"
     assert all(line.startswith(f"error: {raw}") for line in errors)
-    assert len(errors) == len(PROBLEMS) + 1
+    assert len(errors) == count
     expected = {name: what for name, (_, what) in PROBLEMS.items()}
     expected["elasticflow-traces.tar.gz.partaa"] = expected.pop("elasticflow-traces.tar.gz.partab")
     expected["openb_pod_list_default.csv"] = "it cannot be read (No such file or directory)"
