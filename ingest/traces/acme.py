@@ -326,10 +326,9 @@ GPU_METRIC = Table(
         Column(
             "metric",
             "VARCHAR",
-            "Metric, from the file's name, a field of DCGM: GPU_UTIL, MEM_COPY_UTIL, SM_ACTIVE, SM_OCCUPANCY,"
-            " PIPE_TENSOR_ACTIVE and DRAM_ACTIVE in percent; FB_USED and FB_FREE in MiB;"
-            " POWER_USAGE in W; GPU_TEMP and MEMORY_TEMP in degrees Celsius, SM_CLOCK and"
-            " MEM_CLOCK in MHz by convention; XID_ERRORS the last error code, until it is cleared",
+            "DCGM field, the file's name: GPU_UTIL, MEM_COPY_UTIL, SM_ACTIVE, SM_OCCUPANCY,"
+            " PIPE_TENSOR_ACTIVE, DRAM_ACTIVE in percent; FB_… in MiB; POWER_USAGE in W;"
+            " by convention, …_TEMP in °C and …_CLOCK in MHz; XID_ERRORS the last code, until cleared",
         ),
     ),
     columns=(
