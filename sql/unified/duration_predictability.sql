@@ -55,7 +55,7 @@ submissions as (
         jobs.group_id,
         jobs.run_s,
         jobs.job_number,
-        ends.job_number as last_ended_number
+        coalesce(ends.job_number, 0) as last_ended_number
     from jobs
     asof left join ends on jobs.trace = ends.trace and jobs.submit_s > ends.end_s
 ),

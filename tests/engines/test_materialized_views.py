@@ -1,5 +1,6 @@
 """Materialized views have the rows of computed views, and are computed again when an input changes."""
 
+import itertools
 import json
 import os
 import shutil
@@ -10,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import command_line
 import duckdb
@@ -26,16 +28,18 @@ from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.engines.duckdb.read.describe import describe
 from tracehouse.engines.duckdb.write import database, freshness, materialized_views
 from tracehouse.engines.duckdb.write.build import build_file
+from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.store import cleanup, integrity, layout, manifest, view_store
 from tracehouse.ingest.store.manifest import Conversion
 from tracehouse.publish.bi import database_file
 from tracehouse.samples.dumps import write_sample
+from tracehouse.views.across_traces import expanded
 from tracehouse.views.graph import view_dependencies
 from tracehouse.views.materialization import Storing, storings
 from tracehouse.views.view_files import DefinitionError, parsed_view_file, view_files
 
 STORED = {view.versioned: how for view in view_files() if (how := storings(view))}
-TRACES = sorted({name.split(".")[0] for name in STORED})
+TRACES = sorted({name.split(".")[0] for name in STORED} & all_traces().keys())
 KEPT = "select versioned_name from catalog.views where stored"
 HOURLY = "acme.utilization_hourly_v2"
 GPU_UTIL = "utilization/kalos/GPU_UTIL.csv"
@@ -166,6 +170,37 @@ def test_materialized_rows_equal_computed_rows(name: str, of: str, request: pyte
 def views_of(name: str) -> tuple:
     views = materialized_views._views_in_order()
     return views[name], views
+
+
+def test_each_view_takes_effect_when_it_is_ready(
+    stored_sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warehouse = tmp_path / "warehouse"
+    shutil.copytree(stored_sample, warehouse)
+    shutil.rmtree(warehouse / "stored")
+    stored = []
+    compute = materialized_views._write_part
+
+    def record(*arguments: Any) -> str:
+        stored.append({name for (name,) in query_rows(warehouse, KEPT)})
+        return compute(*arguments)
+
+    monkeypatch.setattr(database, "PUBLISH_VIEWS_EVERY_S", 0)
+    monkeypatch.setattr(materialized_views, "_write_part", record)
+    assert database.build(warehouse).notes == []
+    assert stored[0] == set()
+    assert all(before <= after for before, after in itertools.pairwise(stored))
+    assert len(stored[-1]) > len(STORED) / 2
+    assert {name for (name,) in query_rows(warehouse, KEPT)} == set(STORED)
+
+
+def test_views_that_read_few_bytes_come_first(stored_sample: Path) -> None:
+    conversions = manifest.read_conversions(stored_sample)
+    views = materialized_views._views_in_order()
+    read = {name: materialized_views._bytes_read(view, views, conversions) for name, view in views.items()}
+    pairs = [(name, other) for name, view in views.items() for other in view.references if other in read]
+    assert [(name, other) for name, other in pairs if read[other] > read[name]] == []
+    assert pairs
 
 
 def test_every_sample_has_rows_to_materialize(stored_sample: Path) -> None:
@@ -315,11 +350,10 @@ def test_additional_day_adds_one_file_per_view(tmp_path: Path) -> None:
     after = files(warehouse)
     names = sorted(name for name in STORED if name.startswith("asi."))
     assert before.items() <= after.items()
-    assert sorted(path.split("/")[2] for path in after.keys() - before.keys()) == [
-        name.removeprefix("asi.") for name in names
-    ]
+    added = [path for path in after.keys() - before.keys() if path.startswith("stored/asi/")]
+    assert sorted(path.split("/")[2] for path in added) == [name.removeprefix("asi.") for name in names]
     per_day = "select versioned_name, len(stored_files) from catalog.views where stored order by 1"
-    assert query_rows(warehouse, per_day) == [(name, 7) for name in names]
+    assert query_rows(warehouse, per_day) == [*((name, 7) for name in names), ("unified.summary_v3", 1)]
 
 
 def test_computes_view_of_changed_sql(few: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -334,8 +368,11 @@ def test_computes_view_of_changed_sql(few: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_computes_views_above_changed_sql(monkeypatch: pytest.MonkeyPatch, stored_sample: Path) -> None:
     views = {view.versioned: view for view in view_files()}
+    united = {view.versioned: view for view in expanded(view_files())}
     lower = {
-        name: sorted(one.versioned for one in view_dependencies(views[name], views) if one is not views[name])
+        name: sorted(
+            one.versioned for one in view_dependencies(united[name], united) if one.versioned != name
+        )
         for name in STORED
     }
     name = next(name for name, below in lower.items() if below)
@@ -626,7 +663,7 @@ def test_full_disk_leaves_no_partial_file(stored_sample: Path, tmp_path: Path) -
         (warehouse / "filling").write_bytes(bytes(free - (12 << 10)))
         conversions = manifest.read_conversions(warehouse)
         planned = materialized_views.plan(conversions)
-        notes = materialized_views.materialize(warehouse, conversions, planned, quiet)
+        notes = materialized_views.materialize(warehouse, conversions, planned, quiet, lambda: None)
         found = materialized_views.find_complete(warehouse, planned)
         assert len(found) + len(notes) == len(STORED)
         assert notes and all("is not materialized, so that each query computes it" in note for note in notes)

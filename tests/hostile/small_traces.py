@@ -85,7 +85,7 @@ def install(folder: Path) -> None:
     view_files.__defaults__ = (folder / "views",)
     query_files.__defaults__ = (folder / "queries",)
     ledgers._read_ledger = lambda *_: iter(())
-    for name in ("fill_columns", "create_checks", "fill_metrics"):
+    for name in ("fill_columns", "create_checks", "fill_metrics", "_check_rule"):
         setattr(catalog, name, lambda *_: None)
     for module in (freshness, template):
         module.hash_definitions = lambda: definitions

@@ -15,7 +15,7 @@ from hostile.defects import DEFECTS
 from hostile.dumps import raw_folder
 from hostile.test_kills import mount
 from hostile.warehouse_machine import DISK_MB, SEQUENCES_RUN, WarehouseMachine
-from hostile.warehouse_model import FILES, VERSIONS, bytes_of
+from hostile.warehouse_model import FILES, HALF, VERSIONS, bytes_of
 from hostile.warehouse_worker import Worker
 from hostile_tests import TRY_ALL
 from hypothesis import HealthCheck, Phase
@@ -91,6 +91,16 @@ def test_sequences(seed: int, machine: type[WarehouseMachine], count: Count) -> 
     run_sequences(machine, seed, SEQUENCES, (Phase.generate, Phase.shrink))
     for kind, tried in machine.counts.items():
         count(kind, tried)
+
+
+def test_refused_archive_repairs_files_of_its_first_table(machine: type[WarehouseMachine]) -> None:
+    state = machine()
+    state.start(is_new=False, is_calm=False)
+    state.ingest(changes={"jobs/pair.tar.gz": VERSIONS[1]}, disturbance=None)
+    state.damage_parquet(folder="parquet", kind="cut", number=1)
+    state.ingest(changes={"jobs/pair.tar.gz": HALF, "jobs/tasks_b.csv.gz": VERSIONS[1]}, disturbance=None)
+    state.warehouse_equals_model()
+    state.teardown()
 
 
 @pytest.mark.parametrize("defect", DEFECTS if TRY_ALL else FOUND_SOON)

@@ -137,6 +137,16 @@ def ingest_outcomes(
         chosen = zip(unpublished, choice, strict=True)
         finished = {place: version for file, version in chosen if version for place in FILES[file]}
         yield _ingest(raw, published, finished, broken, replacing)
+        # The conversion of another table may repair its files before the last table is refused.
+        repaired = {
+            place
+            for place in broken
+            if raw.get(place) == HALF
+            and place is not FILES[file_of(place)][-1]
+            and published[place] == VERSIONS[1]
+        }
+        if repaired:
+            yield _ingest(raw, published, finished, set(broken) - repaired, replacing)
 
 
 def _ingest(

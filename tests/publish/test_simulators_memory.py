@@ -12,7 +12,8 @@ from tracehouse.publish.simulators.format_spec import Layout
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is in kilobytes there")
 
-PEAK = "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+# `python -c` looks interactive to DuckDB, which then draws progress bars. The number gets its own line.
+PEAK = "import resource; print(); print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
 # DuckDB sorts any number of rows within this limit, so a larger peak is memory outside DuckDB.
 LIMITED = "Limits(memory='200MB', most_threads=2)"
 WRITING = """

@@ -1,13 +1,14 @@
 """Change a warehouse: ingest, forget, build, vacuum, recover.
 
 An ingest converts raw files, builds a database in the staging folder, publishes the manifest, renames the
-database over the old one, computes materialized views, and renames a database that reads them over the first.
-Readers see one complete version. A kill before the first rename leaves the old database, which reads files
-that are superseded in the manifest but kept for some days. A kill before the second rename leaves a database
-that computes its views on demand; the next ingest materializes them.
+database over the old one, and computes materialized views. Every few seconds it renames a database that reads
+the finished ones over the previous database. Readers see one complete version. A kill before the first rename
+leaves the old database, which reads files that are superseded in the manifest but kept for some days. A later
+kill leaves a database that computes the other views on demand; the next ingest materializes them.
 """
 
 import shutil
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +26,9 @@ from tracehouse.ingest.store.layout import remove_staging, resolve_warehouse, st
 from tracehouse.ingest.store.lock import acquire, explain_write_errors
 from tracehouse.ingest.store.manifest import Conversion, Superseded, read_conversions
 from tracehouse.ingest.store.view_store import record_superseded
+
+# Publishing takes half a second of processor time.
+PUBLISH_VIEWS_EVERY_S = 15.0
 
 
 def _ignore_count(count: int) -> None:
@@ -229,10 +233,32 @@ def _publish(
     if len(complete) < len(planned):
         on_ready(len(planned) - len(complete))
     if planned:
-        compute_units = workers.compute_units if workers else None
-        notes += materialized_views.materialize(root, conversions, planned, progress, compute_units)
-        notes += _publish_views(warehouse, conversions, planned, inputs, progress)
+        notes += _materialize(warehouse, conversions, planned, inputs, progress, workers)
     return Built(warehouse / NAME, notes, problems)
+
+
+def _materialize(
+    warehouse: Path,
+    conversions: Sequence[Conversion],
+    planned: materialized_views.Plan,
+    inputs: str,
+    progress: Progress,
+    workers: Workers | None,
+) -> list[str]:
+    """Compute the planned views, and publish databases that read them: every few seconds, and at the end."""
+    notes: list[str] = []
+    published_s = time.monotonic()
+
+    def publish_some() -> None:
+        nonlocal published_s
+        if time.monotonic() - published_s > PUBLISH_VIEWS_EVERY_S:
+            notes.extend(_publish_views(warehouse, conversions, planned, inputs, ignore_progress))
+            published_s = time.monotonic()
+
+    compute_units = workers.compute_units if workers else None
+    root = resolve_warehouse(warehouse)
+    failed = materialized_views.materialize(root, conversions, planned, progress, publish_some, compute_units)
+    return [*notes, *failed, *_publish_views(warehouse, conversions, planned, inputs, progress)]
 
 
 def _publish_views(

@@ -120,11 +120,14 @@ def materialize(
     conversions: Sequence[Conversion],
     planned: Plan,
     progress: Progress,
+    on_computed: Callable[[], None],
     compute_units: ComputeUnits | None = None,
 ) -> list[str]:
     """Compute the planned files that are missing, by `compute_units` or else in this process.
 
-    Reports `bytes_read` of each file as progress. Returns a note on each view that is still incomplete.
+    Views that read few bytes come first. Calls `on_computed` after each view, or after each unit of
+    `compute_units`. Reports `bytes_read` of each file as progress. Returns a note on each view that is still
+    incomplete.
     """
     missing = [part for parts in planned.values() for part in parts if _is_missing(warehouse, part)]
     partitions = sorted({part.partition for part in missing}, key=lambda partition: partition or "")
@@ -146,11 +149,12 @@ def materialize(
     ):
         if compute_units is None:
             for unit in batch:
-                failures |= compute_unit(unit, report_bytes)
+                failures |= compute_unit(unit, report_bytes, on_computed)
             continue
         for unit, failed in zip(batch, compute_units(batch), strict=True):
             failures |= failed
             report_bytes(sum(part.bytes_read for part in missing if part.partition == unit.partition))
+            on_computed()
     complete = find_complete(warehouse, planned)
     return [
         f"{name} is not materialized, so that each query computes it: "
@@ -160,10 +164,12 @@ def materialize(
     ]
 
 
-def compute_unit(unit: Unit, on_bytes: OnBytes = lambda _: None) -> dict[str, str]:
+def compute_unit(
+    unit: Unit, on_bytes: OnBytes = lambda _: None, on_computed: Callable[[], None] = lambda: None
+) -> dict[str, str]:
     """Compute a unit in this process. Returns the failed views by versioned name, with reasons."""
     with closing(_connect(unit.warehouse)) as connection:
-        return _compute_unit(connection, unit, on_bytes)
+        return _compute_unit(connection, unit, on_bytes, on_computed)
 
 
 def _views_in_order() -> dict[str, ViewFile]:
@@ -175,6 +181,11 @@ def _views_in_order() -> dict[str, ViewFile]:
 def tables_read(view: ViewFile, views: Mapping[str, ViewFile]) -> list[str]:
     """The names of the tables that a view reads, directly or through other views, sorted."""
     return sorted(sources([view.versioned], {name: one.references for name, one in views.items()}))
+
+
+def _bytes_read(view: ViewFile, views: Mapping[str, ViewFile], conversions: Sequence[Conversion]) -> int:
+    tables = tables_read(view, views)
+    return sum(stored.bytes for one in conversions if one.table_name in tables for stored in one.files)
 
 
 def _plan_parts(
@@ -196,7 +207,7 @@ def _plan_parts(
             how,
             partition,
             f"{folder}/{_hash_inputs(view, how, views, _of_partition(read, partition))}.parquet",
-            sum(stored.bytes for one in _of_partition(read, partition) for stored in one.files),
+            _bytes_read(view, views, _of_partition(read, partition)),
         )
         for partition in sorted(partitions, key=str)
     ]
@@ -252,7 +263,9 @@ def _connect(warehouse: Path) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def _compute_unit(connection: duckdb.DuckDBPyConnection, unit: Unit, on_bytes: OnBytes) -> dict[str, str]:
+def _compute_unit(
+    connection: duckdb.DuckDBPyConnection, unit: Unit, on_bytes: OnBytes, on_computed: Callable[[], None]
+) -> dict[str, str]:
     warehouse, partition = unit.warehouse, unit.partition
     views = _views_in_order()
     missing = {
@@ -261,17 +274,19 @@ def _compute_unit(connection: duckdb.DuckDBPyConnection, unit: Unit, on_bytes: O
         if (lacking := [p for p in parts if p.partition == partition and _is_missing(warehouse, p)])
     }
     needed = {one.versioned: one for name in missing for one in view_dependencies(views[name], views)}
-    _create_tables(connection, needed.values(), _of_partition(unit.conversions, partition), warehouse)
+    conversions = _of_partition(unit.conversions, partition)
+    _create_tables(connection, needed.values(), conversions, warehouse)
+    bytes_read = {name: _bytes_read(view, views, conversions) for name, view in needed.items()}
     failures = {}
-    for name in views:
-        if name not in needed:
-            continue
+    # The sort is stable, and a view reads at least the bytes of each view that it reads: it comes after them.
+    for name in sorted((name for name in views if name in needed), key=lambda name: bytes_read[name]):
         view, parts = needed[name], unit.plan.get(name, ())
         for part in missing.get(name, ()):
             query = view_query(view, _table_functions(warehouse, parts, partition), part.how.cte)
             if failure := _write_part(connection, warehouse, name, query, part):
                 failures[name] = failure
             on_bytes(part.bytes_read)
+            on_computed()
         create_view(connection, view, _table_functions(warehouse, parts, partition))
     return failures
 
