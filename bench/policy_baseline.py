@@ -199,7 +199,7 @@ def _describe(waits: Sequence[float]) -> dict[str, float]:
 
 
 def _read_partitions(folder: Path) -> dict[Partition, list[list[str]]]:
-    """Read the jobs of an export by their partition."""
+    """Read the jobs of an export, grouped by partition."""
     with (folder / "job_numbers.csv").open() as file:
         partitions = {row["job_number"]: _partition(row) for row in csv.DictReader(file)}
     found: dict[Partition, list[list[str]]] = {}

@@ -59,8 +59,8 @@ def sort(reads: Reads) -> tuple[list[str], list[str]]:
 def sort_views(views: "Collection[ViewFile]", tables: Collection[str]) -> "list[ViewFile]":
     """Sort views so that each comes after its dependencies. `tables` names the existing tables.
 
-    Raises DefinitionError if a view reads something that does not exist, a view without its version, or
-    itself through other views.
+    Raises DefinitionError if a view reads something that does not exist, reads a view by a name without a
+    version, or reads itself through other views.
     """
     by_name = {view.versioned: view for view in views}
     aliases = {view.alias for view in views}

@@ -1,8 +1,9 @@
 """Read how a view is materialized: lines such as `-- stored: parquet by machine, start_s` in its header.
 
-`parquet per partition` writes a file for each partition of the base tables, and a new file only if the files
-of that partition changed. The view's rows must be the union of its rows over each partition. `parquet of
-ranked` stores only the rows of the CTE `ranked`, if they are few and expensive; the view computes the rest.
+The columns after `by` are the sort order of the rows. `parquet per partition` writes a file for each
+partition of the base tables, and a new file only if the files of that partition changed. The view's rows must
+be the union of its rows over each partition. `parquet of ranked` stores only the rows of the CTE `ranked`, if
+they are few and expensive; the view computes the rest.
 """
 
 import re

@@ -186,7 +186,10 @@ def _match(pattern: Any, node: Any) -> Mapping[str, exp.Expr] | None:
 
 
 def _may_be_fraction(node: exp.Cast) -> bool:
-    """Whether a cast value may have a fraction, judged by its syntax. A rewritten value is an `if`."""
+    """Whether a value that is cast may have a fraction, as far as its SQL expression shows.
+
+    A rewritten value is an `if`.
+    """
     value = node.this.unnest()
     if isinstance(value, exp.If):
         value = value.args["true"]

@@ -30,7 +30,7 @@ _NUMBER_BYTES = 8
 # The number of sampled rows of a run that decides whether a column gets a dictionary.
 _ROWS_TESTED = 8192
 _MOST_DISTINCT_SHARE = 0.5
-# Encodings of columns without a dictionary, whose values hardly repeat. Floats never get a dictionary: if
+# Encodings of columns whose values hardly repeat, so that they have no dictionary. Floats never get one: if
 # their values repeat, so do the bytes in the split streams, which zstd compresses.
 _ENCODINGS = {
     pa.large_string(): "DELTA_LENGTH_BYTE_ARRAY",

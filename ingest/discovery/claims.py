@@ -267,7 +267,7 @@ def _owners_in_archive(raw: RawFile, candidates: Sequence[tuple[Trace, Table]]) 
                 if any(table.converts_partitions for _, table in owners_of_member):
                     seen.add(tree)
     except RawFileError:
-        # Converting the archive for one of the tables found so far reports the damage.
+        # The damage is reported later, when the archive is converted for one of the tables found so far.
         pass
     owners = [
         _Owner(trace, table, frozenset(names[trace.name, table.name]))

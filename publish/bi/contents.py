@@ -73,8 +73,9 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Contents:
-    """Published relations, base tables first and each before its aliases, and objects left out.
+    """The published relations and the objects left out.
 
+    Base tables come first among the relations, and each relation comes before its aliases.
     `queries` are the named queries that read only published relations, so that they work with other
     parameters.
     """

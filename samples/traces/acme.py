@@ -47,11 +47,11 @@ UTC_OFFSET_H = 8
 # With fewer jobs, some states and sizes would not occur.
 LEAST_GPU_JOBS, LEAST_CPU_JOBS = 200, 60
 CANCELLED_BEFORE_START_SHARE = 0.03
-# Long jobs are cancelled more often: the probability is proportional to this power of the GPU time.
+# Long jobs are cancelled more often: the probability is proportional to the GPU time to this exponent.
 LONG_JOBS_CANCELLED = 0.24
 GPUS_PER_NODE = 8
 RUN_SIGMA = 1.7
-# Jobs with more GPUs run longer: the run time is proportional to this power of the GPUs, up to a node's.
+# Jobs with more GPUs run longer: the run time is proportional to min(GPUs, GPUS_PER_NODE) to this exponent.
 LARGER_RUN_LONGER = 0.5
 CPU_AT_ONCE = 0.75
 

@@ -113,7 +113,7 @@ def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnByte
 
 
 def _machines(count: int) -> list[Machine]:
-    """Return machines with 2 and 8 GPUs. One in five has 8 GPUs, but 2 in the machine list."""
+    """Return machines with 2 and 8 GPUs. One in five has 8 GPUs but appears with 2 in the machine list."""
     shapes = ((2, 2, "12GB"), (8, 8, "24GB"), (2, 2, "12GB"), (8, 2, "12GB"), (8, 8, "24GB"))
     return [Machine(f"m{number}", *shapes[number % len(shapes)]) for number in range(count)]
 

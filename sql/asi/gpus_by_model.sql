@@ -30,4 +30,4 @@ select
 from models
 order by gpu_model;
 
-comment on macro table asi.gpus_by_model is 'GPUs of all servers that were ever seen, each with its last number of GPUs, as in the publisher''s gpu_spec_distribution.';
+comment on macro table asi.gpus_by_model is 'GPUs by model over all servers that ever occur in the trace, counting the last recorded number of each server, as in the publisher''s gpu_spec_distribution.';

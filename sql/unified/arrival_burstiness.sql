@@ -2,7 +2,7 @@
 -- param: burst_s: a job belongs to a burst if it comes at most this many seconds after the previous job of its user
 -- range: burst_s: 0 to 1000000
 -- chart: point x=trace y=dispersion yname=variance_over_mean_of_jobs_per_hour
--- column: jobs: Jobs submitted in the trace, except skipped jobs; only GPU jobs with gpu_only
+-- column: jobs: Jobs submitted in the trace, except skipped jobs; only GPU jobs if gpu_only is true
 -- column: skipped_jobs: First jobs of the cluster, which are left out
 create or replace macro unified.arrival_burstiness(
     gpu_only boolean := true, skip_first_pct double := 0, burst_s double := 60

@@ -1,6 +1,6 @@
 -- Inter-arrival times by cluster (all traces)
 -- chart: point x=jobs_per_day:log y=cv_gap:log color=trace yname=deviation_over_mean_of_gaps title=Variation of inter-arrival times by cluster (all traces)
--- column: jobs: Jobs submitted in the trace, except skipped jobs; only GPU jobs with gpu_only
+-- column: jobs: Jobs submitted in the trace, except skipped jobs; only GPU jobs if gpu_only is true
 create or replace macro unified.arrivals(gpu_only boolean := true, skip_first_pct double := 0) as table
 -- A job that may have been submitted before the trace began has no known submission.
 with jobs as (
@@ -88,4 +88,4 @@ inner join coverage
     on counted.trace = coverage.trace and counted.cluster is not distinct from coverage.cluster
 order by counted.trace, counted.cluster nulls first;
 
-comment on macro table unified.arrivals is 'Jobs (only those that request a GPU with gpu_only) submitted in the trace per cluster, without the first skip_first_pct percent, which skipped_jobs counts; days from the first to the last of them, gaps between consecutive submissions, and percentage of jobs submitted in the same second as another. cv_gap is the standard deviation of the gaps over their mean: 1 where jobs arrive independently at a constant rate, larger for bursts or a rate that changes over the day. Jobs without a submission, and those that may have been submitted before the trace began (spot, in the first second), are left out; with_submission_pct is the percentage of jobs of the cluster that are not.';
+comment on macro table unified.arrivals is 'Jobs submitted in the trace, per cluster; if gpu_only is true, only jobs that request a GPU. The first skip_first_pct percent of them are skipped; skipped_jobs is their number. Of the other jobs: days from the first to the last of them, gaps between consecutive submissions, and percentage of jobs submitted in the same second as another. cv_gap is the standard deviation of the gaps over their mean: 1 where jobs arrive independently at a constant rate, larger for bursts or a rate that changes over the day. Jobs without a submission, and those that may have been submitted before the trace began (spot, in the first second), are left out; with_submission_pct is the percentage of jobs of the cluster that are not.';

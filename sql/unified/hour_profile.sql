@@ -1,6 +1,6 @@
 -- Job arrivals by hour of day (all traces)
 -- chart: line x=hour_of_day y=jobs_pct color=trace
--- column: jobs: Jobs submitted in that hour of the day; only GPU jobs with gpu_only
+-- column: jobs: Jobs submitted in that hour of the day; only GPU jobs if gpu_only is true
 create or replace macro unified.hour_profile(gpu_only boolean := true) as table
 select
     trace,
@@ -12,4 +12,4 @@ where hour_of_day is not null and (not gpu_only or requested_gpus > 0)
 group by trace, hour_of_day
 order by trace, hour_of_day;
 
-comment on macro table unified.hour_profile is 'Jobs (only those that request a GPU with gpu_only) per hour of the day at the location of the cluster. Traces whose clock does not give the local time are left out.';
+comment on macro table unified.hour_profile is 'Jobs (if gpu_only is true, only those that request a GPU) per hour of the day at the location of the cluster. Traces whose clock does not give the local time are left out.';

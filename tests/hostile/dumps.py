@@ -63,7 +63,7 @@ class Place:
         return {name: float(12345 + n) for n, name in enumerate(self.names(version, count))}
 
     def text_of(self, name: str, number: float | str | None) -> str:
-        """Return the line of a row."""
+        """Return a row as a line of text in the file's format."""
         shown = "" if number is None else number if isinstance(number, str) else f"{number:.0f}"
         return self.line.format(name=name, number=shown)
 

@@ -507,7 +507,7 @@ class WarehouseMachine(RuleBasedStateMachine):
         self.raw[file] = content
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(bytes_of(file, content))
-        # Ingest caches the checksum of a file only if its modification time is in the past.
+        # Ingest caches the checksum of a file only if the file was last modified at least a few seconds ago.
         self.changes += 1
         os.utime(path, (self.changes, self.changes))
 

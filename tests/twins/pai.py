@@ -26,7 +26,7 @@ def tasks_of(raw: Path) -> pd.DataFrame:
 
 
 def instances_of(raw: Path) -> pd.DataFrame:
-    """Return launches with start and end, NaN for 0. An end counts even without a start."""
+    """Return launches with start and end, NaN for 0. An end is kept even if there is no start."""
     instances = raw_frames.pai_table(raw, "pai_instance_table")
     instances["start_s"] = raw_frames.happened(instances["start_time"])
     instances["end_s"] = raw_frames.happened(instances["end_time"])

@@ -1,5 +1,5 @@
 -- Pods and the GPUs that they requested, by quality of service and last phase (openb).
--- grain: one row per (variant, qos, pod_phase); the multigpu variants record neither
+-- grain: one row per (variant, qos, pod_phase); qos and pod_phase are both NULL in the multigpu variants
 -- source: README of cluster-trace-gpu-v2023, pod lists
 -- Differs from version 1 in the last digits only: its sums are exact, and so the same on every run.
 create or replace view openb.phase_v2 as

@@ -317,10 +317,10 @@ comment on column pai.join_coverage_v1.left_rows is 'Rows on the left: without a
 comment on column pai.join_coverage_v1.left_without_key is 'Rows on the left with an empty column in the key; derived.';
 comment on column pai.join_coverage_v1.left_matched is 'Rows on the left with one or several partners; derived.';
 comment on column pai.join_coverage_v1.left_unmatched is 'Rows on the left with a key but without a partner; derived.';
-comment on column pai.join_coverage_v1.left_multiply_matched is 'Matched rows on the left with several partners, which the join repeats; derived.';
+comment on column pai.join_coverage_v1.left_multiply_matched is 'Matched rows on the left that have several partners, so that the join repeats them; derived.';
 comment on column pai.join_coverage_v1.right_rows is 'Rows on the right: without a key, matched and unmatched; derived.';
 comment on column pai.join_coverage_v1.right_without_key is 'Rows on the right with an empty column in the key; derived.';
 comment on column pai.join_coverage_v1.right_matched is 'Rows on the right with one or several partners; derived.';
 comment on column pai.join_coverage_v1.right_unmatched is 'Rows on the right with a key but without a partner; derived.';
-comment on column pai.join_coverage_v1.right_multiply_matched is 'Matched rows on the right with several partners, which the join repeats; derived.';
+comment on column pai.join_coverage_v1.right_multiply_matched is 'Matched rows on the right that have several partners, so that the join repeats them; derived.';
 comment on column pai.join_coverage_v1.joined_rows is 'Rows of the inner join; derived.';

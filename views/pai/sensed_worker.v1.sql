@@ -52,8 +52,8 @@ left join pai.task as task on sensed.job_name = task.job_name and sensed.task_na
 
 comment on column pai.sensed_worker_v1.job_name is 'Job of the worker''s run that the publisher''s rule keeps; measured.';
 comment on column pai.sensed_worker_v1.task_name is 'Task of the kept run, its role in the job; measured.';
-comment on column pai.sensed_worker_v1.machine is 'Machine that the sensor names; measured.';
-comment on column pai.sensed_worker_v1.is_device_known is 'Whether the sensor names a GPU of the machine; derived.';
+comment on column pai.sensed_worker_v1.machine is 'Machine in the worker''s sensor row; measured.';
+comment on column pai.sensed_worker_v1.is_device_known is 'Whether the sensor row identifies a GPU of the machine; derived.';
 comment on column pai.sensed_worker_v1.run_s is 'Seconds from start to end of the kept run; NULL unless it has both; derived.';
 comment on column pai.sensed_worker_v1.read_bytes is 'Bytes read from the network, mean over the life of the worker, over an interval that the publisher does not document; measured.';
 comment on column pai.sensed_worker_v1.write_bytes is 'Bytes written to the network, mean over the life of the worker, over an interval that the publisher does not document; measured.';
