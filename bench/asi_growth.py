@@ -7,9 +7,7 @@ has one core; DuckDB uses all cores. The costs of the first two numbers of days 
 per day, from which the costs of all 185 days at full size are computed.
 """
 
-import os
 import statistics
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -24,8 +22,7 @@ from tracehouse.bench.processes import (
     Cost,
     argument_parser,
     bytes_below,
-    cost_of,
-    empty,
+    costs_in_turns,
     sample,
     traces,
 )
@@ -106,13 +103,8 @@ def _measure(
     raw = sample("asi", folder / "raw", scale, "--days", days)
     warehouse = folder / "warehouse"
     ingest = traces("ingest", "asi", "--raw", raw, "--warehouse", warehouse, "--no-stored")
-    costs: dict[str, list[Cost]] = {engine: [] for engine in engines}
-    for number in range(rounds):
-        for engine, arguments in engines.items():
-            empty(warehouse)
-            os.sync()
-            costs[engine].append(cost_of([*ingest, *arguments]))
-            print(f"{days} days, round {number}: {engine} {costs[engine][-1]}", file=sys.stderr, flush=True)
+    commands = {engine: [*ingest, *arguments] for engine, arguments in engines.items()}
+    costs = costs_in_turns(commands, rounds, f"{days} days", {engine: [warehouse] for engine in engines})
     stored = warehouse / "parquet"
     rows = sum(pq.read_metadata(path).num_rows for path in stored.rglob("*.parquet"))
     return Growth(days, rows, bytes_below(raw, ".parquet"), bytes_below(stored, ".parquet"), costs)
