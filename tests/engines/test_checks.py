@@ -219,12 +219,12 @@ def test_rules_name_caveats_of_their_trace() -> None:
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        ({"object_name": "node"}, "node is not a table or view"),
-        ({"object_name": "openb.nodes"}, r"openb\.nodes is not a table or view"),
+        ({"object_name": "node"}, "object must be a table or view with its schema, not node"),
+        ({"object_name": "openb.nodes"}, r"object must be a table or view with its schema, not openb\.nodes"),
         ({"caveat": "openb.nosuch"}, r"no ledger has the caveat openb\.nosuch"),
     ],
 )
-def test_rejects_rules_that_name_nothing(
+def test_rejects_rules_that_name_unknown_objects(
     change: dict[str, str], complaint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wrong = dataclasses.replace(RULES["openb.node.lists_agree"], **change)

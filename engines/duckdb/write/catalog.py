@@ -292,7 +292,7 @@ def check_ledgers() -> None:
 def _check_rule(rule: ledgers.Check, objects: Collection[str], caveats: Collection[str]) -> None:
     if rule.object_name not in objects:
         raise DefinitionError(
-            f"{rule.name}: {rule.object_name} is not a table or view. Write its schema as well"
+            f"{rule.name}: object must be a table or view with its schema, not {rule.object_name}"
         )
     if rule.caveat and rule.caveat not in caveats:
         raise DefinitionError(f"{rule.name}: no ledger has the caveat {rule.caveat}")
