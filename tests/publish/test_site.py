@@ -22,6 +22,7 @@ import duckdb
 import pytest
 import site_server
 from explore_server import interrupt, start
+from playwright.sync_api import expect
 
 from tracehouse.publish.site import folder
 
@@ -62,6 +63,7 @@ def open_page(browser: Any, address: str, **options: Any) -> Iterator[Opened]:
     context = browser.new_context(accept_downloads=True, **options)
     # Compiling DuckDB-WASM takes minutes on a busy machine.
     context.set_default_timeout(600_000)
+    expect.set_options(timeout=600_000)
     page = context.new_page()
     opened = Opened(page, [], [])
     page.on("console", lambda message: opened.messages.append(message.text))
@@ -123,15 +125,11 @@ def test_query_on_a_phone(address: str, browser: Any, small_warehouse: Path) -> 
         page.locator("form").get_by_label("with_total").check()
         page.get_by_role("button", name="Run", exact=True).click()
         page.wait_for_url("**min_gpus=8**")
-        page.locator(CHART).wait_for()
+        # The page shows the answer to the defaults until the new one is there.
+        expect(page.locator(CHART)).to_contain_text("min_gpus = 8")
         expected = cells(small_warehouse, "itp.gpu_hours", "-p", "min_gpus=8", "-p", "with_total=true")
-        rows = page.locator(".rows tbody tr")
-        assert [row.locator("td").first.inner_text() for row in rows.all()] == [
-            row[0] for row in expected[1:]
-        ]
-        assert "min_gpus = 8" in page.locator(CHART).text_content()
-        caveats = page.locator(".notes li").all_inner_texts()
-        assert any(text.startswith("itp.min_duration_600") for text in caveats)
+        expect(page.locator(".rows tbody td:first-child")).to_have_text([row[0] for row in expected[1:]])
+        expect(page.locator(".notes li").filter(has_text="itp.min_duration_600")).to_have_count(1)
         with page.expect_download() as download:
             page.get_by_role("button", name="CSV").click()
         assert list(csv.reader(io.StringIO(Path(download.value.path()).read_text()))) == expected
@@ -152,7 +150,7 @@ def test_page_says_how_much_it_fetched(site: Path, browser: Any) -> None:
         opened.page.locator(CHART).wait_for()
         sent = counted.sent["traces.duckdb"] + counted.sent["opening.bin"]
         assert 0 < sent <= (site / "traces.duckdb").stat().st_size
-        assert f"Fetched {sent / 1e6:.1f} MB" in opened.page.locator(".loaded").inner_text()
+        expect(opened.page.locator(".loaded")).to_contain_text(f"Fetched {sent / 1e6:.1f} MB")
 
 
 @with_wasm
@@ -209,7 +207,7 @@ def test_answers_without_network(parameters: str, site: Path, browser: Any) -> N
         served.is_down.set()
         page.reload()
         page.locator(CHART).wait_for()
-        assert page.locator(".rows tbody tr").count() > 2
+        page.locator(".rows tbody tr").nth(2).wait_for()
         page.evaluate("location.hash = '#/query/dlrm.waits'")
         page.get_by_role("alert").wait_for()
 
@@ -280,10 +278,10 @@ def test_rows_in_view_are_sorted_and_filtered(address: str, browser: Any) -> Non
         for order in ("ascending", "descending"):
             page.get_by_role("button", name="i", exact=True).click()
             page.locator(f"th[aria-sort={order}]").wait_for()
-        assert rows.first.locator("td").first.inner_text() == "2,999"
+        expect(rows.first.locator("td").first).to_have_text("2,999")
         page.get_by_label("Filter Answer").fill("seven")
         page.get_by_text("3 rows of 3,000").wait_for()
-        assert [row.locator("td").first.inner_text() for row in rows.all()] == ["2,007", "1,007", "7"]
+        expect(rows.locator("td:first-child")).to_have_text(["2,007", "1,007", "7"])
 
 
 @with_wasm
@@ -303,7 +301,7 @@ def test_console_completes_names_and_stops(address: str, browser: Any) -> None:
         editor.press("Control+Enter")
         page.get_by_role("button", name="jobs").wait_for()
         # The local process knows the columns that a statement reads.
-        assert page.get_by_text("Approximate: ").count() == ("token" not in address)
+        expect(page.get_by_text("Approximate: ")).to_have_count(int("token" not in address))
 
 
 def open_statement(page: Any, statement: str) -> None:
@@ -316,7 +314,7 @@ def test_chart_has_tooltips_and_query_is_copied(served: site_server.Served, brow
         page = opened.page
         page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         page.locator(f"{CHART} .mark-rect path").first.hover()
-        assert "GPU-hours" in page.locator("#vg-tooltip-element.visible").inner_text()
+        expect(page.locator("#vg-tooltip-element.visible")).to_contain_text("GPU-hours")
         copied = {
             "SQL": "from itp.gpu_hours(min_gpus := 2)",
             "Python": 'with tracehouse.open("warehouse") as warehouse:\n'
@@ -339,7 +337,7 @@ def test_three_queries_are_compared(address: str, browser: Any) -> None:
         page.get_by_role("button", name="Add a query").click()
         third = page.get_by_role("region", name="third", exact=True)
         third.locator(CHART).wait_for()
-        assert third.locator("input[name=min_gpus]").input_value() == "8"
+        expect(third.locator("input[name=min_gpus]")).to_have_value("8")
         third.get_by_role("button", name="Remove").click()
         page.wait_for_url("**right.min_gpus=8")
         third.wait_for(state="detached")
@@ -363,7 +361,7 @@ def test_gallery_draws_charts_in_view(address: str, browser: Any) -> None:
         page.get_by_label("Search titles").fill("gpu hours")
         pictures = page.locator(".gallery li")
         page.locator(".gallery img").first.wait_for()
-        assert pictures.count() > 1
+        pictures.nth(1).wait_for()
         page.get_by_role("link", name="Jobs and GPU-hours by cluster (ITP jobs)").first.click()
         page.wait_for_url("**/query/itp.gpu_hours")
 
@@ -443,10 +441,10 @@ def test_links_have_base_url(small_warehouse: Path, browser: Any, tmp_path: Path
     assert run.code == 0, run.stderr
     with site_server.serve(tmp_path / "site") as served, open_page(browser, served.address) as opened:
         page = opened.page
-        assert "attach 'https://lab.example/gpu/traces.duckdb'" in page.locator("main").inner_text()
+        expect(page.locator("main")).to_contain_text("attach 'https://lab.example/gpu/traces.duckdb'")
         page.evaluate("location.hash = '#/query/itp.gpu_hours'")
         link = page.get_by_role("button", name="Copy link")
-        assert link.get_attribute("title") == "https://lab.example/gpu/#/query/itp.gpu_hours"
+        expect(link).to_have_attribute("title", "https://lab.example/gpu/#/query/itp.gpu_hours")
     run = publish_site(small_warehouse, tmp_path / "site", "--base-url", "lab.example")
     assert run.code == 2 and "--base-url must begin with http" in run.stderr
 
@@ -592,14 +590,13 @@ def test_reader_compares_two_traces_and_downloads_figure(
             page.wait_for_url(f"**{side}.in_trace={trace}**")
         for side, trace in COMPARED.items():
             half = page.get_by_role("region", name=side, exact=True)
-            half.locator(CHART).wait_for()
-            assert f"in_trace = {trace}" in half.locator(CHART).text_content()
+            expect(half.locator(CHART)).to_contain_text(f"in_trace = {trace}")
             expected = cells(sample_warehouse, "unified.wait_cdf", "-p", f"in_trace={trace}")
             with page.expect_download() as download:
                 half.get_by_role("button", name="CSV").click()
             assert list(csv.reader(io.StringIO(Path(download.value.path()).read_text()))) == expected
             half.get_by_label("Filter Answer").fill("8")
-            assert "8" in half.locator(".rows tbody td:nth-child(2)").all_inner_texts()
+            half.locator(".rows tbody td:nth-child(2)").get_by_text("8", exact=True).first.wait_for()
             with page.expect_download() as download:
                 half.get_by_role("button", name="PNG").click()
             assert Path(download.value.path()).read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
