@@ -6,7 +6,7 @@ from typing import Any
 
 from tracehouse.publish.columns import exact
 from tracehouse.publish.plot.rows import Drawable, ordered_names
-from tracehouse.publish.plot.texts import CLOCK_TITLE, axis_title
+from tracehouse.publish.plot.texts import FIRST_DAY_OF_DATES, axis_title, clock_title
 from tracehouse.sql.query_files import Axis
 
 # Okabe and Ito's colours, which colour-blind people can distinguish, yellow last; then darker ones.
@@ -46,6 +46,8 @@ NAME = "datum.label == 'NULL' ? 'not stated' : datum.label"
 PLAIN = "format(datum.value, '~r')"
 ROUNDED = NUMBER.replace("'~r'", "'.3~r'")
 CLOCK = "format(datum.value, '02d') + ':00'"
+# Axes at least this many points wide have complete dates; others have months.
+WIDTH_OF_DATES = 250
 # Labels of time ticks, by the unit in which they differ from the previous one.
 TIMES = {
     "year": "%Y",
@@ -78,7 +80,16 @@ def build_axis(drawable: Drawable, axis: Axis, width: float, size: float) -> dic
         labels = altair.Axis(format=TIMES, labelOverlap=True, labelSeparation=3)
         return {"type": "temporal", "title": title, "scale": altair.Scale(type="utc"), "axis": labels}
     if column in drawable.on_clock:
-        return {"type": "quantitative", "title": CLOCK_TITLE, "scale": _scale_without_zero(), **_numbers()}
+        title = clock_title(row[column] for row in drawable.rows)
+        # Times of some traces count from 1970.
+        date = f"utcFormat(datum.value * 864e5, '{'%d %b %Y' if width >= WIDTH_OF_DATES else '%b'}')"
+        labels = f"datum.value >= {FIRST_DAY_OF_DATES} ? {date} : {NUMBER}"
+        return {
+            "type": "quantitative",
+            "title": title,
+            "scale": _scale_without_zero(),
+            **_numbers(labelExpr=labels),
+        }
     if column == "hour_of_day":
         hours = altair.Axis(
             values=list(range(0, 25, 3)), labelExpr=CLOCK, labelOverlap=True, labelSeparation=3

@@ -70,10 +70,9 @@ def build_layout(
         # Panels have their own y scales, so that small clusters stay visible next to large ones. Only
         # panels of percentages share a y scale.
         is_share = all(column.endswith("_pct") for column in chart.heights)
-        # Each trace has its own clock.
-        is_on_clocks = chart.facet in ("trace", "trace_cluster") and chart.x.column in drawable.on_clock
         picture = picture.resolve_scale(
-            x="independent" if is_on_clocks else "shared", y="shared" if is_share else "independent"
+            x="independent" if drawable.has_several_clocks else "shared",
+            y="shared" if is_share else "independent",
         )
     else:
         picture = altair.layer(*layers, data=data, title=heading).properties(width=width, height=height)

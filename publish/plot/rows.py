@@ -67,6 +67,13 @@ class Drawable:
             return [exact(value) for value in sorted(values)]
         return ordered_names(self, self.chart.color)
 
+    @property
+    def has_several_clocks(self) -> bool:
+        """Whether the x axis is the time of each trace's own clock, which traces do not share."""
+        column = self.chart.x.column
+        by_trace = self.chart.facet in ("trace", "trace_cluster")
+        return by_trace and column in self.on_clock and not self.is_category(column)
+
     def is_category(self, column: str) -> bool:
         """Whether a column is drawn as categories instead of numbers on a scale."""
         chart = self.chart

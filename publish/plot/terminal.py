@@ -9,13 +9,15 @@ from typing import Any
 from tracehouse.publish.columns import exact
 from tracehouse.publish.plot.axes import log_ticks
 from tracehouse.publish.plot.rows import Drawable, Row, distinct_names
-from tracehouse.publish.plot.texts import CLOCK_TITLE, axis_title
+from tracehouse.publish.plot.texts import axis_title, clock_title
 
 HEIGHT = 20
 # A single line is drawn in braille dots, eight per character; several lines have different markers.
 SINGLE_MARKER, MARKERS = "braille", "●■▲◆+x○□△◇*%"
 SHADES = " ░▒▓█"
 MOST_TICKS = 6
+# A legend of more series is written below the plot.
+MOST_IN_PLOT = 8
 
 
 def draw_text(found: Drawable, subtitle: Sequence[str], footer: str, width: int) -> str:
@@ -45,8 +47,7 @@ def _curves(found: Drawable, width: int) -> list[str]:
     for number, name in enumerate(series):
         rows = [row for row in found.rows if not series_column or exact(row[series_column]) == name]
         points = sorted(_points(found, rows, categories))
-        marker = MARKERS[number % len(MARKERS)] if len(series) > 1 else SINGLE_MARKER
-        options = {"marker": marker, "label": name if len(series) > 1 else None}
+        options = {"marker": _marker(number, series), "label": name if 1 < len(series) <= MOST_IN_PLOT else None}
         if chart.kind in ("point", "pareto"):
             plotext.scatter(*zip(*points, strict=True), **options)
         else:
@@ -65,19 +66,40 @@ def _curves(found: Drawable, width: int) -> list[str]:
         plotext.xticks(range(len(categories)), categories)
     elif chart.x.column in found.times:
         plotext.xticks(*_time_ticks(found))
-    is_clock = chart.x.column in found.on_clock
-    plotext.xlabel(CLOCK_TITLE if is_clock else axis_title(chart.x.name))
+    plotext.xlabel(_x_title(found))
     plotext.ylabel(axis_title(chart.y.name))
-    return plotext.uncolorize(plotext.build()).splitlines()
+    lines = plotext.uncolorize(plotext.build()).splitlines()
+    if len(series) <= MOST_IN_PLOT:
+        return lines
+    # A no-break space keeps a marker and its name on one line.
+    names = (f"{_marker(number, series)} {name}".replace(" ", "\xa0") for number, name in enumerate(series))
+    return [*lines, *(line.replace("\xa0", " ") for line in textwrap.wrap("   ".join(names), width))]
+
+
+def _marker(number: int, series: Sequence[str]) -> str:
+    return MARKERS[number % len(MARKERS)] if len(series) > 1 else SINGLE_MARKER
+
+
+def _x_title(found: Drawable) -> str:
+    column = found.chart.x.column
+    if found.has_several_clocks:
+        return "days since the first of each line"
+    if column in found.on_clock:
+        return clock_title(row[column] for row in found.rows)
+    return axis_title(found.chart.x.name)
 
 
 def _points(found: Drawable, rows: Sequence[Row], categories: Sequence[str]) -> Iterator[tuple[float, float]]:
+    column = found.chart.x.column
+    first = min(row[column] for row in rows) if found.has_several_clocks else 0
     for row in rows:
-        x = row[found.chart.x.column]
+        x = row[column]
         if categories:
             x = categories.index(exact(x))
-        elif found.chart.x.column in found.times:
+        elif column in found.times:
             x = _seconds(x)
+        elif found.has_several_clocks:
+            x -= first
         if x is not None:
             yield float(x), float(row[found.chart.y.column])
 

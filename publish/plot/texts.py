@@ -1,7 +1,7 @@
 """The texts of a picture: parameters, sources and citations."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import duckdb
 
@@ -32,7 +32,8 @@ WORDS = {
     "vc": "virtual cluster",
     "qos": "quality of service",
 }
-CLOCK_TITLE = "time (days)"
+# Days of a trace's own clock from this one on count from 1970: they are dates. No trace lasts 27 years.
+FIRST_DAY_OF_DATES = 10_000
 
 # Defaults that filter nothing and change nothing.
 NEUTRAL = ("false", "any", "all", "")
@@ -47,6 +48,12 @@ def axis_title(column: str) -> str:
     if words and last in UNITS and not words.endswith("_per"):
         return f"{axis_title(words)} ({UNITS[last]})"
     return _words(column)
+
+
+def clock_title(days: Iterable[float]) -> str:
+    """The title of an axis with days on the clocks of traces."""
+    titles = {"date" if day >= FIRST_DAY_OF_DATES else "time (days)" for day in days}
+    return " or ".join(sorted(titles, reverse=True))
 
 
 def describe_parameters(

@@ -293,6 +293,17 @@ def test_time_axis_keeps_empty_hours(opened: DuckDBPyConnection) -> None:
         assert (x["type"], x["scale"]) == ("temporal", {"type": "utc"})
 
 
+def test_lines_of_several_clocks_begin_at_zero_in_a_terminal(opened: DuckDBPyConnection) -> None:
+    """Traces do not share a clock. More lines than the plot has space for are named below it."""
+    query = binding.bind_query(opened, "unified.arrival_series", {}, for_chart=True)
+    lines = pictures.render_text(opened, query, {}, 80).splitlines()
+    axis = next(number for number, line in enumerate(lines) if "└┬" in line)
+    ticks = [float(text) for text in lines[axis + 1].split()]
+    assert ticks[0] == 0 and ticks[-1] < 1000
+    assert "days since the first of each line" in lines[axis + 2]
+    assert lines[axis + 3].startswith("● acme kalos   ■ acme seren")
+
+
 def test_times_have_units(opened: DuckDBPyConnection) -> None:
     """Axes show dates if the clock has true dates, else days since its start; hours and weekdays by name."""
     assert spec(opened, "itp.load_by_day")["encoding"]["x"]["type"] == "temporal"
@@ -301,6 +312,10 @@ def test_times_have_units(opened: DuckDBPyConnection) -> None:
     times = sorted({row["hour_start_s"] for row in by_hour["rows"]})
     # Long hourly series are drawn by day.
     assert times[1] - times[0] == 1 and times[-1] < 1000
+    # Helios's times count from 1970.
+    on_dates = spec(opened, "unified.arrival_series", in_trace="helios")["encoding"]["x"]
+    assert on_dates["title"] == "date" and "utcFormat" in on_dates["axis"]["labelExpr"]
+    assert spec(opened, "unified.arrival_series")["encoding"]["x"]["title"] == "time (days) or date"
     heat = spec(opened, "pai.demand_by_week_hour")
     assert heat["marks"] == ["rect"]
     assert heat["encoding"]["y"]["sort"] == ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
