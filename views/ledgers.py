@@ -46,7 +46,7 @@ METRICS = (
     "calendar date",
 )
 # The reason of a metric that a trace's ledger does not list.
-NOT_LISTED = "The ledger of the trace does not list it."
+NOT_LISTED = "No view or query of this trace computes it."
 
 CHECK_KEYS = {
     "check": "its name: schema, table or view, and what is checked, such as openb.node.lists_agree",
