@@ -42,6 +42,12 @@ class RawFileError(UserError):
         return (RawFileError, (self.file, self.what, self.do, self.line))
 
 
+# Advice for errors about raw files, as `RawFileError.do`.
+FETCH_AGAIN = "Fetch it again from its publisher"
+FETCH_FILE_AGAIN = "Fetch the file again from its publisher"
+FETCH_OR_MOVE = "Fetch the file again from its publisher, or move it out of the raw folder"
+
+
 def not_installed(what: str, module: str, extra: str) -> UserError:
     """Return an error which says that a package is missing and which extra installs it.
 

@@ -10,7 +10,7 @@ from uuid import uuid4
 import duckdb
 import pyarrow as pa
 
-from tracehouse.core.errors import RawFileError, StoppedError, UserError
+from tracehouse.core.errors import FETCH_AGAIN, FETCH_OR_MOVE, RawFileError, StoppedError, UserError
 from tracehouse.core.text import join_names
 from tracehouse.ingest.convert.copies import compare_members, describe_skipped, differing_partitions
 from tracehouse.ingest.convert.previous import (
@@ -189,11 +189,8 @@ def _explain_memory(raw_input: RawInput) -> Iterator[None]:
         reason = str(error).splitlines()[0]
         if not _NO_MEMORY.search(reason):
             raise
-        raise RawFileError(
-            raw_input.claim.raw.relative_name,
-            f"its rows are too long to be sorted in memory ({reason})",
-            "Fetch the file again from its publisher, or move it out of the raw folder",
-        ) from error
+        what = f"its rows are too long to be sorted in memory ({reason})"
+        raise RawFileError(raw_input.claim.raw.relative_name, what, FETCH_OR_MOVE) from error
 
 
 def _check_row_counts(conversion: Conversion) -> None:
@@ -225,11 +222,7 @@ def _read_rows(raw_input: RawInput, state: _ReadState) -> Iterator[pa.Table]:
                     f"{raw.relative_name}: skipped {member.name}, not a file of {raw_input.table_name}"
                 )
             elif member.name in state.counts:
-                raise RawFileError(
-                    raw.paths[0],
-                    f"the archive contains {member.name} twice",
-                    "Fetch it again from its publisher",
-                )
+                raise RawFileError(raw.paths[0], f"the archive contains {member.name} twice", FETCH_AGAIN)
             elif held := state.holdings.members.get(member.name):
                 compare_members(member, raw_input, held)
                 state.skipped_copies.append(SkippedCopy(member.name, held.sha256))
@@ -243,11 +236,9 @@ def _read_rows(raw_input: RawInput, state: _ReadState) -> Iterator[pa.Table]:
         state.sha256 = stream.sha256_of_rest()
         state.bytes = stream.bytes_read
     if not state.counts and not state.skipped_copies:
-        raise RawFileError(
-            raw.paths[0],
-            f"the archive contains no file of {raw_input.table_name}",
-            "Fetch it again from its publisher",
-        )
+        what = f"the archive contains no file of {raw_input.table_name}"
+        raise RawFileError(raw.paths[0], what, FETCH_AGAIN)
+
     published = raw_input.table.published_sha256.get(raw.name, state.sha256)
     if state.sha256 != published and not is_synthetic(raw):
         state.notes.append(

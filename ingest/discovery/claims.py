@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
-from tracehouse.core.errors import RawFileError
+from tracehouse.core.errors import FETCH_OR_MOVE, RawFileError
 from tracehouse.ingest.declarations import Table, Trace
 from tracehouse.ingest.discovery.archives import Member
 from tracehouse.ingest.discovery.packing import TREE, form_of, is_bare, whole_name
@@ -234,12 +234,8 @@ def _owner_by_header(raw: RawFile, named: Sequence[tuple[Trace, Table]]) -> _Own
         if reader_of(table, member.name).names_fit(table, header):
             return _Owner(trace, table)
     expected = " or ".join(",".join(c.name_in_file for c in table.columns) for _, table in named)
-    raise RawFileError(
-        raw.paths[0],
-        f"the header is {shown(header)}; expected {expected}",
-        "Fetch the file again from its publisher, or move it out of the raw folder",
-        line=1,
-    )
+    what = f"the header is {shown(header)}; expected {expected}"
+    raise RawFileError(raw.paths[0], what, FETCH_OR_MOVE, line=1)
 
 
 def _owners_in_archive(raw: RawFile, candidates: Sequence[tuple[Trace, Table]]) -> list[_Owner]:

@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 from isal import isal_zlib
 
-from tracehouse.core.errors import RawFileError
+from tracehouse.core.errors import FETCH_AGAIN, RawFileError
 from tracehouse.core.text import escape_name
 from tracehouse.ingest.declarations import Table
 from tracehouse.ingest.discovery.archives import READ_BYTES, open_in_zip, open_zip
@@ -100,7 +100,7 @@ def split(raw: RawFile, table: Table) -> list[RawFile]:
     with _only_file(raw).opened() as stream:
         found = reader.read_keys(stream, table, str(raw.paths[0]))
     if not found:
-        raise RawFileError(raw.paths[0], "the file has no rows", "Fetch it again from its publisher")
+        raise RawFileError(raw.paths[0], "the file has no rows", FETCH_AGAIN)
     partitions = sorted(map(table.partition_of, found))
     return [replace(raw, partition=one, bytes=raw.bytes // len(partitions)) for one in partitions]
 
@@ -111,11 +111,7 @@ def _split_zip(raw: RawFile, table: Table) -> list[RawFile]:
         found[_partition_in_path(table, path)].append(info)
     _check_names(raw.paths[0], found.pop("", []))
     if not found:
-        raise RawFileError(
-            raw.paths[0],
-            f"the archive contains no file of {table.name}",
-            "Fetch it again from its publisher",
-        )
+        raise RawFileError(raw.paths[0], f"the archive contains no file of {table.name}", FETCH_AGAIN)
     return [
         replace(
             raw,
@@ -175,11 +171,9 @@ def _directory(path: Path, _: int, __: int) -> dict[str, zipfile.ZipInfo]:
     found = {info.filename: info for info in infos}
     for info in infos:
         if found[info.filename] is not info:
-            raise RawFileError(
-                path,
-                f"the archive contains {escape_name(info.filename)} twice",
-                "Fetch it again from its publisher",
-            )
+            what = f"the archive contains {escape_name(info.filename)} twice"
+            raise RawFileError(path, what, FETCH_AGAIN)
+
     return found
 
 

@@ -22,7 +22,7 @@ from typing import Any
 
 from isal import isal_zlib
 
-from tracehouse.core.errors import RawFileError, StoppedError, UserError
+from tracehouse.core.errors import FETCH_AGAIN, RawFileError, StoppedError, UserError
 from tracehouse.core.text import escape_name
 from tracehouse.ingest.discovery.archives import READ_BYTES, UnreadableArchiveError
 from tracehouse.ingest.discovery.packing import compression_of, form_of, missing_part, part_of, whole_name
@@ -200,11 +200,8 @@ def _damaged(paths: Sequence[Path], damage: Exception) -> RawFileError:
             f"the archive made of {len(paths)} parts is cut short or damaged ({what})",
             f"Fetch the parts after {escape_name(last.name)}, or this one again, and check their sizes",
         )
-    return RawFileError(
-        paths[0],
-        f"the file is cut short or damaged ({what})",
-        "Fetch it again: the download did not finish",
-    )
+    advice = "Fetch it again: the download did not finish"
+    return RawFileError(paths[0], f"the file is cut short or damaged ({what})", advice)
 
 
 def _check_parts(paths: Sequence[Path]) -> None:
@@ -238,7 +235,7 @@ def _check_is_regular(path: Path) -> None:
 def check_first_bytes(path: Path, first: bytes, part_number: int) -> None:
     """Raise RawFileError if a file's first bytes do not match its name. Parts count from 0."""
     if not first:
-        raise RawFileError(path, "the file is empty", "Fetch it again from its publisher")
+        raise RawFileError(path, "the file is empty", FETCH_AGAIN)
     if first.startswith(LFS_FIRST_LINE):
         where, what = shlex.quote(str(path.parent)), shlex.quote(path.name)
         raise RawFileError(
@@ -259,17 +256,11 @@ def check_first_bytes(path: Path, first: bytes, part_number: int) -> None:
             f"Rename it to {escape_name(path.name)}.{extension}",
         )
     if first.startswith(_UTF_16):
-        raise RawFileError(
-            path,
-            "this is text in UTF-16, not in UTF-8",
-            "Convert it: iconv -f UTF-16 -t UTF-8",
-        )
+        what = "this is text in UTF-16, not in UTF-8"
+        raise RawFileError(path, what, "Convert it: iconv -f UTF-16 -t UTF-8")
     if part_number == 0 and not _begins_as_named(first, whole_name(path.name)):
-        raise RawFileError(
-            path,
-            "the content is not what the name says: not a gzip, bzip2, xz, zstd or zip file",
-            "Fetch it again from its publisher",
-        )
+        what = "the content is not what the name says: not a gzip, bzip2, xz, zstd or zip file"
+        raise RawFileError(path, what, FETCH_AGAIN)
 
 
 def _extension_of(first: bytes, form: str | None) -> str:

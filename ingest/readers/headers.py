@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from tracehouse.core.errors import RawFileError
+from tracehouse.core.errors import FETCH_OR_MOVE, RawFileError
 from tracehouse.ingest.declarations import Column, Table
 from tracehouse.ingest.readers import Content
 from tracehouse.ingest.readers.lines import Chunk, first_record, shown, without
@@ -35,12 +35,8 @@ def match_header(header: Sequence[str], first: Chunk, content: Content) -> tuple
         what = f"the header is {shown(header)}; expected {listed}"
         if not table.has_header:
             what = f"the line has {len(header)} columns; expected {len(columns)}: {listed}"
-        raise RawFileError(
-            content.name,
-            what,
-            "Fetch the file again from its publisher, or move it out of the raw folder",
-            line=first.first_line,
-        )
+        raise RawFileError(content.name, what, FETCH_OR_MOVE, line=first.first_line)
+
     return list(table.columns), first
 
 

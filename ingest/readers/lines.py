@@ -13,7 +13,7 @@ from typing import BinaryIO
 import numpy as np
 import pyarrow as pa
 
-from tracehouse.core.errors import RawFileError
+from tracehouse.core.errors import FETCH_AGAIN, FETCH_OR_MOVE, RawFileError
 
 HEADER_CHUNK_BYTES = 64 << 10
 # These limits bound a reader's memory. Published files are far below them.
@@ -72,12 +72,8 @@ def header_of(first: Chunk, file: str) -> list[str]:
 def check_columns(columns: int, first: Chunk, file: str) -> None:
     """Raise RawFileError if the first line of a chunk has more than `MOST_COLUMNS`."""
     if columns > MOST_COLUMNS:
-        raise RawFileError(
-            file,
-            f"the line has {columns:,} columns; at most {MOST_COLUMNS:,} are allowed",
-            "Fetch the file again from its publisher, or move it out of the raw folder",
-            line=first.first_line,
-        )
+        what = f"the line has {columns:,} columns; at most {MOST_COLUMNS:,} are allowed"
+        raise RawFileError(file, what, FETCH_OR_MOVE, line=first.first_line)
 
 
 def shown(names: Sequence[str]) -> str:
@@ -110,12 +106,8 @@ def record_chunks(stream: BinaryIO, file: str, chunk_bytes: int) -> Iterator[Chu
             line += line_ends
         unfinished.append(block[cut:])
         if sum(map(len, unfinished)) > max(LONGEST_RECORD_BYTES, chunk_bytes):
-            raise RawFileError(
-                file,
-                f"the line does not end, or is longer than {LONGEST_RECORD_BYTES >> 20} MiB",
-                "Repair the line, or fetch the file again",
-                line=line,
-            )
+            what = f"the line does not end, or is longer than {LONGEST_RECORD_BYTES >> 20} MiB"
+            raise RawFileError(file, what, "Repair the line, or fetch the file again", line=line)
     if last := b"".join([*unfinished, carried]):
         data = last + b"\n"
         yield Chunk(line, data, _count_line_ends(data), is_cut=not carried)
@@ -166,7 +158,7 @@ def first_written(chunks: Iterator[Chunk], file: str) -> Chunk:
     for chunk in chunks:
         if written := chunk.data.lstrip(b"\r\n"):
             return without(chunk, len(chunk.data) - len(written))
-    raise RawFileError(file, "the file is empty", "Fetch it again from its publisher")
+    raise RawFileError(file, "the file is empty", FETCH_AGAIN)
 
 
 def without(chunk: Chunk, first_bytes: int) -> Chunk:

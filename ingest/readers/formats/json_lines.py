@@ -6,7 +6,7 @@ The texts of an object's values are converted like the fields of a CSV.
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
-from tracehouse.core.errors import RawFileError
+from tracehouse.core.errors import FETCH_FILE_AGAIN, FETCH_OR_MOVE, RawFileError
 from tracehouse.core.text import decode_text
 from tracehouse.ingest.declarations import Table
 from tracehouse.ingest.readers import Batch, Content, Reader, Reject
@@ -37,9 +37,7 @@ def read_names(stream: BinaryIO, file: str) -> list[str]:
     try:
         return list(parse_object(first_record(first)))
     except MisfitError as misfit:
-        raise RawFileError(
-            file, f"{misfit}", "Fetch the file again from its publisher", line=first.first_line
-        ) from misfit
+        raise RawFileError(file, f"{misfit}", FETCH_FILE_AGAIN, line=first.first_line) from misfit
 
 
 def names_fit(table: Table, names: Sequence[str]) -> bool:
@@ -71,12 +69,8 @@ def _check_first(first: Chunk, content: Content) -> None:
         names, what = [], f"{misfit}"
     if not names_fit(content.table, names):
         expected = ",".join(column.name for column in content.table.columns)
-        raise RawFileError(
-            content.name,
-            f"{what}; expected {expected}",
-            "Fetch the file again from its publisher, or move it out of the raw folder",
-            line=first.first_line,
-        )
+        what = f"{what}; expected {expected}"
+        raise RawFileError(content.name, what, FETCH_OR_MOVE, line=first.first_line)
 
 
 def _parse_chunk(chunk: Chunk, table: Table) -> Batch:

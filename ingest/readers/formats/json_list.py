@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple
 
-from tracehouse.core.errors import RawFileError
+from tracehouse.core.errors import FETCH_FILE_AGAIN, RawFileError
 from tracehouse.core.text import decode_text
 from tracehouse.ingest.declarations import Column, JsonList, Table
 from tracehouse.ingest.readers import Batch, Content, Reader, Reject
@@ -33,7 +33,6 @@ _OBJECT_BYTES = 100
 # Numbers stay texts: Python refuses to convert integers of more than 4,300 digits.
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
 _SPACE = re.compile(r"[ \t\r\n]*")
-_DOWNLOAD_AGAIN = "Fetch the file again from its publisher"
 _CUT = "the file ends before its list does: it is truncated"
 # The longest tokens that may be cut at the end of a part: -Infinity, and the escape \\uD83D\\uDE00.
 _LONGEST_WORD = 12
@@ -200,7 +199,7 @@ class _Text:
         """Return an error about a character, with its line and the last object before it."""
         line = self.line + self.held.count("\n", self.at, at)
         after = f", after {_name_object(self.number)}" if self.number else ""
-        return RawFileError(self.file, f"{what}{after}", _DOWNLOAD_AGAIN, line=line)
+        return RawFileError(self.file, f"{what}{after}", FETCH_FILE_AGAIN, line=line)
 
 
 def elements(stream: BinaryIO, file: str, chunk_bytes: int = CHUNK_BYTES) -> Iterator[list[Element]]:

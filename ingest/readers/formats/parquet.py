@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tracehouse.core.errors import RawFileError
+from tracehouse.core.errors import FETCH_FILE_AGAIN, FETCH_OR_MOVE, RawFileError
 from tracehouse.core.text import decode_text
 from tracehouse.ingest.declarations import Column, Table
 from tracehouse.ingest.readers import Batch, Content, Reader, Reject
@@ -30,8 +30,6 @@ BATCH_ROWS = 32_768
 # On average 2 KiB a row, four times as much as in the published files.
 MOST_BATCH_BYTES = 64 << 20
 _STREAM_BYTES = 1 << 20
-_FETCH_AGAIN = "Fetch the file again from its publisher"
-_OTHER_TABLE = "Fetch the file again from its publisher, or move it out of the raw folder"
 
 
 def reads(table: Table, file_name: str) -> bool:
@@ -74,7 +72,7 @@ def _convert_key(values: pa.ChunkedArray, column: Column, file: str) -> pa.Chunk
     converted, faults = _convert_column(values, replace(column, required=True))
     if faults:
         row = min(faults)
-        raise RawFileError(file, f"{faults[row]}, so that the row has no partition", _OTHER_TABLE)
+        raise RawFileError(file, f"{faults[row]}, so that the row has no partition", FETCH_OR_MOVE)
     return converted
 
 
@@ -115,7 +113,7 @@ def _batches(parquet: pq.ParquetFile, content: Content) -> Iterator[tuple[None, 
     rows_of_groups = sum(footer.row_group(group).num_rows for group in range(footer.num_row_groups))
     if rows_of_groups != footer.num_rows:
         what = f"its footer lists {footer.num_rows:,} rows, and {rows_of_groups:,} in its row groups"
-        raise RawFileError(content.name, what, _FETCH_AGAIN)
+        raise RawFileError(content.name, what, FETCH_FILE_AGAIN)
     pages = Pages(content.stream, parquet.schema, content.name)
     first = 1
     for group in range(parquet.num_row_groups):
@@ -136,7 +134,7 @@ def _batches(parquet: pq.ParquetFile, content: Content) -> Iterator[tuple[None, 
                 yield None, converted
             if line != after:
                 what = f"{place}{line - first:,} rows can be read; its footer lists {after - first:,}"
-                raise RawFileError(content.name, what, _FETCH_AGAIN)
+                raise RawFileError(content.name, what, FETCH_FILE_AGAIN)
         first = after
     if not parquet.num_row_groups:
         yield None, _convert(parquet.schema_arrow.empty_table(), first, "", content)
@@ -148,7 +146,7 @@ def _check_size(size: int, first: int, last: int, file: str) -> None:
             file,
             f"rows {first:,} to {last:,} take {size >> 20:,} MiB; at most {MOST_BATCH_BYTES >> 20} MiB are"
             " allowed",
-            _OTHER_TABLE,
+            FETCH_OR_MOVE,
         )
 
 
@@ -326,12 +324,12 @@ def _check_columns(schema: pa.Schema, table: Table, file: str, keys: Sequence[st
     for names, what in ((missing, "lacks"), (unknown, "has the unknown"), (repeated, "repeats")):
         if names:
             raise RawFileError(
-                file, f"the file {what} column{'s' * (len(names) > 1)} {shown(sorted(names))}", _OTHER_TABLE
+                file, f"the file {what} column{'s' * (len(names) > 1)} {shown(sorted(names))}", FETCH_OR_MOVE
             )
     for column in (*table.keys, *table.columns):
         if column.name in schema.names and not _accepts_type(kind := schema.field(column.name).type, column):
             what = f"column {column.name} is {_value_type(kind)}; expected {column.type}"
-            raise RawFileError(file, what, _OTHER_TABLE)
+            raise RawFileError(file, what, FETCH_OR_MOVE)
 
 
 @contextmanager
@@ -342,8 +340,9 @@ def _explain_damage(file: str) -> Iterator[None]:
     except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as damage:
         if isinstance(damage, OSError) and damage.errno is not None:
             raise
-        reason: Any = str(damage).partition("\n")[0]
-        raise RawFileError(file, f"not Parquet, cut short or damaged ({reason})", _FETCH_AGAIN) from damage
+        reason = str(damage).partition("\n")[0]
+        what = f"not Parquet, cut short or damaged ({reason})"
+        raise RawFileError(file, what, FETCH_FILE_AGAIN) from damage
 
 
 READER = Reader(("parquet",), reads, read, read_names, names_fit, read_keys)

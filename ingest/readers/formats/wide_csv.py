@@ -10,7 +10,7 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 
-from tracehouse.core.errors import RawFileError
+from tracehouse.core.errors import FETCH_OR_MOVE, RawFileError
 from tracehouse.core.text import decode_text
 from tracehouse.ingest.declarations import Column, Table, Wide
 from tracehouse.ingest.readers import Batch, Content, Reader, Reject
@@ -96,12 +96,8 @@ def _check_header(header: Sequence[str], content: Content, line: int) -> None:
     else:
         wrong = f"expected {wide.index_header or 'an empty field'} and then distinct names"
     if wrong:
-        raise RawFileError(
-            content.name,
-            f"the header is {shown(header)}; {wrong}",
-            "Fetch the file again from its publisher, or move it out of the raw folder",
-            line=line,
-        )
+        what = f"the header is {shown(header)}; {wrong}"
+        raise RawFileError(content.name, what, FETCH_OR_MOVE, line=line)
 
 
 def _reject_repeated(chunk: Chunk, batch: Batch, seen: set[Hashable]) -> Batch:
