@@ -115,10 +115,12 @@ def floats(values: ArrayLike) -> pl.Series:
 
 def whole(values: ArrayLike, null: Bools | None = None) -> pl.Series:
     """Return a column of integers, NULL where `null` is true."""
-    series = pl.Series(np.asarray(values, dtype=np.int64))
-    if null is None:
-        return series
-    return pl.select(pl.when(pl.Series(~null)).then(series)).to_series()
+    return set_nulls(pl.Series(np.asarray(values, dtype=np.int64)), null)
+
+
+def set_nulls(values: pl.Series, null: Bools | None) -> pl.Series:
+    """Return a column that is NULL where `null` is true."""
+    return values if null is None else pl.select(pl.when(pl.Series(~null)).then(values)).to_series()
 
 
 def salt_of(seed: int, kind: str) -> int:
@@ -134,11 +136,7 @@ def hex_ids(index: Ints, salt: int, digits: int, null: Bools | None = None) -> p
 def uuids(index: Ints, salt: int) -> pl.Series:
     """Return an identifier with the layout of a UUID for each number."""
     digits = _hex(index, salt, 32)
-    text = np.full((len(index), 36), ord("-"), dtype=np.uint8)
-    for start, stop in ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32)):
-        dashes = (8, 12, 16, 20).index(stop) if stop < 32 else 4
-        text[:, start + dashes : stop + dashes] = digits[:, start:stop]
-    return _strings(text, None)
+    return _strings(np.insert(digits, (8, 12, 16, 20), ord("-"), axis=1), None)
 
 
 def _hex(index: Ints, salt: int, digits: int) -> NDArray[np.uint8]:

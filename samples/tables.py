@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tracehouse.ingest.declarations import Table
-from tracehouse.samples.draw import Bools, Ints, floats, hex_ids, labels, salt_of, whole
+from tracehouse.samples.draw import Bools, Ints, floats, hex_ids, labels, salt_of, set_nulls, whole
 from tracehouse.samples.files import OnBytes, write_csv
 
 BLOCK_ROWS = 200_000
@@ -32,10 +32,8 @@ class Text:
         return len(self.numbers)
 
     def __getitem__(self, rows: slice) -> pl.Series:
-        texts = self.text_of(self.numbers[rows])
-        if self.null is None:
-            return texts
-        return texts.zip_with(pl.Series(~self.null[rows]), pl.Series([None], dtype=pl.String))
+        null = None if self.null is None else self.null[rows]
+        return set_nulls(self.text_of(self.numbers[rows]), null)
 
 
 Values = Text | pl.Series | NDArray

@@ -21,7 +21,6 @@ import polars as pl
 from tracehouse.ingest.traces.acme import JOB_TRACE
 from tracehouse.samples.declare import Sampler
 from tracehouse.samples.draw import (
-    Bools,
     Floats,
     Ints,
     arrivals,
@@ -34,6 +33,7 @@ from tracehouse.samples.draw import (
     mask_of,
     pick,
     scaled,
+    set_nulls,
     shares,
     spread,
     whole,
@@ -300,11 +300,7 @@ def _exchange_states(state: Ints, code: int, to: Ints) -> None:
 def _stamps(seconds: Ints | Floats, utc_offset_h: int) -> pl.Series:
     """Format Unix seconds as local times with their offset; NaN is NULL."""
     local = np.nan_to_num(np.asarray(seconds, dtype=np.float64)).astype(np.int64) + utc_offset_h * 3600
-    return _null_unless(local_times(local) + f"+{utc_offset_h:02}:00", ~np.isnan(seconds))
-
-
-def _null_unless(texts: pl.Series, where: Bools) -> pl.Series:
-    return texts.zip_with(pl.Series(where), pl.Series([None], dtype=pl.String))
+    return set_nulls(local_times(local) + f"+{utc_offset_h:02}:00", np.isnan(seconds))
 
 
 def _rows(cluster: Cluster, jobs: Jobs, salt: int, rng: np.random.Generator) -> pl.DataFrame:
@@ -332,8 +328,8 @@ def _rows(cluster: Cluster, jobs: Jobs, salt: int, rng: np.random.Generator) -> 
             "queue": floats(jobs.queue),
             "mem_per_pod_GB": whole(np.where(jobs.gpus >= GPUS_PER_NODE, 1000, 8 + 120 * jobs.gpus)),
             "shared_mem_per_pod": floats(np.where(jobs.gpus > 0, rng.choice((50, 100), count), np.nan)),
-            "fail_time": _null_unless(end, jobs.state == FAILED),
-            "stop_time": _null_unless(end, jobs.state == CANCELLED),
+            "fail_time": set_nulls(end, jobs.state != FAILED),
+            "stop_time": set_nulls(end, jobs.state != CANCELLED),
         }
     order = [column.name_in_file for column in JOB_TRACE.columns if column.name_in_file in columns]
     return pl.DataFrame(columns).select(order)

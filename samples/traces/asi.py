@@ -35,6 +35,7 @@ from tracehouse.samples.draw import (
     labels,
     lognormal,
     salt_of,
+    set_nulls,
     shares,
     whole,
 )
@@ -365,7 +366,7 @@ def _kind_columns(pods: Pods, servers: Servers, seed: int) -> dict[str, pl.Serie
         "model_type_public": labels(pods.model_type, asi.MODEL_TYPES),
         "is_genai_request": pl.Series(np.asarray(is_genai)),
         "gpu_request": floats(pods.request),
-        "ready_status": _set_nulls(pl.Series(pods.status == 1), pods.status < 0),
+        "ready_status": set_nulls(pl.Series(pods.status == 1), pods.status < 0),
         "schedule_delay_sec": whole(pods.schedule_delay, pods.status < 0),
         "ready_delay_sec": whole(pods.ready_delay, pods.status < 0),
     }
@@ -414,10 +415,6 @@ def _span_rows(pods: Pods, servers: Servers, seed: int) -> pl.DataFrame:
 def _model_numbers(place: int, server: Ints, servers: Servers) -> pl.Series:
     """Return a number of the model of each server: field `place` of `MODELS`."""
     return whole(np.array([model[place] for model in MODELS])[servers.model[server]])
-
-
-def _set_nulls(values: pl.Series, null: Bools) -> pl.Series:
-    return pl.select(pl.when(pl.Series(~null)).then(values)).to_series()
 
 
 def _order_columns(table: asi.Table, columns: dict[str, pl.Series]) -> pl.DataFrame:
