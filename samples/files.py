@@ -6,7 +6,6 @@ file as synthetic. Gzip headers contain no time, so that the same content gives 
 
 import io
 import lzma
-import string
 import tarfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from typing import IO, Any
 import polars as pl
 from isal import isal_zlib
 
+from tracehouse.ingest.discovery.packing import sibling
 from tracehouse.ingest.discovery.synthetic import GZIP_COMMENT, PARQUET_KEY
 
 OnBytes = Callable[[int], None]
@@ -24,7 +24,6 @@ OnBytes = Callable[[int], None]
 COPY_BYTES = 1 << 20
 _FCOMMENT = 0x10
 _UNKNOWN_SYSTEM = 0xFF
-_PART_LETTERS = string.ascii_lowercase
 
 
 class GzipWriter(io.RawIOBase):
@@ -137,12 +136,7 @@ def write_tar_gz(path: Path, members: Sequence[Member]) -> Path:
     with (
         atomic_file(path) as file,
         GzipWriter(file) as compressed,
-        tarfile.open(
-            fileobj=compressed,
-            mode="w|",
-            format=tarfile.GNU_FORMAT,
-            bufsize=COPY_BYTES,
-        ) as tar,
+        tarfile.open(fileobj=compressed, mode="w|", format=tarfile.GNU_FORMAT, bufsize=COPY_BYTES) as tar,
     ):
         for member in members:
             _add(tar, member)
@@ -166,8 +160,7 @@ def split(path: Path, part_bytes: int) -> list[Path]:
     size = path.stat().st_size
     with path.open("rb") as file:
         for number, start in enumerate(range(0, size, part_bytes)):
-            letters = _PART_LETTERS[number // 26] + _PART_LETTERS[number % 26]
-            part = path.with_name(f"{path.name}.part{letters}")
+            part = path.with_name(sibling(f"{path.name}.partaa", number))
             with atomic_file(part) as out:
                 _copy(file, out, min(part_bytes, size - start))
             parts.append(part)

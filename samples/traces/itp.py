@@ -17,15 +17,7 @@ import numpy as np
 import polars as pl
 
 from tracehouse.samples.declare import Sampler
-from tracehouse.samples.draw import (
-    Floats,
-    Ints,
-    arrivals,
-    lognormal,
-    scaled,
-    shares,
-    uuids,
-)
+from tracehouse.samples.draw import Ints, arrivals, lognormal, scaled, shares, uuids
 from tracehouse.samples.files import Member, OnBytes, csv_bytes, write_tar_gz
 
 BYTES = 9_000_000
@@ -136,7 +128,8 @@ def _with_models(jobs: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
     model = rng.integers(0, len(MODELS), count)
     doublings = rng.integers(0, BATCH_DOUBLINGS, count)
     duration = jobs["duration"].to_numpy()
-    rate = _iterations_per_s(model, doublings, jobs["num_gpu"].to_numpy())
+    # Invented iterations per second: fewer with larger batches, sublinear in the number of GPUs.
+    rate = BASE_RATE[model] * 0.62**doublings * jobs["num_gpu"].to_numpy() ** 0.78
     tightness = rng.uniform(*TIGHTNESS, count)
     # One odd duration gets λ = 0.5, so that truncation gives a λ below 0.5.
     tightness[np.argmax(duration % 2)] = TIGHTNESS[0]
@@ -151,12 +144,6 @@ def _with_models(jobs: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
         "num_gpu",
         "duration",
     )
-
-
-def _iterations_per_s(model: Ints, doublings: Ints, gpus: Ints) -> Floats:
-    """Return invented iterations per second: fewer with larger batches, sublinear in the number of GPUs."""
-    rate: Floats = BASE_RATE[model] * 0.62**doublings * gpus**0.78
-    return rate
 
 
 def _testbed(

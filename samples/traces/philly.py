@@ -15,6 +15,7 @@ the square of the scale.
 
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -91,25 +92,19 @@ def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnByte
     first_s = min(FALL_BACK_S - 5_400, LAST_MINUTE_S - 60 * _minutes(scale))
     minutes = first_s + 60 * np.arange(_minutes(scale))
     in_use = (int(minutes[0]) + PDT_S, int(minutes[-1]) + PST_S)
-    contents = {
-        "cluster_job_log": _job_log(scaled(JOBS, scale, LEAST_JOBS), machines, in_use, rng),
-        "cluster_machine_list": _machine_list(machines),
-    }
-    on_bytes(sum(map(len, contents.values())))
+    log = _job_log(scaled(JOBS, scale, LEAST_JOBS), machines, in_use, rng)
+    listed = _machine_list(machines)
+    contents: dict[str, bytes | Path] = {"cluster_job_log": log, "cluster_machine_list": listed}
+    on_bytes(len(log) + len(listed))
     drawn = {"cluster_gpu_util": _gpu_lines, "cluster_cpu_util": _cpu_lines, "cluster_mem_util": _mem_lines}
-    path = folder / "trace-data.tar.gz"
-    with (
-        scratch(folder / "cluster_gpu_util.tmp") as gpu,
-        scratch(folder / "cluster_cpu_util.tmp") as cpu,
-        scratch(folder / "cluster_mem_util.tmp") as mem,
-    ):
-        files = dict(zip(drawn, (gpu, cpu, mem), strict=True))
+    with ExitStack() as files:
         for name, lines_of in drawn.items():
-            with atomic_file(files[name]) as file:
+            contents[name] = path = files.enter_context(scratch(folder / f"{name}.tmp"))
+            with atomic_file(path) as file:
                 for text in lines_of(machines, minutes, rng):
                     on_bytes(file.write(text))
-        members = [Member(f"trace-data/{name}", content) for name, content in (contents | files).items()]
-        return [write_tar_gz(path, members)]
+        members = [Member(f"trace-data/{name}", content) for name, content in contents.items()]
+        return [write_tar_gz(folder / "trace-data.tar.gz", members)]
 
 
 def _machines(count: int) -> list[Machine]:
