@@ -24,7 +24,7 @@ import polars as pl
 
 from tracehouse.ingest.column_types import UNIX_UNITS
 from tracehouse.ingest.declarations import Column, Table, Trace
-from tracehouse.samples.declare import Sampler
+from tracehouse.samples import Sampler
 from tracehouse.samples.draw import Ints, lognormal, scaled
 from tracehouse.samples.files import Member, OnBytes, csv_bytes, write_bytes, write_tar_gz
 

@@ -19,25 +19,8 @@ import numpy as np
 import polars as pl
 
 from tracehouse.ingest.traces.acme import JOB_TRACE
-from tracehouse.samples.declare import Sampler
-from tracehouse.samples.draw import (
-    Floats,
-    Ints,
-    arrivals,
-    floats,
-    heavy_users,
-    hex_ids,
-    labels,
-    local_times,
-    lognormal,
-    mask_of,
-    pick,
-    scaled,
-    set_nulls,
-    shares,
-    spread,
-    whole,
-)
+from tracehouse.samples import Sampler, draw
+from tracehouse.samples.draw import Floats, Ints
 from tracehouse.samples.files import OnBytes, write_csv
 from tracehouse.samples.traces import acme_telemetry
 
@@ -186,23 +169,23 @@ def write_jobs(folder: Path, scale: float, rng: np.random.Generator, on_bytes: O
 
 
 def _jobs(cluster: Cluster, scale: float, rng: np.random.Generator) -> Jobs:
-    gpu_jobs = scaled(sum(kind.jobs for kind in cluster.kinds), scale, LEAST_GPU_JOBS)
-    count = gpu_jobs + scaled(cluster.cpu_jobs, scale, LEAST_CPU_JOBS)
+    gpu_jobs = draw.scaled(sum(kind.jobs for kind in cluster.kinds), scale, LEAST_GPU_JOBS)
+    count = gpu_jobs + draw.scaled(cluster.cpu_jobs, scale, LEAST_CPU_JOBS)
     kind = np.full(count, len(cluster.kinds))
-    on_gpu = mask_of(count, rng.permutation(count)[:gpu_jobs])
-    kind[on_gpu] = spread(rng, gpu_jobs, [each.jobs for each in cluster.kinds])
+    on_gpu = draw.mask_of(count, rng.permutation(count)[:gpu_jobs])
+    kind[on_gpu] = draw.spread(rng, gpu_jobs, [each.jobs for each in cluster.kinds])
     gpus, run, wait = _work(cluster, kind, rng)
     run = _to_gpu_hours(cluster, kind, gpus, run)
     state = np.full(count, COMPLETED)
     state[on_gpu] = _states(cluster.states, gpus[on_gpu] * run[on_gpu], rng)
     state[~on_gpu] = _states(cluster.cpu_states, run[~on_gpu], rng)
-    submit = arrivals(rng, count, FIRST_SUBMIT_S, LAST_SUBMIT_S, UTC_OFFSET_H)
-    user = heavy_users(rng, count, cluster.users)
+    submit = draw.arrivals(rng, count, FIRST_SUBMIT_S, LAST_SUBMIT_S, UTC_OFFSET_H)
+    user = draw.heavy_users(rng, count, cluster.users)
 
     # Start, end, queue and duration depend on the state.
     cancelled, running = state == CANCELLED, state == RUNNING
     never = max(1, round(cancelled.sum() * CANCELLED_BEFORE_START_SHARE))
-    unstarted = mask_of(count, pick(rng, cancelled, never))
+    unstarted = draw.mask_of(count, draw.pick(rng, cancelled, never))
     end = np.where(unstarted, submit + wait, np.where(running, LAST_SUBMIT_S + 1, submit + wait + run))
     start = np.where(unstarted, np.nan, np.minimum(submit + wait, end))
     if cluster.duration_has_queue:
@@ -232,20 +215,20 @@ def _work(cluster: Cluster, kind: Ints, rng: np.random.Generator) -> tuple[Ints,
     for code, each in enumerate(cluster.kinds):
         mine = kind == code
         jobs = int(mine.sum())
-        gpus[mine] = shares(rng, each.jobs_by_gpus, jobs)
+        gpus[mine] = draw.shares(rng, each.jobs_by_gpus, jobs)
         longer = np.minimum(gpus[mine], GPUS_PER_NODE) ** LARGER_RUN_LONGER
-        run[mine] = lognormal(rng, jobs, each.run_median_s * longer / longer.mean(), RUN_SIGMA)
+        run[mine] = draw.lognormal(rng, jobs, each.run_median_s * longer / longer.mean(), RUN_SIGMA)
         wait[mine] = _waits(cluster, each.at_once, each.wait_median_s, jobs, rng)
     cpu = kind == len(cluster.kinds)
     jobs = int(cpu.sum())
-    run[cpu] = lognormal(rng, jobs, cluster.cpu_run_median_s, cluster.cpu_run_sigma)
+    run[cpu] = draw.lognormal(rng, jobs, cluster.cpu_run_median_s, cluster.cpu_run_sigma)
     wait[cpu] = _waits(cluster, CPU_AT_ONCE, 4 * cluster.cpu_wait_median_s, jobs, rng)
     return gpus, run.clip(0, cluster.longest_run_s).astype(np.int64), wait
 
 
 def _waits(cluster: Cluster, at_once: float, median_s: float, jobs: int, rng: np.random.Generator) -> Floats:
     moments = rng.integers(cluster.shortest_wait_s, cluster.moments_s + 1, jobs)
-    longer = cluster.moments_s + 1 + lognormal(rng, jobs, median_s, 1.4)
+    longer = cluster.moments_s + 1 + draw.lognormal(rng, jobs, median_s, 1.4)
     return np.floor(np.where(rng.random(jobs) < at_once, moments, longer))
 
 
@@ -281,8 +264,8 @@ def _stretch_group(run: Ints, gpus: Ints, wanted: float, longest_s: int) -> Floa
 def _states(of_jobs: dict[int, float], gpu_time: Ints, rng: np.random.Generator) -> Ints:
     """Draw the state of each job, in order of submission."""
     count = len(gpu_time)
-    state = shares(rng, of_jobs, count)
-    likelier = pick(rng, (gpu_time + 1.0) ** LONG_JOBS_CANCELLED, int((state == CANCELLED).sum()))
+    state = draw.shares(rng, of_jobs, count)
+    likelier = draw.pick(rng, (gpu_time + 1.0) ** LONG_JOBS_CANCELLED, int((state == CANCELLED).sum()))
     _exchange_states(state, CANCELLED, likelier)
     # The last jobs are those that still run at the end of the trace.
     _exchange_states(state, RUNNING, np.arange(count - int((state == RUNNING).sum()), count))
@@ -300,7 +283,7 @@ def _exchange_states(state: Ints, code: int, to: Ints) -> None:
 def _stamps(seconds: Ints | Floats, utc_offset_h: int) -> pl.Series:
     """Format Unix seconds as local times with their offset; NaN is NULL."""
     local = np.nan_to_num(np.asarray(seconds, dtype=np.float64)).astype(np.int64) + utc_offset_h * 3600
-    return set_nulls(local_times(local) + f"+{utc_offset_h:02}:00", np.isnan(seconds))
+    return draw.set_nulls(draw.local_times(local) + f"+{utc_offset_h:02}:00", np.isnan(seconds))
 
 
 def _rows(cluster: Cluster, jobs: Jobs, salt: int, rng: np.random.Generator) -> pl.DataFrame:
@@ -308,28 +291,28 @@ def _rows(cluster: Cluster, jobs: Jobs, salt: int, rng: np.random.Generator) -> 
     count, kinds = len(jobs.submit), [*(kind.name for kind in cluster.kinds), CPU_TYPE]
     end = _stamps(jobs.end, cluster.utc_offset_h)
     columns = {
-        "user": "u" + hex_ids(jobs.user, salt, 6),
-        "node_num": whole(np.maximum(-(-jobs.gpus // GPUS_PER_NODE), 1)),
-        "gpu_num": whole(jobs.gpus),
-        "cpu_num": whole(np.where(jobs.gpus > 0, jobs.gpus * 16, 1 + jobs.user % 8)),
-        "type": labels(jobs.kind, kinds),
-        "state": labels(jobs.state, STATES),
+        "user": "u" + draw.hex_ids(jobs.user, salt, 6),
+        "node_num": draw.whole(np.maximum(-(-jobs.gpus // GPUS_PER_NODE), 1)),
+        "gpu_num": draw.whole(jobs.gpus),
+        "cpu_num": draw.whole(np.where(jobs.gpus > 0, jobs.gpus * 16, 1 + jobs.user % 8)),
+        "type": draw.labels(jobs.kind, kinds),
+        "state": draw.labels(jobs.state, STATES),
         "submit_time": _stamps(jobs.submit, cluster.utc_offset_h),
         "start_time": _stamps(jobs.start, cluster.utc_offset_h),
         "end_time": end,
-        "duration": whole(jobs.duration),
-        "gpu_time": floats(jobs.duration * jobs.gpus),
+        "duration": draw.whole(jobs.duration),
+        "gpu_time": draw.floats(jobs.duration * jobs.gpus),
     }
     if cluster is SEREN:
-        columns |= {"job_id": whole(5_000_000 + np.arange(count)), "queue": whole(jobs.queue)}
+        columns |= {"job_id": draw.whole(5_000_000 + np.arange(count)), "queue": draw.whole(jobs.queue)}
     else:
         columns |= {
-            "job_id": "dlc" + hex_ids(np.arange(count), salt, 14),
-            "queue": floats(jobs.queue),
-            "mem_per_pod_GB": whole(np.where(jobs.gpus >= GPUS_PER_NODE, 1000, 8 + 120 * jobs.gpus)),
-            "shared_mem_per_pod": floats(np.where(jobs.gpus > 0, rng.choice((50, 100), count), np.nan)),
-            "fail_time": set_nulls(end, jobs.state != FAILED),
-            "stop_time": set_nulls(end, jobs.state != CANCELLED),
+            "job_id": "dlc" + draw.hex_ids(np.arange(count), salt, 14),
+            "queue": draw.floats(jobs.queue),
+            "mem_per_pod_GB": draw.whole(np.where(jobs.gpus >= GPUS_PER_NODE, 1000, 8 + 120 * jobs.gpus)),
+            "shared_mem_per_pod": draw.floats(np.where(jobs.gpus > 0, rng.choice((50, 100), count), np.nan)),
+            "fail_time": draw.set_nulls(end, jobs.state != FAILED),
+            "stop_time": draw.set_nulls(end, jobs.state != CANCELLED),
         }
     order = [column.name_in_file for column in JOB_TRACE.columns if column.name_in_file in columns]
     return pl.DataFrame(columns).select(order)

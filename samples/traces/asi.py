@@ -25,20 +25,8 @@ import numpy as np
 import polars as pl
 
 from tracehouse.ingest.traces import asi
-from tracehouse.samples.declare import Sampler
-from tracehouse.samples.draw import (
-    Bools,
-    Floats,
-    Ints,
-    floats,
-    hex_ids,
-    labels,
-    lognormal,
-    salt_of,
-    set_nulls,
-    shares,
-    whole,
-)
+from tracehouse.samples import Sampler, draw
+from tracehouse.samples.draw import Bools, Floats, Ints
 from tracehouse.samples.files import OnBytes, write_parquet
 
 LAST_DAY, FIRST_DAY, NETWORK_DAYS = 184, 109, range(109, 116)
@@ -183,7 +171,7 @@ def _servers(count: int, rng: np.random.Generator) -> Servers:
     clusters = max(LEAST_CLUSTERS, count // (SERVERS_OF_SWITCH * SWITCHES_OF_CLUSTER))
     joins_at = rng.random(count).clip(min=FIRST_SERVERS_SHARE) - FIRST_SERVERS_SHARE
     return Servers(
-        np.sort(shares(rng, {place: model[4] for place, model in enumerate(MODELS)}, count)),
+        np.sort(draw.shares(rng, {place: model[4] for place, model in enumerate(MODELS)}, count)),
         switch % clusters,
         np.where(rng.random(count) < NO_SWITCH_SHARE, -1, switch),
         joins_at / (1 - FIRST_SERVERS_SHARE),
@@ -222,15 +210,16 @@ def _new_pods(
     request, model_type = np.zeros(count), np.zeros(count, np.int64)
     for place, one in enumerate(KINDS):
         of_kind = np.flatnonzero(kind == place)
-        request[of_kind] = shares(rng, one.requests, len(of_kind))
-        model_type[of_kind] = shares(rng, dict(enumerate(one.models)), len(of_kind))
+        request[of_kind] = draw.shares(rng, one.requests, len(of_kind))
+        model_type[of_kind] = draw.shares(rng, dict(enumerate(one.models)), len(of_kind))
     server = _draw_servers(live, request, present, servers, rng)
     fits = server >= 0
     kind, request, model_type, server = kind[fits], request[fits], model_type[fits], server[fits]
     count = len(kind)
 
     median, sigma = np.array([one.lifetime_h for one in KINDS])[kind].T
-    lasts = np.ceil(lognormal(rng, count, median, sigma).clip(max=LONGEST_SPAN_H) / SPAN_STEP_H) * SPAN_STEP_H
+    lasts = draw.lognormal(rng, count, median, sigma).clip(max=LONGEST_SPAN_H)
+    lasts = np.ceil(lasts / SPAN_STEP_H) * SPAN_STEP_H
     begin = now + rng.random(count)
     if is_first:
         # Pods of the first hour began before it.
@@ -240,15 +229,15 @@ def _new_pods(
     _, first, of_workload = np.unique(workload, return_index=True, return_inverse=True)
     model_type = model_type[first][of_workload]
     workload[rng.random(count) < np.where(is_low, LP_WORKLOAD_MISSING, WORKLOAD_MISSING)] = -1
-    cores = np.ceil(request.clip(min=0.5) * shares(rng, CORES_PER_GPU, count))
+    cores = np.ceil(request.clip(min=0.5) * draw.shares(rng, CORES_PER_GPU, count))
     memory = request * np.array([model[3] for model in MODELS])[servers.model[server]] * 2.0**30
     memory[rng.random(count) < NO_MEMORY_REQUEST_SHARE] = 0.0
     status = np.where(rng.random(count) < NOT_READY, 0, 1)
     status[rng.random(count) < STATUS_MISSING] = -1
-    delay = np.floor(lognormal(rng, count, *DELAY)).clip(max=MOST_DELAY_S)
+    delay = np.floor(draw.lognormal(rng, count, *DELAY)).clip(max=MOST_DELAY_S)
     delay[rng.random(count) < NO_DELAY] = 0
     delay[rng.random(count) < UNKNOWN_DELAY] = -1
-    ready = np.floor(lognormal(rng, count, *READY_DELAY)).clip(max=MOST_DELAY_S)
+    ready = np.floor(draw.lognormal(rng, count, *READY_DELAY)).clip(max=MOST_DELAY_S)
     ready[rng.random(count) < UNKNOWN_READY_DELAY] = -1
     return Pods(
         number + np.arange(count),
@@ -314,27 +303,27 @@ def _pod_rows(live: Pods, now: int, servers: Servers, rng: np.random.Generator, 
     count = len(rows)
     is_gpu = pods.request > 0
     used = (np.minimum(pods.end, now + 1) - np.maximum(pods.begin, now)) * pods.request
-    busy = np.minimum(lognormal(rng, count, *SM_UTIL) * pods.request, 100 * pods.request)
+    busy = np.minimum(draw.lognormal(rng, count, *SM_UTIL) * pods.request, 100 * pods.request)
     busy[~is_gpu | (rng.random(count) < SM_UTIL_MISSING)] = np.nan
     memory = pods.memory / 2**30 * rng.beta(2, 2, count)
     memory[~is_gpu | (rng.random(count) < GPU_MEMORY_MISSING)] = np.nan
-    cpu = lognormal(rng, count, *CPU_UTIL).clip(max=MOST_CPU_UTIL)
+    cpu = draw.lognormal(rng, count, *CPU_UTIL).clip(max=MOST_CPU_UTIL)
     cpu[rng.random(count) < CPU_UTIL_MISSING] = np.nan
     main = rng.beta(2, 3, count) * MOST_MEMORY_UTIL
     main[rng.random(count) < MEMORY_UTIL_NEGATIVE] = LEAST_MEMORY_UTIL
     main[rng.random(count) < MEMORY_UTIL_MISSING] = np.nan
     columns = _kind_columns(pods, servers, seed) | {
-        "cluster_id": hex_ids(servers.cluster[pods.server], salt_of(seed, "cluster"), 32),
-        "state_public": labels(_states(pods, now, rng), asi.STATES),
+        "cluster_id": draw.hex_ids(servers.cluster[pods.server], draw.salt_of(seed, "cluster"), 32),
+        "state_public": draw.labels(_states(pods, now, rng), asi.STATES),
         "server_gpu_count": _model_numbers(1, pods.server, servers),
         "server_cpu_capacity_cores": _model_numbers(2, pods.server, servers),
-        "gpu_mem_request": whole(pods.memory.astype(np.int64)),
-        "cpu_request_cores": floats(pods.cores),
-        "used_gpu_hours": floats(used),
-        "avg_gpu_sm_util": floats(busy),
-        "avg_gpu_mem_gib": floats(memory),
-        "avg_cpu_request_util": floats(cpu),
-        "avg_memory_util": floats(main),
+        "gpu_mem_request": draw.whole(pods.memory.astype(np.int64)),
+        "cpu_request_cores": draw.floats(pods.cores),
+        "used_gpu_hours": draw.floats(used),
+        "avg_gpu_sm_util": draw.floats(busy),
+        "avg_gpu_mem_gib": draw.floats(memory),
+        "avg_cpu_request_util": draw.floats(cpu),
+        "avg_memory_util": draw.floats(main),
     }
     return _order_columns(asi.POD_HOURLY, columns)
 
@@ -357,28 +346,28 @@ def _kind_columns(pods: Pods, servers: Servers, seed: int) -> dict[str, pl.Serie
     """Return the columns that the tables of pods and of spans have in common."""
     is_genai = pods.model_type == asi.MODEL_TYPES.index("genai")
     return {
-        "pod_id": hex_ids(pods.number, salt_of(seed, "pod"), 32),
-        "workload_id": hex_ids(pods.workload, salt_of(seed, "workload"), 32, pods.workload < 0),
-        "server_id": hex_ids(pods.server, salt_of(seed, "server"), 32),
-        "gpu_spec_public": labels(servers.model[pods.server], [model[0] for model in MODELS]),
-        "priority_class": labels(pods.kind, [kind.priority for kind in KINDS]),
-        "job_type_public": labels(pods.kind, [kind.job_type for kind in KINDS]),
-        "model_type_public": labels(pods.model_type, asi.MODEL_TYPES),
+        "pod_id": draw.hex_ids(pods.number, draw.salt_of(seed, "pod"), 32),
+        "workload_id": draw.hex_ids(pods.workload, draw.salt_of(seed, "workload"), 32, pods.workload < 0),
+        "server_id": draw.hex_ids(pods.server, draw.salt_of(seed, "server"), 32),
+        "gpu_spec_public": draw.labels(servers.model[pods.server], [model[0] for model in MODELS]),
+        "priority_class": draw.labels(pods.kind, [kind.priority for kind in KINDS]),
+        "job_type_public": draw.labels(pods.kind, [kind.job_type for kind in KINDS]),
+        "model_type_public": draw.labels(pods.model_type, asi.MODEL_TYPES),
         "is_genai_request": pl.Series(np.asarray(is_genai)),
-        "gpu_request": floats(pods.request),
-        "ready_status": set_nulls(pl.Series(pods.status == 1), pods.status < 0),
-        "schedule_delay_sec": whole(pods.schedule_delay, pods.status < 0),
-        "ready_delay_sec": whole(pods.ready_delay, pods.status < 0),
+        "gpu_request": draw.floats(pods.request),
+        "ready_status": draw.set_nulls(pl.Series(pods.status == 1), pods.status < 0),
+        "schedule_delay_sec": draw.whole(pods.schedule_delay, pods.status < 0),
+        "ready_delay_sec": draw.whole(pods.ready_delay, pods.status < 0),
     }
 
 
 def _server_rows(present: Ints, servers: Servers, seed: int) -> pl.DataFrame:
     switch = servers.switch[present]
     columns = {
-        "server_id": hex_ids(present, salt_of(seed, "server"), 32),
-        "cluster_id": hex_ids(servers.cluster[present], salt_of(seed, "cluster"), 32),
-        "asw_id": hex_ids(switch, salt_of(seed, "switch"), 32, switch < 0),
-        "gpu_spec_public": labels(servers.model[present], [model[0] for model in MODELS]),
+        "server_id": draw.hex_ids(present, draw.salt_of(seed, "server"), 32),
+        "cluster_id": draw.hex_ids(servers.cluster[present], draw.salt_of(seed, "cluster"), 32),
+        "asw_id": draw.hex_ids(switch, draw.salt_of(seed, "switch"), 32, switch < 0),
+        "gpu_spec_public": draw.labels(servers.model[present], [model[0] for model in MODELS]),
         "gpu_count": _model_numbers(1, present, servers),
         "cpu_capacity_cores": _model_numbers(2, present, servers),
     }
@@ -390,12 +379,12 @@ def _network_rows(present: Ints, live: Pods, rng: np.random.Generator, seed: int
     median = LEAST_TRAFFIC + np.bincount(live.server, per_gpu * live.request, present.max() + 1)[present]
 
     def traffic() -> pl.Series:
-        found = lognormal(rng, len(present), median, 1.2)
+        found = draw.lognormal(rng, len(present), median, 1.2)
         found[rng.random(len(present)) < NO_TRAFFIC_SHARE] = 0.0
-        return floats(found)
+        return draw.floats(found)
 
     columns = {
-        "server_id": hex_ids(present, salt_of(seed, "server"), 32),
+        "server_id": draw.hex_ids(present, draw.salt_of(seed, "server"), 32),
         "rx_gibps_avg": traffic(),
         "tx_gibps_avg": traffic(),
     }
@@ -406,7 +395,7 @@ def _span_rows(pods: Pods, servers: Servers, seed: int) -> pl.DataFrame:
     # The publisher samples every 20 s, so spans are multiples of 20 s.
     lasted = np.ceil((pods.end - pods.begin) / SPAN_STEP_H - 1e-6) * SPAN_STEP_H
     columns = _kind_columns(pods, servers, seed) | {
-        "duration_hours": floats(lasted),
+        "duration_hours": draw.floats(lasted),
         "schedule_status": pl.Series(pods.status >= 0),
     }
     return _order_columns(asi.JOB_EXECUTION_SUMMARY, columns)
@@ -414,7 +403,7 @@ def _span_rows(pods: Pods, servers: Servers, seed: int) -> pl.DataFrame:
 
 def _model_numbers(place: int, server: Ints, servers: Servers) -> pl.Series:
     """Return a number of the model of each server: field `place` of `MODELS`."""
-    return whole(np.array([model[place] for model in MODELS])[servers.model[server]])
+    return draw.whole(np.array([model[place] for model in MODELS])[servers.model[server]])
 
 
 def _order_columns(table: asi.Table, columns: dict[str, pl.Series]) -> pl.DataFrame:

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from tracehouse.samples.declare import Sampler
-from tracehouse.samples.draw import floats, lognormal, scaled
+from tracehouse.samples import Sampler, draw
 from tracehouse.samples.files import OnBytes, write_csv
 
 INSTANCES, ON_GPU_NODES, SERVICES = 23_871, 7_386, 156
@@ -22,15 +21,15 @@ BYTES_PER_INSTANCE = 90
 
 def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
     """Write the CSV below `folder`, and return its path in a list."""
-    count = scaled(INSTANCES, scale, 40)
+    count = draw.scaled(INSTANCES, scale, 40)
     has_gpu = rng.random(count) < ON_GPU_NODES / INSTANCES
     cpus = rng.choice([8, 64, 96], count)
-    memory = floats(cpus * 5.0)
+    memory = draw.floats(cpus * 5.0)
     disk = rng.choice([200.0, 300.0, 480.0], count)
     rdma = rng.choice([1, 25, 50], count)
     created = np.sort(rng.integers(0, LAST_S, count)).astype(float)
-    scheduled = np.minimum(created + np.floor(lognormal(rng, count, 5.0, 2.0)), LAST_S)
-    deleted = scheduled + np.floor(lognormal(rng, count, 8_000.0, 2.0))
+    scheduled = np.minimum(created + np.floor(draw.lognormal(rng, count, 5.0, 2.0)), LAST_S)
+    deleted = scheduled + np.floor(draw.lognormal(rng, count, 8_000.0, 2.0))
     is_early, is_late = rng.random(count) < BEFORE_THE_TRACE, rng.random(count) < AFTER_THE_TRACE
     frame = pl.DataFrame(
         {

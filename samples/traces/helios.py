@@ -18,20 +18,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from tracehouse.samples.declare import Sampler
-from tracehouse.samples.draw import (
-    DAY_S,
-    Ints,
-    arrivals,
-    heavy_users,
-    labels,
-    local_times,
-    lognormal,
-    scaled,
-    shares,
-    spread,
-    whole,
-)
+from tracehouse.samples import Sampler, draw
+from tracehouse.samples.draw import DAY_S, Ints
 from tracehouse.samples.files import OnBytes, write_csv
 
 FIRST_S, LAST_S = 1_585_699_200, 1_601_337_599  # 2020-04-01 to 2020-09-28, in local time
@@ -103,35 +91,35 @@ def _names(rng: np.random.Generator, prefix: str, length: int, count: int) -> li
 def _jobs(
     cluster: Cluster, scale: float, users: list[str], vcs: list[str], rng: np.random.Generator
 ) -> pl.DataFrame:
-    gpu_jobs = scaled(cluster.gpu_jobs, scale, LEAST_JOBS)
-    count = gpu_jobs + scaled(cluster.cpu_jobs, scale, LEAST_JOBS)
+    gpu_jobs = draw.scaled(cluster.gpu_jobs, scale, LEAST_JOBS)
+    count = gpu_jobs + draw.scaled(cluster.cpu_jobs, scale, LEAST_JOBS)
     has_gpu = rng.permutation(count) < gpu_jobs
     gpus = np.zeros(count, dtype=np.int64)
-    gpus[has_gpu] = shares(rng, JOBS_BY_GPUS, gpu_jobs)
+    gpus[has_gpu] = draw.shares(rng, JOBS_BY_GPUS, gpu_jobs)
     state = np.empty(count, dtype=np.int64)
     state[has_gpu] = _states(cluster.gpu_states, gpu_jobs, rng)
     state[~has_gpu] = _states(cluster.cpu_states, count - gpu_jobs, rng)
     if cluster.has_suspended:
         state[count // 2] = SUSPENDED
     median = np.where(has_gpu, cluster.gpu_run_median_s, cluster.cpu_run_median_s)
-    run = lognormal(rng, count, median, 2.4).clip(0, LONGEST_S).astype(np.int64)
-    wait = lognormal(rng, count, 200, 2.0).astype(np.int64) * (rng.random(count) >= AT_ONCE)
-    submit = arrivals(rng, count, FIRST_S, LAST_S)
+    run = draw.lognormal(rng, count, median, 2.4).clip(0, LONGEST_S).astype(np.int64)
+    wait = draw.lognormal(rng, count, 200, 2.0).astype(np.int64) * (rng.random(count) >= AT_ONCE)
+    submit = draw.arrivals(rng, count, FIRST_S, LAST_S)
     start = submit + wait
     return pl.DataFrame(
         {
-            "job_id": whole(FIRST_JOB_ID + np.arange(count)),
-            "user": labels(heavy_users(rng, count, len(users)), users),
-            "vc": labels(heavy_users(rng, count, len(vcs)), vcs),
-            "gpu_num": whole(gpus),
-            "cpu_num": whole(np.where(has_gpu, np.maximum(gpus * 4, 1), rng.choice((1, 2, 8), count))),
-            "node_num": whole(np.maximum(-(-gpus // GPUS_PER_NODE), 1)),
-            "state": labels(state, STATES),
-            "submit_time": local_times(submit),
-            "start_time": local_times(start),
-            "end_time": local_times(start + run),
-            "duration": whole(run),
-            "queue": whole(wait),
+            "job_id": draw.whole(FIRST_JOB_ID + np.arange(count)),
+            "user": draw.labels(draw.heavy_users(rng, count, len(users)), users),
+            "vc": draw.labels(draw.heavy_users(rng, count, len(vcs)), vcs),
+            "gpu_num": draw.whole(gpus),
+            "cpu_num": draw.whole(np.where(has_gpu, np.maximum(gpus * 4, 1), rng.choice((1, 2, 8), count))),
+            "node_num": draw.whole(np.maximum(-(-gpus // GPUS_PER_NODE), 1)),
+            "state": draw.labels(state, STATES),
+            "submit_time": draw.local_times(submit),
+            "start_time": draw.local_times(start),
+            "end_time": draw.local_times(start + run),
+            "duration": draw.whole(run),
+            "queue": draw.whole(wait),
         }
     )
 
@@ -139,13 +127,13 @@ def _jobs(
 def _states(shares: tuple[int, int, int], count: int, rng: np.random.Generator) -> Ints:
     """Draw the state of each job; of the failures, 5 % are timeouts and 1 % node failures."""
     completed, cancelled, failed = shares
-    return spread(rng, count, (completed, cancelled, 0.94 * failed, 0.05 * failed, 0.01 * failed))
+    return draw.spread(rng, count, (completed, cancelled, 0.94 * failed, 0.05 * failed, 0.01 * failed))
 
 
 def _gpu_counts(cluster: Cluster, vcs: list[str], rng: np.random.Generator) -> pl.DataFrame:
     """Return the GPUs of each VC and day. Every 30 days some move to another VC, and the cluster grows."""
     days = (LAST_S - FIRST_S) // DAY_S + 1
-    nodes = spread(rng, cluster.gpus // GPUS_PER_NODE, 1 / np.arange(2.0, len(vcs) + 2))
+    nodes = draw.spread(rng, cluster.gpus // GPUS_PER_NODE, 1 / np.arange(2.0, len(vcs) + 2))
     held = np.bincount(nodes, minlength=len(vcs))
     held[-3:] = 0
     rows = np.empty((days, len(vcs)), dtype=np.int64)
@@ -156,9 +144,9 @@ def _gpu_counts(cluster: Cluster, vcs: list[str], rng: np.random.Generator) -> p
             held[giver] -= moved
             held[taker] += moved + day // 90
         rows[day] = held * GPUS_PER_NODE
-    dates = local_times(FIRST_S + np.arange(days) * DAY_S).str.head(10)
-    columns = {name: whole(rows[:, place]) for place, name in enumerate(vcs)}
-    total = {"total": whole(rows.sum(axis=1))}
+    dates = draw.local_times(FIRST_S + np.arange(days) * DAY_S).str.head(10)
+    columns = {name: draw.whole(rows[:, place]) for place, name in enumerate(vcs)}
+    total = {"total": draw.whole(rows.sum(axis=1))}
     return pl.DataFrame({"date": dates, **columns, **total})
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from tracehouse.samples.declare import Sampler
-from tracehouse.samples.draw import Ints, arrivals, lognormal, scaled, shares, uuids
+from tracehouse.samples import Sampler, draw
+from tracehouse.samples.draw import Ints
 from tracehouse.samples.files import Member, OnBytes, csv_bytes, write_tar_gz
 
 BYTES = 9_000_000
@@ -100,13 +100,13 @@ def _member(name: str, frame: pl.DataFrame) -> Member:
 
 
 def _jobs(cluster: Cluster, scale: float, rng: np.random.Generator, first_id: int, salt: int) -> pl.DataFrame:
-    count = scaled(cluster.jobs, scale, LEAST_JOBS)
-    gpus = shares(rng, cluster.jobs_by_gpus, count)
+    count = draw.scaled(cluster.jobs, scale, LEAST_JOBS)
+    gpus = draw.shares(rng, cluster.jobs_by_gpus, count)
     gpu_seconds = cluster.gpu_hours * 3600 * count / cluster.jobs
     return pl.DataFrame(
         {
-            "job_id": uuids(np.arange(first_id, first_id + count), salt),
-            "submission_time": arrivals(rng, count, cluster.first_s, cluster.last_s),
+            "job_id": draw.uuids(np.arange(first_id, first_id + count), salt),
+            "submission_time": draw.arrivals(rng, count, cluster.first_s, cluster.last_s),
             "duration": _durations(rng, gpus, gpu_seconds),
             "num_gpu": gpus,
         }
@@ -115,7 +115,7 @@ def _jobs(cluster: Cluster, scale: float, rng: np.random.Generator, first_id: in
 
 def _durations(rng: np.random.Generator, gpus: Ints, gpu_seconds: float) -> Ints:
     """Draw durations (s); the sum of duration × GPUs is about `gpu_seconds`."""
-    tail = lognormal(rng, len(gpus), gpus**LARGER_RUN_LONGER, 1.2)
+    tail = draw.lognormal(rng, len(gpus), gpus**LARGER_RUN_LONGER, 1.2)
     mean = gpu_seconds / gpus.sum()
     factor = max(mean - SHORTEST_S, 60.0) / np.average(tail, weights=gpus)
     durations = (SHORTEST_S + factor * tail).astype(np.int64).clip(SHORTEST_S, LONGEST_S)
@@ -150,7 +150,7 @@ def _testbed(
     jobs: pl.DataFrame, with_models: pl.DataFrame, scale: float, rng: np.random.Generator
 ) -> pl.DataFrame:
     """Return consecutive jobs of a cluster, with redrawn models, batch sizes, iterations and deadlines."""
-    count = scaled(TESTBED_JOBS, scale, LEAST_TESTBED_JOBS)
+    count = draw.scaled(TESTBED_JOBS, scale, LEAST_TESTBED_JOBS)
     first = int((jobs.height - count) * TESTBED_FIRST_SHARE)
     redrawn = _with_models(jobs.slice(first, count), rng)
     same = redrawn["deadline"] == with_models["deadline"].slice(first, count)

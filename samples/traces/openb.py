@@ -16,19 +16,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from tracehouse.samples.declare import Sampler
-from tracehouse.samples.draw import (
-    Ints,
-    apportion,
-    arrivals,
-    labels,
-    lognormal,
-    pick,
-    scaled,
-    shares,
-    spread,
-    whole,
-)
+from tracehouse.samples import Sampler, draw
+from tracehouse.samples.draw import Ints
 from tracehouse.samples.files import OnBytes, write_csv
 
 BYTES = 2_700_000
@@ -139,10 +128,10 @@ def _nodes(shapes: NodeShapes, scale: float, rng: np.random.Generator) -> pl.Dat
     """Return a node list with the shapes in random order, which differs between the lists."""
     nodes, cpu_milli, memory_mib, gpus, models = zip(*shapes, strict=True)
     blocks = rng.permutation(len(shapes))
-    order = np.repeat(blocks, [scaled(nodes[shape], scale) for shape in blocks])
+    order = np.repeat(blocks, [draw.scaled(nodes[shape], scale) for shape in blocks])
     columns = {"cpu_milli": cpu_milli, "memory_mib": memory_mib, "gpu": gpus}
     rows = pl.DataFrame({name: np.array(values)[order] for name, values in columns.items()})
-    return _numbered("openb-node", "sn", rows.with_columns(labels(order, models).alias("model")))
+    return _numbered("openb-node", "sn", rows.with_columns(draw.labels(order, models).alias("model")))
 
 
 def _numbered(prefix: str, column: str, rows: pl.DataFrame) -> pl.DataFrame:
@@ -153,13 +142,13 @@ def _numbered(prefix: str, column: str, rows: pl.DataFrame) -> pl.DataFrame:
 
 def _default_pods(scale: float, rng: np.random.Generator) -> pl.DataFrame:
     classes = list(PODS_BY_CLASS)
-    code = spread(rng, scaled(PODS, scale), list(PODS_BY_CLASS.values()))
+    code = draw.spread(rng, draw.scaled(PODS, scale), list(PODS_BY_CLASS.values()))
     phase = np.array([phase for _, phase in classes])[code]
     requests = _requests(_gpus(phase, scale, rng), rng)
     requests["memory_mib"][rng.integers(len(code))] = 0
     return pl.DataFrame(requests).with_columns(
         pl.lit(None, dtype=pl.String).alias("gpu_spec"),
-        labels(code, [qos for qos, _ in classes]).alias("qos"),
+        draw.labels(code, [qos for qos, _ in classes]).alias("qos"),
         pl.Series("pod_phase", phase),
         **_times(phase == "Pending", scale, rng),
     )
@@ -168,21 +157,21 @@ def _default_pods(scale: float, rng: np.random.Generator) -> pl.DataFrame:
 def _gpus(phase: np.ndarray, scale: float, rng: np.random.Generator) -> Ints:
     gpus = np.ones(len(phase), dtype=np.int64)
     for name, cpu_only in CPU_ONLY_BY_PHASE.items():
-        gpus[pick(rng, phase == name, scaled(cpu_only, scale))] = 0
+        gpus[draw.pick(rng, phase == name, draw.scaled(cpu_only, scale))] = 0
     several = _several_gpus(SEVERAL_GPUS, scale)
     # Only running pods get several GPUs, because a small list has too few pods of other phases.
-    gpus[pick(rng, (gpus == 1) & (phase == "Running"), len(several))] = several
+    gpus[draw.pick(rng, (gpus == 1) & (phase == "Running"), len(several))] = several
     return gpus
 
 
 def _several_gpus(pods_by_gpus: dict[int, int], scale: float) -> Ints:
-    return np.repeat(list(pods_by_gpus), [scaled(pods, scale) for pods in pods_by_gpus.values()])
+    return np.repeat(list(pods_by_gpus), [draw.scaled(pods, scale) for pods in pods_by_gpus.values()])
 
 
 def _requests(gpus: Ints, rng: np.random.Generator) -> dict[str, Ints]:
     one = gpus == 1
     milli = np.where(gpus > 1, 1000, 0)
-    milli[one] = shares(rng, GPU_MILLI, int(one.sum()))
+    milli[one] = draw.shares(rng, GPU_MILLI, int(one.sum()))
     per_gpu = rng.choice(CPU_MILLI_PER_GPU, len(gpus))
     without = rng.choice(CPU_MILLI_WITHOUT_GPU, len(gpus))
     cpu = np.where(gpus > 0, per_gpu * np.maximum(gpus, 1), without).clip(max=LARGEST_CPU_MILLI)
@@ -193,24 +182,24 @@ def _requests(gpus: Ints, rng: np.random.Generator) -> dict[str, Ints]:
 def _times(pending: np.ndarray, scale: float, rng: np.random.Generator) -> dict[str, pl.Series]:
     """Draw the times of creation, deletion and scheduling, in s since the first pod."""
     count = len(pending)
-    early = min(scaled(EARLY_PODS, scale, 2), count // 2)
-    later = arrivals(rng, count - early, FIRST_BUSY_S, LAST_CREATION_S)
-    creation = np.concatenate((arrivals(rng, early, 0, FIRST_BUSY_S - 1), later))
-    wait = lognormal(rng, count, 2.0, 2.9).clip(max=LONGEST_WAIT_S).astype(np.int64) * ~pending
-    run = lognormal(rng, count, np.where(pending, 94.0, 895.0), np.where(pending, 1.2, 1.7))
+    early = min(draw.scaled(EARLY_PODS, scale, 2), count // 2)
+    later = draw.arrivals(rng, count - early, FIRST_BUSY_S, LAST_CREATION_S)
+    creation = np.concatenate((draw.arrivals(rng, early, 0, FIRST_BUSY_S - 1), later))
+    wait = draw.lognormal(rng, count, 2.0, 2.9).clip(max=LONGEST_WAIT_S).astype(np.int64) * ~pending
+    run = draw.lognormal(rng, count, np.where(pending, 94.0, 895.0), np.where(pending, 1.2, 1.7))
     run[:early] = END_S
     deletion = np.minimum(creation + wait + run.astype(np.int64), END_S)
     return {
-        "creation_time": whole(creation),
-        "deletion_time": whole(deletion),
-        "scheduled_time": whole(np.minimum(creation + wait, deletion), null=pending),
+        "creation_time": draw.whole(creation),
+        "deletion_time": draw.whole(deletion),
+        "scheduled_time": draw.whole(np.minimum(creation + wait, deletion), null=pending),
     }
 
 
 def _cpu100(pods: pl.DataFrame, scale: float, rng: np.random.Generator) -> pl.DataFrame:
     """Return all GPU pods, and CPU-only pods drawn with replacement, in random order."""
     cpu_only = pods.filter(pl.col("num_gpu") == 0)
-    drawn = rng.integers(0, cpu_only.height, scaled(CPU100_CPU_ONLY, scale))
+    drawn = rng.integers(0, cpu_only.height, draw.scaled(CPU100_CPU_ONLY, scale))
     drawn[-1] = drawn[0]
     return _shuffle(pl.concat([cpu_only[drawn], pods.filter(pl.col("num_gpu") > 0)]), rng)
 
@@ -223,7 +212,7 @@ def _gpushare40(pods: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
     wanted = (GPUSHARE40_SHARE / _mean_request(sharing), (1 - GPUSHARE40_SHARE) / _mean_request(exclusive))
     redrawn = [
         frame[rng.integers(0, frame.height, int(count))]
-        for frame, count in zip((sharing, exclusive), apportion(on_gpu.height, wanted), strict=True)
+        for frame, count in zip((sharing, exclusive), draw.apportion(on_gpu.height, wanted), strict=True)
     ]
     return _shuffle(pl.concat([pods.filter(pl.col("num_gpu") == 0), *redrawn]), rng)
 
@@ -234,10 +223,10 @@ def _mean_request(pods: pl.DataFrame) -> float:
 
 def _gpuspec33(pods: pl.DataFrame, scale: float, rng: np.random.Generator) -> pl.DataFrame:
     """Return the default pods in their order; a third of the GPU pods requires one of some GPU models."""
-    rows = pick(rng, pods["num_gpu"].to_numpy() > 0, scaled(sum(GPU_SPECS.values()), scale))
+    rows = draw.pick(rng, pods["num_gpu"].to_numpy() > 0, draw.scaled(sum(GPU_SPECS.values()), scale))
     spec = np.full(pods.height, len(GPU_SPECS))
-    spec[rows] = spread(rng, len(rows), list(GPU_SPECS.values()))
-    return pods.with_columns(labels(spec, [*GPU_SPECS, None]).alias("gpu_spec"))
+    spec[rows] = draw.spread(rng, len(rows), list(GPU_SPECS.values()))
+    return pods.with_columns(draw.labels(spec, [*GPU_SPECS, None]).alias("gpu_spec"))
 
 
 def _multigpu50(pods: pl.DataFrame, scale: float, rng: np.random.Generator) -> pl.DataFrame:

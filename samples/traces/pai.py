@@ -24,22 +24,8 @@ import numpy as np
 
 from tracehouse.ingest.declarations import Table
 from tracehouse.ingest.traces import pai
-from tracehouse.samples.declare import Sampler
-from tracehouse.samples.draw import (
-    HOUR_S,
-    Bools,
-    Floats,
-    Ints,
-    apportion,
-    arrivals,
-    lognormal,
-    mask_of,
-    pick,
-    scaled,
-    shares,
-    spread,
-    whole,
-)
+from tracehouse.samples import Sampler, draw
+from tracehouse.samples.draw import HOUR_S, Bools, Floats, Ints
 from tracehouse.samples.files import Member, OnBytes, scratch, split, write_bytes, write_tar_gz
 from tracehouse.samples.tables import Ids, Text, Values, names, write_table
 
@@ -190,12 +176,12 @@ def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnByte
     machines = _machines(scale, rng)
     status, submitted, cpu_only = _jobs(scale, rng)
     tasks = _tasks(status, submitted, cpu_only, scale, rng)
-    users = scaled(USERS, scale, LEAST_USERS)
-    user = spread(rng, len(status), lognormal(rng, users, 1.0, USER_SIGMA))
+    users = draw.scaled(USERS, scale, LEAST_USERS)
+    user = draw.spread(rng, len(status), draw.lognormal(rng, users, 1.0, USER_SIGMA))
     instances = _instances(tasks, machines, rng)
     # The columns of only one table are in memory at a time.
     written: list[Path] = []
-    for table, draw in (
+    for table, columns_of in (
         (pai.MACHINE_SPEC, lambda: _machine_spec(machines, ids)),
         (pai.JOB, lambda: _job_columns(status, submitted, user, tasks, scale, rng, ids)),
         (pai.TASK, lambda: _task_columns(tasks, scale, rng, ids)),
@@ -204,7 +190,7 @@ def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnByte
         (pai.SENSOR, lambda: _sensor_columns(tasks, instances, machines, scale, rng, ids)),
         (pai.MACHINE_METRIC, lambda: _metric_columns(tasks, instances, machines, scale, rng, ids)),
     ):
-        written += _write_archive(data, table, draw(), on_bytes)
+        written += _write_archive(data, table, columns_of(), on_bytes)
         header = ",".join(column.name_in_file for column in table.columns) + "\n"
         written.append(write_bytes(data / f"{table.archive_stem}.header", header.encode(), on_bytes))
     return written
@@ -220,28 +206,29 @@ def _write_archive(data: Path, table: Table, columns: dict[str, Values], on_byte
 
 
 def _machines(scale: float, rng: np.random.Generator) -> Machines:
-    shape = np.repeat(np.arange(len(MACHINES)), [scaled(machines, scale) for _, machines, *_ in MACHINES])
+    counts = [draw.scaled(machines, scale) for _, machines, *_ in MACHINES]
+    shape = np.repeat(np.arange(len(MACHINES)), counts)
     types = np.array([gpu_type for gpu_type, *_ in MACHINES])[shape]
     gpus = np.array([each[-1] for each in MACHINES])[shape]
     # The first machine of each GPU type always has sensors.
     spare = np.concatenate([np.flatnonzero(types == name)[1:] for name in GPU_TYPES])
     without = min(round(MACHINES_WITHOUT_SENSORS * scale), len(spare) // 4)
     has_sensors = gpus > 0
-    has_sensors[spare[pick(rng, np.ones(len(spare)), without)]] = False
+    has_sensors[spare[draw.pick(rng, np.ones(len(spare)), without)]] = False
     by_type = (*(np.flatnonzero(types == name) for name in GPU_TYPES), np.arange(len(shape)))
     return Machines(shape, gpus, has_sensors, by_type)
 
 
 def _jobs(scale: float, rng: np.random.Generator) -> tuple[Ints, Ints, Bools]:
     """Draw for each job its status, its start (s), and whether its first task has no GPU."""
-    count = scaled(sum(JOBS_BY_STATUS), scale)
-    submitted = rng.permutation(arrivals(rng, count, FIRST_START_S, LAST_START_S, UTC_OFFSET_H))
-    cpu_only = mask_of(count, pick(rng, np.ones(count), scaled(CPU_ONLY_FIRST_TASKS, scale)))
-    failed, running, _, waiting = apportion(count, JOBS_BY_STATUS).tolist()
+    count = draw.scaled(sum(JOBS_BY_STATUS), scale)
+    submitted = rng.permutation(draw.arrivals(rng, count, FIRST_START_S, LAST_START_S, UTC_OFFSET_H))
+    cpu_only = draw.mask_of(count, draw.pick(rng, np.ones(count), draw.scaled(CPU_ONLY_FIRST_TASKS, scale)))
+    failed, running, _, waiting = draw.apportion(count, JOBS_BY_STATUS).tolist()
     late = submitted > np.quantile(submitted, 0.75)
     fails = np.where(late, LATE_JOBS_FAIL_MORE, 1.0) * np.where(cpu_only, CPU_ONLY_FAILS_LESS, 1.0)
     status = np.full(count, TERMINATED)
-    status[pick(rng, fails, failed)] = FAILED
+    status[draw.pick(rng, fails, failed)] = FAILED
     others = rng.permutation(np.flatnonzero(status != FAILED))
     status[others[:running]] = RUNNING
     status[others[running : running + waiting]] = WAITING
@@ -252,12 +239,12 @@ def _tasks(
     job_status: Ints, submitted: Ints, cpu_only_first: Bools, scale: float, rng: np.random.Generator
 ) -> Tasks:
     tasks_of = np.ones(len(job_status), dtype=np.int64)
-    later_tasks = scaled(sum(LATER_TASKS_BY_STATUS.values()), scale)
-    of_three = scaled(JOBS_OF_THREE_TASKS, scale)
-    several = pick(rng, job_status != WAITING, later_tasks - of_three)
+    later_tasks = draw.scaled(sum(LATER_TASKS_BY_STATUS.values()), scale)
+    of_three = draw.scaled(JOBS_OF_THREE_TASKS, scale)
+    several = draw.pick(rng, job_status != WAITING, later_tasks - of_three)
     tasks_of[several] = 2
     tasks_of[several[:of_three]] = 3
-    tasks_of[pick(rng, job_status == WAITING, scaled(LATER_WAITING_TASKS, scale))] = 2
+    tasks_of[draw.pick(rng, job_status == WAITING, draw.scaled(LATER_WAITING_TASKS, scale))] = 2
     job = np.repeat(np.arange(len(job_status)), tasks_of)
     count = len(job)
     order = np.arange(count) - np.repeat(np.cumsum(tasks_of) - tasks_of, tasks_of)
@@ -265,23 +252,23 @@ def _tasks(
 
     status = job_status[job]
     later = ~first & (status != WAITING)
-    status[later] = shares(rng, LATER_TASKS_BY_STATUS, int(later.sum()))
+    status[later] = draw.shares(rng, LATER_TASKS_BY_STATUS, int(later.sum()))
     cpu_only = first & cpu_only_first[job]
-    cpu_only[pick(rng, ~first, scaled(CPU_ONLY_LATER_TASKS, scale))] = True
+    cpu_only[draw.pick(rng, ~first, draw.scaled(CPU_ONLY_LATER_TASKS, scale))] = True
     plan_gpu = np.full(count, np.nan)
-    plan_gpu[~cpu_only] = shares(rng, PLAN_GPU, int((~cpu_only).sum()))
-    plan_cpu, plan_mem = shares(rng, PLAN_CPU, count), shares(rng, PLAN_MEM, count)
-    unplanned = pick(rng, cpu_only, scaled(TASKS_WITHOUT_CPU_PLAN, scale))
+    plan_gpu[~cpu_only] = draw.shares(rng, PLAN_GPU, int((~cpu_only).sum()))
+    plan_cpu, plan_mem = draw.shares(rng, PLAN_CPU, count), draw.shares(rng, PLAN_MEM, count)
+    unplanned = draw.pick(rng, cpu_only, draw.scaled(TASKS_WITHOUT_CPU_PLAN, scale))
     plan_cpu[unplanned] = plan_mem[unplanned] = np.nan
 
-    only = spread(rng, count, list(ONLY_TASK_NAMES.values()))
+    only = draw.spread(rng, count, list(ONLY_TASK_NAMES.values()))
     name = np.where(tasks_of[job] == 1, only, len(ONLY_TASK_NAMES) + order)
     gpu_type = _gpu_types(plan_gpu, scale, rng)
     inst_num, rerun, rows = _instance_counts(status, scale, rng)
     longer = np.where(plan_gpu >= 100, WHOLE_GPUS_WAIT_LONGER, 1.0)
-    waits = lognormal(rng, count, WAIT_MEDIAN_S[gpu_type] * longer, WAIT_SIGMA[gpu_type])
+    waits = draw.lognormal(rng, count, WAIT_MEDIAN_S[gpu_type] * longer, WAIT_SIGMA[gpu_type])
     wait = waits.clip(max=LONGEST_WAIT_S).astype(np.int64)
-    run = lognormal(rng, count, RUN_MEDIAN_S, RUN_SIGMA).clip(1, LONGEST_RUN_S).astype(np.int64)
+    run = draw.lognormal(rng, count, RUN_MEDIAN_S, RUN_SIGMA).clip(1, LONGEST_RUN_S).astype(np.int64)
     launched = submitted[job] + np.where(first, 0, rng.integers(0, 30, count))
     return Tasks(
         job, names(name, (*ONLY_TASK_NAMES, *NAMES_OF_SEVERAL)), inst_num, rows, rerun, status,
@@ -292,12 +279,12 @@ def _tasks(
 def _gpu_types(plan_gpu: Floats, scale: float, rng: np.random.Generator) -> Ints:
     """Draw the GPU type of each task, as a position in `GPU_TYPES` or `NO_TYPE`."""
     typed = ~np.isnan(plan_gpu)
-    typed[pick(rng, ~typed, scaled(CPU_ONLY_TASKS_WITH_TYPE, scale))] = True
+    typed[draw.pick(rng, ~typed, draw.scaled(CPU_ONLY_TASKS_WITH_TYPE, scale))] = True
     gpu_type = np.full(len(plan_gpu), NO_TYPE)
-    gpu_type[typed] = spread(rng, int(typed.sum()), GPU_TYPE_TASKS)
+    gpu_type[typed] = draw.spread(rng, int(typed.sum()), GPU_TYPE_TASKS)
     # T4 and P100 machines have two GPUs: exchange the types of larger tasks with those of small MISC tasks.
     misfits = np.flatnonzero((plan_gpu > 200) & np.isin(gpu_type, (1, 2)))
-    partners = pick(rng, (plan_gpu <= 200) & (gpu_type == 0), len(misfits))
+    partners = draw.pick(rng, (plan_gpu <= 200) & (gpu_type == 0), len(misfits))
     misfits = misfits[: len(partners)]
     gpu_type[partners], gpu_type[misfits] = gpu_type[misfits].copy(), gpu_type[partners].copy()
     return gpu_type
@@ -305,16 +292,16 @@ def _gpu_types(plan_gpu: Floats, scale: float, rng: np.random.Generator) -> Ints
 
 def _instance_counts(status: Ints, scale: float, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
     """Draw for each task its planned instances, its `rerun`, and its rows in the instance table."""
-    wanted = scaled(INSTANCES, scale)
+    wanted = draw.scaled(INSTANCES, scale)
     sizes = {size: tasks for size, tasks in GANG_SIZES.items() if size * 15 <= wanted}
-    inst_num = shares(rng, sizes, len(status))
+    inst_num = draw.shares(rng, sizes, len(status))
     launched = status != WAITING
     never = (status == FAILED) & (inst_num == 1)
-    launched[pick(rng, never, scaled(FAILED_TASKS_WITHOUT_INSTANCES, scale))] = False
+    launched[draw.pick(rng, never, draw.scaled(FAILED_TASKS_WITHOUT_INSTANCES, scale))] = False
     rerun = np.full(len(status), -1)
-    reruns = scaled(sum(RERUNS.values()), scale, len(RERUNS))
-    again = pick(rng, launched & (status == TERMINATED), reruns)
-    rerun[again] = shares(rng, RERUNS, len(again))
+    reruns = draw.scaled(sum(RERUNS.values()), scale, len(RERUNS))
+    again = draw.pick(rng, launched & (status == TERMINATED), reruns)
+    rerun[again] = draw.shares(rng, RERUNS, len(again))
     adjusted = np.flatnonzero(launched & np.isin(inst_num, ADJUSTED_GANGS))
     change, rest = divmod(wanted - len(again) - int(inst_num[launched].sum()), len(adjusted))
     inst_num[adjusted] = np.maximum(inst_num[adjusted] + change + (np.arange(len(adjusted)) < rest), 2)
@@ -401,10 +388,10 @@ def _job_columns(
 ) -> dict[str, Values]:
     shown = status == TERMINATED
     for code, jobs in JOBS_WITH_END.items():
-        shown[pick(rng, status == code, scaled(jobs, scale))] = True
+        shown[draw.pick(rng, status == code, draw.scaled(jobs, scale))] = True
     last_end = np.maximum.reduceat(tasks.ended, np.flatnonzero(np.diff(tasks.job, prepend=-1)))
     end = np.where(shown, last_end, np.nan)
-    end[pick(rng, (status == FAILED) & ~shown, scaled(ZERO_ENDS, scale))] = 0.0
+    end[draw.pick(rng, (status == FAILED) & ~shown, draw.scaled(ZERO_ENDS, scale))] = 0.0
     number = np.arange(len(status))
     return {
         "job_name": ids("job", 24, number),
@@ -420,7 +407,7 @@ def _task_columns(tasks: Tasks, scale: float, rng: np.random.Generator, ids: Ids
     failed = tasks.status == FAILED
     shown = (tasks.status == TERMINATED) | (failed & (rng.random(len(failed)) < FAILED_TASKS_WITH_END_SHARE))
     end = np.where(shown, tasks.ended, np.nan)
-    end[pick(rng, failed & ~shown, scaled(ZERO_ENDS, scale))] = 0.0
+    end[draw.pick(rng, failed & ~shown, draw.scaled(ZERO_ENDS, scale))] = 0.0
     return {
         "job_name": ids("job", 24, tasks.job),
         "task_name": tasks.name,
@@ -439,8 +426,9 @@ def _group_tag_columns(
     user: Ints, tasks: Tasks, scale: float, rng: np.random.Generator, ids: Ids
 ) -> dict[str, Values]:
     """Draw tags in random order: for most jobs, and some without a job."""
-    count, stray = len(user), scaled(TAGS_WITHOUT_JOB, scale)
-    tagged = np.flatnonzero(~mask_of(count, pick(rng, np.ones(count), scaled(JOBS_WITHOUT_TAG, scale))))
+    count, stray = len(user), draw.scaled(TAGS_WITHOUT_JOB, scale)
+    untagged = draw.pick(rng, np.ones(count), draw.scaled(JOBS_WITHOUT_TAG, scale))
+    tagged = np.flatnonzero(~draw.mask_of(count, untagged))
     # A tag without a job has the user and the group of a random job, but its own id.
     job = rng.permutation(np.concatenate((tagged, count + np.arange(stray))))
     like = np.where(job < count, job, rng.integers(0, count, len(job)))
@@ -521,7 +509,7 @@ def _sensor_columns(
     ids: Ids,
 ) -> dict[str, Values]:
     watched = machines.has_sensors[instances.machine]
-    rows = _pick_workers(tasks, instances, watched, scaled(SENSORS, scale), rng)
+    rows = _pick_workers(tasks, instances, watched, draw.scaled(SENSORS, scale), rng)
     task, machine, count = instances.task[rows], instances.machine[rows], len(rows)
 
     def used(plan: Floats, use: tuple[float, float]) -> Floats:
@@ -530,7 +518,7 @@ def _sensor_columns(
         return plan[task] * np.exp(of_task + rng.normal(0.0, 0.08, count))
 
     def without(column: Floats, missing: int) -> Floats:
-        column[pick(rng, np.ones(count), scaled(missing, scale))] = np.nan
+        column[draw.pick(rng, np.ones(count), draw.scaled(missing, scale))] = np.nan
         return column
 
     cpu = used(np.nan_to_num(tasks.plan_cpu, nan=200.0), CPU_USE).clip(max=MOST_CPU_PERCENT)
@@ -538,10 +526,11 @@ def _sensor_columns(
     mem = without(mem, SENSORS_WITHOUT_MEM)
     gpu = np.minimum(used(tasks.plan_gpu, GPU_USE), 100.0 * machines.gpus[machine])
     gpu[rng.random(count) < IDLE_GPU_SHARE] *= 0.0
-    gpu_mem = np.where(np.isnan(gpu), np.nan, lognormal(rng, count, 2.0, 0.9).clip(max=32.0))
+    gpu_mem = np.where(np.isnan(gpu), np.nan, draw.lognormal(rng, count, 2.0, 0.9).clip(max=32.0))
     device = (rng.random(count) * machines.gpus[machine].clip(min=1)).astype(np.int64)
     # Higher numbers than those of all machines are machines that are missing in the specification.
-    unknown = mask_of(count, pick(rng, np.ones(count), scaled(SENSORS_ON_UNKNOWN_MACHINES, scale)))
+    elsewhere = draw.pick(rng, np.ones(count), draw.scaled(SENSORS_ON_UNKNOWN_MACHINES, scale))
+    unknown = draw.mask_of(count, elsewhere)
     devices = [f"/dev/nvidia{number}" for number in range(8)]
     return {
         **_task_ids(tasks, task, ids),
@@ -554,10 +543,10 @@ def _sensor_columns(
         "max_mem": mem * (1 + rng.exponential(0.3, count)),
         "avg_gpu_wrk_mem": gpu_mem,
         "max_gpu_wrk_mem": gpu_mem * (1 + rng.exponential(0.2, count)),
-        "read": lognormal(rng, count, 6e6, 2.2),
-        "write": lognormal(rng, count, 3e6, 2.2),
-        "read_count": lognormal(rng, count, 900.0, 1.8),
-        "write_count": lognormal(rng, count, 800.0, 1.8),
+        "read": draw.lognormal(rng, count, 6e6, 2.2),
+        "write": draw.lognormal(rng, count, 3e6, 2.2),
+        "read_count": draw.lognormal(rng, count, 900.0, 1.8),
+        "write_count": draw.lognormal(rng, count, 800.0, 1.8),
     }
 
 
@@ -570,26 +559,26 @@ def _metric_columns(
     ids: Ids,
 ) -> dict[str, Values]:
     finished = (instances.start > 0) & (instances.end > 0)
-    rows = _pick_workers(tasks, instances, finished, scaled(METRICS, scale), rng)
+    rows = _pick_workers(tasks, instances, finished, draw.scaled(METRICS, scale), rng)
     machine, count = instances.machine[rows], len(rows)
     gpus = machines.gpus[machine]
-    iowait, kernel = lognormal(rng, count, 0.02, 1.5), lognormal(rng, count, 2.5, 0.6)
+    iowait, kernel = draw.lognormal(rng, count, 0.02, 1.5), draw.lognormal(rng, count, 2.5, 0.6)
     usr = rng.beta(1.3, 4.0, count) * (100 - iowait - kernel).clip(min=0)
-    load = lognormal(rng, count, 18.0, 0.8)
-    load[pick(rng, np.ones(count), scaled(METRICS_WITHOUT_LOAD, scale))] = np.nan
+    load = draw.lognormal(rng, count, 18.0, 0.8)
+    load[draw.pick(rng, np.ones(count), draw.scaled(METRICS_WITHOUT_LOAD, scale))] = np.nan
     return {
         "worker_name": ids("worker", 60, instances.worker[rows]),
         "machine": ids("machine", 24, machine),
         # Times are whole numbers in this table, and floats in the others.
-        "start_time": whole(instances.start[rows]),
-        "end_time": whole(instances.end[rows]),
+        "start_time": draw.whole(instances.start[rows]),
+        "end_time": draw.whole(instances.end[rows]),
         "machine_cpu_iowait": iowait,
         "machine_cpu_kernel": kernel,
         "machine_cpu_usr": usr,
         "machine_gpu": np.where(gpus > 0, rng.beta(1.1, 2.5, count) * 100 * gpus, np.nan),
         "machine_load_1": load,
-        "machine_net_receive": lognormal(rng, count, 5e7, 1.0),
-        "machine_num_worker": 1 + lognormal(rng, count, 3.0, 0.8),
+        "machine_net_receive": draw.lognormal(rng, count, 5e7, 1.0),
+        "machine_num_worker": 1 + draw.lognormal(rng, count, 3.0, 0.8),
         "machine_cpu": iowait + kernel + usr + rng.normal(0.0, 1e-3, count),
     }
 

@@ -24,20 +24,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tracehouse.samples.declare import Sampler
-from tracehouse.samples.draw import (
-    Floats,
-    Ints,
-    apportion,
-    arrivals,
-    heavy_users,
-    hex_ids,
-    labels,
-    local_times,
-    lognormal,
-    scaled,
-    shares,
-)
+from tracehouse.samples import Sampler, draw
+from tracehouse.samples.draw import Floats, Ints
 from tracehouse.samples.files import Member, OnBytes, atomic_file, csv_bytes, scratch, write_tar_gz
 
 JOBS, LEAST_JOBS = 117_325, 150
@@ -75,15 +63,15 @@ class Machine:
 
 def _expected_bytes(scale: float) -> int:
     lines = _minutes(scale) * _machine_count(scale)
-    return round(scaled(JOBS, scale, LEAST_JOBS) * BYTES_PER_JOB + lines * BYTES_PER_MACHINE_MINUTE)
+    return round(draw.scaled(JOBS, scale, LEAST_JOBS) * BYTES_PER_JOB + lines * BYTES_PER_MACHINE_MINUTE)
 
 
 def _machine_count(scale: float) -> int:
-    return scaled(MACHINES, scale, LEAST_MACHINES)
+    return draw.scaled(MACHINES, scale, LEAST_MACHINES)
 
 
 def _minutes(scale: float) -> int:
-    return scaled(MINUTES, scale, LEAST_MINUTES)
+    return draw.scaled(MINUTES, scale, LEAST_MINUTES)
 
 
 def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
@@ -92,7 +80,7 @@ def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnByte
     first_s = min(FALL_BACK_S - 5_400, LAST_MINUTE_S - 60 * _minutes(scale))
     minutes = first_s + 60 * np.arange(_minutes(scale))
     in_use = (int(minutes[0]) + PDT_S, int(minutes[-1]) + PST_S)
-    log = _job_log(scaled(JOBS, scale, LEAST_JOBS), machines, in_use, rng)
+    log = _job_log(draw.scaled(JOBS, scale, LEAST_JOBS), machines, in_use, rng)
     listed = _machine_list(machines)
     contents: dict[str, bytes | Path] = {"cluster_job_log": log, "cluster_machine_list": listed}
     on_bytes(len(log) + len(listed))
@@ -120,16 +108,16 @@ def _machine_list(machines: list[Machine]) -> bytes:
 
 def _job_log(count: int, machines: list[Machine], in_use: tuple[int, int], rng: np.random.Generator) -> bytes:
     with_use = round(count * JOBS_WITH_USE)
-    everywhere = arrivals(rng, count - with_use, FIRST_S, LAST_S)
+    everywhere = draw.arrivals(rng, count - with_use, FIRST_S, LAST_S)
     submit = np.sort(np.concatenate([everywhere, rng.integers(in_use[0], in_use[1], with_use)]))
-    status = shares(rng, STATUS, count).tolist()
-    users = hex_ids(heavy_users(rng, count, USERS), int(rng.integers(2**63)), 6).to_list()
-    vcs = hex_ids(heavy_users(rng, count, VCS), int(rng.integers(2**63)), 6).to_list()
-    attempts = shares(rng, ATTEMPTS, count)
+    status = draw.shares(rng, STATUS, count).tolist()
+    users = draw.hex_ids(draw.heavy_users(rng, count, USERS), int(rng.integers(2**63)), 6).to_list()
+    vcs = draw.hex_ids(draw.heavy_users(rng, count, VCS), int(rng.integers(2**63)), 6).to_list()
+    attempts = draw.shares(rng, ATTEMPTS, count)
     # The sizes are limited below, because the largest jobs do not fit on the machines of a small sample.
-    sizes = shares(rng, JOBS_BY_GPUS, count)
+    sizes = draw.shares(rng, JOBS_BY_GPUS, count)
     largest = sum(each.gpus for each in machines if each.gpus == GPUS)
-    wait = lognormal(rng, count, WAIT_MEDIAN_S, WAIT_SIGMA).astype(np.int64)
+    wait = draw.lognormal(rng, count, WAIT_MEDIAN_S, WAIT_SIGMA).astype(np.int64)
     jobs: list[dict[str, Any]] = [
         {
             "status": status[number],
@@ -155,7 +143,7 @@ def _attempts(
 ) -> list[dict[str, Any]]:
     found = []
     for number in range(count):
-        end = start + int(lognormal(rng, 1, RUN_MEDIAN_S, RUN_SIGMA)[0])
+        end = start + int(draw.lognormal(rng, 1, RUN_MEDIAN_S, RUN_SIGMA)[0])
         luck = rng.random()
         is_lost, runs_on = luck < NOT_LOGGED, number == count - 1 and luck > 1 - STILL_RUNNING
         no_time = NO_TIMES[int(rng.integers(len(NO_TIMES)))]
@@ -175,7 +163,7 @@ def _detail(gpus: int, machines: list[Machine], rng: np.random.Generator) -> lis
     places = max(1, -(-gpus // GPUS))
     if 1 < gpus < GPUS and rng.random() < SPREAD:
         places = 2
-    shares = apportion(gpus, np.ones(places)).tolist()
+    shares = draw.apportion(gpus, np.ones(places)).tolist()
     large_enough = [each for each in machines if each.gpus >= max(shares)]
     chosen = rng.choice(len(large_enough), places, replace=False)
     return [
@@ -198,12 +186,12 @@ def _lines(machines: list[Machine], minutes: Ints) -> Iterator[tuple[list[Machin
     """Yield blocks of machines, each with a data frame of the time and the machine of its lines."""
     at_once = max(1, LINES_AT_ONCE // len(minutes))
     is_summer = minutes < FALL_BACK_S
-    zone = labels(is_summer.astype(np.int64), [" PST", " PDT"])
-    times = local_times(minutes + np.where(is_summer, PDT_S, PST_S)) + zone
+    zone = draw.labels(is_summer.astype(np.int64), [" PST", " PDT"])
+    times = draw.local_times(minutes + np.where(is_summer, PDT_S, PST_S)) + zone
     for start in range(0, len(machines), at_once):
         some = machines[start : start + at_once]
         each = np.repeat(np.arange(len(some)), len(minutes))
-        names = labels(each, [machine.name for machine in some])
+        names = draw.labels(each, [machine.name for machine in some])
         yield (
             some,
             pl.DataFrame({"time": times.gather(np.tile(np.arange(len(minutes)), len(some))), "id": names}),

@@ -11,19 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from tracehouse.samples.declare import Sampler
-from tracehouse.samples.draw import (
-    arrivals,
-    floats,
-    heavy_users,
-    labels,
-    lognormal,
-    mask_of,
-    scaled,
-    shares,
-    spread,
-    whole,
-)
+from tracehouse.samples import Sampler, draw
 from tracehouse.samples.files import OnBytes, write_csv
 
 JOBS, LEAST_JOBS = 466_867, 120
@@ -59,7 +47,7 @@ WORKERS = {1: 70, 2: 12, 4: 8, 8: 5, 16: 3, 94: 1}
 
 def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
     """Write both CSVs below `folder`, and return the paths. The scale does not change the number of nodes."""
-    jobs = _jobs(scaled(JOBS, scale, LEAST_JOBS), rng)
+    jobs = _jobs(draw.scaled(JOBS, scale, LEAST_JOBS), rng)
     return [
         write_csv(folder / "node_info_df.csv", _nodes(rng), on_bytes),
         write_csv(folder / "job_info_df.csv", jobs, on_bytes),
@@ -67,42 +55,43 @@ def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnByte
 
 
 def _nodes(rng: np.random.Generator) -> pl.DataFrame:
-    shape = spread(rng, sum(count for *_, count in NODES), [count for *_, count in NODES])
+    shape = draw.spread(rng, sum(count for *_, count in NODES), [count for *_, count in NODES])
     numbers = rng.permutation(len(shape) + SKIPPED_NUMBERS)[: len(shape)]
     return pl.DataFrame(
         {
-            "gpu_model": labels(shape, [model for model, *_ in NODES]),
-            "gpu_capacity_num": whole(np.array([gpus for _, gpus, _, _ in NODES])[shape]),
-            "cpu_num": whole(np.array([cpus for _, _, cpus, _ in NODES])[shape]),
-            "node_name": whole(np.sort(numbers)),
+            "gpu_model": draw.labels(shape, [model for model, *_ in NODES]),
+            "gpu_capacity_num": draw.whole(np.array([gpus for _, gpus, _, _ in NODES])[shape]),
+            "cpu_num": draw.whole(np.array([cpus for _, _, cpus, _ in NODES])[shape]),
+            "node_name": draw.whole(np.sort(numbers)),
         }
     )
 
 
 def _jobs(count: int, rng: np.random.Generator) -> pl.DataFrame:
-    model = spread(rng, count, [jobs for jobs, _ in DEMAND.values()])
+    model = draw.spread(rng, count, [jobs for jobs, _ in DEMAND.values()])
     median = np.array([seconds for _, seconds in DEMAND.values()])[model]
     # A node has only one A10, so a worker has one too.
-    gpus = shares(rng, GPUS_OF_WORKER, count)
+    gpus = draw.shares(rng, GPUS_OF_WORKER, count)
     gpus[model == list(DEMAND).index("A10")] = 1
-    workers = shares(rng, WORKERS, count)
-    submit = arrivals(rng, count, 0, LAST_S)
+    workers = draw.shares(rng, WORKERS, count)
+    submit = draw.arrivals(rng, count, 0, LAST_S)
     is_early = np.arange(count) < max(2, round(count * BEFORE_SHARE))
     submit[is_early] = 0
-    is_spot = mask_of(count, rng.permutation(count)[: round(count * SPOT_SHARE)]) & ~is_early
-    lasted = np.ceil(lognormal(rng, count, np.where(is_early, 100 * median, median), 1.8)).astype(np.int64)
+    is_spot = draw.mask_of(count, rng.permutation(count)[: round(count * SPOT_SHARE)]) & ~is_early
+    median = np.where(is_early, 100 * median, median)
+    lasted = np.ceil(draw.lognormal(rng, count, median, 1.8)).astype(np.int64)
     lasted[0] = LAST_S
     return pl.DataFrame(
         {
-            "job_name": whole(FIRST_JOB + np.arange(count)),
-            "organization": whole(heavy_users(rng, count, ORGANIZATIONS)),
-            "gpu_model": labels(model, list(DEMAND)),
-            "cpu_request": floats(gpus * 8.0),
-            "gpu_request": floats(gpus),
-            "worker_num": whole(workers),
-            "submit_time": whole(submit),
-            "duration": whole(np.minimum(lasted, LAST_S - submit)),
-            "job_type": labels(is_spot.astype(np.int64), ["HP", "Spot"]),
+            "job_name": draw.whole(FIRST_JOB + np.arange(count)),
+            "organization": draw.whole(draw.heavy_users(rng, count, ORGANIZATIONS)),
+            "gpu_model": draw.labels(model, list(DEMAND)),
+            "cpu_request": draw.floats(gpus * 8.0),
+            "gpu_request": draw.floats(gpus),
+            "worker_num": draw.whole(workers),
+            "submit_time": draw.whole(submit),
+            "duration": draw.whole(np.minimum(lasted, LAST_S - submit)),
+            "job_type": draw.labels(is_spot.astype(np.int64), ["HP", "Spot"]),
         }
     )
 

@@ -17,8 +17,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from tracehouse.samples.declare import Sampler
-from tracehouse.samples.draw import arrivals, floats, heavy_users, hex_ids, lognormal, scaled, spread
+from tracehouse.samples import Sampler, draw
 from tracehouse.samples.files import OnBytes, write_csv, write_csv_xz
 
 BYTES = 2_000_000
@@ -188,7 +187,7 @@ def write(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnByte
 
 def _batch_sizes(workload: Workload, scale: float) -> tuple[int, ...]:
     """Return the batch sizes of a sample at this scale, in the order of the published files."""
-    count = min(scaled(len(workload.batch_sizes), scale, LEAST_BATCH_SIZES), len(workload.batch_sizes))
+    count = min(draw.scaled(len(workload.batch_sizes), scale, LEAST_BATCH_SIZES), len(workload.batch_sizes))
     return tuple(sorted(workload.batch_sizes[:count], key=str))
 
 
@@ -283,22 +282,22 @@ def _measurement(
 
 def _alibaba_groups(scale: float, rng: np.random.Generator) -> pl.DataFrame:
     """Return the schedule of recurring jobs (times in s); all jobs of a group have the same data set."""
-    jobs = scaled(GROUP_JOBS, scale, 60)
-    groups = scaled(GROUPS, scale, 2 * len(WORKLOADS))
-    group = np.sort(heavy_users(rng, jobs, groups))
-    dataset = spread(rng, groups, np.ones(len(WORKLOADS)))[group]
-    start = rng.permutation(arrivals(rng, jobs, FIRST_START_S, LAST_START_S, utc_offset_h=8))
-    ratio = lognormal(rng, jobs, 0.9, 0.35)
+    jobs = draw.scaled(GROUP_JOBS, scale, 60)
+    groups = draw.scaled(GROUPS, scale, 2 * len(WORKLOADS))
+    group = np.sort(draw.heavy_users(rng, jobs, groups))
+    dataset = draw.spread(rng, groups, np.ones(len(WORKLOADS)))[group]
+    start = rng.permutation(draw.arrivals(rng, jobs, FIRST_START_S, LAST_START_S, utc_offset_h=8))
+    ratio = draw.lognormal(rng, jobs, 0.9, 0.35)
     duration = (3_000.0 * (1 + dataset) * ratio).astype(np.int64)
     mean = np.bincount(dataset, duration) / np.bincount(dataset)
     names = pl.Series([workload.dataset for workload in WORKLOADS])
     return pl.DataFrame(
         {
-            "group": hex_ids(group, int(rng.integers(2**63)), 32),
-            "start_time": floats(start),
-            "end_time": floats(start + duration),
+            "group": draw.hex_ids(group, int(rng.integers(2**63)), 32),
+            "start_time": draw.floats(start),
+            "end_time": draw.floats(start + duration),
             "dataset": names.gather(dataset),
-            "runtime_ratio": floats(duration / mean[dataset]),
+            "runtime_ratio": draw.floats(duration / mean[dataset]),
         }
     ).sort("group", "start_time")
 
