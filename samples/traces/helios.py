@@ -108,18 +108,18 @@ def _jobs(
     start = submit + wait
     return pl.DataFrame(
         {
-            "job_id": draw.whole(FIRST_JOB_ID + np.arange(count)),
+            "job_id": FIRST_JOB_ID + np.arange(count),
             "user": draw.labels(draw.heavy_users(rng, count, len(users)), users),
             "vc": draw.labels(draw.heavy_users(rng, count, len(vcs)), vcs),
-            "gpu_num": draw.whole(gpus),
-            "cpu_num": draw.whole(np.where(has_gpu, np.maximum(gpus * 4, 1), rng.choice((1, 2, 8), count))),
-            "node_num": draw.whole(np.maximum(-(-gpus // GPUS_PER_NODE), 1)),
+            "gpu_num": gpus,
+            "cpu_num": np.where(has_gpu, np.maximum(gpus * 4, 1), rng.choice((1, 2, 8), count)),
+            "node_num": np.maximum(-(-gpus // GPUS_PER_NODE), 1),
             "state": draw.labels(state, STATES),
             "submit_time": draw.local_times(submit),
             "start_time": draw.local_times(start),
             "end_time": draw.local_times(start + run),
-            "duration": draw.whole(run),
-            "queue": draw.whole(wait),
+            "duration": run,
+            "queue": wait,
         }
     )
 
@@ -145,8 +145,8 @@ def _gpu_counts(cluster: Cluster, vcs: list[str], rng: np.random.Generator) -> p
             held[taker] += moved + day // 90
         rows[day] = held * GPUS_PER_NODE
     dates = draw.local_times(FIRST_S + np.arange(days) * DAY_S).str.head(10)
-    columns = {name: draw.whole(rows[:, place]) for place, name in enumerate(vcs)}
-    total = {"total": draw.whole(rows.sum(axis=1))}
+    columns = {name: rows[:, place] for place, name in enumerate(vcs)}
+    total = {"total": rows.sum(axis=1)}
     return pl.DataFrame({"date": dates, **columns, **total})
 
 

@@ -60,9 +60,9 @@ def _nodes(rng: np.random.Generator) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "gpu_model": draw.labels(shape, [model for model, *_ in NODES]),
-            "gpu_capacity_num": draw.whole(np.array([gpus for _, gpus, _, _ in NODES])[shape]),
-            "cpu_num": draw.whole(np.array([cpus for _, _, cpus, _ in NODES])[shape]),
-            "node_name": draw.whole(np.sort(numbers)),
+            "gpu_capacity_num": np.array([gpus for _, gpus, _, _ in NODES])[shape],
+            "cpu_num": np.array([cpus for _, _, cpus, _ in NODES])[shape],
+            "node_name": np.sort(numbers),
         }
     )
 
@@ -83,14 +83,14 @@ def _jobs(count: int, rng: np.random.Generator) -> pl.DataFrame:
     lasted[0] = LAST_S
     return pl.DataFrame(
         {
-            "job_name": draw.whole(FIRST_JOB + np.arange(count)),
-            "organization": draw.whole(draw.heavy_users(rng, count, ORGANIZATIONS)),
+            "job_name": FIRST_JOB + np.arange(count),
+            "organization": draw.heavy_users(rng, count, ORGANIZATIONS),
             "gpu_model": draw.labels(model, list(DEMAND)),
             "cpu_request": draw.floats(gpus * 8.0),
             "gpu_request": draw.floats(gpus),
-            "worker_num": draw.whole(workers),
-            "submit_time": draw.whole(submit),
-            "duration": draw.whole(np.minimum(lasted, LAST_S - submit)),
+            "worker_num": workers,
+            "submit_time": submit,
+            "duration": np.minimum(lasted, LAST_S - submit),
             "job_type": draw.labels(is_spot.astype(np.int64), ["HP", "Spot"]),
         }
     )
