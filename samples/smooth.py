@@ -7,7 +7,6 @@ can be generated independently: files with the same devices agree, and no file h
 
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,21 +20,16 @@ PAGE_SLOTS = 160
 SLOW_SLOTS, FAST_SLOTS = 20, 4
 
 
-@dataclass(frozen=True)
-class Page:
-    """The number of a page, and the requested slots as positions in the page."""
+def pages(slots: Ints) -> Iterator[tuple[int, Ints]]:
+    """Yield the pages that contain the slots: their numbers, and the positions of the slots in the page.
 
-    number: int
-    rows: Ints
-
-
-def pages(slots: Ints) -> Iterator[Page]:
-    """Yield the pages that contain the slots; `slots` must be sorted."""
+    `slots` must be sorted.
+    """
     numbers = slots // PAGE_SLOTS
     starts = np.flatnonzero(np.diff(numbers, prepend=-1))
     for start, stop in zip(starts, [*starts[1:], len(slots)], strict=True):
         number = int(numbers[start])
-        yield Page(number, slots[start:stop] - number * PAGE_SLOTS)
+        yield number, slots[start:stop] - number * PAGE_SLOTS
 
 
 class Smooth:

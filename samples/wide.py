@@ -45,9 +45,9 @@ def write_wide(
     ]
     with atomic_file(path) as file:
         on_bytes(file.write(",".join(["Time", *header, ""])[:-1].encode() + b"\n"))
-        for page in pages(slots):
-            which = _select_cells(cells.page(page.number), page.rows, devices)
-            times = stamps(page.number * PAGE_SLOTS + page.rows)
+        for number, rows in pages(slots):
+            which = _select_cells(cells.page(number), rows, devices)
+            times = stamps(number * PAGE_SLOTS + rows)
             on_bytes(file.write(_lines(times, cells.texts, which)))
     return path
 

@@ -13,7 +13,7 @@ import polars as pl
 from tracehouse.ingest.reference_curves import read_curves
 from tracehouse.samples.draw import Floats, Ints, scaled, whole
 from tracehouse.samples.files import OnBytes, write_csv
-from tracehouse.samples.smooth import PAGE_SLOTS, Page, pages
+from tracehouse.samples.smooth import PAGE_SLOTS, pages
 from tracehouse.samples.traces.acme_metrics import Levels, normal_shares, values_at
 from tracehouse.samples.traces.acme_times import STAMP_BYTES, slots, stamps
 
@@ -70,12 +70,12 @@ def _frames(group: Group, scale: float, when: Ints, seed: int) -> Iterator[pl.Da
     )
     curve = read_curves("acme")[group.curve]
     without = scaled(servers, group.without_memory_share) if group.without_memory_share else 0
-    for page in pages(when):
-        watts = values_at(curve, _shares(total, page))
-        cpu_watts = watts * _between(group.cpu_share, _shares(cpu, page))
-        memory_watts = watts * _between(group.memory_share, _shares(memory, page))
+    for number, rows in pages(when):
+        watts = values_at(curve, _shares(total, number, rows))
+        cpu_watts = watts * _between(group.cpu_share, _shares(cpu, number, rows))
+        memory_watts = watts * _between(group.memory_share, _shares(memory, number, rows))
         memory_watts[:, :without] = np.nan
-        at = stamps(page.number * PAGE_SLOTS + page.rows).view(f"S{STAMP_BYTES}").ravel().astype(str)
+        at = stamps(number * PAGE_SLOTS + rows).view(f"S{STAMP_BYTES}").ravel().astype(str)
         yield pl.DataFrame(
             {
                 "Time": np.repeat(at, servers),
@@ -86,8 +86,8 @@ def _frames(group: Group, scale: float, when: Ints, seed: int) -> Iterator[pl.Da
         )
 
 
-def _shares(levels: Levels, page: Page) -> Floats:
-    return normal_shares()[levels.page(page.number)[page.rows].astype(np.intp)]
+def _shares(levels: Levels, number: int, rows: Ints) -> Floats:
+    return normal_shares()[levels.page(number)[rows].astype(np.intp)]
 
 
 def _between(bounds: tuple[float, float], shares: Floats) -> Floats:

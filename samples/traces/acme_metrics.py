@@ -6,7 +6,7 @@ metrics of a GPU share most of this number, so they are correlated.
 
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +78,8 @@ NODE_METRICS = (
     Metric("NODE_IB_RECEIVE", "ib_receive", decimals=3, shared=0.95),
 )
 METRICS = {metric.name: metric for metric in (*GPU_METRICS, *NODE_METRICS)}
+
+_published = cache(partial(read_curves, "acme"))
 
 
 def curve_of(cluster: str, metric: Metric) -> Curve:
@@ -164,8 +166,3 @@ def idle(seed: int, devices: int, number: int) -> tuple[NDArray[np.intp], NDArra
     slots = np.arange(PAGE_SLOTS)[:, None]
     row, position = np.nonzero((slots >= start) & (slots < stop))
     return row, which[position]
-
-
-@cache
-def _published() -> dict[str, Curve]:
-    return read_curves("acme")
