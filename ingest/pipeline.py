@@ -127,10 +127,7 @@ def _check_unread_conversions(
 
 
 def _find_removed(
-    tasks: Sequence[Task],
-    results: Sequence[TaskResult],
-    now: Mapping[Key, Conversion],
-    is_selection: bool,
+    tasks: Sequence[Task], results: Sequence[TaskResult], now: Mapping[Key, Conversion], is_selection: bool
 ) -> list[Conversion]:
     """Find the conversions that `replacing` removes: those of missing raw files in tables without problems.
 

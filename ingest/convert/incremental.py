@@ -135,11 +135,7 @@ def _convert_files(task: Task, result: TaskResult) -> None:
 
 
 def _find_up_to_date(
-    task: Task,
-    result: TaskResult,
-    raw_input: RawInput,
-    holdings: Holdings,
-    pieces: Sequence[Conversion],
+    task: Task, result: TaskResult, raw_input: RawInput, holdings: Holdings, pieces: Sequence[Conversion]
 ) -> Conversion | None:
     """Return the conversion of the current version of a raw file: the newest, the published one, or None."""
     newest = {**task.finished, **result.converted}.get(raw_input.key)

@@ -35,13 +35,7 @@ from tracehouse.ingest.readers.lines import read_header, shown
 from tracehouse.ingest.readers.values import arrow_type
 from tracehouse.ingest.store import journal, lock, manifest
 from tracehouse.ingest.store.layout import REJECTED_FOLDER, staging_folder
-from tracehouse.ingest.store.manifest import (
-    REJECTED_COLUMNS,
-    Conversion,
-    PieceVersion,
-    SkippedCopy,
-    Source,
-)
+from tracehouse.ingest.store.manifest import REJECTED_COLUMNS, Conversion, PieceVersion, SkippedCopy, Source
 
 # DuckDB raises the same exception type if it cannot move rows to the disk. Only the text differs.
 _NO_MEMORY = re.compile(r"(could not allocate|failed to (pin|allocate)) .*block")

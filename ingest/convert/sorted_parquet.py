@@ -40,11 +40,7 @@ _ENCODINGS = {
 
 
 def write_runs(
-    batches: Iterable[pa.Table],
-    order_by: Sequence[str],
-    folder: Path,
-    name: str,
-    run_bytes: int = RUN_BYTES,
+    batches: Iterable[pa.Table], order_by: Sequence[str], folder: Path, name: str, run_bytes: int = RUN_BYTES
 ) -> list[StagedFile]:
     """Write batches of one schema as `folder/name.0.parquet` and so on; no file if there is no batch.
 

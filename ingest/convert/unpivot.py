@@ -177,10 +177,7 @@ def _row_groups(lines: _Block, table: Table) -> Iterator[pa.Table]:
 def _rows(lines: _Block, indexes: pa.Array, group: Sequence[int], table: Table, wide: Wide) -> pa.Table:
     names = [lines.variables[number] for number in group]
     matches = [re.fullmatch(wide.variable_pattern, name) for name in names]
-    made = {
-        wide.index: indexes,
-        wide.value: pa.concat_arrays([lines.cells[number] for number in group]),
-    }
+    made = {wide.index: indexes, wide.value: pa.concat_arrays([lines.cells[number] for number in group])}
     for column in table.columns:
         if column.name not in made:
             texts = (

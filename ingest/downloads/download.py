@@ -18,13 +18,7 @@ from typing import TYPE_CHECKING
 from tracehouse.core.errors import RawFileError, UserError
 from tracehouse.ingest.discovery.packing import part_of
 from tracehouse.ingest.discovery.raw_stream import LFS_FIRST_LINE, check_first_bytes, sha256_of
-from tracehouse.ingest.downloads.http import (
-    Client,
-    RetryableError,
-    SourceError,
-    content_range,
-    validator_of,
-)
+from tracehouse.ingest.downloads.http import Client, RetryableError, SourceError, content_range, validator_of
 
 if TYPE_CHECKING:
     from requests import Response

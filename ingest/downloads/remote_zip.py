@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 from tracehouse.ingest.discovery.archives import UnreadableArchiveError, open_in_zip, open_zip
 from tracehouse.ingest.discovery.raw_stream import DAMAGE
 from tracehouse.ingest.downloads.download import limit_bytes
-from tracehouse.ingest.downloads.http import (
-    Client,
-    RetryableError,
-    SourceError,
-    content_range,
-    validator_of,
-)
+from tracehouse.ingest.downloads.http import Client, RetryableError, SourceError, content_range, validator_of
 
 if TYPE_CHECKING:
     from requests import Response

@@ -32,10 +32,7 @@ def remove_leftovers(warehouse: Path, views_in_use: Collection[str] | None = Non
 
 
 def vacuum(
-    warehouse: Path,
-    older_than_days: float,
-    keep_versions: int,
-    views_in_use: Collection[str] | None = None,
+    warehouse: Path, older_than_days: float, keep_versions: int, views_in_use: Collection[str] | None = None
 ) -> list[Superseded]:
     """Remove the files that were superseded at least `older_than_days` ago.
 

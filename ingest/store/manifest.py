@@ -322,11 +322,7 @@ def _resource(name: str, stored: StoredFile, columns: Sequence[Column], descript
         "rows": stored.rows,
         "schema": {
             "fields": [
-                {
-                    "name": column.name,
-                    "type": TYPES[column.type].frictionless,
-                    "description": column.comment,
-                }
+                {"name": column.name, "type": TYPES[column.type].frictionless, "description": column.comment}
                 for column in columns
             ]
         },

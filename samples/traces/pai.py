@@ -501,12 +501,7 @@ def _pick_workers(
 
 
 def _sensor_columns(
-    tasks: Tasks,
-    instances: Instances,
-    machines: Machines,
-    scale: float,
-    rng: np.random.Generator,
-    ids: Ids,
+    tasks: Tasks, instances: Instances, machines: Machines, scale: float, rng: np.random.Generator, ids: Ids
 ) -> dict[str, Values]:
     watched = machines.has_sensors[instances.machine]
     rows = _pick_workers(tasks, instances, watched, draw.scaled(SENSORS, scale), rng)
@@ -551,12 +546,7 @@ def _sensor_columns(
 
 
 def _metric_columns(
-    tasks: Tasks,
-    instances: Instances,
-    machines: Machines,
-    scale: float,
-    rng: np.random.Generator,
-    ids: Ids,
+    tasks: Tasks, instances: Instances, machines: Machines, scale: float, rng: np.random.Generator, ids: Ids
 ) -> dict[str, Values]:
     finished = (instances.start > 0) & (instances.end > 0)
     rows = _pick_workers(tasks, instances, finished, draw.scaled(METRICS, scale), rng)
