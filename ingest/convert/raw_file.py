@@ -28,8 +28,7 @@ from tracehouse.ingest.declarations import Table
 from tracehouse.ingest.discovery import partitions
 from tracehouse.ingest.discovery.claims import Claim
 from tracehouse.ingest.discovery.raw_stream import explained, open_raw, unexpected_error
-from tracehouse.ingest.discovery.seeking import seekable
-from tracehouse.ingest.discovery.unpack import data_members
+from tracehouse.ingest.discovery.unpack import data_members, seekable
 from tracehouse.ingest.readers import Batch, Content, Reject, reader_of
 from tracehouse.ingest.readers.lines import read_header, shown
 from tracehouse.ingest.readers.values import arrow_type

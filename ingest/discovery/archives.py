@@ -38,11 +38,6 @@ IsData = Callable[[str], bool]
 """Returns whether a file of this name, which has no extension, is a data file."""
 
 
-def none_is_data(_: str) -> bool:
-    """Return False: by default, no file without an extension is a data file."""
-    return False
-
-
 @dataclass(frozen=True)
 class Member:
     """A data file inside a raw file: its name, the path of its folder, and its bytes."""
@@ -114,9 +109,7 @@ class _Span(io.RawIOBase):
         return len(data)
 
 
-def tar_members(
-    unpacked: BinaryIO, on_skipped: Callable[[str], None], is_data: IsData = none_is_data
-) -> Iterator[Member]:
+def tar_members(unpacked: BinaryIO, on_skipped: Callable[[str], None], is_data: IsData) -> Iterator[Member]:
     """Yield the data files in a tar, in order.
 
     `on_skipped` is called with the name of each member that looks like a data file but is not read, such as a
@@ -172,9 +165,7 @@ def _check_count(members: int) -> None:
         raise UnreadableArchiveError(f"it contains more than {MOST_MEMBERS:,} files and folders")
 
 
-def zip_members(
-    file: BinaryIO, on_skipped: Callable[[str], None], is_data: IsData = none_is_data
-) -> Iterator[Member]:
+def zip_members(file: BinaryIO, on_skipped: Callable[[str], None], is_data: IsData) -> Iterator[Member]:
     """Yield the data files in a zip, in the order of its directory. For the arguments see `tar_members`."""
     archive = open_zip(file)
     for info in archive.infolist():

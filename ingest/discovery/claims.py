@@ -28,15 +28,17 @@ from tracehouse.ingest.discovery.raw_files import (
     walk_folders,
 )
 from tracehouse.ingest.discovery.raw_stream import explained, open_raw
-from tracehouse.ingest.discovery.seeking import seekable
 from tracehouse.ingest.discovery.synthetic import MARKER_NAME
-from tracehouse.ingest.discovery.unpack import data_members
+from tracehouse.ingest.discovery.unpack import data_members, seekable
 from tracehouse.ingest.readers import reader_of
 from tracehouse.ingest.readers.lines import shown
 from tracehouse.ingest.store.manifest import Key
 
 Group = tuple[str, str, str]
 """Trace, table and partition, to which several raw files may contribute."""
+
+Candidate = tuple[Trace, Table]
+"""A table to which a raw file may belong."""
 
 # Names of files in clones and downloads that contain no data, by the start of the name or the extension.
 _NO_DATA = re.compile(
@@ -150,7 +152,7 @@ def _explain_capitals(unrecognised: Iterable[str], tables: Sequence[Table]) -> I
             yield RawFileError(path, "its name is in capitals", f"Rename it to {name.lower()}")
 
 
-def _is_bare_data(name: str, candidates: Sequence[tuple[Trace, Table]]) -> bool:
+def _is_bare_data(name: str, candidates: Sequence[Candidate]) -> bool:
     """Return whether a name has no extension and a table has files of this name."""
     return is_bare(name) and any(table.has_name(name) for _, table in candidates)
 
@@ -187,9 +189,7 @@ def _claims(raw: RawFile, owners: Sequence[_Owner], entries: Sequence[Entry]) ->
     ]
 
 
-def _owners(
-    raw: RawFile, named: Sequence[tuple[Trace, Table]], candidates: Sequence[tuple[Trace, Table]]
-) -> list[_Owner]:
+def _owners(raw: RawFile, named: Sequence[Candidate], candidates: Sequence[Candidate]) -> list[_Owner]:
     """Find the tables of a raw file by its name, its header or the CSVs in it."""
     if len(named) == 1:
         return [_Owner(*named[0])]
@@ -210,7 +210,7 @@ def _named_for(raw: RawFile, table: Table) -> bool:
     return table.key_values(raw.file_name, raw.folder) is not None
 
 
-def _owners_of_tree(raw: RawFile, candidates: Sequence[tuple[Trace, Table]]) -> list[_Owner]:
+def _owners_of_tree(raw: RawFile, candidates: Sequence[Candidate]) -> list[_Owner]:
     """Find the tables of a tree by its first readable file that fits a table."""
     with data_files(raw) as files:
         for file in files:
@@ -224,7 +224,7 @@ def _owners_of_tree(raw: RawFile, candidates: Sequence[tuple[Trace, Table]]) -> 
     return []
 
 
-def _owner_by_header(raw: RawFile, named: Sequence[tuple[Trace, Table]]) -> _Owner:
+def _owner_by_header(raw: RawFile, named: Sequence[Candidate]) -> _Owner:
     with open_raw(raw.paths) as stream, explained(raw.paths):
         # Keep a reference to the iterator: Python closes the file when it deletes the iterator.
         members = data_members(stream, raw.form, raw.file_name, raw.folder)
@@ -238,7 +238,7 @@ def _owner_by_header(raw: RawFile, named: Sequence[tuple[Trace, Table]]) -> _Own
     raise RawFileError(raw.paths[0], what, FETCH_OR_MOVE, line=1)
 
 
-def _owners_in_archive(raw: RawFile, candidates: Sequence[tuple[Trace, Table]]) -> list[_Owner]:
+def _owners_in_archive(raw: RawFile, candidates: Sequence[Candidate]) -> list[_Owner]:
     """Find the tables of the CSVs in an archive by the CSVs' names and headers."""
     names: dict[tuple[str, str], set[str]] = defaultdict(set)
     try:
@@ -275,7 +275,7 @@ def _owners_in_archive(raw: RawFile, candidates: Sequence[tuple[Trace, Table]]) 
     return owners
 
 
-def _owners_of_member(member: Member, candidates: Sequence[tuple[Trace, Table]]) -> list[tuple[Trace, Table]]:
+def _owners_of_member(member: Member, candidates: Sequence[Candidate]) -> list[Candidate]:
     named = [
         (trace, table)
         for trace, table in candidates
@@ -298,7 +298,7 @@ def _owners_of_member(member: Member, candidates: Sequence[tuple[Trace, Table]])
     return fitting[:1]
 
 
-def _read_names(member: Member, file: str, named: Sequence[tuple[Trace, Table]]) -> list[str]:
+def _read_names(member: Member, file: str, named: Sequence[Candidate]) -> list[str]:
     """Read the columns' names in a data file.
 
     Any reader of the extension will do: formats that share an extension store the names in the same way.
@@ -309,10 +309,10 @@ def _read_names(member: Member, file: str, named: Sequence[tuple[Trace, Table]])
         return read_names(stream, file)
 
 
-def _check_is_one_partition(raw: RawFile, trace: Trace, table: Table) -> None:
-    if raw.is_archive and table.partition_by and not table.converts_partitions:
+def _check_is_one_partition(archive: RawFile, trace: Trace, table: Table) -> None:
+    if table.partition_by and not table.converts_partitions:
         raise RawFileError(
-            raw.paths[0],
+            archive.paths[0],
             f"it is an archive of {trace.name}.{table.name}, whose files are read one by one",
             "Unpack it into the raw folder, with the folders that are in it",
         )

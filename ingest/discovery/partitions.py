@@ -25,7 +25,7 @@ from tracehouse.ingest.discovery.archives import READ_BYTES, open_in_zip, open_z
 from tracehouse.ingest.discovery.packing import TREE, form_of
 from tracehouse.ingest.discovery.raw_files import Entry, RawFile
 from tracehouse.ingest.discovery.raw_stream import check_first_bytes, explained, sha256_of
-from tracehouse.ingest.discovery.seeking import seekable
+from tracehouse.ingest.discovery.unpack import seekable
 from tracehouse.ingest.readers import reader_of
 
 
@@ -53,16 +53,13 @@ def find_trees(entries: Sequence[Entry], tables: Iterable[Table]) -> tuple[list[
     """
     partitioned = [table for table in tables if table.converts_partitions]
     trees: dict[tuple[Path, str], list[Entry]] = defaultdict(list)
-    depths: dict[tuple[Path, str], int] = {}
     others = []
     for entry in entries:
         path = entry.path.absolute()
         for table in partitioned:
             partition = _partition_in_path(table, path.as_posix())
             if partition:
-                tree = path.parents[table.folder_depth], partition
-                trees[tree].append(entry)
-                depths[tree] = table.folder_depth + 1
+                trees[path.parents[table.folder_depth], partition].append(entry)
                 break
         else:
             others.append(entry)

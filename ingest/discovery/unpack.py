@@ -1,9 +1,14 @@
-"""Unpack the data files in an open raw file."""
+"""Unpack the data files in an open raw file, and make them seekable for readers that seek."""
 
 import bz2
 import io
 import lzma
+import shutil
+import tempfile
+import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import BinaryIO, cast
 
 import pyarrow as pa
@@ -14,7 +19,6 @@ from tracehouse.ingest.discovery.archives import (
     IsData,
     Member,
     UnreadableArchiveError,
-    none_is_data,
     tar_members,
     zip_members,
 )
@@ -23,6 +27,8 @@ from tracehouse.ingest.discovery.raw_stream import RawStream
 
 # The header of an xz file can demand up to 4 GiB of memory. `xz -9` takes 65 MiB.
 _MOST_XZ_BYTES = 256 << 20
+# Larger streams are copied to the disk.
+_MOST_BYTES_IN_MEMORY = 64 << 20
 # A small block: after each stream, a decompressor copies the rest of the block, and a file may consist
 # of many empty streams.
 _PACKED_BYTES = 64 << 10
@@ -34,13 +40,13 @@ def data_members(
     file_name: str,
     folder: str,
     on_skipped: Callable[[str], None] = lambda _: None,
-    is_data: IsData = none_is_data,
+    is_data: IsData = lambda _: False,
 ) -> Iterator[Member]:
     """Yield the data files in an open raw file, in order. The caller reads each one before the next.
 
     `file_name` and `folder` are those of the data file if the raw file is not an archive. `on_skipped` is
     called with the name of each member that looks like a data file but is not read, such as a link, and the
-    reason. `is_data` decides whether a member without an extension is read.
+    reason. `is_data` decides whether a member without an extension is read; by default, none is.
     """
     if form == "zip":
         yield from _members_of_zip(raw, on_skipped, is_data)
@@ -65,15 +71,12 @@ def _unpacked(packed: BinaryIO, compression: str) -> BinaryIO:
         case "bz2":
             unpacked = io.BufferedReader(_Decompressed(packed, bz2.BZ2Decompressor), READ_BYTES)
         case "xz":
-            unpacked = io.BufferedReader(_Decompressed(packed, _xz_decompressor), READ_BYTES)
+            decompressor = partial(lzma.LZMADecompressor, memlimit=_MOST_XZ_BYTES)
+            unpacked = io.BufferedReader(_Decompressed(packed, decompressor), READ_BYTES)
         case "zst":
             source = pa.PythonFile(packed, mode="r")
             unpacked = io.BufferedReader(pa.CompressedInputStream(source, "zstd"), READ_BYTES)
     return cast(BinaryIO, unpacked)
-
-
-def _xz_decompressor() -> lzma.LZMADecompressor:
-    return lzma.LZMADecompressor(memlimit=_MOST_XZ_BYTES)
 
 
 def _members_of_zip(raw: RawStream, on_skipped: Callable[[str], None], is_data: IsData) -> Iterator[Member]:
@@ -133,3 +136,18 @@ class _Decompressed(io.RawIOBase):
             if not data:
                 break
         return left
+
+
+@contextmanager
+def seekable(stream: BinaryIO) -> Iterator[BinaryIO]:
+    """Yield the stream itself if it is a file or in memory, otherwise a copy in memory or on the disk.
+
+    A member of a zip is always copied: seeking in it is slow, and reading it to its end verifies its CRC-32.
+    """
+    if stream.seekable() and not isinstance(stream, zipfile.ZipExtFile):
+        yield stream
+    else:
+        with tempfile.SpooledTemporaryFile(_MOST_BYTES_IN_MEMORY) as copy:
+            shutil.copyfileobj(stream, copy, READ_BYTES)
+            copy.seek(0)
+            yield cast(BinaryIO, copy)
