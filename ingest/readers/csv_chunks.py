@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -268,14 +268,13 @@ def parse_chunks(
     Raises RawFileError if too many rows are rejected (see `rejects`).
     """
     parser = ChunkParser(tuple(columns), ends_in_newline, file)
-    pairs = partial(_parse_pair, parser)
+
+    def parse(chunk: Chunk) -> tuple[Chunk, Batch]:
+        return chunk, parser.parse(chunk)
+
     prefetched = prefetch(iter(chunks))
-    parsed = map(pairs, prefetched) if at_once == 1 else prefetch_map(pairs, prefetched, at_once)
+    parsed = map(parse, prefetched) if at_once == 1 else prefetch_map(parse, prefetched, at_once)
     return limit_rejects(parsed, file)
-
-
-def _parse_pair(parser: ChunkParser, chunk: Chunk) -> tuple[Chunk, Batch]:
-    return chunk, parser.parse(chunk)
 
 
 def _has_full_lines(chunk: Chunk, rows: pl.DataFrame) -> bool:

@@ -59,12 +59,22 @@ def convert_rows(texts: Sequence[pa.BinaryArray], columns: Sequence[Column]) -> 
         if column.offset_name
     }
     names = [*(column.name for column in columns), *offsets]
-    rows = pa.table([*values, *offsets.values()], names=names)
-    if faults:
-        fits = np.ones(rows.num_rows, bool)
-        fits[list(faults)] = False
-        rows = rows.filter(pa.array(fits))
-    return rows, faults
+    return without_faults(pa.table([*values, *offsets.values()], names=names), faults), faults
+
+
+def without_faults(rows: pa.Table, faults: Faults) -> pa.Table:
+    """Return the rows that fit."""
+    if not faults:
+        return rows
+    fits = np.ones(rows.num_rows, bool)
+    fits[list(faults)] = False
+    return rows.filter(pa.array(fits))
+
+
+def find_faults(is_wrong: pa.Array | pa.ChunkedArray, reason: str, column: Column) -> Faults:
+    """Return the faults of a column: the rows in which `is_wrong` is true, all with the same reason."""
+    rows = np.flatnonzero(pc.fill_null(is_wrong, False))
+    return dict.fromkeys(rows.tolist(), f"column {column.name} ({column.type}): {reason}")
 
 
 def convert(texts: pa.BinaryArray, column: Column) -> tuple[pa.Array, Faults]:
@@ -76,16 +86,17 @@ def convert(texts: pa.BinaryArray, column: Column) -> tuple[pa.Array, Faults]:
         is_null = pc.is_in(texts, value_set=pa.array([text.encode() for text in column.null_texts]))
         texts = pc.if_else(is_null, pa.scalar(None, pa.binary()), texts)
     texts = _replace_zones(texts, column)
-    faults = _describe(_empty_rows(texts), column) if column.required else {}
+    faults: Faults = {}
+    if column.required and texts.null_count:
+        faults = find_faults(texts.is_null(), "it is empty", column)
     try:
         values = _cast(texts, column.type)
     except pa.ArrowInvalid:
         values, wrong = _parse_odd(texts, column)
         faults |= wrong
     too_long = _too_long(values, column)
-    if too_long is not None and pc.any(too_long, min_count=0).as_py():
-        rows = np.flatnonzero(too_long.fill_null(False))
-        faults |= _describe(dict.fromkeys(rows.tolist(), _TOO_LONG), column)
+    if too_long is not None:
+        faults |= find_faults(too_long, _TOO_LONG, column)
         values = pc.if_else(too_long, None, values)
     return values, faults
 
@@ -93,23 +104,14 @@ def convert(texts: pa.BinaryArray, column: Column) -> tuple[pa.Array, Faults]:
 def _too_long(values: pa.Array | pa.ChunkedArray, column: Column) -> pa.Array | pa.ChunkedArray | None:
     """Return a mask of the numbers that are too large for a time or duration on any clock.
 
-    Returns None if the column contains neither times nor durations. A single absurd time would make every
-    hourly query return thousands of years of hours.
+    Returns None if there are none. A single absurd time would make every hourly query return thousands of
+    years of hours.
     """
     longest = _LAST_TIME.get(column.unit)
     if longest is None or not pa.types.is_primitive(values.type) or pa.types.is_temporal(values.type):
         return None
-    return pc.or_(pc.greater(values, longest), pc.less(values, -longest))
-
-
-def _empty_rows(texts: pa.BinaryArray) -> Faults:
-    if not texts.null_count:
-        return {}
-    return dict.fromkeys(np.flatnonzero(texts.is_null()).tolist(), "it is empty")
-
-
-def _describe(reasons: Faults, column: Column) -> Faults:
-    return {row: f"column {column.name} ({column.type}): {reason}" for row, reason in reasons.items()}
+    too_long = pc.or_(pc.greater(values, longest), pc.less(values, -longest))
+    return too_long if pc.any(too_long, min_count=0).as_py() else None
 
 
 def _replace_zones(texts: pa.BinaryArray, column: Column) -> pa.BinaryArray:
@@ -143,7 +145,8 @@ def _parse_odd(texts: pa.BinaryArray, column: Column) -> tuple[pa.Array, Faults]
             parsed.append(None)
             reasons[number] = f"column {column.name} ({column.type}): {error}"
     numbers = pc.index_in(odd, value_set=distinct)
-    values = pa.array(parsed, _parsed_type(column)).cast(arrow_type(column)).take(numbers)
+    parsed_type = pa.int64() if column.type.startswith("UNIX") else arrow_type(column)
+    values = pa.array(parsed, parsed_type).cast(arrow_type(column)).take(numbers)
     if column_type.plain:
         values = pc.coalesce(_cast(pc.if_else(is_plain, texts, nothing), column.type), values)
     wrong = np.isin(numbers.fill_null(-1), list(reasons))
@@ -152,10 +155,6 @@ def _parse_odd(texts: pa.BinaryArray, column: Column) -> tuple[pa.Array, Faults]
         row: reasons[number]
         for row, number in zip(rows.tolist(), numbers.take(pa.array(rows)).to_pylist(), strict=True)
     }
-
-
-def _parsed_type(column: Column) -> pa.DataType:
-    return pa.int64() if column.type.startswith("UNIX") else arrow_type(column)
 
 
 def _cast(texts: pa.BinaryArray, type_name: TypeName) -> pa.Array:
@@ -198,8 +197,7 @@ def are_possible(rows: pa.Table, columns: Sequence[Column]) -> bool:
         values = rows.column(place)
         if column.required and values.null_count:
             return False
-        too_long = _too_long(values, column)
-        if too_long is not None and pc.any(too_long, min_count=0).as_py():
+        if _too_long(values, column) is not None:
             return False
         if column.stored_type.startswith("TIMESTAMP") and not _is_possible(values):
             return False

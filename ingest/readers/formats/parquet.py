@@ -24,7 +24,7 @@ from tracehouse.ingest.readers import Batch, Content, Reader, Reject
 from tracehouse.ingest.readers.lines import shown
 from tracehouse.ingest.readers.parquet_pages import Pages, check_footer
 from tracehouse.ingest.readers.rejects import limit_rejects
-from tracehouse.ingest.readers.values import Faults, arrow_type, is_possible
+from tracehouse.ingest.readers.values import Faults, arrow_type, find_faults, is_possible, without_faults
 
 BATCH_ROWS = 32_768
 # On average 2 KiB a row, four times as much as in the published files.
@@ -181,13 +181,7 @@ def _convert(rows: pa.Table, first: int, place: str, content: Content) -> Batch:
             continue
         made[column.name], wrong = _convert_column(rows[column.name], column)
         faults = wrong | faults
-    converted = pa.table(made)
-    rejects = _rejects(rows, numbers, faults, place)
-    if faults:
-        fits = np.ones(rows.num_rows, bool)
-        fits[list(faults)] = False
-        converted = converted.filter(pa.array(fits))
-    return Batch(converted, rejects)
+    return Batch(without_faults(pa.table(made), faults), _rejects(rows, numbers, faults, place))
 
 
 def _partition_mask(rows: pa.Table, content: Content) -> pa.BooleanArray | None:
@@ -279,29 +273,22 @@ def _convert_column(values: pa.ChunkedArray, column: Column) -> tuple[pa.Chunked
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     faults: Faults = {}
-    what = f"column {column.name} ({column.type}): "
     if column.required and values.null_count:
-        faults = _faulty(values.is_null(), what + "it is empty")
+        faults = find_faults(values.is_null(), "it is empty", column)
     try:
         converted = values.cast(wanted)
     except pa.ArrowInvalid:
         converted = values.cast(wanted, safe=False)
         back = converted.cast(values.type, safe=False)
-        inexact = pc.fill_null(pc.not_equal(back, values), False)
+        inexact = pc.not_equal(back, values)
         if pa.types.is_unsigned_integer(values.type):
             # Integers over 2**63 - 1 become negative, and the cast back restores them.
-            inexact = pc.or_(inexact, pc.fill_null(pc.less(converted, 0), False))
-        faults |= _faulty(inexact, what + f"no exact conversion from {values.type}")
+            inexact = pc.or_(inexact, pc.less(converted, 0))
+        faults |= find_faults(inexact, f"no exact conversion from {values.type}", column)
     if pa.types.is_floating(wanted) or pa.types.is_timestamp(wanted):
-        is_wrong = pc.fill_null(pc.invert(is_possible(converted)), False)
-        if pc.any(is_wrong, min_count=0).as_py():
-            reason = "not a finite number" if pa.types.is_floating(wanted) else "a time that is out of range"
-            faults |= _faulty(is_wrong, what + reason)
+        reason = "not a finite number" if pa.types.is_floating(wanted) else "a time that is out of range"
+        faults |= find_faults(pc.invert(is_possible(converted)), reason, column)
     return converted, faults
-
-
-def _faulty(is_wrong: pa.ChunkedArray, reason: str) -> Faults:
-    return dict.fromkeys(np.flatnonzero(is_wrong.to_numpy()).tolist(), reason)
 
 
 # Checks of columns, and errors about damage.
