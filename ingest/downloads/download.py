@@ -214,7 +214,8 @@ def _append(
     except OSError as error:
         if error.errno not in _DISK_FULL:
             raise
-        raise _disk_full(path, error.strerror or str(error)) from None
+        what = f"the disk is full ({error.strerror or error}). Received bytes are kept in {_part_path(path)}"
+        raise UserError(what) from None
     if have > most:
         discard_partial(path)
         raise SourceError(f"{url}: the server sends more than {most:,} bytes, and they were removed")
@@ -239,10 +240,6 @@ def _read_version(path: Path, url: str) -> _Version | None:
     except (FileNotFoundError, ValueError, TypeError):
         return None
     return version if version.url == url and _part_path(path).exists() else None
-
-
-def _disk_full(path: Path, why: str) -> UserError:
-    return UserError(f"the disk is full ({why}). Received bytes are kept in {_part_path(path)}")
 
 
 def _lfs_media_url(url: str) -> str | None:

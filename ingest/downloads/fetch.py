@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -121,18 +122,15 @@ def _download(client: Client, download: Download, folder: Path, progress: Progre
     Returns the file's size in bytes, and the error of each URL if all fail.
     """
     path = folder / download.path
-    problems = []
-    on_bytes = _byte_reporter(progress, path)
+    attempts: list[Callable[[OnBytes], None]] = [
+        partial(download_file, client, url, path, download.bytes, download.sha256) for url in download.urls
+    ]
     if download.archive:
+        attempts = [partial(download.archive.download, download.member, path)]
+    problems = []
+    for attempt in attempts:
         try:
-            download.archive.download(download.member, path, on_bytes)
-            return path.stat().st_size, []
-        except SourceError as error:
-            return 0, [str(error)]
-    for url in download.urls:
-        try:
-            on_bytes = _byte_reporter(progress, path)
-            download_file(client, url, path, download.bytes, download.sha256, on_bytes)
+            attempt(_byte_reporter(progress, path))
             return path.stat().st_size, []
         except SourceError as error:
             problems.append(str(error))

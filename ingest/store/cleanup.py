@@ -3,7 +3,6 @@
 Files that the warehouse never listed stay.
 """
 
-import re
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +14,6 @@ from tracehouse.ingest.store.manifest import Superseded
 # Superseded files are kept for readers of older versions until both limits are exceeded.
 KEEP_SUPERSEDED_DAYS = 7.0
 KEEP_SUPERSEDED_VERSIONS = 3
-
-_CONTENT_NAME = re.compile(r"[0-9a-f]{16}\.parquet")
 
 
 def remove_leftovers(warehouse: Path, views_in_use: Collection[str] | None = None) -> None:
@@ -75,6 +72,6 @@ def list_unlisted(warehouse: Path) -> list[str]:
     found = (
         path.relative_to(warehouse).as_posix()
         for path in (warehouse / TABLES_FOLDER).rglob("*.parquet")
-        if _CONTENT_NAME.fullmatch(path.name)
+        if view_store.HASH_NAME.fullmatch(path.name)
     )
     return sorted(path for path in found if path not in known)

@@ -59,11 +59,8 @@ def check(warehouse: Path, traces: Sequence[str], progress: Progress) -> Report:
         raise UserError(f"{warehouse / manifest.NAME}: the manifest lists no files to check")
     artifacts = [*_list_table_files(published), *_list_view_files(warehouse, traces)]
     total = sum(files.size_of(warehouse / artifact.path) or 0 for artifact in artifacts)
-
-    def report_bytes(more_bytes: int) -> None:
-        progress("checksums", more_bytes, total)
-
-    return Report(len(artifacts), total, tuple(_find_damages(warehouse, artifacts, report_bytes)))
+    damages = _find_damages(warehouse, artifacts, lambda more: progress("checksums", more, total))
+    return Report(len(artifacts), total, tuple(damages))
 
 
 def check_sizes(warehouse: Path, conversions: Iterable[Conversion]) -> None:

@@ -24,7 +24,8 @@ from tracehouse.ingest.store.files import StagedFile
 from tracehouse.ingest.store.layout import VIEWS_FOLDER, database_mark
 from tracehouse.ingest.store.manifest import Superseded
 
-_NAME = re.compile(r"[0-9a-f]{16}\.parquet")
+# Names of files of views, and of base tables, are hashes.
+HASH_NAME = re.compile(r"[0-9a-f]{16}\.parquet")
 _CHECKSUM = ".sha256"
 PATH_IN_FOOTER = "tracehouse_path"
 
@@ -120,5 +121,5 @@ def _read_superseded(warehouse: Path) -> list[Superseded]:
 
 def _list_files(warehouse: Path) -> Iterator[str]:
     for path in sorted((warehouse / VIEWS_FOLDER).glob("*/*/*.parquet")):
-        if _NAME.fullmatch(path.name):
+        if HASH_NAME.fullmatch(path.name):
             yield path.relative_to(warehouse).as_posix()
