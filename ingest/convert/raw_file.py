@@ -4,7 +4,7 @@ import re
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 from uuid import uuid4
 
 import duckdb
@@ -308,22 +308,15 @@ def _add_keys(rows: pa.Table, keys: dict[str, str], table: Table) -> pa.Table:
 
 
 def _reject_rows(rejects: Sequence[Reject], member_name: str, raw_input: RawInput) -> pa.Table:
-    rows = [
-        (
-            raw_input.table_name,
-            raw_input.claim.raw.relative_name,
-            member_name,
-            reject.line,
-            reject.reason,
-            reject.raw_text,
-        )
-        for reject in rejects
+    values: list[list[Any]] = [
+        [raw_input.table_name] * len(rejects),
+        [raw_input.claim.raw.relative_name] * len(rejects),
+        [member_name] * len(rejects),
+        [reject.line for reject in rejects],
+        [reject.reason for reject in rejects],
+        [reject.raw_text for reject in rejects],
     ]
-    arrays = [
-        pa.array(values, arrow_type(column))
-        for values, column in zip(zip(*rows, strict=True), REJECTED_COLUMNS, strict=True)
-    ]
-    return pa.table(arrays, names=[column.name for column in REJECTED_COLUMNS])
+    return pa.table(values, pa.schema([(column.name, arrow_type(column)) for column in REJECTED_COLUMNS]))
 
 
 def _describe_source(raw_input: RawInput, member_name: str, rows: _Counts, state: _ReadState) -> Source:
