@@ -194,17 +194,8 @@ def _jobs(cluster: Cluster, scale: float, rng: np.random.Generator) -> Jobs:
         queue = np.where(unstarted, end, start) - submit
         duration = np.where(unstarted, 0, end - start)
     whole_duration = np.nan_to_num(duration).astype(np.int64)
-    return Jobs(
-        kind,
-        state,
-        gpus,
-        user,
-        submit,
-        start,
-        np.where(running, np.nan, end),
-        np.asarray(queue, np.float64),
-        whole_duration,
-    )
+    end = np.where(running, np.nan, end)
+    return Jobs(kind, state, gpus, user, submit, start, end, np.asarray(queue, np.float64), whole_duration)
 
 
 def _work(cluster: Cluster, kind: Ints, rng: np.random.Generator) -> tuple[Ints, Ints, Floats]:

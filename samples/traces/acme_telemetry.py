@@ -12,7 +12,6 @@ The sample has the properties of the original that views and caveats are about:
 Both lines and devices are scaled, so the size grows with the square of the scale.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,26 +92,18 @@ KALOS = Cluster(
 CLUSTERS = {cluster.name: cluster for cluster in (SEREN, KALOS)}
 
 
-@dataclass(frozen=True)
-class Fleet:
-    """The devices of a metric in the order of their columns: names and nodes."""
-
-    names: Sequence[str]
-    node_of: Ints
-
-
 def write_telemetry(folder: Path, scale: float, rng: np.random.Generator, on_bytes: OnBytes) -> list[Path]:
     """Write every metric of both clusters and the servers' power below `folder`, and return the paths."""
     written: list[Path] = []
     for cluster in CLUSTERS.values():
         seed = int(rng.integers(2**63))
         for metric in (*GPU_NAMES, *NODE_NAMES):
-            fleet = _fleet(cluster, metric, cluster.nodes_at(scale), seed)
+            names, node_of = _devices(cluster, metric, cluster.nodes_at(scale), seed)
             when = slots(cluster.lines_at(metric, scale))
-            cells = _cells(cluster, metric, fleet, when, seed)
-            for ending, of_file, devices in _files(cluster, metric, len(fleet.names), when):
+            cells = _cells(cluster, metric, node_of, when, seed)
+            for ending, of_file, devices in _files(cluster, metric, len(names), when):
                 path = folder / cluster.name / f"{metric}{ending}.csv"
-                written.append(write_wide(path, of_file, fleet.names, devices, cells, on_bytes))
+                written.append(write_wide(path, of_file, names, devices, cells, on_bytes))
     return written + acme_ipmi.write_server_power(folder / "ipmi", scale, int(rng.integers(2**63)), on_bytes)
 
 
@@ -128,11 +119,10 @@ def write_metric(
     """Write a metric as one file with the given numbers of lines and devices, and return its path."""
     seed = int(rng.integers(2**63))
     per_node = 1 if metric in NODE_NAMES else GPUS_PER_NODE
-    all_devices = _fleet(CLUSTERS[cluster], metric, -(-devices // per_node), seed)
-    fleet = Fleet(all_devices.names[:devices], all_devices.node_of[:devices])
+    names, node_of = _devices(CLUSTERS[cluster], metric, -(-devices // per_node), seed)
     when = slots(lines)
-    cells = _cells(CLUSTERS[cluster], metric, fleet, when, seed)
-    return write_wide(path, when, fleet.names, np.arange(devices), cells, on_bytes)
+    cells = _cells(CLUSTERS[cluster], metric, node_of[:devices], when, seed)
+    return write_wide(path, when, names, np.arange(devices), cells, on_bytes)
 
 
 def expected_bytes(scale: float) -> int:
@@ -152,8 +142,8 @@ def _expected_bytes(cluster: Cluster, metric: str, scale: float) -> int:
     return round(cluster.lines_at(metric, scale) * (STAMP_BYTES + 1 + devices * cell) + devices * name)
 
 
-def _fleet(cluster: Cluster, metric: str, nodes: int, seed: int) -> Fleet:
-    """Return the devices of a metric; all metrics with the same seed have the same order of devices."""
+def _devices(cluster: Cluster, metric: str, nodes: int, seed: int) -> tuple[list[str], Ints]:
+    """Return the names and nodes of a metric's devices; metrics with the same seed have the same order."""
     per_node = 1 if metric in NODE_NAMES else GPUS_PER_NODE
     # The devices are shuffled, because the publisher's columns are not sorted.
     device = np.random.default_rng([seed, per_node]).permutation(nodes * per_node)
@@ -164,7 +154,7 @@ def _fleet(cluster: Cluster, metric: str, nodes: int, seed: int) -> Fleet:
     ]
     if (cluster.name, metric) == _WITH_POD_NAME:
         names[-1] = _POD_NAME
-    return Fleet(names, node_of)
+    return names, node_of
 
 
 def _name(cluster: Cluster, metric: str, node: int, gpu: int) -> str:
@@ -176,10 +166,10 @@ def _name(cluster: Cluster, metric: str, node: int, gpu: int) -> str:
     return f"{address}-{gpu}"
 
 
-def _cells(cluster: Cluster, metric: str, fleet: Fleet, when: Ints, seed: int) -> Cells:
+def _cells(cluster: Cluster, metric: str, node_of: Ints, when: Ints, seed: int) -> Cells:
     if metric == acme_xid.NAME:
-        return acme_xid.XidCells(fleet.node_of, when, seed, cluster.has_burst)
-    return MetricCells(cluster.name, metric, len(fleet.names), seed)
+        return acme_xid.XidCells(node_of, when, seed, cluster.has_burst)
+    return MetricCells(cluster.name, metric, len(node_of), seed)
 
 
 def _files(cluster: Cluster, metric: str, count: int, when: Ints) -> list[tuple[str, Ints, Ints]]:
