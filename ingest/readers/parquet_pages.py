@@ -7,7 +7,6 @@ long texts.
 
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -72,15 +71,6 @@ class _Page(NamedTuple):
     is_compressed: bool
 
 
-@dataclass(frozen=True)
-class _Chunk:
-    """The most memory that a column of a row group takes: for its largest pages, and for one decoded row."""
-
-    name: str
-    page_bytes: int
-    row_bytes: int
-
-
 def check_footer(stream: BinaryIO, file: str) -> None:
     """Raise RawFileError if parsing the footer takes too much memory."""
     end, length = _find_footer(stream)
@@ -122,14 +112,12 @@ class Pages:
 
         Raises RawFileError if the pages of these columns, or one row, may take too much memory.
         """
-        chunks = [
-            _measure(self._stream, chunk, column)
-            for chunk, column in zip(self._groups[group], self._schema, strict=True)
-            if column.path.partition(".")[0] in columns
-        ]
-        pages = {chunk.name: chunk.page_bytes for chunk in chunks}
+        pages: dict[str, int] = {}
+        row: dict[str, int] = {}
+        for chunk, column in zip(self._groups[group], self._schema, strict=True):
+            if column.path.partition(".")[0] in columns:
+                pages[column.path], row[column.path] = _measure(self._stream, chunk, column)
         _check(pages, MOST_PAGE_BYTES, f"row group {group}: its pages", self._file)
-        row = {chunk.name: chunk.row_bytes for chunk in chunks}
         _check(row, MOST_ROW_BYTES, f"row group {group}: one row", self._file)
         return min(most, _BATCH_BYTES // max(1, sum(row.values())))
 
@@ -149,7 +137,8 @@ def _mib(size: int) -> str:
     return f"{-(-size >> 20):,} MiB"
 
 
-def _measure(stream: BinaryIO, chunk: _Fields, column: pq.ColumnSchema) -> _Chunk:
+def _measure(stream: BinaryIO, chunk: _Fields, column: pq.ColumnSchema) -> tuple[int, int]:
+    """Return the most memory that a column takes: for its largest pages, and for one decoded row."""
     pages = list(_read_pages(stream, chunk))
     dictionaries = [page for page in pages if page.kind == _DICTIONARY_PAGE]
     data = [page for page in pages if page.kind != _DICTIONARY_PAGE]
@@ -166,10 +155,10 @@ def _measure(stream: BinaryIO, chunk: _Fields, column: pq.ColumnSchema) -> _Chun
         for page in data
     ]
     if not column.max_repetition_level:
-        return _Chunk(column.path, page_bytes, max(value_bytes, default=0))
+        return page_bytes, max(value_bytes, default=0)
     # One row may be a list of all values.
     in_lists = sum(page.values * size for page, size in zip(data, value_bytes, strict=True))
-    return _Chunk(column.path, page_bytes + in_lists, 0)
+    return page_bytes + in_lists, 0
 
 
 def _size(page: _Page) -> int:
