@@ -83,12 +83,12 @@ def build_axis(drawable: Drawable, axis: Axis, width: float, size: float) -> dic
         title = clock_title(row[column] for row in drawable.rows)
         # Times of some traces count from 1970.
         date = f"utcFormat(datum.value * 864e5, '{'%d %b %Y' if width >= WIDTH_OF_DATES else '%b'}')"
-        labels = f"datum.value >= {FIRST_DAY_OF_DATES} ? {date} : {NUMBER}"
+        label = f"datum.value >= {FIRST_DAY_OF_DATES} ? {date} : {NUMBER}"
         return {
             "type": "quantitative",
             "title": title,
             "scale": _scale_without_zero(),
-            **_numbers(labelExpr=labels),
+            **_numbers(labelExpr=label),
         }
     if column == "hour_of_day":
         hours = altair.Axis(
