@@ -19,36 +19,10 @@ from tracehouse.core.errors import DefinitionError
 # rewrite.
 SAME = frozenset(
     {
-        *(
-            "Abs",
-            "And",
-            "Array",
-            "Avg",
-            "BitwiseOrAgg",
-            "Case",
-            "Cast",
-            "Coalesce",
-            "ConcatWs",
-            "Count",
-            "CumeDist",
-            "Exp",
-        ),
-        *("Explode", "Greatest", "Grouping", "If", "Lag", "Lead", "Least", "Length", "LogicalOr", "Lower"),
-        *(
-            "Max",
-            "MD5",
-            "Median",
-            "Min",
-            "Nullif",
-            "Or",
-            "Pow",
-            "Rank",
-            "Replace",
-            "Round",
-            "RowNumber",
-            "Split",
-        ),
-        *("SplitPart", "Sqrt", "Sum"),
+        *("Abs", "And", "Array", "Avg", "BitwiseOrAgg", "Case", "Cast", "Coalesce", "ConcatWs", "Count"),
+        *("CumeDist", "Exp", "Explode", "Greatest", "Grouping", "If", "Lag", "Lead", "Least", "Length"),
+        *("LogicalOr", "Lower", "Max", "MD5", "Median", "Min", "Nullif", "Or", "Pow", "Rank", "Replace"),
+        *("Round", "RowNumber", "Split", "SplitPart", "Sqrt", "Sum"),
     }
 )
 

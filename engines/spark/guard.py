@@ -21,42 +21,19 @@ if TYPE_CHECKING:
 # The plan nodes that a query may have, by Spark's class names. Expressions are checked against `_REFUSED`.
 _PLANS = frozenset(
     {
-        *(
-            "Aggregate",
-            "Distinct",
-            "Except",
-            "Expand",
-            "Filter",
-            "Generate",
-            "GlobalLimit",
-            "Intersect",
-            "Join",
-        ),
-        *("LateralJoin", "LocalLimit", "LocalRelation", "Offset", "OneRowRelation", "Pivot", "Project"),
-        *("RepartitionByExpression", "Sample", "Sort", "SubqueryAlias", "Tail", "Union", "Unpivot", "Window"),
-        *(
-            "UnresolvedHaving",
-            "UnresolvedHint",
-            "UnresolvedInlineTable",
-            "UnresolvedQualify",
-            "UnresolvedRelation",
-        ),
-        *("UnresolvedSubqueryColumnAliases", "UnresolvedTableValuedFunction", "UnresolvedTVFAliases"),
-        *("UnresolvedWith", "WithWindowDefinition"),
+        *("Aggregate", "Distinct", "Except", "Expand", "Filter", "Generate", "GlobalLimit", "Intersect"),
+        *("Join", "LateralJoin", "LocalLimit", "LocalRelation", "Offset", "OneRowRelation", "Pivot"),
+        *("Project", "RepartitionByExpression", "Sample", "Sort", "SubqueryAlias", "Tail", "Union"),
+        *("Unpivot", "Window", "UnresolvedHaving", "UnresolvedHint", "UnresolvedInlineTable"),
+        *("UnresolvedQualify", "UnresolvedRelation", "UnresolvedSubqueryColumnAliases"),
+        *("UnresolvedTableValuedFunction", "UnresolvedTVFAliases", "UnresolvedWith"),
+        "WithWindowDefinition",
     }
 )
 _TABLE_FUNCTIONS = frozenset(
     {
-        *(
-            "explode",
-            "explode_outer",
-            "inline",
-            "inline_outer",
-            "json_tuple",
-            "posexplode",
-            "posexplode_outer",
-        ),
-        *("range", "stack"),
+        *("explode", "explode_outer", "inline", "inline_outer", "json_tuple", "posexplode"),
+        *("posexplode_outer", "range", "stack"),
     }
 )
 # The first three call arbitrary Java methods; the others open files named in their options.
