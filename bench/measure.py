@@ -27,14 +27,31 @@ WIDE = 4
 MET, MISSED = "#4c78a8", "#e45756"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Bound:
+    """The lowest or the highest number that reaches a goal."""
+
+    at_least: float | None = None
+    at_most: float | None = None
+
+    @property
+    def limit(self) -> float:
+        """The bound as a number."""
+        found = self.at_least if self.at_most is None else self.at_most
+        assert found is not None, f"{self} has no bound"
+        return found
+
+    def is_met(self, value: float) -> bool:
+        """Return whether an unrounded number is within the bound."""
+        return value >= self.limit if self.at_most is None else value <= self.limit
+
+
 @dataclass(frozen=True)
-class Goal:
+class Goal(Bound):
     """A bound for the ratio of the medians of two implementations."""
 
     over: str
     under: str
-    at_least: float | None = None
-    at_most: float | None = None
 
     @property
     def name(self) -> str:
@@ -42,20 +59,9 @@ class Goal:
         return f"{self.over} / {self.under}"
 
     @property
-    def value(self) -> float:
-        """The bound as a number."""
-        found = self.at_least if self.at_most is None else self.at_most
-        assert found is not None, f"{self.name} has no bound"
-        return found
-
-    @property
     def bound(self) -> str:
         """The bound in words, such as `at least 10`."""
-        return f"at {'least' if self.at_most is None else 'most'} {self.value:g}"
-
-    def is_met(self, ratio: float) -> bool:
-        """Return whether an unrounded ratio is within the bound."""
-        return ratio >= self.value if self.at_most is None else ratio <= self.value
+        return f"at {'least' if self.at_most is None else 'most'} {self.limit:g}"
 
 
 @dataclass(frozen=True)
@@ -142,7 +148,7 @@ def chart(title: str, rows: Sequence[Row], goals: Sequence[Goal]) -> "altair.HCo
         axis = altair.Axis(title=None, labels=not panels, ticks=not panels, grid=True, labelLimit=260)
         y = altair.Y("name:N", sort=names, axis=axis, scale=altair.Scale(domain=names))
         heading = f"{goal.name} ({goal.bound})"
-        least, most = _scale_domain([float(value["ratio"]) for value in values] + [goal.value])
+        least, most = _scale_domain([float(value["ratio"]) for value in values] + [goal.limit])
         # A wide range gets a logarithmic scale.
         kind: Literal["log", "linear"] = "log" if most > WIDE * least else "linear"
         scale = altair.Scale(type=kind, domain=[least, most], nice=False, zero=False)
@@ -150,7 +156,7 @@ def chart(title: str, rows: Sequence[Row], goals: Sequence[Goal]) -> "altair.HCo
         colors = altair.Scale(domain=["reached", "missed"], range=[MET, MISSED])
         points = altair.Chart(altair.Data(values=values)).mark_point(filled=True, size=70, opacity=1)
         points = points.encode(x=x, y=y, color=altair.Color("goal:N", title="goal", scale=colors))
-        line = altair.Chart(altair.Data(values=[{"ratio": goal.value}])).mark_rule(strokeDash=[4, 3])
+        line = altair.Chart(altair.Data(values=[{"ratio": goal.limit}])).mark_rule(strokeDash=[4, 3])
         layered = altair.layer(line.encode(x=x), points)
         panels.append(layered.properties(width=PANEL_WIDTH, height=ROW_HEIGHT * len(names)))
     return altair.hconcat(*panels, title=altair.Title(title, anchor="middle")).configure_view(stroke="#ddd")

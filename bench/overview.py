@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tracehouse.bench import dumps, startup, telemetry
-from tracehouse.bench.measure import FOLDER, environment
+from tracehouse.bench.measure import FOLDER, Bound, environment
 from tracehouse.bench.processes import (
     Cost,
     argument_parser,
@@ -44,17 +44,16 @@ class Line:
     value: float
     unit: str
     basis: str
-    at_most: float | None = None
-    at_least: float | None = None
+    bound: Bound
 
     @property
     def is_met(self) -> bool:
         """Whether the value is within the bound."""
-        return self.value <= self.at_most if self.at_most is not None else self.value >= (self.at_least or 0)
+        return self.bound.is_met(self.value)
 
     def cells(self) -> tuple[str, ...]:
         """Return what is measured, the value, its goal, whether it is reached, and the basis."""
-        bound = f"≤ {self.at_most:g}" if self.at_most is not None else f"≥ {self.at_least:g}"
+        bound = f"{'≥' if self.bound.at_most is None else '≤'} {self.bound.limit:g}"
         return (self.what, f"{self.value:,.2f} {self.unit}".strip(), bound, verdict(self.is_met), self.basis)
 
 
@@ -103,7 +102,7 @@ def _of_pai(scale: float, rounds: int, change: Callable[[Path], None] | None) ->
         yield from _ingest_lines(costs_in_turns(commands, rounds, "even" if change else "skewed", outputs))
         yield from _query_lines("pai", _time_queries(warehouse, "pai", rounds), 100)
         seconds = _time_queries(warehouse, "unified", rounds)
-        yield Line(PREDICTABILITY, seconds.pop(PREDICTABILITY), "s", "", at_most=3)
+        yield Line(PREDICTABILITY, seconds.pop(PREDICTABILITY), "s", "", Bound(at_most=3))
         yield from _query_lines("unified", seconds, 500)
 
 
@@ -122,23 +121,25 @@ def _ingest_lines(costs: Mapping[str, Sequence[Cost]]) -> Iterator[Line]:
         cpu("tables") / both_s,
         "",
         f"{cpu('tables'):.1f} and {both_s:.1f} s",
-        at_most=1.1,
+        Bound(at_most=1.1),
     )
     for what, over, under, bound in (
-        ("ingest without views / COPY of extracted CSV", wall("tables"), wall("copy"), {"at_most": 1.15}),
-        ("pandas / ingest without views", wall("pandas"), wall("tables"), {"at_least": 2}),
-        ("first answer possible / ingest without views", ready_s, wall("tables"), {"at_most": 1.05}),
-        ("all views / ingest without views", wall("default"), wall("tables"), {"at_most": 1.5}),
+        ("ingest without views / COPY of extracted CSV", wall("tables"), wall("copy"), Bound(at_most=1.15)),
+        ("pandas / ingest without views", wall("pandas"), wall("tables"), Bound(at_least=2)),
+        ("first answer possible / ingest without views", ready_s, wall("tables"), Bound(at_most=1.05)),
+        ("all views / ingest without views", wall("default"), wall("tables"), Bound(at_most=1.5)),
     ):
-        yield Line(what, over / under, "", f"{over:.1f} and {under:.1f} s", **bound)
-    yield Line("peak memory of an ingest with views", peak_mb, "MB", "", at_most=1500)
+        yield Line(what, over / under, "", f"{over:.1f} and {under:.1f} s", bound)
+    yield Line("peak memory of an ingest with views", peak_mb, "MB", "", Bound(at_most=1500))
 
 
 def _query_lines(schema: str, seconds: Mapping[str, float], median_ms: float) -> Iterator[Line]:
     slowest = max(seconds, key=lambda query: seconds[query])
     middle_ms = 1000 * statistics.median(seconds.values())
-    yield Line(f"{len(seconds)} queries of {schema}, median", middle_ms, "ms", "", at_most=median_ms)
-    yield Line(f"{len(seconds)} queries of {schema}, slowest", seconds[slowest], "s", slowest, at_most=1)
+    yield Line(f"{len(seconds)} queries of {schema}, median", middle_ms, "ms", "", Bound(at_most=median_ms))
+    yield Line(
+        f"{len(seconds)} queries of {schema}, slowest", seconds[slowest], "s", slowest, Bound(at_most=1)
+    )
 
 
 def _time_queries(warehouse: Path, schema: str, rounds: int) -> dict[str, float]:
@@ -167,13 +168,15 @@ def _of_small_files(raw: Path | None, rounds: int) -> Iterator[Line]:
         for name, at_most in (("build", 1.5), ("ingest", 2.5)):
             cpu_s = statistics.median(cost.cpu_s for cost in costs[name])
             wall_s = statistics.median(cost.wall_s for cost in costs[name])
-            yield Line(f"{name} of small files", wall_s, "s", f"{cpu_s:.1f} processor s", at_most=at_most)
+            yield Line(
+                f"{name} of small files", wall_s, "s", f"{cpu_s:.1f} processor s", Bound(at_most=at_most)
+            )
         chosen = ("query openb.phases", "sql select max(run_s) from itp.job")
         for row in startup.measure(built, rounds, dict.fromkeys(chosen, "duckdb")):
             command_s, import_s = row.median_s("command cpu"), row.median_s("duckdb cpu")
             assert command_s and import_s
             basis = f"{1000 * command_s:.0f} and {1000 * import_s:.0f} ms of processor time"
-            yield Line(f"{row.name} / import duckdb", command_s / import_s, "", basis, at_most=2.5)
+            yield Line(f"{row.name} / import duckdb", command_s / import_s, "", basis, Bound(at_most=2.5))
 
 
 def _of_telemetry(scale: float, rounds: int) -> Iterator[Line]:
@@ -192,7 +195,7 @@ def _of_telemetry(scale: float, rounds: int) -> Iterator[Line]:
         ours_s, polars_s = (statistics.median(cost.wall_s for cost in costs[name]) for name in commands)
         basis = f"{ours_s:.1f} and {polars_s:.1f} s"
         what = "ingest of 2,300 columns of telemetry / Polars unpivot and sink"
-        yield Line(what, ours_s / polars_s, "", basis, at_most=1.1)
+        yield Line(what, ours_s / polars_s, "", basis, Bound(at_most=1.1))
 
 
 def _of_demo() -> Iterator[Line]:
@@ -200,7 +203,7 @@ def _of_demo() -> Iterator[Line]:
         clone = Path(temporary) / "clone"
         subprocess.run(["git", "clone", "--quiet", str(FOLDER.parent), str(clone)], check=True)
         demo_s = cost_of(["make", "-C", str(clone), "demo"]).wall_s
-        yield Line("make demo in a clean clone", demo_s, "s", "", at_most=25)
+        yield Line("make demo in a clean clone", demo_s, "s", "", Bound(at_most=25))
 
 
 def _table(sections: Mapping[str, Sequence[Line]]) -> Iterator[str]:
