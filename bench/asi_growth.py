@@ -7,7 +7,6 @@ has one core; DuckDB uses all cores. The costs of the first two numbers of days 
 per day, from which the costs of all 185 days at full size are computed.
 """
 
-import statistics
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -23,8 +22,10 @@ from tracehouse.bench.processes import (
     argument_parser,
     bytes_below,
     costs_in_turns,
+    median_cost,
     sample,
     traces,
+    wall_seconds,
 )
 
 PACKAGES = ("duckdb", "pyspark", "pyarrow")
@@ -50,7 +51,7 @@ class Growth:
 
     def wall_s(self, engine: str) -> float:
         """Return the median wall time of an engine."""
-        return statistics.median(cost.wall_s for cost in self.costs[engine])
+        return median_cost(self.costs[engine]).wall_s
 
 
 def main() -> None:
@@ -85,10 +86,7 @@ def main() -> None:
         *map(_describe_size, found),
         *describe_growth(found, options.scale),
     ]
-    rows = [
-        Row(f"{one.days} days", {engine: [c.wall_s for c in costs] for engine, costs in one.costs.items()})
-        for one in found
-    ]
+    rows = [Row(f"{one.days} days", wall_seconds(one.costs)) for one in found]
     print(write("asi_growth", "Growth of the cost of an ingest of ASI", rows, GOALS, facts))
 
 
@@ -111,12 +109,11 @@ def _measure(
 
 
 def _describe_size(found: Growth) -> str:
-    costs = found.costs[DUCKDB]
-    cpu_s = statistics.median(cost.cpu_s for cost in costs)
-    peak_mb = statistics.median(cost.peak_mb for cost in costs)
+    cost = median_cost(found.costs[DUCKDB])
+    row_us = 1e6 * cost.cpu_s / found.rows
     return (
         f"{found.days} days: {found.rows / 1e6:.1f} million rows; "
-        f"DuckDB: {1e6 * cpu_s / found.rows:.2f} µs of processor time a row, peak {peak_mb:,.0f} MB; "
+        f"DuckDB: {row_us:.2f} µs of processor time a row, peak {cost.peak_mb:,.0f} MB; "
         f"Parquet {found.parquet_bytes / found.raw_bytes:.2f} of the raw bytes"
     )
 

@@ -24,7 +24,6 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 
 from tracehouse.bench.dumps import extract, pack, shuffle
 from tracehouse.bench.measure import Goal, Row, environment, write
@@ -34,10 +33,12 @@ from tracehouse.bench.processes import (
     baseline,
     bytes_below,
     cost_of,
+    cost_row,
     costs_in_turns,
     sample,
     traces,
     verdict,
+    wall_seconds,
 )
 
 PACKAGES = ("duckdb", "isal", "polars", "pyarrow", "pandas")
@@ -135,17 +136,13 @@ def _ingest_and_check(trace: str, scale: float) -> tuple[Cost, Cost]:
 
 def _row(measured: Measurement) -> Row:
     """Return the seconds of each command, of the slower baseline in each round, and processor seconds."""
-    seconds = {name: [cost.wall_s for cost in costs] for name, costs in measured.costs.items()}
+    seconds = wall_seconds(measured.costs)
     slower = zip(seconds["inflate"], seconds["copy"], strict=True)
     seconds["max(inflate, copy)"] = [max(pair) for pair in slower]
     seconds["tables cpu"] = [cost.cpu_s for cost in measured.costs["tables"]]
     both = zip(measured.costs["inflate"], measured.costs["copy"], strict=True)
     seconds["inflate + copy cpu"] = [inflate.cpu_s + copy.cpu_s for inflate, copy in both]
-    peak_mb = {name: median(cost.peak_mb for cost in costs) for name, costs in measured.costs.items()}
-    cpu = ", ".join(
-        f"{name} {median(cost.cpu_s for cost in costs):.1f}" for name, costs in measured.costs.items()
-    )
-    return Row(measured.name, seconds, peak_mb, f"processor seconds: {cpu}")
+    return cost_row(measured.name, seconds, measured.costs)
 
 
 def _size_fact(measured: Measurement) -> str:

@@ -3,25 +3,31 @@
 import argparse
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import sysconfig
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from tracehouse.bench.measure import Row
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
 
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of one process. `ready_s` is the wall time until an ingest reported that it can be queried."""
+    """The cost of one process.
+
+    `ready_s` is the wall time until an ingest reported that it can be queried, 0 without such a report.
+    """
 
     wall_s: float
     cpu_s: float
     peak_mb: float
-    ready_s: float | None = None
+    ready_s: float = 0.0
 
 
 def argument_parser(doc: str | None) -> argparse.ArgumentParser:
@@ -32,7 +38,7 @@ def argument_parser(doc: str | None) -> argparse.ArgumentParser:
 def cost_of(command: Sequence[str]) -> Cost:
     """Run a command and return its cost. Raises SystemExit if the command fails."""
     start_s = time.perf_counter()
-    ready_s = None
+    ready_s = 0.0
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr
         lines = []
@@ -40,12 +46,41 @@ def cost_of(command: Sequence[str]) -> Cost:
             lines.append(line)
             if line.startswith("Ready to query"):
                 ready_s = time.perf_counter() - start_s
-        _, status, usage = os.wait4(process.pid, 0)
-        wall_s = time.perf_counter() - start_s
-        process.returncode = os.waitstatus_to_exitcode(status)
+        cost = wait_for(process, start_s)
     if process.returncode:
         raise SystemExit(f"failed: {' '.join(command)}\n{''.join(lines)}")
-    return Cost(wall_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, ready_s)
+    return replace(cost, ready_s=ready_s)
+
+
+def wait_for(process: subprocess.Popen, start_s: float) -> Cost:
+    """Wait for the end of a process that started at `start_s`, and return its cost."""
+    _, status, usage = os.wait4(process.pid, 0)
+    wall_s = time.perf_counter() - start_s
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return Cost(wall_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+
+
+def median_cost(costs: Sequence[Cost]) -> Cost:
+    """Return the median of each number. Without a report, `ready_s` is the wall time."""
+    return Cost(
+        wall_s=statistics.median(cost.wall_s for cost in costs),
+        cpu_s=statistics.median(cost.cpu_s for cost in costs),
+        peak_mb=statistics.median(cost.peak_mb for cost in costs),
+        ready_s=statistics.median(cost.ready_s or cost.wall_s for cost in costs),
+    )
+
+
+def wall_seconds(costs: Mapping[str, Sequence[Cost]]) -> dict[str, list[float]]:
+    """Return the wall time of each command in each round."""
+    return {name: [cost.wall_s for cost in found] for name, found in costs.items()}
+
+
+def cost_row(name: str, seconds: Mapping[str, Sequence[float]], costs: Mapping[str, Sequence[Cost]]) -> Row:
+    """Return a row with the median peak memory of each command, and a note with its processor seconds."""
+    medians = {label: median_cost(found) for label, found in costs.items()}
+    peak_mb = {label: cost.peak_mb for label, cost in medians.items()}
+    cpu = ", ".join(f"{label} {cost.cpu_s:.1f}" for label, cost in medians.items())
+    return Row(name, seconds, peak_mb, f"processor seconds: {cpu}")
 
 
 def costs_in_turns(

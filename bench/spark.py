@@ -23,7 +23,7 @@ import numpy as np
 from tracehouse.bench.cluster import running_cluster
 from tracehouse.bench.implementations import Rows
 from tracehouse.bench.measure import Goal, Row, environment, write
-from tracehouse.bench.processes import argument_parser, cost_of, costs_in_turns, sample, traces
+from tracehouse.bench.processes import argument_parser, cost_of, costs_in_turns, sample, traces, wall_seconds
 from tracehouse.bench.queries import check_same
 from tracehouse.engines.duckdb.names import NAME, quoted
 from tracehouse.samples.traces.acme_telemetry import write_metric
@@ -94,8 +94,7 @@ def _measure_ingest(folder: Path, raw: Path, masters: dict[str, str], rounds: in
         outputs[name] = [warehouse]
         commands[name] = traces("ingest", "pai", "--raw", raw, "--warehouse", warehouse, *options)
     costs = costs_in_turns(commands, rounds, "ingest", outputs)
-    seconds = {name: [cost.wall_s for cost in found] for name, found in costs.items()}
-    return Row(f"ingest, PAI x {INGEST_SCALE}", seconds)
+    return Row(f"ingest, PAI x {INGEST_SCALE}", wall_seconds(costs))
 
 
 def _options(masters: dict[str, str]) -> dict[str, tuple[str, ...]]:

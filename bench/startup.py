@@ -19,7 +19,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from tracehouse.bench.measure import Goal, Row, environment, write
-from tracehouse.bench.processes import TRACES, argument_parser, traces
+from tracehouse.bench.processes import Cost, argument_parser, traces, wait_for
 
 ROUNDS = 7
 PACKAGES = ("duckdb", "click", "rich")
@@ -45,12 +45,9 @@ COMMANDS = {
 # Lines and columns of the terminal. It has so many lines that no output is paged.
 SIZE = (500, 100)
 
-Costs = tuple[float, float]
-"""Wall time and processor time in s."""
 
-
-def in_pipe(command: Sequence[str], environ: Mapping[str, str]) -> Costs:
-    """Run a command that writes to a pipe, and return its costs. Raises SystemExit if it fails."""
+def in_pipe(command: Sequence[str], environ: Mapping[str, str]) -> Cost:
+    """Run a command that writes to a pipe, and return its cost. Raises SystemExit if it fails."""
     start_s = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environ) as process:
         assert process.stdout
@@ -58,8 +55,8 @@ def in_pipe(command: Sequence[str], environ: Mapping[str, str]) -> Costs:
         return _finish(process, start_s)
 
 
-def on_terminal(command: Sequence[str], environ: Mapping[str, str]) -> Costs:
-    """Run a command that writes to a terminal, and return its costs. Raises SystemExit if it fails."""
+def on_terminal(command: Sequence[str], environ: Mapping[str, str]) -> Cost:
+    """Run a command that writes to a terminal, and return its cost. Raises SystemExit if it fails."""
     screen, terminal = os.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", *SIZE, 0, 0))
     start_s = time.perf_counter()
@@ -75,13 +72,11 @@ def on_terminal(command: Sequence[str], environ: Mapping[str, str]) -> Costs:
         return _finish(process, start_s)
 
 
-def _finish(process: subprocess.Popen, start_s: float) -> Costs:
-    _, status, usage = os.wait4(process.pid, 0)
-    wall_s = time.perf_counter() - start_s
-    process.returncode = os.waitstatus_to_exitcode(status)
+def _finish(process: subprocess.Popen, start_s: float) -> Cost:
+    cost = wait_for(process, start_s)
     if process.returncode:
         raise SystemExit(f"failed: {process.args!r}")
-    return wall_s, usage.ru_utime + usage.ru_stime
+    return cost
 
 
 def measure(warehouse: Path, rounds: int, commands: Mapping[str, str] = COMMANDS) -> list[Row]:
@@ -95,7 +90,7 @@ def measure(warehouse: Path, rounds: int, commands: Mapping[str, str] = COMMANDS
     for name in commands:
         words = name.split(" ", 1) if name.startswith("sql") else name.split()
         runs |= {name: (in_pipe, traces(*words)), f"{name}, terminal": (on_terminal, traces(*words))}
-    costs: dict[str, list[Costs]] = {name: [] for name in runs}
+    costs: dict[str, list[Cost]] = {name: [] for name in runs}
     for number in range(rounds + 1):
         # The order alternates, so that no command always runs after the same one.
         for name, (run, line) in list(runs.items())[:: 1 if number % 2 else -1]:
@@ -108,11 +103,11 @@ def measure(warehouse: Path, rounds: int, commands: Mapping[str, str] = COMMANDS
     ]
 
 
-def _row(name: str, library: str, costs: Mapping[str, Sequence[Costs]]) -> Row:
+def _row(name: str, library: str, costs: Mapping[str, Sequence[Cost]]) -> Row:
     seconds = {}
     for label, found in (("command", costs[name]), (library, costs[library])):
-        seconds[label] = [wall_s for wall_s, _ in found]
-        seconds[f"{label} cpu"] = [cpu_s for _, cpu_s in found]
+        seconds[label] = [cost.wall_s for cost in found]
+        seconds[f"{label} cpu"] = [cost.cpu_s for cost in found]
     return Row(name, seconds)
 
 
@@ -128,7 +123,7 @@ def main() -> None:
         if not options.raw:
             subprocess.run(traces("sample", "itp", "openb", "--out", raw), check=True)
         warehouse = folder / "warehouse"
-        subprocess.run([str(TRACES), "ingest", "--raw", str(raw), "--warehouse", str(warehouse)], check=True)
+        subprocess.run(traces("ingest", "--raw", raw, "--warehouse", warehouse), check=True)
         rows = measure(warehouse, options.rounds)
     facts = [
         environment(*PACKAGES),

@@ -14,7 +14,6 @@ Every implementation runs in its own process, once per round, with a warm page c
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 
 import numpy as np
 
@@ -25,9 +24,12 @@ from tracehouse.bench.processes import (
     baseline,
     bytes_below,
     cost_of,
+    cost_row,
     costs_in_turns,
+    median_cost,
     traces,
     verdict,
+    wall_seconds,
 )
 from tracehouse.samples.traces.acme_telemetry import write_metric
 
@@ -102,7 +104,8 @@ def _measure(name: str, file: File, mb: int, rounds: int) -> tuple[Row, str]:
         larger = write_csv(raw, file, LARGER * mb)
         large = cost_of(baseline("tables", "acme", raw, folder / "large"))
         growth = larger.stat().st_size / csv_bytes
-    return _row(name, costs), _fact(name, costs["cells"], large, growth, csv_bytes, parquet_bytes)
+    cells = median_cost(costs["cells"])
+    return _row(name, costs), _fact(name, cells, large, growth, csv_bytes, parquet_bytes)
 
 
 def write_csv(raw: Path, file: File, mb: int) -> Path:
@@ -115,27 +118,22 @@ def write_csv(raw: Path, file: File, mb: int) -> Path:
 
 
 def _row(name: str, costs: dict[str, list[Cost]]) -> Row:
-    seconds = {label: [cost.wall_s for cost in found] for label, found in costs.items()}
+    seconds = wall_seconds(costs)
     seconds["pandas"] = [PANDAS_SHARE * tenth_s for tenth_s in seconds["pandas"]]
     # Each kind of file has its own goal, so each baseline has its own name.
     seconds[f"parse of {name}"] = seconds.pop("parse")
-    peak_mb = {label: median(cost.peak_mb for cost in found) for label, found in costs.items()}
-    cpu = ", ".join(f"{label} {median(c.cpu_s for c in found):.1f}" for label, found in costs.items())
-    return Row(name, seconds, peak_mb, f"processor seconds: {cpu}")
+    return cost_row(name, seconds, costs)
 
 
-def _fact(
-    name: str, cells: list[Cost], large: Cost, growth: float, csv_bytes: int, parquet_bytes: int
-) -> str:
+def _fact(name: str, cells: Cost, large: Cost, growth: float, csv_bytes: int, parquet_bytes: int) -> str:
     ratio = parquet_bytes / csv_bytes
-    peak_mb = median(cost.peak_mb for cost in cells)
-    longer = large.wall_s / median(cost.wall_s for cost in cells)
-    is_small = max(large.peak_mb, peak_mb) <= PEAK_MB_AT_MOST
+    longer = large.wall_s / cells.wall_s
+    is_small = max(large.peak_mb, cells.peak_mb) <= PEAK_MB_AT_MOST
     return (
         f"{name}: {csv_bytes / 1e9:.2f} GB of CSV; Parquet {ratio:.3f} of it, at most "
         f"{PARQUET_PER_CSV_AT_MOST:g}: {verdict(ratio <= PARQUET_PER_CSV_AT_MOST)}; "
         f"{growth:.1f} times the file takes {longer:.1f} times as long; "
-        f"peak memory {peak_mb:,.0f} and {large.peak_mb:,.0f} MB, at most {PEAK_MB_AT_MOST:,}: "
+        f"peak memory {cells.peak_mb:,.0f} and {large.peak_mb:,.0f} MB, at most {PEAK_MB_AT_MOST:,}: "
         f"{verdict(is_small)}"
     )
 
