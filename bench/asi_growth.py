@@ -7,15 +7,13 @@ has one core; DuckDB uses all cores. The costs of the first two numbers of days 
 per day, from which the costs of all 185 days at full size are computed.
 """
 
-import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from tracehouse.bench.cluster import running_cluster
+from tracehouse.bench.cluster import engine_options, one_and_two_workers
 from tracehouse.bench.measure import Goal, Row, environment, write
 from tracehouse.bench.processes import (
     Cost,
@@ -24,6 +22,7 @@ from tracehouse.bench.processes import (
     costs_in_turns,
     median_cost,
     sample,
+    temporary_folder,
     traces,
     wall_seconds,
 )
@@ -49,6 +48,11 @@ class Growth:
     parquet_bytes: int
     costs: Mapping[str, Sequence[Cost]]
 
+    @property
+    def name(self) -> str:
+        """The number of days in words."""
+        return _count_days(self.days)
+
     def wall_s(self, engine: str) -> float:
         """Return the median wall time of an engine."""
         return median_cost(self.costs[engine]).wall_s
@@ -62,37 +66,19 @@ def main() -> None:
     parser.add_argument("--spark-days", type=int, nargs="*", default=[7, 14])
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        engines = {DUCKDB: ()} | {
-            f"spark {workers} worker{'s' * (workers - 1)}": (
-                *("--engine", "spark", "--master"),
-                stack.enter_context(running_cluster(_new(Path(folder) / f"cluster-{workers}"), workers)).url,
-            )
-            for workers in (1, 2)
-        }
-        found = [
-            _measure(
-                Path(folder) / f"{days} days",
-                options.scale,
-                days,
-                engines if days in options.spark_days else {DUCKDB: ()},
-                options.rounds,
-            )
-            for days in options.days
-        ]
+    with temporary_folder() as folder, one_and_two_workers(folder) as urls:
+        found = []
+        for days in options.days:
+            engines = {DUCKDB: (), **engine_options(urls if days in options.spark_days else {})}
+            found.append(_measure(folder / str(days), options.scale, days, engines, options.rounds))
     facts = [
         environment(*PACKAGES),
         f"scale {options.scale:g}; medians of {options.rounds} interleaved rounds; warm page cache",
         *map(_describe_size, found),
         *describe_growth(found, options.scale),
     ]
-    rows = [Row(f"{one.days} days", wall_seconds(one.costs)) for one in found]
+    rows = [Row(one.name, wall_seconds(one.costs)) for one in found]
     print(write("asi_growth", "Growth of the cost of an ingest of ASI", rows, GOALS, facts))
-
-
-def _new(folder: Path) -> Path:
-    folder.mkdir()
-    return folder
 
 
 def _measure(
@@ -102,17 +88,21 @@ def _measure(
     warehouse = folder / "warehouse"
     ingest = traces("ingest", "asi", "--raw", raw, "--warehouse", warehouse, "--no-stored")
     commands = {engine: [*ingest, *arguments] for engine, arguments in engines.items()}
-    costs = costs_in_turns(commands, rounds, f"{days} days", {engine: [warehouse] for engine in engines})
+    costs = costs_in_turns(commands, rounds, _count_days(days), {engine: [warehouse] for engine in engines})
     stored = warehouse / "parquet"
     rows = sum(pq.read_metadata(path).num_rows for path in stored.rglob("*.parquet"))
     return Growth(days, rows, bytes_below(raw, ".parquet"), bytes_below(stored, ".parquet"), costs)
+
+
+def _count_days(days: int) -> str:
+    return f"{days} day{'s' * (days != 1)}"
 
 
 def _describe_size(found: Growth) -> str:
     cost = median_cost(found.costs[DUCKDB])
     row_us = 1e6 * cost.cpu_s / found.rows
     return (
-        f"{found.days} days: {found.rows / 1e6:.1f} million rows; "
+        f"{found.name}: {found.rows / 1e6:.1f} million rows; "
         f"DuckDB: {row_us:.2f} µs of processor time a row, peak {cost.peak_mb:,.0f} MB; "
         f"Parquet {found.parquet_bytes / found.raw_bytes:.2f} of the raw bytes"
     )

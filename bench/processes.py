@@ -7,8 +7,10 @@ import statistics
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -118,6 +120,13 @@ def sample(trace: str, folder: Path, scale: float, *options: object) -> Path:
     """Write a trace's synthetic sample, and return its folder."""
     cost_of(traces("sample", trace, "--out", folder, "--scale", scale, *options))
     return folder
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Create a temporary folder, and remove it at the end of the block."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
 
 
 def empty(folder: Path) -> None:

@@ -10,7 +10,6 @@ import argparse
 import json
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -20,10 +19,18 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from tracehouse.bench.cluster import running_cluster
+from tracehouse.bench.cluster import engine_options, one_and_two_workers
 from tracehouse.bench.implementations import Rows
 from tracehouse.bench.measure import Goal, Row, environment, write
-from tracehouse.bench.processes import argument_parser, cost_of, costs_in_turns, sample, traces, wall_seconds
+from tracehouse.bench.processes import (
+    argument_parser,
+    cost_of,
+    costs_in_turns,
+    sample,
+    temporary_folder,
+    traces,
+    wall_seconds,
+)
 from tracehouse.bench.queries import check_same
 from tracehouse.engines.duckdb.names import NAME, quoted
 from tracehouse.samples.traces.acme_telemetry import write_metric
@@ -57,14 +64,8 @@ def main() -> None:
     if options.serve:
         _serve(*options.serve)
         return
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        masters = {}
-        for workers in (1, 2):
-            logs = Path(folder) / f"cluster-{workers}"
-            logs.mkdir()
-            name = f"spark {workers} worker{'s' * (workers - 1)}"
-            masters[name] = stack.enter_context(running_cluster(logs, workers)).url
-        rows = _measure(Path(folder), masters, options.rounds)
+    with temporary_folder() as folder, one_and_two_workers(folder) as masters:
+        rows = _measure(folder, masters, options.rounds)
     facts = [f"{options.rounds} interleaved rounds", environment(*PACKAGES)]
     print(write("spark", "Cost of Spark compared with DuckDB", rows, GOALS, facts))
 
@@ -89,16 +90,12 @@ def _measure(folder: Path, masters: dict[str, str], rounds: int) -> list[Row]:
 
 def _measure_ingest(folder: Path, raw: Path, masters: dict[str, str], rounds: int) -> Row:
     commands, outputs = {}, {}
-    for name, options in {"duckdb 2 threads": (), **_options(masters)}.items():
+    for name, options in {"duckdb 2 threads": (), **engine_options(masters)}.items():
         warehouse = folder / f"ingested by {name}"
         outputs[name] = [warehouse]
         commands[name] = traces("ingest", "pai", "--raw", raw, "--warehouse", warehouse, *options)
     costs = costs_in_turns(commands, rounds, "ingest", outputs)
     return Row(f"ingest, PAI x {INGEST_SCALE}", wall_seconds(costs))
-
-
-def _options(masters: dict[str, str]) -> dict[str, tuple[str, ...]]:
-    return {name: ("--engine", "spark", "--master", url) for name, url in masters.items()}
 
 
 def _measure_queries(
@@ -170,8 +167,8 @@ def _serve(url: str, warehouse: str) -> None:
     from tracehouse.spark import register
 
     with (
-        tempfile.TemporaryDirectory() as scratch,
-        session.open_session(url, Path(scratch), {"spark.sql.shuffle.partitions": "2"}) as spark,
+        temporary_folder() as scratch,
+        session.open_session(url, scratch, {"spark.sql.shuffle.partitions": "2"}) as spark,
     ):
         register(spark, warehouse, [*PAI_QUERIES, *TELEMETRY_QUERIES])
         for line in sys.stdin:
