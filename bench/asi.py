@@ -14,10 +14,10 @@ The results are compared first. The rows of single figures show the wall time wi
 """
 
 import json
+import os
 import shutil
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -25,7 +25,16 @@ from typing import Any
 
 from tracehouse.bench.implementations import Rows
 from tracehouse.bench.measure import Goal, Row, environment, write
-from tracehouse.bench.processes import Cost, argument_parser, bytes_below, cost_of, traces, verdict
+from tracehouse.bench.processes import (
+    Cost,
+    argument_parser,
+    bytes_below,
+    cost_of,
+    sample,
+    temporary_folder,
+    traces,
+    verdict,
+)
 
 PACKAGES = ("duckdb", "pandas", "pyarrow")
 GOALS = [
@@ -77,12 +86,8 @@ def main() -> None:
         name, path, result = options.answer
         Path(result).write_text(json.dumps(IMPLEMENTATIONS[name](Path(path)), default=str))
         return
-    with tempfile.TemporaryDirectory() as folder:
-        scratch = Path(folder)
-        raw = options.raw or scratch / "raw"
-        if not options.raw:
-            sample = ("sample", "asi", "--days", options.days, "--scale", options.scale, "--out", raw)
-            cost_of(traces(*sample))
+    with temporary_folder() as scratch:
+        raw = options.raw or sample("asi", scratch / "raw", options.scale, "--days", options.days)
         rounds = {"ours": options.rounds, "duckdb": options.slow_rounds, "pandas": options.slow_rounds}
         rows, facts = measure(raw, scratch, rounds)
     size = f"{options.days} days at scale {options.scale:g}"
@@ -175,12 +180,9 @@ def _facts(raw: Path, warehouse: Path, ingest: Cost, storing: Cost) -> list[str]
 
 
 def _link(source: str, target: str) -> None:
-    path = Path(source)
-    (shutil.copy if path.suffix == ".duckdb" else _hard_link)(source, target)
-
-
-def _hard_link(source: str, target: str) -> None:
-    Path(target).hardlink_to(source)
+    """Copy a database, and hard-link any other file."""
+    copy = shutil.copy if source.endswith(".duckdb") else os.link
+    copy(source, target)
 
 
 # The implementations.

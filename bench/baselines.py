@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 READ_BYTES = 1 << 20
-PARQUET_OPTIONS = "format parquet, compression zstd, compression_level 1, parquet_version v2"
 # The number of lines of a wide CSV that pandas can melt in memory.
 MELTED_LINES = 2000
 
@@ -42,6 +41,7 @@ def duckdb_copy(trace: str, csvs: str, out: str, order: str) -> None:
     import duckdb
 
     from tracehouse.ingest.declarations import all_traces
+    from tracehouse.ingest.store.files import PARQUET_OPTIONS
 
     for table in all_traces()[trace].tables:
         (csv,) = (path for path in Path(csvs).iterdir() if re.fullmatch(table.file_name, path.name))

@@ -12,14 +12,13 @@ first; a query with a difference is reported and not timed. `goal` is the time t
 """
 
 import os
-import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 
 from tracehouse.bench.measure import Goal, Row, environment, write
-from tracehouse.bench.processes import argument_parser
+from tracehouse.bench.processes import argument_parser, temporary_folder
 from tracehouse.bench.queries import (
     Process,
     build_warehouses,
@@ -66,9 +65,9 @@ def main() -> None:
     parser.add_argument("--warehouse", type=Path)
     options = parser.parse_args()
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:THREADS])
-    with tempfile.TemporaryDirectory() as name:
+    with temporary_folder() as folder:
         made = build_warehouses(
-            Path(name), "acme", options.warehouse, lambda folder: write_raw(folder, options.million)
+            folder, "acme", options.warehouse, lambda raw: write_raw(raw, options.million)
         )
         rows, differing = measure_all(
             options.queries or queries_of("acme", made.stored),

@@ -20,10 +20,8 @@ views.
 
 import os
 import shutil
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from tracehouse.bench.dumps import extract, pack, shuffle
 from tracehouse.bench.measure import Goal, Row, environment, write
@@ -36,6 +34,7 @@ from tracehouse.bench.processes import (
     cost_row,
     costs_in_turns,
     sample,
+    temporary_folder,
     traces,
     verdict,
     wall_seconds,
@@ -97,8 +96,7 @@ def main() -> None:
 def _measure(trace: str, scale: float, rounds: int, shuffled: bool = False) -> Measurement:
     """Measure every command in every round, after a warm-up round."""
     label = f"scale {scale:g}{', shuffled' * shuffled}"
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
+    with temporary_folder() as folder:
         warehouse, out = folder / "warehouse", folder / "out"
         raw = sample(trace, folder / "raw", scale)
         csvs = extract(raw, folder / "csv")
@@ -126,9 +124,9 @@ def _measure(trace: str, scale: float, rounds: int, shuffled: bool = False) -> M
 
 def _ingest_and_check(trace: str, scale: float) -> tuple[Cost, Cost]:
     """Return the costs of one ingest with materialized views, and of `traces check`."""
-    with tempfile.TemporaryDirectory() as name:
-        warehouse = Path(name) / "warehouse"
-        raw = sample(trace, Path(name) / "raw", scale)
+    with temporary_folder() as folder:
+        warehouse = folder / "warehouse"
+        raw = sample(trace, folder / "raw", scale)
         ingest = cost_of(traces("ingest", trace, "--raw", raw, "--warehouse", warehouse))
         shutil.rmtree(raw)
         return ingest, cost_of(traces("check", trace, "--warehouse", warehouse))

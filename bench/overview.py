@@ -11,7 +11,6 @@ goal. The last one clones the repository, and runs its demo.
 import os
 import statistics
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +25,7 @@ from tracehouse.bench.processes import (
     costs_in_turns,
     median_cost,
     sample,
+    temporary_folder,
     traces,
     verdict,
 )
@@ -84,8 +84,7 @@ def main() -> None:
 
 
 def _of_pai(scale: float, rounds: int, change: Callable[[Path], None] | None) -> Iterator[Line]:
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
+    with temporary_folder() as folder:
         raw = sample("pai", folder / "raw", scale)
         csvs = dumps.extract(raw, folder / "csv")
         if change:
@@ -148,8 +147,7 @@ def _time_queries(warehouse: Path, schema: str, rounds: int) -> dict[str, float]
 
 
 def _of_small_files(raw: Path | None, rounds: int) -> Iterator[Line]:
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
+    with temporary_folder() as folder:
         if raw is None:
             raw = folder / "raw"
             subprocess.run(traces("sample", *SMALL_TRACES, "--out", raw, "--scale", 0.01), check=True)
@@ -174,8 +172,7 @@ def _of_small_files(raw: Path | None, rounds: int) -> Iterator[Line]:
 
 def _of_telemetry(scale: float, rounds: int) -> Iterator[Line]:
     file = telemetry.FILES["2,300 integer columns"]
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
+    with temporary_folder() as folder:
         csv = telemetry.write_csv(folder / "raw", file, max(1, round(480 * scale)))
         warehouse, out = folder / "warehouse", folder / "out"
         commands = {
@@ -192,8 +189,8 @@ def _of_telemetry(scale: float, rounds: int) -> Iterator[Line]:
 
 
 def _of_demo() -> Iterator[Line]:
-    with tempfile.TemporaryDirectory() as temporary:
-        clone = Path(temporary) / "clone"
+    with temporary_folder() as folder:
+        clone = folder / "clone"
         subprocess.run(["git", "clone", "--quiet", str(FOLDER.parent), str(clone)], check=True)
         demo_s = cost_of(["make", "-C", str(clone), "demo"]).wall_s
         yield Line("make demo in a clean clone", demo_s, "s", "", Bound(at_most=25))

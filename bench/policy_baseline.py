@@ -17,7 +17,6 @@ import csv
 import json
 import logging
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -25,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from tracehouse.bench.processes import temporary_folder
 from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.publish.simulators import swf
 from tracehouse.publish.simulators.export import LIMITS, export
@@ -123,8 +123,8 @@ def main() -> None:
     arguments = parser.parse_args()
     table = csv.DictWriter(sys.stdout, COLUMNS)
     table.writeheader()
-    with tempfile.TemporaryDirectory() as folder:
-        for row in compare(arguments.warehouse, arguments.trace, arguments.cluster, Path(folder)):
+    with temporary_folder() as folder:
+        for row in compare(arguments.warehouse, arguments.trace, arguments.cluster, folder):
             table.writerow(row)
 
 
@@ -201,16 +201,14 @@ def _describe(waits: Sequence[float]) -> dict[str, float]:
 def _read_partitions(folder: Path) -> dict[Partition, list[list[str]]]:
     """Read the jobs of an export, grouped by partition."""
     with (folder / "job_numbers.csv").open() as file:
-        partitions = {row["job_number"]: _partition(row) for row in csv.DictReader(file)}
+        partitions = {
+            row["job_number"]: (row["cluster"], row["partition_name"]) for row in csv.DictReader(file)
+        }
     found: dict[Partition, list[list[str]]] = {}
     for line in (folder / "jobs.swf").read_text().splitlines():
         if not line.startswith(";"):
             found.setdefault(partitions[line.split()[0]], []).append(line.split())
     return dict(sorted(found.items()))
-
-
-def _partition(row: Mapping[str, str]) -> Partition:
-    return row["cluster"], row["partition_name"]
 
 
 def _read_capacity(warehouse: Path, trace: str) -> dict[Partition, int]:

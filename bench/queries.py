@@ -40,6 +40,7 @@ from tracehouse.bench.processes import (
     bytes_below,
     cost_of,
     sample,
+    temporary_folder,
     traces,
     verdict,
 )
@@ -253,13 +254,7 @@ def cost_facts(made: Warehouses, rows: Sequence[Row], peak_mb_at_most: float = m
     if peak_mb_at_most < math.inf:
         is_met = max(cost.peak_mb for _, cost in peaks) <= peak_mb_at_most
         memory += f"; goal {peak_mb_at_most:,.0f} MB: {verdict(is_met)}"
-    saved_s = [
-        computed_s - ours_s
-        for row in rows
-        if (computed_s := row.median_s("computed")) is not None
-        and (ours_s := row.median_s("ours")) is not None
-    ]
-    return [storing, _break_even(storing_s, saved_s), memory]
+    return [storing, _break_even(storing_s, _differences_s(rows, "computed", "ours")), memory]
 
 
 def _break_even(storing_s: float, saved_s: Sequence[float]) -> str:
@@ -286,12 +281,12 @@ def main() -> None:
     options = parser.parse_args()
     # pyarrow, which pandas uses, starts as many threads as there are processors to run on.
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.threads])
-    with tempfile.TemporaryDirectory() as name:
+    with temporary_folder() as folder:
         made = build_warehouses(
-            Path(name),
+            folder,
             "pai",
             options.warehouse,
-            lambda folder: options.raw or sample("pai", folder / "raw", options.scale),
+            lambda new: options.raw or sample("pai", new / "raw", options.scale),
         )
         rows, differing = measure_all(
             options.queries or queries_of("pai", made.stored),
@@ -299,11 +294,12 @@ def main() -> None:
         )
         small = "ours" if options.threads == SMALL_THREADS else "small"
         label = f"{small} with {SMALL_THREADS} threads"
+        start_up_ms = 1000 * statistics.median(_differences_s(rows, "command", "ours"))
         facts = [
             environment(*PACKAGES),
             f"scale {options.scale:g}, {options.threads} processors; medians of {ROUNDS} interleaved rounds, "
             f"{QUICK_ROUNDS} below {QUICK_S:g} s; warm page cache, results compared first",
-            f"start-up of the command (command - ours): median {_start_up_ms(rows):.0f} ms",
+            f"start-up of the command (command - ours): median {start_up_ms:.0f} ms",
             speed_fact(rows, small, label, MEDIAN_MS_AT_MOST, EACH_MS_AT_MOST),
             speed_fact(rows, "computed", "computed, without materialized views", 0, 0),
             *cost_facts(made, rows),
@@ -313,13 +309,10 @@ def main() -> None:
         raise SystemExit("\n".join(differing))
 
 
-def _start_up_ms(rows: Sequence[Row]) -> float:
-    started = [
-        command_s - ours_s
-        for row in rows
-        if (command_s := row.median_s("command")) is not None and (ours_s := row.median_s("ours")) is not None
-    ]
-    return 1000 * statistics.median(started)
+def _differences_s(rows: Sequence[Row], slower: str, faster: str) -> list[float]:
+    """Return the difference of the medians of two implementations, for each row in which both were timed."""
+    medians = [(row.median_s(slower), row.median_s(faster)) for row in rows]
+    return [slow_s - fast_s for slow_s, fast_s in medians if slow_s is not None and fast_s is not None]
 
 
 def queries_of(trace: str, warehouse: Path) -> list[str]:

@@ -11,15 +11,13 @@ import os
 import struct
 import subprocess
 import sys
-import tempfile
 import termios
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 
 from tracehouse.bench.measure import Goal, Row, environment, write
-from tracehouse.bench.processes import Cost, argument_parser, traces, wait_for
+from tracehouse.bench.processes import Cost, argument_parser, temporary_folder, traces, wait_for
 
 ROUNDS = 7
 PACKAGES = ("duckdb", "click", "rich")
@@ -117,8 +115,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--raw", type=Path)
     options = parser.parse_args()
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+    with temporary_folder() as folder:
         raw = options.raw or folder / "raw"
         if not options.raw:
             subprocess.run(traces("sample", "itp", "openb", "--out", raw), check=True)

@@ -11,7 +11,6 @@ Every implementation runs in its own process, once per round, with a warm page c
 - `pandas`: pandas unpivots a tenth of the file; the table shows ten times its time.
 """
 
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from tracehouse.bench.processes import (
     cost_row,
     costs_in_turns,
     median_cost,
+    temporary_folder,
     traces,
     verdict,
     wall_seconds,
@@ -83,8 +83,7 @@ def main() -> None:
 
 
 def _measure(name: str, file: File, mb: int, rounds: int) -> tuple[Row, str]:
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
+    with temporary_folder() as folder:
         raw, warehouse, out = folder / "raw", folder / "warehouse", folder / "out"
         csv = write_csv(raw, file, mb)
         tenth = write_csv(folder / "tenth", file, mb // PANDAS_SHARE)
