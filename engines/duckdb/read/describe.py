@@ -31,9 +31,9 @@ class Description:
     name: str
     title: str
     facts: dict[str, str]
-    grids: Sequence[Grid]
-    notes: Sequence[Note]
-    sql: str
+    grids: Sequence[Grid] = ()
+    notes: Sequence[Note] = ()
+    sql: str = ""
 
 
 def describe(connection: duckdb.DuckDBPyConnection, name: str, on_data: bool = False) -> Description:
@@ -76,18 +76,10 @@ def _table(connection: duckdb.DuckDBPyConnection, name: str) -> Description | No
     if row is None:
         return None
     trace = _one(connection, "from catalog.traces where trace = $name", row["trace"]) or {}
-    comment = connection.execute(
-        """
-        select comment from duckdb_views() where schema_name || '.' || view_name = $name
-        union all
-        select comment from duckdb_tables() where schema_name || '.' || table_name = $name
-        """,
-        {"name": name},
-    ).fetchall()
     data = f"{row['row_count']:,} rows" if row["row_count"] else "no data"
     return Description(
         name,
-        comment[0][0] if comment else "",
+        _comment(connection, name),
         {
             "kind": "base table",
             "data": f"{data}, synthetic" if row["synthetic"] else data,
@@ -97,8 +89,7 @@ def _table(connection: duckdb.DuckDBPyConnection, name: str) -> Description | No
             "cite": trace.get("citation", ""),
         },
         [_columns(connection, name)],
-        notes=notes.of_object(connection, name),
-        sql="",
+        notes.of_object(connection, name),
     )
 
 
@@ -141,10 +132,8 @@ def _stored(row: dict[str, Any]) -> str:
 
 def _versions(connection: duckdb.DuckDBPyConnection, view_name: str) -> str:
     """All versions of a view with their status, the newest last."""
-    rows = connection.execute(
-        "select versioned_name, status from catalog.views where view_name = $name order by version",
-        {"name": view_name},
-    ).fetchall()
+    sql = "select versioned_name, status from catalog.views where view_name = $name order by version"
+    rows = _rows(connection, sql, view_name)
     listed = ", ".join(f"{versioned_name} ({status})" for versioned_name, status in rows)
     return f"{listed}; {view_name} is {rows[-1][0]}, the newest"
 
@@ -153,7 +142,8 @@ def _query(connection: duckdb.DuckDBPyConnection, name: str) -> Description | No
     row = _one(connection, "from catalog.queries where query_name = $name", name)
     if row is None:
         return None
-    parameters = connection.execute(
+    parameters = _rows(
+        connection,
         """
         select
             parameter,
@@ -167,8 +157,8 @@ def _query(connection: duckdb.DuckDBPyConnection, name: str) -> Description | No
             end
         from catalog.query_parameters where query_name = $name order by position
         """,
-        {"name": name},
-    ).fetchall()
+        name,
+    )
     return Description(
         name,
         row["title"],
@@ -192,9 +182,9 @@ def _trace(connection: duckdb.DuckDBPyConnection, name: str) -> Description | No
     row = _one(connection, "from catalog.traces where trace = $name", name)
     if row is None:
         return None
-    caveats = connection.execute(
-        "select caveat from catalog.caveats where trace = $name order by caveat", {"name": name}
-    ).fetchall()
+    caveats = _rows(
+        connection, "select caveat from catalog.caveats where trace = $name order by caveat", name
+    )
     details = {
         "tables": (
             ("table", "data", "rows", "grain"),
@@ -231,53 +221,40 @@ def _trace(connection: duckdb.DuckDBPyConnection, name: str) -> Description | No
             "cite": row["citation"],
             "caveats": ", ".join(caveat for (caveat,) in caveats),
         },
-        [
-            Grid(title, names, connection.execute(sql, {"name": name}).fetchall())
-            for title, (names, sql) in details.items()
-        ],
-        notes=[],
-        sql="",
+        [Grid(title, names, _rows(connection, sql, name)) for title, (names, sql) in details.items()],
     )
 
 
 def _catalog_table(connection: duckdb.DuckDBPyConnection, name: str) -> Description | None:
-    schema, _, table = name.partition(".")
-    rows = connection.execute(
+    rows = _rows(
+        connection,
         """
         select column_name, data_type, comment from duckdb_columns()
-        where database_name = current_database() and schema_name = 'catalog' and table_name = $table
+        where database_name = current_database() and schema_name || '.' || table_name = $name
+            and schema_name = 'catalog'
         order by column_index
         """,
-        {"table": table if schema == "catalog" else ""},
-    ).fetchall()
+        name,
+    )
     if not rows:
         return None
-    comments = connection.execute(
-        """
-        select comment from duckdb_tables() where schema_name = 'catalog' and table_name = $table
-        union all
-        select comment from duckdb_views() where schema_name = 'catalog' and view_name = $table
-        """,
-        {"table": table},
-    ).fetchall()
-    facts = {"kind": "table of the catalog"}
-    return Description(
-        name, comments[0][0] or "", facts, [Grid("columns", ("column", "type", "meaning"), rows)], [], ""
-    )
+    columns = Grid("columns", ("column", "type", "meaning"), rows)
+    return Description(name, _comment(connection, name), {"kind": "table of the catalog"}, [columns])
 
 
 def _caveat(connection: duckdb.DuckDBPyConnection, name: str) -> Description | None:
     row = _one(connection, "from catalog.caveats where caveat = $name", name)
     if row is None:
         return None
-    columns = connection.execute(
+    columns = _rows(
+        connection,
         """
         select object_name, string_agg(column_name, ', ' order by position) from catalog.columns
         where list_contains(caveats, $name) and object_name in (select view_name from catalog.views)
         group by object_name order by object_name
         """,
-        {"name": name},
-    ).fetchall()
+        name,
+    )
     return Description(
         name,
         row["what_goes_wrong"],
@@ -289,8 +266,6 @@ def _caveat(connection: duckdb.DuckDBPyConnection, name: str) -> Description | N
             "touches": ", ".join(sorted(row["objects"])),
         },
         [Grid("columns of views", ("view", "columns"), columns)],
-        notes=[],
-        sql="",
     )
 
 
@@ -311,8 +286,6 @@ def _figure(connection: duckdb.DuckDBPyConnection, name: str) -> Description | N
             "needs the file": row["needs_file"] or "",
             "reads": ", ".join(row["reads"]),
         },
-        [],
-        notes=[],
         sql=row["measured_by"] or "",
     )
 
@@ -325,14 +298,8 @@ def _column(connection: duckdb.DuckDBPyConnection, name: str) -> Description | N
         kinds = {name: (kind, meaning) for name, kind, meaning in catalog_table.grids[0].rows}
         _check_column(owner, column, list(kinds))
         facts = {"kind": f"column of the table {owner}", "type": kinds[column][0]}
-        return Description(name, kinds[column][1], facts, [], [], "")
-    known = [
-        row[0]
-        for row in connection.execute(
-            "select column_name from catalog.columns where object_name = $owner order by position",
-            {"owner": owner},
-        ).fetchall()
-    ]
+        return Description(name, kinds[column][1], facts)
+    known = [found for found, *_ in _columns(connection, owner).rows]
     if not known:
         return None
     _check_column(owner, column, known)
@@ -351,9 +318,7 @@ def _column(connection: duckdb.DuckDBPyConnection, name: str) -> Description | N
             "computed from": ", ".join(row["lineage"]),
             "base columns": ", ".join(_origins(connection, row["lineage"])),
         },
-        [],
         notes=_column_notes(connection, name, row["caveats"]),
-        sql="",
     )
 
 
@@ -387,13 +352,14 @@ def _column_notes(connection: duckdb.DuckDBPyConnection, name: str, caveats: Seq
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, name: str) -> Grid:
-    rows = connection.execute(
+    rows = _rows(
+        connection,
         """
         select column_name, type, unit, provenance, meaning
         from catalog.columns where object_name = $name order by position
         """,
-        {"name": name},
-    ).fetchall()
+        name,
+    )
     return Grid("columns", ("column", "type", "unit", "provenance", "meaning"), rows)
 
 
@@ -406,6 +372,21 @@ def _answer_columns(connection: duckdb.DuckDBPyConnection, query: str) -> Grid:
 
 def _answer_types(connection: duckdb.DuckDBPyConnection, query: str) -> dict[str, str]:
     return {column: kind for column, kind, *_ in connection.execute(f"describe from {query}()").fetchall()}
+
+
+def _comment(connection: duckdb.DuckDBPyConnection, name: str) -> str:
+    """Return the comment of a table or view of the database; empty if it has none."""
+    sql = """
+        select comment from duckdb_tables() where schema_name || '.' || table_name = $name
+        union all
+        select comment from duckdb_views() where schema_name || '.' || view_name = $name
+        """
+    found = _rows(connection, sql, name)
+    return found[0][0] or "" if found else ""
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, sql: str, name: str) -> list[tuple]:
+    return connection.execute(sql, {"name": name}).fetchall()
 
 
 def _one(connection: duckdb.DuckDBPyConnection, sql: str, name: str) -> dict[str, Any] | None:
