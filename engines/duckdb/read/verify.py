@@ -70,15 +70,6 @@ class _Figure:
     trust: str = ""
 
 
-@dataclass(frozen=True)
-class _Data:
-    """The data of the warehouse: tables without rows, tables with synthetic rows, and the CSVs ingested."""
-
-    empty: set[str]
-    synthetic: set[str]
-    files: set[str]
-
-
 def figures(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> list[Result]:
     """Measure every published figure of the named traces, of all if none is named.
 
@@ -108,10 +99,14 @@ def _compare(connection: duckdb.DuckDBPyConnection, ledger: str, traces: Sequenc
     empty = {name for name, row_count, _ in tables if row_count == 0}
     synthetic = {name for name, _, is_synthetic in tables if is_synthetic}
     files = {name for (name,) in connection.execute("select member from catalog.sources").fetchall()}
-    data = _Data(empty, synthetic, files)
     # Computed once per set of names: many figures read the same tables.
     tables_of = {reads: base_tables(connection, reads) for reads in {tuple(one.reads) for one in figures}}
-    return [_result(connection, figure, tables_of[tuple(figure.reads)], data) for figure in figures]
+    results = []
+    for figure in figures:
+        read = tables_of[tuple(figure.reads)]
+        lacks_data = bool(read & empty) or figure.needs_file not in {"", *files}
+        results.append(_result(connection, figure, lacks_data, bool(read & synthetic)))
+    return results
 
 
 def as_table(results: Sequence[Result]) -> pa.Table:
@@ -147,13 +142,7 @@ def explanation_summary(results: Sequence[Result]) -> list[Note]:
     if not explained:
         return []
     differ = "figure differs" if explained == 1 else "figures differ"
-    return [
-        Note(
-            "explained",
-            f"{explained} {differ} for known reasons, see catalog.published",
-            "note",
-        )
-    ]
+    return [Note("explained", f"{explained} {differ} for known reasons, see catalog.published", "note")]
 
 
 def counts_by_trust(results: Sequence[Result]) -> dict[str, dict[Verdict, int]]:
@@ -182,17 +171,17 @@ def count(results: Sequence[Result], verdict: Verdict) -> int:
     return [result.verdict for result in results].count(verdict)
 
 
-def _result(connection: duckdb.DuckDBPyConnection, figure: _Figure, tables: set[str], data: _Data) -> Result:
-    lacks_data = bool(tables & data.empty) or figure.needs_file not in {"", *data.files}
-    measurable = bool(figure.measured_by) and not lacks_data
-    measured = _measure(connection, figure) if measurable else None
+def _result(
+    connection: duckdb.DuckDBPyConnection, figure: _Figure, lacks_data: bool, is_synthetic: bool
+) -> Result:
+    measured = _measure(connection, figure) if figure.measured_by and not lacks_data else None
     return Result(
         figure=figure.figure,
         statement=figure.statement,
         published=figure.value,
         measured=measured,
         unit=figure.unit,
-        verdict=_verdict(figure, measured, lacks_data, bool(tables & data.synthetic)),
+        verdict=_verdict(figure, measured, lacks_data, is_synthetic),
         trust=figure.trust,
         printed_in=figure.printed_in,
         explanation=figure.explanation,
