@@ -34,7 +34,7 @@ def create_base_tables(
         connection.execute(f'create schema if not exists "{trace.name}"')
         for table in trace.tables:
             kind = create_base_table(connection, trace, table, conversions, warehouse, materialize)
-            _comment(connection, kind, f"{trace.name}.{table.name}", table)
+            _comment(connection, kind, f"{trace.name}.{table.name}", table.comment, table.stored_columns)
 
 
 def create_base_table(
@@ -66,8 +66,7 @@ def create_rejected_rows(
     )
     kind = _create(connection, "catalog.rejected_rows", rows, materialize)
     comment = "Rows of raw files that do not fit their base table, with the reason."
-    connection.execute(f"comment on {kind} catalog.rejected_rows is {quoted(comment)}")
-    _comment_columns(connection, "catalog.rejected_rows", REJECTED_COLUMNS)
+    _comment(connection, kind, "catalog.rejected_rows", comment, REJECTED_COLUMNS)
 
 
 def _create(connection: DuckDBPyConnection, name: str, rows: str, materialize: bool) -> str:
@@ -122,11 +121,10 @@ def _select_nothing(columns: Sequence[Column]) -> str:
     return f"select {nulls} where false"
 
 
-def _comment(connection: DuckDBPyConnection, kind: str, name: str, table: Table) -> None:
-    connection.execute(f"comment on {kind} {name} is {quoted(table.comment)}")
-    _comment_columns(connection, name, table.stored_columns)
-
-
-def _comment_columns(connection: DuckDBPyConnection, name: str, columns: Iterable[Column]) -> None:
+def _comment(
+    connection: DuckDBPyConnection, kind: str, name: str, comment: str, columns: Iterable[Column]
+) -> None:
+    """Comment on a table or view, and on its columns."""
+    connection.execute(f"comment on {kind} {name} is {quoted(comment)}")
     for column in columns:
         connection.execute(f'comment on column {name}."{column.name}" is {quoted(comment_text(column))}')
