@@ -12,6 +12,7 @@ from tracehouse.core.errors import UserError
 from tracehouse.core.text import join_names
 from tracehouse.engines.duckdb.attach import HeldError, attach
 from tracehouse.engines.duckdb.write.freshness import hash_header
+from tracehouse.sql.names import OWN
 
 _MAGIC, _MAGIC_END = b"DUCK", 12
 
@@ -79,7 +80,7 @@ def keep(database: Path, headers: Sequence[str]) -> list[str]:
     wrote = f"wrote {join_names(names, 5)} into the database" if names else "wrote into the database"
     return [
         f"{database}: a user {wrote}. The new database does not have these changes; the old one is kept as "
-        f"{copy}. Put your own views and queries into files below {database.parent / 'local'}, and your own "
+        f"{copy}. Put your own views and queries into files below {database.parent / OWN}, and your own "
         "tables into a database that attaches this one"
     ]
 

@@ -20,6 +20,7 @@ from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.queries import create_queries
 from tracehouse.engines.duckdb.write.views import create_aliases, create_view, describe_views
 from tracehouse.sql.blocks import expanded
+from tracehouse.sql.names import OWN
 from tracehouse.sql.query_files import QueryFile, parse_query_file
 from tracehouse.views import caveats, graph, meanings
 from tracehouse.views.across_traces import SCHEMA as EACH_TRACE
@@ -28,7 +29,7 @@ from tracehouse.views.meanings import Relations
 from tracehouse.views.sql_text import normal, statements
 from tracehouse.views.view_files import ViewFile, newest, parsed_view_file
 
-FOLDER = "local"
+FOLDER = OWN
 STATUS = "local"
 
 _VIEWS = "views"
@@ -88,7 +89,7 @@ def create(connection: duckdb.DuckDBPyConnection, folder: Path) -> list[Problem]
             if isinstance(one, ViewFile):
                 _create_view(connection, one, aliases, meant, of_views)
             else:
-                _create_query(connection, one, of_views)
+                create_queries(connection, [one], of_views, explained=False)
             connection.commit()
         except (DefinitionError, duckdb.Error) as error:
             connection.rollback()
@@ -172,14 +173,10 @@ def _list_names(one: ViewFile | QueryFile, aliases: Mapping[str, ViewFile]) -> I
 
 def _check_reads(one: ViewFile | QueryFile, problems: Collection[Problem]) -> None:
     """Raise DefinitionError if a file reads a view or query that failed."""
+    read = one.references | {re.sub(r"_v\d+$", "", name) for name in one.references}
     for problem in problems:
-        if any(problem.name in (name, _strip_version(name)) for name in one.references):
+        if problem.name in read:
             raise DefinitionError(f"{one.path}: reads {problem.name}, which failed")
-
-
-def _strip_version(name: str) -> str:
-    """Remove the version from a view's name."""
-    return re.sub(r"_v\d+$", "", name)
 
 
 def _create_view(
@@ -197,20 +194,12 @@ def _create_view(
     meant = meanings.of_view(view, relations, view.column_comments, columns)
     for statement in meanings.inherited_comments(view, meant):
         connection.execute(statement)
-    names = {name: view for name in _list_names(view, aliases) if name != view.versioned}
-    create_aliases(connection, names)
     named = dict.fromkeys(_list_names(view, aliases), view)
+    create_aliases(connection, {name: view for name in named if name != view.versioned})
     relations.update(dict.fromkeys(named, meant))
     held.update(dict.fromkeys(named, caveats.of_view(view, relations, held)))
     catalog.fill_views(connection, [view], held, STATUS)
     catalog.fill_view_columns(connection, named, held, relations, with_units=False)
-
-
-def _create_query(
-    connection: duckdb.DuckDBPyConnection, query: QueryFile, held: Mapping[str, ColumnsByCaveat]
-) -> None:
-    connection.execute(f'create schema if not exists "{query.schema}"')
-    create_queries(connection, [query], held, explained=False)
 
 
 def _problem(path: Path, folder: Path, error: str) -> Problem:
