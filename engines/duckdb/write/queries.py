@@ -37,7 +37,10 @@ def create_queries(
             connection.execute(query_statements(query))
         except duckdb.Error as error:
             raise sql_error(error, query.path, query.signature, query.text) from error
-    of_queries = {query.full_name: _caveats(query, columns, held) for query in queries}
+    of_queries = {}
+    for query in queries:
+        read = columns_read(query.tree, query.references, columns, query.path)
+        of_queries[query.full_name] = caveats.of_query(query.header, read, held)
     _insert_queries(connection, queries, of_queries)
     insert(connection, "columns", [row for query in queries for row in _columns(query, columns, explained)])
     name_in_caveats(connection, of_queries)
@@ -61,13 +64,6 @@ def _check_values(query: QueryFile, columns: Mapping[str, Collection[str]]) -> N
                 f"{query.path}: {parameter.name} takes its values from {parameter.values_of}, "
                 "which is not a column"
             )
-
-
-def _caveats(
-    query: QueryFile, types: Mapping[str, Columns], held: Mapping[str, ColumnsByCaveat]
-) -> list[str]:
-    read = columns_read(query.tree, query.references, types, query.path)
-    return caveats.of_query(query.header, read, held)
 
 
 def _columns(query: QueryFile, types: Mapping[str, Columns], explained: bool) -> Iterator[tuple]:

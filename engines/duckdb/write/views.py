@@ -41,7 +41,7 @@ class Described:
 def describe_views(connection: DuckDBPyConnection) -> Described:
     """Describe the views over the tables of a database."""
     files = view_files()
-    views = sort_views(expanded(files), _list_existing(connection))
+    views = sort_views(expanded(files), catalog.column_types(connection))
     relations = meanings.of_views(views, files, meanings.of_tables(all_traces().values()))
     return Described(views, relations, caveats.of_views(views, relations))
 
@@ -80,14 +80,6 @@ def replace_views(
 def _table_functions(view: StoredView | None, warehouse: Path) -> dict[str, str]:
     """Return the table functions that read a materialized view's CTEs; none for a computed view."""
     return {cte: read_parquet(files, warehouse) for cte, files in view.parts} if view else {}
-
-
-def _list_existing(connection: DuckDBPyConnection) -> set[str]:
-    rows = connection.execute(
-        "select table_schema || '.' || table_name from information_schema.tables"
-        " where table_catalog = current_database()"
-    ).fetchall()
-    return {name for (name,) in rows}
 
 
 def create_view(
