@@ -26,10 +26,10 @@ def database_before_manifest(patch: MonkeyPatch) -> None:
     publish, put_in_place = journal.publish, database._put_in_place
     later: list[tuple] = []
 
-    def put_first(staged: Any, warehouse: Path) -> list[str]:
-        notes = put_in_place(staged, warehouse)
-        for arguments in later:
-            publish(*arguments)
+    def put_first(*arguments: Any, **options: Any) -> list[str]:
+        notes = put_in_place(*arguments, **options)
+        for published in later:
+            publish(*published)
         later.clear()
         return notes
 

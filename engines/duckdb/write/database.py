@@ -52,16 +52,6 @@ class Workers:
     compute_units: materialized_views.ComputeUnits
 
 
-@dataclass(frozen=True)
-class _StagedDatabase:
-    """A complete database in the staging folder, its fingerprint, and the files of views that it reads."""
-
-    path: Path
-    inputs: str
-    with_views: bool
-    view_files: Sequence[str]
-
-
 def ingest(
     raw_folders: Sequence[Path],
     warehouse: Path,
@@ -224,10 +214,10 @@ def _publish(
         with explain_write_errors(warehouse, NAME):
             path.unlink(missing_ok=True)
             problems = build_file(path, conversions, root, materialize, complete)
-        staged = _StagedDatabase(path, inputs, with_views, materialized_views.list_paths(planned, complete))
         foreign_objects.check_is_free(warehouse / NAME)
         journal.publish(warehouse, conversions)
-        notes += _put_in_place(staged, warehouse)
+        files = materialized_views.list_paths(planned, complete)
+        notes += _put_in_place(warehouse, inputs, files, with_views)
     else:
         journal.publish(warehouse, conversions)
     if len(complete) < len(planned):
@@ -284,16 +274,21 @@ def _publish_views(
         else:
             path.unlink()
             build_file(path, conversions, root, False, complete)
-    return _put_in_place(_StagedDatabase(path, inputs, True, files), warehouse)
+    return _put_in_place(warehouse, inputs, files, with_views=True)
 
 
-def _put_in_place(staged: _StagedDatabase, warehouse: Path) -> list[str]:
-    """Rename a database over the old one. If a user wrote into the old one, keep it and return a note."""
+def _put_in_place(warehouse: Path, inputs: str, view_files: Sequence[str], with_views: bool) -> list[str]:
+    """Rename the database in the staging folder over the old one.
+
+    If a user wrote into the old one, keep it and return a note. `inputs` is the fingerprint of the new one,
+    and `view_files` are the files of views that it reads.
+    """
     root = resolve_warehouse(warehouse)
+    staged = staging_folder(root) / NAME
     notes = foreign_objects.keep(warehouse / NAME, freshness.read_headers(root))
     with explain_write_errors(warehouse, NAME):
-        freshness.write_mark(root, staged.inputs, staged.path, staged.view_files, staged.with_views)
-    staged.path.replace(warehouse / NAME)
+        freshness.write_mark(root, inputs, staged, view_files, with_views)
+    staged.replace(warehouse / NAME)
     with explain_write_errors(warehouse, NAME):
-        record_superseded(root, staged.view_files)
+        record_superseded(root, view_files)
     return notes
