@@ -52,6 +52,8 @@ def create_catalog_table(name: str, rows: pa.Table, defined: Defined) -> str:
 
 def create_rejected_rows(name: str, files: Sequence[StoredFile], root: str, defined: Defined) -> str:
     """Return the statement that creates the view `name` of the rejected rows of all traces."""
+    if not files:
+        return create_empty_table(name, defined)
     paths = (exp.to_identifier(f"{root}/{file.path}", quoted=True).sql("spark") for file in files)
     return _view(
         name, defined, " union all ".join(f"select {_names(defined)} from parquet.{p}" for p in paths)

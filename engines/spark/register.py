@@ -5,7 +5,7 @@ objects.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -98,7 +98,7 @@ def _definitions(
     root: str,
     views: Sequence[ViewFile],
     queries: Sequence[QueryFile],
-) -> Iterator[tuple[str, Iterator[str], bool]]:
+) -> Iterator[tuple[str, Iterable[str], bool]]:
     """Yield all objects outside the catalog: name, statements, and true for a view or function.
 
     Each object comes after the objects that it reads.
@@ -111,23 +111,15 @@ def _definitions(
             if files:
                 yield name, ddl.create_table(name, table, files, root, relations[name]), False
             else:
-                yield name, iter([ddl.create_empty_table(name, relations[name])]), True
+                yield name, [ddl.create_empty_table(name, relations[name])], True
     rejected = [file for conversion in conversions for file in conversion.rejected]
-    if rejected:
-        yield (
-            _REJECTED,
-            iter([ddl.create_rejected_rows(_REJECTED, rejected, root, relations[_REJECTED])]),
-            True,
-        )
-    else:
-        yield _REJECTED, iter([ddl.create_empty_table(_REJECTED, relations[_REJECTED])]), True
+    yield _REJECTED, [ddl.create_rejected_rows(_REJECTED, rejected, root, relations[_REJECTED])], True
     for view in views:
-        yield view.versioned, iter([ddl.create_view(view, relations[view.versioned])]), True
+        yield view.versioned, [ddl.create_view(view, relations[view.versioned])], True
     for name, view in newest(views).items():
-        yield name, iter([ddl.create_alias(name, view.versioned, relations[name])]), True
+        yield name, [ddl.create_alias(name, view.versioned, relations[name])], True
     for query in queries:
-        full_name = query.full_name
-        yield full_name, iter([ddl.create_function(query, definitions.queries[full_name])]), True
+        yield query.full_name, [ddl.create_function(query, definitions.queries[query.full_name])], True
 
 
 def _save(
