@@ -7,13 +7,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock, Timer
-from typing import TYPE_CHECKING
 
 from tracehouse.core import signals
 from tracehouse.core.text import escape_text
-
-if TYPE_CHECKING:
-    from rich.progress import TaskID
 
 Progress = Callable[[str, int, int], None]
 """Called with a label, the bytes processed since the last call, and the total bytes, 0 if unknown.
@@ -35,28 +31,21 @@ def byte_bars() -> Iterator[Progress]:
     Any thread may call the function. A bar disappears when all its bytes are processed; a bar of unknown size
     disappears when another one appears.
     """
+    from rich import progress
     from rich.console import Console
     from rich.markup import escape
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        TextColumn,
-        TimeRemainingColumn,
-        TransferSpeedColumn,
-    )
-    from rich.progress import (
-        Progress as Bars,
-    )
 
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.DownloadColumn(),
+        progress.TransferSpeedColumn(),
+        progress.TimeRemainingColumn(),
     )
-    bars = Bars(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
-    tasks: dict[str, TaskID] = {}
+    bars = progress.Progress(
+        *columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
+    )
+    tasks: dict[str, progress.TaskID] = {}
     one_at_a_time = Lock()
 
     def report(label: str, more_bytes: int, total_bytes: int) -> None:
