@@ -52,7 +52,8 @@ def fill_sources(
     connection.execute("delete from catalog.tables; delete from catalog.sources")
     for trace in traces:
         insert(connection, "tables", [_table_row(trace, table, conversions) for table in trace.tables])
-    insert(connection, "sources", [row for conversion in conversions for row in _source_rows(conversion)])
+    rows = [(one.trace, one.table_name, *astuple(source)) for one in conversions for source in one.sources]
+    insert(connection, "sources", rows)
 
 
 def fill_views(
@@ -109,13 +110,7 @@ def _stored_facts(stored: StoredView | None) -> tuple:
     if stored is None:
         return (False, None, None, [], [])
     files = [file for _, files in stored.parts for file in files]
-    return (
-        True,
-        stored.at,
-        stored.bytes,
-        files,
-        list(stored.base_tables),
-    )
+    return (True, stored.at, stored.bytes, files, list(stored.base_tables))
 
 
 def name_in_caveats(connection: DuckDBPyConnection, held: Mapping[str, Iterable[str]]) -> None:
@@ -377,27 +372,6 @@ def _table_row(trace: Trace, table: Table, conversions: Sequence[Conversion]) ->
         table.grain,
         table.source,
     )
-
-
-def _source_rows(conversion: Conversion) -> list[tuple]:
-    return [
-        (
-            conversion.trace,
-            conversion.table_name,
-            source.file,
-            source.member,
-            source.sha256,
-            source.bytes,
-            source.parts,
-            source.rows_read,
-            source.rows_kept,
-            source.rows_rejected,
-            source.rows_stored,
-            source.checksum,
-            source.synthetic,
-        )
-        for source in conversion.sources
-    ]
 
 
 def _curve_rows() -> list[tuple]:
