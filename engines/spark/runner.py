@@ -45,7 +45,7 @@ def run_query(
     statement = guard.build_call(name, query.values, _with_one_more(limit, explain))
     found = _in_session(master, limits, lambda spark: _compute(spark, warehouse, statement, explain))
     if isinstance(found, str):
-        return partial(_bind_plan, plan=found)
+        return lambda _: BoundQuery("", plan=found)
     return partial(binding.bind_rows, rows=found, name=query.name, given=query.given, limit=limit)
 
 
@@ -63,12 +63,8 @@ def run_statement(
 
     found, reads = _in_session(master, limits, work)
     if isinstance(found, str):
-        return partial(_bind_plan, plan=found)
+        return lambda _: BoundQuery("", plan=found)
     return partial(_bind_statement_rows, rows=found, text=text, reads=reads, limit=limit)
-
-
-def _bind_plan(_: "DuckDBPyConnection", plan: str) -> BoundQuery:
-    return BoundQuery("", plan=plan)
 
 
 def _bind_statement_rows(

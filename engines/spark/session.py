@@ -123,13 +123,9 @@ def _settings(master: str, scratch: Path) -> dict[str, str]:
 
 def check_requirements() -> None:
     """Raise UserError with installation advice if Spark or a suitable Java is missing."""
-    _check_spark()
-    _check_java()
-
-
-def _check_spark() -> None:
     if find_spec("pyspark") is None:
         raise not_installed("Spark needs", "pyspark", "spark")
+    _check_java()
 
 
 def _check_java() -> None:
