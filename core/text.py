@@ -1,4 +1,4 @@
-"""Escape and join names and texts from raw files, for display and storage.
+"""Escape, quote and join names and texts, for display and storage.
 
 File names and values of traces may contain control sequences that a terminal would obey. They are escaped.
 """
@@ -50,6 +50,11 @@ def join_names(names: Sequence[str], at_most: int = LISTED_AT_MOST) -> str:
     """Join names with commas. After the first `at_most` names, only the number of the others follows."""
     more = len(names) - at_most
     return ", ".join(names[:at_most]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def quoted(text: str) -> str:
+    """Return a text as a SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 def decode_text(text: bytes) -> str:

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tracehouse.core.text import quoted
 from tracehouse.core.units import spell_unit
 from tracehouse.ingest import declarations
 from tracehouse.ingest.declarations import Trace
@@ -107,8 +108,7 @@ def inherited_comments(view: ViewFile, columns: Mapping[str, Column]) -> Iterato
     """Yield the statements for inherited comments: on the columns on which the view's file has none."""
     for name, column in columns.items():
         if column.comment and name not in view.column_comments:
-            doubled = column.comment.replace("'", "''")
-            yield f"""comment on column {view.versioned}."{name}" is '{doubled}'"""
+            yield f'comment on column {view.versioned}."{name}" is {quoted(column.comment)}'
 
 
 def _declared(column: declarations.Column) -> Column:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
+from tracehouse.core.text import quoted
 from tracehouse.ingest.declarations import Column, Limit, Reference, Table, Trace
 from tracehouse.views import ledgers
 from tracehouse.views.ledgers import Check
@@ -103,7 +104,7 @@ def _build_breach(limits: Limits, columns: Iterable[str]) -> str:
 
 
 def _literal(value: Limit) -> str:
-    return "'{}'".format(value.replace("'", "''")) if isinstance(value, str) else str(value)
+    return quoted(value) if isinstance(value, str) else str(value)
 
 
 def _join_names(names: Sequence[str]) -> str:

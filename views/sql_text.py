@@ -63,7 +63,7 @@ def names_in(sql: str) -> set[str]:
 def has_block_comments(sql: str) -> bool:
     """Return whether a SQL text has a comment between /* and */, which nests in some engines only."""
     gaps = (token["gap"] for token in _TOKEN.finditer(sql) if token["gap"])
-    return "/*" in sql and any("/*" in _without_line_comments(gap) for gap in gaps)
+    return "/*" in sql and any("/*" in re.sub(r"--[^\n]*", "", gap) for gap in gaps)
 
 
 def has_capitals(sql: str) -> bool:
@@ -84,7 +84,3 @@ def _names(sql: str) -> Iterator[str]:
             yield token["word"].lower()
         elif token[0].startswith('"'):
             yield token[0][1:-1].replace('""', '"').lower()
-
-
-def _without_line_comments(gap: str) -> str:
-    return re.sub(r"--[^\n]*", "", gap)

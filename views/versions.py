@@ -10,11 +10,11 @@ import argparse
 import hashlib
 import json
 import re
-import sys
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tracehouse.core.text import quoted
 from tracehouse.ingest.declarations import Column, Trace, all_traces
 from tracehouse.views import across_traces
 from tracehouse.views.graph import sort, view_dependencies
@@ -134,8 +134,7 @@ def meaning(
     of_columns = relations[view.versioned]
     comments = [comment for comment in map(normal, view.comments) if not _ON_COLUMN.match(comment)]
     for name, column in of_columns.items():
-        doubled = column.comment.replace("'", "''")
-        comments.append(f"comment on column {view.versioned}.{name} is '{doubled}'")
+        comments.append(f"comment on column {view.versioned}.{name} is {quoted(column.comment)}")
     labels = (f"{name} {column.provenance} {column.unit or ''}" for name, column in of_columns.items())
     read = read_by(view, views, columns)
     return Meaning(
@@ -315,7 +314,7 @@ def _as_text(lock: Lock) -> str:
     return "".join([_HEADER, *views, _HEADER_OF_COLUMNS, *columns])
 
 
-def _main(arguments: Sequence[str]) -> None:
+def _main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m tracehouse.views.versions", description="Lock released views."
     )
@@ -325,7 +324,7 @@ def _main(arguments: Sequence[str]) -> None:
         action="store_true",
         help="record reworded comments of these released views, or of all; nothing else may have changed",
     )
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
     if options.editorial:
         print("\n".join(record_editorial(options.views)) or "No comment of a released view was changed.")
     else:
@@ -333,4 +332,4 @@ def _main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    _main(sys.argv[1:])
+    _main()

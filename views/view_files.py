@@ -11,6 +11,7 @@ from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
 
 from tracehouse.core.errors import DefinitionError
+from tracehouse.core.text import quoted
 from tracehouse.views.sql_text import (
     first_statement,
     has_block_comments,
@@ -87,8 +88,15 @@ class ViewFile:
 
     @cached_property
     def comments(self) -> list[str]:
-        """The statements that comment on the view and its columns."""
-        return comments_on(f"view {self.versioned}", self.text, self.header.title)
+        """The statements that comment on the view and its columns.
+
+        If the file has no comment on the view itself, the first statement makes the title its comment.
+        """
+        in_file = statements(self.text)[1:]
+        on_view = f"comment on view {self.versioned} is "
+        if not self.header.title or any(normal(comment).startswith(on_view) for comment in in_file):
+            return in_file
+        return [f"{on_view}{quoted(self.header.title)}", *in_file]
 
     @cached_property
     def column_comments(self) -> dict[str, str]:
@@ -115,7 +123,11 @@ def read_view_file(path: Path) -> ViewFile:
 
 @cache
 def _check_and_parse(path: Path, text: str) -> ViewFile:
-    _check_text(text, path)
+    # Otherwise two texts with different meanings could have the same hash.
+    if has_block_comments(text):
+        raise DefinitionError(f"{path}: has a comment between /* and */; start the comment with --")
+    if has_capitals(first_statement(text)):
+        raise DefinitionError(f"{path}: has capital letters; quote names that have some")
     return parsed_view_file(path, text)
 
 
@@ -162,19 +174,6 @@ def read_header(text: str, keys: Collection[str], place: Path | str) -> Header:
     return Header(" ".join(title), fields)
 
 
-def comments_on(created: str, text: str, title: str) -> list[str]:
-    """Return the comment statements of a SQL file. `created` is what it creates: `view itp.job_v1`.
-
-    If the file has no comment on the view or macro itself, the first statement makes the title its comment.
-    """
-    of_file = statements(text)[1:]
-    on_itself = f"comment on {created} is "
-    if not title or any(normal(comment).startswith(on_itself) for comment in of_file):
-        return of_file
-    doubled = title.replace("'", "''")
-    return [f"{on_itself}'{doubled}'", *of_file]
-
-
 def references(tree: exp.Expr, place: Path | str) -> frozenset[str]:
     """Find the tables and macros that a query reads, each as `schema.name`; its own CTEs do not count."""
     own = {cte.alias for cte in tree.find_all(exp.CTE)}
@@ -186,14 +185,6 @@ def references(tree: exp.Expr, place: Path | str) -> frozenset[str]:
         elif table.name and table.name not in own:
             raise DefinitionError(f"{place}: add the schema to {table.name}")
     return frozenset(names)
-
-
-def _check_text(text: str, path: Path) -> None:
-    """Raise DefinitionError if two texts with different meanings could have the same hash."""
-    if has_block_comments(text):
-        raise DefinitionError(f"{path}: has a comment between /* and */; start the comment with --")
-    if has_capitals(first_statement(text)):
-        raise DefinitionError(f"{path}: has capital letters; quote names that have some")
 
 
 def parsed(sql: str, text: str, path: Path) -> exp.Expr:
