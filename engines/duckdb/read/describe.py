@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -42,12 +43,21 @@ def describe(connection: duckdb.DuckDBPyConnection, name: str, on_data: bool = F
     A view may have its plain or its versioned name. With `on_data`, the caveats of a query are only those of
     traces from which it reads rows. Raises UsageError with close matches if no object has the name.
     """
-    for look_up in (_table, _view, _query, _trace, _catalog_table, _caveat, _figure, _column):
-        found = look_up(connection, name)
-        if found and on_data and look_up is _query:
-            found = replace(found, notes=notes.of_object(connection, name, on_data=True))
-        if found:
-            return found
+    if name.startswith("catalog.") and (found := _catalog_table(connection, name)):
+        return found
+    newest = "from catalog.views where $name in (view_name, versioned_name) order by version desc limit 1"
+    for sql, describe_row in (
+        ("from catalog.tables where table_name = $name", _table),
+        (newest, _view),
+        ("from catalog.queries where query_name = $name", partial(_query, on_data=on_data)),
+        ("from catalog.traces where trace = $name", _trace),
+        ("from catalog.caveats where caveat = $name", _caveat),
+        ("from catalog.published where figure = $name", _figure),
+    ):
+        if row := _one(connection, sql, name):
+            return describe_row(connection, row)
+    if found := _column(connection, name):
+        return found
     check_is_built(connection, name)
     known = connection.execute(
         """
@@ -71,10 +81,8 @@ def describe(connection: duckdb.DuckDBPyConnection, name: str, on_data: bool = F
     raise UsageError(f'No object named "{name}".{matches} Search: `traces list queries --search {word}`')
 
 
-def _table(connection: duckdb.DuckDBPyConnection, name: str) -> Description | None:
-    row = _one(connection, "from catalog.tables where table_name = $name", name)
-    if row is None:
-        return None
+def _table(connection: duckdb.DuckDBPyConnection, row: dict[str, Any]) -> Description:
+    name = row["table_name"]
     trace = _one(connection, "from catalog.traces where trace = $name", row["trace"]) or {}
     data = f"{row['row_count']:,} rows" if row["row_count"] else "no data"
     return Description(
@@ -93,14 +101,7 @@ def _table(connection: duckdb.DuckDBPyConnection, name: str) -> Description | No
     )
 
 
-def _view(connection: duckdb.DuckDBPyConnection, name: str) -> Description | None:
-    row = _one(
-        connection,
-        "from catalog.views where $name in (view_name, versioned_name) order by version desc limit 1",
-        name,
-    )
-    if row is None:
-        return None
+def _view(connection: duckdb.DuckDBPyConnection, row: dict[str, Any]) -> Description:
     return Description(
         row["versioned_name"],
         row["title"],
@@ -138,10 +139,8 @@ def _versions(connection: duckdb.DuckDBPyConnection, view_name: str) -> str:
     return f"{listed}; {view_name} is {rows[-1][0]}, the newest"
 
 
-def _query(connection: duckdb.DuckDBPyConnection, name: str) -> Description | None:
-    row = _one(connection, "from catalog.queries where query_name = $name", name)
-    if row is None:
-        return None
+def _query(connection: duckdb.DuckDBPyConnection, row: dict[str, Any], on_data: bool) -> Description:
+    name = row["query_name"]
     parameters = _rows(
         connection,
         """
@@ -173,15 +172,13 @@ def _query(connection: duckdb.DuckDBPyConnection, name: str) -> Description | No
             Grid("parameters", ("parameter", "type", "default", "meaning", "choices"), parameters),
             _answer_columns(connection, name),
         ],
-        notes=notes.of_object(connection, name),
+        notes=notes.of_object(connection, name, on_data=on_data),
         sql=first_statement(row["sql"]),
     )
 
 
-def _trace(connection: duckdb.DuckDBPyConnection, name: str) -> Description | None:
-    row = _one(connection, "from catalog.traces where trace = $name", name)
-    if row is None:
-        return None
+def _trace(connection: duckdb.DuckDBPyConnection, row: dict[str, Any]) -> Description:
+    name = row["trace"]
     caveats = _rows(
         connection, "select caveat from catalog.caveats where trace = $name order by caveat", name
     )
@@ -242,10 +239,8 @@ def _catalog_table(connection: duckdb.DuckDBPyConnection, name: str) -> Descript
     return Description(name, _comment(connection, name), {"kind": "table of the catalog"}, [columns])
 
 
-def _caveat(connection: duckdb.DuckDBPyConnection, name: str) -> Description | None:
-    row = _one(connection, "from catalog.caveats where caveat = $name", name)
-    if row is None:
-        return None
+def _caveat(connection: duckdb.DuckDBPyConnection, row: dict[str, Any]) -> Description:
+    name = row["caveat"]
     columns = _rows(
         connection,
         """
@@ -269,12 +264,9 @@ def _caveat(connection: duckdb.DuckDBPyConnection, name: str) -> Description | N
     )
 
 
-def _figure(connection: duckdb.DuckDBPyConnection, name: str) -> Description | None:
-    row = _one(connection, "from catalog.published where figure = $name", name)
-    if row is None:
-        return None
+def _figure(connection: duckdb.DuckDBPyConnection, row: dict[str, Any]) -> Description:
     return Description(
-        name,
+        row["figure"],
         row["statement"],
         {
             "kind": f"published figure of {row['trace']}",
