@@ -100,13 +100,8 @@ def tables(trace: str, raw: str, warehouse: str) -> None:
         pipeline.convert([Path(raw)], Path(warehouse), [trace], lambda *_: None)
 
 
-BASELINES = {
-    function.__name__: function
-    for function in (
-        *(inflate, duckdb_copy, pandas_parquet, pandas_melt),
-        *(polars_parse, polars_unpivot, tables),
-    )
-}
+FUNCTIONS = (inflate, duckdb_copy, pandas_parquet, pandas_melt, polars_parse, polars_unpivot, tables)
+BASELINES = {function.__name__: function for function in FUNCTIONS}
 
 
 def archives(folder: Path) -> dict[str, list[Path]]:

@@ -20,8 +20,7 @@ views.
 
 import os
 import shutil
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 from tracehouse.bench.dumps import extract, pack, shuffle
 from tracehouse.bench.measure import Goal, Row, environment, write
@@ -52,17 +51,6 @@ GOALS = [
 PARQUET_PER_CSV_AT_MOST = 0.293
 
 
-@dataclass(frozen=True)
-class Measurement:
-    """The costs of each command on one dump, and the sizes of the dump and of its Parquet files."""
-
-    name: str
-    costs: dict[str, list[Cost]]
-    archive_bytes: int
-    csv_bytes: int
-    parquet_bytes: int
-
-
 def main() -> None:
     """Measure, print the results, and write them as a table and a chart."""
     parser = argument_parser(__doc__)
@@ -82,19 +70,18 @@ def main() -> None:
     facts = [
         environment(*PACKAGES),
         f"medians of {options.rounds} interleaved rounds; warm page cache",
-        *(_size_fact(measured) for measured in found),
+        *(fact for _, fact in found),
         _growth_fact(
             "traces ingest with materialized views", [(s, costs[0]) for s, costs in grown.items()], 1500
         ),
         _growth_fact("traces check of that warehouse", [(s, costs[1]) for s, costs in grown.items()], 4000),
     ]
     title = f"Cost of an ingest of {options.trace}"
-    rows = [_row(measured) for measured in found]
-    print(write("ingest", title, rows, GOALS, facts))
+    print(write("ingest", title, [row for row, _ in found], GOALS, facts))
 
 
-def _measure(trace: str, scale: float, rounds: int, shuffled: bool = False) -> Measurement:
-    """Measure every command in every round, after a warm-up round."""
+def _measure(trace: str, scale: float, rounds: int, shuffled: bool = False) -> tuple[Row, str]:
+    """Measure every command in every round, after a warm-up round, and return also a line on the sizes."""
     label = f"scale {scale:g}{', shuffled' * shuffled}"
     with temporary_folder() as folder:
         warehouse, out = folder / "warehouse", folder / "out"
@@ -113,12 +100,10 @@ def _measure(trace: str, scale: float, rounds: int, shuffled: bool = False) -> M
             "pandas": baseline("pandas_parquet", raw, out),
         }
         outputs = {name: [out] for name in ("tables", "copy", "sorted", "pandas")} | {"ours": [warehouse]}
-        return Measurement(
-            label,
-            costs_in_turns(commands, rounds, label, outputs),
-            bytes_below(raw, ".tar.gz"),
-            bytes_below(csvs, ".csv"),
-            bytes_below(warehouse / "parquet", ".parquet"),
+        row = _row(label, costs_in_turns(commands, rounds, label, outputs))
+        archive_bytes, csv_bytes = bytes_below(raw, ".tar.gz"), bytes_below(csvs, ".csv")
+        return row, _size_fact(
+            label, archive_bytes, csv_bytes, bytes_below(warehouse / "parquet", ".parquet")
         )
 
 
@@ -132,22 +117,21 @@ def _ingest_and_check(trace: str, scale: float) -> tuple[Cost, Cost]:
         return ingest, cost_of(traces("check", trace, "--warehouse", warehouse))
 
 
-def _row(measured: Measurement) -> Row:
+def _row(name: str, costs: Mapping[str, Sequence[Cost]]) -> Row:
     """Return the seconds of each command, of the slower baseline in each round, and processor seconds."""
-    seconds = wall_seconds(measured.costs)
+    seconds = wall_seconds(costs)
     slower = zip(seconds["inflate"], seconds["copy"], strict=True)
     seconds["max(inflate, copy)"] = [max(pair) for pair in slower]
-    seconds["tables cpu"] = [cost.cpu_s for cost in measured.costs["tables"]]
-    both = zip(measured.costs["inflate"], measured.costs["copy"], strict=True)
+    seconds["tables cpu"] = [cost.cpu_s for cost in costs["tables"]]
+    both = zip(costs["inflate"], costs["copy"], strict=True)
     seconds["inflate + copy cpu"] = [inflate.cpu_s + copy.cpu_s for inflate, copy in both]
-    return cost_row(measured.name, seconds, measured.costs)
+    return cost_row(name, seconds, costs)
 
 
-def _size_fact(measured: Measurement) -> str:
-    ratio = measured.parquet_bytes / measured.csv_bytes
-    csv_gb, archive_gb = measured.csv_bytes / 1e9, measured.archive_bytes / 1e9
+def _size_fact(name: str, archive_bytes: int, csv_bytes: int, parquet_bytes: int) -> str:
+    ratio = parquet_bytes / csv_bytes
     return (
-        f"{measured.name}: {csv_gb:.2f} GB of CSV in {archive_gb:.2f} GB of archives; "
+        f"{name}: {csv_bytes / 1e9:.2f} GB of CSV in {archive_bytes / 1e9:.2f} GB of archives; "
         f"Parquet {ratio:.3f} of the CSV, at most {PARQUET_PER_CSV_AT_MOST:g}: "
         f"{verdict(ratio <= PARQUET_PER_CSV_AT_MOST)}"
     )
