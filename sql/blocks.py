@@ -59,30 +59,21 @@ any other node, all `free_gpus` are fragmented.
 import re
 from functools import partial
 
-_PERCENTILES = re.compile(r"^(?P<indent> *)percentiles\((?P<value>.+)\) as (?P<name>\w+)(?P<comma>,?)$", re.M)
-_CURVE_POINTS = re.compile(
-    r"^(?P<indent> *)from curve_points\((?P<rows>\w+), (?P<key>\w+), (?P<value>\w+), (?P<count>\w+)\)$", re.M
-)
-_CDF_POINTS = re.compile(
-    r"^(?P<indent> *)from cdf_points\((?P<rows>\w+), (?P<key>\w+), (?P<value>\w+)\)$", re.M
-)
-_SURVIVAL_CURVE = re.compile(
-    r"^(?P<indent> *)from survival_curve\("
-    r"(?P<rows>\w+), (?P<keys>\w+(?: \w+)*), (?P<time>\w+), (?P<is_event>\w+)\)$",
-    re.M,
-)
-_BOOTSTRAP_SHARE = re.compile(
-    r"^(?P<indent> *)from bootstrap_share\("
-    r"(?P<rows>\w+), (?P<keys>\w+(?: \w+)*), (?P<unit>\w+), (?P<part>\w+), (?P<whole>\w+)\)$",
-    re.M,
-)
-_CENSORED_SHARES = re.compile(
-    r"^(?P<indent> *)censored_shares\((?P<value>\w+)\) as (?P<name>\w+)(?P<comma>,?)$", re.M
-)
-_FRAGMENTED = re.compile(
-    r"^(?P<indent> *)fragmented\((?P<popularity>\w+), (?P<needed>\w+), (?P<fitting>\w+), (?P<rest>\w+), "
-    r"(?P<free>\w+), (?P<too_small>\w+)\) as (?P<name>\w+)(?P<comma>,?)$",
-    re.M,
+
+def _line(block: str) -> re.Pattern[str]:
+    """Compile the pattern of a line that has only this block. `<name>` is an argument of one word."""
+    words = re.sub(r"(?<!\?P)<(\w+)>", r"(?P<\1>\\w+)", block)
+    return re.compile(rf"^(?P<indent> *){words}$", re.M)
+
+
+_PERCENTILES = _line(r"percentiles\((?P<value>.+)\) as <name>(?P<comma>,?)")
+_CURVE_POINTS = _line(r"from curve_points\(<rows>, <key>, <value>, <count>\)")
+_CDF_POINTS = _line(r"from cdf_points\(<rows>, <key>, <value>\)")
+_SURVIVAL_CURVE = _line(r"from survival_curve\(<rows>, (?P<keys>\w+(?: \w+)*), <time>, <is_event>\)")
+_BOOTSTRAP_SHARE = _line(r"from bootstrap_share\(<rows>, (?P<keys>\w+(?: \w+)*), <unit>, <part>, <whole>\)")
+_CENSORED_SHARES = _line(r"censored_shares\(<value>\) as <name>(?P<comma>,?)")
+_FRAGMENTED = _line(
+    r"fragmented\(<popularity>, <needed>, <fitting>, <rest>, <free>, <too_small>\) as <name>(?P<comma>,?)"
 )
 _PARTS = {"p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 
