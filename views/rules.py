@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from tracehouse.core.text import quoted
-from tracehouse.ingest.declarations import Column, Limit, Reference, Table, Trace
+from tracehouse.ingest.declarations import Limit, Reference, Table, Trace
 from tracehouse.views import ledgers
 from tracehouse.views.ledgers import Check
 
@@ -12,7 +12,7 @@ from tracehouse.views.ledgers import Check
 Limits = tuple[tuple[str, Limit], ...]
 
 _ROW_COUNT = "the table has the rows that were stored; rows read are rows kept plus rows rejected"
-# The words for each limit of a column, and the comparison that is true for a value outside it.
+# The words for each limit that a column may declare, and the comparison that is true for a value outside it.
 _COMPARISONS = {
     "least": ("at least", "<"),
     "most": ("at most", ">"),
@@ -76,14 +76,10 @@ def _declared_rules(trace: Trace, table: Table) -> Iterator[Check]:
 def _columns_by_limits(table: Table) -> dict[Limits, list[str]]:
     found: dict[Limits, list[str]] = defaultdict(list)
     for column in table.stored_columns:
-        if limits := _limits(column):
+        values = {name: getattr(column, name) for name in _COMPARISONS}
+        if limits := tuple((name, value) for name, value in values.items() if value is not None):
             found[limits].append(column.name)
     return found
-
-
-def _limits(column: Column) -> Limits:
-    values = {"least": column.least, "most": column.most, "above": column.above, "below": column.below}
-    return tuple((name, value) for name, value in values.items() if value is not None)
 
 
 def _limits_name(limits: Limits) -> str:

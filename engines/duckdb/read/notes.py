@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tracehouse.engines.duckdb.read.binding import BoundQuery
-    from tracehouse.views.columns import Columns
 
 # The names of the notes on tables without data and on an answer without rows.
 NO_DATA, NO_ROWS = "no data", "no rows"
@@ -223,20 +222,6 @@ def _filters(connection: duckdb.DuckDBPyConnection, query: "BoundQuery") -> str:
     return ", ".join([*given, *others])
 
 
-def _columns(connection: duckdb.DuckDBPyConnection, names: Collection[str]) -> "dict[str, Columns]":
-    rows = connection.execute(
-        """
-        select object_name, column_name, coalesce(type, 'VARCHAR') from catalog.columns
-        where list_contains($names, object_name) order by object_name, position
-        """,
-        {"names": sorted(names)},
-    ).fetchall()
-    found: dict[str, Columns] = {}
-    for name, column, kind in rows:
-        found.setdefault(name, {})[column] = (kind, None)
-    return found
-
-
 def _columns_named(
     connection: duckdb.DuckDBPyConnection, sql: str, reads: Collection[str]
 ) -> dict[str, set[str]] | None:
@@ -247,11 +232,15 @@ def _columns_named(
 
     from tracehouse.views.columns import columns_read
 
-    types = _columns(connection, reads)
+    sql_of_columns = """
+        select object_name, list(column_name order by position) from catalog.columns
+        where list_contains($names, object_name) group by object_name
+        """
+    columns = dict(connection.execute(sql_of_columns, {"names": sorted(reads)}).fetchall())
     try:
         tree = sqlglot.parse_one(sql, dialect="duckdb")
         views = {f"{table.db}.{table.name}" for table in tree.find_all(exp.Table) if table.db and table.name}
-        return columns_read(tree, views & types.keys(), types, "the statement")
+        return columns_read(tree, views & columns.keys(), columns, "the statement")
     except (SqlglotError, DefinitionError, KeyError):
         return None
 

@@ -77,7 +77,7 @@ def is_unmodified(warehouse: Path, database: Path) -> bool:
     """Return whether a database, or a copy of it, equals the one that was last published, byte for byte."""
     if not database.is_file() or database.with_name(f"{NAME}.wal").exists():
         return False
-    return _read_mark(warehouse).get("sha256") == _hash_file(database)
+    return _read_mark(warehouse).get("sha256") == hash_file(database)
 
 
 def uses_materialized_views(warehouse: Path) -> bool:
@@ -98,7 +98,7 @@ def write_mark(
     before = [header for header in read_headers(warehouse) if header == hash_header(warehouse / NAME)]
     mark = {
         "made_from": inputs,
-        "sha256": _hash_file(built),
+        "sha256": hash_file(built),
         "stores_views": with_views,
         "stored": list(view_files),
         "headers": list(dict.fromkeys([*before, hash_header(built)])),
@@ -128,6 +128,7 @@ def _read_mark(warehouse: Path) -> dict[str, Any]:
     return mark if isinstance(mark, dict) else {}
 
 
-def _hash_file(path: Path) -> str:
+def hash_file(path: Path) -> str:
+    """Hash the content of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

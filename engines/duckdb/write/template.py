@@ -6,7 +6,6 @@ a hash of the package's definitions and a hash of its content, so that a stale o
 used.
 """
 
-import hashlib
 import os
 import shutil
 import tempfile
@@ -19,7 +18,7 @@ import duckdb
 from tracehouse.engines.duckdb.names import quoted
 from tracehouse.engines.duckdb.write import catalog, views
 from tracehouse.engines.duckdb.write.base_tables import create_base_tables, create_rejected_rows
-from tracehouse.engines.duckdb.write.freshness import hash_definitions
+from tracehouse.engines.duckdb.write.freshness import hash_definitions, hash_file
 from tracehouse.engines.duckdb.write.queries import create_queries
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.sql.query_files import query_files
@@ -104,7 +103,7 @@ def _folder() -> Path:
 
 def _find(definitions: str) -> Path | None:
     for path in _folder().glob(f"{definitions[:32]}-*.duckdb"):
-        if path.stem.endswith(_hash_file(path)):
+        if path.stem.endswith(hash_file(path)[:32]):
             return path
     return None
 
@@ -117,14 +116,9 @@ def _keep(path: Path, definitions: str) -> None:
         with tempfile.TemporaryDirectory(dir=folder) as staging:
             staged = Path(staging) / path.name
             shutil.copyfile(path, staged)
-            staged.replace(folder / f"{definitions[:32]}-{_hash_file(path)}.duckdb")
+            staged.replace(folder / f"{definitions[:32]}-{hash_file(path)[:32]}.duckdb")
         kept = sorted(folder.glob("*-*.duckdb"), key=lambda each: each.stat().st_mtime)
         for old in kept[:-_MOST_TEMPLATES]:
             old.unlink(missing_ok=True)
     except OSError:
         return
-
-
-def _hash_file(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:32]
