@@ -49,10 +49,8 @@ SEED = 1
 
 # The rows of a metric, relative to the rows of the largest metrics.
 SHARES = {
-    **dict.fromkeys(
-        (("kalos", metric) for metric in ("GPU_UTIL", "FB_USED", "POWER_USAGE", "XID_ERRORS")), 1.0
-    ),
-    **dict.fromkeys((("seren", metric) for metric in ("NODE_IB_SEND", "NODE_IB_RECEIVE")), 0.25),
+    **{("kalos", metric): 1.0 for metric in ("GPU_UTIL", "FB_USED", "POWER_USAGE", "XID_ERRORS")},
+    **{("seren", metric): 0.25 for metric in ("NODE_IB_SEND", "NODE_IB_RECEIVE")},
 }
 SHARE_OF_OTHERS = 0.02
 

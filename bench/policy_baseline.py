@@ -124,8 +124,7 @@ def main() -> None:
     table = csv.DictWriter(sys.stdout, COLUMNS)
     table.writeheader()
     with temporary_folder() as folder:
-        for row in compare(arguments.warehouse, arguments.trace, arguments.cluster, folder):
-            table.writerow(row)
+        table.writerows(compare(arguments.warehouse, arguments.trace, arguments.cluster, folder))
 
 
 def compare(

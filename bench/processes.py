@@ -96,7 +96,8 @@ def costs_in_turns(
     for number in range(rounds + 1):
         for name, command in commands.items():
             for folder in outputs.get(name, ()):
-                empty(folder)
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir(parents=True)
             # Flush pending writes, which would slow the command down.
             os.sync()
             cost = cost_of(command)
@@ -127,12 +128,6 @@ def temporary_folder() -> Iterator[Path]:
     """Create a temporary folder, and remove it at the end of the block."""
     with tempfile.TemporaryDirectory() as folder:
         yield Path(folder)
-
-
-def empty(folder: Path) -> None:
-    """Remove all files in a folder, or create it if it does not exist."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
 
 
 def bytes_below(folder: Path, part_of_name: str) -> int:

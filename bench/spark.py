@@ -110,12 +110,9 @@ def _measure_queries(
     cost_of(traces("ingest", trace, "--raw", raw, "--warehouse", warehouse))
     with ExitStack() as stack:
         runs = {
-            **{
-                f"duckdb {n} thread{'s' * (n - 1)}": stack.enter_context(_duckdb(warehouse, n))
-                for n in (1, 2)
-            },
-            **{name: stack.enter_context(_spark(warehouse, url)) for name, url in masters.items()},
+            f"duckdb {n} thread{'s' * (n - 1)}": stack.enter_context(_duckdb(warehouse, n)) for n in (1, 2)
         }
+        runs |= {name: stack.enter_context(_spark(warehouse, url)) for name, url in masters.items()}
         return [Row(f"{name}, {label}", _seconds(name, runs, rounds)) for name in names]
 
 

@@ -68,17 +68,14 @@ def main() -> None:
     parser.add_argument("--mb", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    rows, facts = [], []
-    for name, file in FILES.items():
-        row, fact = _measure(name, file, options.mb, options.rounds)
-        rows.append(row)
-        facts.append(fact)
+    found = [_measure(name, file, options.mb, options.rounds) for name, file in FILES.items()]
     facts = [
         environment(*PACKAGES),
         f"medians of {options.rounds} interleaved rounds; warm page cache; "
         f"pandas: {PANDAS_SHARE} times a tenth",
-        *facts,
+        *(fact for _, fact in found),
     ]
+    rows = [row for row, _ in found]
     print(write("telemetry", "Cost of an ingest of Acme's telemetry", rows, GOALS, facts))
 
 
