@@ -46,17 +46,10 @@ def of_view(
 
 def of_query(header: Header, read: Mapping[str, set[str]], held: Mapping[str, ColumnsByCaveat]) -> list[str]:
     """Find the caveats of a query, sorted. `read` are the columns that it reads, by table or view."""
-    own = (line.partition(":")[0].strip() for line in header.all("caveat"))
-    return sorted(
-        {
-            *own,
-            *(
-                caveat
-                for name, columns in read.items()
-                for caveat in _select_concerning(held.get(name, {}), columns)
-            ),
-        }
-    )
+    found = {line.partition(":")[0].strip() for line in header.all("caveat")}
+    for name, columns in read.items():
+        found.update(_select_concerning(held.get(name, {}), columns))
+    return sorted(found)
 
 
 def _read_lines(header: Header, key: str, columns: frozenset[str], path: Path) -> ColumnsByCaveat:

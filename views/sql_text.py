@@ -6,7 +6,6 @@ read SQL differently.
 
 import hashlib
 import re
-from collections.abc import Iterator
 
 # Quotes come first: they may contain text that looks like a comment. The e of e'' must not be the end of a
 # word.
@@ -57,7 +56,13 @@ def sql_hash(sql: str) -> str:
 
 def names_in(sql: str) -> set[str]:
     """Return every word and quoted name of a SQL text in lower case; its columns are among them."""
-    return set(_names(sql))
+    found = set()
+    for token in _TOKEN.finditer(sql):
+        if token["word"]:
+            found.add(token["word"].lower())
+        elif token[0].startswith('"'):
+            found.add(token[0][1:-1].replace('""', '"').lower())
+    return found
 
 
 def has_block_comments(sql: str) -> bool:
@@ -76,11 +81,3 @@ def _normal(statement: str) -> str:
         " " if token["gap"] else token[0] if token["quoted"] else token[0].lower()
         for token in _TOKEN.finditer(statement)
     )
-
-
-def _names(sql: str) -> Iterator[str]:
-    for token in _TOKEN.finditer(sql):
-        if token["word"]:
-            yield token["word"].lower()
-        elif token[0].startswith('"'):
-            yield token[0][1:-1].replace('""', '"').lower()
