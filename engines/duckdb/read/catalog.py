@@ -80,14 +80,11 @@ def base_tables(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> 
 
 def _reads(connection: duckdb.DuckDBPyConnection) -> dict[str, Sequence[str]]:
     """Return what each query and view reads. The newest version of a view also has its plain name as key."""
-    return dict(
-        connection.execute(
-            """
-            select query_name, reads from catalog.queries
-            union all
-            select versioned_name, reads from catalog.views
-            union all
-            select view_name, arg_max(reads, version) from catalog.views group by view_name
-            """
-        ).fetchall()
-    )
+    sql = """
+        select query_name, reads from catalog.queries
+        union all
+        select versioned_name, reads from catalog.views
+        union all
+        select view_name, arg_max(reads, version) from catalog.views group by view_name
+        """
+    return dict(connection.execute(sql).fetchall())

@@ -322,11 +322,8 @@ def _check_column(owner: str, column: str, known: Sequence[str]) -> None:
 
 def _origins(connection: duckdb.DuckDBPyConnection, lineage: Sequence[str]) -> list[str]:
     """Return the base columns that some columns are computed from; empty if all are base columns."""
-    reads = dict(
-        connection.execute(
-            "select object_name || '.' || column_name, lineage from catalog.columns where len(lineage) > 0"
-        ).fetchall()
-    )
+    sql = "select object_name || '.' || column_name, lineage from catalog.columns where len(lineage) > 0"
+    reads = dict(connection.execute(sql).fetchall())
     found = sources(lineage, reads)
     return sorted(found) if found != set(lineage) else []
 

@@ -203,15 +203,11 @@ def sources(connection: duckdb.DuckDBPyConnection, names: Collection[str]) -> "p
 
 def _filters(connection: duckdb.DuckDBPyConnection, query: "BoundQuery") -> str:
     """Return the parameters of a named query with their values. Parameters from the user come first."""
-    defaults = dict(
-        connection.execute(
-            """
-            select parameter, default_value from catalog.query_parameters
-            where query_name = $name order by position
-            """,
-            {"name": query.name},
-        ).fetchall()
-    )
+    sql = """
+        select parameter, default_value from catalog.query_parameters
+        where query_name = $name order by position
+        """
+    defaults = dict(connection.execute(sql, {"name": query.name}).fetchall())
     given = [f"{name}={value} (default {defaults[name]})" for name, value in query.given.items()]
     # A boolean parameter that is false filters nothing.
     others = [

@@ -60,11 +60,8 @@ def _missing(connection: duckdb.DuckDBPyConnection) -> Mapping[str, str]:
 
 def _columns(connection: duckdb.DuckDBPyConnection) -> set[tuple[str, str]]:
     """Return the pairs of table and column in a catalog."""
-    return set(
-        connection.execute(
-            """
-            select table_name, column_name from duckdb_columns()
-            where schema_name = 'catalog' and database_name in ('memory', 'warehouse')
-            """
-        ).fetchall()
-    )
+    sql = """
+        select table_name, column_name from duckdb_columns()
+        where schema_name = 'catalog' and database_name in ('memory', 'warehouse')
+        """
+    return set(connection.execute(sql).fetchall())

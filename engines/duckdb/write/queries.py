@@ -99,15 +99,12 @@ def _insert_queries(
     connection: duckdb.DuckDBPyConnection, queries: Sequence[QueryFile], held: Mapping[str, Sequence[str]]
 ) -> None:
     """Add queries and their parameters to the catalog."""
-    comments = dict(
-        connection.execute(
-            """
-            select schema_name || '.' || function_name, any_value(comment) from duckdb_functions()
-            where database_name = current_database() and not internal
-            group by all
-            """
-        ).fetchall()
-    )
+    sql = """
+        select schema_name || '.' || function_name, any_value(comment) from duckdb_functions()
+        where database_name = current_database() and not internal
+        group by all
+        """
+    comments = dict(connection.execute(sql).fetchall())
     versions = _versions(connection)
     rows = [
         (
@@ -146,12 +143,9 @@ def _insert_queries(
 
 def _versions(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
     """Return the versioned name for each name of a view. A plain name stands for the newest version."""
-    return dict(
-        connection.execute(
-            """
-            select versioned_name, versioned_name from catalog.views
-            union all
-            select view_name, arg_max(versioned_name, version) from catalog.views group by view_name
-            """
-        ).fetchall()
-    )
+    sql = """
+        select versioned_name, versioned_name from catalog.views
+        union all
+        select view_name, arg_max(versioned_name, version) from catalog.views group by view_name
+        """
+    return dict(connection.execute(sql).fetchall())

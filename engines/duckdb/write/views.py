@@ -112,14 +112,11 @@ def _check_united(connection: DuckDBPyConnection, files: Sequence[ViewFile]) -> 
 def create_aliases(connection: DuckDBPyConnection, aliases: Mapping[str, ViewFile]) -> None:
     """Create views with plain names that select from the newest version of each view, with its comments."""
     columns = catalog.column_types(connection)
-    comments = dict(
-        connection.execute(
-            """
-            select schema_name || '.' || view_name, comment from duckdb_views()
-            where database_name = current_database() and not internal
-            """
-        ).fetchall()
-    )
+    sql = """
+        select schema_name || '.' || view_name, comment from duckdb_views()
+        where database_name = current_database() and not internal
+        """
+    comments = dict(connection.execute(sql).fetchall())
     for alias, view in aliases.items():
         listed = ", ".join(f'"{name}"' for name in columns[view.versioned])
         title = f"{comments[view.versioned] or ''} This is {view.versioned}, the newest version."
