@@ -141,9 +141,7 @@ def _versions(connection: duckdb.DuckDBPyConnection, view_name: str) -> str:
 
 def _query(connection: duckdb.DuckDBPyConnection, row: dict[str, Any], on_data: bool) -> Description:
     name = row["query_name"]
-    parameters = _rows(
-        connection,
-        """
+    sql = """
         select
             parameter,
             type,
@@ -155,9 +153,8 @@ def _query(connection: duckdb.DuckDBPyConnection, row: dict[str, Any], on_data: 
                 else array_to_string(choices, ' | ')
             end
         from catalog.query_parameters where query_name = $name order by position
-        """,
-        name,
-    )
+        """
+    parameters = _rows(connection, sql, name)
     return Description(
         name,
         row["title"],
@@ -223,16 +220,13 @@ def _trace(connection: duckdb.DuckDBPyConnection, row: dict[str, Any]) -> Descri
 
 
 def _catalog_table(connection: duckdb.DuckDBPyConnection, name: str) -> Description | None:
-    rows = _rows(
-        connection,
-        """
+    sql = """
         select column_name, data_type, comment from duckdb_columns()
         where database_name = current_database() and schema_name || '.' || table_name = $name
             and schema_name = 'catalog'
         order by column_index
-        """,
-        name,
-    )
+        """
+    rows = _rows(connection, sql, name)
     if not rows:
         return None
     columns = Grid("columns", ("column", "type", "meaning"), rows)
@@ -241,15 +235,12 @@ def _catalog_table(connection: duckdb.DuckDBPyConnection, name: str) -> Descript
 
 def _caveat(connection: duckdb.DuckDBPyConnection, row: dict[str, Any]) -> Description:
     name = row["caveat"]
-    columns = _rows(
-        connection,
-        """
+    sql = """
         select object_name, string_agg(column_name, ', ' order by position) from catalog.columns
         where list_contains(caveats, $name) and object_name in (select view_name from catalog.views)
         group by object_name order by object_name
-        """,
-        name,
-    )
+        """
+    columns = _rows(connection, sql, name)
     return Description(
         name,
         row["what_goes_wrong"],
@@ -341,14 +332,11 @@ def _column_notes(connection: duckdb.DuckDBPyConnection, name: str, caveats: Seq
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, name: str) -> Grid:
-    rows = _rows(
-        connection,
-        """
+    sql = """
         select column_name, type, unit, provenance, meaning
         from catalog.columns where object_name = $name order by position
-        """,
-        name,
-    )
+        """
+    rows = _rows(connection, sql, name)
     return Grid("columns", ("column", "type", "unit", "provenance", "meaning"), rows)
 
 
