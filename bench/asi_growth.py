@@ -48,11 +48,6 @@ class Growth:
     parquet_bytes: int
     costs: Mapping[str, Sequence[Cost]]
 
-    @property
-    def name(self) -> str:
-        """The number of days in words."""
-        return _count_days(self.days)
-
     def wall_s(self, engine: str) -> float:
         """Return the median wall time of an engine."""
         return median_cost(self.costs[engine]).wall_s
@@ -77,7 +72,7 @@ def main() -> None:
         *map(_describe_size, found),
         *describe_growth(found, options.scale),
     ]
-    rows = [Row(one.name, wall_seconds(one.costs)) for one in found]
+    rows = [Row(_count_days(one.days), wall_seconds(one.costs)) for one in found]
     print(write("asi_growth", "Growth of the cost of an ingest of ASI", rows, GOALS, facts))
 
 
@@ -102,7 +97,7 @@ def _describe_size(found: Growth) -> str:
     cost = median_cost(found.costs[DUCKDB])
     row_us = 1e6 * cost.cpu_s / found.rows
     return (
-        f"{found.name}: {found.rows / 1e6:.1f} million rows; "
+        f"{_count_days(found.days)}: {found.rows / 1e6:.1f} million rows; "
         f"DuckDB: {row_us:.2f} µs of processor time a row, peak {cost.peak_mb:,.0f} MB; "
         f"Parquet {found.parquet_bytes / found.raw_bytes:.2f} of the raw bytes"
     )
