@@ -265,14 +265,12 @@ def _check_schema(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str)
 
 
 def _parameters(connection: duckdb.DuckDBPyConnection, name: str) -> list[_Parameter]:
-    rows = connection.execute(
-        """
+    sql = """
         select parameter, type, default_value, meaning, choices, at_least, at_most, values_of
         from catalog.query_parameters
         where query_name = $name order by position
-        """,
-        {"name": name},
-    ).fetchall()
+        """
+    rows = connection.execute(sql, {"name": name}).fetchall()
     return [_Parameter(*row) for row in rows]
 
 

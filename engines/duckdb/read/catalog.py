@@ -34,8 +34,7 @@ def keys_and_measures(connection: duckdb.DuckDBPyConnection, name: str) -> list[
         labels = re.findall(r"label=(\S+)", chart)
         boxes = [f"median_{column}" for column in re.findall(r"^box .*y=(\w+)", chart)]
         return [*",".join(labels).split(","), *re.findall(r"=(\w+)", chart), *boxes]
-    rows = connection.execute(
-        """
+    sql = """
         with named as (
             select arg_max(versioned_name, version) as name, arg_max(grain, version) as grain
             from catalog.views where $name in (view_name, versioned_name)
@@ -51,9 +50,8 @@ def keys_and_measures(connection: duckdb.DuckDBPyConnection, name: str) -> list[
             columns.column_name not in ('submit_s', 'wait_s', 'run_s', 'requested_gpus'),
             columns.unit not in ('s', 'GPUs'),
             columns.position
-        """,
-        {"name": name},
-    ).fetchall()
+        """
+    rows = connection.execute(sql, {"name": name}).fetchall()
     keys = [column for column, grain, _ in rows if column in re.findall(r"\w+", grain.partition(";")[0])]
     return list(dict.fromkeys([*keys, *(column for column, _, unit in rows if unit)]))
 

@@ -30,14 +30,12 @@ def run_rules(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> p
     Returns one row for each, with the number of violations. Raises UsageError if a trace does not exist.
     """
     check_traces(connection, traces)
-    statements = connection.execute(
-        """
+    sql = """
         select sql from catalog.rules
         where len($traces) = 0 or list_contains($traces, trace)
         order by check_name
-        """,
-        {"traces": list(traces)},
-    ).fetchall()
+        """
+    statements = connection.execute(sql, {"traces": list(traces)}).fetchall()
     # One statement for each rule: DuckDB frees memory only when a whole statement has run.
     results = [read(connection, BoundQuery(sql)).read_all() for (sql,) in statements]
     rules = pa.concat_tables(results).select(COLUMNS)

@@ -59,8 +59,7 @@ def describe(connection: duckdb.DuckDBPyConnection, name: str, on_data: bool = F
     if found := _column(connection, name):
         return found
     check_is_built(connection, name)
-    known = connection.execute(
-        """
+    sql = """
         select table_name from catalog.tables
         union all
         select view_name from catalog.views
@@ -75,7 +74,7 @@ def describe(connection: duckdb.DuckDBPyConnection, name: str, on_data: bool = F
         union all
         select 'catalog.' || table_name from duckdb_columns() where schema_name = 'catalog'
         """
-    ).fetchall()
+    known = connection.execute(sql).fetchall()
     matches = close_matches(name, sorted({row[0] for row in known}))
     word = name.rpartition(".")[2]
     raise UsageError(f'No object named "{name}".{matches} Search: `traces list queries --search {word}`')
@@ -320,14 +319,12 @@ def _origins(connection: duckdb.DuckDBPyConnection, lineage: Sequence[str]) -> l
 
 
 def _column_notes(connection: duckdb.DuckDBPyConnection, name: str, caveats: Sequence[str]) -> list[Note]:
-    rows = connection.execute(
-        """
+    sql = """
         select caveat, what_goes_wrong || ' ' || what_to_do, 'caveat', severity, summary from catalog.caveats
         where list_contains($caveats, caveat) or list_contains(objects, $name)
         order by caveat
-        """,
-        {"caveats": list(caveats), "name": name},
-    ).fetchall()
+        """
+    rows = connection.execute(sql, {"caveats": list(caveats), "name": name}).fetchall()
     return [Note(*row) for row in rows]
 
 

@@ -264,12 +264,11 @@ def _check_table_functions(connection: duckdb.DuckDBPyConnection, called: set[tu
     """Raise UserError if one of the table functions, pairs of schema and name, is not a named query."""
     if not called:
         return
-    named_queries = connection.execute(
-        """
+    sql = """
         select lower(schema_name), lower(function_name) from duckdb_functions()
         where not internal and function_type = 'table_macro'
         """
-    ).fetchall()
+    named_queries = connection.execute(sql).fetchall()
     for schema, name in sorted(called - set(named_queries)):
         raise UserError(
             f"The table function {f'{schema}.{name}' if schema else name} is not allowed, as queries "
@@ -281,13 +280,11 @@ def _check_functions(connection: duckdb.DuckDBPyConnection, called: set[str]) ->
     """Raise UserError if DuckDB marks a function as volatile: it may have side effects."""
     if not called:
         return
-    rows = connection.execute(
-        """
+    sql = """
         select distinct lower(function_name) from duckdb_functions()
         where (stability = 'VOLATILE' or has_side_effects) and list_contains($names, lower(function_name))
-        """,
-        {"names": sorted(called)},
-    ).fetchall()
+        """
+    rows = connection.execute(sql, {"names": sorted(called)}).fetchall()
     for (name,) in sorted(rows):
         raise UserError(f"The function {name} is not allowed: it may have side effects")
 

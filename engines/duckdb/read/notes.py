@@ -80,8 +80,7 @@ def of_object(
     traces. `on_data` limits the caveats to traces from which rows are read: others do not affect the answer.
     """
     # Caveats in the catalog list views by versioned name.
-    caveats = connection.execute(
-        """
+    sql = """
         with named as (
             select coalesce(
                 (select arg_max(versioned_name, version) from catalog.views where view_name = $name), $name
@@ -95,9 +94,8 @@ def of_object(
             len(list_filter(objects, lambda object: object = name or starts_with(object, name || '.'))) > 0
             and ($traces is null or list_contains($traces, trace))
         order by caveat
-        """,
-        {"name": name, "traces": traces},
-    ).fetchall()
+        """
+    caveats = connection.execute(sql, {"name": name, "traces": traces}).fetchall()
     tables = connection.execute(
         """
         select table_name, trace, row_count = 0, synthetic from catalog.tables
@@ -243,8 +241,7 @@ def _columns_named(
 
 def _caveats_of_columns(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str, set[str]]:
     """Return the caveats about columns of a view or table, each with the columns that it is about."""
-    rows: Sequence[tuple[str, str]] = connection.execute(
-        """
+    sql = """
         select unnest(caveats), column_name from catalog.columns where object_name = $name
         union all
         select caveats.caveat, columns.column_name
@@ -252,10 +249,8 @@ def _caveats_of_columns(connection: duckdb.DuckDBPyConnection, name: str) -> dic
         inner join catalog.columns as columns
             on list_contains(caveats.objects, columns.object_name || '.' || columns.column_name)
         where columns.object_name = $name
-        """,
-        {"name": name},
-    ).fetchall()
+        """
     found: dict[str, set[str]] = {}
-    for caveat, column in rows:
+    for caveat, column in connection.execute(sql, {"name": name}).fetchall():
         found.setdefault(caveat, set()).add(column)
     return found

@@ -138,8 +138,7 @@ def _sentence(names: Sequence[str]) -> str:
 
 def list_entries(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str = "") -> list[Entry]:
     """Return the objects of a kind with the words to search. `trace` is a trace or schema, or empty."""
-    rows = connection.execute(
-        f"""
+    sql = f"""
         with named(name, title, more) as ({_TEXTS[kind]}),
 
         described as (
@@ -152,9 +151,8 @@ def list_entries(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str =
         left join described on named.name = described.object_name
         where $trace in ('', split_part(named.name, '.', 1))
         order by named.name
-        """,
-        {"trace": trace},
-    ).fetchall()
+        """
+    rows = connection.execute(sql, {"trace": trace}).fetchall()
     return [Entry(name, _words(title), _words(more)) for name, title, more in rows]
 
 

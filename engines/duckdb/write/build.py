@@ -84,10 +84,9 @@ def holds_tables(path: Path) -> bool:
         return False
     with duckdb.connect() as connection:
         attach(connection, path.absolute(), "before")
-        found = connection.execute(
-            """
+        sql = """
             select count(*) from duckdb_tables()
             where database_name = 'before' and schema_name = 'catalog' and table_name = 'rejected_rows'
             """
-        ).fetchall()
+        found = connection.execute(sql).fetchall()
     return found == [(1,)]

@@ -396,14 +396,13 @@ def insert(connection: DuckDBPyConnection, table: str, rows: Sequence[tuple]) ->
 
 def column_types(connection: DuckDBPyConnection) -> dict[str, Columns]:
     """Return the type and comment of every column of every table and view, by the object's name."""
-    rows = connection.execute(
-        """
+    sql = """
         select schema_name || '.' || table_name, column_name, data_type, comment
         from duckdb_columns()
         where database_name = current_database() and not internal
         order by schema_name, table_name, column_index
         """
-    ).fetchall()
+    rows = connection.execute(sql).fetchall()
     types: dict[str, Columns] = {}
     for name, column, kind, comment in rows:
         types.setdefault(name, {})[column] = (kind, comment)

@@ -69,12 +69,8 @@ def _read(connection: duckdb.DuckDBPyConnection) -> Definitions:
 
 
 def _read_query_columns(connection: duckdb.DuckDBPyConnection) -> dict[str, Columns]:
-    meanings = {
-        (name, column): meaning
-        for name, column, meaning in connection.execute(
-            "select object_name, column_name, meaning from catalog.columns"
-        ).fetchall()
-    }
+    rows = connection.execute("select object_name, column_name, meaning from catalog.columns").fetchall()
+    meanings = {(name, column): meaning for name, column, meaning in rows}
     names = connection.execute("select query_name from catalog.queries order by query_name").fetchall()
     return {
         name: {

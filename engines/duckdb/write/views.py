@@ -63,12 +63,11 @@ def replace_views(
 
     `names` are versioned names. Comments are kept.
     """
-    comments = connection.execute(
-        """
+    sql = """
         select schema_name || '.' || table_name, column_name, comment from duckdb_columns()
         where database_name = current_database() and comment is not null
         """
-    ).fetchall()
+    comments = connection.execute(sql).fetchall()
     for view in expanded(view_files()):
         if view.versioned in names:
             create_view(connection, view, _table_functions(stored.get(view.versioned), warehouse))
