@@ -1,6 +1,7 @@
 """Errors for the user, with location, cause and advice."""
 
 from collections.abc import Collection, Iterable
+from importlib import import_module
 from pathlib import Path
 
 from tracehouse.core.text import escape_name
@@ -48,16 +49,20 @@ FETCH_FILE_AGAIN = "Fetch the file again from its publisher"
 FETCH_OR_MOVE = "Fetch the file again from its publisher, or move it out of the raw folder"
 
 
-def not_installed(what: str, module: str, extra: str) -> UserError:
-    """Return an error which says that a package is missing and which extra installs it.
+def check_installed(what: str, extra: str, *modules: str) -> None:
+    """Import the modules of an extra. If one is missing, raises UserError, which says how to install it.
 
     `what` begins the sentence, such as "downloads need".
     """
-    # The quotes are for zsh, which reads brackets as a pattern.
-    return UserError(
-        f"{what} {module}, which is not installed. It comes with the extra {extra}: "
-        f"pip install '.[{extra}]' in the clone of Tracehouse"
-    )
+    for module in modules:
+        try:
+            import_module(module)
+        except ModuleNotFoundError:
+            # The quotes are for zsh, which reads brackets as a pattern.
+            raise UserError(
+                f"{what} {module}, which is not installed. It comes with the extra {extra}: "
+                f"pip install '.[{extra}]' in the clone of Tracehouse"
+            ) from None
 
 
 def check_traces(names: Iterable[str], known: Collection[str]) -> None:

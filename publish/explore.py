@@ -13,13 +13,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 
-from tracehouse.core.errors import UsageError, UserError, not_installed
+from tracehouse.core.errors import UsageError, UserError, check_installed
 from tracehouse.engines.duckdb.names import NAME
 from tracehouse.engines.duckdb.read import answer, notes, sandbox
 from tracehouse.engines.duckdb.read.binding import BoundQuery, bind_query, bind_statement
@@ -58,7 +57,7 @@ def serve(warehouse: Path, limits: Limits, port: int, report_address: Callable[[
 
     Port 0 selects a free port. Raises UserError if there is no warehouse, or if the port is in use.
     """
-    _check_installed("starlette", "uvicorn", "altair")
+    check_installed("The pages need", "explore", "starlette", "uvicorn", "altair")
     import uvicorn
 
     sandbox.run(warehouse, Limits(), lambda connection: None)
@@ -276,11 +275,3 @@ def _draw(connection: duckdb.DuckDBPyConnection, requested: Query) -> contract.J
         return {"spec": pictures.build_query_picture(connection, requested.name, requested.given).to_dict()}
     except UserError as error:
         return {"no_chart": str(error)}
-
-
-def _check_installed(*modules: str) -> None:
-    for module in modules:
-        try:
-            import_module(module)
-        except ModuleNotFoundError:
-            raise not_installed("The pages need", module, "explore") from None

@@ -18,7 +18,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from tracehouse.core.errors import UsageError, UserError, not_installed
+from tracehouse.core.errors import UsageError, UserError, check_installed
 from tracehouse.engines.duckdb.read import answer, describe, notes, sandbox
 from tracehouse.engines.duckdb.read.binding import BoundQuery, bind_list, bind_query, bind_statement
 from tracehouse.engines.duckdb.read.sandbox import Limits
@@ -88,10 +88,7 @@ def serve(folder: Path, limits: Limits, most_rows: int) -> None:
     """
     # Check the warehouse first: the import of the protocol takes a second.
     sandbox.run(folder, limits, lambda connection: None)
-    try:
-        import mcp  # noqa: F401
-    except ModuleNotFoundError:
-        raise not_installed("The MCP server needs", "mcp", "mcp") from None
+    check_installed("The MCP server needs", "mcp", "mcp")
     build_server(Service(folder, limits, most_rows)).run("stdio")
 
 

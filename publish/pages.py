@@ -3,23 +3,11 @@
 import math
 from decimal import Decimal
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tracehouse.core.errors import not_installed
-
 if TYPE_CHECKING:
     import jinja2
-
-
-def check_installed(extra: str, *modules: str) -> None:
-    """Raise UserError if one of the modules of an extra is not installed."""
-    for module in modules:
-        try:
-            import_module(module)
-        except ModuleNotFoundError:
-            raise not_installed("HTML pages need", module, extra) from None
 
 
 def render(template: str, **values: Any) -> str:

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 import duckdb
 
-from tracehouse.core.errors import UserError
+from tracehouse.core.errors import UserError, check_installed
 from tracehouse.engines.duckdb.read import answer, binding, catalog, notes, verify
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.selected_traces import SEVERAL_TRACES
@@ -135,7 +135,7 @@ def traces_with_data(connection: duckdb.DuckDBPyConnection, traces: Sequence[str
 
     Raises UsageError if a trace does not exist, and UserError if the extra `report` is not installed.
     """
-    pages.check_installed("report", "jinja2", "altair", "vl_convert")
+    check_installed("HTML pages need", "report", "jinja2", "altair", "vl_convert")
     catalog.check_traces(connection, traces)
     loaded = _names(connection, "select distinct trace from catalog.tables where row_count > 0")
     return sorted(loaded & {*traces} if traces else loaded)

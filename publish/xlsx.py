@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import duckdb
 
-from tracehouse.core.errors import UserError, not_installed
+from tracehouse.core.errors import UserError, check_installed
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.publish.columns import columns_of, exact, is_number, rows_of
@@ -38,10 +38,9 @@ def write(connection: duckdb.DuckDBPyConnection, query: BoundQuery, file: Binary
 
     Raises UserError if the answer exceeds the limits of a sheet or a cell.
     """
-    try:
-        from xlsxwriter import Workbook
-    except ModuleNotFoundError:
-        raise not_installed("workbooks need", "xlsxwriter", "xlsx") from None
+    check_installed("workbooks need", "xlsx", "xlsxwriter")
+    from xlsxwriter import Workbook
+
     columns = columns_of(connection, query)
     if len(columns) > MOST_COLUMNS:
         raise UserError(f"The answer has {len(columns):,} columns; a sheet can have {MOST_COLUMNS:,}")

@@ -58,7 +58,7 @@ def test_documented_extras_exist() -> None:
         tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     )
     sources = [path.read_text() for layer in LAYERS for path in (REPOSITORY / layer).rglob("*.py")]
-    named = {extra for text in sources for extra in re.findall(r'not_installed\(.*?, "(\w+)"\)', text)}
+    named = {extra for text in sources for extra in re.findall(r'check_installed\(.*?, "(\w+)"', text)}
     assert {"bi", "fetch", "mcp", "plot", "spark", "xlsx"} <= named <= extras
     pages = [path.read_text() for path in (REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md"))]
     documented = {extra for text in pages for extra in re.findall(r"pip install '\.\[(\w+)\]'", text)}

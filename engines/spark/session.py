@@ -9,12 +9,11 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tracehouse.core import signals
-from tracehouse.core.errors import UsageError, UserError, not_installed
+from tracehouse.core.errors import UsageError, UserError, check_installed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -123,8 +122,7 @@ def _settings(master: str, scratch: Path) -> dict[str, str]:
 
 def check_requirements() -> None:
     """Raise UserError with installation advice if Spark or a suitable Java is missing."""
-    if find_spec("pyspark") is None:
-        raise not_installed("Spark needs", "pyspark", "spark")
+    check_installed("Spark needs", "spark", "pyspark")
     _check_java()
 
 

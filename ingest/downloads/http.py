@@ -9,7 +9,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
-from tracehouse.core.errors import UserError, not_installed
+from tracehouse.core.errors import UserError, check_installed
 from tracehouse.core.text import escape_name
 
 if TYPE_CHECKING:
@@ -204,10 +204,9 @@ class Client:
 @contextmanager
 def open_client(mirrors: Mapping[str, str], policy: RetryPolicy) -> Iterator[Client]:
     """Yield a client. Raises UserError if the package requests is not installed."""
-    try:
-        import requests
-    except ModuleNotFoundError as error:
-        raise not_installed("downloads need", str(error.name), "fetch") from None
+    check_installed("downloads need", "fetch", "urllib3", "requests")
+    import requests
+
     from tracehouse.ingest.downloads.connection import MOST_REDIRECTS, LimitedAdapter
 
     with requests.Session() as session:

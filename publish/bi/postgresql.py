@@ -12,7 +12,7 @@ from pathlib import Path
 
 import duckdb
 
-from tracehouse.core.errors import UserError, not_installed
+from tracehouse.core.errors import UserError, check_installed
 from tracehouse.engines.duckdb.names import quoted
 from tracehouse.engines.duckdb.read import schema_mismatch
 from tracehouse.engines.duckdb.read.sandbox import connect
@@ -78,11 +78,10 @@ def publish(warehouse: Path, to: str, whole: bool) -> Published:
 
 @contextmanager
 def _session(address: Address) -> Iterator[Server]:
-    try:
-        from adbc_driver_manager import Error
-        from adbc_driver_postgresql import dbapi
-    except ModuleNotFoundError:
-        raise not_installed("publishing to PostgreSQL needs", "adbc_driver_postgresql", "bi") from None
+    check_installed("publishing to PostgreSQL needs", "bi", "adbc_driver_postgresql")
+    from adbc_driver_manager import Error
+    from adbc_driver_postgresql import dbapi
+
     try:
         connection = dbapi.connect(address.url)
     except Error as error:

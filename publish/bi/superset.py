@@ -19,7 +19,7 @@ from typing import Any
 
 import duckdb
 
-from tracehouse.core.errors import UserError, not_installed
+from tracehouse.core.errors import UserError, check_installed
 from tracehouse.engines.duckdb.names import quoted
 from tracehouse.publish.bi.contents import Kind
 from tracehouse.publish.bi.superset_charts import IN_ORDER, Answer, build_chart, build_layout
@@ -40,10 +40,9 @@ _TIME = "2025-01-01T00:00:00+00:00"
 
 def build_bundle(path: Path) -> tuple[bytes, list[str]]:
     """The bundle for a published file as a ZIP, and notes on answers left out."""
-    try:
-        from yaml import safe_dump
-    except ModuleNotFoundError:
-        raise not_installed("Superset's dashboards need", "yaml", "bi") from None
+    check_installed("Superset's dashboards need", "bi", "yaml")
+    from yaml import safe_dump
+
     with duckdb.connect(str(path), read_only=True) as connection:
         connection.execute("set timezone = 'UTC'")
         answers = list(_answers(connection))

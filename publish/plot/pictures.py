@@ -8,13 +8,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 import duckdb
 
-from tracehouse.core.errors import UsageError, UserError, not_installed
+from tracehouse.core.errors import UsageError, UserError, check_installed
 from tracehouse.engines.duckdb.read import binding, notes
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.notes import WRONG_RESULT
@@ -231,8 +230,4 @@ def _in_points(svg: str) -> str:
 
 def check_extra(*modules: str) -> None:
     """Raise UserError if a module of the extra `plot` is not installed."""
-    try:
-        for module in modules:
-            import_module(module)
-    except ModuleNotFoundError as error:
-        raise not_installed("pictures need", str(error.name), "plot") from None
+    check_installed("pictures need", "plot", *modules)
