@@ -5,15 +5,19 @@ these four values; other traces do not have them. Submissions and deadlines are 
 trace.
 """
 
-from tracehouse.engines.duckdb.names import quoted
 from tracehouse.publish.simulators.format_spec import (
+    ENDS_TOO_EARLY,
+    NO_GPU,
     REQUEST_UNKNOWN,
-    Condition,
+    RUN_TIME_UNKNOWN,
+    SUBMISSION_UNKNOWN,
     Field,
     File,
     FormatSpec,
     Layout,
+    default_sql,
     job_name_field,
+    time_field,
 )
 
 _DETAILS = {
@@ -35,57 +39,8 @@ def build_format(
 
     A default deadline is `deadline_factor` run times after the submission.
     """
-    return FormatSpec(
-        name="elasticflow",
-        left_out=[
-            Condition("its submission time is unknown", "submit_s is null"),
-            REQUEST_UNKNOWN,
-            Condition("it requests no GPU", "requested_gpus = 0"),
-            Condition("its run time is unknown", "run_s is null"),
-            Condition("it ends before it starts", "run_s < 0"),
-        ],
-        files=[
-            File(
-                "jobs.csv",
-                Layout.CSV,
-                _fields(_submission(trace), model, batch_size, iterations_per_s, deadline_factor),
-            )
-        ],
-        detail_columns={
-            "model_name": "varchar",
-            "batch_size": "bigint",
-            "num_iteration": "bigint",
-            "deadline_s": "bigint",
-        },
-        details=_DETAILS,
-        reads={"itp": ["itp.job"]},
-        notes=[
-            "Models, batch sizes, iterations and deadlines are generated, by ElasticFlow or by the options."
-        ],
-    )
-
-
-def _submission(trace: str) -> Field:
-    if trace in _CLOCK_STARTS_WITH_TRACE:
-        return Field("submission_time", "bigint", "submit_s", rounding="round")
-    return Field(
-        "submission_time",
-        "bigint",
-        "submit_s - first_submit_s",
-        "seconds since the first job",
-        "round",
-        columns=["submit_s"],
-    )
-
-
-def _fields(
-    submission: Field,
-    model: str,
-    batch_size: int | None,
-    iterations_per_s: float | None,
-    deadline_factor: float | None,
-) -> list[Field]:
-    return [
+    submission = _submission(trace)
+    fields = [
         job_name_field("job_id"),
         submission,
         Field(
@@ -103,7 +58,7 @@ def _fields(
             "varchar",
             "model_name",
             option="--model",
-            default=quoted(model) if model else "",
+            default=default_sql(model),
             columns=["model_name", "workload"],
         ),
         Field(
@@ -121,8 +76,30 @@ def _fields(
             "bigint",
             "batch_size",
             option="--batch-size",
-            default="" if batch_size is None else repr(batch_size),
+            default=default_sql(batch_size),
         ),
         Field("num_gpu", "bigint", "requested_gpus", rounding="ceil"),
         Field("duration", "bigint", "run_s", rounding="round"),
     ]
+    return FormatSpec(
+        name="elasticflow",
+        left_out=[SUBMISSION_UNKNOWN, REQUEST_UNKNOWN, NO_GPU, RUN_TIME_UNKNOWN, ENDS_TOO_EARLY],
+        files=[File("jobs.csv", Layout.CSV, fields)],
+        detail_columns={
+            "model_name": "varchar",
+            "batch_size": "bigint",
+            "num_iteration": "bigint",
+            "deadline_s": "bigint",
+        },
+        details=_DETAILS,
+        reads={"itp": ["itp.job"]},
+        notes=[
+            "Models, batch sizes, iterations and deadlines are generated, by ElasticFlow or by the options."
+        ],
+    )
+
+
+def _submission(trace: str) -> Field:
+    if trace in _CLOCK_STARTS_WITH_TRACE:
+        return Field("submission_time", "bigint", "submit_s", rounding="round")
+    return time_field("submission_time", "submit_s", ["submit_s"])

@@ -30,10 +30,9 @@ _VIEW = "unified.jobs"
 
 @dataclass(frozen=True)
 class ExportResult:
-    """The loss report of an export, notes on the format, and caveats of the jobs."""
+    """The loss report of an export, and caveats of the jobs."""
 
     report: LossReport
-    notes: Sequence[str]
     caveats: Sequence[Note]
 
 
@@ -80,7 +79,7 @@ def export(
         caveats = [note for name, note in sorted(notes.items()) if name.startswith(f"{trace}.")]
         details = _build_report(connection, trace, selected, spec, report, facts, caveats)
         (staging / REPORT).write_text(json.dumps(details, indent=2, ensure_ascii=False, default=str) + "\n")
-        return ExportResult(report, spec.notes, caveats)
+        return ExportResult(report, caveats)
 
     with signals.clean_up_at_end(remove):
         exported = sandbox.run(warehouse, limits, work, confined=False)
@@ -130,17 +129,13 @@ def _collect_jobs(
 
     `candidate_job` has all jobs, with the reason if a job is left out. `job` has the exported jobs.
     """
-    details = spec.details.get(trace)
-    more = "".join(
-        f", {f'details.{column}' if details else f'cast(null as {kind})'} as {column}"
-        for column, kind in spec.detail_columns.items()
-    )
-    joined = (
-        f"left join ({details}) as details on jobs.job_id = details.job_id "
-        "and jobs.cluster is not distinct from details.cluster"
-        if details
-        else ""
-    )
+    typed = {"cluster": "varchar", "job_id": "varchar", **spec.detail_columns}
+    nulls = ", ".join(f"cast(null as {kind}) as {column}" for column, kind in typed.items())
+    details = f"select {nulls} limit 0"
+    if trace in spec.details:
+        # Columns that the trace lacks become NULL.
+        details = f"({details}) union all by name ({spec.details[trace]})"
+    more = "".join(f", details.{column}" for column in spec.detail_columns)
     of_clusters = f"and list_contains([{', '.join(map(quoted, clusters))}], jobs.cluster)" if clusters else ""
     reasons = " ".join(f"when {condition.sql} then {quoted(condition.label)}" for condition in spec.left_out)
     job_name, partition = _name_columns(len(clusters) > 1)
@@ -158,13 +153,14 @@ def _collect_jobs(
                 {job_name} as job_name,
                 {partition} as job_partition
                 {more}
-            from {_VIEW} as jobs {joined}
+            from {_VIEW} as jobs
+            left join ({details}) as details
+                on jobs.job_id = details.job_id and jobs.cluster is not distinct from details.cluster
             where jobs.trace = {quoted(trace)} {of_clusters}
         ),
 
         reasoned as (
-            select *, {f"case {reasons} end" if reasons else "cast(null as varchar)"} as left_out
-            from candidate
+            select *, case {reasons} end as left_out from candidate
         )
 
         select

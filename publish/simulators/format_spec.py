@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from tracehouse.engines.duckdb.names import quoted
+
 NUMBERED_COLUMNS = {
     "user_number": "user_id",
     "group_number": "group_id",
@@ -101,10 +103,10 @@ class FormatSpec:
     """A format, with the values of its options in the SQL of its files.
 
     `left_out` has conditions of jobs that the format cannot represent. `details` maps a trace to a SELECT of
-    cluster, job_id and columns that only this trace has; `detail_columns` declares the types of these
-    columns. `reads` maps a trace to other views and tables that are read; their caveats and sources apply
-    too. `notes` are for the readers of the files. `header` returns the first lines of the first file from
-    facts about the export.
+    job_id, cluster and columns that `unified.jobs` lacks; `detail_columns` declares the types of these
+    columns. A column that the SELECT of a trace lacks is NULL. `reads` maps a trace to other views and tables
+    that are read; their caveats and sources apply too. `notes` are for the readers of the files. `header`
+    returns the first lines of the first file from facts about the export.
     """
 
     name: str
@@ -117,8 +119,33 @@ class FormatSpec:
     header: Callable[[Mapping[str, Any]], Sequence[str]] | None = None
 
 
+SUBMISSION_UNKNOWN = Condition("its submission time is unknown", "submit_s is null")
+NO_GPU = Condition("it requests no GPU", "requested_gpus = 0")
+RUN_TIME_UNKNOWN = Condition("its run time is unknown", "run_s is null")
+STARTS_TOO_EARLY = Condition("it starts before it is submitted", "wait_s < 0")
+ENDS_TOO_EARLY = Condition("it ends before it starts", "run_s < 0")
 REQUEST_UNKNOWN = Condition("its requested GPUs are unknown", "requested_gpus is null")
 """Such a job may use GPUs. A format without a marker for unknown values would show a job without GPUs."""
+
+
+def default_sql(value: str | float | None) -> str:
+    """The SQL of a default that the user may set with an option; empty for None and for an empty text."""
+    if isinstance(value, str):
+        return quoted(value) if value else ""
+    return "" if value is None else repr(value)
+
+
+def time_field(name: str, seconds: str, columns: Sequence[str], missing: str = "") -> Field:
+    """A field with a time in seconds since the first job."""
+    return Field(
+        name,
+        "bigint",
+        f"{seconds} - first_submit_s",
+        "seconds since the first job",
+        "round",
+        missing=missing,
+        columns=columns,
+    )
 
 
 def job_name_field(field_name: str, missing: str = "") -> Field:

@@ -6,15 +6,19 @@ and queue is start minus submit.
 
 import datetime as dt
 
-from tracehouse.engines.duckdb.names import quoted
 from tracehouse.publish.simulators.format_spec import (
+    ENDS_TOO_EARLY,
     PREFIXED_BY_CLUSTER,
     REQUEST_UNKNOWN,
+    RUN_TIME_UNKNOWN,
+    STARTS_TOO_EARLY,
+    SUBMISSION_UNKNOWN,
     Condition,
     Field,
     File,
     FormatSpec,
     Layout,
+    default_sql,
     job_name_field,
 )
 
@@ -44,57 +48,16 @@ def build_format(
     default_state: str,
 ) -> FormatSpec:
     """Build the format, with defaults for jobs without a date, user, cluster, cores, wait or state."""
-    return FormatSpec(
-        name="helios",
-        left_out=[
-            Condition("its submission time is unknown", "submit_s is null"),
-            REQUEST_UNKNOWN,
-            Condition("its run time is unknown", "run_s is null"),
-            Condition("it starts before it is submitted", "wait_s < 0"),
-            Condition("it ends before it starts", "run_s < 0"),
-        ],
-        files=[
-            File(
-                "cluster_log.csv",
-                Layout.CSV,
-                _fields(
-                    first_day,
-                    gpus_per_node,
-                    default_user,
-                    default_vc,
-                    default_cpus,
-                    default_wait_s,
-                    default_state,
-                ),
-            )
-        ],
-        detail_columns={"published_state": "varchar"},
-        details=_DETAILS,
-        reads={"acme": ["acme.job"], "helios": ["helios.job"]},
-        notes=[f"A node has {gpus_per_node} GPUs.", "Preempted jobs are CANCELLED."],
-    )
-
-
-def _fields(
-    first_day: dt.date | None,
-    gpus_per_node: int,
-    default_user: str,
-    default_vc: str,
-    default_cpus: int | None,
-    default_wait_s: int | None,
-    default_state: str,
-) -> list[Field]:
-    wait = f"round(coalesce(wait_s, {default_wait_s if default_wait_s is not None else 'null'}))"
-    return [
+    fields = [
         job_name_field("job_id"),
-        Field("user", "varchar", "user_id", option="--default-user", default=_sql_text(default_user)),
+        Field("user", "varchar", "user_id", option="--default-user", default=default_sql(default_user)),
         Field(
             "vc",
             "varchar",
             "coalesce(job_partition, cluster)",
             "partition_name, otherwise the cluster",
             option="--default-vc",
-            default=_sql_text(default_vc),
+            default=default_sql(default_vc),
             columns=["partition_name"],
             counts=[Condition(PREFIXED_BY_CLUSTER, "job_partition <> partition_name")],
         ),
@@ -113,7 +76,7 @@ def _fields(
             "",
             "ceil",
             option="--default-cpus",
-            default="" if default_cpus is None else repr(default_cpus),
+            default=default_sql(default_cpus),
         ),
         Field(
             "node_num",
@@ -127,10 +90,26 @@ def _fields(
             _STATES,
             "status, and the published state if it is TIMEOUT or NODE_FAIL",
             option="--default-state",
-            default=_sql_text(default_state),
+            default=default_sql(default_state),
             columns=["status"],
             counts=[Condition("preempted, as CANCELLED", "status = 'preempted'")],
         ),
+        *_time_fields(first_day, default_wait_s),
+    ]
+    return FormatSpec(
+        name="helios",
+        left_out=[SUBMISSION_UNKNOWN, REQUEST_UNKNOWN, RUN_TIME_UNKNOWN, STARTS_TOO_EARLY, ENDS_TOO_EARLY],
+        files=[File("cluster_log.csv", Layout.CSV, fields)],
+        detail_columns={"published_state": "varchar"},
+        details=_DETAILS,
+        reads={"acme": ["acme.job"], "helios": ["helios.job"]},
+        notes=[f"A node has {gpus_per_node} GPUs.", "Preempted jobs are CANCELLED."],
+    )
+
+
+def _time_fields(first_day: dt.date | None, default_wait_s: int | None) -> list[Field]:
+    wait = f"round(coalesce(wait_s, {default_sql(default_wait_s) or 'null'}))"
+    return [
         _time_field("submit_time", "0", first_day, "submit_time", "submit_s", "local_submit_s"),
         _time_field("start_time", wait, first_day, "wait_s"),
         _time_field("end_time", f"{wait} + round(run_s)", first_day, "end_s"),
@@ -142,7 +121,7 @@ def _fields(
             "",
             "round",
             option="--default-wait-s",
-            default="" if default_wait_s is None else repr(default_wait_s),
+            default=default_sql(default_wait_s),
         ),
     ]
 
@@ -165,7 +144,3 @@ def _time_field(name: str, seconds_later: str, first_day: dt.date | None, *colum
         default_note=f"seconds since the first job, starting on {first_day}",
         columns=columns,
     )
-
-
-def _sql_text(text: str) -> str:
-    return quoted(text) if text else ""

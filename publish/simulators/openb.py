@@ -5,51 +5,32 @@ requests more GPUs than a node has. A pod's `gpu_milli` is its share of each of 
 """
 
 from tracehouse.publish.simulators.format_spec import (
+    ENDS_TOO_EARLY,
     PREFIXED_BY_CLUSTER,
     REQUEST_UNKNOWN,
+    STARTS_TOO_EARLY,
+    SUBMISSION_UNKNOWN,
     Condition,
     Field,
     File,
     FormatSpec,
     Layout,
+    default_sql,
+    time_field,
 )
 
 # Columns that `unified.jobs` does not have: the number of instances, and openb's own pod attributes.
 _DETAILS = {
     "openb": """
-        select
-            cast(null as varchar) as cluster,
-            name as job_id,
-            1 as instances,
-            num_gpu,
-            gpu_milli,
-            qos,
-            pod_phase
+        select name as job_id, 1 as instances, num_gpu, gpu_milli, qos, pod_phase
         from openb.pod
         where variant = 'default'
     """,
     "pai": """
-        select
-            cast(null as varchar) as cluster,
-            job_name || '/' || task_name as job_id,
-            cast(inst_num as bigint) as instances,
-            cast(null as bigint) as num_gpu,
-            cast(null as bigint) as gpu_milli,
-            cast(null as varchar) as qos,
-            cast(null as varchar) as pod_phase
+        select job_name || '/' || task_name as job_id, cast(inst_num as bigint) as instances
         from pai.task
     """,
-    "spot": """
-        select
-            cast(null as varchar) as cluster,
-            job_name as job_id,
-            worker_num as instances,
-            cast(null as bigint) as num_gpu,
-            cast(null as bigint) as gpu_milli,
-            cast(null as varchar) as qos,
-            cast(null as varchar) as pod_phase
-        from spot.job
-    """,
+    "spot": "select job_name as job_id, worker_num as instances from spot.job",
 }
 # Traces whose partitions are the GPU models that a job requests or was allocated.
 _WITH_GPU_MODELS = {"openb", "pai", "spot"}
@@ -163,12 +144,7 @@ def build_format(
     note = [] if trace in _NODES else [f"There is no node list: {trace} lacks {missing}."]
     return FormatSpec(
         name="openb",
-        left_out=[
-            Condition("its submission time is unknown", "submit_s is null"),
-            REQUEST_UNKNOWN,
-            Condition("it starts before it is submitted", "wait_s < 0"),
-            Condition("it ends before it starts", "run_s < 0"),
-        ],
+        left_out=[SUBMISSION_UNKNOWN, REQUEST_UNKNOWN, STARTS_TOO_EARLY, ENDS_TOO_EARLY],
         files=[pods, *_node_files(trace)],
         detail_columns={
             "instances": "bigint",
@@ -212,7 +188,7 @@ def _pod_fields(trace: str, default_cpu_milli: int | None, default_memory_mib: i
             "requested cores, per pod",
             "round",
             option="--default-cpu-milli",
-            default="" if default_cpu_milli is None else repr(default_cpu_milli),
+            default=default_sql(default_cpu_milli),
             columns=["requested_cpus"],
         ),
         Field(
@@ -222,7 +198,7 @@ def _pod_fields(trace: str, default_cpu_milli: int | None, default_memory_mib: i
             "requested memory, per pod",
             "round",
             option="--default-memory-mib",
-            default="" if default_memory_mib is None else repr(default_memory_mib),
+            default=default_sql(default_memory_mib),
             columns=["requested_memory_gib"],
         ),
         Field(
@@ -264,30 +240,12 @@ def _pod_fields(trace: str, default_cpu_milli: int | None, default_memory_mib: i
                 for status in ("cancelled", "preempted")
             ],
         ),
-        Field(
-            "creation_time",
-            "bigint",
-            "submit_s - first_submit_s",
-            "seconds since the first job",
-            "round",
-            columns=["submit_s"],
-        ),
-        Field(
+        time_field("creation_time", "submit_s", ["submit_s"]),
+        time_field(
             "deletion_time",
-            "bigint",
-            "coalesce(end_s, observed_start_s + observed_run_s) - first_submit_s",
-            "seconds since the first job",
-            "round",
+            "coalesce(end_s, observed_start_s + observed_run_s)",
+            ["end_s", "observed_run_s"],
             missing="null",
-            columns=["end_s", "observed_run_s"],
         ),
-        Field(
-            "scheduled_time",
-            "bigint",
-            "submit_s + wait_s - first_submit_s",
-            "seconds since the first job",
-            "round",
-            missing="null",
-            columns=["wait_s"],
-        ),
+        time_field("scheduled_time", "submit_s + wait_s", ["wait_s"], missing="null"),
     ]

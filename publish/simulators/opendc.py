@@ -5,23 +5,23 @@ summed over the cores or GPUs of a task; memory is in MB, taken as MiB.
 """
 
 from tracehouse.publish.simulators.format_spec import (
+    ENDS_TOO_EARLY,
     REQUEST_UNKNOWN,
+    RUN_TIME_UNKNOWN,
+    SUBMISSION_UNKNOWN,
     Condition,
     Field,
     File,
     FormatSpec,
     Layout,
+    default_sql,
     job_name_field,
 )
 
 # Only PAI records which share of its request a task used, as a mean over its workers' lifetimes.
 _DETAILS = {
     "pai": """
-        select
-            cast(null as varchar) as cluster,
-            job_name || '/' || task_name as job_id,
-            cpu_use_of_plan,
-            gpu_use_of_plan
+        select job_name || '/' || task_name as job_id, cpu_use_of_plan, gpu_use_of_plan
         from pai.task_usage
     """
 }
@@ -34,11 +34,11 @@ def build_format(
     return FormatSpec(
         name="opendc",
         left_out=[
-            Condition("its submission time is unknown", "submit_s is null"),
+            SUBMISSION_UNKNOWN,
             REQUEST_UNKNOWN,
             Condition("it was still running when the trace ended", "is_right_censored and run_s is null"),
-            Condition("its run time is unknown", "run_s is null"),
-            Condition("it ends before it starts", "run_s < 0"),
+            RUN_TIME_UNKNOWN,
+            ENDS_TOO_EARLY,
         ],
         files=[
             File(
@@ -77,7 +77,7 @@ def _task_fields(
             "requested cores",
             "ceil",
             option="--default-cpus",
-            default=_sql_number(default_cpus),
+            default=default_sql(default_cpus),
             columns=["requested_cpus"],
         ),
         Field(
@@ -96,7 +96,7 @@ def _task_fields(
             "requested MiB",
             "round",
             option="--default-mem-mib",
-            default=_sql_number(default_mem_mib),
+            default=default_sql(default_mem_mib),
             columns=["requested_memory_gib"],
         ),
         job_name_field("name", missing="null"),
@@ -129,7 +129,7 @@ _DURATION = Field("duration", "bigint", "run_s * 1000", "run_s in milliseconds",
 
 
 def _fragment_fields(cpu_mhz: float, gpu_mhz: float | None, default_cpus: int | None) -> list[Field]:
-    cpus = f"coalesce(nullif(requested_cpus, 0), {_sql_number(default_cpus) or 'null'})"
+    cpus = f"coalesce(nullif(requested_cpus, 0), {default_sql(default_cpus) or 'null'})"
     return [
         Field("id", "integer", "number", "in the order of submission"),
         _DURATION,
@@ -162,7 +162,3 @@ def _fragment_fields(cpu_mhz: float, gpu_mhz: float | None, default_cpus: int | 
             else [],
         ),
     ]
-
-
-def _sql_number(number: float | None) -> str:
-    return "" if number is None else repr(number)

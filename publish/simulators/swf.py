@@ -10,8 +10,12 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from tracehouse.publish.simulators.format_spec import (
+    ENDS_TOO_EARLY,
+    NO_GPU,
     PREFIXED_BY_CLUSTER,
     REQUEST_UNKNOWN,
+    STARTS_TOO_EARLY,
+    SUBMISSION_UNKNOWN,
     Condition,
     Field,
     File,
@@ -26,13 +30,7 @@ def build_format(processors_per_gpu: int) -> FormatSpec:
     """Build the format, with a number of processors per GPU."""
     return FormatSpec(
         name="swf",
-        left_out=[
-            Condition("its submission time is unknown", "submit_s is null"),
-            REQUEST_UNKNOWN,
-            Condition("it requests no GPU", "requested_gpus = 0"),
-            Condition("it starts before it is submitted", "wait_s < 0"),
-            Condition("it ends before it starts", "run_s < 0"),
-        ],
+        left_out=[SUBMISSION_UNKNOWN, REQUEST_UNKNOWN, NO_GPU, STARTS_TOO_EARLY, ENDS_TOO_EARLY],
         files=[File("jobs.swf", Layout.SWF, _fields(processors_per_gpu)), NUMBERS],
         notes=[
             f"Processors are GPUs: {processors_per_gpu} processor{'s' * (processors_per_gpu != 1)} per GPU.",
