@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +29,8 @@ def _number(name: str, least: float, most: float, text: str, **settings: Any) ->
     return click.option(name, type=kind, metavar="NUMBER", help=text, **settings)
 
 
-def _text(name: str, text: str) -> Decorator:
-    return click.option(name, default="", show_default=False, help=text)
+def _text(name: str, text: str, **settings: Any) -> Decorator:
+    return click.option(name, default="", show_default=False, help=text, **settings)
 
 
 _default_cpus = _number("--default-cpus", 1, _MOST, "CPU cores of jobs that request none.")
@@ -76,7 +77,7 @@ def export() -> None:
 @export.command()
 @_export_options
 @_number("--processors-per-gpu", 1, _MOST, "Processors per GPU; 100 keeps hundredths of a GPU.", default=1)
-def swf(processors_per_gpu: int, **target: Any) -> None:
+def swf(**options: Any) -> None:
     """Write the Standard Workload Format 2.2.
 
     A processor is a GPU, or a fraction of one. Unknown values are -1.
@@ -85,7 +86,7 @@ def swf(processors_per_gpu: int, **target: Any) -> None:
     """
     from tracehouse.publish.simulators import swf as simulator
 
-    _export(simulator.build_format(processors_per_gpu), **target)
+    _export(simulator.build_format, **options)
 
 
 @export.command()
@@ -94,13 +95,7 @@ def swf(processors_per_gpu: int, **target: Any) -> None:
 @_number("--gpu-mhz", 1.0, _MOST, "Clock rate of a GPU; without it, only the number of GPUs is written.")
 @_default_cpus
 @_number("--default-mem-mib", 1, _MOST_MIB, "Memory of jobs that request none.")
-def opendc(
-    cpu_mhz: float,
-    gpu_mhz: float | None,
-    default_cpus: int | None,
-    default_mem_mib: int | None,
-    **target: Any,
-) -> None:
+def opendc(**options: Any) -> None:
     """Write OpenDC's tasks and fragments.
 
     Only PAI records the usage of tasks. In other traces, a task uses all that it requests.
@@ -109,7 +104,7 @@ def opendc(
     """
     from tracehouse.publish.simulators import opendc as simulator
 
-    _export(simulator.build_format(cpu_mhz, gpu_mhz, default_cpus, default_mem_mib), **target)
+    _export(simulator.build_format, **options)
 
 
 @export.command()
@@ -117,13 +112,7 @@ def opendc(
 @_gpus_per_node
 @_number("--default-cpu-milli", 0, _MOST * 1000, "CPU of pods that request none.")
 @_number("--default-memory-mib", 0, _MOST_MIB, "Memory of pods that request none.")
-def openb(
-    trace: str,
-    gpus_per_node: int,
-    default_cpu_milli: int | None,
-    default_memory_mib: int | None,
-    **target: Any,
-) -> None:
+def openb(trace: str, **options: Any) -> None:
     """Write pod and node lists in the format of openb.
 
     Each instance of a job is a pod. An instance with more GPUs than a node has becomes several pods.
@@ -132,11 +121,7 @@ def openb(
     """
     from tracehouse.publish.simulators import openb as simulator
 
-    _export(
-        simulator.build_format(trace, gpus_per_node, default_cpu_milli, default_memory_mib),
-        trace=trace,
-        **target,
-    )
+    _export(partial(simulator.build_format, trace), trace=trace, **options)
 
 
 @export.command()
@@ -145,14 +130,7 @@ def openb(
 @_number("--batch-size", 1, _MOST, "Batch size of jobs without one, in samples.")
 @_number("--iterations-per-s", _LEAST_ABOVE_0, _MOST, "Training speed of jobs without iterations.")
 @_number("--deadline-factor", _LEAST_ABOVE_0, _MOST, "Deadline of jobs without one: run time times factor.")
-def elasticflow(
-    trace: str,
-    model: str,
-    batch_size: int | None,
-    iterations_per_s: float | None,
-    deadline_factor: float | None,
-    **target: Any,
-) -> None:
+def elasticflow(trace: str, **options: Any) -> None:
     """Write ElasticFlow's training jobs.
 
     Only ITP has models and deadlines; for other traces, set them with the options.
@@ -161,35 +139,19 @@ def elasticflow(
     """
     from tracehouse.publish.simulators import elasticflow as simulator
 
-    spec = simulator.build_format(trace, model, batch_size, iterations_per_s, deadline_factor)
-    _export(spec, trace=trace, **target)
+    _export(partial(simulator.build_format, trace), trace=trace, **options)
 
 
 @export.command()
 @_export_options
 @_gpus_per_node
-@click.option(
-    "--first-day",
-    default="",
-    show_default=False,
-    metavar="DAY",
-    help="Date of the first job, for traces without dates.",
-)
-@click.option("--default-user", default="", show_default=False, help="User of jobs without one.")
+@_text("--first-day", "Date of the first job, for traces without dates.", metavar="DAY")
+@_text("--default-user", "User of jobs without one.")
 @_text("--default-vc", "Virtual cluster of jobs without one.")
 @_default_cpus
 @_number("--default-wait-s", 0, _MOST_S, "Queueing delay of jobs without one.")
 @_text("--default-state", "State of jobs without a known status.")
-def helios(
-    first_day: str,
-    gpus_per_node: int,
-    default_user: str,
-    default_vc: str,
-    default_cpus: int | None,
-    default_wait_s: int | None,
-    default_state: str,
-    **target: Any,
-) -> None:
+def helios(first_day: str, **options: Any) -> None:
     """Write Helios's job log, cluster_log.csv.
 
     Times are in the time zone of the cluster.
@@ -198,33 +160,32 @@ def helios(
     """
     from tracehouse.publish.simulators import helios as simulator
 
-    day = _day(first_day) if first_day else None
-    spec = simulator.build_format(
-        day, gpus_per_node, default_user, default_vc, default_cpus, default_wait_s, default_state
-    )
-    _export(spec, **target)
+    _export(simulator.build_format, first_day=_day(first_day), **options)
 
 
-def _day(text: str) -> dt.date:
+def _day(text: str) -> dt.date | None:
     try:
-        return dt.date.fromisoformat(text)
+        return dt.date.fromisoformat(text) if text else None
     except ValueError:
         raise UsageError(f"--first-day must be a date such as 2020-06-30, not {text!r}") from None
 
 
 def _export(
-    spec: "FormatSpec",
+    build_format: "Callable[..., FormatSpec]",
     trace: str,
     clusters: Sequence[str],
     warehouse: Path,
     out: Path,
     keep_censored: bool,
     run_as_held: bool,
+    **options: Any,
 ) -> None:
+    """Build a format with the options of its command, and export the jobs of a trace in it."""
     from tracehouse.engines.duckdb.read.describe import Description
     from tracehouse.publish import description
     from tracehouse.publish.simulators import export, loss_report
 
+    spec = build_format(**options)
     exported = export.export(warehouse, export.LIMITS, trace, clusters, spec, out, keep_censored, run_as_held)
     count = exported.report.jobs
     title = f"Wrote {count:,} job{'s' * (count != 1)} to {out}, and this report to {export.REPORT} there"
