@@ -6,10 +6,9 @@ texts, and a note counts them. A fraction keeps 16 digits, although some need 17
 
 import datetime as dt
 import math
-from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import duckdb
 
@@ -18,17 +17,13 @@ from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.publish.columns import columns_of, exact, is_number, rows_of
 
-if TYPE_CHECKING:
-    from xlsxwriter.format import Format
-    from xlsxwriter.worksheet import Worksheet
-
 MOST_ROWS, MOST_COLUMNS, MOST_LETTERS = 1_048_576, 16_384, 32_767
 # A double is exact for all integers up to this one, and keeps all decimals of this many digits.
 _LARGEST = 2**53
 _DIGITS = 15
 # Excel treats 1900 as a leap year.
 _FIRST_YEAR = 1901
-_FORMATS = {"DATE": "yyyy-mm-dd", "TIMESTAMP": "yyyy-mm-dd hh:mm:ss.000"}
+_FORMATS: dict[type, str] = {dt.date: "yyyy-mm-dd", dt.datetime: "yyyy-mm-dd hh:mm:ss.000"}
 
 _Cell = str | float | bool | dt.date | None
 
@@ -72,7 +67,10 @@ def write(connection: duckdb.DuckDBPyConnection, query: BoundQuery, file: Binary
                 if isinstance(cell, str):
                     _check_length(cell, rows, name)
                     changed += is_number(kind) or _is_time(kind)
-                _put(sheet, rows, index, cell, formats)
+                    # `write` would turn some texts into formulas or links.
+                    sheet.write_string(rows, index, cell)
+                else:
+                    sheet.write(rows, index, cell, formats.get(type(cell)))
     return rows, _notes(changed)
 
 
@@ -112,19 +110,6 @@ def _check_length(text: str, row: int, column: str) -> None:
             f"Row {row:,}, column {column}: the text has {letters:,} characters; a cell can have "
             f"{MOST_LETTERS:,}. Write csv or parquet"
         )
-
-
-def _put(sheet: "Worksheet", row: int, index: int, cell: _Cell, formats: Mapping[str, "Format"]) -> None:
-    if isinstance(cell, bool):
-        sheet.write_boolean(row, index, cell)
-    elif isinstance(cell, str):
-        # `write` would turn some texts into formulas or links.
-        sheet.write_string(row, index, cell)
-    elif isinstance(cell, dt.date):
-        kind = "TIMESTAMP" if isinstance(cell, dt.datetime) else "DATE"
-        sheet.write_datetime(row, index, cell, formats[kind])
-    elif cell is not None:
-        sheet.write_number(row, index, cell)
 
 
 def _notes(changed: int) -> list[Note]:
