@@ -47,7 +47,8 @@ def _curves(found: Drawable, width: int) -> list[str]:
     for number, name in enumerate(series):
         rows = [row for row in found.rows if not series_column or exact(row[series_column]) == name]
         points = sorted(_points(found, rows, categories))
-        options = {"marker": _marker(number, series), "label": name if 1 < len(series) <= MOST_IN_PLOT else None}
+        label = name if 1 < len(series) <= MOST_IN_PLOT else None
+        options = {"marker": _marker(number, series), "label": label}
         if chart.kind in ("point", "pareto"):
             plotext.scatter(*zip(*points, strict=True), **options)
         else:
