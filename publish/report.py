@@ -6,7 +6,7 @@ compares them.
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any, BinaryIO
@@ -14,8 +14,9 @@ from typing import Any, BinaryIO
 import duckdb
 
 from tracehouse.core.errors import UserError, check_installed
-from tracehouse.engines.duckdb.read import answer, binding, catalog, notes, verify
+from tracehouse.engines.duckdb.read import answer, binding, notes, verify
 from tracehouse.engines.duckdb.read.binding import BoundQuery
+from tracehouse.engines.duckdb.read.catalog import base_tables, check_traces, read_rows
 from tracehouse.engines.duckdb.read.selected_traces import SEVERAL_TRACES
 from tracehouse.engines.duckdb.read.verify import Result, Verdict
 from tracehouse.publish import pages
@@ -136,7 +137,7 @@ def traces_with_data(connection: duckdb.DuckDBPyConnection, traces: Sequence[str
     Raises UsageError if a trace does not exist, and UserError if the extra `report` is not installed.
     """
     check_installed("HTML pages need", "report", "jinja2", "altair", "vl_convert")
-    catalog.check_traces(connection, traces)
+    check_traces(connection, traces)
     loaded = _names(connection, "select distinct trace from catalog.tables where row_count > 0")
     return sorted(loaded & {*traces} if traces else loaded)
 
@@ -159,7 +160,7 @@ def collect(
     connection: duckdb.DuckDBPyConnection, traces: Sequence[str], own_pages: Mapping[str, str]
 ) -> Report:
     """Collect the content of a page on the given traces, by default on all."""
-    known = _rows(
+    known = read_rows(
         connection,
         "from catalog.traces where len($traces) = 0 or list_contains($traces, trace) order by trace",
         traces=list(traces),
@@ -191,7 +192,9 @@ def _section(connection: duckdb.DuckDBPyConnection, facts: Row, is_drawn: bool) 
     trace = facts["trace"]
 
     def of_trace(table: str, order: str) -> list[Row]:
-        return _rows(connection, f"from catalog.{table} where trace = $trace order by {order}", trace=trace)
+        return read_rows(
+            connection, f"from catalog.{table} where trace = $trace order by {order}", trace=trace
+        )
 
     return TraceSection(
         facts=facts,
@@ -218,7 +221,7 @@ def _figures(connection: duckdb.DuckDBPyConnection, trace: str) -> Figures:
 def _coverage(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> dict[str, dict[str, Row]]:
     """The supported metrics, by metric and then by trace."""
     coverage: dict[str, dict[str, Row]] = {}
-    for row in _rows(connection, "from catalog.metrics order by rowid"):
+    for row in read_rows(connection, "from catalog.metrics order by rowid"):
         if row["trace"] in traces:
             coverage.setdefault(row["metric"], {})[row["trace"]] = row
     return coverage
@@ -239,7 +242,7 @@ def _comparison(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) ->
         ).fetchall()
     )
     compared = sorted(set(table["trace"].to_pylist()))
-    [facts] = _rows(connection, "from catalog.queries where query_name = $name", name=COMPARISON)
+    [facts] = read_rows(connection, "from catalog.queries where query_name = $name", name=COMPARISON)
     return Comparison(
         columns=[(name, units.get(name) or "") for name in table.column_names],
         rows=[list(row.values()) for row in table.to_pylist()],
@@ -273,7 +276,7 @@ def _candidates(connection: duckdb.DuckDBPyConnection, schema: str, traces: Sequ
     Queries across traces must compare traces, not show a single one.
     """
     empty = _names(connection, "select table_name from catalog.tables where row_count = 0")
-    found = _rows(
+    found = read_rows(
         connection,
         r"""
         select
@@ -296,7 +299,7 @@ def _candidates(connection: duckdb.DuckDBPyConnection, schema: str, traces: Sequ
     )
     if schema == SEVERAL_TRACES:
         return [query for query in found if query["compares_traces"]]
-    return [query for query in found if not catalog.base_tables(connection, [query["query_name"]]) & empty]
+    return [query for query in found if not base_tables(connection, [query["query_name"]]) & empty]
 
 
 def _drawn(
@@ -325,7 +328,7 @@ def _caveats(connection: duckdb.DuckDBPyConnection, name: str, traces: Sequence[
 
 def _definitions(connection: duckdb.DuckDBPyConnection, queries: Sequence[str]) -> list[Row]:
     """Select the versions and hashes of the queries and of all views that they depend on."""
-    return _rows(
+    return read_rows(
         connection,
         """
         with recursive
@@ -348,16 +351,6 @@ def _definitions(connection: duckdb.DuckDBPyConnection, queries: Sequence[str]) 
         """,
         queries=list(queries),
     )
-
-
-def _rows(connection: duckdb.DuckDBPyConnection, sql: str, **values: Any) -> list[Row]:
-    return list(_as_rows(connection.execute(sql, values)))
-
-
-def _as_rows(answered: duckdb.DuckDBPyConnection) -> Iterator[Row]:
-    names = [column[0] for column in answered.description or ()]
-    for row in answered.fetchall():
-        yield dict(zip(names, row, strict=True))
 
 
 def _names(connection: duckdb.DuckDBPyConnection, sql: str) -> set[str]:

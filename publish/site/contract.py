@@ -15,7 +15,7 @@ import duckdb
 
 from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read import describe, notes, search
-from tracehouse.engines.duckdb.read.catalog import base_tables
+from tracehouse.engines.duckdb.read.catalog import base_tables, read_rows
 from tracehouse.publish.plot import template
 from tracehouse.sql.lists import Kind
 
@@ -76,7 +76,7 @@ def describe_object(connection: duckdb.DuckDBPyConnection, name: str) -> Json:
     Raises UsageError if no object has this name.
     """
     found = describe.describe(connection, name)
-    [*queries] = _rows(
+    [*queries] = read_rows(
         connection, "select chart from catalog.queries where query_name = $name", name=found.name
     )
     return {
@@ -111,7 +111,7 @@ def draw_template(connection: duckdb.DuckDBPyConnection, name: str) -> Json:
 
 
 def _traces(connection: duckdb.DuckDBPyConnection) -> list[Json]:
-    return _rows(
+    return read_rows(
         connection,
         """
         with stored as (
@@ -162,7 +162,7 @@ def _titles(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
 
 
 def _parameters(connection: duckdb.DuckDBPyConnection, name: str) -> list[Json]:
-    parameters = _rows(
+    parameters = read_rows(
         connection,
         """
         select parameter as name, meaning, type, default_value, choices, at_least, at_most, values_of
@@ -242,7 +242,7 @@ def _read_by(connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
 
 def _upstream(connection: duckdb.DuckDBPyConnection, name: str) -> list[Json]:
     """The object and everything that it reads, directly or through views, with what each of them reads."""
-    return _rows(
+    return read_rows(
         connection,
         """
         with recursive readers as (
@@ -266,12 +266,6 @@ def _upstream(connection: duckdb.DuckDBPyConnection, name: str) -> list[Json]:
         """,
         name=name,
     )
-
-
-def _rows(connection: duckdb.DuckDBPyConnection, sql: str, **values: Any) -> list[Json]:
-    found = connection.execute(sql, values)
-    names = [column[0] for column in found.description or ()]
-    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
 
 def _plain(value: Any) -> Any:

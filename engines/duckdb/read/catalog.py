@@ -1,13 +1,21 @@
-"""Look up names in a warehouse's catalog: traces, failed definitions, and the base tables behind a name."""
+"""Read a warehouse's catalog: rows, traces, failed definitions, and the base tables behind a name."""
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import duckdb
 
 from tracehouse.core import errors
 from tracehouse.core.errors import UserError
 from tracehouse.views import graph
+
+
+def read_rows(connection: duckdb.DuckDBPyConnection, sql: str, **values: Any) -> list[dict[str, Any]]:
+    """Run a statement, and return its rows by column name."""
+    answer = connection.execute(sql, values)
+    names = [column[0] for column in answer.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
 
 
 def check_traces(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ import duckdb
 
 from tracehouse.core.errors import UsageError
 from tracehouse.engines.duckdb.read import notes
-from tracehouse.engines.duckdb.read.catalog import check_is_built
+from tracehouse.engines.duckdb.read.catalog import check_is_built, read_rows
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.engines.duckdb.read.search import close_matches
 from tracehouse.views.graph import sources
@@ -364,7 +364,5 @@ def _rows(connection: duckdb.DuckDBPyConnection, sql: str, name: str) -> list[tu
 
 
 def _one(connection: duckdb.DuckDBPyConnection, sql: str, name: str) -> dict[str, Any] | None:
-    answer = connection.execute(sql, {"name": name})
-    names = [column[0] for column in answer.description or ()]
-    rows = answer.fetchall()
-    return dict(zip(names, rows[0], strict=True)) if rows else None
+    rows = read_rows(connection, sql, name=name)
+    return rows[0] if rows else None

@@ -9,7 +9,7 @@ import duckdb
 import pyarrow as pa
 
 from tracehouse.core.errors import UserError
-from tracehouse.engines.duckdb.read.catalog import base_tables, check_traces
+from tracehouse.engines.duckdb.read.catalog import base_tables, check_traces, read_rows
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.views.ledgers import TRUSTS
 
@@ -85,16 +85,16 @@ def expectations(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -
 
 def _compare(connection: duckdb.DuckDBPyConnection, ledger: str, traces: Sequence[str]) -> list[Result]:
     check_traces(connection, traces)
-    cursor = connection.execute(
+    rows = read_rows(
+        connection,
         f"""
         from catalog.{ledger}
         where len($traces) = 0 or list_contains($traces, trace)
         order by rowid
         """,
-        {"traces": list(traces)},
+        traces=list(traces),
     )
-    names = [column[0] for column in cursor.description]
-    figures = [_Figure(**dict(zip(names, row, strict=True))) for row in cursor.fetchall()]
+    figures = [_Figure(**row) for row in rows]
     tables = connection.execute("select table_name, row_count, synthetic from catalog.tables").fetchall()
     empty = {name for name, row_count, _ in tables if row_count == 0}
     synthetic = {name for name, _, is_synthetic in tables if is_synthetic}
