@@ -1,8 +1,9 @@
 """Run and draw every named query over synthetic files, as an example for its page in the documentation."""
 
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 import duckdb
@@ -44,14 +45,8 @@ def examples_of_samples() -> dict[str, Example]:
 def _example(connection: duckdb.DuckDBPyConnection, query: QueryFile) -> Example:
     style = TableStyle(most_rows=MOST_ROWS)
     _, lines = table(connection, bind_query(connection, query.full_name, {}), style)
-    return Example("\n".join(_without_footer(lines)), _chart(connection, query))
-
-
-def _without_footer(lines: Iterator[str]) -> Iterator[str]:
-    for line in lines:
-        if not line:
-            return
-        yield line
+    # An empty line is before the footer.
+    return Example("\n".join(takewhile(bool, lines)), _chart(connection, query))
 
 
 def _chart(connection: duckdb.DuckDBPyConnection, query: QueryFile) -> str:

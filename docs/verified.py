@@ -4,16 +4,18 @@
 """
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import duckdb
+import pyarrow as pa
 
 from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read import binding, sandbox
+from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.verify import (
     Result,
     Verdict,
@@ -28,6 +30,10 @@ from tracehouse.publish import export
 PAGE = Path(__file__).with_suffix(".md")
 # Traces with small files, which an ingest converts quickly.
 TRACES = ("itp", "openb", "zeus")
+_SOURCES = """
+    select distinct trace, parse_filename(file) as file, bytes, sha256 from catalog.sources
+    where list_contains($traces, trace) order by all
+"""
 
 
 def page(connection: duckdb.DuckDBPyConnection) -> str:
@@ -46,12 +52,12 @@ def page(connection: duckdb.DuckDBPyConnection) -> str:
         "ten digits. Counts of the files that no document prints are not here: `traces check` compares them.",
         f"{len(results)} figures: {summary}. By the kind of source, which [Verification](verification.md) "
         "explains:",
-        "\n".join(_trust_table(results)),
-        _markdown(results),
+        _markdown(connection, _trust_table(results)),
+        _markdown(connection, as_table(results)),
         "## Explanations",
         "\n".join(f"- `{result.figure}`, {result.verdict}: {result.explanation}" for result in reasons),
         "## Files",
-        "\n".join(_sources(connection)),
+        "\n".join(export.markdown(connection, BoundQuery(_SOURCES, {"traces": list(TRACES)}))),
     ]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
@@ -77,33 +83,15 @@ def _is_plain(verdict: Verdict) -> bool:
     return verdict in (Verdict.REPRODUCED, Verdict.NO_DATA)
 
 
-def _trust_table(results: Sequence[Result]) -> Iterable[str]:
+def _trust_table(results: Sequence[Result]) -> pa.Table:
     counts = counts_by_trust(results)
     verdicts = [verdict for verdict in Verdict if any(verdict in found for found in counts.values())]
-    yield f"| trust | {' | '.join(verdicts)} |"
-    yield f"| --- |{' ---: |' * len(verdicts)}"
-    for trust, found in counts.items():
-        yield f"| {trust} | {' | '.join(str(found.get(verdict, 0)) for verdict in verdicts)} |"
+    numbers = {verdict.value: [found.get(verdict, 0) for found in counts.values()] for verdict in verdicts}
+    return pa.table({"trust": list(counts)} | numbers)
 
 
-def _markdown(results: Sequence[Result]) -> str:
-    with duckdb.connect() as connection:
-        question = binding.bind_rows(connection, as_table(results))
-        return "\n".join(export.markdown(connection, question))
-
-
-def _sources(connection: duckdb.DuckDBPyConnection) -> Iterable[str]:
-    rows = connection.execute(
-        """
-        select distinct trace, parse_filename(file), bytes, sha256 from catalog.sources
-        where list_contains($traces, trace) order by all
-        """,
-        {"traces": list(TRACES)},
-    ).fetchall()
-    yield "| trace | file | bytes | sha256 |"
-    yield "| --- | --- | ---: | --- |"
-    for trace, file, size, sha256 in rows:
-        yield f"| {trace} | {file} | {size} | {sha256} |"
+def _markdown(connection: duckdb.DuckDBPyConnection, rows: pa.Table) -> str:
+    return "\n".join(export.markdown(connection, binding.bind_rows(connection, rows)))
 
 
 if __name__ == "__main__":
