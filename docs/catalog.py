@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from tracehouse.docs import markdown
 from tracehouse.engines.duckdb.write.definitions import Defined, Definitions
@@ -12,6 +12,7 @@ from tracehouse.views.ledgers import Check
 from tracehouse.views.rules import all_rules
 
 Row = Mapping[str, Any]
+T = TypeVar("T")
 
 # Schemas that do not belong to a trace, with their titles.
 SHARED = {
@@ -36,7 +37,8 @@ class Catalog:
         self.queries = {row["query_name"]: row for row in self._rows("queries")}
         self.parameters = _group_rows(self._rows("query_parameters"), "query_name")
         self.columns = _group_rows(self._rows("columns"), "object_name")
-        self.rules = _rules_by_object()
+        rules = all_rules(all_traces().values())
+        self.rules: Mapping[str, list[Check]] = _group((rule.object_name, rule) for rule in rules)
 
     def _rows(self, name: str) -> list[Row]:
         return self.definitions.catalog[f"catalog.{name}"].to_pylist()
@@ -80,23 +82,16 @@ class Catalog:
 
 
 def _group_rows(rows: Iterable[Row], key: str) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
-    for row in rows:
-        found.setdefault(row[key], []).append(row)
-    return found
+    return _group((row[key], row) for row in rows)
 
 
 def _names_by(rows: Iterable[tuple[str, Row]], key: str) -> dict[str, list[str]]:
     """Return the names of the rows that list a value in the list column `key`, by value."""
-    names = defaultdict(list)
-    for name, row in rows:
-        for value in row[key]:
-            names[value].append(name)
-    return names
+    return _group((value, name) for name, row in rows for value in row[key])
 
 
-def _rules_by_object() -> dict[str, list[Check]]:
-    rules = defaultdict(list)
-    for rule in all_rules(all_traces().values()):
-        rules[rule.object_name].append(rule)
-    return rules
+def _group(pairs: Iterable[tuple[str, T]]) -> dict[str, list[T]]:
+    found = defaultdict(list)
+    for key, value in pairs:
+        found[key].append(value)
+    return found

@@ -54,12 +54,12 @@ def render(catalog: Catalog, examples: Examples) -> Pages:
     for schema in catalog.schemas():
         folder = f"dictionary/{schema}"
         pages[f"{folder}/index.md"] = _schema(catalog, schema)
-        for name in _names_in_schema(catalog.tables, schema):
-            pages[_path(name)] = _table(catalog, name)
-        for name in _names_in_schema(catalog.catalog_tables, schema):
-            pages[_path(name)] = _catalog_table(catalog, name)
-        for name in _names_in_schema(catalog.views, schema):
-            pages[_path(name)] = _view(catalog, name)
+        for names, render_page in (
+            (catalog.tables, _table),
+            (catalog.catalog_tables, _catalog_table),
+            (catalog.views, _view),
+        ):
+            pages |= {_path(name): render_page(catalog, name) for name in _names_in_schema(names, schema)}
         for name in _names_in_schema(catalog.queries, schema):
             pages[_path(name)] = _query(catalog, name, examples.get(name))
         if _rows_of_trace(catalog.caveats, schema):
@@ -141,14 +141,14 @@ def _object_list(title: str, kind: str, names: Sequence[str], about: Any) -> str
 
 def _schema_metrics(catalog: Catalog, schema: str) -> str:
     rows = [
-        (text(row["metric"]), row["exactness"], prose(row["reason"]) + _answer_link(row))
+        (
+            text(row["metric"]),
+            row["exactness"],
+            prose(row["reason"]) + (f" {link(row['answered_by'])}" if row["answered_by"] else ""),
+        )
         for row in _rows_of_trace(catalog.metrics, schema)
     ]
     return "## Metrics\n\n" + grid(("metric", "exactness", "reason"), rows) if rows else ""
-
-
-def _answer_link(metric: Row) -> str:
-    return f" {link(metric['answered_by'])}" if metric["answered_by"] else ""
 
 
 def _clocks(catalog: Catalog, schema: str) -> str:
