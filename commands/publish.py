@@ -51,10 +51,10 @@ def publish(
     """
     from tracehouse.publish.bi import publishing
 
-    outcome = publishing.publish(warehouse, out, to, superset, whole, site, duckdb_wasm, base_url)
-    for line in outcome.done:
+    done, notes = publishing.publish(warehouse, out, to, superset, whole, site, duckdb_wasm, base_url)
+    for line in done:
         say(line)
-    for note in outcome.notes:
+    for note in notes:
         say(f"note: {note}", stderr=True)
 
 

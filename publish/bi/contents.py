@@ -62,6 +62,21 @@ class Relation:
         """Its schema: a trace, unified, or catalog."""
         return self.name.partition(".")[0]
 
+    @property
+    def column_list(self) -> str:
+        """The names of its columns for a SELECT."""
+        return ", ".join(f'"{column}"' for column in self.columns)
+
+    def comments_on(self, kind: str, target: str) -> str:
+        """The statements that comment on a table or view with its rows, and on the columns."""
+        comments = [f"comment on {kind} {target} is {quoted(self.comment)}"]
+        comments += [
+            f'comment on column {target}."{column}" is {quoted(meaning)}'
+            for column, meaning in self.columns.items()
+            if meaning
+        ]
+        return "; ".join(comments)
+
 
 @dataclass(frozen=True)
 class LeftOut:
@@ -100,7 +115,11 @@ def select_contents(connection: duckdb.DuckDBPyConnection, whole: bool, has_macr
         if not whole and name.partition(".")[0] not in empty
     ]
     catalog_tables = list(_catalog(connection))
-    failing = {left.name: left for left in _failing_local_views(connection, relations)}
+    failing = {
+        relation.name: failure
+        for relation in relations
+        if not relation.same_as and (failure := _failure_of_local(connection, relation))
+    }
     relations = [relation for relation in relations if not {relation.name, relation.same_as} & failing.keys()]
     left_out += failing.values()
     names = {relation.name for relation in (*relations, *catalog_tables)}
@@ -117,14 +136,6 @@ def select_contents(connection: duckdb.DuckDBPyConnection, whole: bool, has_macr
             left_out.append(LeftOut(f"{relation.name}(…)", reason))
     relations += catalog_tables
     return Contents(tuple(relations), tuple(left_out), tuple(callable_queries))
-
-
-def _failing_local_views(
-    connection: duckdb.DuckDBPyConnection, relations: Iterable[Relation]
-) -> Iterator[LeftOut]:
-    for relation in relations:
-        if not relation.same_as and (failure := _failure_of_local(connection, relation)):
-            yield failure
 
 
 def _failure_of_local(connection: duckdb.DuckDBPyConnection, relation: Relation) -> LeftOut | None:

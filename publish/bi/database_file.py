@@ -98,20 +98,13 @@ def _store(connection: duckdb.DuckDBPyConnection, relation: Relation) -> int:
     else:
         count = connection.execute(f"create table {_TARGET}.{relation.name} as {relation.sql}").fetchall()
     kind = "view" if is_view else "table"
-    comments = [f"comment on {kind} {_TARGET}.{relation.name} is {quoted(relation.comment)}"]
-    comments += [
-        f'comment on column {_TARGET}.{relation.name}."{column}" is {quoted(meaning)}'
-        for column, meaning in relation.columns.items()
-        if meaning
-    ]
-    connection.execute("; ".join(comments))
+    connection.execute(relation.comments_on(kind, f"{_TARGET}.{relation.name}"))
     return count[0][0]
 
 
 def _view(connection: duckdb.DuckDBPyConnection, relation: Relation) -> str:
     if relation.same_as:
-        listed = ", ".join(f'"{column}"' for column in relation.columns)
-        return f"create view {relation.name} as select {listed} from {relation.same_as}"
+        return f"create view {relation.name} as select {relation.column_list} from {relation.same_as}"
     schema, _, name = relation.name.partition(".")
     [(sql,)] = connection.execute(
         """

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from tracehouse.engines.duckdb.names import quoted
 from tracehouse.engines.duckdb.read.answer import BATCH_ROWS
 from tracehouse.publish.bi.contents import Kind, Relation
 from tracehouse.publish.bi.postgresql_schemas import STAGING_SUFFIX
@@ -99,11 +98,9 @@ def store_relation(
     schema, _, table = relation.name.partition(".")
     target = f'"{schema}{STAGING_SUFFIX}"."{table}"'
     if relation.same_as:
-        target_schema, _, target_table = relation.same_as.partition(".")
-        listed = ", ".join(f'"{column}"' for column in relation.columns)
-        server.run(
-            f'create view {target} as select {listed} from "{target_schema}{STAGING_SUFFIX}"."{target_table}"'
-        )
+        source_schema, _, source_table = relation.same_as.partition(".")
+        aliased = f'"{source_schema}{STAGING_SUFFIX}"."{source_table}"'
+        server.run(f"create view {target} as select {relation.column_list} from {aliased}")
         server.run(_comments("view", target, relation))
         return counts[relation.same_as]
     if relation.kind is not Kind.TABLE:
@@ -136,27 +133,19 @@ def store_relation(
 
 
 def _columns(source: duckdb.DuckDBPyConnection, relation: Relation) -> list[_Column]:
-    columns = [
-        _Column(name, str(kind)) for name, kind, *_ in source.execute(f"describe {relation.sql}").fetchall()
-    ]
-    checks = {
-        column.name: f'bool_or(not isfinite("{column.name}"))'
-        if column.type in _TIME_TYPES
-        else f'bool_or(contains("{column.name}", chr(0)))'
-        for column in columns
-        if column.type in _TIME_TYPES or column.type == "VARCHAR"
-    }
+    described = source.execute(f"describe {relation.sql}").fetchall()
+    columns = [_Column(name, str(kind)) for name, kind, *_ in described]
+    checks = {c.name: f'not isfinite("{c.name}")' for c in columns if c.type in _TIME_TYPES}
+    checks |= {c.name: f'contains("{c.name}", chr(0))' for c in columns if c.type == "VARCHAR"}
     if not checks:
         return columns
-    [found] = source.execute(f"select {', '.join(checks.values())} from ({relation.sql})").fetchall()
+    selected = ", ".join(f"bool_or({check})" for check in checks.values())
+    [found] = source.execute(f"select {selected} from ({relation.sql})").fetchall()
     affected = {name for name, is_affected in zip(checks, found, strict=True) if is_affected}
     return [
-        _Column(
-            c.name,
-            c.type,
-            c.name in affected and c.type in _TIME_TYPES,
-            c.name in affected and c.type == "VARCHAR",
-        )
+        replace(c, has_nul=c.type == "VARCHAR", is_infinite=c.type in _TIME_TYPES)
+        if c.name in affected
+        else c
         for c in columns
     ]
 
@@ -177,10 +166,4 @@ def _listed(columns: Sequence[str]) -> str:
 
 def _comments(kind: str, target: str, relation: Relation) -> str:
     """One statement that sets all comments of a relation."""
-    comments = [f"comment on {kind} {target} is {quoted(relation.comment)}"]
-    comments += [
-        f'comment on column {target}."{column}" is {quoted(meaning)}'
-        for column, meaning in relation.columns.items()
-        if meaning
-    ]
-    return f"do $comments$ begin {'; '.join(comments)}; end $comments$"
+    return f"do $comments$ begin {relation.comments_on(kind, target)}; end $comments$"

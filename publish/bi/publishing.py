@@ -1,7 +1,6 @@
 """Publish a warehouse to the requested targets, and report the result."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tracehouse.core.errors import UsageError
@@ -13,27 +12,20 @@ from tracehouse.publish.bi.contents import LeftOut
 from tracehouse.publish.site import folder
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """`done` has a sentence for each published target, and `notes` has remarks for the user."""
-
-    done: Sequence[str]
-    notes: Sequence[str]
-
-
 def publish(
     warehouse: Path,
     out: Path | None,
     to: str,
     superset: Path | None,
     whole: bool,
-    site: Path | None = None,
-    duckdb_wasm: Path | None = None,
-    base_url: str = "",
-) -> Outcome:
+    site: Path | None,
+    duckdb_wasm: Path | None,
+    base_url: str,
+) -> tuple[Sequence[str], Sequence[str]]:
     """Publish a warehouse to each given target: a database file, PostgreSQL, or a site.
 
-    With `superset`, also writes dashboards over the database file. Raises UsageError without a target, and
+    With `superset`, also writes dashboards over the database file. Returns a sentence for each target, and
+    notes for the user. Raises UsageError without a target, and
     UserError if a target cannot be written.
     """
     if not (out or to or site):
@@ -76,7 +68,7 @@ def publish(
         left_out = target.left_out
         done.append(f"Published {target.relations:,} tables with {target.rows:,} rows to {target.place}")
         notes += target.notes
-    return Outcome(done, [*notes, *_describe_left_out(left_out)])
+    return done, [*notes, *_describe_left_out(left_out)]
 
 
 def _describe_left_out(left_out: Sequence[LeftOut]) -> list[str]:

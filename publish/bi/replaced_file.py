@@ -13,6 +13,7 @@ from tracehouse.core import signals
 from tracehouse.core.errors import UserError
 from tracehouse.core.text import escape_name
 from tracehouse.engines.duckdb.names import quoted
+from tracehouse.ingest.store.files import flush_folder
 from tracehouse.publish import output
 from tracehouse.publish.bi.contents import MARKER_COMMENT
 
@@ -84,11 +85,7 @@ def _replace(staged: Path, path: Path) -> None:
             "it there and publish again"
         ) from None
     if sys.platform != "win32":
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        flush_folder(path.parent)
 
 
 def _is_published(path: Path) -> bool:

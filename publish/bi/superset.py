@@ -21,6 +21,7 @@ import duckdb
 
 from tracehouse.core.errors import UserError, check_installed
 from tracehouse.engines.duckdb.names import quoted
+from tracehouse.publish import output
 from tracehouse.publish.bi.contents import Kind
 from tracehouse.publish.bi.superset_charts import IN_ORDER, Answer, build_chart, build_layout
 from tracehouse.publish.plot.rows import ordered_names, select_rows
@@ -47,8 +48,10 @@ def build_bundle(path: Path) -> tuple[bytes, list[str]]:
         connection.execute("set timezone = 'UTC'")
         answers = list(_answers(connection))
         drawn = [answer for answer in answers if answer.rows]
-        files: dict[str, Any] = {"metadata.yaml": _metadata()}
-        files["databases/tracehouse.yaml"] = _database(path)
+        files: dict[str, Any] = {
+            "metadata.yaml": {"version": _VERSION, "type": "Dashboard", "timestamp": _TIME},
+            "databases/tracehouse.yaml": _database(path),
+        }
         for dataset in _datasets(connection, drawn):
             files[f"datasets/{ROOT}/{dataset['table_name']}.yaml"] = dataset
         for answer in drawn:
@@ -63,9 +66,8 @@ def build_bundle(path: Path) -> tuple[bytes, list[str]]:
             text = safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
             packed.writestr(zipfile.ZipInfo(f"{ROOT}/{name}"), text, zipfile.ZIP_DEFLATED)
     empty = [answer.name for answer in answers if not answer.rows]
-    return archive.getvalue(), [
-        f"No chart, because the answer has no rows: {', '.join(empty)}"
-    ] if empty else []
+    notes = [f"No chart, because the answer has no rows: {', '.join(empty)}"] if empty else []
+    return archive.getvalue(), notes
 
 
 def dataset_name(name: str) -> str:
@@ -76,10 +78,6 @@ def dataset_name(name: str) -> str:
 def identifier(*parts: str) -> str:
     """The identifier derived from names."""
     return str(uuid.uuid5(_NAMESPACE, "/".join(parts)))
-
-
-def _metadata() -> dict[str, Any]:
-    return {"version": _VERSION, "type": "Dashboard", "timestamp": _TIME}
 
 
 def _database(path: Path) -> dict[str, Any]:
@@ -291,8 +289,6 @@ def _caveats(connection: duckdb.DuckDBPyConnection, trace: str) -> str:
 
 def write_bundle(path: Path, target: Path) -> list[str]:
     """Write the bundle for a published file atomically, and return notes on it."""
-    from tracehouse.publish import output
-
     content, notes = build_bundle(path)
     with output.open_spool(target, target.parent) as spool:
         spool.file.write(content)
