@@ -10,14 +10,11 @@ from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 
 _ROWS_AT_ONCE = 10_000
-_INTEGERS = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT)")
+# Types of values that Python gets without a cast to text.
+_PLAIN = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT)|FLOAT|DOUBLE|VARCHAR|BOOLEAN")
 _WIDE_INTEGERS = re.compile(r"U?HUGEINT|BIGNUM")
-_FLOATS = re.compile(r"FLOAT|DOUBLE")
-_DECIMALS = re.compile(r"DECIMAL\(.*\)")
-_TEXTS = re.compile(r"VARCHAR|BOOLEAN")
-_NOT_TEXTS = re.compile(
-    r"BOOLEAN|DATE|TIME.*|U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|BIGNUM|FLOAT|DOUBLE|DECIMAL.*"
-)
+_NUMBERS = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|BIGNUM|FLOAT|DOUBLE|DECIMAL\(.*\)")
+_NOT_TEXTS = re.compile(r"BOOLEAN|DATE|TIME.*|DECIMAL.*")
 
 
 def columns_of(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> list[tuple[str, str]]:
@@ -48,9 +45,7 @@ def as_texts(query: BoundQuery, columns: Sequence[tuple[str, str]]) -> BoundQuer
     Python cannot represent infinite dates, the year 0 and the time 24:00.
     """
     values = [
-        f"c{index}"
-        if any(plain.fullmatch(kind) for plain in (_INTEGERS, _FLOATS, _TEXTS))
-        else f"cast(c{index} as varchar)"
+        f"c{index}" if _PLAIN.fullmatch(kind) else f"cast(c{index} as varchar)"
         for index, (_, kind) in enumerate(columns)
     ]
     return selecting(query, columns, values)
@@ -71,7 +66,7 @@ def rows_of(
 
 def is_number(kind: str) -> bool:
     """Whether a type is numeric."""
-    return any(number.fullmatch(kind) for number in (_INTEGERS, _WIDE_INTEGERS, _FLOATS, _DECIMALS))
+    return bool(_NUMBERS.fullmatch(kind))
 
 
 def is_wide_integer(kind: str) -> bool:
@@ -81,7 +76,7 @@ def is_wide_integer(kind: str) -> bool:
 
 def may_be_text(kind: str) -> bool:
     """Whether a type is neither boolean nor numeric nor a date or time, such as texts and lists."""
-    return not _NOT_TEXTS.fullmatch(kind)
+    return not (is_number(kind) or _NOT_TEXTS.fullmatch(kind))
 
 
 def exact(value: Any) -> str:
@@ -89,6 +84,14 @@ def exact(value: Any) -> str:
     if value is None:
         return "NULL"
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def rounded(value: float, thousands: str = "") -> str:
+    """A finite number with about seven digits and at most four decimals, and a separator of thousands."""
+    if value and abs(value) < 0.001:
+        return f"{value:.4g}"
+    decimals = max(1, min(4, 7 - len(str(int(abs(value))))))
+    return f"{value:{thousands}.{decimals}f}".rstrip("0").rstrip(".")
 
 
 def _identifier(name: str) -> str:

@@ -6,6 +6,7 @@ values. It writes to a spool (see `output`), so that an answer whose computation
 
 import io
 import re
+import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -154,7 +155,7 @@ def _style(options: Options) -> "table.TableStyle":
 
     fits = options.to_terminal and not options.wide
     return table.TableStyle(
-        width=table.terminal_width() if fits else None,
+        width=shutil.get_terminal_size().columns if fits else None,
         has_styles=options.to_terminal,
         most_rows=table.TABLE_ROWS if options.to_stream and not options.brief else None,
         only=options.brief,

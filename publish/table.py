@@ -5,8 +5,8 @@ hidden: first those without any value, then the columns in the middle, last keys
 how many are hidden.
 """
 
+import math
 import os
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -18,7 +18,7 @@ from rich.cells import cell_len, set_cell_size
 from tracehouse.core.text import escape_text
 from tracehouse.engines.duckdb.read.answer import limit_message
 from tracehouse.engines.duckdb.read.binding import BoundQuery
-from tracehouse.publish.columns import columns_of, exact, is_number, may_be_text, rows_of
+from tracehouse.publish.columns import columns_of, exact, is_number, may_be_text, rounded, rows_of
 
 TABLE_ROWS = 200
 
@@ -56,11 +56,6 @@ class _Column:
     nulls: frozenset[int]
     width: int
     least: int
-
-
-def terminal_width() -> int:
-    """The number of columns of the terminal."""
-    return shutil.get_terminal_size().columns
 
 
 def table(
@@ -249,9 +244,4 @@ def _on_a_line(text: str) -> str:
 
 def _short(value: Any) -> str:
     """A value for display. Floats are rounded to about seven digits, with at most four decimals."""
-    if not isinstance(value, float) or value != value or value in (float("inf"), -float("inf")):
-        return exact(value)
-    if value and abs(value) < 0.001:
-        return f"{value:.4g}"
-    decimals = max(1, min(4, 7 - len(str(int(abs(value))))))
-    return f"{value:.{decimals}f}".rstrip("0").rstrip(".")
+    return rounded(value) if isinstance(value, float) and math.isfinite(value) else exact(value)
