@@ -1,13 +1,21 @@
-"""Render HTML pages from the templates in this folder. Values are escaped."""
+"""Render HTML pages from the templates in this folder, and the pictures in them. Values are escaped."""
 
 import math
+import re
+import xml.etree.ElementTree as ET
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tracehouse.publish.columns import rounded
+
 if TYPE_CHECKING:
     import jinja2
+
+SVG = "http://www.w3.org/2000/svg"
+_PART_ATTRIBUTES = ("role", "aria-")
+_REFERENCE = re.compile(r"(url\(#|^#)")
 
 
 def render(template: str, **values: Any) -> str:
@@ -21,11 +29,32 @@ def format_number(value: Any) -> str:
         return "–"
     if not isinstance(value, float | Decimal):
         return f"{value:,}" if type(value) is int else str(value)
-    real = float(value)
-    if not math.isfinite(real) or (real and abs(real) < 0.001):
-        return f"{real:.4g}"
-    decimals = max(1, min(4, 7 - len(str(int(abs(real))))))
-    return f"{real:,.{decimals}f}".rstrip("0").rstrip(".")
+    return rounded(float(value), ",") if math.isfinite(value) else f"{value:.4g}"
+
+
+def inline_svg(svg: str, key: str, title: str, description: str) -> str:
+    """The picture as an HTML element that scales with its container. `key` is a prefix of its ids.
+
+    Screen readers read the title and the description instead of the elements of the picture.
+    """
+    ET.register_namespace("", SVG)
+    root = ET.fromstring(svg)
+    for element in root.iter():
+        for name, value in list(element.attrib.items()):
+            if name.startswith(_PART_ATTRIBUTES):
+                del element.attrib[name]
+            elif name == "id":
+                element.set(name, f"{key}-{value}")
+            elif name.rpartition("}")[2] == "href" or "url(#" in value:
+                element.set(name, _REFERENCE.sub(rf"\g<1>{key}-", value))
+    root.attrib.pop("height", None)
+    root.set("role", "img")
+    root.set("aria-labelledby", f"{key}-title {key}-description")
+    for index, (name, text) in enumerate((("title", title), ("desc", description))):
+        label = ET.Element(f"{{{SVG}}}{name}", id=f"{key}-{'title' if name == 'title' else 'description'}")
+        label.text = text
+        root.insert(index, label)
+    return ET.tostring(root, encoding="unicode")
 
 
 @cache

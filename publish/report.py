@@ -20,7 +20,6 @@ from tracehouse.engines.duckdb.read.catalog import base_tables, check_traces, re
 from tracehouse.engines.duckdb.read.selected_traces import SEVERAL_TRACES
 from tracehouse.engines.duckdb.read.verify import Result, Verdict
 from tracehouse.publish import pages
-from tracehouse.publish.inline_svg import inline_svg
 from tracehouse.publish.plot import pictures
 
 MOST_CHARTS = 4
@@ -312,7 +311,7 @@ def _drawn(
     except UserError as error:
         return replace(charts, failed=[*charts.failed, str(error)])
     description = f"{query['description']} Data: traces query {name}"
-    svg = inline_svg(pictures.render_svg(picture), name.replace(".", "-"), query["title"], description)
+    svg = pages.inline_svg(pictures.render_svg(picture), name.replace(".", "-"), query["title"], description)
     if query["compares_traces"]:
         # Only the caveats of traces with rows in the answer apply.
         traces = sorted(_names(connection, f"select distinct trace from {name}()"))

@@ -20,7 +20,7 @@ from duckdb import DuckDBPyConnection
 from tracehouse.engines.duckdb.read import verify
 from tracehouse.engines.duckdb.write import database
 from tracehouse.publish import report
-from tracehouse.publish.inline_svg import inline_svg
+from tracehouse.publish.pages import inline_svg
 
 VOID = {"meta", "br", "wbr"}
 
