@@ -83,13 +83,8 @@ def build_axis(drawable: Drawable, axis: Axis, width: float, size: float) -> dic
         title = clock_title(row[column] for row in drawable.rows)
         # Times of some traces count from 1970.
         date = f"utcFormat(datum.value * 864e5, '{'%d %b %Y' if width >= WIDTH_OF_DATES else '%b'}')"
-        label = f"datum.value >= {FIRST_DAY_OF_DATES} ? {date} : {NUMBER}"
-        return {
-            "type": "quantitative",
-            "title": title,
-            "scale": _scale_without_zero(),
-            **_numbers(labelExpr=label),
-        }
+        numbers = _numbers(labelExpr=f"datum.value >= {FIRST_DAY_OF_DATES} ? {date} : {NUMBER}")
+        return {"type": "quantitative", "title": title, "scale": _scale_without_zero(), **numbers}
     if column == "hour_of_day":
         hours = altair.Axis(
             values=list(range(0, 25, 3)), labelExpr=CLOCK, labelOverlap=True, labelSeparation=3
@@ -175,18 +170,18 @@ def _scale(drawable: Drawable, axis: Axis) -> dict[str, Any]:
         if drawable.chart.labels:
             scale = altair.Scale(type="log", nice=False, domain=_labelled_domain(values))
         return {"scale": scale, **_numbers(**log_ticks(axis.column, values))}
-    if drawable.chart.kind == "lorenz":
+    if drawable.chart.kind == "lorenz" or _adds_up_to_100(drawable):
         return {"scale": altair.Scale(domain=[0, 100]), **_numbers()}
     if axis is drawable.chart.x:
         return {"scale": _scale_without_zero(), **_numbers()}
-    if drawable.chart.kind == "stack" and axis.column.endswith("_pct") and _adds_up_to_100(drawable):
-        return {"scale": altair.Scale(domain=[0, 100]), **_numbers()}
     return _numbers()
 
 
 def _adds_up_to_100(drawable: Drawable) -> bool:
-    """Whether the highest bar is 100 up to rounding. A sum just above 100 would add a tick at 110."""
+    """Whether the highest stack is 100 % up to rounding. A sum just above 100 would add a tick at 110."""
     chart = drawable.chart
+    if chart.kind != "stack" or not chart.y.column.endswith("_pct"):
+        return False
     heights: dict[tuple[Any, Any], float] = {}
     for row in drawable.rows:
         bar = row[chart.x.column], row.get(chart.facet)

@@ -82,9 +82,9 @@ def build_layers(drawable: Drawable, x: Mapping[str, Any], legend: Any, scale: f
     elif chart.kind == "pareto":
         found = _front(drawable, base, color, legend, scale)
     else:
-        offset = (
-            {"xOffset": _side_by_side(drawable)} if chart.kind == "bar" and _is_side_by_side(drawable) else {}
-        )
+        offset = {}
+        if chart.kind == "bar" and _is_side_by_side(drawable):
+            offset = {"xOffset": altair.XOffset(chart.color, type="nominal", sort=drawable.series)}
         # White edges separate the parts of a bar, even in print without colours.
         found = [base.mark_bar(stroke="white", strokeWidth=0.5).encode(color=color, **offset)]
         if chart.band:
@@ -189,12 +189,6 @@ def _is_side_by_side(drawable: Drawable) -> bool:
     chart = drawable.chart
     positions = [(row[chart.x.column], row.get(chart.facet)) for row in drawable.rows]
     return bool(chart.color) and len(set(positions)) < len(positions)
-
-
-def _side_by_side(drawable: Drawable) -> Any:
-    import altair
-
-    return altair.XOffset(drawable.chart.color, type="nominal", sort=drawable.series)
 
 
 def _choose_marks(rows: list[Row], by: tuple[str, ...], alone: bool) -> None:

@@ -12,7 +12,6 @@ import duckdb
 from tracehouse.engines.duckdb.read import binding
 from tracehouse.publish.plot import axes, marks, pictures, rows, texts
 from tracehouse.publish.plot.rows import Drawable
-from tracehouse.sql.query_files import Axis
 
 DATA = "answer"
 PARAMETERS = "{parameters}"
@@ -66,13 +65,11 @@ def _select_rows(found: Drawable) -> list[dict[str, Any]]:
     conditions = [f"isValid({_value(column)})" for column in needed]
     if chart.kind != "box":
         conditions += [
-            f"{_value(axis.column)} > 0" for axis in (chart.x, chart.y) if _drops_zero(found, axis)
+            f"{_value(axis.column)} > 0"
+            for axis in (chart.x, chart.y)
+            if axis.is_log and not found.is_category(axis.column)
         ]
     return [{"filter": " && ".join(conditions)}]
-
-
-def _drops_zero(found: Drawable, axis: Axis) -> bool:
-    return axis.is_log and not found.is_category(axis.column)
 
 
 def _prepare(found: Drawable, drawn: list[dict[str, Any]]) -> list[dict[str, Any]]:

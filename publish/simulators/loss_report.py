@@ -200,10 +200,6 @@ def describe_gpu_time(report: LossReport) -> str:
     return f"The files have {text}, {more:+.1f} % of the {report.held_gpu_h:,.1f} that these jobs held."
 
 
-def _hours(gpu_h: float | None) -> str:
-    return "unknown" if gpu_h is None else f"{gpu_h:,.1f}"
-
-
 def tables(report: LossReport) -> list[Grid]:
     """The report as tables: one per file, one of dropped columns, one of jobs left out."""
     files = dict.fromkeys(one.file for one in report.fields)
@@ -228,6 +224,9 @@ def tables(report: LossReport) -> list[Grid]:
         Grid(
             "left out",
             ("jobs", "GPU-hours held", "reason"),
-            [(f"{one.jobs:,}", _hours(one.gpu_h), one.reason) for one in report.left_out],
+            [
+                (f"{one.jobs:,}", "unknown" if one.gpu_h is None else f"{one.gpu_h:,.1f}", one.reason)
+                for one in report.left_out
+            ],
         ),
     ]
