@@ -134,10 +134,9 @@ def print_text(text: str, pages: bool) -> None:
 @contextmanager
 def create_spool(folder: Path) -> Iterator[Spool]:
     """Yield an empty spool on the disk of a folder, and remove it when the block ends."""
-    descriptor = _open_unnamed(folder)
-    named = "" if descriptor is not None else tempfile.mkstemp(dir=folder, prefix=".traces-")[1]
+    descriptor, named = _open_unnamed(folder), ""
     if descriptor is None:
-        descriptor = os.open(named, os.O_RDWR)
+        descriptor, named = tempfile.mkstemp(dir=folder, prefix=".traces-")
 
     def remove() -> None:
         if named:
