@@ -14,20 +14,12 @@ from tracehouse.core import process, signals
 from tracehouse.core.errors import UsageError, UserError
 
 
-def _print_version(context: click.Context, parameter: click.Parameter, requested: bool) -> None:
-    if requested and not context.resilient_parsing:
-        from importlib.metadata import version
-
-        say(f"traces {version('tracehouse')}")
-        context.exit()
-
-
 def _flag(name: str, callback: Callable[..., None], text: str) -> Decorator:
     return click.option(name, is_flag=True, is_eager=True, expose_value=False, callback=callback, help=text)
 
 
 @click.group(cls=CommandGroup, context_settings=SETTINGS, no_args_is_help=True)
-@_flag("--version", _print_version, "Show the version and exit.")
+@click.version_option(package_name="tracehouse", message="traces %(version)s")
 @click.option("--warehouse", "-w", type=PATH, help="Folder of the warehouse.")
 @pager_option
 @_flag("--install-completion", completion.install, "Install completion for bash, zsh or fish.")

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -183,32 +183,19 @@ def query(
         size = pictures.parse_size(width, font_size)
     # Only tables, which people read, have totals: a program that sums rows would count them twice.
     form = None if plot else options.output_format
-    with_total = form is Format.TABLE
-    bind: Bind
+    request: dict[str, Any] = {
+        "name": name,
+        "texts": given,
+        "limit": limit,
+        "with_total": form is Format.TABLE,
+        "explain": explain,
+        "for_chart": plot is not None,
+    }
+    bind: Bind = partial(bind_query, **request)
     if engine == Engine.SPARK:
         from tracehouse.engines.spark import runner
 
-        bind = runner.run_query(
-            options.warehouse,
-            master,
-            options.limits,
-            name,
-            given,
-            limit,
-            with_total,
-            explain,
-            for_chart=plot is not None,
-        )
-    else:
-        bind = partial(
-            bind_query,
-            name=name,
-            texts=given,
-            limit=limit,
-            with_total=with_total,
-            explain=explain,
-            for_chart=plot is not None,
-        )
+        bind = runner.run_query(options.warehouse, master, options.limits, **request)
     if plot == _TERMINAL:
         notes = answers.draw_in_terminal(bind, options.warehouse, options.limits, given)
     elif plot:
