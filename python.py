@@ -409,12 +409,8 @@ def _names(argument: str, values: object) -> Sequence[str]:
 
 
 def _texts(parameters: Mapping[str, Value]) -> dict[str, str]:
-    return {key: _text(key, value) for key, value in parameters.items()}
-
-
-def _text(key: str, value: Value) -> str:
-    """A parameter's value as the text that the command line accepts."""
-    return exact(_plain(key, value))
+    """The values of parameters as the texts that the command line accepts."""
+    return {key: exact(_plain(key, value)) for key, value in parameters.items()}
 
 
 def _plain(key: str, value: object) -> Value:

@@ -29,9 +29,8 @@ from tracehouse.publish.site.contract import APPLICATION
 
 DATABASE = "traces.duckdb"
 OPENING = "opening.bin"
-LIST = "api/list.json"
 # A folder with this file is a site that may be replaced.
-MARKER = Path(LIST)
+LIST = "api/list.json"
 
 # The largest answer that is stored as JSON. The pages show no more rows.
 MOST_ROWS = 10_000
@@ -122,7 +121,8 @@ def _stage_folder(folder: Path) -> Iterator[Path]:
     """Yield a temporary folder; when the block succeeds, it replaces `folder`."""
     folder = folder.absolute()
     output.check_folder(folder)
-    if folder.exists() and not (folder.is_dir() and (_is_site(folder) or not any(folder.iterdir()))):
+    is_site = (folder / LIST).is_file()
+    if folder.exists() and not (folder.is_dir() and (is_site or not any(folder.iterdir()))):
         raise UserError(
             f"{folder}: this was not written by `traces publish --site` and is not replaced. "
             "Choose another name, or move it away"
@@ -138,10 +138,6 @@ def _stage_folder(folder: Path) -> Iterator[Path]:
             folder.rename(old)
         new.rename(folder)
     shutil.rmtree(old, ignore_errors=True)
-
-
-def _is_site(folder: Path) -> bool:
-    return (folder / MARKER).is_file()
 
 
 def _read_contents(database: Path) -> Contents:
