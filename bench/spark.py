@@ -32,7 +32,8 @@ from tracehouse.bench.processes import (
     wall_seconds,
 )
 from tracehouse.bench.queries import check_same
-from tracehouse.engines.duckdb.names import NAME, quoted
+from tracehouse.core.text import quoted
+from tracehouse.engines.duckdb.names import NAME
 from tracehouse.samples.traces.acme_telemetry import write_metric
 
 PACKAGES = ("duckdb", "pyspark", "pyarrow")

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import duckdb
 
 from tracehouse.core.errors import UsageError
-from tracehouse.core.text import escape_text
-from tracehouse.engines.duckdb.names import quoted
+from tracehouse.core.text import escape_text, quoted
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.catalog import keys_and_measures
 from tracehouse.engines.duckdb.read.notes import Note

@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 
 from tracehouse.core.errors import UserError
-from tracehouse.engines.duckdb.names import quoted
+from tracehouse.core.text import quoted
 
 _HELD = "Could not set lock on file"
 

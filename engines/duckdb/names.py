@@ -1,9 +1,6 @@
-"""Names of the database and its folders, and SQL literals."""
+"""Names of the database and its folders."""
 
-from tracehouse.core.text import quoted
 from tracehouse.ingest.store.layout import TABLES_FOLDER, VIEWS_FOLDER
-
-__all__ = ["FOLDERS", "NAME", "quoted"]
 
 NAME = "traces.duckdb"
 # The folders of the files that a database reads.

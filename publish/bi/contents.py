@@ -15,7 +15,7 @@ import sqlglot
 from sqlglot import exp
 
 from tracehouse.core.errors import UserError
-from tracehouse.engines.duckdb.names import quoted
+from tracehouse.core.text import quoted
 from tracehouse.ingest.declarations import Table, all_traces
 from tracehouse.views import ledgers
 

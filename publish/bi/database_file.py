@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 
 from tracehouse.core.errors import UserError
-from tracehouse.engines.duckdb.names import quoted
+from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.read import schema_mismatch
 from tracehouse.engines.duckdb.read.sandbox import Access, connect
 from tracehouse.engines.duckdb.write.template import STORAGE_VERSION

@@ -13,7 +13,7 @@ from pathlib import Path
 import duckdb
 
 from tracehouse.core.errors import UserError, check_installed
-from tracehouse.engines.duckdb.names import quoted
+from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.read import schema_mismatch
 from tracehouse.engines.duckdb.read.sandbox import connect
 from tracehouse.publish.bi import postgresql_schemas as schemas_of

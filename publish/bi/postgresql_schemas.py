@@ -4,8 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from tracehouse.core.errors import UserError
-from tracehouse.core.text import join_names
-from tracehouse.engines.duckdb.names import quoted
+from tracehouse.core.text import join_names, quoted
 from tracehouse.publish.bi.contents import MARKER_COMMENT
 
 RunStatement = Callable[[str], list[tuple]]

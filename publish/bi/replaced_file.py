@@ -11,8 +11,7 @@ import duckdb
 
 from tracehouse.core import signals
 from tracehouse.core.errors import UserError
-from tracehouse.core.text import escape_name
-from tracehouse.engines.duckdb.names import quoted
+from tracehouse.core.text import escape_name, quoted
 from tracehouse.ingest.store.files import flush_folder
 from tracehouse.publish import output
 from tracehouse.publish.bi.contents import MARKER_COMMENT

@@ -20,7 +20,7 @@ from typing import Any
 import duckdb
 
 from tracehouse.core.errors import UserError, check_installed
-from tracehouse.engines.duckdb.names import quoted
+from tracehouse.core.text import quoted
 from tracehouse.publish import output
 from tracehouse.publish.bi.contents import Kind
 from tracehouse.publish.bi.superset_charts import IN_ORDER, Answer, build_chart, build_layout

@@ -13,7 +13,7 @@ import duckdb
 
 from tracehouse.core import signals
 from tracehouse.core.errors import UsageError, UserError
-from tracehouse.engines.duckdb.names import quoted
+from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.read import notes as notes_on
 from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.engines.duckdb.read.notes import Note

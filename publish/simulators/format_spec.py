@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from tracehouse.engines.duckdb.names import quoted
+from tracehouse.core.text import quoted
 
 NUMBERED_COLUMNS = {
     "user_number": "user_id",

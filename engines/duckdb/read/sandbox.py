@@ -26,8 +26,9 @@ import duckdb
 
 from tracehouse.core import signals
 from tracehouse.core.errors import UsageError, UserError
+from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.attach import attach
-from tracehouse.engines.duckdb.names import FOLDERS, NAME, quoted
+from tracehouse.engines.duckdb.names import FOLDERS, NAME
 from tracehouse.engines.duckdb.read import landlock, schema_mismatch
 from tracehouse.ingest.store.layout import resolve_warehouse
 

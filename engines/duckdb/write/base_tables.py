@@ -13,7 +13,7 @@ from duckdb import DuckDBPyConnection
 from duckdb import Error as DuckDBError
 
 from tracehouse.core.errors import UserError
-from tracehouse.engines.duckdb.names import quoted
+from tracehouse.core.text import quoted
 from tracehouse.ingest.declarations import Column, Table, Trace
 from tracehouse.ingest.store.manifest import REJECTED_COLUMNS, Conversion, StoredFile
 from tracehouse.views.meanings import comment_text

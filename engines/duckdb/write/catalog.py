@@ -9,7 +9,7 @@ from duckdb import DuckDBPyConnection
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from tracehouse.engines.duckdb.names import quoted
+from tracehouse.core.text import quoted
 from tracehouse.ingest.declarations import Table, Trace, all_traces
 from tracehouse.ingest.reference_curves import read_curves, traces_with_curves
 from tracehouse.ingest.store.manifest import Conversion

@@ -19,7 +19,7 @@ from pathlib import Path
 import duckdb
 
 from tracehouse.core.progress import Progress
-from tracehouse.engines.duckdb.names import quoted
+from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.read.sandbox import disable_async_writes
 from tracehouse.engines.duckdb.write import catalog, exact_sums
 from tracehouse.engines.duckdb.write.base_tables import create_base_table, read_parquet

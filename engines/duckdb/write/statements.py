@@ -14,7 +14,7 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
-from tracehouse.engines.duckdb.names import quoted
+from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.write.exact_sums import exact_sums, has_fractions
 from tracehouse.sql.query_files import Parameter, QueryFile
 from tracehouse.views.view_files import DefinitionError, ViewFile, line_of

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import duckdb
 
-from tracehouse.engines.duckdb.names import quoted
+from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.write import catalog, views
 from tracehouse.engines.duckdb.write.base_tables import create_base_tables, create_rejected_rows
 from tracehouse.engines.duckdb.write.freshness import hash_definitions, hash_file

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from duckdb import DuckDBPyConnection
 from duckdb import Error as DuckDBError
 
-from tracehouse.engines.duckdb.names import quoted
+from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.base_tables import read_parquet
 from tracehouse.engines.duckdb.write.statements import (
