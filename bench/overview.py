@@ -76,10 +76,14 @@ def main() -> None:
         "telemetry": _of_telemetry(options.scale, options.rounds),
         "first use": _of_demo(),
     }
-    table = _table({title: list(lines) for title, lines in sections.items()})
-    facts.append(f"load average at the end: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    text = "\n".join(["What a user waits for", *facts, "", *table, ""])
-    (FOLDER / "overview.txt").write_text(text)
+    measured: dict[str, list[Line]] = {}
+    text = ""
+    # The file is complete after each section, because all of them take most of an hour.
+    for title, lines in sections.items():
+        measured[title] = list(lines)
+        load = f"load average at the end: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+        text = "\n".join(["What a user waits for", *facts, load, "", *_table(measured), ""])
+        (FOLDER / "overview.txt").write_text(text)
     print(text)
 
 
