@@ -1,7 +1,7 @@
 """The columns of an answer: names and types, queries that convert them, and values as texts."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import duckdb
@@ -37,6 +37,15 @@ def selecting(query: BoundQuery, columns: Sequence[tuple[str, str]], values: Seq
     )
     aliases = ", ".join(f"c{index}" for index in range(len(columns)))
     return BoundQuery(f"select {listed} from ({query.sql}\n) as answer({aliases})", query.values)
+
+
+def converting(
+    query: BoundQuery, columns: Sequence[tuple[str, str]], convert: Callable[[str, str], str]
+) -> BoundQuery:
+    """A query with converted values. `convert` gets the SQL of a value and its type, and returns new SQL."""
+    values = [convert(f"c{index}", kind) for index, (_, kind) in enumerate(columns)]
+    is_same = all(value == f"c{index}" for index, value in enumerate(values))
+    return query if is_same else selecting(query, columns, values)
 
 
 def as_texts(query: BoundQuery, columns: Sequence[tuple[str, str]]) -> BoundQuery:

@@ -21,6 +21,7 @@ from tracehouse.engines.duckdb.read.catalog import keys_and_measures
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.publish.columns import (
     columns_of,
+    converting,
     exact,
     is_number,
     is_wide_integer,
@@ -227,18 +228,13 @@ def _wide_as_decimals(connection: duckdb.DuckDBPyConnection, query: BoundQuery) 
 
     Parquet and Arrow have no 128-bit integers, and would store a rounded or a wrong number.
     """
-    columns = columns_of(connection, query)
-    kinds = [_HUGE_IN_TYPE.sub(_decimal_for_huge, kind) for _, kind in columns]
-    if kinds == [kind for _, kind in columns]:
-        return query
-    values = [
-        f"c{index}" if new == old else _wide_as_decimal(f"c{index}", old, new)
-        for index, (new, (_, old)) in enumerate(zip(kinds, columns, strict=True))
-    ]
-    return selecting(query, columns, values)
+    return converting(query, columns_of(connection, query), _wide_as_decimal)
 
 
-def _wide_as_decimal(value: str, old: str, new: str) -> str:
+def _wide_as_decimal(value: str, old: str) -> str:
+    new = _HUGE_IN_TYPE.sub(_decimal_for_huge, old)
+    if new == old:
+        return value
     if not is_wide_integer(old):
         return f"cast({value} as {new})"
     failure = "An integer has more than the 38 digits that this format can store. Cast it to varchar"

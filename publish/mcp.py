@@ -23,7 +23,7 @@ from tracehouse.engines.duckdb.read import answer, describe, notes, sandbox
 from tracehouse.engines.duckdb.read.binding import BoundQuery, bind_list, bind_query, bind_statement
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.publish import description
-from tracehouse.publish.columns import columns_of, exact, selecting
+from tracehouse.publish.columns import columns_of, converting, exact
 from tracehouse.sql.lists import Kind
 
 if TYPE_CHECKING:
@@ -177,11 +177,9 @@ def _answer(
         taken = batch.slice(0, limit + 1 - len(rows))
         rows += [[_to_json(_to_python(value)) for value in row] for row in zip(*taken.columns, strict=True)]
     kept = _count_that_fit(rows[:limit])
-    cut = (
-        f"Only {kept} rows are returned: the answer exceeds {_MOST_BYTES:,} bytes"
-        if kept < len(rows[:limit])
-        else ""
-    )
+    cut = ""
+    if kept < len(rows[:limit]):
+        cut = f"Only {kept} rows are returned: the answer exceeds {_MOST_BYTES:,} bytes"
     return Answer(
         reader.schema.names,
         [str(kind) for kind in reader.schema.types],
@@ -195,15 +193,12 @@ def _answer(
 
 def _with_bits_as_texts(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> BoundQuery:
     """The query with values of type BIT cast to text: Arrow would get the bytes that DuckDB stores."""
-    columns = columns_of(connection, query)
-    texts = [(kind, _BITS.sub(lambda found: found[1] or "VARCHAR", kind)) for _, kind in columns]
-    if all(kind == text for kind, text in texts):
-        return query
-    values = [
-        f"c{index}" if kind == text else f"cast(c{index} as {text})"
-        for index, (kind, text) in enumerate(texts)
-    ]
-    return selecting(query, columns, values)
+
+    def convert(value: str, kind: str) -> str:
+        new = _BITS.sub(lambda found: found[1] or "VARCHAR", kind)
+        return value if new == kind else f"cast({value} as {new})"
+
+    return converting(query, columns_of(connection, query), convert)
 
 
 def _read_dicts(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> list[dict[str, Any]]:
