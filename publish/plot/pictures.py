@@ -99,7 +99,7 @@ def build_picture(
     connection: duckdb.DuckDBPyConnection, query: BoundQuery, given: Mapping[str, str], size: Size
 ) -> "altair.VConcatChart":
     """Run a named query and build the picture that its chart line specifies, in the requested width."""
-    check_extra("altair", "vl_convert")
+    check_installed("pictures need", "plot", "altair", "vl_convert")
     return lay_out(connection, select_drawable(connection, query), given, size)
 
 
@@ -123,7 +123,7 @@ def build_answer_picture(
     connection: duckdb.DuckDBPyConnection, found: Drawable, about: Sequence[notes.Note], size: Size
 ) -> "altair.VConcatChart":
     """Build the picture of selected rows, with the notes on their answer."""
-    check_extra("altair", "vl_convert")
+    check_installed("pictures need", "plot", "altair", "vl_convert")
     synthetic = ["synthetic data"] * any(note.name == "synthetic data" for note in about)
     footer = texts.footer(connection, found.name, found.traces) if found.traces else found.name
     return _lay_out(found, [*synthetic, *found.remarks], [footer, *_caveats(about, found.name)], size)
@@ -158,7 +158,7 @@ def render_text(
     connection: duckdb.DuckDBPyConnection, query: BoundQuery, given: Mapping[str, str], columns: int
 ) -> str:
     """Run a named query and draw the answer in characters. Raises the same errors as `draw`."""
-    check_extra("plotext")
+    check_installed("pictures need", "plot", "plotext")
     found = select_drawable(connection, query)
     return terminal.draw_text(found, *_texts(connection, found, given), columns)
 
@@ -226,8 +226,3 @@ def _in_points(svg: str) -> str:
         svg,
         count=1,
     )
-
-
-def check_extra(*modules: str) -> None:
-    """Raise UserError if a module of the extra `plot` is not installed."""
-    check_installed("pictures need", "plot", *modules)

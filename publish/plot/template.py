@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 
+from tracehouse.core.errors import check_installed
 from tracehouse.engines.duckdb.read import binding
 from tracehouse.publish.plot import axes, marks, pictures, rows, texts
 from tracehouse.publish.plot.rows import Drawable
@@ -25,7 +26,7 @@ def build_template(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str
     place of the parameters. `defaults` has the effective default parameters as texts by name. Raises
     UserError if the answer with default parameters cannot be drawn.
     """
-    pictures.check_extra("altair")
+    check_installed("pictures need", "plot", "altair")
     from altair.utils.schemapi import debug_mode
 
     found = rows.select_drawable(connection, binding.bind_query(connection, name, {}, for_chart=True))
