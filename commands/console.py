@@ -32,7 +32,13 @@ def print_notes(notes: "Sequence[Note]", stderr: bool, complete: bool = False) -
     if not notes:
         return
     is_terminal = (sys.stderr if stderr else sys.stdout).isatty()
-    lines = _complete_lines(notes) if complete else _summary_lines(notes, is_terminal)
+    if complete:
+        lines = [f"{note.word} {note.name}: {note.text}" for note in notes]
+    else:
+        from tracehouse.engines.duckdb.read.notes import summarize
+
+        width = shutil.get_terminal_size().columns if is_terminal else None
+        lines = summarize(notes, "; show with --caveats", width)
     if not is_terminal and not {"FORCE_COLOR", "TTY_COMPATIBLE"} & os.environ.keys():
         for line in lines:
             say(line, stderr)
@@ -43,17 +49,6 @@ def print_notes(notes: "Sequence[Note]", stderr: bool, complete: bool = False) -
     console = Console(stderr=stderr)
     for line in lines:
         console.print(Text(escape_text(line), "dim"), soft_wrap=not console.is_terminal)
-
-
-def _complete_lines(notes: "Sequence[Note]") -> list[str]:
-    return [f"{note.word} {note.name}: {note.text}" for note in notes]
-
-
-def _summary_lines(notes: "Sequence[Note]", is_terminal: bool) -> list[str]:
-    from tracehouse.engines.duckdb.read.notes import summarize
-
-    width = shutil.get_terminal_size().columns if is_terminal else None
-    return summarize(notes, "; show with --caveats", width)
 
 
 def print_ingest(result: "IngestResult", warehouse: Path, next_step: str = "") -> None:

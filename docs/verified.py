@@ -43,7 +43,8 @@ def page(connection: duckdb.DuckDBPyConnection) -> str:
         if result.verdict is Verdict.SYNTHETIC:
             raise UserError(f"{result.figure} was computed from synthetic data: ingest the publishers' files")
     summary = ", ".join(f"{number} {verdict}" for verdict, number in verdict_counts(results).items())
-    reasons = [result for result in results if result.explanation and not _is_plain(result.verdict)]
+    without_reason = (Verdict.REPRODUCED, Verdict.NO_DATA)
+    reasons = [result for result in results if result.explanation and result.verdict not in without_reason]
     parts = [
         "# Published and computed figures",
         f"Output of `traces verify {' '.join(TRACES)} --format markdown`, version {version('tracehouse')}, "
@@ -76,11 +77,6 @@ def _round_measured(result: Result) -> Result:
     if result.measured is None:
         return result
     return replace(result, measured=float(f"{result.measured:.10g}"))
-
-
-def _is_plain(verdict: Verdict) -> bool:
-    """Return whether a verdict needs no explanation."""
-    return verdict in (Verdict.REPRODUCED, Verdict.NO_DATA)
 
 
 def _trust_table(results: Sequence[Result]) -> pa.Table:

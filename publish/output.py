@@ -220,11 +220,7 @@ def _move_into_place(spool: Spool, path: Path) -> None:
         os.fchmod(descriptor, old.st_mode & _MODE_BITS)
     # The spool gets a temporary name first: os.link cannot replace an existing file, but a rename can.
     name = path.with_name(f".traces-{os.getpid()}-{descriptor}")
-
-    def remove() -> None:
-        name.unlink(missing_ok=True)
-
-    with signals.clean_up_at_end(remove):
+    with signals.clean_up_at_end(lambda: name.unlink(missing_ok=True)):
         if _is_unnamed(spool):
             root = os.open("/", os.O_RDONLY)
             try:

@@ -134,15 +134,13 @@ def _rows(
     if most is not None and query.is_relation:
         first = replace(query, sql=f"from ({query.sql}\n) limit {most}")
         kept = list(rows_of(connection, first, kinds))
-        return kept, len(kept) if len(kept) < most else _count_of(connection, query)
+        if len(kept) < most:
+            return kept, len(kept)
+        [(total,)] = connection.execute(f"select count(*) from ({query.sql}\n)", query.values).fetchall()
+        return kept, int(total)
     rows = rows_of(connection, query, kinds)
     kept = list(islice(rows, most))
     return kept, len(kept) + sum(1 for _ in rows)
-
-
-def _count_of(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> int:
-    [(rows,)] = connection.execute(f"select count(*) from ({query.sql}\n)", query.values).fetchall()
-    return int(rows)
 
 
 def _column(name: str, kind: str, values: Sequence[Any]) -> _Column:

@@ -13,7 +13,8 @@ Identifiers are derived from names, so that importing again updates the same obj
 import io
 import uuid
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -192,7 +193,7 @@ def _answers(connection: duckdb.DuckDBPyConnection) -> Iterator[Answer]:
     ).fetchall()
     for name, title, description, line, rows in charted:
         columns = {column: kind for column, kind, *_ in connection.execute(f"describe {name}").fetchall()}
-        aggregate, order = _aggregate_function(connection, name), _order(connection, name, line, columns)
+        aggregate, order = partial(_compute, connection, name), _order(connection, name, line, columns)
         yield Answer(name, title, description, line, rows, columns, aggregate, order)
 
 
@@ -212,14 +213,10 @@ def _order(
     return () if names == sorted(names) else names
 
 
-def _aggregate_function(connection: duckdb.DuckDBPyConnection, name: str) -> Callable[[str], int]:
-    """A function that computes an aggregate over the rows of a table."""
-
-    def compute(aggregate: str) -> int:
-        [(value,)] = connection.execute(f"select {aggregate} from {name}").fetchall()
-        return value
-
-    return compute
+def _compute(connection: duckdb.DuckDBPyConnection, name: str, aggregate: str) -> int:
+    """An aggregate over the rows of a table."""
+    [(value,)] = connection.execute(f"select {aggregate} from {name}").fetchall()
+    return value
 
 
 def _chart(answer: Answer) -> dict[str, Any]:

@@ -60,9 +60,6 @@ def export(
     except OSError as error:
         raise UserError(f"{folder}: the folder cannot be written ({error.strerror})") from None
 
-    def remove() -> None:
-        shutil.rmtree(staging, ignore_errors=True)
-
     def work(connection: duckdb.DuckDBPyConnection) -> ExportResult:
         selected = _select_clusters(connection, trace, clusters)
         _collect_jobs(connection, trace, selected, spec, _run_time(keep_censored, run_as_held))
@@ -81,7 +78,7 @@ def export(
         (staging / REPORT).write_text(json.dumps(details, indent=2, ensure_ascii=False, default=str) + "\n")
         return ExportResult(report, caveats)
 
-    with signals.clean_up_at_end(remove):
+    with signals.clean_up_at_end(lambda: shutil.rmtree(staging, ignore_errors=True)):
         exported = sandbox.run(warehouse, limits, work, confined=False)
         if folder.exists():
             folder.rmdir()

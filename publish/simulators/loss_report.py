@@ -105,7 +105,7 @@ def build_loss_report(connection: duckdb.DuckDBPyConnection, spec: FormatSpec) -
         held_gpu_h,
         fields,
         list(_dropped(connection, spec, counted)),
-        list(_left_out(connection)),
+        _left_out(connection),
     )
 
 
@@ -178,7 +178,7 @@ def _dropped(
             yield DroppedColumn(name, jobs, meaning)
 
 
-def _left_out(connection: duckdb.DuckDBPyConnection) -> Iterator[LeftOutJobs]:
+def _left_out(connection: duckdb.DuckDBPyConnection) -> list[LeftOutJobs]:
     rows = connection.execute(
         """
         select left_out, count(*), fsum(held_gpu_s) / 3600 from candidate_job
@@ -187,8 +187,7 @@ def _left_out(connection: duckdb.DuckDBPyConnection) -> Iterator[LeftOutJobs]:
         order by count(*) desc, left_out
         """
     ).fetchall()
-    for row in rows:
-        yield LeftOutJobs(*row)
+    return [LeftOutJobs(*row) for row in rows]
 
 
 def describe_gpu_time(report: LossReport) -> str:

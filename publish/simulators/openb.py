@@ -140,12 +140,17 @@ def build_format(
         rows=_PODS.format(gpus_per_node=gpus_per_node),
         order_by="number, pod",
     )
-    missing = _MISSING_NODE_FIELDS.get(trace, "node data")
-    note = [] if trace in _NODES else [f"There is no node list: {trace} lacks {missing}."]
+    nodes, note = [], []
+    if trace in _NODES:
+        rows, fields = _NODES[trace]
+        nodes = [File(f"openb_node_list_{trace}.csv", Layout.CSV, fields, rows=rows, order_by="sn")]
+    else:
+        missing = _MISSING_NODE_FIELDS.get(trace, "node data")
+        note = [f"There is no node list: {trace} lacks {missing}."]
     return FormatSpec(
         name="openb",
         left_out=[SUBMISSION_UNKNOWN, REQUEST_UNKNOWN, STARTS_TOO_EARLY, ENDS_TOO_EARLY],
-        files=[pods, *_node_files(trace)],
+        files=[pods, *nodes],
         detail_columns={
             "instances": "bigint",
             "num_gpu": "bigint",
@@ -162,13 +167,6 @@ def build_format(
             *note,
         ],
     )
-
-
-def _node_files(trace: str) -> list[File]:
-    if trace not in _NODES:
-        return []
-    rows, fields = _NODES[trace]
-    return [File(f"openb_node_list_{trace}.csv", Layout.CSV, fields, rows=rows, order_by="sn")]
 
 
 def _pod_fields(trace: str, default_cpu_milli: int | None, default_memory_mib: int | None) -> list[Field]:
