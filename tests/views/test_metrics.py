@@ -149,6 +149,7 @@ def test_reasons_name_the_columns_that_suggest_the_metric(metric: str) -> None:
 
 
 @pytest.mark.parametrize("metric", MEASURES)
+@pytest.mark.each_trace
 def test_no_query_measures_an_impossible_metric(metric: str, synthetic: duckdb.DuckDBPyConnection) -> None:
     columns = synthetic.execute(
         """
