@@ -29,6 +29,7 @@ from tracehouse.bench.processes import (
     argument_parser,
     baseline,
     bytes_below,
+    call_in_process,
     cost_of,
     cost_row,
     costs_in_turns,
@@ -88,7 +89,7 @@ def _measure(trace: str, scale: float, rounds: int, shuffled: bool = False) -> t
         raw = sample(trace, folder / "raw", scale)
         csvs = extract(raw, folder / "csv")
         if shuffled:
-            shuffle(csvs)
+            call_in_process(shuffle, csvs)
             raw = pack(csvs, raw, folder / "shuffled")
         commands = {
             "ours": traces("ingest", trace, "--raw", raw, "--warehouse", warehouse, "--no-stored"),

@@ -21,6 +21,7 @@ from tracehouse.bench.processes import (
     Cost,
     argument_parser,
     baseline,
+    call_in_process,
     cost_of,
     costs_in_turns,
     median_cost,
@@ -92,7 +93,7 @@ def _of_pai(scale: float, rounds: int, change: Callable[[Path], None] | None) ->
         raw = sample("pai", folder / "raw", scale)
         csvs = dumps.extract(raw, folder / "csv")
         if change:
-            change(csvs)
+            call_in_process(change, csvs)
             raw = dumps.pack(csvs, raw, folder / "changed")
         warehouse, tables, out = folder / "warehouse", folder / "tables", folder / "out"
         commands = {

@@ -1,6 +1,7 @@
 """Run commands in processes, and measure wall time, processor time and peak memory."""
 
 import argparse
+import multiprocessing
 import os
 import shutil
 import statistics
@@ -9,7 +10,7 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -121,6 +122,18 @@ def sample(trace: str, folder: Path, scale: float, *options: object) -> Path:
     """Write a trace's synthetic sample, and return its folder."""
     cost_of(traces("sample", trace, "--out", folder, "--scale", scale, *options))
     return folder
+
+
+def call_in_process(function: Callable[[Path], None], folder: Path) -> None:
+    """Call a function in a process of its own. Raises SystemExit if it fails.
+
+    Linux adds the memory of this process to the peaks of the commands that it starts.
+    """
+    process = multiprocessing.get_context("spawn").Process(target=function, args=(folder,))
+    process.start()
+    process.join()
+    if process.exitcode:
+        raise SystemExit(f"failed: {function.__name__}")
 
 
 @contextmanager

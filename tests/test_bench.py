@@ -17,7 +17,7 @@ from tracehouse.bench.answers import LIBRARIES, answers
 from tracehouse.bench.asi_growth import Growth, describe_growth
 from tracehouse.bench.implementations import IMPLEMENTATIONS, Rows
 from tracehouse.bench.measure import Goal, Row
-from tracehouse.bench.processes import Cost
+from tracehouse.bench.processes import Cost, call_in_process
 from tracehouse.sql.query_files import query_files
 
 COMPARED = sorted(answers("pandas"))
@@ -169,7 +169,7 @@ def test_compares_commands_with_imports(sample_warehouse: Path) -> None:
 def test_even_dump_has_even_users_and_unique_workers(sample_raw: Path, tmp_path: Path) -> None:
     csvs = dumps.extract(sample_raw / "pai", tmp_path / "csv")
     before = {path.name: read_csv(path) for path in csvs.iterdir()}
-    dumps.make_even(csvs)
+    call_in_process(dumps.make_even, csvs)
     after = {path.name: read_csv(path) for path in csvs.iterdir()}
     job, instance, tags = "pai_job_table.csv", "pai_instance_table.csv", "pai_group_tag_table.csv"
     workers = [row[3] for row in after[instance] if row[3]]
@@ -188,6 +188,8 @@ def test_even_dump_has_even_users_and_unique_workers(sample_raw: Path, tmp_path:
     packed = dumps.pack(csvs, sample_raw / "pai", tmp_path / "packed")
     again = dumps.extract(packed, tmp_path / "again")
     assert {path.name: read_csv(path) for path in again.iterdir()} == after
+    with pytest.raises(SystemExit, match="failed: make_even"):
+        call_in_process(dumps.make_even, tmp_path / "missing")
 
 
 def read_csv(path: Path) -> list[list[str]]:

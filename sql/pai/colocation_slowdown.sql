@@ -9,52 +9,24 @@
 -- column: groups: Groups with at least min_workers workers of each kind, which are compared
 -- column: slower_pct: Share of the compared groups whose sharing workers ran longer
 create or replace macro pai.colocation_slowdown(min_workers integer := 5) as table
-with starts as (
-    select
-        worker_name,
-        overlap_start_s
-    from pai.gpu_sharing
-    where not is_same_job
-    union
-    select
-        other_worker_name as worker_name,
-        overlap_start_s
-    from pai.gpu_sharing
-    where not is_same_job
-),
-
 -- A longer run overlaps more workers. Only the workers at its start are independent of its length.
-workers as (
+with groups as (
     select
-        task.gpu_type,
-        worker.task_name,
+        worker.gpu_type,
         job_group.group_id,
-        worker.run_s,
-        starts.worker_name is not null as is_sharing
-    from pai.worker as worker
-    inner join pai.sensor as sensor on worker.worker_name = sensor.worker_name
-    left join starts
-        on worker.worker_name = starts.worker_name and worker.start_s = starts.overlap_start_s
-    left join pai.task as task on worker.job_name = task.job_name and worker.task_name = task.task_name
+        worker.task_name,
+        count(*) as workers,
+        count(*) filter (where worker.is_gpu_shared_at_start) as sharing_workers,
+        median(worker.run_s) filter (where worker.is_gpu_shared_at_start) as sharing_run_s,
+        median(worker.run_s) filter (where not worker.is_gpu_shared_at_start) as other_run_s
+    from pai.sensed_worker as worker
     left join pai.job_group as job_group on worker.job_name = job_group.job_name
     where
         worker.status = 'Terminated'
         and worker.run_s > 0
-        and sensor.machine is not null
-        and sensor.gpu_name is not null
-),
-
-groups as (
-    select
-        gpu_type,
-        group_id,
-        task_name,
-        count(*) as workers,
-        count(*) filter (where is_sharing) as sharing_workers,
-        median(run_s) filter (where is_sharing) as sharing_run_s,
-        median(run_s) filter (where not is_sharing) as other_run_s
-    from workers
-    group by gpu_type, group_id, task_name
+        and worker.machine is not null
+        and worker.is_device_known
+    group by worker.gpu_type, job_group.group_id, worker.task_name
 ),
 
 compared as (

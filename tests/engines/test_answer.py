@@ -276,6 +276,25 @@ def test_columns_are_known_without_parser(
 
 
 @pytest.mark.parametrize(
+    ("sql", "is_parsed"),
+    [
+        ("select max(run_s) from itp.job", False),
+        ("select run_s from itp.job where run_s > (select min(run_s) from itp.job)", False),
+        ("from itp.job", True),
+        ("select max(j.run_s) from itp.job as j join itp.raw_job as r using (job_id)", True),
+    ],
+)
+def test_columns_of_one_table_need_no_parser(
+    sql: str, is_parsed: bool, opened: DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    statement = guard.reading_statement(opened, sql)
+    parsed = []
+    monkeypatch.setattr(notes, "_columns_named", lambda _, sql, reads: parsed.append(sql))
+    notes.of_statement(opened, sql, statement.reads, statement.columns)
+    assert parsed == [sql] * is_parsed
+
+
+@pytest.mark.parametrize(
     ("sql", "traces"),
     [
         ("select count(*) from unified.jobs where trace = 'itp'", {"itp"}),

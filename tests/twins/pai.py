@@ -205,13 +205,14 @@ def sensed_worker(raw: Path) -> pd.DataFrame:
     numbers |= {"read": "read_bytes", "write": "write_bytes"}
     sensors = raw_frames.with_numbers(keyed(sensors_of(raw), ["worker_name"]), list(numbers))
     sensors = sensors[["worker_name", "machine", "gpu_name", *numbers]]
-    workers = raw_frames.pai_worker(raw)[["worker_name", *TASK_KEY, "run_s"]]
+    workers = raw_frames.pai_worker(raw)[["worker_name", *TASK_KEY, "status", "run_s"]]
     plans = {"plan_cpu": "plan_cpu_pct", "plan_gpu": "plan_gpu_pct", "plan_mem": "plan_memory_gb"}
     tasks = keyed(tasks_of(raw), TASK_KEY)[[*TASK_KEY, "gpu_type", *plans]]
     rows = workers.merge(sensors, on="worker_name", validate="one_to_one")
     rows = rows.merge(tasks, on=TASK_KEY, how="left", validate="many_to_one")
     rows["is_device_known"] = rows["gpu_name"].notna()
-    names = [*TASK_KEY, "gpu_type", "machine", "is_device_known", "run_s"]
+    rows["is_gpu_shared_at_start"] = rows["worker_name"].isin(workers_with_company(raw))
+    names = [*TASK_KEY, "gpu_type", "machine", "is_device_known", "status", "run_s", "is_gpu_shared_at_start"]
     return rows.rename(columns=plans | numbers)[[*names, *plans.values(), *numbers.values()]]
 
 
@@ -239,6 +240,19 @@ def workers_on_devices(raw: Path) -> pd.DataFrame:
     workers = raw_frames.pai_worker(raw).drop(columns="machine")
     rows = workers.merge(devices[["worker_name", "machine", "gpu_name"]], on="worker_name")
     return rows[rows["end_s"] > rows["start_s"]]
+
+
+def workers_with_company(raw: Path) -> set[str]:
+    """Return the workers on whose GPU a worker of another job runs when they start."""
+    found: set[str] = set()
+    for _, mine in workers_on_devices(raw).groupby(["machine", "gpu_name"]):
+        start_s, end_s = mine["start_s"].to_numpy(), mine["end_s"].to_numpy()
+        # factorize returns -1 for an unknown job.
+        job = pd.factorize(mine["job_name"])[0]
+        of_others = (job[:, None] != job) & (job[:, None] >= 0) & (job >= 0)
+        runs_then = (start_s <= start_s[:, None]) & (end_s > start_s[:, None])
+        found.update(mine["worker_name"][(of_others & runs_then).any(axis=1)])
+    return found
 
 
 SHARING = ["machine", "gpu_name", "worker_name", "other_worker_name", "job_name", "other_job_name"]
@@ -508,17 +522,9 @@ def band_of_workers(workers: float) -> str | None:
 
 def colocation_slowdown(raw: Path, min_workers: int) -> pd.DataFrame:
     """A worker shares its GPU if a worker of another job runs on the GPU when it starts."""
-    on_devices = workers_on_devices(raw)
-    rows = on_devices[on_devices["status"] == "Terminated"]
-    has_company = {}
-    for _, mine in on_devices.groupby(["machine", "gpu_name"]):
-        start_s, end_s = mine["start_s"].to_numpy(), mine["end_s"].to_numpy()
-        # factorize returns -1 for an unknown job.
-        job = pd.factorize(mine["job_name"])[0]
-        of_others = (job[:, None] != job) & (job[:, None] >= 0) & (job >= 0)
-        runs_then = (start_s <= start_s[:, None]) & (end_s > start_s[:, None])
-        has_company |= dict(zip(mine["worker_name"], (of_others & runs_then).any(axis=1), strict=True))
-    rows = rows.assign(is_sharing=rows["worker_name"].map(has_company))
+    rows = workers_on_devices(raw)
+    rows = rows[rows["status"] == "Terminated"]
+    rows = rows.assign(is_sharing=rows["worker_name"].isin(workers_with_company(raw)))
     rows = rows.merge(keyed(tasks_of(raw), TASK_KEY)[[*TASK_KEY, "gpu_type"]], on=TASK_KEY, how="left")
     groups = raw_frames.pai_job_group(raw)[["job_name", "group_id"]]
     rows = rows.merge(groups, on="job_name", how="left")

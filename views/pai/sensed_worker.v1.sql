@@ -4,6 +4,7 @@
 -- caveat: pai.sensor_covers_two_fifths
 -- caveat: pai.sensor_is_lifetime_average: cpu_pct gpu_pct memory_gb gpu_memory_gb peak_gpu_memory_gb read_bytes write_bytes
 -- caveat: pai.gpu_use_over_100: gpu_pct
+-- caveat: pai.gpu_sharing_needs_device: is_gpu_shared_at_start
 -- caveat: pai.cpu_use_over_request: cpu_pct plan_cpu_pct
 -- caveat: pai.network_units: read_bytes write_bytes
 -- caveat: pai.memory_gb_looks_binary: memory_gb plan_memory_gb gpu_memory_gb peak_gpu_memory_gb
@@ -11,11 +12,28 @@
 -- caveat: pai.gpu_type_null: gpu_type
 -- stored: parquet by gpu_type, job_name, task_name
 create or replace view pai.sensed_worker_v1 as
-with sensed as (
+with sharing as (
+    select
+        worker_name,
+        overlap_start_s
+    from pai.gpu_sharing_v1
+    where not is_same_job
+    union
+    select
+        other_worker_name as worker_name,
+        overlap_start_s
+    from pai.gpu_sharing_v1
+    where not is_same_job
+),
+
+-- Two workers overlap from the start of the later one.
+sensed as (
     select
         worker.job_name,
         worker.task_name,
+        worker.status,
         worker.run_s,
+        sharing.worker_name is not null as is_gpu_shared_at_start,
         sensor.machine,
         sensor.gpu_name is not null as is_device_known,
         sensor.cpu_usage,
@@ -27,6 +45,8 @@ with sensed as (
         sensor.write
     from pai.worker_v1 as worker
     inner join pai.sensor as sensor on worker.worker_name = sensor.worker_name
+    left join sharing
+        on worker.worker_name = sharing.worker_name and worker.start_s = sharing.overlap_start_s
 )
 
 -- The plan is from the worker's own task. Workers without a task are rows, too.
@@ -36,7 +56,9 @@ select
     task.gpu_type,
     sensed.machine,
     sensed.is_device_known,
+    sensed.status,
     sensed.run_s,
+    sensed.is_gpu_shared_at_start,
     task.plan_cpu as plan_cpu_pct,
     task.plan_gpu as plan_gpu_pct,
     task.plan_mem as plan_memory_gb,
@@ -54,6 +76,8 @@ comment on column pai.sensed_worker_v1.job_name is 'Job of the worker''s run tha
 comment on column pai.sensed_worker_v1.task_name is 'Task of the kept run, its role in the job; measured.';
 comment on column pai.sensed_worker_v1.machine is 'Machine in the worker''s sensor row; measured.';
 comment on column pai.sensed_worker_v1.is_device_known is 'Whether the sensor row identifies a GPU of the machine; derived.';
+comment on column pai.sensed_worker_v1.status is 'Status of the kept run; measured.';
+comment on column pai.sensed_worker_v1.is_gpu_shared_at_start is 'Whether a worker of another job was running on its GPU when the kept run started; false if the GPU or a time is not known; derived.';
 comment on column pai.sensed_worker_v1.run_s is 'Seconds from start to end of the kept run; NULL unless it has both; derived.';
 comment on column pai.sensed_worker_v1.read_bytes is 'Bytes read from the network, mean over the life of the worker, over an interval that the publisher does not document; measured.';
 comment on column pai.sensed_worker_v1.write_bytes is 'Bytes written to the network, mean over the life of the worker, over an interval that the publisher does not document; measured.';

@@ -134,10 +134,13 @@ def of_statement(
         of_traces = traces if name.startswith(f"{SEVERAL_TRACES}.") else None
         notes_on_it = of_object(connection, name, of_traces, on_data=True)
         noted += [(name, note, about.get(note.name)) for note in notes_on_it]
-    about_columns = {column.lower() for _, _, those in noted for column in those or ()}
-    # Parsing takes 100 ms. It is needed only if the statement may name one of these columns.
-    needs_parser = about_columns if columns is None else about_columns.intersection(columns)
-    named = _columns_named(connection, sql, reads) if needs_parser else {name: set() for name in reads}
+    about_columns = {column for _, _, those in noted for column in those or ()}
+    read = {column for column in about_columns if columns is None or column.lower() in columns}
+    # Parsing takes 100 ms. It is needed only to find out which columns, or which table's columns, are read.
+    if read and (columns is None or len(reads) > 1):
+        named = _columns_named(connection, sql, reads)
+    else:
+        named = dict.fromkeys(reads, read)
     found = {
         note.name: note
         for name, note, those in noted
