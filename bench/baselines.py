@@ -33,10 +33,10 @@ def inflate(raw: str) -> None:
 
 
 def duckdb_copy(trace: str, csvs: str, out: str, order: str) -> None:
-    """Convert extracted CSVs with DuckDB's COPY, one table after the other.
+    """Convert extracted CSVs with DuckDB's COPY, one table after the other, with the types of the warehouse.
 
-    Types and compression are those of the warehouse. With `sorted` as `order`, the order is that of the
-    warehouse, too.
+    `order` is `as in file` for DuckDB's defaults and zstd, `unsorted` for the options of the warehouse without
+    an order, or `sorted` for these options in its order.
     """
     import duckdb
 
@@ -47,11 +47,13 @@ def duckdb_copy(trace: str, csvs: str, out: str, order: str) -> None:
         (csv,) = (path for path in Path(csvs).iterdir() if re.fullmatch(table.file_name, path.name))
         columns = ", ".join(f"'{column.name}': '{column.stored_type}'" for column in table.columns)
         sort = f"order by {', '.join(table.order_by)}" if order == "sorted" else ""
+        keeps_order = order == "as in file"
+        options = "format parquet, compression zstd" if keeps_order else PARQUET_OPTIONS
         with duckdb.connect() as connection:
-            connection.execute("set preserve_insertion_order = false")
+            connection.execute(f"set preserve_insertion_order = {keeps_order}")
             connection.execute(
                 f"copy (from read_csv('{csv}', header = false, auto_detect = false, columns = {{{columns}}}) "
-                f"{sort}) to '{Path(out) / table.name}.parquet' ({PARQUET_OPTIONS})"
+                f"{sort}) to '{Path(out) / table.name}.parquet' ({options})"
             )
 
 

@@ -3,9 +3,10 @@
     python -m tracehouse.bench.overview [--scale 1] [--rounds 5] [--raw DIR]
 
 PAI is measured in two shapes: as `traces sample` generates it, with few users of many jobs and repeated
-worker names, and with even users and unique names. DIR has small raw files, by default samples. Everything
-runs in its own process, in interleaved rounds, with a warm page cache. Each line compares medians with a
-goal. The last one clones the repository, and runs its demo.
+worker names, and with even users and unique names. COPY is DuckDB's with zstd and else its defaults; tuned, it
+has the faster options of an ingest and may change the order of rows. DIR has small raw files, by default
+samples. Everything runs in its own process, in interleaved rounds, with a warm page cache. Each line compares
+medians with a goal. The last one clones the repository, and runs its demo.
 """
 
 import os
@@ -100,10 +101,11 @@ def _of_pai(scale: float, rounds: int, change: Callable[[Path], None] | None) ->
             "tables": traces("ingest", "pai", "--raw", raw, "--warehouse", tables, "--no-stored"),
             "default": traces("ingest", "pai", "--raw", raw, "--warehouse", warehouse),
             "inflate": baseline("inflate", raw),
-            "copy": baseline("duckdb_copy", "pai", csvs, out, "unsorted"),
+            "copy": baseline("duckdb_copy", "pai", csvs, out, "as in file"),
+            "tuned": baseline("duckdb_copy", "pai", csvs, out, "unsorted"),
             "pandas": baseline("pandas_parquet", raw, out),
         }
-        outputs = {"tables": [tables], "default": [warehouse], "copy": [out], "pandas": [out]}
+        outputs = {"tables": [tables], "default": [warehouse], "copy": [out], "tuned": [out], "pandas": [out]}
         yield from _ingest_lines(costs_in_turns(commands, rounds, "even" if change else "skewed", outputs))
         yield from _query_lines("pai", _time_queries(warehouse, "pai", rounds), 100)
         seconds = _time_queries(warehouse, "unified", rounds)
@@ -113,17 +115,20 @@ def _of_pai(scale: float, rounds: int, change: Callable[[Path], None] | None) ->
 
 def _ingest_lines(costs: Mapping[str, Sequence[Cost]]) -> Iterator[Line]:
     medians = {name: median_cost(found) for name, found in costs.items()}
-    tables, default, copy = medians["tables"], medians["default"], medians["copy"]
-    both_s = medians["inflate"].cpu_s + copy.cpu_s
-    for what, over, under, bound in (
-        ("ingest without views / inflate + COPY, processor time", tables.cpu_s, both_s, Bound(at_most=1.1)),
-        ("ingest without views / COPY of extracted CSV", tables.wall_s, copy.wall_s, Bound(at_most=1.15)),
-        ("pandas / ingest without views", medians["pandas"].wall_s, tables.wall_s, Bound(at_least=2)),
-        ("first answer possible / ingest without views", default.ready_s, tables.wall_s, Bound(at_most=1.05)),
-        ("all views / ingest without views", default.wall_s, tables.wall_s, Bound(at_most=1.5)),
-    ):
-        yield Line(what, over / under, "", f"{over:.1f} and {under:.1f} s", bound)
+    tables, default = medians["tables"], medians["default"]
+    ingest = "ingest without views"
+    for name, copy in (("COPY", medians["copy"]), ("tuned COPY", medians["tuned"])):
+        both_s = medians["inflate"].cpu_s + copy.cpu_s
+        yield _ratio(f"{ingest} / inflate + {name}, processor time", tables.cpu_s, both_s, Bound(at_most=1.1))
+        yield _ratio(f"{ingest} / {name} of extracted CSV", tables.wall_s, copy.wall_s, Bound(at_most=1.15))
+    yield _ratio(f"pandas / {ingest}", medians["pandas"].wall_s, tables.wall_s, Bound(at_least=2))
+    yield _ratio(f"first answer possible / {ingest}", default.ready_s, tables.wall_s, Bound(at_most=1.05))
+    yield _ratio(f"all views / {ingest}", default.wall_s, tables.wall_s, Bound(at_most=1.5))
     yield Line("peak memory of an ingest with views", default.peak_mb, "MB", "", Bound(at_most=1500))
+
+
+def _ratio(what: str, over_s: float, under_s: float, bound: Bound) -> Line:
+    return Line(what, over_s / under_s, "", f"{over_s:.1f} and {under_s:.1f} s", bound)
 
 
 def _query_lines(schema: str, seconds: Mapping[str, float], median_ms: float) -> Iterator[Line]:
@@ -182,9 +187,8 @@ def _of_telemetry(scale: float, rounds: int) -> Iterator[Line]:
         }
         costs = costs_in_turns(commands, rounds, "telemetry", {"ours": [warehouse], "polars": [out]})
         ours_s, polars_s = (median_cost(costs[name]).wall_s for name in commands)
-        basis = f"{ours_s:.1f} and {polars_s:.1f} s"
         what = "ingest of 2,300 columns of telemetry / Polars unpivot and sink"
-        yield Line(what, ours_s / polars_s, "", basis, Bound(at_most=1.1))
+        yield _ratio(what, ours_s, polars_s, Bound(at_most=1.1))
 
 
 def _of_demo() -> Iterator[Line]:
