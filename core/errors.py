@@ -57,10 +57,10 @@ def check_installed(what: str, extra: str, *modules: str) -> None:
     for module in modules:
         try:
             import_module(module)
-        except ModuleNotFoundError:
+        except ModuleNotFoundError as error:
             # The quotes are for zsh, which reads brackets as a pattern.
             raise UserError(
-                f"{what} {module}, which is not installed. It comes with the extra {extra}: "
+                f"{what} {error.name}, which is not installed. It comes with the extra {extra}: "
                 f"pip install '.[{extra}]' in the clone of Tracehouse"
             ) from None
 

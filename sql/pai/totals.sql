@@ -62,14 +62,14 @@ with counted as (
     select
         10 as place,
         'gpu' as level,
-        coalesce(sum(cap_gpu), 0) as entries
+        sum(cap_gpu) as entries
     from pai.machine_spec
 )
 
 select
     level,
-    cast(entries as bigint) as entries
+    cast(nullif(entries, 0) as bigint) as entries
 from counted
 order by place;
 
-comment on macro table pai.totals is 'Number of jobs, tasks, tasks that request a GPU, instance launches, workers, workers with sensor data, users, users of jobs with a group tag, machines and GPUs.';
+comment on macro table pai.totals is 'Number of jobs, tasks, tasks that request a GPU, instance launches, workers, workers with sensor data, users, users of jobs with a group tag, machines and GPUs; NULL if there are none, as in a warehouse without the table.';

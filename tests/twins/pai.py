@@ -631,7 +631,7 @@ def totals(raw: Path) -> pd.DataFrame:
         "machine": len(machines_of(raw)),
         "gpu": int(machines_of(raw)["cap_gpu"].sum()),
     }
-    return pd.DataFrame(entries.items(), columns=["level", "entries"])
+    return pd.DataFrame({"level": list(entries), "entries": [count or None for count in entries.values()]})
 
 
 def user_concentration(raw: Path, top_pct: float) -> pd.DataFrame:

@@ -351,7 +351,7 @@ def test_views_and_queries_run_on_empty_tables(name: str, no_rows: duckdb.DuckDB
 @pytest.mark.parametrize(
     ("call", "columns", "rows"),
     [
-        ("pai.totals()", "entries", [(0,)] * 10),
+        ("pai.totals()", "entries", [(None,)] * 10),
         ("pai.gpu_request_bands()", "tasks, share_pct", [(0, None)] * 5),
         ("pai.gang_sizes()", "tasks, instances, tasks_pct, instances_pct", [(0, 0, None, None)] * 10),
         ("pai.group_recurrence()", "tasks, tasks_pct", [(0, None)] * 7),
