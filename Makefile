@@ -189,6 +189,7 @@ bench: $(VENV)/ready
 	$(BIN)/python -m tracehouse.bench.overview
 	$(BIN)/python -m tracehouse.bench.ingest
 	$(BIN)/python -m tracehouse.bench.queries
+	$(BIN)/python -m tracehouse.bench.all_queries
 	$(BIN)/python -m tracehouse.bench.telemetry
 	$(BIN)/python -m tracehouse.bench.fleet
 	$(BIN)/python -m tracehouse.bench.asi

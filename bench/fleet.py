@@ -85,11 +85,14 @@ def main() -> None:
         raise SystemExit("\n".join(differing))
 
 
-def write_raw(raw: Path, million_rows: float) -> Path:
-    """Write raw files, and return their folder; the largest metrics have `million_rows` million rows each."""
-    acme.write_jobs(raw, 1, np.random.default_rng(SEED), lambda _: None)
+def write_raw(raw: Path, million_rows: float, scale: float = 1) -> Path:
+    """Write raw files, and return their folder.
+
+    The largest metrics have `million_rows` million rows each. `scale` is that of jobs and server power.
+    """
+    acme.write_jobs(raw, scale, np.random.default_rng(SEED), lambda _: None)
     telemetry = raw / "data" / "utilization"
-    acme_ipmi.write_server_power(telemetry / "ipmi", 1, SEED, lambda _: None)
+    acme_ipmi.write_server_power(telemetry / "ipmi", scale, SEED, lambda _: None)
     for (cluster, metric), rows in telemetry_rows(million_rows).items():
         devices = _devices(cluster, metric)
         path = telemetry / cluster / f"{metric}.csv"

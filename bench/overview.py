@@ -31,7 +31,7 @@ from tracehouse.bench.processes import (
     traces,
     verdict,
 )
-from tracehouse.bench.queries import Process, queries_of
+from tracehouse.bench.queries import queries_of, time_query
 
 PACKAGES = ("duckdb", "isal", "polars", "pyarrow", "pandas")
 THREADS = 2
@@ -142,12 +142,10 @@ def _query_lines(schema: str, seconds: Mapping[str, float], median_ms: float) ->
 
 def _time_queries(warehouse: Path, schema: str, rounds: int) -> dict[str, float]:
     """Return the median seconds of each query of a schema, with two threads and default parameters."""
-    medians = {}
-    for query in queries_of(schema, warehouse):
-        with Process("ours", warehouse, query, THREADS) as process:
-            process.request("time")
-            medians[query] = statistics.median(process.request("time") for _ in range(rounds))
-    return medians
+    return {
+        query: statistics.median(time_query(warehouse, query, THREADS, rounds)[0])
+        for query in queries_of(schema, warehouse)
+    }
 
 
 def _of_small_files(raw: Path | None, rounds: int) -> Iterator[Line]:

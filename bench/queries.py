@@ -169,6 +169,16 @@ def measure(warehouse: Path, computed: Path, query: str, threads: int) -> Row:
     return Row(query, seconds, peak_mb, ", ".join(few))
 
 
+def time_query(warehouse: Path, query: str, threads: int, rounds: int) -> tuple[list[float], float]:
+    """Return the seconds of runs of a query after a first one in the same process, and its peak memory in MB.
+
+    The parameters have their defaults.
+    """
+    with Process("ours", warehouse, query, threads) as process:
+        process.request("time")
+        return [process.request("time") for _ in range(rounds)], process.request("peak")
+
+
 @dataclass(frozen=True)
 class Warehouses:
     """Two warehouses with the same tables, with and without materialized views, and the cost of their builds.

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from conftest import REPOSITORY
 
-from tracehouse.bench import asi, dumps, fleet, implementations, measure, overview, queries, startup
+from tracehouse.bench import all_queries, asi, dumps, fleet, implementations, measure, overview, queries, startup
 from tracehouse.bench.answers import LIBRARIES, answers
 from tracehouse.bench.asi_growth import Growth, describe_growth
 from tracehouse.bench.implementations import IMPLEMENTATIONS, Rows
@@ -154,6 +154,18 @@ def test_times_a_telemetry_query_with_and_without_materialized_views(
     assert len(rows) > 10
     assert row.note == f"{len(rows):,} rows"
     assert sum(fleet.telemetry_rows(100).values()) >= 500_000_000
+
+
+def test_times_every_query_on_all_traces(
+    sample_warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(all_queries, "THREADS", threads())
+    monkeypatch.setattr(all_queries, "ROUNDS", 2)
+    row = all_queries.measure(sample_warehouse, "unified.traces")
+    assert [len(seconds) for seconds in row.seconds.values()] == [2, 1]
+    assert 10 < row.peak_mb["ours"] < 2000
+    traces = re.findall(r"[1-9][0-9,]* of (\w+)", all_queries.job_counts(sample_warehouse))
+    assert traces == ["acme", "asi", "dlrm", "helios", "itp", "openb", "pai", "philly", "spot"]
 
 
 def test_compares_commands_with_imports(sample_warehouse: Path) -> None:

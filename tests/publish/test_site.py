@@ -530,6 +530,10 @@ def test_axe_finds_nothing_serious(
         if view not in ("home", "table"):
             opened.page.locator(".rows table").first.wait_for()
         assert opened.page.evaluate("document.documentElement.scrollWidth") == width
+        if view == "query":
+            chart = opened.page.locator(".chart").first
+            is_inverted = chart.evaluate("box => getComputedStyle(box).filter") != "none"
+            assert is_inverted == (scheme == "dark")
         # Playwright's evaluate is not subject to the content security policy of the page.
         opened.page.evaluate(AXE.read_text())
         found = opened.page.evaluate("axe.run()")["violations"]
