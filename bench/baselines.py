@@ -35,8 +35,8 @@ def inflate(raw: str) -> None:
 def duckdb_copy(trace: str, csvs: str, out: str, order: str) -> None:
     """Convert extracted CSVs with DuckDB's COPY, one table after the other, with the types of the warehouse.
 
-    `order` is `as in file` for DuckDB's defaults and zstd, `unsorted` for the options of the warehouse without
-    an order, or `sorted` for these options in its order.
+    `order` is `as in file` for DuckDB's defaults and zstd, `unsorted` for the warehouse's options without an
+    order, or `sorted` for these options in its order.
     """
     import duckdb
 

@@ -12,7 +12,17 @@ from typing import Any
 import pytest
 from conftest import REPOSITORY
 
-from tracehouse.bench import all_queries, asi, dumps, fleet, implementations, measure, overview, queries, startup
+from tracehouse.bench import (
+    all_queries,
+    asi,
+    dumps,
+    fleet,
+    implementations,
+    measure,
+    overview,
+    queries,
+    startup,
+)
 from tracehouse.bench.answers import LIBRARIES, answers
 from tracehouse.bench.asi_growth import Growth, describe_growth
 from tracehouse.bench.implementations import IMPLEMENTATIONS, Rows
@@ -156,9 +166,7 @@ def test_times_a_telemetry_query_with_and_without_materialized_views(
     assert sum(fleet.telemetry_rows(100).values()) >= 500_000_000
 
 
-def test_times_every_query_on_all_traces(
-    sample_warehouse: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_times_every_query_on_all_traces(sample_warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(all_queries, "THREADS", threads())
     monkeypatch.setattr(all_queries, "ROUNDS", 2)
     row = all_queries.measure(sample_warehouse, "unified.traces")

@@ -11,7 +11,9 @@ def test_names_the_missing_module_of_an_extra(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "charts_of_a_test.py").write_text("import dependency_of_a_test\n")
     monkeypatch.syspath_prepend(tmp_path)
     advice = r"It comes with the extra plot: pip install '\.\[plot\]' in the clone of Tracehouse"
-    with pytest.raises(UserError, match=f"charts need dependency_of_a_test, which is not installed. {advice}"):
+    with pytest.raises(
+        UserError, match=f"charts need dependency_of_a_test, which is not installed. {advice}"
+    ):
         check_installed("charts need", "plot", "charts_of_a_test")
     with pytest.raises(UserError, match=f"charts need missing_in_a_test, which is not installed. {advice}"):
         check_installed("charts need", "plot", "missing_in_a_test")
