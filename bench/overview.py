@@ -5,8 +5,8 @@
 PAI is measured in two shapes: as `traces sample` generates it, with few users of many jobs and repeated
 worker names, and with even users and unique names. COPY is DuckDB's with zstd and otherwise its defaults; the
 tuned COPY has the faster options of an ingest, and may change the order of rows. DIR has small raw files, by
-default samples. Everything runs in its own process, in interleaved rounds, with a warm page cache. Each line compares
-medians with a goal. The last one clones the repository, and runs its demo.
+default samples. Everything runs in its own process, in interleaved rounds, with a warm page cache. Each line
+compares medians with a goal. The last one clones the repository, and runs its demo.
 """
 
 import os
