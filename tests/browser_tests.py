@@ -35,3 +35,12 @@ def browser() -> Iterator[Any]:
         opened = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
         yield opened
         opened.close()
+
+
+def wait_until(page: Any, condition: str, argument: object = None) -> None:
+    """Wait until a JavaScript expression or function returns a true value. The time limit is the test's.
+
+    Playwright's `wait_for_function` repeats its condition with `eval`, which the pages' security policy refuses.
+    """
+    while not page.evaluate(condition, argument):
+        page.wait_for_timeout(50)

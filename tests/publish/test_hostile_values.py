@@ -191,7 +191,7 @@ def test_browser_shows_hostile_values_as_texts(warehouse: Path, tmp_path: Path) 
         for name in ("mine.by_qos", "openb.capacity_by_model"):
             page.evaluate("hash => { location.hash = hash }", f"#/query/{name}")
             # The figure of the previous page may still be there.
-            page.wait_for_function(ALL_SHOWN, arg=list(HOSTILE))
+            browser_tests.wait_until(page, ALL_SHOWN, list(HOSTILE))
             page.locator("figure svg").wait_for()
             assert find_markup(page.locator("main").inner_html()) == []
     interrupt(started)

@@ -40,6 +40,8 @@ in_full = pytest.mark.skipif(not ALL, reason="slow: set TRACEHOUSE_SITE=all to r
 RUN = "query => tracehouse.run({given: {}, statement: '', ...query}, new AbortController().signal)"
 # The picture of a query's answer; the page also has one of its lineage.
 CHART = ".chart svg"
+# The service worker keeps more than ten files.
+MANY_KEPT = "caches.open('files').then(async found => (await found.keys()).length > 10)"
 # The traces on the two sides of a comparison.
 COMPARED = {"left": "philly", "right": "acme"}
 
@@ -201,10 +203,10 @@ def test_answers_without_network(parameters: str, site: Path, browser: Any) -> N
     with site_server.serve(site) as served, open_page(browser, f"{served.address}/{page_of_query}") as opened:
         page = opened.page
         # The service worker keeps what a page loads after the worker has started.
-        page.wait_for_function("navigator.serviceWorker.controller")
+        browser_tests.wait_until(page, "navigator.serviceWorker.controller !== null")
         page.reload()
         page.locator(CHART).wait_for()
-        page.wait_for_function("caches.open('files').then(async found => (await found.keys()).length > 10)")
+        browser_tests.wait_until(page, MANY_KEPT)
         served.is_down.set()
         page.reload()
         page.locator(CHART).wait_for()
@@ -217,7 +219,7 @@ def test_answers_without_network(parameters: str, site: Path, browser: Any) -> N
 def test_load_everything_allows_use_without_network(site: Path, browser: Any) -> None:
     with site_server.serve(site) as served, open_page(browser, served.address) as opened:
         page = opened.page
-        page.wait_for_function("navigator.serviceWorker.controller")
+        browser_tests.wait_until(page, "navigator.serviceWorker.controller !== null")
         page.get_by_role("button", name="Load everything").click()
         page.get_by_text("Everything is available offline").wait_for()
         served.is_down.set()
@@ -380,10 +382,10 @@ def test_long_series_can_be_zoomed(served: site_server.Served, browser: Any) -> 
         chart.hover()
         page.keyboard.down("Control")
         page.mouse.wheel(0, -500)
-        page.wait_for_function(f"before => {texts} !== before", arg=before)
+        browser_tests.wait_until(page, f"before => {texts} !== before", before)
         page.keyboard.up("Control")
         chart.dblclick()
-        page.wait_for_function(f"before => {texts} === before", arg=before)
+        browser_tests.wait_until(page, f"before => {texts} === before", before)
 
 
 @with_wasm
