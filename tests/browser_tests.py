@@ -40,7 +40,7 @@ def browser() -> Iterator[Any]:
 def wait_until(page: Any, condition: str, argument: object = None) -> None:
     """Wait until a JavaScript expression or function returns a true value. The time limit is the test's.
 
-    Playwright's `wait_for_function` repeats its condition with `eval`, which the pages' security policy refuses.
+    Playwright's `wait_for_function` repeats its condition with `eval`, which the policy of the pages refuses.
     """
     while not page.evaluate(condition, argument):
         page.wait_for_timeout(50)
