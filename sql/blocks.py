@@ -6,7 +6,8 @@ A building block looks like a function call. The expansion is text: every engine
     percentiles(wait_s) as wait_s
 
 is one line of a select and gives the columns median_wait_s, p75_wait_s, p90_wait_s, p95_wait_s and
-p99_wait_s. They are interpolated; the median is the 50th percentile.
+p99_wait_s. They are interpolated; the median is the 50th percentile. `box_percentiles`, for box plots, gives
+p5_wait_s and p25_wait_s as well, before the others.
 
     from curve_points(waits, gpu_type, waited_s, tasks)
 
@@ -66,7 +67,7 @@ def _line(block: str) -> re.Pattern[str]:
     return re.compile(rf"^(?P<indent> *){words}$", re.M)
 
 
-_PERCENTILES = _line(r"percentiles\((?P<value>.+)\) as <name>(?P<comma>,?)")
+_PERCENTILES = _line(r"(?P<box>box_)?percentiles\((?P<value>.+)\) as <name>(?P<comma>,?)")
 _CURVE_POINTS = _line(r"from curve_points\(<rows>, <key>, <value>, <count>\)")
 _CDF_POINTS = _line(r"from cdf_points\(<rows>, <key>, <value>\)")
 _SURVIVAL_CURVE = _line(r"from survival_curve\(<rows>, (?P<keys>\w+(?: \w+)*), <time>, <is_event>\)")
@@ -75,7 +76,8 @@ _CENSORED_SHARES = _line(r"censored_shares\(<value>\) as <name>(?P<comma>,?)")
 _FRAGMENTED = _line(
     r"fragmented\(<popularity>, <needed>, <fitting>, <rest>, <free>, <too_small>\) as <name>(?P<comma>,?)"
 )
-_PARTS = {"p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99}
+_SHARES = {"median": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99}
+_SHARES_OF_BOX = {"p5": 0.05, "p25": 0.25, **_SHARES}
 
 _CURVE = """\
 from (
@@ -182,19 +184,17 @@ from (
         select
             {keys},
             replicate,
-            count(hashed) as units,
-            100.0 * fsum(case when hashed is not null then {whole} else 0 end)
+            count({unit}) as units,
+            100.0 * fsum(case when {unit} is not null then {whole} else 0 end)
             / nullif(fsum({whole}), 0) as known_pct,
             100.0 * fsum(times * {part}) / nullif(fsum(times * {whole}), 0) as share_pct
-        from (
+        from {rows}
+        inner join (
             select
-                {keys},
-                {part},
-                {whole},
+                drawn_unit,
                 replicate,
-                hashed,
                 case
-                    when replicate = 0 or hashed is null then 1.0
+                    when replicate = 0 or drawn_unit is null then 1.0
                     when hashed < '5e2d58d8' then 0.0
                     when hashed < 'bc5ab1b1' then 1.0
                     when hashed < 'eb715e1d' then 2.0
@@ -204,15 +204,13 @@ from (
                 end as times
             from (
                 select
-                    {keys},
-                    {part},
-                    {whole},
-                    replicate,
-                    md5(cast({unit} as varchar) || ' ' || cast(replicate as varchar)) as hashed
-                from {rows}
+                    units.{unit} as drawn_unit,
+                    replicates.replicate,
+                    md5(cast(units.{unit} as varchar) || ' ' || cast(replicates.replicate as varchar)) as hashed
+                from (select distinct {unit} from {rows}) as units
                 cross join (select unnest(generate_series(0, 200)) as replicate) as replicates
-            ) as drawn
-        ) as weighted
+            ) as hashes
+        ) as draws on {unit} is not distinct from drawn_unit
         group by {keys}, replicate
     ) as replicated
     group by {keys}
@@ -247,9 +245,11 @@ def expanded(text: str) -> str:
 
 
 def _percentiles(call: re.Match[str]) -> str:
-    indent, value, name, comma = call.groups()
-    columns = [f"median({value}) as median_{name}"]
-    columns += [f"quantile_cont({value}, {part}) as {prefix}_{name}" for prefix, part in _PARTS.items()]
+    indent, box, value, name, comma = call.groups()
+    shares = _SHARES_OF_BOX if box else _SHARES
+    # One aggregate with a list of shares: engines compute equal aggregates once, and keep the values once.
+    aggregate = f"quantile_cont({value}, {list(shares.values())})"
+    columns = [f"{aggregate}[{place}] as {prefix}_{name}" for place, prefix in enumerate(shares, 1)]
     return ",\n".join(f"{indent}{column}" for column in columns) + comma
 
 

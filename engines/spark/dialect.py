@@ -86,6 +86,10 @@ def _orders_by_window(node: exp.Order) -> bool:
     return isinstance(node.parent, exp.Query) and node.find(exp.Window) is not None
 
 
+def _takes_no_percentile(node: exp.Bracket) -> bool:
+    return not isinstance(node.this, exp.PercentileCont)
+
+
 def _always(_: exp.Expr) -> bool:
     return True
 
@@ -94,7 +98,7 @@ def _always(_: exp.Expr) -> bool:
 REFUSED: tuple[tuple[type[exp.Expr], Callable[[Any], bool], str, str], ...] = (
     (exp.Pivot, _always, "pivot", "aggregate with `filter` for each column"),
     (exp.PositionalColumn, _always, "a column by its position", "name the column"),
-    (exp.Bracket, _always, "an element or a slice of a list", "unnest the list"),
+    (exp.Bracket, _takes_no_percentile, "an element or a slice of a list", "unnest the list"),
     (exp.Comprehension, _always, "a list comprehension", "unnest the list"),
     (exp.Length, _measures_list, "the length of a list", "unnest the list and count"),
     (exp.Select, lambda node: len(_own(node, exp.Explode)) > 1, "a second unnest", "put each into a CTE"),
@@ -225,6 +229,7 @@ REWRITES = (
         "bit_count(x)", "bit_count(cast(x as bigint))", "equal, except for negative numbers below 64 bits"
     ),
     Rewrite("quantile_cont(x, q)", "percentile(x, q)", "other name"),
+    Rewrite("q[n]", "element_at(q, n)", "Spark's brackets count from 0"),
     Rewrite("round(x, n)", ROUNDED, "Spark rounds the printed digits, and needs a constant number of them"),
     Rewrite("trunc(x)", f"if({SMALL}, cast(x as bigint), x)", "Spark's is for dates"),
     Rewrite("floor(x)", f"if({SMALL}, floor(x), x)", "Spark's is a BIGINT"),

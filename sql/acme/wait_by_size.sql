@@ -46,9 +46,7 @@ select
     count(waits.waited_s) as jobs,
     count(waits.place) - count(waits.waited_s) as jobs_without_wait,
     favg(waits.waited_s) as mean_wait_s,
-    quantile_cont(waits.waited_s, 0.05) as p5_wait_s,
-    quantile_cont(waits.waited_s, 0.25) as p25_wait_s,
-    percentiles(waits.waited_s) as wait_s
+    box_percentiles(waits.waited_s) as wait_s
 from clusters
 cross join bands
 left join waits on clusters.cluster = waits.cluster and bands.place = waits.place

@@ -20,9 +20,7 @@ select
     count(waited_s) as jobs,
     count(*) - count(waited_s) as jobs_without_wait,
     favg(waited_s) as mean_wait_s,
-    quantile_cont(waited_s, 0.05) as p5_wait_s,
-    quantile_cont(waited_s, 0.25) as p25_wait_s,
-    percentiles(waited_s) as wait_s,
+    box_percentiles(waited_s) as wait_s,
     fsum(used_gpu_h) as gpu_h
 from waits
 group by workload_type

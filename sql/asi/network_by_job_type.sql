@@ -57,9 +57,7 @@ select
     direction,
     job_types,
     count(*) as server_hours,
-    quantile_cont(traffic_gibps, 0.05) as p5_traffic_gibps,
-    quantile_cont(traffic_gibps, 0.25) as p25_traffic_gibps,
-    percentiles(traffic_gibps) as traffic_gibps
+    box_percentiles(traffic_gibps) as traffic_gibps
 from counted
 group by direction, job_types
 order by direction, job_types;

@@ -17,9 +17,7 @@ with spans as (
 select
     class,
     count(*) as spans,
-    quantile_cont(run_s, 0.05) as p5_run_s,
-    quantile_cont(run_s, 0.25) as p25_run_s,
-    percentiles(run_s) as run_s
+    box_percentiles(run_s) as run_s
 from spans
 where
     case per

@@ -30,9 +30,7 @@ select
     gpu_band,
     count(*) as pods,
     count(*) - count(wait_s) as unknown_wait_pods,
-    quantile_cont(wait_s, 0.05) as p5_wait_s,
-    quantile_cont(wait_s, 0.25) as p25_wait_s,
-    percentiles(wait_s) as wait_s
+    box_percentiles(wait_s) as wait_s
 from numbered
 where place = 1
 group by priority, gpu_band

@@ -39,9 +39,7 @@ select
     resource,
     kind,
     count(*) as workloads,
-    quantile_cont(requested, 0.05) as p5_requested,
-    quantile_cont(requested, 0.25) as p25_requested,
-    percentiles(requested) as requested
+    box_percentiles(requested) as requested
 from peaks
 group by place, resource, kind
 order by place, kind;

@@ -7,9 +7,7 @@ create or replace macro dlrm.waits(on_role varchar := 'all') as table
 select
     partition_name as role,
     count(*) as instances,
-    quantile_cont(wait_s, 0.05) as p5_wait_s,
-    quantile_cont(wait_s, 0.25) as p25_wait_s,
-    percentiles(wait_s) as wait_s,
+    box_percentiles(wait_s) as wait_s,
     max(wait_s) as max_wait_s
 from dlrm.standard_job
 where wait_s is not null and on_role in ('all', partition_name)

@@ -93,9 +93,7 @@ latency_bands as (
     select
         banded.load_band,
         count(*) as minutes,
-        quantile_cont(latencies.latency_ms, 0.05) as p5_ms,
-        quantile_cont(latencies.latency_ms, 0.25) as p25_ms,
-        percentiles(latencies.latency_ms) as ms
+        box_percentiles(latencies.latency_ms) as ms
     from latencies
     inner join banded on latencies.time_s = banded.time_s
     group by banded.load_band

@@ -64,9 +64,7 @@ select
     count(*) as requests,
     count(*) filter (where requests.predict_status = 'FAILED') as failed_requests,
     count(requests.run_s) as timed_requests,
-    quantile_cont(requests.run_s, 0.05) as p5_run_s,
-    quantile_cont(requests.run_s, 0.25) as p25_run_s,
-    percentiles(requests.run_s) as run_s
+    box_percentiles(requests.run_s) as run_s
 from requests
 left join bands
     on

@@ -6,9 +6,7 @@ select
     partition_name as vc,
     count(*) as jobs,
     favg(run_s) as mean_run_s,
-    quantile_cont(run_s, 0.05) as p5_run_s,
-    quantile_cont(run_s, 0.25) as p25_run_s,
-    percentiles(run_s) as run_s
+    box_percentiles(run_s) as run_s
 from helios.standard_job
 where cluster = on_cluster and requested_gpus > 0
 group by partition_name

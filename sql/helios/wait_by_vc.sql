@@ -7,9 +7,7 @@ select
     partition_name as vc,
     count(*) as jobs,
     favg(wait_s) as mean_wait_s,
-    quantile_cont(wait_s, 0.05) as p5_wait_s,
-    quantile_cont(wait_s, 0.25) as p25_wait_s,
-    percentiles(wait_s) as wait_s
+    box_percentiles(wait_s) as wait_s
 from helios.standard_job
 where cluster = on_cluster and requested_gpus > 0
 group by partition_name

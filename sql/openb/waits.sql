@@ -6,9 +6,7 @@ create or replace macro openb.waits(in_variant varchar := 'default', gpu_only bo
 select
     count(wait_s) as pods,
     count(submit_s) - count(wait_s) as never_scheduled_pods,
-    quantile_cont(wait_s, 0.05) as p5_wait_s,
-    quantile_cont(wait_s, 0.25) as p25_wait_s,
-    percentiles(wait_s) as wait_s,
+    box_percentiles(wait_s) as wait_s,
     max(wait_s) as max_wait_s
 from openb.pod_lifecycle
 where variant = in_variant and (not gpu_only or requested_gpus > 0);

@@ -51,9 +51,7 @@ select
     cast(coalesce(sum(workers) filter (where slowdown is not null), 0) as bigint) as compared_workers,
     count(slowdown) as groups,
     100.0 * count(*) filter (where slowdown > 1) / nullif(count(slowdown), 0) as slower_pct,
-    quantile_cont(slowdown, 0.05) as p5_slowdown,
-    quantile_cont(slowdown, 0.25) as p25_slowdown,
-    percentiles(slowdown) as slowdown
+    box_percentiles(slowdown) as slowdown
 from compared
 group by gpu_type
 order by gpu_type asc nulls last;

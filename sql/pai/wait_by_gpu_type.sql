@@ -20,9 +20,7 @@ delays as (
     select
         gpu_type,
         count(*) as tasks,
-        quantile_cont(wait_s, 0.05) as p5_wait_s,
-        quantile_cont(wait_s, 0.25) as p25_wait_s,
-        percentiles(wait_s) as wait_s
+        box_percentiles(wait_s) as wait_s
     from pai.task_wait
     where requested_gpus_per_instance >= min_gpus
     group by gpu_type

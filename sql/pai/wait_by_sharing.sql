@@ -24,9 +24,7 @@ delays as (
     select
         request,
         count(*) as tasks,
-        quantile_cont(wait_s, 0.05) as p5_wait_s,
-        quantile_cont(wait_s, 0.25) as p25_wait_s,
-        percentiles(wait_s) as wait_s
+        box_percentiles(wait_s) as wait_s
     from waits
     group by request
 )

@@ -6,9 +6,7 @@ select
     published_status,
     count(*) as jobs,
     favg(run_s) as mean_run_s,
-    quantile_cont(run_s, 0.05) as p5_run_s,
-    quantile_cont(run_s, 0.25) as p25_run_s,
-    percentiles(run_s) as run_s
+    box_percentiles(run_s) as run_s
 from philly.job_run
 where run_s is not null
 group by published_status

@@ -25,9 +25,7 @@ bands as (
         count(wait_s) as attempts,
         count(*) - count(wait_s) as attempts_without_wait,
         favg(wait_s) as mean_wait_s,
-        quantile_cont(wait_s, 0.05) as p5_wait_s,
-        quantile_cont(wait_s, 0.25) as p25_wait_s,
-        percentiles(wait_s) as wait_s,
+        box_percentiles(wait_s) as wait_s,
         fsum(wait_s) as total_wait_s
     from waits
     where attempts > 1 or not retried_only

@@ -6,9 +6,7 @@ select
     gpu_band,
     count(*) as jobs,
     favg(wait_s) as mean_wait_s,
-    quantile_cont(wait_s, 0.05) as p5_wait_s,
-    quantile_cont(wait_s, 0.25) as p25_wait_s,
-    percentiles(wait_s) as wait_s
+    box_percentiles(wait_s) as wait_s
 from philly.job_run
 where wait_s is not null
 group by gpu_band

@@ -16,6 +16,7 @@ coverage as (
     select
         trace,
         cluster,
+        count(submit_s) as submitted_jobs,
         100.0 * count(submit_s) / count(*) as with_submission_pct
     from jobs
     group by trace, cluster
@@ -26,22 +27,37 @@ ordered as (
         trace,
         cluster,
         submit_s,
-        row_number() over (partition by trace, cluster order by submit_s) as place,
-        count(*) over (partition by trace, cluster) as submitted_jobs
+        row_number() over by_time as place,
+        lag(submit_s) over by_time as previous_s,
+        lead(submit_s) over by_time as next_s
     from jobs
     where submit_s is not null
+    window by_time as (partition by trace, cluster order by submit_s)
 ),
 
+placed as (
+    select
+        ordered.trace,
+        ordered.cluster,
+        ordered.submit_s,
+        ordered.previous_s,
+        ordered.next_s,
+        ordered.place - floor(coverage.submitted_jobs * skip_first_pct / 100) as place
+    from ordered
+    inner join coverage
+        on ordered.trace = coverage.trace and ordered.cluster is not distinct from coverage.cluster
+),
+
+-- The first of the jobs that are not skipped has no previous one.
 submissions as (
     select
         trace,
         cluster,
         submit_s,
-        submitted_jobs,
-        submit_s - lag(submit_s) over (partition by trace, cluster order by submit_s) as gap_s,
-        count(*) over (partition by trace, cluster, floor(submit_s)) as in_same_second
-    from ordered
-    where place > floor(submitted_jobs * skip_first_pct / 100)
+        case when place > 1 then previous_s end as previous_s,
+        next_s
+    from placed
+    where place > 0
 ),
 
 -- The gaps add up to the time from the first to the last submission.
@@ -61,11 +77,14 @@ counted as (
         submissions.trace,
         submissions.cluster,
         count(*) as jobs,
-        max(submissions.submitted_jobs) - count(*) as skipped_jobs,
         max(spans.span_s) / 86400.0 as span_days,
         max(spans.mean_gap_s) as mean_gap_s,
-        sqrt(favg(power(submissions.gap_s / nullif(spans.mean_gap_s, 0) - 1, 2))) as cv_gap,
-        100.0 * count(*) filter (where submissions.in_same_second > 1) / count(*) as same_second_pct
+        sqrt(
+            favg(power((submissions.submit_s - submissions.previous_s) / nullif(spans.mean_gap_s, 0) - 1, 2))
+        ) as cv_gap,
+        100.0 * count(*) filter (
+            where floor(submissions.submit_s) in (floor(submissions.previous_s), floor(submissions.next_s))
+        ) / count(*) as same_second_pct
     from submissions
     inner join spans
         on submissions.trace = spans.trace and submissions.cluster is not distinct from spans.cluster
@@ -76,7 +95,7 @@ select
     counted.trace,
     counted.cluster,
     counted.jobs,
-    counted.skipped_jobs,
+    coverage.submitted_jobs - counted.jobs as skipped_jobs,
     counted.span_days,
     counted.jobs / nullif(counted.span_days, 0) as jobs_per_day,
     counted.mean_gap_s,

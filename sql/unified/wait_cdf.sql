@@ -64,20 +64,57 @@ estimates as (
     group by curve.trace, curve.size_band, percentiles.percentile
 ),
 
-samples as ( -- noqa: ST03
+limits as (
+    select
+        trace,
+        size_band,
+        max(wait_s) filter (where percentile = 10) as p10_wait_s,
+        max(wait_s) filter (where percentile = 25) as p25_wait_s,
+        max(wait_s) filter (where percentile = 50) as p50_wait_s,
+        max(wait_s) filter (where percentile = 75) as p75_wait_s,
+        max(wait_s) filter (where percentile = 90) as p90_wait_s,
+        max(wait_s) filter (where percentile = 95) as p95_wait_s,
+        max(wait_s) filter (where percentile = 99) as p99_wait_s
+    from estimates
+    group by trace, size_band
+),
+
+-- The lowest percentile that is not below the queueing delay of a job; NULL if it is above all, or did not start.
+reached as (
     select
         waits.trace,
         waits.size_band,
-        estimates.percentile,
         waits.sampled,
-        count(*) as jobs,
-        count(*) filter (
-            where waits.has_started and waits.observed_wait_s <= estimates.wait_s
-        ) as started_jobs
+        case
+            when not waits.has_started then null
+            when waits.observed_wait_s <= limits.p10_wait_s then 10
+            when waits.observed_wait_s <= limits.p25_wait_s then 25
+            when waits.observed_wait_s <= limits.p50_wait_s then 50
+            when waits.observed_wait_s <= limits.p75_wait_s then 75
+            when waits.observed_wait_s <= limits.p90_wait_s then 90
+            when waits.observed_wait_s <= limits.p95_wait_s then 95
+            when waits.observed_wait_s <= limits.p99_wait_s then 99
+        end as percentile,
+        count(*) as jobs
     from waits
-    inner join estimates on waits.trace = estimates.trace and waits.size_band = estimates.size_band
+    inner join limits on waits.trace = limits.trace and waits.size_band = limits.size_band
     where waits.observed_wait_s is not null
     group by all
+),
+
+samples as ( -- noqa: ST03
+    select
+        reached.trace,
+        reached.size_band,
+        percentiles.percentile,
+        reached.sampled,
+        cast(sum(reached.jobs) as bigint) as jobs,
+        cast(
+            coalesce(sum(reached.jobs) filter (where reached.percentile <= percentiles.percentile), 0) as bigint
+        ) as started_jobs
+    from reached
+    cross join percentiles
+    group by reached.trace, reached.size_band, percentiles.percentile, reached.sampled
 ),
 
 intervals as (

@@ -100,6 +100,11 @@ REWRITTEN = {
         "with t(x) as (values (10), (1), (null), (4), (2)) "
         "select quantile_cont(x, 0.9), quantile_cont(x, 0.99), quantile_cont(x / 3.0, 0.1) from t",
     ),
+    "q[n]": (
+        f"{TIED} select g, quantile_cont(x, [0.1, 0.9])[1], quantile_cont(x, [0.1, 0.9])[2] from t "
+        "group by g order by g",
+        f"{TIED} select quantile_cont(x, [0.5, 1.0])[2] from t where g = 'none'",
+    ),
     "round(x, n)": (
         f"{NUMBERS} select round(x), round(x, 0), round(x, 1), round(x, -1), round(x, 9) from t order by x",
         f"{NOT_FINITE} select round(x), round(x, 2), round(x, -2) from t order by x",
