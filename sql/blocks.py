@@ -204,9 +204,9 @@ from (
                 end as times
             from (
                 select
-                    units.{unit} as drawn_unit,
-                    replicates.replicate,
-                    md5(cast(units.{unit} as varchar) || ' ' || cast(replicates.replicate as varchar)) as hashed
+                    {unit} as drawn_unit,
+                    replicate,
+                    md5(cast({unit} as varchar) || ' ' || cast(replicate as varchar)) as hashed
                 from (select distinct {unit} from {rows}) as units
                 cross join (select unnest(generate_series(0, 200)) as replicate) as replicates
             ) as hashes

@@ -30,6 +30,14 @@ coverage as (
     group by trace, cluster
 ),
 
+skips as (
+    select
+        trace,
+        cluster,
+        floor(submitted_jobs * skip_first_pct / 100) as skipped_jobs
+    from coverage
+),
+
 submissions_by_hour as (
     select
         trace,
@@ -57,14 +65,14 @@ first_hours as (
         reached.trace,
         reached.cluster,
         reached.hour,
-        floor(coverage.submitted_jobs * skip_first_pct / 100)
-        - (reached.jobs_so_far - reached.jobs) as skipped_jobs
+        skips.skipped_jobs - (reached.jobs_so_far - reached.jobs) as skipped_jobs
     from submissions_so_far as reached
-    inner join coverage
-        on reached.trace = coverage.trace and reached.cluster is not distinct from coverage.cluster
-    where
-        floor(coverage.submitted_jobs * skip_first_pct / 100) < reached.jobs_so_far
-        and floor(coverage.submitted_jobs * skip_first_pct / 100) >= reached.jobs_so_far - reached.jobs
+    inner join skips
+        on
+            reached.trace = skips.trace
+            and reached.cluster is not distinct from skips.cluster
+            and reached.jobs_so_far > skips.skipped_jobs
+            and reached.jobs_so_far - reached.jobs <= skips.skipped_jobs
 ),
 
 ordered as (
@@ -110,6 +118,15 @@ kept as (
             and jobs.hour > first_hours.hour
 ),
 
+known_users as (
+    select distinct
+        trace,
+        cluster,
+        user_id
+    from kept
+    where user_id is not null
+),
+
 -- Numbers are compared faster than names.
 users as (
     select
@@ -117,8 +134,7 @@ users as (
         cluster,
         user_id,
         row_number() over (order by trace, cluster, user_id) as user_number
-    from (select distinct trace, cluster, user_id from kept) as known
-    where user_id is not null
+    from known_users
 ),
 
 gaps as (

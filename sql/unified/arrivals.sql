@@ -22,6 +22,14 @@ coverage as (
     group by trace, cluster
 ),
 
+skips as (
+    select
+        trace,
+        cluster,
+        floor(submitted_jobs * skip_first_pct / 100) as skipped_jobs
+    from coverage
+),
+
 ordered as (
     select
         trace,
@@ -42,10 +50,10 @@ placed as (
         ordered.submit_s,
         ordered.previous_s,
         ordered.next_s,
-        ordered.place - floor(coverage.submitted_jobs * skip_first_pct / 100) as place
+        ordered.place - skips.skipped_jobs as place
     from ordered
-    inner join coverage
-        on ordered.trace = coverage.trace and ordered.cluster is not distinct from coverage.cluster
+    inner join skips
+        on ordered.trace = skips.trace and ordered.cluster is not distinct from skips.cluster
 ),
 
 -- The first of the jobs that are not skipped has no previous one.

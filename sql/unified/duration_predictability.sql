@@ -11,8 +11,6 @@ create or replace macro unified.duration_predictability(
 with counted as (
     select
         trace,
-        cluster,
-        job_id,
         user_id,
         group_id,
         submit_s,
@@ -24,164 +22,165 @@ with counted as (
     where not gpu_only or requested_gpus > 0
 ),
 
--- Numbers the jobs in the order in which they ended.
 jobs as (
     select
         trace,
         user_id,
         group_id,
         submit_s,
-        end_s,
         run_s,
-        row_number() over (order by trace, end_s, submit_s, cluster nulls first, job_id) as job_number
+        end_s
     from counted
     where is_whole
 ),
 
-ends as (
-    select
+owners as (
+    select distinct
         trace,
-        end_s,
-        max(job_number) as job_number
-    from jobs
-    group by trace, end_s
-),
-
--- A job that ends in the second of a submission does not count as ended yet.
-submissions as (
-    select
-        jobs.trace,
-        jobs.user_id,
-        jobs.group_id,
-        jobs.run_s,
-        jobs.job_number,
-        coalesce(ends.job_number, 0) as last_ended_number
-    from jobs
-    asof left join ends on jobs.trace = ends.trace and jobs.submit_s > ends.end_s
-),
-
-users as (
-    select
-        trace,
-        user_id,
-        3 * min(job_number) as history_number
+        'user' as kind,
+        user_id as owner_id
     from jobs
     where user_id is not null
-    group by trace, user_id
-),
-
-groups as (
-    select
+    union all
+    select distinct
         trace,
-        group_id,
-        3 * min(job_number) + 1 as history_number
+        'group' as kind,
+        group_id as owner_id
     from jobs
     where group_id is not null
-    group by trace, group_id
-),
-
-traces_of_jobs as (
-    select
+    union all
+    select distinct
         trace,
-        3 * min(job_number) + 2 as history_number
+        'trace' as kind,
+        cast(null as varchar) as owner_id
     from jobs
-    group by trace
 ),
 
--- A job belongs to the histories of its user, its group and the trace. A history's number is derived from its first
--- job; numbers are cheap to compare.
+-- Numbers are cheap to compare.
 histories as (
     select
-        users.history_number,
-        submissions.trace,
-        submissions.run_s,
-        submissions.job_number,
-        submissions.last_ended_number
-    from submissions
-    inner join users on submissions.trace = users.trace and submissions.user_id = users.user_id
-    union all
-    select
-        groups.history_number,
-        submissions.trace,
-        submissions.run_s,
-        submissions.job_number,
-        submissions.last_ended_number
-    from submissions
-    inner join groups on submissions.trace = groups.trace and submissions.group_id = groups.group_id
-    union all
-    select
-        traces_of_jobs.history_number,
-        submissions.trace,
-        submissions.run_s,
-        submissions.job_number,
-        submissions.last_ended_number
-    from submissions
-    inner join traces_of_jobs on submissions.trace = traces_of_jobs.trace
+        trace,
+        kind,
+        owner_id,
+        row_number() over (order by trace, kind, owner_id) as history_number
+    from owners
 ),
 
--- The predictions after each end of a job.
+-- A job belongs to the histories of its user, its group and the trace.
+members as (
+    select
+        histories.history_number,
+        jobs.submit_s,
+        jobs.run_s,
+        jobs.end_s
+    from jobs
+    inner join histories
+        on jobs.trace = histories.trace and jobs.user_id = histories.owner_id and histories.kind = 'user'
+    union all
+    select
+        histories.history_number,
+        jobs.submit_s,
+        jobs.run_s,
+        jobs.end_s
+    from jobs
+    inner join histories
+        on jobs.trace = histories.trace and jobs.group_id = histories.owner_id and histories.kind = 'group'
+    union all
+    select
+        histories.history_number,
+        jobs.submit_s,
+        jobs.run_s,
+        jobs.end_s
+    from jobs
+    inner join histories on jobs.trace = histories.trace and histories.kind = 'trace'
+),
+
+-- The bound is valid even if last_jobs is not, so that the error message is about the parameter.
 ended as (
     select
         history_number,
-        job_number,
+        end_s,
         run_s as last_run_s,
-        -- The bound is valid even if last_jobs is not, so that the error message is about the parameter.
-        list_median(list(run_s) over (
-            partition by history_number
-            order by job_number
-            rows between greatest(coalesce(last_jobs, 1), 1) - 1 preceding and current row
-        )) as median_run_s
-    from histories
+        list(run_s) over (
+            by_end rows between greatest(coalesce(last_jobs, 1), 1) - 1 preceding and current row
+        ) as last_runs_s,
+        lead(end_s) over by_end as next_end_s
+    from members
+    window by_end as (partition by history_number order by end_s, submit_s, run_s)
 ),
 
-histories_of_jobs as (
+-- The predictions after each second in which jobs ended.
+known as (
     select
-        histories.trace,
-        case histories.history_number % 3 when 0 then 'user' when 1 then 'group' else 'trace' end as history,
-        histories.run_s,
-        ended.last_run_s,
-        ended.median_run_s
-    from histories
-    asof inner join ended
-        on
-            histories.history_number = ended.history_number
-            and histories.last_ended_number >= ended.job_number
+        history_number,
+        end_s,
+        last_run_s,
+        list_median(last_runs_s) as median_run_s
+    from ended
+    where next_end_s is distinct from end_s
 ),
 
-predictions as (
+-- A job that ends in the second of a submission does not count as ended yet.
+predicted as (
     select
-        trace,
-        'last of ' || history as predictor,
-        last_run_s as predicted_run_s,
-        run_s
-    from histories_of_jobs
-    union all
-    select
-        trace,
-        'median of ' || history as predictor,
-        median_run_s as predicted_run_s,
-        run_s
-    from histories_of_jobs
+        members.history_number,
+        members.run_s,
+        known.last_run_s,
+        known.median_run_s
+    from members
+    asof inner join known
+        on members.history_number = known.history_number and members.submit_s > known.end_s
 ),
 
 compared as (
     select
+        histories.trace,
+        histories.kind,
+        abs(predicted.last_run_s - predicted.run_s) / predicted.run_s as error_of_last,
+        abs(predicted.median_run_s - predicted.run_s) / predicted.run_s as error_of_median,
+        predicted.last_run_s between predicted.run_s / 2 and 2 * predicted.run_s as is_last_near,
+        predicted.median_run_s between predicted.run_s / 2 and 2 * predicted.run_s as is_median_near
+    from predicted
+    inner join histories on predicted.history_number = histories.history_number
+),
+
+measured as (
+    select
         trace,
-        predictor,
-        abs(predicted_run_s - run_s) / nullif(run_s, 0) as error,
-        predicted_run_s between run_s / 2 and 2 * run_s as is_within_factor_2
-    from predictions
+        kind,
+        count(*) as predicted_jobs,
+        percentiles(error_of_last) as error_of_last,
+        percentiles(error_of_median) as error_of_median,
+        count(*) filter (where is_last_near) as last_within_factor_2_jobs,
+        count(*) filter (where is_median_near) as median_within_factor_2_jobs
+    from compared
+    group by trace, kind
 ),
 
 errors as (
     select
         trace,
-        predictor,
-        count(*) as predicted_jobs,
-        percentiles(error) as error,
-        count(*) filter (where is_within_factor_2) as within_factor_2_jobs
-    from compared
-    group by trace, predictor
+        'last of ' || kind as predictor,
+        predicted_jobs,
+        median_error_of_last as median_error,
+        p75_error_of_last as p75_error,
+        p90_error_of_last as p90_error,
+        p95_error_of_last as p95_error,
+        p99_error_of_last as p99_error,
+        last_within_factor_2_jobs as within_factor_2_jobs
+    from measured
+    union all
+    select
+        trace,
+        'median of ' || kind as predictor,
+        predicted_jobs,
+        median_error_of_median as median_error,
+        p75_error_of_median as p75_error,
+        p90_error_of_median as p90_error,
+        p95_error_of_median as p95_error,
+        p99_error_of_median as p99_error,
+        median_within_factor_2_jobs as within_factor_2_jobs
+    from measured
 ),
 
 traces as (
@@ -222,4 +221,4 @@ cross join predictors
 left join errors on traces.trace = errors.trace and predictors.predictor = errors.predictor
 order by traces.trace, predictors.predictor;
 
-comment on macro table unified.duration_predictability is 'How well the run times of jobs that ended before a job was submitted predict its run time, per trace and predictor. The predictor is the run time of the job that ended last, or the median run time of the last_jobs jobs that ended last (of all, if there were fewer), among jobs of the same user, of the same group, or of the trace, in any cluster. jobs counts all jobs of the trace, or those that request a GPU with gpu_only. whole_run_pct is the percentage of them with a submission and a whole run time above 0 s; only these are predicted and used for prediction. A job counts as ended if its end is less than the submission; where the end is unknown (ITP), submission plus run time replaces it, as if the job had not waited. Of jobs that ended in the same second, the one submitted last counts as last, then the one with the greater cluster and job_id. predicted_jobs counts jobs with at least one such earlier job; covered_pct is their share of the jobs with a whole run time. The error is the absolute difference of predicted and actual run time over the actual one, as a ratio, with interpolated percentiles; within_factor_2_pct is the percentage of predictions between half and twice the actual run time. Predictors cover different jobs; errors are NULL where nothing is predicted, as in traces without users or groups.';
+comment on macro table unified.duration_predictability is 'How well the run times of jobs that ended before a job was submitted predict its run time, per trace and predictor. The predictor is the run time of the job that ended last, or the median run time of the last_jobs jobs that ended last (of all, if there were fewer), among jobs of the same user, of the same group, or of the trace, in any cluster. jobs counts all jobs of the trace, or those that request a GPU with gpu_only. whole_run_pct is the percentage of them with a submission and a whole run time above 0 s; only these are predicted and used for prediction. A job counts as ended if its end is less than the submission; where the end is unknown (ITP), submission plus run time replaces it, as if the job had not waited. Of jobs that ended in the same second, the one submitted last counts as last, then the longest. predicted_jobs counts jobs with at least one such earlier job; covered_pct is their share of the jobs with a whole run time. The error is the absolute difference of predicted and actual run time over the actual one, as a ratio, with interpolated percentiles; within_factor_2_pct is the percentage of predictions between half and twice the actual run time. Predictors cover different jobs; errors are NULL where nothing is predicted, as in traces without users or groups.';

@@ -108,10 +108,9 @@ samples as ( -- noqa: ST03
         reached.size_band,
         percentiles.percentile,
         reached.sampled,
-        cast(sum(reached.jobs) as bigint) as jobs,
-        cast(
-            coalesce(sum(reached.jobs) filter (where reached.percentile <= percentiles.percentile), 0) as bigint
-        ) as started_jobs
+        sum(reached.jobs) as jobs,
+        coalesce(sum(reached.jobs) filter (where reached.percentile <= percentiles.percentile), 0)
+            as started_jobs
     from reached
     cross join percentiles
     group by reached.trace, reached.size_band, percentiles.percentile, reached.sampled

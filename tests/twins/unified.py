@@ -978,8 +978,7 @@ def duration_predictability(raw: Path, gpu_only: bool, last_jobs: int) -> pd.Dat
         is_whole = jobs["submit_s"].notna() & (jobs["run_s"] > 0)
         whole = jobs[is_whole]
         ended_s = whole["end_s"].fillna(whole["submit_s"] + whole["run_s"])
-        whole = whole.assign(ended_s=ended_s, cluster=whole["cluster"].fillna(""))
-        whole = whole.sort_values(["ended_s", "submit_s", "cluster", "job_id"])
+        whole = whole.assign(ended_s=ended_s).sort_values(["ended_s", "submit_s", "run_s"])
         for predictor, (by, is_median) in PREDICTORS.items():
             runs, found = errors_of(whole, by, last_jobs if is_median else 1)
             errors = np.abs(found - runs) / runs
