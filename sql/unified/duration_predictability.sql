@@ -102,11 +102,12 @@ ended as (
         end_s,
         run_s as last_run_s,
         list(run_s) over (
-            by_end rows between greatest(coalesce(last_jobs, 1), 1) - 1 preceding and current row
+            partition by history_number
+            order by end_s, submit_s, run_s
+            rows between greatest(coalesce(last_jobs, 1), 1) - 1 preceding and current row
         ) as last_runs_s,
-        lead(end_s) over by_end as next_end_s
+        lead(end_s) over (partition by history_number order by end_s, submit_s, run_s) as next_end_s
     from members
-    window by_end as (partition by history_number order by end_s, submit_s, run_s)
 ),
 
 -- The predictions after each second in which jobs ended.

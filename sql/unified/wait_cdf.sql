@@ -106,14 +106,19 @@ samples as ( -- noqa: ST03
     select
         reached.trace,
         reached.size_band,
-        percentiles.percentile,
+        estimates.percentile,
         reached.sampled,
         sum(reached.jobs) as jobs,
-        coalesce(sum(reached.jobs) filter (where reached.percentile <= percentiles.percentile), 0)
-            as started_jobs
+        sum(
+            case
+                when estimates.wait_s is null then 0
+                when reached.percentile <= estimates.percentile then reached.jobs
+                else 0
+            end
+        ) as started_jobs
     from reached
-    cross join percentiles
-    group by reached.trace, reached.size_band, percentiles.percentile, reached.sampled
+    inner join estimates on reached.trace = estimates.trace and reached.size_band = estimates.size_band
+    group by reached.trace, reached.size_band, estimates.percentile, reached.sampled
 ),
 
 intervals as (

@@ -38,7 +38,7 @@ from tracehouse.views.materialization import StoredView, Storing, storings
 from tracehouse.views.view_files import DefinitionError, ViewFile, view_files
 
 # With fewer rows in the base tables, computing a view takes no longer than opening its file.
-LEAST_ROWS = 300_000
+LEAST_ROWS = 400_000
 # Disk space that stays free for the database that is built next.
 LEAST_FREE_BYTES = 64_000_000
 # DuckDB's memory limit. The complete ingest then needs 1.5 GB.

@@ -39,7 +39,7 @@ def both(sample_warehouse: Path, published: Path) -> Iterator[duckdb.DuckDBPyCon
         connection.execute("set timezone = 'UTC'")
         connection.execute(f"attach '{sample_warehouse / database.NAME}' as warehouse (read_only)")
         connection.execute(f"attach '{published}' as published (read_only)")
-        connection.execute(f"set allowed_directories = ['{sample_warehouse / 'parquet'}']")
+        connection.execute(f"set allowed_directories = ['{sample_warehouse}']")
         connection.execute("set enable_external_access = false")
         yield connection
 
