@@ -358,6 +358,29 @@ def test_waits_by_size_count_jobs_that_never_started(few: duckdb.DuckDBPyConnect
     assert rows(few, "from unified.wait_cdf('itp')") == []
 
 
+def test_a_percentile_that_too_few_jobs_reach_has_no_bounds(tmp_path: Path) -> None:
+    """All six pods of an even day start, four of an odd day; the others are withdrawn after longer waits.
+
+    A bound would come from the pods that reach the percentiles below.
+    """
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    pods = [
+        f"p{day}-{place},4000,2048,1,1000,,LS,{phase},{day * 86400},{day * 86400 + 900},{scheduled}"
+        for day in range(12)
+        for place in range(6)
+        for phase, scheduled in [
+            ("Pending", "") if day % 2 and place < 2 else ("Succeeded", day * 86400 + 10 + day)
+        ]
+    ]
+    (raw / "openb_pod_list_default.csv").write_text("\n".join([POD_HEADER, *pods]) + "\n")
+    with raw_dumps.ingested(raw, tmp_path / "warehouse") as connection:
+        waits = "select percentile, wait_s, low_wait_s, high_wait_s from unified.wait_cdf()"
+        found = {percentile: values for percentile, *values in rows(connection, waits)}
+    assert None not in found[50]
+    assert found[90] == [None, None, None]
+
+
 def test_run_by_size(few: duckdb.DuckDBPyConnection) -> None:
     columns = "size_band, jobs, round(held_gpu_h * 3600, 9), median_run_s, covered_pct, failed_of_known_pct"
     assert rows(few, f"select {columns} from unified.run_by_size() where trace = 'acme'") == [
