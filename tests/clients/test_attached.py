@@ -7,6 +7,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from hostile_tests import in_full
 
 from tracehouse.engines.duckdb.write import database
 
@@ -91,6 +92,7 @@ def test_error_after_move_names_old_path(moved_warehouse: Path) -> None:
         connection.execute(QUESTION).fetchall()
 
 
+@in_full
 def test_variable_sets_path_after_move(
     moved_warehouse: Path, query_everything: Callable, some_schemas: list[str], some_sample_answers: dict
 ) -> None:
@@ -114,6 +116,7 @@ def test_command_line_takes_relative_path_after_move(
     assert run(command, folder=moved_warehouse.parent).stdout.startswith("cluster,jobs,")
 
 
+@in_full
 def test_build_after_move_updates_path(
     moved_warehouse: Path,
     run: Callable,

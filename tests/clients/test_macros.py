@@ -10,13 +10,14 @@ from typing import Any
 import command_line
 import comparison
 import duckdb
+import pyarrow as pa
 import pytest
 
 from tracehouse.engines.duckdb.read import answer, binding, sandbox
 from tracehouse.engines.duckdb.write import database
 from tracehouse.sql.query_files import Parameter, QueryFile, query_files
 
-MacroRows = Callable[[QueryFile, dict[str, Any]], list[dict[str, Any]]]
+MacroRows = Callable[[QueryFile, dict[str, Any]], pa.Table]
 
 QUERIES = query_files()
 FIRST_OF_SCHEMA = list({query.schema: query for query in reversed(QUERIES)}.values())
@@ -61,29 +62,25 @@ def run_traces(query: QueryFile, warehouse: Path) -> list[dict[str, Any]]:
     return json.loads(done.stdout)
 
 
-def run_query(
-    query: QueryFile, opened: duckdb.DuckDBPyConnection, texts: dict[str, str]
-) -> list[dict[str, Any]]:
-    """Return the rows of `traces query`, without starting a process."""
-    found = answer.read(opened, binding.bind_query(opened, query.full_name, texts)).read_all()
-    return [{name: plain(value) for name, value in row.items()} for row in found.to_pylist()]
+def run_query(query: QueryFile, opened: duckdb.DuckDBPyConnection, texts: dict[str, str]) -> pa.Table:
+    """Return the answer of `traces query`, without starting a process."""
+    return answer.read(opened, binding.bind_query(opened, query.full_name, texts)).read_all()
 
 
 @pytest.fixture(scope="module")
 def macro_rows(sample_warehouse: Path) -> Iterator[MacroRows]:
     """A function that returns the rows of a macro with given values, and runs each call only once."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    found: dict[str, pa.Table] = {}
 
-    def ask(query: QueryFile, values: dict[str, Any]) -> list[dict[str, Any]]:
+    def ask(query: QueryFile, values: dict[str, Any]) -> pa.Table:
         sql = call(query, values)
         key = f"{sql} {values}"
         if key not in found:
-            answer = connection.execute(sql, values)
-            names = [column[0] for column in answer.description]
-            found[key] = [dict(zip(names, map(plain, row), strict=True)) for row in answer.fetchall()]
+            found[key] = connection.sql(sql, params=values).to_arrow_table()
         return found[key]
 
     with duckdb.connect(str(sample_warehouse / database.NAME), read_only=True) as connection:
+        connection.execute("set timezone = 'UTC'")
         yield ask
 
 
@@ -102,7 +99,8 @@ def test_macro_equals_query_with_defaults(
 
 @pytest.mark.parametrize("query", FIRST_OF_SCHEMA, ids=lambda query: query.full_name)
 def test_macro_equals_command_line(query: QueryFile, sample_warehouse: Path, macro_rows: MacroRows) -> None:
-    assert run_traces(query, sample_warehouse) == macro_rows(query, {})
+    rows = [{name: plain(value) for name, value in row.items()} for row in macro_rows(query, {}).to_pylist()]
+    assert run_traces(query, sample_warehouse) == rows
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from hostile_tests import in_full
 
 from tracehouse.engines.duckdb.write import database, materialized_views
 from tracehouse.publish.bi import database_file
@@ -43,6 +44,7 @@ def test_every_query_answers_the_same(answers: dict[str, Any], some_sample_answe
     assert answers["queries"] == some_sample_answers["queries"]
 
 
+@in_full
 def test_answers_same_under_other_name(
     python: Path,
     sample_warehouse: Path,
@@ -79,6 +81,7 @@ def stored(sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     return folder
 
 
+@in_full
 def test_stored_views_answer_the_same(
     python: Path, stored: Path, query_everything: Callable, sample_answers: dict
 ) -> None:

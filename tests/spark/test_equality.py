@@ -1,26 +1,22 @@
-"""Every view and named query gives the same rows on Spark and on DuckDB.
+"""Every view and named query gives the same rows on Spark and on DuckDB, over samples and over real files.
 
-TRACEHOUSE_SPARK=all runs all of them on a cluster, over samples and over real files. By default, the test
-runs a few over samples, which together contain every construct of the project's SQL.
+They run with `make spark-test`. Otherwise `test_dialect.py` tests every function and rewrite on Spark.
 """
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import comparison
-import constructs
 import duckdb
 import pyarrow as pa
 import pytest
 import sqlglot
 from counting import Count
-from spark_tests import ALL
+from spark_tests import in_full
 from sqlglot import exp
 
 from tracehouse.engines.duckdb.write.database import NAME
 from tracehouse.engines.spark.register import register, unsupported_queries
-from tracehouse.sql.query_files import is_query
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,32 +25,28 @@ RELATIVE = 1e-9
 # A difference that is 0 in one engine may be a tiny number in the other.
 ABSOLUTE = 1e-12
 
+UNSUPPORTED = {"openb.fragmentation_of", "unified.duration_predictability"}
 SUPPORTED = [
-    name
-    for name in (*comparison.VIEWS, *comparison.QUERIES)
-    if name.split("(")[0] not in unsupported_queries()
+    name for name in (*comparison.VIEWS, *comparison.QUERIES) if name.split("(")[0] not in UNSUPPORTED
 ]
-CHOSEN = constructs.chosen(constructs.trees(), constructs.below())
-# The few chosen ones share one test, so that Spark starts once.
-BATCHES = [[name] for name in SUPPORTED] if ALL else [[f"{n}()" if is_query(n) else n for n in CHOSEN]]
-WAREHOUSES = ["sample_warehouse", "real_warehouse"] if ALL else ["sample_warehouse"]
 
 
-@pytest.fixture(scope="module", params=WAREHOUSES)
+@pytest.fixture(scope="module", params=["sample_warehouse", "real_warehouse"])
 def both(
     request: pytest.FixtureRequest, spark: "SparkSession"
 ) -> "tuple[duckdb.DuckDBPyConnection, SparkSession]":
     """The connections of both engines to a warehouse."""
     warehouse = request.getfixturevalue(request.param)
-    register(spark, warehouse, None if ALL else CHOSEN)
+    register(spark, warehouse)
     connection = duckdb.connect(str(warehouse / NAME), read_only=True)
     connection.execute("set timezone = 'UTC'")
     return connection, spark
 
 
-@pytest.mark.parametrize("names", BATCHES, ids=lambda names: names[0] if ALL else "chosen")
+@in_full
+@pytest.mark.parametrize("name", SUPPORTED)
 def test_spark_and_duckdb_return_equal_rows(
-    names: Sequence[str],
+    name: str,
     both: "tuple[duckdb.DuckDBPyConnection, SparkSession]",
     count: Count,
     request: pytest.FixtureRequest,
@@ -62,21 +54,12 @@ def test_spark_and_duckdb_return_equal_rows(
     connection, spark = both
     # The parameter of the fixture is a name such as `sample_warehouse`.
     over = request.node.callspec.params["both"].replace("_warehouse", " files")
-    for name in names:
-        count(f"{'answers of queries' if '(' in name else 'views'} on Spark as on DuckDB, {over}", 1)
-    differences = {name: difference(name, connection, spark) for name in names}
-    assert {name: found for name, found in differences.items() if found} == {}
-
-
-def test_chosen_contain_every_construct() -> None:
-    trees = constructs.trees()
-    assert len(CHOSEN) < len(trees) / 4
-    every = set().union(*map(constructs.constructs, trees.values()))
-    assert set().union(*(constructs.constructs(trees[name]) for name in CHOSEN)) == every
+    count(f"{'answers of queries' if '(' in name else 'views'} on Spark as on DuckDB, {over}", 1)
+    assert difference(name, connection, spark) == ""
 
 
 def test_unsupported_queries_are_these() -> None:
-    assert set(unsupported_queries()) == {"openb.fragmentation_of", "unified.duration_predictability"}
+    assert set(unsupported_queries()) == UNSUPPORTED
 
 
 def difference(name: str, connection: duckdb.DuckDBPyConnection, spark: "SparkSession") -> str:

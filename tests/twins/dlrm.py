@@ -103,11 +103,15 @@ def held_gpus_by_service(raw: Path, top_services: int) -> pd.DataFrame:
         begin, end = 3600 * hour, min(3600 * (hour + 1), trace_s)
         within = (found["to_s"].clip(upper=end) - found["from_s"].clip(lower=begin)).clip(lower=0)
         held = found["gpu_request"] * within / (end - begin)
+        gpus = {
+            "held_gpus": held,
+            "left_censored_gpus": held.where(found["creation_time"].isna(), 0),
+            "right_censored_gpus": held.where(found["deletion_time"].isna(), 0),
+        }
         frame = pd.DataFrame({"services": names, "hour_start_s": begin, "covered_s": end - begin})
-        frame["held_gpus"] = held.groupby(service).sum()
-        frame["left_censored_gpus"] = held[found["creation_time"].isna()].groupby(service).sum()
-        frame["right_censored_gpus"] = held[found["deletion_time"].isna()].groupby(service).sum()
-        frames.append(frame.fillna(0).rename_axis("service").reset_index())
+        frames.append(
+            frame.join(pd.DataFrame(gpus).groupby(service).sum()).rename_axis("service").reset_index()
+        )
     return pd.concat(frames, ignore_index=True)
 
 

@@ -200,6 +200,7 @@ def with_preempted(names: list[str]) -> list[str]:
     return [new for name in names for new in dict.fromkeys([name, name.replace("failed", "preempted")])]
 
 
+@raw_frames.remembered
 def capacity(raw: Path) -> pd.DataFrame:
     frames = []
     for trace, twin in twins_with("cluster_capacity", raw):
@@ -209,6 +210,7 @@ def capacity(raw: Path) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
+@raw_frames.remembered
 def capacity_hour(raw: Path) -> pd.DataFrame:
     frames = []
     for trace, twin in twins_with("cluster_capacity_hour", raw):
@@ -308,8 +310,10 @@ def survival_curve(times: pd.Series, has_ended: pd.Series) -> pd.DataFrame:
     """Return the Kaplan-Meier estimate, in percent, at each time of an end, with its 95 % interval."""
     survival, variance = 1.0, 0.0
     points = []
-    for time, ends in has_ended[times.notna()].groupby(times[times.notna()]):
-        at_risk, events = int((times >= time).sum()), int(ends.sum())
+    known = times.notna()
+    ends = has_ended[known].groupby(times[known]).agg(["size", "sum"])
+    at_risks = ends["size"][::-1].cumsum()[::-1]
+    for time, at_risk, events in zip(ends.index, at_risks.tolist(), ends["sum"].tolist(), strict=True):
         if not events:
             continue
         survival *= 1 - events / at_risk
