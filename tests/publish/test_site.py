@@ -311,6 +311,7 @@ def open_statement(page: Any, statement: str) -> None:
     page.evaluate("text => location.hash = `#/sql?${new URLSearchParams({statement: text})}`", statement)
 
 
+@in_full
 @with_wasm
 def test_chart_has_tooltips_and_query_is_copied(served: site_server.Served, browser: Any) -> None:
     with open_page(browser, f"{served.address}/below/pages/#/query/itp.gpu_hours?min_gpus=2") as opened:
@@ -434,6 +435,7 @@ def test_search_finds_what_command_line_finds(address: str, browser: Any, small_
             assert {code.inner_text() for code in section.locator("li code").all()} == expected
 
 
+@in_full
 @with_wasm
 def test_links_have_base_url(small_warehouse: Path, browser: Any, tmp_path: Path) -> None:
     run = publish_site(small_warehouse, tmp_path / "site", "--base-url", "https://lab.example/gpu")
