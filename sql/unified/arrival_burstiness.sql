@@ -14,8 +14,7 @@ with jobs as (
         cluster,
         job_id,
         user_id,
-        case when not is_left_censored then submit_s end as submit_s,
-        case when not is_left_censored then cast(floor(submit_s / 3600) as bigint) end as hour
+        case when not is_left_censored then submit_s end as submit_s
     from unified.jobs
     where not gpu_only or requested_gpus > 0
 ),
@@ -24,142 +23,33 @@ coverage as (
     select
         trace,
         cluster,
-        count(submit_s) as submitted_jobs,
         100.0 * count(submit_s) / count(*) as with_submission_pct
     from jobs
     group by trace, cluster
 ),
 
-skips as (
-    select
-        trace,
-        cluster,
-        floor(submitted_jobs * skip_first_pct / 100) as skipped_jobs
-    from coverage
-),
-
-submissions_by_hour as (
-    select
-        trace,
-        cluster,
-        hour,
-        count(*) as jobs
-    from jobs
-    where hour is not null
-    group by trace, cluster, hour
-),
-
-submissions_so_far as (
-    select
-        trace,
-        cluster,
-        hour,
-        jobs,
-        sum(jobs) over (partition by trace, cluster order by hour) as jobs_so_far
-    from submissions_by_hour
-),
-
--- The first hour that is not skipped as a whole. Only its jobs need an order.
-first_hours as (
-    select
-        reached.trace,
-        reached.cluster,
-        reached.hour,
-        skips.skipped_jobs - (reached.jobs_so_far - reached.jobs) as skipped_jobs
-    from submissions_so_far as reached
-    inner join skips
-        on
-            reached.trace = skips.trace
-            and reached.cluster is not distinct from skips.cluster
-            and reached.jobs_so_far > skips.skipped_jobs
-            and reached.jobs_so_far - reached.jobs <= skips.skipped_jobs
-),
-
 ordered as (
-    select
-        jobs.trace,
-        jobs.cluster,
-        jobs.user_id,
-        jobs.submit_s,
-        jobs.hour,
-        first_hours.skipped_jobs,
-        row_number() over (
-            partition by jobs.trace, jobs.cluster order by jobs.submit_s, jobs.job_id
-        ) as place
-    from jobs
-    inner join first_hours
-        on
-            jobs.trace = first_hours.trace
-            and jobs.cluster is not distinct from first_hours.cluster
-            and jobs.hour = first_hours.hour
-),
-
-kept as (
     select
         trace,
         cluster,
         user_id,
         submit_s,
-        hour
-    from ordered
-    where place > skipped_jobs
-    union all
-    select
-        jobs.trace,
-        jobs.cluster,
-        jobs.user_id,
-        jobs.submit_s,
-        jobs.hour
+        row_number() over (partition by trace, cluster order by submit_s, job_id) as place,
+        count(*) over (partition by trace, cluster) as submitted_jobs
     from jobs
-    inner join first_hours
-        on
-            jobs.trace = first_hours.trace
-            and jobs.cluster is not distinct from first_hours.cluster
-            and jobs.hour > first_hours.hour
+    where submit_s is not null
 ),
 
-known_users as (
-    select distinct
-        trace,
-        cluster,
-        user_id
-    from kept
-    where user_id is not null
-),
-
--- Numbers are compared faster than names.
-users as (
+arrivals as (
     select
         trace,
         cluster,
         user_id,
-        row_number() over (order by trace, cluster, user_id) as user_number
-    from known_users
-),
-
-gaps as (
-    select
-        kept.trace,
-        kept.cluster,
-        kept.submit_s - lag(kept.submit_s) over (
-            partition by users.user_number order by kept.submit_s
-        ) as user_gap_s
-    from kept
-    inner join users
-        on
-            kept.trace = users.trace
-            and kept.cluster is not distinct from users.cluster
-            and kept.user_id = users.user_id
-),
-
-bursts as (
-    select
-        trace,
-        cluster,
-        count(*) as jobs_with_user,
-        count(*) filter (where user_gap_s <= burst_s) as burst_jobs
-    from gaps
-    group by trace, cluster
+        submitted_jobs,
+        cast(floor(submit_s / 3600) as bigint) as hour,
+        submit_s - lag(submit_s) over (partition by trace, cluster, user_id order by submit_s) as user_gap_s
+    from ordered
+    where place > floor(submitted_jobs * skip_first_pct / 100)
 ),
 
 counted as (
@@ -167,11 +57,14 @@ counted as (
         trace,
         cluster,
         count(*) as jobs,
+        max(submitted_jobs) - count(*) as skipped_jobs,
         min(hour) as first_hour,
         max(hour) as last_hour,
         max(hour) - min(hour) + 1 as hours,
-        count(*) / nullif(max(hour) - min(hour) + 1, 0) as mean_hourly_jobs
-    from kept
+        count(*) / nullif(max(hour) - min(hour) + 1, 0) as mean_hourly_jobs,
+        count(user_id) as jobs_with_user,
+        count(*) filter (where user_id is not null and user_gap_s <= burst_s) as burst_jobs
+    from arrivals
     group by trace, cluster
 ),
 
@@ -181,7 +74,7 @@ hourly as (
         cluster,
         hour,
         count(*) as jobs
-    from kept
+    from arrivals
     group by trace, cluster, hour
 ),
 
@@ -275,7 +168,7 @@ select
     counted.trace,
     counted.cluster,
     counted.jobs,
-    coverage.submitted_jobs - counted.jobs as skipped_jobs,
+    counted.skipped_jobs,
     counted.hours,
     counted.mean_hourly_jobs,
     squares.max_hourly_jobs,
@@ -285,8 +178,8 @@ select
     ) as cv_hourly_jobs,
     by_lag.autocorrelation_24h,
     by_lag.autocorrelation_168h,
-    100.0 * bursts.burst_jobs / bursts.jobs_with_user as user_burst_pct,
-    100.0 * coalesce(bursts.jobs_with_user, 0) / counted.jobs as with_user_pct,
+    100.0 * counted.burst_jobs / nullif(counted.jobs_with_user, 0) as user_burst_pct,
+    100.0 * counted.jobs_with_user / counted.jobs as with_user_pct,
     coverage.with_submission_pct
 from counted
 inner join squares
@@ -294,8 +187,6 @@ inner join squares
 -- NULL unless at least two days, or two weeks, are covered.
 left join by_lag
     on counted.trace = by_lag.trace and counted.cluster is not distinct from by_lag.cluster
-left join bursts
-    on counted.trace = bursts.trace and counted.cluster is not distinct from bursts.cluster
 inner join coverage
     on counted.trace = coverage.trace and counted.cluster is not distinct from coverage.cluster
 order by counted.trace, counted.cluster nulls first;
