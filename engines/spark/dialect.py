@@ -86,7 +86,7 @@ def _orders_by_window(node: exp.Order) -> bool:
     return isinstance(node.parent, exp.Query) and node.find(exp.Window) is not None
 
 
-def _takes_no_percentile(node: exp.Bracket) -> bool:
+def _reads_no_percentile(node: exp.Bracket) -> bool:
     return not isinstance(node.this, exp.PercentileCont)
 
 
@@ -98,7 +98,7 @@ def _always(_: exp.Expr) -> bool:
 REFUSED: tuple[tuple[type[exp.Expr], Callable[[Any], bool], str, str], ...] = (
     (exp.Pivot, _always, "pivot", "aggregate with `filter` for each column"),
     (exp.PositionalColumn, _always, "a column by its position", "name the column"),
-    (exp.Bracket, _takes_no_percentile, "an element or a slice of a list", "unnest the list"),
+    (exp.Bracket, _reads_no_percentile, "an element or a slice of a list", "unnest the list"),
     (exp.Comprehension, _always, "a list comprehension", "unnest the list"),
     (exp.Length, _measures_list, "the length of a list", "unnest the list and count"),
     (exp.Select, lambda node: len(_own(node, exp.Explode)) > 1, "a second unnest", "put each into a CTE"),
