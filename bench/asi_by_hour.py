@@ -330,7 +330,8 @@ def _answer_samples(parts: dict[str, pd.DataFrame], spans: pd.DataFrame) -> Answ
     for quantity, column in USES.items():
         call = "utilization_cdf" if quantity == "gpu_pct" else f"utilization_cdf(quantity := '{quantity}')"
         factor = 100 if column in ("avg_cpu_request_util", "avg_memory_util") else 1
-        found[call] = _cdf(uses.assign(value=factor * uses[column]), "job_type_public", "value")
+        used = uses.assign(value=factor * uses[column])
+        found[call] = _cdf(used, "job_type_public", "value", is_rounded=True)
     spans = spans[(spans["gpu_request"] > 0) & (spans["duration_hours"] >= 0)]
     spans = spans.assign(run_s=3600 * spans["duration_hours"])
     for column, classes, call in (
@@ -362,13 +363,22 @@ def _box(rows: pd.DataFrame, by: str, column: str) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def _cdf(rows: pd.DataFrame, by: str, column: str) -> pd.DataFrame:
+def _round_up(values: np.ndarray) -> np.ndarray:
+    """Round up to three significant digits, but not to tens."""
+    digits = np.clip(2 - np.floor(np.log10(np.abs(np.where(values == 0, 1, values)))), 0, None)
+    steps = 10**digits
+    whole = np.floor(values * steps)
+    return np.where(whole / steps >= values, whole, whole + 1) / steps
+
+
+def _cdf(rows: pd.DataFrame, by: str, column: str, is_rounded: bool = False) -> pd.DataFrame:
     """Return about `CDF_POINTS` points of each group's cumulative distribution: value and percentile."""
     found = []
     for name, values in rows.groupby(by)[column]:
         ordered = np.sort(values.dropna().to_numpy(float))
-        percentile = 100 * np.searchsorted(ordered, ordered, side="right") / len(ordered)
+        at = _round_up(ordered) if is_rounded else ordered
+        percentile = 100 * np.searchsorted(ordered, at, side="right") / len(ordered)
         points = np.floor(np.round(CDF_POINTS / 100 * percentile, 6))
         _, first = np.unique(points, return_index=True)
-        found.append(pd.DataFrame({by: name, "value": ordered[first], "percentile": percentile[first]}))
+        found.append(pd.DataFrame({by: name, "value": at[first], "percentile": percentile[first]}))
     return pd.concat(found, ignore_index=True)

@@ -9,17 +9,12 @@ is one line of a select and gives the columns median_wait_s, p75_wait_s, p90_wai
 p99_wait_s. They are interpolated; the median is the 50th percentile. `box_percentiles`, for box plots, gives
 p5_wait_s and p25_wait_s as well, before the others.
 
-    from curve_points(waits, gpu_type, waited_s, tasks)
+    from cdf_points(waits, gpu_type, waited_s, tasks)
 
-gives the points of the cumulative distribution of `waited_s` per `gpu_type` in the CTE `waits`, whose rows
-count `tasks` tasks each: the first value in each fifth of a percent, and the last value. The curve
-through these points, at most 501 per group, is exact to a fifth of a percent.
-
-    from cdf_points(pods, job_type, gpu_pct)
-
-gives points of the cumulative distribution of `gpu_pct` per `job_type`: job_type, gpu_pct, and percentile,
-the percentage of the rows up to this value. They are the first value in each fifth of a percent, and the last
-value.
+gives points of the cumulative distribution of `waited_s` per `gpu_type` in the CTE `waits`, whose rows count
+`tasks` tasks each: gpu_type, waited_s, and percentile, the percentage of the tasks up to this value. They are
+the first value in each fifth of a percent, and the last value. The curve through these points, at most 501
+per group, is exact to a fifth of a percent.
 
     from survival_curve(runs, trace, observed_run_s, is_complete)
 
@@ -68,8 +63,7 @@ def _line(block: str) -> re.Pattern[str]:
 
 
 _PERCENTILES = _line(r"(?P<box>box_)?percentiles\((?P<value>.+)\) as <name>(?P<comma>,?)")
-_CURVE_POINTS = _line(r"from curve_points\(<rows>, <key>, <value>, <count>\)")
-_CDF_POINTS = _line(r"from cdf_points\(<rows>, <key>, <value>\)")
+_CDF_POINTS = _line(r"from cdf_points\(<rows>, <key>, <value>, <count>\)")
 _SURVIVAL_CURVE = _line(r"from survival_curve\(<rows>, (?P<keys>\w+(?: \w+)*), <time>, <is_event>\)")
 _BOOTSTRAP_SHARE = _line(r"from bootstrap_share\(<rows>, (?P<keys>\w+(?: \w+)*), <unit>, <part>, <whole>\)")
 _CENSORED_SHARES = _line(r"censored_shares\(<value>\) as <name>(?P<comma>,?)")
@@ -78,23 +72,6 @@ _FRAGMENTED = _line(
 )
 _SHARES = {"median": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 _SHARES_OF_BOX = {"p5": 0.05, "p25": 0.25, **_SHARES}
-
-_CURVE = """\
-from (
-    select
-        {key},
-        min({value}) as {value}
-    from (
-        select
-            {key},
-            {value},
-            100.0 * sum({count}) over (partition by {key} order by {value})
-            / sum({count}) over (partition by {key}) as rank_pct
-        from {rows}
-        where {value} is not null
-    ) as ranked
-    group by {key}, floor(round(5 * rank_pct, 6))
-) as curve_points"""
 
 _CDF = """\
 from (
@@ -106,7 +83,8 @@ from (
         select
             {key},
             {value},
-            100.0 * cume_dist() over (partition by {key} order by {value}) as percentile
+            100.0 * sum({count}) over (partition by {key} order by {value})
+            / sum({count}) over (partition by {key}) as percentile
         from {rows}
         where {value} is not null
     ) as ranked
@@ -233,7 +211,6 @@ def expanded(text: str) -> str:
     """Return the text of a query file with its building blocks as plain SQL."""
     for block, expansion in (
         (_PERCENTILES, _percentiles),
-        (_CURVE_POINTS, partial(_subquery, _CURVE)),
         (_CDF_POINTS, partial(_subquery, _CDF)),
         (_SURVIVAL_CURVE, partial(_subquery, _SURVIVAL)),
         (_BOOTSTRAP_SHARE, partial(_subquery, _BOOTSTRAP)),

@@ -35,7 +35,7 @@ points as (
     select
         cluster,
         lasted_s as point_s
-    from curve_points(durations, cluster, lasted_s, jobs)
+    from cdf_points(durations, cluster, lasted_s, jobs)
     where every_value
 )
 

@@ -36,7 +36,7 @@ points as (
     select
         workload_type,
         waited_s as point_s
-    from curve_points(waits, workload_type, waited_s, jobs)
+    from cdf_points(waits, workload_type, waited_s, jobs)
     where every_value
 )
 

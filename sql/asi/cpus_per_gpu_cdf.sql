@@ -12,12 +12,12 @@ with pods as ( -- noqa: ST03
         case
             when is_rounded then ceil(requested_cpus / nullif(ceil(requested_gpus), 0))
             else requested_cpus / nullif(requested_gpus, 0)
-        end as cpus_per_gpu
-    from asi.pod_hour
+        end as cpus_per_gpu,
+        pod_hours
+    from asi.request_hour
     where
         day between from_day and to_day
         and hour_of_day % 2 = 0
-        and requested_gpus > 0
         and job_type in ('training', 'online_inference', 'offline_inference', 'dev')
 )
 
@@ -25,7 +25,7 @@ select
     job_type,
     cpus_per_gpu,
     percentile
-from cdf_points(pods, job_type, cpus_per_gpu)
+from cdf_points(pods, job_type, cpus_per_gpu, pod_hours)
 order by job_type, cpus_per_gpu;
 
 comment on macro table asi.cpus_per_gpu_cdf is 'CPU cores that GPU pods request per GPU, in even hours, as in the publisher''s cpu_gpu_ratio. He rounds up twice: a pod of a quarter of a GPU and 4 CPU cores has 4 per GPU. With is_rounded := false it has 16. A curve has at most 501 points.';

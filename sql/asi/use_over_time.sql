@@ -21,121 +21,55 @@ create or replace macro asi.use_over_time(
     by_day boolean := false,
     most_classes integer := 12
 ) as table
-with servers as (
+with hours as (
     select
         day,
-        hour_of_day,
-        server_id,
-        gpus,
+        24 * day + case when by_day then 0 else hour_of_day end as hour,
         case per
             when 'gpu_model' then shown_model
             when 'cluster' then cluster
-            when 'switch' then coalesce(switch, 'unknown')
-            else 'any'
-        end as class
-    from asi.server_hour
+            when 'priority' then priority
+            else coalesce(switch, 'unknown')
+        end as class,
+        -- The GPUs of a server are repeated for each priority.
+        case when per = 'priority' or priority = 'HP' then capacity_gpu_h end as capacity_gpu_h,
+        held_gpu_h,
+        standby_gpu_h,
+        measured_gpu_h,
+        busy_gpu_h
+    from asi.allocation_hour
     where day between from_day and to_day
 ),
 
 sizes as (
     select
         class,
-        fsum(gpus) as gpus
-    from servers
+        fsum(capacity_gpu_h) as capacity_gpu_h
+    from hours
     group by class
 ),
 
 ranked as (
     select
         class,
-        case
-            when row_number() over (order by gpus desc, class asc) <= most_classes then class
-        end as own_class
+        per = 'priority'
+        or row_number() over (order by capacity_gpu_h desc, class asc) <= most_classes as is_shown
     from sizes
 ),
 
-kinds as (
-    select known.kind
-    from (values ('HP'), ('LP'), ('Other'), ('any')) as known (kind)
-    where case per when 'priority' then known.kind <> 'any' else known.kind = 'any' end
-),
-
-slots as (
+shown as (
     select
-        servers.day,
-        servers.hour_of_day,
-        servers.server_id,
-        servers.gpus,
-        kinds.kind,
-        case
-            when kinds.kind <> 'any' then kinds.kind
-            else coalesce(ranked.own_class, 'others')
-        end as class,
-        case when ranked.own_class is null then 1 else 0 end as comes_last
-    from servers
-    inner join ranked on servers.class = ranked.class
-    cross join kinds
-),
-
-pods as (
-    select
-        day,
-        hour_of_day,
-        server_id,
-        case per when 'priority' then priority else 'any' end as kind,
-        is_standby,
-        held_gpu_h,
-        gpu_pct
-    from asi.pod_hour
-    where day between from_day and to_day and requested_gpus > 0
-),
-
-held as (
-    select
-        day,
-        hour_of_day,
-        server_id,
-        kind,
-        fsum(case when not is_standby then held_gpu_h end) as held_gpu_h,
-        fsum(case when is_standby then held_gpu_h end) as standby_gpu_h,
-        fsum(case when not is_standby and gpu_pct is not null then held_gpu_h end) as measured_gpu_h,
-        fsum(case when not is_standby then held_gpu_h * gpu_pct end) as busy_gpu_h
-    from pods
-    group by day, hour_of_day, server_id, kind
-),
-
-used as (
-    select
-        slots.day,
-        slots.hour_of_day,
-        slots.class,
-        slots.comes_last,
-        slots.gpus,
-        held.held_gpu_h,
-        held.standby_gpu_h,
-        held.measured_gpu_h,
-        held.busy_gpu_h
-    from slots
-    left join held
-        on
-            slots.day = held.day
-            and slots.hour_of_day = held.hour_of_day
-            and slots.server_id = held.server_id
-            and slots.kind = held.kind
-),
-
-periods as (
-    select
-        day,
-        24 * day + case when by_day then 0 else hour_of_day end as hour,
-        class,
-        comes_last,
-        gpus,
-        held_gpu_h,
-        standby_gpu_h,
-        measured_gpu_h,
-        busy_gpu_h
-    from used
+        hours.day,
+        hours.hour,
+        case when ranked.is_shown then hours.class else 'others' end as class,
+        ranked.is_shown,
+        hours.capacity_gpu_h,
+        hours.held_gpu_h,
+        hours.standby_gpu_h,
+        hours.measured_gpu_h,
+        hours.busy_gpu_h
+    from hours
+    inner join ranked on hours.class = ranked.class
 ),
 
 sums as (
@@ -143,14 +77,14 @@ sums as (
         day,
         hour,
         class,
-        comes_last,
-        fsum(gpus) as capacity_gpu_h,
-        coalesce(fsum(held_gpu_h), 0) as held_gpu_h,
-        coalesce(fsum(standby_gpu_h), 0) as standby_gpu_h,
-        coalesce(fsum(measured_gpu_h), 0) as measured_gpu_h,
-        coalesce(fsum(busy_gpu_h), 0) as busy_gpu_h
-    from periods
-    group by day, hour, class, comes_last
+        is_shown,
+        fsum(shown.capacity_gpu_h) as capacity_gpu_h,
+        fsum(shown.held_gpu_h) as held_gpu_h,
+        fsum(shown.standby_gpu_h) as standby_gpu_h,
+        fsum(shown.measured_gpu_h) as measured_gpu_h,
+        fsum(shown.busy_gpu_h) as busy_gpu_h
+    from shown
+    group by day, hour, class, is_shown
 )
 
 select
@@ -162,8 +96,8 @@ select
     standby_gpu_h,
     100.0 * held_gpu_h / capacity_gpu_h as allocated_pct,
     100.0 * measured_gpu_h / nullif(held_gpu_h, 0) as measured_pct,
-    busy_gpu_h / nullif(measured_gpu_h, 0) * held_gpu_h / capacity_gpu_h as used_pct
+    100.0 * busy_gpu_h / nullif(measured_gpu_h, 0) * held_gpu_h / capacity_gpu_h as used_pct
 from sums
-order by day, hour, comes_last, class;
+order by day asc, hour asc, is_shown desc, class asc;
 
 comment on macro table asi.use_over_time is 'GPU time held and SM utilisation over time, by GPU model, cluster, priority or access switch. Use assumes that pods without a measurement are as busy as the others. GPU time in standby is not counted as held. The shares of the priorities refer to all GPUs, so that they add up; those of other classes refer to the GPUs of the class.';

@@ -44,7 +44,7 @@ points as (
     select
         gpu_type,
         waited_s as point_s
-    from curve_points(waits, gpu_type, waited_s, tasks)
+    from cdf_points(waits, gpu_type, waited_s, tasks)
     where every_value
 ),
 

@@ -38,7 +38,7 @@ sizes as (
     select
         trace,
         requested_gpus as at_most_gpus
-    from curve_points(loads, trace, requested_gpus, jobs)
+    from cdf_points(loads, trace, requested_gpus, jobs)
     where every_value
 )
 

@@ -30,7 +30,7 @@ def test_expands_points_of_a_distribution() -> None:
         )
 
         select kind, wait_s
-        from curve_points(waits, kind, wait_s, jobs)
+        from cdf_points(waits, kind, wait_s, jobs)
         """
     )
     found = duckdb.connect().execute(sql).fetchall()
@@ -61,12 +61,12 @@ def test_expands_points_of_a_cumulative_distribution() -> None:
     sql = expanded(
         """
         with pods as (
-            select 'a' as kind, n as gpu_pct from range(2000) as r(n)
-            union all (values ('b', 7), ('b', 7), ('b', 9), ('b', null))
+            select 'a' as kind, n as gpu_pct, 3 as pods from range(2000) as r(n)
+            union all (values ('b', 7, 2), ('b', 9, 1), ('b', null, 5))
         )
 
         select kind, gpu_pct, percentile
-        from cdf_points(pods, kind, gpu_pct)
+        from cdf_points(pods, kind, gpu_pct, pods)
         order by kind, gpu_pct
         """
     )

@@ -2,6 +2,8 @@
 
 import math
 import re
+from collections.abc import Callable
+from decimal import ROUND_CEILING, Decimal
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,9 @@ HOUR = ["day", "hour_of_day"]
 SERVER_HOUR = [*HOUR, "server_id"]
 POD_HOUR = [*HOUR, "pod_id", "server_id"]
 WORKLOAD_HOUR = [*HOUR, "workload_id"]
+HOUR_AND_TYPE = [*HOUR, "job_type"]
+USES = ["gpu_pct", "cpu_pct", "memory_pct", "gpu_memory_gib"]
+USE = ["day", "job_type", "measure", "value"]
 
 SHORTENED_MODELS = ["A10", "L20", "H20", "A100", "H800", "XPU-A"]
 DAILY_MODELS = ["A10", "A100", "H20", "L20", "XPU-A"]
@@ -428,6 +433,43 @@ def class_hour_v1(raw: Path) -> pd.DataFrame:
     return pd.DataFrame(columns).reset_index()
 
 
+REQUEST = [*HOUR_AND_TYPE, "requested_gpus", "requested_cpus"]
+
+
+def request_hour_v1(raw: Path) -> pd.DataFrame:
+    pods = pod_hour_v1(raw)
+    counts = pods[pods["requested_gpus"] > 0].groupby(REQUEST).size()
+    return counts.rename("pod_hours").reset_index()
+
+
+def utilization_day_v1(raw: Path) -> pd.DataFrame:
+    pods = pod_hour_v1(raw)
+    pods = pods[(pods["requested_gpus"] > 0) & pods["is_ready"]]
+    used = pods.melt(["day", "job_type"], USES, "measure", "value").dropna(subset=["value"])
+    used = used.assign(value=used["value"].map(rounded_up))
+    return used.groupby(USE).size().rename("pod_hours").reset_index()
+
+
+PLACE = [*HOUR, "shown_model", "cluster", "switch", "priority"]
+
+
+def allocation_hour_v1(raw: Path) -> pd.DataFrame:
+    pods = pod_hour_v1(raw)
+    pods = pods[pods["requested_gpus"] > 0]
+    held = pods["held_gpu_h"].where(~pods["is_standby"], 0)
+    measured = held.where(pods["gpu_pct"].notna(), 0)
+    parts = {
+        "held_gpu_h": held,
+        "standby_gpu_h": pods["held_gpu_h"].where(pods["is_standby"], 0),
+        "measured_gpu_h": measured,
+        "busy_gpu_h": measured * pods["gpu_pct"].fillna(0) / 100,
+    }
+    sums = pods[[*SERVER_HOUR, "priority"]].assign(**parts).groupby([*SERVER_HOUR, "priority"]).sum()
+    servers = server_hour_v1(raw).merge(pd.DataFrame({"priority": ALL_PRIORITIES}), how="cross")
+    rows = servers.rename(columns={"gpus": "capacity_gpu_h"}).join(sums, on=[*SERVER_HOUR, "priority"])
+    return rows.groupby(PLACE, dropna=False)[["capacity_gpu_h", *parts]].sum().reset_index()
+
+
 @raw_frames.remembered
 def server_day_v1(raw: Path) -> pd.DataFrame:
     servers = server_hour_v1(raw).sort_values(HOUR, kind="stable")
@@ -589,14 +631,27 @@ def waits(raw: Path, from_day: int, to_day: int, by_size: bool) -> pd.DataFrame:
     return pd.DataFrame(columns).reset_index()
 
 
-def cdf_points(rows: pd.DataFrame, key: str, value: str) -> pd.DataFrame:
-    """Return the smallest value in each fifth of a percent of a group, and the share of values up to it."""
+def rounded_up(used: float) -> float:
+    """Round up to three significant digits, but not to tens."""
+    exact = Decimal(str(float(used)))
+    digits = max(2 - exact.adjusted(), 0) if used else 0
+    return float(exact.quantize(Decimal(1).scaleb(-digits), ROUND_CEILING))
+
+
+def cdf_points(
+    rows: pd.DataFrame, key: str, value: str, at: Callable[[float], float] = float
+) -> pd.DataFrame:
+    """Return the smallest point in each fifth of a percent of a group, and the share of values up to it.
+
+    `at` gives the point for a value.
+    """
     found = []
     for name, values in rows.dropna(subset=[value]).groupby(key)[value]:
         ordered = np.sort(values.to_numpy(float))
-        percentile = 100 * np.searchsorted(ordered, ordered, side="right") / len(ordered)
+        points = np.array([at(one) for one in ordered])
+        percentile = 100 * np.searchsorted(ordered, points, side="right") / len(ordered)
         _, first = np.unique(np.floor(np.round(5 * percentile, 6)), return_index=True)
-        found.append(pd.DataFrame({key: name, value: ordered[first], "percentile": percentile[first]}))
+        found.append(pd.DataFrame({key: name, value: points[first], "percentile": percentile[first]}))
     return pd.concat(found, ignore_index=True)
 
 
@@ -660,7 +715,7 @@ def cpus_per_gpu_cdf(raw: Path, from_day: int, to_day: int, is_rounded: bool) ->
 def utilization_cdf(raw: Path, from_day: int, to_day: int, quantity: str) -> pd.DataFrame:
     pods = pods_between(raw, from_day, to_day)
     pods = pods[pods["is_ready"] & pods["job_type"].isin(JOB_TYPES)]
-    return cdf_points(pods.assign(value=pods[quantity]), "job_type", "value")
+    return cdf_points(pods.assign(value=pods[quantity]), "job_type", "value", rounded_up)
 
 
 def peaks(raw: Path, from_day: int, to_day: int) -> pd.DataFrame:
@@ -837,6 +892,9 @@ VIEWS = {
     "asi.pod_hour_v1": (pod_hour_v1, POD_HOUR),
     "asi.server_hour_v1": (server_hour_v1, SERVER_HOUR),
     "asi.class_hour_v1": (class_hour_v1, CLASS),
+    "asi.request_hour_v1": (request_hour_v1, REQUEST),
+    "asi.utilization_day_v1": (utilization_day_v1, USE),
+    "asi.allocation_hour_v1": (allocation_hour_v1, PLACE),
     "asi.idle_hour_v1": (idle_hour_v1, SERVER_HOUR),
     "asi.server_day_v1": (server_day_v1, ["day", "server_id", "shown_model"]),
     "asi.pod_day_v1": (pod_day_v1, ["day", *POD]),
@@ -852,7 +910,6 @@ J, P = (109, 184), (109, 115)
 WITHOUT_DAY_109 = (110, 115)
 DAY_109 = (109, 109)
 PRIORITY_AND_TYPE = ["priority", "job_type"]
-HOUR_AND_TYPE = [*HOUR, "job_type"]
 CLASS_AND_TYPE = ["class", "model_type"]
 MODEL_AND_PRIORITY = ["gpu_model", "priority"]
 BAND = ["priority", "gpu_band"]
@@ -921,7 +978,7 @@ QUERIES = {
     **of_other_days("utilization_cdf", utilization_cdf, None, "gpu_pct"),
     **{
         f"asi.utilization_cdf(quantity := '{quantity}')": (utilization_cdf, (*P, quantity), None)
-        for quantity in ("cpu_pct", "memory_pct", "gpu_memory_gib")
+        for quantity in USES[1:]
     },
     "asi.run_by_type()": (run_by_type, ("job_type",), ["class"]),
     "asi.run_by_type(per := 'model_type')": (run_by_type, ("model_type",), ["class"]),

@@ -1,0 +1,57 @@
+-- GPU time held, and its use, by hour, place in the fleet and priority (ASI).
+-- grain: one row per (day, hour_of_day, shown_model, cluster, switch, priority)
+-- source: docs/schema.md and scripts of cluster-trace-gpu-v2026
+-- caveat: asi.no_states_on_day_0: held_gpu_h standby_gpu_h
+-- caveat: asi.requested_is_not_used: held_gpu_h standby_gpu_h
+-- caveat: asi.undisclosed_models: shown_model
+-- stored: parquet per partition
+create or replace view asi.allocation_hour_v1 as
+with pods as (
+    select
+        day,
+        hour_of_day,
+        server_id,
+        priority,
+        fsum(held_gpu_h) filter (where not is_standby) as held_gpu_h,
+        fsum(held_gpu_h) filter (where is_standby) as standby_gpu_h,
+        fsum(held_gpu_h) filter (where not is_standby and gpu_pct is not null) as measured_gpu_h,
+        fsum(pod.held_gpu_h * gpu_pct / 100) filter (where not is_standby) as busy_gpu_h
+    from asi.pod_hour_v1 as pod
+    where requested_gpus > 0
+    group by day, hour_of_day, server_id, priority
+)
+
+select
+    server.day,
+    server.hour_of_day,
+    server.shown_model,
+    server.cluster,
+    server.switch,
+    priorities.priority,
+    fsum(server.gpus) as capacity_gpu_h,
+    coalesce(fsum(pods.held_gpu_h), 0) as held_gpu_h,
+    coalesce(fsum(pods.standby_gpu_h), 0) as standby_gpu_h,
+    coalesce(fsum(pods.measured_gpu_h), 0) as measured_gpu_h,
+    coalesce(fsum(pods.busy_gpu_h), 0) as busy_gpu_h
+from asi.server_hour_v1 as server
+cross join (values ('HP'), ('LP'), ('Other')) as priorities (priority)
+left join pods
+    on
+        server.day = pods.day
+        and server.hour_of_day = pods.hour_of_day
+        and server.server_id = pods.server_id
+        and priorities.priority = pods.priority
+group by
+    server.day,
+    server.hour_of_day,
+    server.shown_model,
+    server.cluster,
+    server.switch,
+    priorities.priority;
+
+comment on column asi.allocation_hour_v1.priority is 'Priority of the pods that hold the GPU time: HP (high priority), LP (low priority) or Other; derived.';
+comment on column asi.allocation_hour_v1.capacity_gpu_h is 'GPU time of the servers, repeated for each priority; derived.';
+comment on column asi.allocation_hour_v1.held_gpu_h is 'GPU time held by GPU pods that are not in standby; derived.';
+comment on column asi.allocation_hour_v1.standby_gpu_h is 'GPU time held by GPU pods in standby; derived.';
+comment on column asi.allocation_hour_v1.measured_gpu_h is 'Part of held_gpu_h that pods with a measured SM utilisation hold; derived.';
+comment on column asi.allocation_hour_v1.busy_gpu_h is 'GPU time of these pods, each weighted by its SM utilisation; derived.';
