@@ -1,5 +1,6 @@
-"""Lifetimes of a few ASI pods, computed by hand: gaps, hours that are not loaded, and censored pods."""
+"""Lifetimes, places and use of a few ASI pods, computed by hand."""
 
+from collections import Counter
 from pathlib import Path
 
 import duckdb
@@ -114,3 +115,46 @@ def test_rounds_the_share_of_a_server_to_the_even_digit(lives: duckdb.DuckDBPyCo
     """1.5 of 192 GPUs is a share of 0.0078125, which rounds to 0.007812 (half to even, as in Python)."""
     found = lives.execute("select hp_allocated_pct from asi.allocation_by_model(from_day := 0)").fetchall()
     assert found == [(pytest.approx(0.7812, abs=1e-12),)]
+
+
+def test_capacity_is_repeated_for_each_priority(lives: duckdb.DuckDBPyConnection) -> None:
+    places = "select priority, capacity_gpu_h, held_gpu_h, measured_gpu_h from asi.allocation_hour order by 1"
+    assert lives.execute(places).fetchall() == [("HP", 192, 1.5, 0), ("LP", 192, 0, 0), ("Other", 192, 0, 0)]
+
+
+ROUNDED_UP = {
+    0.1: 0.1,
+    0.7: 0.7,
+    0.1 + 0.2: 0.301,
+    0.1234: 0.124,
+    0.12300000000000001: 0.124,
+    1e-9: 1e-9,
+    99.91: 100,
+    99.9: 99.9,
+    100.4: 101,
+    12345.2: 12346,
+    1e300: 1e300,
+    0.0: 0,
+    -0.998: -0.998,
+    -12.34: -12.3,
+}
+
+
+def test_use_is_rounded_up_to_three_digits(tmp_path: Path) -> None:
+    below = tmp_path / "raw/asi/asi_opensource_pod_hourly/day=0/hour=00"
+    below.mkdir(parents=True)
+    rows = [
+        row(0, f"p{number}", 1.0, 1.0) | {"ready_status": True, "avg_gpu_mem_gib": used}
+        for number, used in enumerate(ROUNDED_UP)
+    ]
+    # These do not count: not ready, without a measurement, without a GPU.
+    rows += [
+        row(0, "starting", 1.0, 1.0) | {"ready_status": False, "avg_gpu_mem_gib": 5.0},
+        row(0, "unknown", 1.0, 1.0) | {"ready_status": True},
+        row(0, "without GPU", 0.0, 0.0) | {"ready_status": True, "avg_gpu_mem_gib": 5.0},
+    ]
+    write(below, asi.POD_HOURLY, rows)
+    warehouse = raw_dumps.ingested(tmp_path / "raw", tmp_path / "warehouse")
+    found = warehouse.execute("select value, pod_hours from asi.utilization_day order by value").fetchall()
+    counts = Counter(ROUNDED_UP.values())
+    assert found == sorted(counts.items())

@@ -34,7 +34,7 @@ measured as (
     ) as measures (measure)
 ),
 
--- Three significant digits below 100 are tenths, hundredths and so on: steps of a power of ten.
+-- Three significant digits of a value below 100 are a multiple of 0.1, 0.01 and so on.
 scaled as (
     select
         day,
@@ -44,7 +44,7 @@ scaled as (
         case
             when used = 0 then 1
             else pow(10, greatest(2 - floor(log10(abs(used))), 0))
-        end as steps
+        end as steps_per_unit
     from measured
     where used is not null
 ),
@@ -56,8 +56,9 @@ rounded as (
         job_type,
         measure,
         case
-            when floor(used * steps) / steps >= used then floor(used * steps) / steps
-            else (floor(used * steps) + 1) / steps
+            when floor(used * steps_per_unit) / steps_per_unit >= used
+                then floor(used * steps_per_unit) / steps_per_unit
+            else (floor(used * steps_per_unit) + 1) / steps_per_unit
         end as value
     from scaled
 )
