@@ -453,9 +453,8 @@ def utilization_day_v1(raw: Path) -> pd.DataFrame:
 PLACE = [*HOUR, "shown_model", "cluster", "switch", "priority"]
 
 
-def allocation_hour_v1(raw: Path) -> pd.DataFrame:
-    pods = pod_hour_v1(raw)
-    pods = pods[pods["requested_gpus"] > 0]
+def gpu_time_of_servers(pods: pd.DataFrame) -> pd.DataFrame:
+    """Return the GPU time that pods of each priority hold on each server in each hour, and its busy part."""
     held = pods["held_gpu_h"].where(~pods["is_standby"], 0)
     measured = held.where(pods["gpu_pct"].notna(), 0)
     parts = {
@@ -464,10 +463,15 @@ def allocation_hour_v1(raw: Path) -> pd.DataFrame:
         "measured_gpu_h": measured,
         "busy_gpu_h": measured * pods["gpu_pct"].fillna(0) / 100,
     }
-    sums = pods[[*SERVER_HOUR, "priority"]].assign(**parts).groupby([*SERVER_HOUR, "priority"]).sum()
+    return pods[[*SERVER_HOUR, "priority"]].assign(**parts).groupby([*SERVER_HOUR, "priority"]).sum()
+
+
+def allocation_hour_v1(raw: Path) -> pd.DataFrame:
+    pods = pod_hour_v1(raw)
+    sums = gpu_time_of_servers(pods[pods["requested_gpus"] > 0].fillna({"priority": "Other"}))
     servers = server_hour_v1(raw).merge(pd.DataFrame({"priority": ALL_PRIORITIES}), how="cross")
     rows = servers.rename(columns={"gpus": "capacity_gpu_h"}).join(sums, on=[*SERVER_HOUR, "priority"])
-    return rows.groupby(PLACE, dropna=False)[["capacity_gpu_h", *parts]].sum().reset_index()
+    return rows.groupby(PLACE, dropna=False)[["capacity_gpu_h", *sums]].sum().reset_index()
 
 
 @raw_frames.remembered
@@ -858,27 +862,19 @@ def use_over_time(
         )
         servers["class_"] = servers["class_"].where(servers["class_"].isin(largest), "others")
     pods = pods_between(raw, from_day, to_day)
-    if per != "priority":
-        pods = pods.assign(priority="any")
-    held = pods["held_gpu_h"].where(~pods["is_standby"], 0)
-    measured = held.where(pods["gpu_pct"].notna(), 0)
-    parts = {
-        "held_gpu_h": held,
-        "standby_gpu_h": pods["held_gpu_h"].where(pods["is_standby"], 0),
-        "measured_gpu_h": measured,
-        "busy": measured * pods["gpu_pct"].fillna(0),
-    }
-    sums = pods[[*SERVER_HOUR, "priority"]].assign(**parts).groupby([*SERVER_HOUR, "priority"]).sum()
-    rows = servers.join(sums, on=[*SERVER_HOUR, "priority"])
+    pods = pods.fillna({"priority": "Other"}) if per == "priority" else pods.assign(priority="any")
+    held = gpu_time_of_servers(pods)
+    rows = servers.join(held, on=[*SERVER_HOUR, "priority"])
     rows["hour"] = 24 * rows["day"] + (0 if by_day else rows["hour_of_day"])
-    sums = rows.groupby(["hour", "day", "class_"])[["gpus", *parts]].sum()
+    sums = rows.groupby(["hour", "day", "class_"])[["gpus", *held]].sum()
     columns = {
         "capacity_gpu_h": sums["gpus"],
         "held_gpu_h": sums["held_gpu_h"],
         "standby_gpu_h": sums["standby_gpu_h"],
         "allocated_pct": 100 * sums["held_gpu_h"] / sums["gpus"],
         "measured_pct": 100 * sums["measured_gpu_h"] / sums["held_gpu_h"].where(sums["held_gpu_h"] > 0),
-        "used_pct": sums["busy"]
+        "used_pct": 100
+        * sums["busy_gpu_h"]
         / sums["measured_gpu_h"].where(sums["measured_gpu_h"] > 0)
         * (sums["held_gpu_h"] / sums["gpus"]),
     }

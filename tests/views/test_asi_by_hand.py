@@ -21,6 +21,7 @@ PODS = {
     "late": (1.0, {24: 0.25}),
     "never ran": (1.0, {1: 0.0}),
     "without GPU": (0.0, {1: 0.0, 2: 0.0}),
+    "without priority": (0.25, {2: 0.25}),
 }
 HOURS = [0, 1, 2, 4, 24]
 # All pods run on this server, which is listed in hour 2 only.
@@ -43,7 +44,7 @@ def row(hour: int, pod: str, gpus: float, held_gpu_h: float) -> dict[str, object
         "server_id": "s",
         "cluster_id": "c",
         "gpu_spec_public": "A10",
-        "priority_class": "HP",
+        "priority_class": None if pod == "without priority" else "HP",
         "job_type_public": "training",
         "model_type_public": "rec",
         "gpu_request": gpus,
@@ -89,6 +90,7 @@ def test_hours_that_are_not_loaded_censor_lifetimes(lives: duckdb.DuckDBPyConnec
         ("until the gap", 2, 2, 1, 0, False, True),
         ("with a gap", 1, 4, 2, 1, False, True),
         ("without GPU", 1, 2, 2, 0, False, True),
+        ("without priority", 2, 2, 1, 0, False, True),
     ]
 
 
@@ -101,6 +103,7 @@ def test_pods_run_while_they_hold_gpus(lives: duckdb.DuckDBPyConnection) -> None
         ("throughout", None, 0, 5, None, None, 5),
         ("until the gap", 60, 2.5, 0.5, None, None, 0.5),
         ("with a gap", 60, 4.25, 0.75, None, None, 3),
+        ("without priority", 60, 2, 1, None, None, 0.25),
     ]
 
 
@@ -119,7 +122,11 @@ def test_rounds_the_share_of_a_server_to_the_even_digit(lives: duckdb.DuckDBPyCo
 
 def test_capacity_is_repeated_for_each_priority(lives: duckdb.DuckDBPyConnection) -> None:
     places = "select priority, capacity_gpu_h, held_gpu_h, measured_gpu_h from asi.allocation_hour order by 1"
-    assert lives.execute(places).fetchall() == [("HP", 192, 1.5, 0), ("LP", 192, 0, 0), ("Other", 192, 0, 0)]
+    assert lives.execute(places).fetchall() == [
+        ("HP", 192, 1.5, 0),
+        ("LP", 192, 0, 0),
+        ("Other", 192, 0.25, 0),
+    ]
 
 
 ROUNDED_UP = {

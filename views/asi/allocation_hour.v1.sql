@@ -11,14 +11,14 @@ with pods as (
         day,
         hour_of_day,
         server_id,
-        priority,
+        coalesce(priority, 'Other') as known_priority,
         fsum(held_gpu_h) filter (where not is_standby) as held_gpu_h,
         fsum(held_gpu_h) filter (where is_standby) as standby_gpu_h,
         fsum(held_gpu_h) filter (where not is_standby and gpu_pct is not null) as measured_gpu_h,
         fsum(pod.held_gpu_h * gpu_pct / 100) filter (where not is_standby) as busy_gpu_h
     from asi.pod_hour_v1 as pod
     where requested_gpus > 0
-    group by day, hour_of_day, server_id, priority
+    group by day, hour_of_day, server_id, coalesce(priority, 'Other')
 )
 
 select
@@ -40,7 +40,7 @@ left join pods
         server.day = pods.day
         and server.hour_of_day = pods.hour_of_day
         and server.server_id = pods.server_id
-        and priorities.priority = pods.priority
+        and priorities.priority = pods.known_priority
 group by
     server.day,
     server.hour_of_day,
@@ -49,7 +49,7 @@ group by
     server.switch,
     priorities.priority;
 
-comment on column asi.allocation_hour_v1.priority is 'Priority of the pods that hold the GPU time: HP (high priority), LP (low priority) or Other; derived.';
+comment on column asi.allocation_hour_v1.priority is 'Priority of the pods that hold the GPU time: HP (high priority), LP (low priority) or Other, also if it is not recorded; derived.';
 comment on column asi.allocation_hour_v1.capacity_gpu_h is 'GPU time of the servers, repeated for each priority; derived.';
 comment on column asi.allocation_hour_v1.held_gpu_h is 'GPU time held by GPU pods that are not in standby; derived.';
 comment on column asi.allocation_hour_v1.standby_gpu_h is 'GPU time held by GPU pods in standby; derived.';
