@@ -1,4 +1,4 @@
--- Ready GPU pods by day, kind of job and use, use rounded up to three significant digits (ASI).
+-- Ready GPU pods by day, kind of job and use, in steps of three significant digits (ASI).
 -- grain: one row per (day, job_type, measure, value)
 -- source: scripts of cluster-trace-gpu-v2026
 -- caveat: asi.types_are_unknown: job_type
