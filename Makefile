@@ -1,5 +1,6 @@
 # make demo [RAW=folder]   set up, ingest synthetic files or your raw files, and run four queries
 # make test                set up and run the tests on both versions of DuckDB
+# make goldens             write the answers over tests/fixture to tests/goldens; read the difference before you commit it
 # make test-trace TRACE=x  run the tests of one trace: its ledgers, rules, views, queries and samples
 # make hostile             run all tests with broken files, kills, concurrent readers and damage; 10 minutes
 # make random-test         run the tests with random input on 10 times as many examples
@@ -49,7 +50,7 @@ HTTPFS_VENV := .venv-httpfs
 HTTPFS := $(addsuffix ==1.5.5,duckdb duckdb-cli duckdb-extension-httpfs)
 DEMO := demo
 
-.PHONY: demo test test-trace spark-test bi-test site site-test hostile random-test nightly web lint lint-style \
+.PHONY: demo test goldens test-trace spark-test bi-test site site-test hostile random-test nightly web lint lint-style \
 	lint-types lint-sql lint-web lint-wording bench verified docs docs-test tables venvs clean
 
 # uv takes seconds where pip takes a minute and a half. It ignores pip's configuration, so pip is the fallback.
@@ -100,6 +101,10 @@ test: venvs
 	$(BIN)/pytest --numprocesses auto --dist worksteal
 	$(OLDER_VENV)/bin/pytest --numprocesses auto --dist worksteal $(ON_OLDER_TOO) \
 		-k 'not real and not memory and not 1.4.2 and not answers_the_same and not answer_the_same and not answers_same'
+
+goldens: $(VENV)/ready
+	$(BIN)/pytest tests/test_goldens.py --write-goldens
+	git diff --stat tests/goldens
 
 test-trace: $(VENV)/ready
 	$(if $(TRACE),,$(error Name a trace: make test-trace TRACE=itp))

@@ -19,6 +19,7 @@ from tracehouse.samples import dumps
 
 REPOSITORY = Path(__file__).parents[1]
 REAL_DATA = Path(os.environ.get("TRACES_TEST_DATA", REPOSITORY.parent / "shared" / "data"))
+FIXTURE = REPOSITORY / "tests/fixture"
 SAMPLE_SCALE = 0.002
 SAMPLE_SEED = 7
 
@@ -33,6 +34,7 @@ def pytest_report_header() -> list[str]:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     help_text = "run the tests of one trace, over its files alone"
+    parser.addoption("--write-goldens", action="store_true", help="write the answers to tests/goldens")
     parser.addoption("--only-trace", choices=sorted(all_traces()), help=help_text)
 
 
@@ -99,6 +101,12 @@ def sample_raw(tested_traces: list[str], tmp_path_factory: pytest.TempPathFactor
 @pytest.fixture(scope="session")
 def sample_warehouse(sample_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return shared(tmp_path_factory, "sample_warehouse", lambda folder: build_warehouse(sample_raw, folder))
+
+
+@pytest.fixture(scope="session")
+def fixture_warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The warehouse of the small raw files in the repository."""
+    return shared(tmp_path_factory, "fixture", lambda folder: build_warehouse(FIXTURE, folder))
 
 
 # One connection for all tests: DuckDB would otherwise read the database again for each test.

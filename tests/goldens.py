@@ -1,0 +1,67 @@
+"""Answers over `tests/fixture` as text: one file per schema, with statements and their rows.
+
+A statement is a line that begins with ``from``. The lines below it are indented: the columns with their
+types, rows in the order of the answer (rows of a view are sorted), and the number of rows. Of a long answer
+the file has the first rows and a checksum of all.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from datetime import date, datetime
+from pathlib import Path
+
+import duckdb
+
+FOLDER = Path(__file__).with_name("goldens")
+SHOWN_ROWS = 12
+
+
+def statements(text: str) -> list[str]:
+    """Return the statements of a golden file."""
+    return [line for line in text.splitlines() if line.startswith("from ")]
+
+
+def answers(text: str) -> dict[str, str]:
+    """Return the expected answer of each statement of a golden file."""
+    found: dict[str, str] = {}
+    for line in text.splitlines(keepends=True):
+        if line.startswith("from "):
+            statement = line.strip()
+            found[statement] = ""
+        elif line.strip():
+            found[statement] += line
+    return found
+
+
+def page(found: dict[str, str]) -> str:
+    """Return the text of a golden file."""
+    return "\n".join(f"{statement}\n{answer}" for statement, answer in sorted(found.items()))
+
+
+def answer(connection: duckdb.DuckDBPyConnection, statement: str) -> str:
+    """Run a statement and return its columns and rows as text."""
+    relation = connection.sql(statement)
+    columns = [f"{name} {kind}".lower() for name, kind in zip(relation.columns, relation.types, strict=True)]
+    rows = [" | ".join(map(_text, row)) for row in relation.fetchall()]
+    if "(" not in statement:
+        rows.sort()
+    number = f"{len(rows)} rows"
+    if len(rows) > SHOWN_ROWS:
+        number += f", sha256 {hashlib.sha256(chr(10).join(rows).encode()).hexdigest()[:16]}"
+    return _indented([" | ".join(columns), *rows[:SHOWN_ROWS], f"({number})"])
+
+
+def _indented(lines: Iterable[str]) -> str:
+    return "".join(f"  {line}\n" for line in lines)
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, float):
+        return f"{value:.12g}"
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, list):
+        return f"[{', '.join(map(_text, value))}]"
+    return str(value).replace("\n", "\\n")
