@@ -193,16 +193,9 @@ lint-wording: $(VENV)/ready
 
 bench: $(VENV)/ready
 	$(BIN)/python -m tracehouse.bench.overview
-	$(BIN)/python -m tracehouse.bench.ingest
 	$(BIN)/python -m tracehouse.bench.queries
-	$(BIN)/python -m tracehouse.bench.all_queries
-	$(BIN)/python -m tracehouse.bench.telemetry
-	$(BIN)/python -m tracehouse.bench.fleet
-	$(BIN)/python -m tracehouse.bench.asi
-	$(BIN)/python -m tracehouse.bench.asi_growth
-	$(BIN)/python -m tracehouse.bench.rejects
 	$(BIN)/python -m tracehouse.bench.startup
-	$(BIN)/python -m tracehouse.bench.spark
+	$(BIN)/python -m tracehouse.bench.growth
 
 verified: $(VENV)/ready
 	$(BIN)/python -m tracehouse.docs.verified $(RAW)

@@ -1,205 +1,223 @@
-"""Compute medians and ratios, compare ratios with goals, and write a table and a chart.
+"""Run commands in processes, compare their costs with goals, and write the results as a table.
 
-    rows = [Row("pai.instance", {"ours": [2.1, 2.0, 2.2], "pandas": [15.1, 15.4, 15.2]}, {"ours": 420.0})]
-    goals = [Goal("pandas", "ours", at_least=5)]
-    write("ingest", "Cost of an ingest", rows, goals, ["3 interleaved rounds", environment("duckdb")])
+    lines = [Line("query openb.phases / import duckdb", 2.1, "", AtMost(2.8), "172 and 80 ms")]
+    write("startup", "Cost of a start", ["medians of 7 rounds"], {"in a pipe": lines})
 
-writes bench/ingest.txt and bench/ingest.svg, and returns the text.
+writes bench/startup.txt, and returns the text.
 """
 
+import argparse
 import datetime as dt
 import os
 import platform
+import re
+import shutil
 import statistics
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
-
-if TYPE_CHECKING:
-    import altair
 
 FOLDER = Path(__file__).parent
-
-PANEL_WIDTH, ROW_HEIGHT = 220, 18
-WIDE = 4
-MET, MISSED = "#4c78a8", "#e45756"
+TRACES = Path(sysconfig.get_path("scripts")) / "traces"
+PACKAGES = ("duckdb", "polars", "pyarrow", "typer")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Bound:
-    """The lowest or the highest number that reaches a goal."""
+@dataclass(frozen=True)
+class AtMost:
+    """A goal that a number reaches if it is at most the limit."""
 
-    at_least: float | None = None
-    at_most: float | None = None
+    limit: float
 
-    @property
-    def limit(self) -> float:
-        """The bound as a number."""
-        found = self.at_least if self.at_most is None else self.at_most
-        assert found is not None, f"{self} has no bound"
-        return found
+    def __str__(self) -> str:
+        return f"≤ {self.limit:g}"
 
     def is_met(self, value: float) -> bool:
-        """Return whether an unrounded number is within the bound."""
-        return value >= self.limit if self.at_most is None else value <= self.limit
+        """Return whether an unrounded number reaches the goal."""
+        return value <= self.limit
 
 
 @dataclass(frozen=True)
-class Goal(Bound):
-    """A bound for the ratio of the medians of two implementations."""
+class AtLeast(AtMost):
+    """A goal that a number reaches if it is at least the limit."""
 
-    over: str
-    under: str
+    def __str__(self) -> str:
+        return f"≥ {self.limit:g}"
 
-    @property
-    def name(self) -> str:
-        """The name of the ratio, such as `pandas / ours`."""
-        return f"{self.over} / {self.under}"
-
-    @property
-    def bound(self) -> str:
-        """The bound in words, such as `at least 10`."""
-        return f"at {'least' if self.at_most is None else 'most'} {self.limit:g}"
+    def is_met(self, value: float) -> bool:
+        """Return whether an unrounded number reaches the goal."""
+        return value >= self.limit
 
 
 @dataclass(frozen=True)
-class Row:
-    """One measured task: the seconds of each implementation in each round, and its peak memory."""
+class Line:
+    """A measured number, its goal if it has one, and the numbers that it was computed from."""
 
-    name: str
-    seconds: Mapping[str, Sequence[float]]
-    peak_mb: Mapping[str, float] = field(default_factory=dict)
-    note: str = ""
+    what: str
+    value: float
+    unit: str
+    goal: AtMost | None = None
+    basis: str = ""
 
-    def median_s(self, implementation: str) -> float | None:
-        """Return the median of an implementation's seconds, or None if it was not timed."""
-        found = self.seconds.get(implementation)
-        return statistics.median(found) if found else None
-
-    def ratio(self, goal: Goal) -> float | None:
-        """Return the ratio of a goal's medians, or None if one of the two was not timed."""
-        over, under = self.median_s(goal.over), self.median_s(goal.under)
-        return over / under if over is not None and under is not None else None
-
-
-def environment(*packages: str) -> str:
-    """Return one line with the machine, the versions of Python and of packages, and the date."""
-    versions = ", ".join(f"{name} {version(name)}" for name in packages)
-    return (
-        f"{_processor()}, {os.cpu_count()} cores, {_memory_gb():.0f} GB, {platform.system()}; "
-        f"Python {platform.python_version()}, {versions}; {dt.datetime.now(dt.UTC):%Y-%m-%d}"
-    )
+    def cells(self) -> tuple[str, ...]:
+        """Return what is measured, the value, the goal, whether it is reached, and the basis."""
+        value = f"{self.value:,.2f} {self.unit}".strip()
+        if self.goal is None:
+            return self.what, value, "", "", self.basis
+        verdict = "reached" if self.goal.is_met(self.value) else "missed"
+        return self.what, value, str(self.goal), verdict, self.basis
 
 
-def table(rows: Sequence[Row], goals: Sequence[Goal]) -> str:
-    """Return a text table of medians in ms, ratios and peak memory, and a summary of each goal.
+@dataclass(frozen=True)
+class Cost:
+    """The cost of one process.
 
-    A star marks a ratio that misses its goal.
+    `ready_s` is the wall time until an ingest reported that it can be queried, or 0 without such a report.
     """
-    implementations = list(dict.fromkeys(name for row in rows for name in row.seconds))
-    weighed = [name for name in implementations if any(name in row.peak_mb for row in rows)]
-    heads = ["", *(f"{name} ms" for name in implementations), *(goal.name for goal in goals)]
-    heads += [f"{name} MB" for name in weighed]
-    lines = [heads]
-    for row in rows:
-        cells = [row.name]
-        cells += [_format_cell(row.median_s(name), lambda s: f"{1000 * s:,.1f}") for name in implementations]
-        cells += [_format_cell(row.ratio(goal), _ratio_format(goal)) for goal in goals]
-        cells += [_format_cell(row.peak_mb.get(name), lambda mb: f"{mb:,.0f}") for name in weighed]
-        lines.append(cells)
-    widths = [max(len(line[place]) for line in lines) for place in range(len(heads))]
-    text = [
-        "  ".join(cell.rjust(width) if place else cell.ljust(width) for place, (cell, width) in pairs)
-        for pairs in (list(enumerate(zip(line, widths, strict=True))) for line in lines)
-    ]
-    notes = [f"{row.name}: {row.note}" for row in rows if row.note]
-    return "\n".join([*text, "", *(summary(rows, goal) for goal in goals), *notes])
+
+    wall_s: float
+    cpu_s: float
+    peak_mb: float
+    ready_s: float = 0.0
 
 
-def summary(rows: Sequence[Row], goal: Goal) -> str:
-    """Return a line with the number of rows that reach a goal, the median ratio, and the worst ratio."""
-    ratios = {row.name: ratio for row in rows if (ratio := row.ratio(goal)) is not None}
-    if not ratios:
-        return f"{goal.name}, {goal.bound}: not measured"
-    reached = sum(map(goal.is_met, ratios.values()))
-    choose = max if goal.at_most is not None else min
-    worst = choose(ratios, key=lambda name: ratios[name])
-    return (
-        f"{goal.name}, {goal.bound}: reached by {reached} of {len(ratios)}, "
-        f"median {statistics.median(ratios.values()):.2f}, worst {ratios[worst]:.2f} ({worst})"
+def argument_parser(doc: str | None) -> argparse.ArgumentParser:
+    """Return a parser whose help is a benchmark's module docstring."""
+    return argparse.ArgumentParser(description=doc, formatter_class=argparse.RawTextHelpFormatter)
+
+
+def traces(*arguments: object) -> list[str]:
+    """Return a command line of `traces`."""
+    return [str(TRACES), *map(str, arguments)]
+
+
+def cost_of(command: Sequence[str]) -> Cost:
+    """Run a command and return its cost. Raises SystemExit if the command fails."""
+    start_s = time.perf_counter()
+    ready_s = 0.0
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr
+        lines = []
+        for line in process.stderr:
+            lines.append(line)
+            if line.startswith(("Ready to query", "You can query now")):
+                ready_s = time.perf_counter() - start_s
+        cost = wait_for(process, start_s)
+    if process.returncode:
+        raise SystemExit(f"failed: {' '.join(command)}\n{''.join(lines)}")
+    return replace(cost, ready_s=ready_s)
+
+
+def wait_for(process: subprocess.Popen, start_s: float) -> Cost:
+    """Wait for the end of a process that started at `start_s`, and return its cost."""
+    _, status, usage = os.wait4(process.pid, 0)
+    wall_s = time.perf_counter() - start_s
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return Cost(wall_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+
+
+def costs_in_rounds(
+    commands: Mapping[str, Sequence[str]], rounds: int, outputs: Mapping[str, Path]
+) -> dict[str, Cost]:
+    """Run all commands once per round, and return the median cost of each, without the first round.
+
+    The first round is a warm-up. The output of a command is a folder, which is emptied before it runs.
+    """
+    costs: dict[str, list[Cost]] = {name: [] for name in commands}
+    for number in range(rounds + 1):
+        for name, command in commands.items():
+            if name in outputs:
+                shutil.rmtree(outputs[name], ignore_errors=True)
+                outputs[name].mkdir(parents=True)
+            # Flush pending writes, which would slow the command down.
+            os.sync()
+            cost = cost_of(command)
+            report(f"round {number}: {name} {cost.wall_s:.2f} s")
+            if number:
+                costs[name].append(cost)
+    return {name: median_cost(found) for name, found in costs.items()}
+
+
+def median_cost(costs: Sequence[Cost]) -> Cost:
+    """Return the median of each number. Without a report, `ready_s` is the wall time."""
+    return Cost(
+        wall_s=statistics.median(cost.wall_s for cost in costs),
+        cpu_s=statistics.median(cost.cpu_s for cost in costs),
+        peak_mb=statistics.median(cost.peak_mb for cost in costs),
+        ready_s=statistics.median(cost.ready_s or cost.wall_s for cost in costs),
     )
 
 
-def chart(title: str, rows: Sequence[Row], goals: Sequence[Goal]) -> "altair.HConcatChart":
-    """Return a panel per goal: a point for each row's ratio, and a line at the goal."""
-    import altair
+def peak_mb() -> float:
+    """Return the peak memory of this process in MB.
 
-    names = [row.name for row in rows]
-    panels: list[Any] = []
-    for goal in goals:
-        values = [
-            {"name": row.name, "ratio": ratio, "goal": "reached" if goal.is_met(ratio) else "missed"}
-            for row in rows
-            if (ratio := row.ratio(goal)) is not None
-        ]
-        # Only the first panel has row labels.
-        axis = altair.Axis(title=None, labels=not panels, ticks=not panels, grid=True, labelLimit=260)
-        y = altair.Y("name:N", sort=names, axis=axis, scale=altair.Scale(domain=names))
-        heading = f"{goal.name} ({goal.bound})"
-        least, most = _scale_domain([float(value["ratio"]) for value in values] + [goal.limit])
-        # A wide range gets a logarithmic scale.
-        kind: Literal["log", "linear"] = "log" if most > WIDE * least else "linear"
-        scale = altair.Scale(type=kind, domain=[least, most], nice=False, zero=False)
-        x = altair.X("ratio:Q", title=heading, scale=scale, axis=altair.Axis(tickCount=5))
-        colors = altair.Scale(domain=["reached", "missed"], range=[MET, MISSED])
-        points = altair.Chart(altair.Data(values=values)).mark_point(filled=True, size=70, opacity=1)
-        points = points.encode(x=x, y=y, color=altair.Color("goal:N", title="goal", scale=colors))
-        line = altair.Chart(altair.Data(values=[{"ratio": goal.limit}])).mark_rule(strokeDash=[4, 3])
-        layered = altair.layer(line.encode(x=x), points)
-        panels.append(layered.properties(width=PANEL_WIDTH, height=ROW_HEIGHT * len(names)))
-    return altair.hconcat(*panels, title=altair.Title(title, anchor="middle")).configure_view(stroke="#ddd")
+    On Linux, ru_maxrss includes the memory of the process that started this one.
+    """
+    [kilobytes] = re.findall(r"^VmHWM:\s+(\d+) kB$", Path("/proc/self/status").read_text(), re.M)
+    return int(kilobytes) / 1024
 
 
-def write(
-    name: str,
-    title: str,
-    rows: Sequence[Row],
-    goals: Sequence[Goal],
-    facts: Sequence[str] = (),
-    folder: Path = FOLDER,
-) -> str:
-    """Write the table as `<name>.txt` and the chart as `<name>.svg` to a folder. Return the text."""
-    text = "\n".join([title, *facts, "", table(rows, goals), ""])
-    (folder / f"{name}.txt").write_text(text)
-    chart(title, rows, goals).save(str(folder / f"{name}.svg"))
+def sample(trace: str, folder: Path, scale: float, *options: object) -> Path:
+    """Write a trace's synthetic sample, and return its folder."""
+    cost_of(traces("sample", trace, "--out", folder, "--scale", scale, *options))
+    return folder
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Create a temporary folder, and remove it at the end of the block."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+def bytes_below(folder: Path) -> int:
+    """Return the total size in bytes of the Parquet files below a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*.parquet"))
+
+
+def report(text: str) -> None:
+    """Print a line about the progress to standard error."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def write(name: str, title: str, facts: Sequence[str], sections: Mapping[str, Sequence[Line]]) -> str:
+    """Write a title, the machine, facts and a table to `bench/<name>.txt`, and return the text.
+
+    `sections` are the lines of the table by heading.
+    """
+    load = f"load average at the end: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+    text = "\n".join([title, _environment(), *facts, load, "", *table(sections), ""])
+    (FOLDER / f"{name}.txt").write_text(text)
     return text
 
 
-def _scale_domain(values: Sequence[float]) -> tuple[float, float]:
-    """Return the domain of an axis that shows all values, with a margin."""
-    margin = (max(values) / min(values)) ** 0.06 * 1.01
-    return min(values) / margin, max(values) * margin
+def table(sections: Mapping[str, Sequence[Line]]) -> Iterator[str]:
+    """Yield the lines of a text table: a heading for each section, and a row for each measured number."""
+    head = ("", "measured", "goal", "", "from")
+    cells = {title: [line.cells() for line in lines] for title, lines in sections.items()}
+    rows = [head, *(row for found in cells.values() for row in found)]
+    widths = [max(len(row[place]) for row in rows) for place in range(len(head))]
+    for title, found in {"": [head], **cells}.items():
+        if title:
+            yield title
+        for row in found:
+            padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            yield "  ".join(padded).rstrip()
 
 
-def _ratio_format(goal: Goal) -> Any:
-    return lambda ratio: f"{ratio:.2f}{' ' if goal.is_met(ratio) else '*'}"
-
-
-def _format_cell(value: float | None, written: Any) -> str:
-    return "-" if value is None else written(value)
-
-
-def _processor() -> str:
-    """Return the processor's model, or its architecture if the system does not name the model."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except FileNotFoundError:
-        lines = []
-    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return models[0] if models else platform.processor() or platform.machine()
-
-
-def _memory_gb() -> float:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1024**3
+def _environment() -> str:
+    """Return one line with the machine, the versions of Python and of packages, and the date."""
+    models = re.findall(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.M)
+    memory_gb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1024**3
+    versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    return (
+        f"{models[0] if models else platform.machine()}, {os.cpu_count()} cores, {memory_gb:.0f} GB, "
+        f"{platform.system()}; Python {platform.python_version()}, {versions}; "
+        f"{dt.datetime.now(dt.UTC):%Y-%m-%d}"
+    )

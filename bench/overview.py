@@ -2,62 +2,37 @@
 
     python -m tracehouse.bench.overview [--scale 1] [--rounds 5] [--raw DIR]
 
-PAI is measured in two shapes: as `traces sample` generates it, with few users of many jobs and repeated
-worker names, and with even users and unique names. COPY is DuckDB's with zstd and otherwise its defaults; the
-tuned COPY has the faster options of an ingest, and may change the order of rows. DIR has small raw files, by
-default samples. Everything runs in its own process, in interleaved rounds, with a warm page cache. Each line
-compares medians with a goal. The last one clones the repository, and runs its demo.
+COPY is DuckDB's, of extracted CSVs, with the types of the warehouse and zstd; pandas and Polars write Parquet
+too. None of them checks or sorts. DIR has small raw files, by default samples. Everything runs in its own
+process, in interleaved rounds, with a warm page cache. Each line compares a median with a goal. The last one
+clones the repository, and runs its demo.
 """
 
-import os
-import statistics
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from tracehouse.bench import dumps, startup, telemetry
-from tracehouse.bench.measure import FOLDER, Bound, environment
-from tracehouse.bench.processes import (
+from tracehouse.bench import queries, startup
+from tracehouse.bench.growth import write_metric
+from tracehouse.bench.measure import (
+    FOLDER,
+    AtLeast,
+    AtMost,
     Cost,
+    Line,
     argument_parser,
-    baseline,
-    call_in_process,
     cost_of,
-    costs_in_turns,
-    median_cost,
+    costs_in_rounds,
     sample,
     temporary_folder,
     traces,
-    verdict,
+    write,
 )
-from tracehouse.bench.queries import queries_of, time_query
 
-PACKAGES = ("duckdb", "isal", "polars", "pyarrow", "pandas")
-THREADS = 2
 SMALL_TRACES = ("itp", "openb", "zeus", "dlrm", "spot")
 PREDICTABILITY = "unified.duration_predictability"
-
-
-@dataclass(frozen=True)
-class Line:
-    """A measured number, the numbers that it was computed from, and its bound."""
-
-    what: str
-    value: float
-    unit: str
-    basis: str
-    bound: Bound
-
-    @property
-    def is_met(self) -> bool:
-        """Whether the value is within the bound."""
-        return self.bound.is_met(self.value)
-
-    def cells(self) -> tuple[str, ...]:
-        """Return what is measured, the value, its goal, whether it is reached, and the basis."""
-        bound = f"{'≥' if self.bound.at_most is None else '≤'} {self.bound.limit:g}"
-        return (self.what, f"{self.value:,.2f} {self.unit}".strip(), bound, verdict(self.is_met), self.basis)
+TELEMETRY_MB = 500
 
 
 def main() -> None:
@@ -67,85 +42,56 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--raw", type=Path)
     options = parser.parse_args()
-    facts = [
-        environment(*PACKAGES),
-        f"scale {options.scale:g}; medians of {options.rounds} interleaved rounds; warm page cache",
-    ]
-    sections = {
-        "PAI, few users of many jobs, repeated worker names": _of_pai(options.scale, options.rounds, None),
-        "PAI, even users, unique worker names": _of_pai(options.scale, options.rounds, dumps.make_even),
+    facts = [f"scale {options.scale:g}; medians of {options.rounds} interleaved rounds; warm page cache"]
+    measured: dict[str, list[Line]] = {}
+    for title, lines in {
+        "PAI": _of_pai(options.scale, options.rounds),
         "small files": _of_small_files(options.raw, options.rounds),
         "telemetry": _of_telemetry(options.scale, options.rounds),
         "first use": _of_demo(),
-    }
-    measured: dict[str, list[Line]] = {}
-    text = ""
-    # The file is complete after each section, because all of them take most of an hour.
-    for title, lines in sections.items():
+    }.items():
         measured[title] = list(lines)
-        load = f"load average at the end: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
-        text = "\n".join(["What a user waits for", *facts, load, "", *_table(measured), ""])
-        (FOLDER / "overview.txt").write_text(text)
+        # The file is complete after each section, because all of them take most of an hour.
+        text = write("overview", "What a user waits for", facts, measured)
     print(text)
 
 
-def _of_pai(scale: float, rounds: int, change: Callable[[Path], None] | None) -> Iterator[Line]:
+def _of_pai(scale: float, rounds: int) -> Iterator[Line]:
     with temporary_folder() as folder:
         raw = sample("pai", folder / "raw", scale)
-        csvs = dumps.extract(raw, folder / "csv")
-        if change:
-            call_in_process(change, csvs)
-            raw = dumps.pack(csvs, raw, folder / "changed")
-        warehouse, tables, out = folder / "warehouse", folder / "tables", folder / "out"
+        csvs, warehouse, tables, out = (folder / name for name in ("csv", "warehouse", "tables", "out"))
+        cost_of(_baseline("extract", raw, csvs))
         commands = {
             "tables": traces("ingest", "pai", "--raw", raw, "--warehouse", tables, "--no-stored"),
             "default": traces("ingest", "pai", "--raw", raw, "--warehouse", warehouse),
-            "inflate": baseline("inflate", raw),
-            "copy": baseline("duckdb_copy", "pai", csvs, out, "as in file"),
-            "tuned": baseline("duckdb_copy", "pai", csvs, out, "unsorted"),
-            "pandas": baseline("pandas_parquet", raw, out),
+            "inflate": _baseline("inflate", raw),
+            "copy": _baseline("duckdb_copy", "pai", csvs, out),
+            "pandas": _baseline("pandas_parquet", raw, out),
         }
-        outputs = {"tables": [tables], "default": [warehouse], "copy": [out], "tuned": [out], "pandas": [out]}
-        yield from _ingest_lines(costs_in_turns(commands, rounds, "even" if change else "skewed", outputs))
-        yield from _query_lines("pai", _time_queries(warehouse, "pai", rounds), 100)
-        seconds = _time_queries(warehouse, "unified", rounds)
-        yield Line(PREDICTABILITY, seconds.pop(PREDICTABILITY), "s", "", Bound(at_most=3))
-        yield from _query_lines("unified", seconds, 500)
+        outputs = {"tables": tables, "default": warehouse, "copy": out, "pandas": out}
+        yield from ingest_lines(costs_in_rounds(commands, rounds, outputs))
+        found = queries.measure(warehouse, queries.names_of(warehouse, ["pai", "unified"]), rounds)
+        yield Line(PREDICTABILITY, found.pop(PREDICTABILITY).median_s, "s", AtMost(3))
+        for schema, median_ms in (("pai", 100), ("unified", 500)):
+            of_schema = {name: run for name, run in found.items() if name.startswith(f"{schema}.")}
+            yield from queries.summary(of_schema, f"queries of {schema}", median_ms)
 
 
-def _ingest_lines(costs: Mapping[str, Sequence[Cost]]) -> Iterator[Line]:
-    medians = {name: median_cost(found) for name, found in costs.items()}
-    tables, default = medians["tables"], medians["default"]
+def ingest_lines(costs: Mapping[str, Cost]) -> Iterator[Line]:
+    """Yield the lines that compare an ingest, with and without views, with its baselines."""
+    tables, default = costs["tables"], costs["default"]
+    both_s = costs["inflate"].cpu_s + costs["copy"].cpu_s
     ingest = "ingest without views"
-    for name, copy in (("COPY", medians["copy"]), ("tuned COPY", medians["tuned"])):
-        both_s = medians["inflate"].cpu_s + copy.cpu_s
-        yield _ratio(f"{ingest} / inflate + {name}, processor time", tables.cpu_s, both_s, Bound(at_most=1.1))
-        yield _ratio(f"{ingest} / {name} of extracted CSV", tables.wall_s, copy.wall_s, Bound(at_most=1.15))
-    yield _ratio(f"pandas / {ingest}", medians["pandas"].wall_s, tables.wall_s, Bound(at_least=2))
-    yield _ratio(f"first answer possible / {ingest}", default.ready_s, tables.wall_s, Bound(at_most=1.05))
-    yield _ratio(f"all views / {ingest}", default.wall_s, tables.wall_s, Bound(at_most=1.5))
-    yield Line("peak memory of an ingest with views", default.peak_mb, "MB", "", Bound(at_most=1500))
+    yield _ratio(f"{ingest} / inflate + COPY, processor time", tables.cpu_s, both_s, AtMost(1.1))
+    yield _ratio(f"{ingest} / COPY of extracted CSV", tables.wall_s, costs["copy"].wall_s, AtMost(1.15))
+    yield _ratio(f"pandas / {ingest}", costs["pandas"].wall_s, tables.wall_s, AtLeast(2))
+    yield _ratio(f"first answer possible / {ingest}", default.ready_s, tables.wall_s, AtMost(1.05))
+    yield _ratio(f"all views / {ingest}", default.wall_s, tables.wall_s, AtMost(1.5))
+    yield Line("peak memory of an ingest with views", default.peak_mb, "MB", AtMost(1500))
 
 
-def _ratio(what: str, over_s: float, under_s: float, bound: Bound) -> Line:
-    return Line(what, over_s / under_s, "", f"{over_s:.1f} and {under_s:.1f} s", bound)
-
-
-def _query_lines(schema: str, seconds: Mapping[str, float], median_ms: float) -> Iterator[Line]:
-    slowest = max(seconds, key=lambda query: seconds[query])
-    middle_ms = 1000 * statistics.median(seconds.values())
-    yield Line(f"{len(seconds)} queries of {schema}, median", middle_ms, "ms", "", Bound(at_most=median_ms))
-    yield Line(
-        f"{len(seconds)} queries of {schema}, slowest", seconds[slowest], "s", slowest, Bound(at_most=1)
-    )
-
-
-def _time_queries(warehouse: Path, schema: str, rounds: int) -> dict[str, float]:
-    """Return the median seconds of each query of a schema, with two threads and default parameters."""
-    return {
-        query: statistics.median(time_query(warehouse, query, THREADS, rounds)[0])
-        for query in queries_of(schema, warehouse)
-    }
+def _ratio(what: str, over_s: float, under_s: float, goal: AtMost) -> Line:
+    return Line(what, over_s / under_s, "", goal, f"{over_s:.1f} and {under_s:.1f} s")
 
 
 def _of_small_files(raw: Path | None, rounds: int) -> Iterator[Line]:
@@ -154,39 +100,32 @@ def _of_small_files(raw: Path | None, rounds: int) -> Iterator[Line]:
             raw = folder / "raw"
             subprocess.run(traces("sample", *SMALL_TRACES, "--out", raw, "--scale", 0.01), check=True)
         warehouse, built = folder / "warehouse", folder / "built"
-        subprocess.run(traces("ingest", "--raw", raw, "--warehouse", built), check=True)
+        cost_of(traces("ingest", "--raw", raw, "--warehouse", built))
         commands = {
             "ingest": traces("ingest", "--raw", raw, "--warehouse", warehouse),
             "build": traces("build", "--warehouse", built),
         }
-        costs = costs_in_turns(commands, rounds, "small files", {"ingest": [warehouse]})
-        for name, at_most in (("build", 1.5), ("ingest", 2.5)):
-            cost = median_cost(costs[name])
-            basis = f"{cost.cpu_s:.1f} processor s"
-            yield Line(f"{name} of small files", cost.wall_s, "s", basis, Bound(at_most=at_most))
-        chosen = ("query openb.phases", "sql select max(run_s) from itp.job")
-        for row in startup.measure(built, rounds, dict.fromkeys(chosen, "duckdb")):
-            command_s, import_s = row.median_s("command cpu"), row.median_s("duckdb cpu")
-            assert command_s and import_s
-            basis = f"{1000 * command_s:.0f} and {1000 * import_s:.0f} ms of processor time"
-            yield Line(f"{row.name} / import duckdb", command_s / import_s, "", basis, Bound(at_most=2.5))
+        costs = costs_in_rounds(commands, rounds, {"ingest": warehouse})
+        for name, goal in (("build", AtMost(1.5)), ("ingest", AtMost(2.5))):
+            basis = f"{costs[name].cpu_s:.1f} processor s"
+            yield Line(f"{name} of small files", costs[name].wall_s, "s", goal, basis)
+        chosen = dict.fromkeys(("query openb.phases", "sql select max(run_s) from itp.job"), "duckdb")
+        yield from startup.measure(built, rounds, chosen)["pipe"]
 
 
 def _of_telemetry(scale: float, rounds: int) -> Iterator[Line]:
-    file = telemetry.FILES["2,300 integer columns"]
     with temporary_folder() as folder:
-        csv = telemetry.write_csv(folder / "raw", file, max(1, round(480 * scale)))
+        csv = write_metric(folder / "raw", TELEMETRY_MB * scale)
         warehouse, out = folder / "warehouse", folder / "out"
         commands = {
             "ours": traces(
                 "ingest", "acme", "--raw", folder / "raw", "--warehouse", warehouse, "--no-stored"
             ),
-            "polars": baseline("polars_unpivot", csv, out),
+            "polars": _baseline("polars_unpivot", csv, out),
         }
-        costs = costs_in_turns(commands, rounds, "telemetry", {"ours": [warehouse], "polars": [out]})
-        ours_s, polars_s = (median_cost(costs[name]).wall_s for name in commands)
+        costs = costs_in_rounds(commands, rounds, {"ours": warehouse, "polars": out})
         what = "ingest of 2,300 columns of telemetry / Polars unpivot and sink"
-        yield _ratio(what, ours_s, polars_s, Bound(at_most=1.1))
+        yield _ratio(what, costs["ours"].wall_s, costs["polars"].wall_s, AtMost(1.1))
 
 
 def _of_demo() -> Iterator[Line]:
@@ -194,20 +133,12 @@ def _of_demo() -> Iterator[Line]:
         clone = folder / "clone"
         subprocess.run(["git", "clone", "--quiet", str(FOLDER.parent), str(clone)], check=True)
         demo_s = cost_of(["make", "-C", str(clone), "demo"]).wall_s
-        yield Line("make demo in a clean clone", demo_s, "s", "", Bound(at_most=25))
+        yield Line("make demo in a clean clone", demo_s, "s", AtMost(25))
 
 
-def _table(sections: Mapping[str, Sequence[Line]]) -> Iterator[str]:
-    """Yield the lines of a text table: a heading for each section, and a row for each measured number."""
-    head = ("", "measured", "goal", "", "from")
-    cells = {title: [line.cells() for line in lines] for title, lines in sections.items()}
-    rows = [head, *(row for found in cells.values() for row in found)]
-    widths = [max(len(row[place]) for row in rows) for place in range(len(head))]
-    for title, found in {"": [head], **cells}.items():
-        yield from (title,) * bool(title)
-        for row in found:
-            padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-            yield "  ".join(padded).rstrip()
+def _baseline(name: str, *arguments: object) -> list[str]:
+    """Return the command line of a function of `tracehouse.bench.baselines`."""
+    return [sys.executable, "-m", "tracehouse.bench.baselines", name, *map(str, arguments)]
 
 
 if __name__ == "__main__":

@@ -47,9 +47,6 @@ ELSEWHERE = {
         "pip install": "tests/docs/test_commands.py",
         "traces ": "tests/docs/test_tutorial.py",
     },
-    "docs/policy-baseline.md": {
-        "python -m tracehouse.bench.policy_baseline": "tests/test_policy_baseline.py",
-    },
     "docs/postgresql.md": {
         "createuser": "tests/publish/bi/test_postgresql.py",
         "createdb": "tests/publish/bi/test_postgresql.py",

@@ -7,9 +7,9 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
+from spark_cluster import Cluster, running_cluster
 from spark_tests import ALL, in_full
 
-from tracehouse.bench.cluster import Cluster, running_cluster
 from tracehouse.engines.spark import session
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import duckdb
 import pytest
 from command_line import TIMEOUT_S
 from few_files import quiet
+from spark_cluster import Cluster, running_cluster
 from spark_tests import in_full
 
-from tracehouse.bench.cluster import Cluster, running_cluster
 from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest.store import manifest
 from tracehouse.samples import dumps

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from spark_cluster import free_port, home, wait_for_line
 from spark_tests import in_full
 
-from tracehouse.bench.cluster import free_port, home, wait_for_line
 from tracehouse.engines.duckdb.write.database import NAME
 
 pytestmark = in_full

@@ -5,8 +5,8 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -91,21 +91,3 @@ def running_cluster(folder: Path, workers: int = WORKERS) -> Iterator[Cluster]:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-
-
-@contextmanager
-def one_and_two_workers(folder: Path) -> Iterator[dict[str, str]]:
-    """Start clusters of one and of two workers, and yield their URLs by name, such as `spark 2 workers`."""
-    with ExitStack() as stack:
-        urls = {}
-        for workers in (1, 2):
-            logs = folder / f"cluster-{workers}"
-            logs.mkdir()
-            name = f"spark {workers} worker{'s' * (workers - 1)}"
-            urls[name] = stack.enter_context(running_cluster(logs, workers)).url
-        yield urls
-
-
-def engine_options(urls: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Return the options with which `traces ingest` runs on each cluster."""
-    return {name: ("--engine", "spark", "--master", url) for name, url in urls.items()}
