@@ -54,17 +54,6 @@ def sql_hash(sql: str) -> str:
     return hashlib.sha256(normal(sql).encode()).hexdigest()
 
 
-def names_in(sql: str) -> set[str]:
-    """Return every word and quoted name of a SQL text in lower case; its columns are among them."""
-    found = set()
-    for token in _TOKEN.finditer(sql):
-        if token["word"]:
-            found.add(token["word"].lower())
-        elif token[0].startswith('"'):
-            found.add(token[0][1:-1].replace('""', '"').lower())
-    return found
-
-
 def has_block_comments(sql: str) -> bool:
     """Return whether a SQL text has a comment between /* and */, which nests in some engines only."""
     gaps = (token["gap"] for token in _TOKEN.finditer(sql) if token["gap"])

@@ -7,7 +7,6 @@ from tracehouse.views.sql_text import (
     first_statement,
     has_block_comments,
     has_capitals,
-    names_in,
     normal,
     sql_hash,
     statements,
@@ -71,11 +70,6 @@ def test_splits_statements() -> None:
     assert statements(text) == ["select ';' -- ;\n from T", "comment on view a is 'b;''c'"]
     assert first_statement(text) == "select ';' -- ;\n from T"
     assert (statements("-- ;"), first_statement("")) == ([], "")
-
-
-def test_names_are_words_and_quoted_names() -> None:
-    sql = """select T.a, "The ""x"" of" as b, 'no', $$no$$ -- no\nfrom s.t"""
-    assert names_in(sql) == {"select", "t", "a", 'the "x" of', "as", "b", "from", "s"}
 
 
 def test_ignores_block_comments_and_capitals_in_quotes() -> None:

@@ -226,7 +226,7 @@ comment on column catalog.views.title is 'Title of the view.';
 comment on column catalog.views.grain is 'What one row represents.';
 comment on column catalog.views.source is 'Where its joins and formulas are documented.';
 comment on column catalog.views.status is 'released: its meaning is fixed; draft: it may still change; local: from the warehouse''s own folder local.';
-comment on column catalog.views.sha256 is 'Hash of its statement without white space, comments and the case of keywords; versions.lock has its first digits.';
+comment on column catalog.views.sha256 is 'Hash of its statement without white space, comments and the case of keywords.';
 comment on column catalog.views.reads is 'Tables and views that it reads.';
 comment on column catalog.views.caveats is 'Caveats that still apply to its numbers, including those of the views it reads.';
 comment on column catalog.views.engine is 'Engine that it needs if its SQL is not portable; any.';

@@ -66,7 +66,7 @@ def fill_views(
 
     Without a status, a view is released if the lock has it, and otherwise a draft.
     """
-    released = locked().views
+    released = locked()
     rows = [
         (
             view.alias,
