@@ -3,8 +3,8 @@
 `-- caveat: name: column column` in a view file concerns these columns, and `-- caveat: name` all rows. A view
 or query inherits a caveat on columns if its SQL uses one of them anywhere, and a caveat on all rows always.
 In a view, an inherited caveat concerns the columns that are computed from the affected ones. If there are
-none, as with columns that only filter, it concerns all rows. `-- settles: name: column column` ends an
-inherited caveat for these columns, and `-- settles: name` for all of them.
+none, as with columns that only filter, it concerns all rows. `-- resolves_caveat: name: column column` ends
+an inherited caveat for these columns, and `-- resolves_caveat: name` for all of them.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -39,9 +39,9 @@ def of_view(
     """Find the caveats of a view. `held` has the caveats of its inputs, `relations` the columns of all."""
     columns = frozenset(relations[view.versioned])
     inherited = _inherit(view, relations, held)
-    settled = _read_lines(view.header, "settles", columns, view.path)
+    resolved = _read_lines(view.header, "resolves_caveat", columns, view.path)
     own = _read_lines(view.header, "caveat", columns, view.path)
-    return _merge([own, _remove_settled(settled, inherited, columns, view.path)])
+    return _merge([own, _remove_resolved(resolved, inherited, columns, view.path)])
 
 
 def of_query(header: Header, read: Mapping[str, set[str]], held: Mapping[str, ColumnsByCaveat]) -> list[str]:
@@ -67,16 +67,16 @@ def _read_lines(header: Header, key: str, columns: frozenset[str], path: Path) -
     return named
 
 
-def _remove_settled(
-    settled: ColumnsByCaveat, inherited: ColumnsByCaveat, columns: frozenset[str], path: Path
+def _remove_resolved(
+    resolved: ColumnsByCaveat, inherited: ColumnsByCaveat, columns: frozenset[str], path: Path
 ) -> ColumnsByCaveat:
-    """Remove the caveats that a view settles from those that it inherits."""
+    """Remove the caveats that a view resolves from those that it inherits."""
     left = dict(inherited)
-    for caveat, of_columns in settled.items():
+    for caveat, of_columns in resolved.items():
         if caveat not in left:
             raise DefinitionError(
-                f"{path}: settles {caveat}, which no view that it reads has. The caveats of a base table are "
-                "not inherited: delete the line"
+                f"{path}: resolves {caveat}, which no view that it reads has. The caveats of a base table "
+                "are not inherited: delete the line"
             )
         about = (left.pop(caveat) or columns) - (of_columns or columns)
         if about:

@@ -1,4 +1,4 @@
-"""Read how a view is materialized: lines such as `-- stored: parquet by machine, start_s` in its header.
+"""Read how a view is materialized: lines such as `-- materialize: parquet by machine, start_s` in its header.
 
 The columns after `by` are the sort order of the rows. `parquet per partition` writes a file for each
 partition of the base tables, and a new file only if the files of that partition changed. The view's rows must
@@ -19,7 +19,7 @@ _STORED_LINE = re.compile(
 
 @dataclass(frozen=True)
 class Storing:
-    """A `stored` line of a view.
+    """A `materialize` line of a view.
 
     `cte` is the CTE whose rows are stored, or empty for the whole view. `order` are the sort columns.
     """
@@ -44,8 +44,8 @@ class StoredView:
 
 
 def storings(view: ViewFile) -> list[Storing]:
-    """Read the `stored` lines of a view; none if it is computed. Raises DefinitionError if one is wrong."""
-    found = [_storing(view, line) for line in view.header.all("stored")]
+    """Read the `materialize` lines of a view, if any. Raises DefinitionError if one is wrong."""
+    found = [_storing(view, line) for line in view.header.all("materialize")]
     names = [one.cte for one in found]
     if len(set(names)) < len(names) or ("" in names and len(names) > 1):
         raise DefinitionError(f"{view.path}: the same part is stored twice")
@@ -56,8 +56,8 @@ def _storing(view: ViewFile, line: str) -> Storing:
     match = _STORED_LINE.fullmatch(line)
     if match is None:
         raise DefinitionError(
-            f"{view.path}: stored: {line}; write `parquet`, `parquet of` a CTE, or `parquet per partition`, "
-            "each optionally with `by` and columns"
+            f"{view.path}: materialize: {line}; write `parquet`, `parquet of` a CTE, or `parquet per "
+            "partition`, each optionally with `by` and columns"
         )
     queries = {"": view.tree.expression} | {cte.alias: cte.this for cte in view.tree.expression.ctes}
     part = match["cte"] or ""

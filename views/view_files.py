@@ -34,9 +34,9 @@ VIEW_KEYS = {
     "grain": "what one row is",
     "source": "where its joins and formulas are documented",
     "caveat": "a pitfall of its numbers: the name, and after a colon the columns that it concerns",
-    "settles": "an inherited caveat that it resolves: the name, and after a colon for which columns",
+    "resolves_caveat": "an inherited caveat that it resolves: the name, and after a colon for which columns",
     "sums": "`exact`, in a released view that adds fractions by sum or avg: it reads fsum and favg instead",
-    "stored": "how its rows are materialized as Parquet: views/materialization.py",
+    "materialize": "how its rows are materialized as Parquet: views/materialization.py",
     "engine": "the engine that it needs, and why, where it does not carry over to Spark",
 }
 

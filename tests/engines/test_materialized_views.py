@@ -614,7 +614,7 @@ def test_view_that_would_fill_disk_is_not_materialized(few: Path, monkeypatch: p
     rows = query_computed_view(few)
     monkeypatch.setattr(materialized_views, "LEAST_FREE_BYTES", 1 << 60)
     notes = database.build(few).notes
-    per_partition = "sql ilike '%stored: parquet per%' and versioned_name like 'acme.%'"
+    per_partition = "sql ilike '%materialize: parquet per%' and versioned_name like 'acme.%'"
     assert len(notes) == len(query_rows(few, f"select 1 from catalog.views where {per_partition}"))
     assert "it would fill the disk. Free disk space" in notes[0]
     assert query_rows(few, f"from {HOURLY} order by all") == rows
@@ -805,7 +805,7 @@ def test_kill_leaves_one_complete_version(step: str, few: Path, uninterrupted: P
 
 
 VIEW = """-- A thing.
--- stored: {form}
+-- materialize: {form}
 create or replace view itp.thing_v1 as
 with few as (select jobid, user from {table}), fewer as (select user from few)
 select few.jobid as one, fewer.user as two from few cross join fewer;
@@ -819,7 +819,7 @@ select few.jobid as one, fewer.user as two from few cross join fewer;
         ("parquet by two", [Storing("", ("two",), False)]),
         ("parquet per partition by two, one", [Storing("", ("two", "one"), True)]),
         (
-            "parquet of few by user\n-- stored: parquet of fewer",
+            "parquet of few by user\n-- materialize: parquet of fewer",
             [Storing("few", ("user",), False), Storing("fewer", ("user",), False)],
         ),
     ],
@@ -835,7 +835,7 @@ def test_parses_header(form: str, expected: list[Storing]) -> None:
         ("csv", "itp.job", "write `parquet`"),
         ("parquet of many", "itp.job", "stores the CTE many, which it does not have"),
         ("parquet of few by two", "itp.job", "sorts by two, which is not a column"),
-        ("parquet of few\n-- stored: parquet", "itp.job", "the same part is stored twice"),
+        ("parquet of few\n-- materialize: parquet", "itp.job", "the same part is stored twice"),
         ("parquet by three", "itp.job", "sorts by three, which is not a column"),
         ("parquet", "catalog.sources", "reads catalog.sources, which builds refill"),
     ],
@@ -852,6 +852,6 @@ def test_rejects_invalid_header(
 def test_rejects_materialized_view_of_user(few: Path) -> None:
     path = few / "local" / "views" / "mine" / "thing.v1.sql"
     path.parent.mkdir(parents=True)
-    path.write_text("-- stored: parquet\ncreate or replace view mine.thing_v1 as select 1 as one;")
+    path.write_text("-- materialize: parquet\ncreate or replace view mine.thing_v1 as select 1 as one;")
     [problem] = database.build(few).problems
-    assert "only Tracehouse's own views can have a line `-- stored:`" in problem.error
+    assert "only Tracehouse's own views can have a line `-- materialize:`" in problem.error

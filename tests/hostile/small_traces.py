@@ -50,7 +50,7 @@ VIEWS = {
     "jobs/side.v1.sql": """-- Rows of both tables.
 -- grain: one row per side
 -- source: made up
--- stored: parquet by side
+-- materialize: parquet by side
 create or replace view jobs.side_v1 as
 select 'left' as side, count(*) as entries, max(number) as largest from jobs.left
 union all
@@ -65,7 +65,7 @@ select name, number / 2 as half from jobs.task;
     "power/total.v1.sql": """-- Cells of each cluster.
 -- grain: one row per cluster
 -- source: made up
--- stored: parquet per partition by cluster
+-- materialize: parquet per partition by cluster
 create or replace view power.total_v1 as
 select cluster, count(*) as samples, max(value) as largest from power.metric group by cluster;
 """,

@@ -58,20 +58,23 @@ def test_a_caveat_of_a_filter_concerns_all_rows(tmp_path: Path) -> None:
     assert spread_caveats(tmp_path, load)["pai.load_v1"]["pai.shifted"] is None
 
 
-def test_a_view_settles_inherited_caveats(tmp_path: Path) -> None:
+def test_a_view_resolves_inherited_caveats(tmp_path: Path) -> None:
     for line, remaining in (
         ("pai.fractions", {"pai.tasks": None}),
         ("pai.fractions: gpu_s", {"pai.tasks": None}),
         ("pai.tasks: jobs", {"pai.fractions": frozenset({"gpu_s"}), "pai.tasks": frozenset({"gpu_s"})}),
     ):
-        assert spread_caveats(tmp_path, f"-- settles: {line}\n{LOAD}")["pai.load_v1"] == remaining
+        assert spread_caveats(tmp_path, f"-- resolves_caveat: {line}\n{LOAD}")["pai.load_v1"] == remaining
 
 
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ("settles: pai.shifted", "settles pai.shifted, which no view that it reads has"),
-        ("settles: pai.tasks: gpus", "`settles: pai.tasks` names gpus, which is not a column of the view"),
+        ("resolves_caveat: pai.shifted", "resolves pai.shifted, which no view that it reads has"),
+        (
+            "resolves_caveat: pai.tasks: gpus",
+            "`resolves_caveat: pai.tasks` names gpus, which is not a column of the view",
+        ),
         ("caveat: pai.tasks: wait_s", "`caveat: pai.tasks` names wait_s, which is not a column of the view"),
     ],
 )

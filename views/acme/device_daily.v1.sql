@@ -4,7 +4,7 @@
 -- caveat: acme.telemetry_units_by_convention: total max_value
 -- caveat: acme.device_names_vary: node gpu
 -- caveat: acme.dram_active_one_row
--- stored: parquet per partition
+-- materialize: parquet per partition
 create or replace view acme.device_daily_v1 as
 with listed as (
     select

@@ -2,7 +2,7 @@
 -- grain: one row per (cluster, used_mib)
 -- source: data/generate_utilization_pkl.ipynb of AcmeTrace: FB_USED over 80 * 1024
 -- caveat: acme.telemetry_units_by_convention: used_mib used_pct
--- stored: parquet per partition
+-- materialize: parquet per partition
 create or replace view acme.gpu_memory_used_count_v1 as
 with counted as (
     select

@@ -2,7 +2,7 @@
 -- grain: one row per (cluster, hour) in which a GPU was listed
 -- source: README of AcmeTrace, Resource Utilization; POWER_USAGE of DCGM
 -- caveat: acme.device_names_vary
--- stored: parquet per partition
+-- materialize: parquet per partition
 -- Differs from version 1 in the last digits only: its sums are exact, and so the same on every run.
 create or replace view acme.power_hourly_v2 as
 -- The samples of all GPUs last until the same next time, so their power can be added up first.

@@ -2,7 +2,7 @@
 -- grain: one row per (server_group, has_memory_power)
 -- source: data/generate_utilization_pkl.ipynb of AcmeTrace; the rest is no column of the publisher
 -- caveat: acme.ipmi_is_seren_only
--- stored: parquet
+-- materialize: parquet
 -- Differs from version 1 in the last digits only: its sums are exact, and so the same on every run.
 create or replace view acme.server_power_share_v2 as
 with samples as (

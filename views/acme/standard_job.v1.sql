@@ -2,7 +2,7 @@
 -- grain: one row per (cluster, job_id)
 -- source: README of AcmeTrace, job trace
 -- caveat: acme.failure_needs_a_rule: status
--- stored: parquet by cluster, submit_s, job_id
+-- materialize: parquet by cluster, submit_s, job_id
 create or replace view acme.standard_job_v1 as
 -- Both clusters are in China, and Kalos's times are instants as well.
 with clock as (

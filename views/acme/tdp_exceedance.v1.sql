@@ -2,7 +2,7 @@
 -- grain: one row per cluster
 -- source: Characterization of Large Language Model Development in the Datacenter (NSDI 2024): samples above 400 W
 -- caveat: acme.power_claim_not_reproduced
--- stored: parquet per partition
+-- materialize: parquet per partition
 create or replace view acme.tdp_exceedance_v1 as
 select
     cluster,

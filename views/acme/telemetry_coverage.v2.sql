@@ -5,7 +5,7 @@
 -- caveat: acme.device_names_vary: unattributed_devices
 -- caveat: acme.dram_active_one_row
 -- caveat: acme.telemetry_covers_part: first_time last_time times median_gap_s max_gap_s
--- stored: parquet per partition
+-- materialize: parquet per partition
 -- Differs from version 1 only in its input: times come from a materialized view.
 create or replace view acme.telemetry_coverage_v2 as
 with cells as (

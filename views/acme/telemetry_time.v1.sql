@@ -3,7 +3,7 @@
 -- source: README of AcmeTrace, Resource Utilization
 -- caveat: acme.device_names_vary: device_cells device_samples
 -- caveat: acme.telemetry_covers_part: time
--- stored: parquet per partition by cluster, source_table, metric, time
+-- materialize: parquet per partition by cluster, source_table, metric, time
 create or replace view acme.telemetry_time_v1 as
 with listed as (
     select

@@ -6,7 +6,7 @@
 -- caveat: acme.dram_active_one_row
 -- caveat: acme.kalos_host_cpu_over_100: devices samples empty_samples mean_pct max_pct zero_pct
 -- caveat: acme.node_memory_bad_columns
--- stored: parquet per partition by cluster, metric, hour
+-- materialize: parquet per partition by cluster, metric, hour
 -- Differs from version 1 in the last digits only: its sums are exact, and so the same on every run.
 create or replace view acme.utilization_hourly_v2 as
 with cells as (

@@ -2,7 +2,7 @@
 -- grain: one row per (cluster, node, gpu, onset_time)
 -- source: README of AcmeTrace, Resource Utilization; XID_ERRORS of DCGM, the last code until it is cleared
 -- caveat: acme.xid_is_a_latch: xid
--- stored: parquet per partition
+-- materialize: parquet per partition
 create or replace view acme.xid_onset_v1 as
 -- Samples with an error code are rare. Other samples are neither grouped by device nor sorted.
 with errors as (

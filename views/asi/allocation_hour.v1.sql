@@ -4,7 +4,7 @@
 -- caveat: asi.no_states_on_day_0: held_gpu_h standby_gpu_h
 -- caveat: asi.requested_is_not_used: held_gpu_h standby_gpu_h
 -- caveat: asi.undisclosed_models: shown_model
--- stored: parquet per partition
+-- materialize: parquet per partition
 create or replace view asi.allocation_hour_v1 as
 with pods as (
     select

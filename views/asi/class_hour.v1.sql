@@ -6,7 +6,7 @@
 -- caveat: asi.types_are_unknown: job_type model_type
 -- caveat: asi.requested_is_not_used: held_gpu_h
 -- caveat: asi.undisclosed_models: gpu_model shown_model
--- stored: parquet per partition
+-- materialize: parquet per partition
 create or replace view asi.class_hour_v1 as
 with pods as (
     select

@@ -2,7 +2,7 @@
 -- grain: one row per (hour, partition_name)
 -- source: docs/schema.md of cluster-trace-gpu-v2026
 -- caveat: asi.undisclosed_models: partition_name
--- stored: parquet per partition
+-- materialize: parquet per partition
 create or replace view asi.cluster_capacity_hour_v1 as
 select
     24 * day + hour_of_day as hour,

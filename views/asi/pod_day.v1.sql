@@ -7,7 +7,7 @@
 -- caveat: asi.types_are_unknown: job_type model_type
 -- caveat: asi.requested_is_not_used: held_gpu_h
 -- caveat: asi.undisclosed_models: gpu_model
--- stored: parquet per partition by requested_gpus, pod_id
+-- materialize: parquet per partition by requested_gpus, pod_id
 create or replace view asi.pod_day_v1 as
 select
     day,

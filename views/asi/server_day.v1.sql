@@ -2,7 +2,7 @@
 -- grain: one row per (day, server_id, shown_model)
 -- source: docs/schema.md and scripts of cluster-trace-gpu-v2026
 -- caveat: asi.undisclosed_models: shown_model
--- stored: parquet per partition
+-- materialize: parquet per partition
 create or replace view asi.server_day_v1 as
 with numbered as (
     select

@@ -2,7 +2,7 @@
 -- grain: one row per (day, hour_of_day, server_id)
 -- source: docs/schema.md and scripts of cluster-trace-gpu-v2026
 -- caveat: asi.undisclosed_models: gpu_model shown_model
--- stored: parquet per partition
+-- materialize: parquet per partition
 create or replace view asi.server_hour_v1 as
 with pods as (
     select

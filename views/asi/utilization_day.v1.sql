@@ -3,7 +3,7 @@
 -- source: scripts of cluster-trace-gpu-v2026
 -- caveat: asi.types_are_unknown: job_type
 -- caveat: asi.negative_memory_use: value
--- stored: parquet per partition
+-- materialize: parquet per partition
 create or replace view asi.utilization_day_v1 as
 with pods as (
     select

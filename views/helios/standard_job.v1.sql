@@ -4,7 +4,7 @@
 -- caveat: helios.zone_is_assumed: submit_time submit_s end_s
 -- caveat: helios.failed_is_a_class: status
 -- caveat: helios.vc_names_are_shared: partition_name
--- stored: parquet by cluster, submit_s, job_id
+-- materialize: parquet by cluster, submit_s, job_id
 create or replace view helios.standard_job_v1 as
 -- Times are local times, so the offset to the local hour is 0.
 with clock as (

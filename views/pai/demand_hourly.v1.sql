@@ -5,7 +5,7 @@
 -- caveat: pai.sentinel_zero_start: hour hour_start_s weekday hour_of_day running_instances requested_cpus requested_memory_gb requested_gpus sharing_gpus whole_gpus requested_gpus_if_whole
 -- caveat: pai.plan_is_per_instance: requested_cpus requested_memory_gb requested_gpus sharing_gpus whole_gpus requested_gpus_if_whole
 -- caveat: pai.notebook_week_starts_later: hour hour_start_s weekday hour_of_day running_instances requested_cpus requested_memory_gb requested_gpus sharing_gpus whole_gpus requested_gpus_if_whole
--- stored: parquet
+-- materialize: parquet
 create or replace view pai.demand_hourly_v1 as
 -- Instances of a task mostly start and end together, so grouping leaves few rows for the join with their plan.
 with spans as (

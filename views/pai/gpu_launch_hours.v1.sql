@@ -6,7 +6,7 @@
 -- caveat: pai.plan_is_per_instance: gpus first_gpu_s last_gpu_s
 -- caveat: pai.gpu_type_is_assigned: gpu_type
 -- caveat: pai.gpu_type_null: gpu_type
--- stored: parquet
+-- materialize: parquet
 create or replace view pai.gpu_launch_hours_v1 as
 with launches as (
     select

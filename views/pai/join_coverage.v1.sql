@@ -5,7 +5,7 @@
 -- caveat: pai.tasks_without_instances
 -- caveat: pai.sensor_covers_two_fifths
 -- caveat: pai.group_tag_orphans: left_without_key left_matched left_unmatched left_multiply_matched right_without_key right_matched right_unmatched right_multiply_matched joined_rows
--- stored: parquet
+-- materialize: parquet
 create or replace view pai.join_coverage_v1 as
 with joins as (
     select

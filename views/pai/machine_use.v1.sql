@@ -5,7 +5,7 @@
 -- caveat: pai.sensor_is_lifetime_average: mean_cpu_pct mean_gpu_pct mean_load
 -- caveat: pai.gpu_use_over_100: mean_gpu_pct
 -- caveat: pai.machine_cpu_is_a_sum: mean_cpu_pct
--- stored: parquet by gpu_type
+-- materialize: parquet by gpu_type
 create or replace view pai.machine_use_v1 as
 -- It makes no difference here which run of a worker counts, so this does not read pai.worker_machine.
 with observed as (

@@ -8,8 +8,8 @@
 -- caveat: pai.memory_gb_looks_binary: requested_memory_gib
 -- caveat: pai.workload_tag_is_rare: workload
 -- caveat: pai.tasks_without_instances: wait_s observed_wait_s observed_start_s run_s observed_run_s held_gpu_s
--- settles: pai.sentinel_zero_start
--- stored: parquet by submit_s, job_id
+-- resolves_caveat: pai.sentinel_zero_start
+-- materialize: parquet by submit_s, job_id
 create or replace view pai.standard_job_v1 as
 -- The publisher subtracted a constant that preserves hour and weekday.
 with clock as (

@@ -2,7 +2,7 @@
 -- grain: one row per (job_name, task_name) that started and has an instance that started
 -- source: README of cluster-trace-gpu-v2020, pai_task_table and pai_instance_table
 -- caveat: pai.sentinel_zero_start: submit_s wait_s
--- stored: parquet by gpu_type, wait_s
+-- materialize: parquet by gpu_type, wait_s
 create or replace view pai.task_wait_v1 as
 with first_instance as (
     select

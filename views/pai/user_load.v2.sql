@@ -4,7 +4,7 @@
 -- caveat: pai.sentinel_zero_start: gpu_h
 -- caveat: pai.plan_is_per_instance: gpu_tasks gpu_h
 -- caveat: pai.tasks_without_instances
--- stored: parquet
+-- materialize: parquet
 -- Differs from version 1 in the last digits only: its sums are exact, and so the same on every run.
 create or replace view pai.user_load_v2 as
 with job_tasks as (

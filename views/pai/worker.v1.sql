@@ -3,8 +3,8 @@
 -- source: utils.py of cluster-trace-gpu-v2020: sort by status, start_time and end_time, keep the last
 -- caveat: pai.worker_name_repeats: worker_name
 -- caveat: pai.sentinel_zero_start: start_s end_s run_s
--- stored: parquet of repeated by worker_name
--- stored: parquet of ranked by worker_name
+-- materialize: parquet of repeated by worker_name
+-- materialize: parquet of ranked by worker_name
 create or replace view pai.worker_v1 as
 -- One worker in a hundred ran more than once. Ranking is costly, so only these are ranked.
 with repeated as (

@@ -5,7 +5,7 @@
 -- caveat: philly.use_is_averaged: mean_gpu_pct idle_gpu_pct
 -- caveat: philly.hour_comes_twice
 -- caveat: philly.lines_are_glued
--- stored: parquet by job_id, attempt
+-- materialize: parquet by job_id, attempt
 create or replace view philly.attempt_utilization_v1 as
 -- Local minutes without the time zone, like the times of the log.
 with minutes as (

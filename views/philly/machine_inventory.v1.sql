@@ -1,7 +1,7 @@
 -- Machines with the GPUs that are listed, that the job log used, and that were measured (Philly).
 -- grain: one row per machine_id that one of the three names
 -- source: README of msr-fiddle/philly-traces; its issue #8 for the disagreement
--- stored: parquet by machine_id
+-- materialize: parquet by machine_id
 -- caveat: philly.machine_list_disagrees: listed_gpus
 create or replace view philly.machine_inventory_v1 as
 with used as (

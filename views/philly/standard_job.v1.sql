@@ -4,7 +4,7 @@
 -- caveat: philly.log_has_no_zone: submit_s end_s
 -- caveat: philly.run_includes_retries: run_s observed_run_s
 -- caveat: philly.gpus_are_those_used: requested_gpus requested_gpus_per_instance
--- stored: parquet by submit_s, job_id
+-- materialize: parquet by submit_s, job_id
 create or replace view philly.standard_job_v1 as
 with clock as (
     select local_offset_s

@@ -3,7 +3,7 @@
 -- source: README of msr-fiddle/philly-traces; its notebook for the memory in use
 -- caveat: philly.use_is_averaged: mean_gpu_pct idle_gpu_pct
 -- caveat: philly.lines_are_glued
--- stored: parquet by machine_id, hour
+-- materialize: parquet by machine_id, hour
 create or replace view philly.utilization_hourly_v1 as
 with gpus as (
     select

@@ -1,7 +1,7 @@
 -- Jobs of the spot trace in the standard format.
 -- grain: one row per job
 -- source: README of cluster-trace-v2026-spot-gpu
--- stored: parquet by submit_s, job_id
+-- materialize: parquet by submit_s, job_id
 create or replace view spot.standard_job_v1 as
 select
     cast(null as varchar) as cluster,

@@ -2,7 +2,7 @@
 -- jobs.
 -- grain: one row per (trace, cluster), and one with the cluster all for a trace with several; one row for a trace with none
 -- source: AcmeTrace, data/cluster_summary.csv, for the layout
--- stored: parquet
+-- materialize: parquet
 -- Differs from version 2 in the traces that it covers, the rows of whole traces, preempted jobs, which have not failed,
 -- and the GPU time held, which includes that of censored jobs inside the trace.
 create or replace view unified.summary_v3 as

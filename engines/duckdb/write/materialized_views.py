@@ -1,9 +1,9 @@
 """Write the rows of expensive views to Parquet files, and write new files when the inputs change.
 
-A view whose header has a `stored` line has one file, one file per partition of its base tables, or one file
-for a CTE (see views/materialization.py). The file name is a hash of the view's SQL, the SQL of the views that
-it reads and the files of its base tables, so that an existing file of that name is always current. A view
-whose files cannot be written is computed on demand, like any other view.
+A view whose header has a `materialize` line has one file, one file per partition of its base tables, or one
+file for a CTE (see views/materialization.py). The file name is a hash of the view's SQL, the SQL of the views
+that it reads and the files of its base tables, so that an existing file of that name is always current. A
+view whose files cannot be written is computed on demand, like any other view.
 """
 
 import hashlib
@@ -195,7 +195,7 @@ def _plan_parts(
     tables = tables_read(view, views)
     if catalog_tables := [name for name in tables if name.startswith("catalog.") and name != _CLOCKS]:
         raise DefinitionError(
-            f"{view.path}: has a line `-- stored:` and reads {catalog_tables[0]}, which builds refill"
+            f"{view.path}: has a line `-- materialize:` and reads {catalog_tables[0]}, which builds refill"
         )
     read = [conversion for conversion in conversions if conversion.table_name in tables and conversion.files]
     if not read or sum(conversion.rows for conversion in read) < LEAST_ROWS:
