@@ -261,8 +261,7 @@ def vacuum(warehouse: Path, older_than_days: float, keep_versions: int) -> None:
     "--materialize", is_flag=True, help="Copy the tables into the database, which then needs no other file."
 )
 @no_stored_option
-@click.option("--recover", is_flag=True, help="First recreate datapackage.json if it is missing or damaged.")
-def build(warehouse: Path, materialize: bool, no_stored: bool, recover: bool) -> None:
+def build(warehouse: Path, materialize: bool, no_stored: bool) -> None:
     """Rebuild the database over the warehouse's Parquet files.
 
     Run it after moving the folder, after updating Tracehouse, and after changing your own views and queries
@@ -273,11 +272,6 @@ def build(warehouse: Path, materialize: bool, no_stored: bool, recover: bool) ->
     from tracehouse.core.progress import byte_bars
     from tracehouse.engines.duckdb.write import database
 
-    if recover:
-        with byte_bars() as progress:
-            notes = database.recover(warehouse, progress)
-        for note in notes:
-            say(f"note: {note}", stderr=True)
     with byte_bars() as progress:
         built = database.build(warehouse, materialize, not no_stored, progress)
     say(f"Built {built.path}")

@@ -20,8 +20,8 @@ from tracehouse.ingest.declarations import Trace, all_traces
 from tracehouse.ingest.discovery.claims import Claim, Found, Group, find
 from tracehouse.ingest.discovery.packing import whole_name
 from tracehouse.ingest.selection import Selection, parse_selection, selects
-from tracehouse.ingest.store import integrity, journal, manifest
-from tracehouse.ingest.store.manifest import Conversion, Key
+from tracehouse.ingest.store import integrity, records
+from tracehouse.ingest.store.records import Conversion, Key
 
 RunTasks = Callable[[Sequence[Task], Path, Event], list[TaskResult]]
 """Runs tasks for a warehouse and returns their results in order. It stops early when the event is set."""
@@ -72,7 +72,7 @@ def convert(
     if replacing and found.problems:
         replacing = False
         notes.append("Nothing is replaced, because some files cannot be read")
-    published = {c.key: c for c in manifest.read_conversions(warehouse)}
+    published = {c.key: c for c in records.read_conversions(warehouse)}
     _check_unread_conversions(warehouse, published.values(), found, replacing)
     stop = Event()
     tasks = _plan_tasks(found, published, warehouse, replacing, partial(_report_bytes, progress, stop))
@@ -87,7 +87,7 @@ def convert(
     _discard_outdated(found.claims, now.values(), warehouse)
     removed = _find_removed(tasks, results, now, bool(selection)) if replacing else []
     for conversion in removed:
-        journal.discard(warehouse, conversion.key)
+        records.discard(warehouse, conversion.key)
     return IngestResult(
         tuple(conversion for conversion in now.values() if conversion not in removed),
         tuple(converted.values()),
@@ -148,9 +148,9 @@ def _discard_outdated(claims: Iterable[Claim], now: Iterable[Conversion], wareho
     """Remove finished conversions of an interrupted ingest whose raw files have other versions now."""
     keys = {claim.key for claim in claims}
     used = {stored.path for conversion in now for stored in conversion.all_files}
-    for conversion in journal.read_finished(warehouse):
+    for conversion in records.read_finished(warehouse):
         if conversion.key in keys and used.isdisjoint(stored.path for stored in conversion.all_files):
-            journal.discard(warehouse, conversion.key)
+            records.discard(warehouse, conversion.key)
 
 
 def describe_removal(conversion: Conversion) -> str:
@@ -270,7 +270,7 @@ def _plan_tasks(
     groups: dict[Group, list[Claim]] = defaultdict(list)
     for claim in found.claims:
         groups[claim.group].append(claim)
-    finished = {conversion.key: conversion for conversion in journal.read_finished(warehouse)}
+    finished = {conversion.key: conversion for conversion in records.read_finished(warehouse)}
     return [
         Task(
             group,

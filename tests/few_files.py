@@ -10,8 +10,8 @@ import duckdb
 from tracehouse.core.progress import Progress
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.pipeline import IngestResult
-from tracehouse.ingest.store import cleanup, journal, lock
-from tracehouse.ingest.store.manifest import Conversion
+from tracehouse.ingest.store import cleanup, lock, records
+from tracehouse.ingest.store.records import Conversion
 
 
 def quiet(*_: object) -> None:
@@ -51,7 +51,7 @@ def ingest(folder: Path, files: dict[str, bytes], progress: Progress = quiet) ->
     with lock.acquire(warehouse):
         cleanup.remove_leftovers(warehouse)
         outcome = pipeline.convert([raw], warehouse, [], progress)
-        journal.publish(warehouse, outcome.conversions)
+        records.publish(warehouse, outcome.conversions)
     return outcome
 
 
@@ -75,3 +75,11 @@ def stored(folder: Path, *conversions: Conversion) -> list[tuple]:
     files = [str(folder / "warehouse" / file.path) for c in conversions for file in c.files]
     rows = duckdb.connect().execute("from read_parquet($files)", {"files": files}).fetchall()
     return rows if len(conversions) == 1 else sorted(rows)
+
+
+def list_unlisted(warehouse: Path) -> set[str]:
+    """Return the Parquet files of base tables that neither the manifest nor a record lists."""
+    conversions = [*records.read_conversions(warehouse), *records.read_finished(warehouse)]
+    known = records.list_files(conversions) | records.read(warehouse).known_files
+    found = (warehouse / "parquet").rglob("*.parquet")
+    return {path.relative_to(warehouse).as_posix() for path in found} - known

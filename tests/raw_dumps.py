@@ -10,7 +10,7 @@ import duckdb
 from tracehouse.engines.duckdb.write import database
 from tracehouse.engines.duckdb.write.build import build_file
 from tracehouse.ingest import pipeline
-from tracehouse.ingest.store import journal, lock
+from tracehouse.ingest.store import lock, records
 
 Row = Mapping[str, object]
 
@@ -73,7 +73,7 @@ def ingested(raw: Path, warehouse: Path) -> duckdb.DuckDBPyConnection:
     with lock.acquire(warehouse):
         outcome = pipeline.convert([raw], warehouse, [], lambda *_: None)
         assert not outcome.problems and not outcome.unrecognised, outcome.problems or outcome.unrecognised
-        journal.publish(warehouse, outcome.conversions)
+        records.publish(warehouse, outcome.conversions)
     path = warehouse / database.NAME
     build_file(path, outcome.conversions, warehouse.absolute(), materialize=False)
     return duckdb.connect(str(path), read_only=True)

@@ -19,7 +19,7 @@ from tracehouse.core.text import quoted
 from tracehouse.core.units import spell_unit
 from tracehouse.ingest import declarations
 from tracehouse.ingest.declarations import Trace
-from tracehouse.ingest.store.manifest import REJECTED_COLUMNS
+from tracehouse.ingest.store.records import REJECTED_COLUMNS
 from tracehouse.views.across_traces import united
 from tracehouse.views.columns import passed_on, split_comment
 from tracehouse.views.quantities import quantities, unit_in

@@ -10,7 +10,7 @@ from sqlglot import exp
 from tracehouse.engines.duckdb.write.definitions import Defined
 from tracehouse.engines.spark.dialect import spark_type, to_spark
 from tracehouse.ingest.declarations import Table
-from tracehouse.ingest.store.manifest import StoredFile
+from tracehouse.ingest.store.records import StoredFile
 from tracehouse.sql.query_files import QueryFile
 from tracehouse.views.view_files import ViewFile
 

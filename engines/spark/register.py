@@ -15,8 +15,9 @@ from tracehouse.engines.duckdb.write.definitions import Defined, Definitions, de
 from tracehouse.engines.spark import ddl
 from tracehouse.engines.spark.session import explain_errors
 from tracehouse.ingest.declarations import all_traces
-from tracehouse.ingest.store import manifest
-from tracehouse.ingest.store.manifest import Conversion
+from tracehouse.ingest.store import records
+from tracehouse.ingest.store.layout import RECORDS_FOLDER
+from tracehouse.ingest.store.records import Conversion
 from tracehouse.sql.query_files import QueryFile, query_files
 from tracehouse.views.across_traces import expanded
 from tracehouse.views.graph import sort_views, with_dependencies
@@ -79,17 +80,23 @@ def _spark_path(warehouse: str | Path) -> str:
 
 
 def _read_conversions(session: "SparkSession", root: str) -> Sequence[Conversion]:
-    place = f"{root}/{manifest.NAME}"
+    place = f"{root}/{records.NAME}"
     here = Path(root.removeprefix(_HERE))
-    if root.startswith(_HERE) and (here / manifest.NAME).is_file():
+    if root.startswith(_HERE) and (here / records.NAME).is_file():
         # Python reads the file, because a Spark job would take two seconds.
-        return manifest.read(here).conversions
+        return records.read(here).conversions
     try:
         with explain_errors():
             [row] = session.read.text(place, wholetext=True).collect()
+            paths = [
+                f"{root}/{RECORDS_FOLDER}/{name}" for name in records.parse_record_names(row.value, place)
+            ]
+            texts = session.read.text(paths, wholetext=True).collect() if paths else []
     except UserError as error:
         raise UserError(f"{place}: reading failed ({error}). Name the folder of a warehouse") from None
-    return manifest.parse(row.value, place).conversions
+    return records.parse(
+        row.value, place, {records.name_of(text.value): text.value for text in texts}
+    ).conversions
 
 
 def _definitions(

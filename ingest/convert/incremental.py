@@ -16,8 +16,8 @@ from tracehouse.ingest.convert.previous import is_up_to_date, read_indexes, relo
 from tracehouse.ingest.convert.raw_file import check_header_file, convert
 from tracehouse.ingest.convert.raw_input import Holdings, RawInput
 from tracehouse.ingest.discovery.claims import Claim, Group
-from tracehouse.ingest.store import integrity, journal
-from tracehouse.ingest.store.manifest import Conversion, Key, PieceVersion
+from tracehouse.ingest.store import integrity, records
+from tracehouse.ingest.store.records import Conversion, Key, OverlappingFile
 
 
 @dataclass(frozen=True)
@@ -153,12 +153,12 @@ def _convert_file(
     indexes: "_Indexes",
     result: TaskResult,
 ) -> Conversion:
-    other_pieces: tuple[PieceVersion, ...] = ()
+    overlapping_files: tuple[OverlappingFile, ...] = ()
     if raw_input.table.wide:
-        other_pieces = _list_pieces(pieces)
+        overlapping_files = _list_pieces(pieces)
         holdings.indexes = indexes.unite(pieces, raw_input)
     read_before = set(holdings.indexes)
-    conversion, notes, incomplete = convert(raw_input, holdings, other_pieces)
+    conversion, notes, incomplete = convert(raw_input, holdings, overlapping_files)
     if incomplete:
         result.incomplete[raw_input.key] = incomplete
     indexes.known[conversion.key] = holdings.indexes - read_before
@@ -168,7 +168,7 @@ def _convert_file(
     return conversion
 
 
-def _list_expected_pieces(raw_input: RawInput, pieces: Sequence[Conversion]) -> tuple[PieceVersion, ...]:
+def _list_expected_pieces(raw_input: RawInput, pieces: Sequence[Conversion]) -> tuple[OverlappingFile, ...]:
     """List the pieces whose lines an unchanged piece of a wide table must omit.
 
     These are the pieces before it by name, and each later piece that does not omit the lines of this one,
@@ -176,12 +176,12 @@ def _list_expected_pieces(raw_input: RawInput, pieces: Sequence[Conversion]) -> 
     """
     if not raw_input.table.wide or not raw_input.before:
         return ()
-    this = PieceVersion(raw_input.before.source, raw_input.before.sha256)
-    return _list_pieces([c for c in pieces if c.source < this.source or this not in c.other_pieces])
+    this = OverlappingFile(raw_input.before.source, raw_input.before.sha256)
+    return _list_pieces([c for c in pieces if c.source < this.source or this not in c.overlapping_files])
 
 
-def _list_pieces(pieces: Sequence[Conversion]) -> tuple[PieceVersion, ...]:
-    return tuple(sorted(PieceVersion(piece.source, piece.sha256) for piece in pieces))
+def _list_pieces(pieces: Sequence[Conversion]) -> tuple[OverlappingFile, ...]:
+    return tuple(sorted(OverlappingFile(piece.source, piece.sha256) for piece in pieces))
 
 
 @dataclass
@@ -203,7 +203,7 @@ class _Indexes:
 
 def _undo(result: TaskResult, key: Key, warehouse: Path) -> None:
     if result.converted.pop(key, None):
-        journal.discard(warehouse, key)
+        records.discard(warehouse, key)
 
 
 def _describe_damage(raw_input: RawInput) -> list[str]:

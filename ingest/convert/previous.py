@@ -15,25 +15,27 @@ from tracehouse.ingest.discovery.raw_files import RawFile
 from tracehouse.ingest.discovery.raw_stream import explained
 from tracehouse.ingest.discovery.synthetic import is_marked
 from tracehouse.ingest.readers.values import index_values
-from tracehouse.ingest.store import journal, seen
-from tracehouse.ingest.store.manifest import Conversion, PieceVersion, SkippedCopy
+from tracehouse.ingest.store import checksum_cache, records
+from tracehouse.ingest.store.records import Conversion, OverlappingFile, SkippedCopy
 
 # A new version with less than half of the last version's rows is more likely a broken download than a new
 # release.
 _LEAST_SHARE_OF_ROWS_BEFORE = 0.5
 
 
-def is_up_to_date(raw_input: RawInput, holdings: Holdings, other_pieces: Sequence[PieceVersion]) -> bool:
+def is_up_to_date(
+    raw_input: RawInput, holdings: Holdings, overlapping_files: Sequence[OverlappingFile]
+) -> bool:
     """Return whether the last conversion is intact and a new conversion would return the same rows.
 
-    `other_pieces` are the pieces of a wide table whose lines the conversion must have omitted.
+    `overlapping_files` are the pieces of a wide table whose lines the conversion must have omitted.
     """
     before, raw = raw_input.before, raw_input.claim.raw
     return (
         before is not None
         and before.fingerprint == raw_input.table.fingerprint()
-        and before.other_pieces == tuple(other_pieces)
-        and journal.is_complete(raw_input.warehouse, before)
+        and before.overlapping_files == tuple(overlapping_files)
+        and records.is_complete(raw_input.warehouse, before)
         and all(source.synthetic == is_synthetic(raw) for source in before.sources)
         and not any(source.member in holdings.members for source in before.sources)
         and all(_is_still_held(copy, holdings) for copy in before.skipped_copies)
@@ -63,13 +65,13 @@ def checksum_of(raw_input: RawInput, on_bytes: Callable[[int], None] = lambda _:
     if has_directory(raw):
         return checksum(raw, table)
     with explained(raw.paths):
-        before = seen.stamp(raw.paths)
-    known = seen.recall(warehouse, raw.paths, before)
+        before = checksum_cache.stamp(raw.paths)
+    known = checksum_cache.recall(warehouse, raw.paths, before)
     if known:
         on_bytes(raw.bytes)
         return known
     known = checksum(raw, table, on_bytes)
-    seen.remember(warehouse, raw.paths, before, known)
+    checksum_cache.remember(warehouse, raw.paths, before, known)
     return known
 
 
@@ -148,7 +150,7 @@ def is_synthetic(raw: RawFile) -> bool:
 
 
 def compare_checksum(claim: Claim, sha256: str) -> str:
-    """Return the value of `manifest.Source.checksum` for a raw file with this checksum."""
+    """Return the value of `records.Source.checksum` for a raw file with this checksum."""
     published = claim.table.published_sha256.get(claim.raw.name)
     if not published:
         return "none published"

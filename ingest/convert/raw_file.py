@@ -32,9 +32,9 @@ from tracehouse.ingest.discovery.unpack import data_members, seekable
 from tracehouse.ingest.readers import Batch, Content, Reject, reader_of
 from tracehouse.ingest.readers.lines import read_header, shown
 from tracehouse.ingest.readers.values import arrow_type
-from tracehouse.ingest.store import journal, lock, manifest
+from tracehouse.ingest.store import lock, records
 from tracehouse.ingest.store.layout import REJECTED_FOLDER, staging_folder
-from tracehouse.ingest.store.manifest import REJECTED_COLUMNS, Conversion, PieceVersion, SkippedCopy, Source
+from tracehouse.ingest.store.records import REJECTED_COLUMNS, Conversion, OverlappingFile, SkippedCopy, Source
 
 # DuckDB raises the same exception type if it cannot move rows to the disk. Only the text differs.
 _NO_MEMORY = re.compile(r"(could not allocate|failed to (pin|allocate)) .*block")
@@ -87,11 +87,11 @@ class _ReadState:
 
 
 def convert(
-    raw_input: RawInput, holdings: Holdings, other_pieces: tuple[PieceVersion, ...]
+    raw_input: RawInput, holdings: Holdings, overlapping_files: tuple[OverlappingFile, ...]
 ) -> tuple[Conversion, list[str], list[RawFileError]]:
     """Read a raw file, write its Parquet files, and add it to the journal and to `holdings`.
 
-    `other_pieces` are the pieces of a wide table whose line indexes are in `holdings`. Returns the
+    `overlapping_files` are the pieces of a wide table whose line indexes are in `holdings`. Returns the
     conversion, notes for the user, and the errors of data files of a partition that cannot be read; the
     conversion then has the rows of the partition's other data files. Raises RawFileError if the raw file
     cannot be read, in which case nothing is stored, and UserError if the warehouse is not writable.
@@ -103,7 +103,7 @@ def convert(
         reduced = replace(raw_input, claim=replace(raw_input.claim, raw=left))
         try:
             with lock.explain_write_errors(raw_input.warehouse, raw_input.table_name):
-                conversion, notes = _convert(reduced, holdings, other_pieces, problems)
+                conversion, notes = _convert(reduced, holdings, overlapping_files, problems)
                 return conversion, notes, problems
         except _UnreadableDataFileError as failure:
             # Rows of the unreadable file are already among the sorted rows. Read the other files again.
@@ -129,13 +129,13 @@ def _name_others(problem: RawFileError, others: Sequence[RawFileError]) -> RawFi
 def _convert(
     raw_input: RawInput,
     holdings: Holdings,
-    other_pieces: tuple[PieceVersion, ...],
+    overlapping_files: tuple[OverlappingFile, ...],
     unreadable: Sequence[RawFileError],
 ) -> tuple[Conversion, list[str]]:
     trace, table, partition, source = raw_input.key
     staging = staging_folder(raw_input.warehouse)
     # The name is unique because a process that lost its lock may still be converting the same raw file.
-    name = f"{journal.short_name(raw_input.key)}-{uuid4().hex[:8]}"
+    name = uuid4().hex[:16]
     rejects = RunWriter(_REJECTED_ORDER, staging, f"{name}.{REJECTED_FOLDER}")
     state = _ReadState(holdings, set(holdings.indexes), rejects)
     if raw_input.claim.raw.partition:
@@ -158,16 +158,16 @@ def _convert(
         sources=tuple(
             _describe_source(raw_input, member, rows, state) for member, rows in state.counts.items()
         ),
-        files=tuple(manifest.describe_file(folder, file) for file in written),
-        rejected=tuple(manifest.describe_file(f"{trace}/{REJECTED_FOLDER}", file) for file in rejected),
+        files=tuple(records.describe_file(folder, file) for file in written),
+        rejected=tuple(records.describe_file(f"{trace}/{REJECTED_FOLDER}", file) for file in rejected),
         skipped_copies=tuple(state.skipped_copies),
-        other_pieces=other_pieces,
+        overlapping_files=overlapping_files,
     )
     _check_row_counts(conversion)
     state.notes += compare_with_previous(raw_input, conversion, unreadable)
     state.notes += describe_repeats(raw_input, written)
     # This comes last: no file may enter the store before the raw file was read to its end.
-    journal.add(raw_input.warehouse, conversion, [*written, *rejected])
+    records.add(raw_input.warehouse, conversion, [*written, *rejected])
     holdings.add(conversion, raw_input.claim.raw)
     holdings.indexes = state.indexes
     return conversion, state.notes

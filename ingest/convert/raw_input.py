@@ -7,7 +7,7 @@ from pathlib import Path
 from tracehouse.ingest.declarations import Table
 from tracehouse.ingest.discovery.claims import Claim
 from tracehouse.ingest.discovery.raw_files import RawFile
-from tracehouse.ingest.store.manifest import Conversion, Key
+from tracehouse.ingest.store.records import Conversion, Key
 
 
 @dataclass(frozen=True)

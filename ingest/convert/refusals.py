@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from tracehouse.core.errors import RawFileError
 from tracehouse.ingest.convert.incremental import Task, TaskResult
-from tracehouse.ingest.store import journal
-from tracehouse.ingest.store.manifest import Key
+from tracehouse.ingest.store import records
+from tracehouse.ingest.store.records import Key
 
 RunAgain = Callable[[Sequence[Task]], list[TaskResult]]
 
@@ -53,7 +53,7 @@ def _list_refused(tasks: Sequence[Task], results: Sequence[TaskResult]) -> dict[
 
 def _exclude_files(task: Task, result: TaskResult, refused: dict[Key, RawFileError]) -> Task:
     for key in refused.keys() & result.converted.keys():
-        journal.discard(task.warehouse, key)
+        records.discard(task.warehouse, key)
     kept = {key: conversion for key, conversion in result.converted.items() if key not in refused}
     return replace(task, finished={**task.finished, **kept}, refused={**result.problems, **refused})
 

@@ -11,7 +11,7 @@ import duckdb
 import pyarrow.parquet as pq
 
 from tracehouse.ingest.convert.raw_input import RawInput
-from tracehouse.ingest.store import journal
+from tracehouse.ingest.store import records
 from tracehouse.ingest.store.files import StagedFile
 
 _MEMORY = "1GB"
@@ -23,7 +23,7 @@ def describe_repeats(raw_input: RawInput, written: Sequence[StagedFile]) -> list
     if raw_input.table.wide or not before or sum(file.rows for file in written) <= before.rows:
         # In a wide table, the reader rejects a line that repeats an index.
         return []
-    if not journal.is_complete(raw_input.warehouse, before):
+    if not records.is_complete(raw_input.warehouse, before):
         return []
     file = raw_input.claim.raw.relative_name
     spill = written[0].path.with_suffix(".repeats")

@@ -32,7 +32,7 @@ from tracehouse.ingest.discovery.synthetic import MARKER_NAME
 from tracehouse.ingest.discovery.unpack import data_members, seekable
 from tracehouse.ingest.readers import reader_of
 from tracehouse.ingest.readers.lines import shown
-from tracehouse.ingest.store.manifest import Key
+from tracehouse.ingest.store.records import Key
 
 Group = tuple[str, str, str]
 """Trace, table and partition, to which several raw files may contribute."""

@@ -7,9 +7,9 @@ from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
-from tracehouse.ingest.store import journal, manifest, view_store
-from tracehouse.ingest.store.layout import TABLES_FOLDER, remove_staging
-from tracehouse.ingest.store.manifest import Superseded
+from tracehouse.ingest.store import records, view_store
+from tracehouse.ingest.store.layout import invalidate_views, remove_staging
+from tracehouse.ingest.store.records import Superseded
 
 # Superseded files are kept for readers of older versions until both limits are exceeded.
 KEEP_SUPERSEDED_DAYS = 7.0
@@ -22,9 +22,9 @@ def remove_leftovers(warehouse: Path, views_in_use: Collection[str] | None = Non
     If the manifest is missing or damaged, raises UserError and removes nothing. For `views_in_use` see
     `vacuum`.
     """
-    journal.check_manifest_exists(warehouse)
+    records.check_manifest_exists(warehouse)
     remove_staging(warehouse)
-    journal.discard_incomplete(warehouse)
+    records.discard_incomplete(warehouse)
     vacuum(warehouse, KEEP_SUPERSEDED_DAYS, KEEP_SUPERSEDED_VERSIONS, views_in_use)
 
 
@@ -37,9 +37,9 @@ def vacuum(
     materialized views that the database reads; if it is None, no file of a view is removed. Returns the
     removed files: those of tables sorted by path, then those of views.
     """
-    published = manifest.read(warehouse)
+    published = records.read(warehouse)
     views = [] if views_in_use is None else view_store.record_superseded(warehouse, views_in_use)
-    needed = {stored.path for one in journal.read_finished(warehouse) for stored in one.all_files}
+    needed = records.list_files(records.read_finished(warehouse))
     oldest_to_keep = published.version - keep_versions
     due = [
         old
@@ -48,7 +48,7 @@ def vacuum(
     ]
     if any(old not in views for old in due):
         # A removed file may have been damaged. Views that read it are not in use, and may be needed again.
-        view_store.distrust(warehouse, views_in_use or ())
+        invalidate_views(warehouse, views_in_use or ())
     for old in due:
         if old in views:
             view_store.remove(warehouse, old.path)
@@ -57,21 +57,7 @@ def vacuum(
     # The lists are written last. If the process is killed before, they still list the files to remove.
     kept = tuple(old for old in published.superseded if old not in due)
     if kept != published.superseded:
-        manifest.write(warehouse, replace(published, superseded=kept))
+        records.write(warehouse, replace(published, superseded=kept))
     if any(old in due for old in views):
         view_store.write_superseded(warehouse, [old for old in views if old not in due])
     return due
-
-
-def list_unlisted(warehouse: Path) -> list[str]:
-    """Return the Parquet files of base tables that neither the manifest nor the journal lists, sorted."""
-    published = manifest.read(warehouse)
-    known = {old.path for old in published.superseded}
-    for conversion in (*published.conversions, *filter(None, journal.read_journal(warehouse).values())):
-        known |= {stored.path for stored in conversion.all_files}
-    found = (
-        path.relative_to(warehouse).as_posix()
-        for path in (warehouse / TABLES_FOLDER).rglob("*.parquet")
-        if view_store.HASH_NAME.fullmatch(path.name)
-    )
-    return sorted(path for path in found if path not in known)

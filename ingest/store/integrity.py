@@ -1,15 +1,15 @@
-"""Compare the files of a warehouse with their checksums, and rebuild a lost manifest."""
+"""Compare the files of a warehouse with their checksums."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracehouse.core.errors import UsageError, UserError, check_traces
+from tracehouse.core.errors import UserError, check_traces
 from tracehouse.core.progress import Progress
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.discovery.raw_stream import sha256_of
-from tracehouse.ingest.store import cleanup, files, journal, manifest, view_store
-from tracehouse.ingest.store.manifest import Conversion, Manifest
+from tracehouse.ingest.store import files, records, view_store
+from tracehouse.ingest.store.records import Conversion
 
 OnBytes = Callable[[int], None]
 """Called with the number of bytes read since the last call."""
@@ -54,9 +54,9 @@ def check(warehouse: Path, traces: Sequence[str], progress: Progress) -> Report:
     Raises UsageError if a trace does not exist, and UserError if the manifest lists no files.
     """
     check_traces(traces, all_traces())
-    published = [c for c in manifest.read_conversions(warehouse) if not traces or c.trace in traces]
+    published = [c for c in records.read_conversions(warehouse) if not traces or c.trace in traces]
     if not published:
-        raise UserError(f"{warehouse / manifest.NAME}: the manifest lists no files to check")
+        raise UserError(f"{warehouse / records.NAME}: the manifest lists no files to check")
     artifacts = [*_list_table_files(published), *_list_view_files(warehouse, traces)]
     total = sum(files.size_of(warehouse / artifact.path) or 0 for artifact in artifacts)
     damages = _find_damages(warehouse, artifacts, lambda more: progress("checksums", more, total))
@@ -123,52 +123,3 @@ def _list_view_files(warehouse: Path, traces: Sequence[str]) -> Iterator[Artifac
             "view again"
         )
         yield Artifact(path, sha256, None, advice, advice)
-
-
-def recover(warehouse: Path, progress: Progress) -> list[str]:
-    """Rebuild the manifest from the records of conversions and publish it. Returns notes on missing data.
-
-    A damaged manifest is kept under another name. Raises UsageError if the manifest is readable, and
-    UserError if there are no usable records.
-    """
-    path = warehouse / manifest.NAME
-    if _is_readable(warehouse):
-        raise UsageError(f"{path}: the manifest is readable, so there is nothing to recover")
-    notes: list[str] = []
-    recovered: list[Conversion] = []
-    records = journal.read_records(warehouse)
-    total = sum(stored.bytes for c in records.values() if c for stored in c.all_files)
-    for record, conversion in records.items():
-        if conversion is None:
-            notes.append(f"{record}: skipped, the record is damaged")
-            continue
-        artifacts = _list_table_files([conversion])
-        damages = list(_find_damages(warehouse, artifacts, lambda more: progress("checksums", more, total)))
-        notes += [f"{warehouse / damage.path}: {damage.problem}" for damage in damages]
-        if damages:
-            notes.append(
-                f"{conversion.table_name} lacks the rows of {conversion.shown_source}: ingest it again"
-            )
-        else:
-            recovered.append(conversion)
-    if not recovered:
-        raise UserError(
-            f"{warehouse}: there are no records to rebuild {path.name} from. Ingest the raw files into a new "
-            "warehouse"
-        )
-    if path.exists():
-        damaged = path.with_name(f"{path.name}.damaged")
-        path.replace(damaged)
-        notes.append(f"The damaged manifest is kept as {damaged}")
-    manifest.write(warehouse, Manifest().next(recovered))
-    unlisted = cleanup.list_unlisted(warehouse)
-    if unlisted:
-        notes.append(f"Kept {len(unlisted):,} Parquet files that the manifest does not list: {unlisted[0]}")
-    return notes
-
-
-def _is_readable(warehouse: Path) -> bool:
-    try:
-        return manifest.read(warehouse).version > 0
-    except UserError:
-        return False

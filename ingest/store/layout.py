@@ -1,16 +1,17 @@
 """Folders and files of a warehouse, and checks of a warehouse's path.
 
-    <warehouse>/datapackage.json           the manifest of the published version (see `manifest`)
-    <warehouse>/parquet/<trace>/<table>/   base tables, in files named by their content (see `journal`)
+    <warehouse>/datapackage.json           the published version (see `records`)
+    <warehouse>/records/                   one file per conversion
+    <warehouse>/parquet/<trace>/<table>/   base tables, in files named by their content
     <warehouse>/stored/<schema>/<view>/    materialized views, with checksums (see `view_store`)
-    <warehouse>/records/                   one file per conversion, to recover a lost manifest
-    <warehouse>/.ingest/                   lock, journal, staging folder, inputs of the database
+    <warehouse>/.ingest/                   lock, staging folder, checksum cache, inputs of the database
 
 Files below `parquet` and `stored` never change after they get their final name.
 """
 
 import re
 import shutil
+from collections.abc import Collection
 from pathlib import Path
 
 from tracehouse.core.errors import UserError
@@ -22,6 +23,7 @@ VIEWS_FOLDER = "stored"
 RECORDS_FOLDER = "records"
 WORK_FOLDER = ".ingest"
 REJECTED_FOLDER = "_rejected"
+CHECKSUM_SUFFIX = ".sha256"
 # Text files that are being written (see `files.write_atomically`).
 _UNFINISHED_FILES = (
     "datapackage.json.half",
@@ -78,3 +80,10 @@ def remove_staging(warehouse: Path) -> None:
 def database_mark(warehouse: Path) -> Path:
     """Return the file that records the inputs of the database."""
     return warehouse / WORK_FOLDER / "database.json"
+
+
+def invalidate_views(warehouse: Path, valid: Collection[str] = ()) -> None:
+    """Mark the other files of views as incomplete by removing their checksums: a base file was damaged."""
+    for path in (warehouse / VIEWS_FOLDER).glob(f"*/*/*{CHECKSUM_SUFFIX}"):
+        if path.with_suffix(".parquet").relative_to(warehouse).as_posix() not in valid:
+            path.unlink(missing_ok=True)

@@ -12,21 +12,20 @@ import json
 import re
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tracehouse.ingest.store import files, manifest
+from tracehouse.ingest.store import files, records
 from tracehouse.ingest.store.files import StagedFile
-from tracehouse.ingest.store.layout import VIEWS_FOLDER, database_mark
-from tracehouse.ingest.store.manifest import Superseded
+from tracehouse.ingest.store.layout import CHECKSUM_SUFFIX, VIEWS_FOLDER, WORK_FOLDER
+from tracehouse.ingest.store.records import Superseded
 
 # Names of files of views, and of base tables, are hashes.
 HASH_NAME = re.compile(r"[0-9a-f]{16}\.parquet")
-_CHECKSUM = ".sha256"
 PATH_IN_FOOTER = "tracehouse_path"
 
 
@@ -48,13 +47,6 @@ def remove(warehouse: Path, path: str) -> None:
         (warehouse / path).parent.rmdir()
 
 
-def distrust(warehouse: Path, trusted: Collection[str] = ()) -> None:
-    """Mark all other files as incomplete by removing their checksums: a base table may have been damaged."""
-    for path in (warehouse / VIEWS_FOLDER).glob(f"*/*/*{_CHECKSUM}"):
-        if path.with_suffix(".parquet").relative_to(warehouse).as_posix() not in trusted:
-            path.unlink(missing_ok=True)
-
-
 def count_rows(warehouse: Path, path: str) -> int | None:
     """Return the number of rows of a file, or None if it is missing, incomplete or of another view."""
     if not checksum_file(warehouse / path).exists():
@@ -72,23 +64,22 @@ def read_checksums(warehouse: Path, schemas: Collection[str]) -> dict[str, str]:
     """Return the checksums of view files by path. If `schemas` is empty, those of all schemas."""
     return {
         path.with_suffix(".parquet").relative_to(warehouse).as_posix(): path.read_text().partition(" ")[0]
-        for path in sorted((warehouse / VIEWS_FOLDER).glob(f"*/*/*{_CHECKSUM}"))
+        for path in sorted((warehouse / VIEWS_FOLDER).glob(f"*/*/*{CHECKSUM_SUFFIX}"))
         if not schemas or path.parts[-3] in schemas
     }
 
 
 def checksum_file(path: Path) -> Path:
     """Return the path of the file that contains the checksum of a view's file."""
-    return path.with_suffix(_CHECKSUM)
+    return path.with_suffix(CHECKSUM_SUFFIX)
 
 
 def record_superseded(warehouse: Path, used: Collection[str]) -> list[Superseded]:
     """Record the files that the newest database does not read, with the time, and return them."""
-    version = manifest.read(warehouse).version
+    version = records.read(warehouse).version
     now = datetime.now(UTC).isoformat(timespec="seconds")
     listed = _read_superseded(warehouse)
-    # A recovered manifest counts its versions from 1 again.
-    before = {old.path: replace(old, version=min(old.version, version - 1)) for old in listed}
+    before = {old.path: old for old in listed}
     # The previous version may still have read these files. The current version is the first that does not.
     after = [
         before.get(path) or Superseded(path, (warehouse / path).stat().st_size, version - 1, now)
@@ -107,7 +98,7 @@ def write_superseded(warehouse: Path, superseded: Collection[Superseded]) -> Non
 
 def superseded_list(warehouse: Path) -> Path:
     """Return the file that lists the superseded files."""
-    return database_mark(warehouse).with_name("stored.json")
+    return warehouse / WORK_FOLDER / "stored.json"
 
 
 def _read_superseded(warehouse: Path) -> list[Superseded]:

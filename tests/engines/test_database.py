@@ -12,7 +12,7 @@ import pytest
 from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.write import database, freshness, template
 from tracehouse.ingest.pipeline import IngestResult
-from tracehouse.ingest.store import journal, layout, manifest
+from tracehouse.ingest.store import layout, records
 
 NODES = "sn,cpu_milli,memory_mib,gpu,model\na,1000,1024,1,T4\n"
 KINDS = """
@@ -46,7 +46,7 @@ def warehouse(built: Path, tmp_path: Path) -> Path:
 
 
 def current_fingerprint(warehouse: Path) -> str:
-    return freshness.fingerprint_inputs(manifest.read_conversions(warehouse), warehouse, True)
+    return freshness.fingerprint_inputs(records.read_conversions(warehouse), warehouse, True)
 
 
 def is_fresh(warehouse: Path) -> bool:
@@ -158,7 +158,7 @@ def test_database_of_other_inputs_is_not_fresh(
     elif changed == "the place":
         warehouse = warehouse.rename(warehouse.with_name("moved"))
     else:
-        journal.publish(warehouse, [])
+        records.publish(warehouse, [])
     assert not is_fresh(warehouse)
 
 
@@ -166,7 +166,7 @@ def test_full_disk_at_publishing_gets_advice(warehouse: Path, monkeypatch: pytes
     def fail(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(journal, "publish", fail)
+    monkeypatch.setattr(records, "publish", fail)
     with pytest.raises(UserError, match=r"No space left on device.*Free disk space"):
         ingest(warehouse)
 

@@ -28,8 +28,8 @@ from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.engines.duckdb.read.describe import describe
 from tracehouse.engines.duckdb.write import database, freshness, materialized_views
 from tracehouse.engines.duckdb.write.build import build_file
-from tracehouse.ingest.store import cleanup, integrity, layout, manifest, view_store
-from tracehouse.ingest.store.manifest import Conversion
+from tracehouse.ingest.store import cleanup, integrity, layout, records, view_store
+from tracehouse.ingest.store.records import Conversion
 from tracehouse.publish.bi import database_file
 from tracehouse.samples.dumps import write_sample
 from tracehouse.views.across_traces import expanded
@@ -88,7 +88,7 @@ def few(few_raw: Path, few_made: Path, tmp_path: Path) -> Path:
     shutil.copytree(few_raw, tmp_path / "raw")
     warehouse = tmp_path / "warehouse"
     shutil.copytree(few_made, warehouse)
-    conversions = manifest.read_conversions(warehouse)
+    conversions = records.read_conversions(warehouse)
     # Mark the copy for its new path, so that the database counts as current. A build would take seconds.
     freshness.write_mark(
         warehouse,
@@ -134,7 +134,7 @@ def test_materialized_rows_equal_computed_rows(name: str, of: str, request: pyte
     warehouse = request.getfixturevalue(f"stored_{of}")
     computed = warehouse.with_name(f"{warehouse.name}-computed.duckdb")
     if not computed.exists():
-        build_file(computed, manifest.read_conversions(warehouse), warehouse, materialize=False)
+        build_file(computed, records.read_conversions(warehouse), warehouse, materialize=False)
     with duckdb.connect() as connection:
         connection.execute(f"attach '{computed}' as computed (read_only)")
         connection.execute(f"attach '{warehouse / database.NAME}' as stored (read_only)")
@@ -191,7 +191,7 @@ def test_each_view_takes_effect_when_it_is_ready(
 
 
 def test_views_that_read_few_bytes_come_first(stored_sample: Path) -> None:
-    conversions = manifest.read_conversions(stored_sample)
+    conversions = records.read_conversions(stored_sample)
     views = materialized_views._views_in_order()
     read = {name: materialized_views._bytes_read(view, views, conversions) for name, view in views.items()}
     pairs = [(name, other) for name, view in views.items() for other in view.references if other in read]
@@ -208,7 +208,7 @@ def test_every_sample_has_rows_to_materialize(stored_sample: Path) -> None:
 
 
 def test_rows_are_in_order_of_header(stored_sample: Path) -> None:
-    for parts in non_empty(materialized_views.plan(manifest.read_conversions(stored_sample)).values()):
+    for parts in non_empty(materialized_views.plan(records.read_conversions(stored_sample)).values()):
         for part in non_empty(parts):
             listed = ", ".join(f'"{column}"' for column in part.how.order)
             sql = f"select {listed} from '{stored_sample / part.path}'"
@@ -299,7 +299,7 @@ def flip_in_place(path: Path) -> None:
 def test_recomputes_views_of_a_damaged_file(few: Path, advice: str) -> None:
     rows = f"select cluster, mean_pct from {HOURLY} where metric = 'GPU_UTIL' order by cluster"
     right = query_rows(few, rows)
-    [kalos] = [one for one in manifest.read_conversions(few) if "kalos" in one.sources[0].file]
+    [kalos] = [one for one in records.read_conversions(few) if "kalos" in one.sources[0].file]
     flip_in_place(few / kalos.files[0].path)
     shutil.rmtree(few / "stored")
     database.build(few)
@@ -369,7 +369,7 @@ def test_computes_views_above_changed_sql(monkeypatch: pytest.MonkeyPatch, store
         for name in STORED
     }
     name = next(name for name, below in lower.items() if below)
-    conversions = manifest.read_conversions(stored_sample)
+    conversions = records.read_conversions(stored_sample)
     before = materialized_views.plan(conversions)
     views[lower[name][0]] = replace(views[lower[name][0]], sha256="0" * 64)
     monkeypatch.setattr(materialized_views, "view_files", lambda: list(views.values()))
@@ -416,7 +416,7 @@ def test_vacuum_removes_superseded_files(few: Path) -> None:
     before = files(few)
     write(few.with_name("raw"), GPU_UTIL, CELLS.format("172.31.0.1").replace("3.0,", "4.0,"))
     ingest(few)
-    needed = set(planned_files(manifest.read_conversions(few)))
+    needed = set(planned_files(records.read_conversions(few)))
     listed = {
         path for (paths,) in query_rows(few, "select stored_files from catalog.views") for path in paths
     }
@@ -528,7 +528,7 @@ def test_advice_on_superseded_file_works(few: Path) -> None:
     before = files(few)
     write(few.with_name("raw"), GPU_UTIL, CELLS.format("172.31.0.1").replace("3.0,", "4.0,"))
     ingest(few)
-    needed = planned_files(manifest.read_conversions(few))
+    needed = planned_files(records.read_conversions(few))
     old = few / min(before.keys() - set(needed))
     old.unlink()
     [damage] = integrity.check(few, [], quiet).damages
@@ -654,7 +654,7 @@ def test_full_disk_leaves_no_partial_file(stored_sample: Path, tmp_path: Path) -
         shutil.rmtree(warehouse / "stored")
         free = shutil.disk_usage(warehouse).free
         (warehouse / "filling").write_bytes(bytes(free - (12 << 10)))
-        conversions = manifest.read_conversions(warehouse)
+        conversions = records.read_conversions(warehouse)
         planned = materialized_views.plan(conversions)
         notes = materialized_views.materialize(warehouse, conversions, planned, quiet, lambda: None)
         found = materialized_views.find_complete(warehouse, planned)
@@ -679,7 +679,7 @@ def test_database_answers_before_views_are_materialized(few: Path) -> None:
     for cluster, node in (("kalos", "172.31.0.1"), ("seren", "10.140.0.1")):
         text = CELLS.format(node).replace("3.0,", "4.0,")
         write(few.with_name("raw"), f"utilization/{cluster}/GPU_UTIL.csv", text)
-    planned = materialized_views.plan(manifest.read_conversions(few))
+    planned = materialized_views.plan(records.read_conversions(few))
     assert not database.ingest([few.with_name("raw")], few, [], quiet, on_ready=look).problems
     rows = [("kalos", 8 / 3), ("seren", 8 / 3)]
     assert seen == [(False, rows)]

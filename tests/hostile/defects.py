@@ -12,7 +12,7 @@ from pytest import MonkeyPatch
 
 from tracehouse.engines.duckdb.write import database, foreign_objects, freshness, materialized_views
 from tracehouse.ingest import pipeline
-from tracehouse.ingest.store import files, integrity, journal, manifest
+from tracehouse.ingest.store import files, integrity, records
 
 Defect = Callable[[MonkeyPatch], None]
 
@@ -23,7 +23,7 @@ def _nothing(*_: object, **__: object) -> list:
 
 def database_before_manifest(patch: MonkeyPatch) -> None:
     """The database is renamed before the manifest is published."""
-    publish, put_in_place = journal.publish, database._put_in_place
+    publish, put_in_place = records.publish, database._put_in_place
     later: list[tuple] = []
 
     def put_first(*arguments: Any, **options: Any) -> list[str]:
@@ -33,15 +33,15 @@ def database_before_manifest(patch: MonkeyPatch) -> None:
         later.clear()
         return notes
 
-    patch.setattr(database.journal, "publish", lambda *arguments: later.append(arguments))
+    patch.setattr(database.records, "publish", lambda *arguments: later.append(arguments))
     patch.setattr(database, "_put_in_place", put_first)
 
 
 def superseded_list_skipped(patch: MonkeyPatch) -> None:
     """The manifest does not list superseded files."""
-    following = manifest.Manifest.next
+    following = records.Manifest.next
     patch.setattr(
-        manifest.Manifest,
+        records.Manifest,
         "next",
         lambda self, conversions: replace(following(self, conversions), superseded=()),
     )
@@ -58,19 +58,14 @@ def checksum_not_compared(patch: MonkeyPatch) -> None:
     )
 
 
-def journal_not_written(patch: MonkeyPatch) -> None:
-    """Files move to their names before the journal lists them, so that a kill leaves unknown files."""
+def record_not_written(patch: MonkeyPatch) -> None:
+    """Files move to their names before the record lists them, so that a kill leaves unknown files."""
 
     def add(warehouse: Path, conversion: Any, staged_files: Any) -> None:
         for stored, staged_file in zip(conversion.all_files, staged_files, strict=True):
             files.move_into_place(staged_file, warehouse / stored.path)
 
-    patch.setattr(journal, "add", add)
-
-
-def recover_ignores_damage(patch: MonkeyPatch) -> None:
-    """`build --recover` lists files whose content has changed since they were written."""
-    patch.setattr(integrity, "_find_damages", _nothing)
+    patch.setattr(records, "add", add)
 
 
 def forget_leaves_views(patch: MonkeyPatch) -> None:
@@ -111,8 +106,7 @@ DEFECTS: dict[str, Defect] = {
         database_before_manifest,
         superseded_list_skipped,
         checksum_not_compared,
-        journal_not_written,
-        recover_ignores_damage,
+        record_not_written,
         forget_leaves_views,
         kill_not_repaired,
         sizes_not_compared,

@@ -396,13 +396,13 @@ def database_stories() -> list[Story]:
 
 def delete_conversions(path: Path) -> None:
     package = json.loads(path.read_text())
-    del package["conversions"]
+    del package["records"]
     path.write_text(json.dumps(package))
 
 
 def write_other_version(path: Path) -> None:
     package = json.loads(path.read_text())
-    package["conversions"] = [{"trace": "openb"}]
+    package["records"] = [{"trace": "openb"}]
     path.write_text(json.dumps(package))
 
 
@@ -433,7 +433,7 @@ def note_parquet(folder: Path) -> None:
 
 
 def manifest_stories() -> list[Story]:
-    """Return stories with a damaged manifest, after which no Parquet file is lost and `--recover` works."""
+    """Return stories with a damaged manifest, after which no Parquet file is lost."""
     return [
         Story(
             f"a manifest that is {name}",
@@ -447,8 +447,6 @@ def manifest_stories() -> list[Story]:
                 Change(lambda folder: (folder / "warehouse" / "datapackage.json").unlink(missing_ok=True)),
                 ingest(codes=[0, 1]),
                 Change(check_parquet_exists),
-                Command("build --recover --warehouse {warehouse}"),
-                OLD,
             ],
         )
         for name, damage in MANIFEST_DAMAGE.items()

@@ -29,9 +29,9 @@ from tracehouse.ingest import pipeline
 from tracehouse.ingest.convert import raw_file
 from tracehouse.ingest.convert.incremental import run_task
 from tracehouse.ingest.pipeline import IngestResult
-from tracehouse.ingest.store import journal
+from tracehouse.ingest.store import records
 from tracehouse.ingest.store.files import StagedFile
-from tracehouse.ingest.store.manifest import Conversion
+from tracehouse.ingest.store.records import Conversion
 
 KINDS = TEXTS | PARQUETS | ARCHIVES
 INPUTS = 1000 * DEPTH if DEPTH > 1 else 200
@@ -71,7 +71,7 @@ def collect_rows(collected: Collected, patch: pytest.MonkeyPatch, path: Path) ->
     patch.setattr(raw_file, "write_runs", collect)
     patch.setattr(raw_file, "write_partition", collect)
     patch.setattr(raw_file, "write_cells", collect_cells)
-    patch.setattr(journal, "add", quiet)
+    patch.setattr(records, "add", quiet)
 
 
 def rows_of(tables: Iterable[pa.Table]) -> Counter[Row]:

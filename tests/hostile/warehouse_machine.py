@@ -8,12 +8,11 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -214,7 +213,7 @@ class WarehouseMachine(RuleBasedStateMachine):
         except ValueError:
             return None
         found: dict[Place, Version] = {}
-        for entry in package["conversions"]:
+        for entry in self.read_records(package["records"]):
             place, version = self.place_and_version(entry)
             assert place not in found, f"{place.stem} is published twice"
             found[place] = version
@@ -223,6 +222,9 @@ class WarehouseMachine(RuleBasedStateMachine):
             paths = [file["path"] for file in files]
             assert self.files.setdefault((place, version), paths) == paths
         return found
+
+    def read_records(self, names: Iterable[str]) -> list[dict[str, Any]]:
+        return [json.loads((self.warehouse / "records" / name).read_text()) for name in names]
 
     def place_and_version(self, entry: dict[str, Any]) -> tuple[Place, Version]:
         [source] = entry["sources"]
@@ -259,10 +261,9 @@ class WarehouseMachine(RuleBasedStateMachine):
         }
 
     def listed(self) -> set[str]:
-        """Return the Parquet files of base tables that the manifest or the journal lists."""
+        """Return the Parquet files of base tables that a record or the manifest lists."""
         package = json.loads((self.warehouse / "datapackage.json").read_text())
-        journal = [json.loads(path.read_text()) for path in self.warehouse.glob(".ingest/finished/*.json")]
-        entries = [*package["conversions"], *journal]
+        entries = self.read_records(path.name for path in self.warehouse.glob("records/*.json"))
         files = [file for entry in entries for file in (*entry["files"], *entry["rejected"])]
         return {file["path"] for file in (*files, *package["superseded"])}
 
@@ -593,37 +594,16 @@ class WarehouseMachine(RuleBasedStateMachine):
     def build(self, mode: str, disturbance: Disturbance = None) -> None:
         self.perform(f"build {mode} --warehouse {{warehouse}}", self.unchanged(), {mode}, disturbance)
 
-    @precondition(lambda self: self.is_lost)
-    @rule(disturbance=DISTURBANCES)
-    def recover(self, disturbance: Disturbance) -> None:
-        outcomes = []
-        for choice in product(*(self.records[place] for place in PLACES)):
-            recorded = {place: version for place, version in zip(PLACES, choice, strict=True) if version}
-            wrong = self.wrong_places(recorded)
-            left = {place: version for place, version in recorded.items() if place not in wrong}
-            outcomes.append(Outcome(0, left) if left else Outcome(1, None))
-        self.perform("build --recover --warehouse {warehouse}", outcomes, {READS}, disturbance)
-
     # Damage.
 
     @precondition(has_warehouse)
-    @rule(name=strategies.sampled_from(["datapackage.json", "traces.duckdb"]), kind=KINDS, number=NUMBERS)
-    def damage_file(self, name: str, kind: str, number: int) -> None:
-        path = self.warehouse / name
-        if not path.exists():
-            return
-        if name == "traces.duckdb":
+    @rule(kind=KINDS, number=NUMBERS)
+    def damage_database(self, kind: str, number: int) -> None:
+        path = self.warehouse / "traces.duckdb"
+        if path.exists():
             DAMAGES[kind](path, number)
             self.unreadable, self.shown, self.is_foreign = sha256(path), None, None
             self.modes = self.modes | ({COMPUTES} if CONTAINS in self.modes else set())
-        elif not self.is_lost and kind != FLIP:
-            # The manifest also lists superseded files. These become unlisted.
-            self.unlisted |= self.in_folder("parquet")
-            DAMAGES[kind](path, number)
-            self.is_lost = True
-            if kind == "gone" and not [*self.warehouse.glob("records/*.json")]:
-                # It cannot be distinguished from a new warehouse.
-                self.is_lost, self.published = False, {}
 
     @rule(
         folder=strategies.sampled_from(["parquet", "stored"]),

@@ -1,5 +1,4 @@
 import gzip
-import json
 import os
 import signal
 import subprocess
@@ -8,6 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,8 @@ from tracehouse.ingest import pipeline
 from tracehouse.ingest.convert import incremental
 from tracehouse.ingest.convert.raw_input import RawInput
 from tracehouse.ingest.pipeline import IngestResult
-from tracehouse.ingest.store import cleanup, journal, lock, manifest
-from tracehouse.ingest.store.manifest import Conversion
+from tracehouse.ingest.store import cleanup, lock, records
+from tracehouse.ingest.store.records import Conversion
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
 
@@ -42,7 +42,7 @@ def ingest(raw: Path | Sequence[Path], warehouse: Path, *names: str) -> IngestRe
     with lock.acquire(warehouse):
         cleanup.remove_leftovers(warehouse)
         outcome = pipeline.convert([raw] if isinstance(raw, Path) else raw, warehouse, names, quiet)
-        journal.publish(warehouse, outcome.conversions)
+        records.publish(warehouse, outcome.conversions)
     return outcome
 
 
@@ -52,14 +52,14 @@ def names_of(conversions: Sequence[Conversion]) -> list[str]:
 
 def published_rows(warehouse: Path) -> dict[str, int]:
     rows: Counter[str] = Counter()
-    for conversion in manifest.read_conversions(warehouse):
+    for conversion in records.read_conversions(warehouse):
         rows[conversion.table_name] += conversion.rows
     return dict(rows)
 
 
 def modification_times(warehouse: Path, conversions: Sequence[Conversion] | None = None) -> dict[str, int]:
     """Return the modification time of each Parquet file of the given or all published conversions."""
-    chosen = manifest.read_conversions(warehouse) if conversions is None else conversions
+    chosen = records.read_conversions(warehouse) if conversions is None else conversions
     paths = [file.path for c in chosen for file in (*c.files, *c.rejected)]
     return {path: (warehouse / path).stat().st_mtime_ns for path in paths}
 
@@ -124,7 +124,7 @@ def test_replace_keeps_only_found_files_and_reports_removed_rows(tmp_path: Path)
     (raw / "openb_node_list_all_node.csv").unlink()
     with lock.acquire(warehouse):
         outcome = pipeline.convert([raw], warehouse, [], quiet, replacing=True)
-        journal.publish(warehouse, outcome.conversions)
+        records.publish(warehouse, outcome.conversions)
     assert outcome.notes == ("zeus/summary_power_a40.csv: removed its 1 rows from zeus.power",)
     # No file of openb was found, so nothing replaces its rows.
     assert published_rows(warehouse) == {"openb.node": 9, "zeus.power": 1, "zeus.train": 1}
@@ -136,7 +136,7 @@ def test_replace_removes_nothing_if_a_file_is_unreadable(tmp_path: Path) -> None
     write(raw, {"zeus/summary_power_a40.csv": PAGE})
     with lock.acquire(warehouse):
         outcome = pipeline.convert([raw], warehouse, [], quiet, replacing=True)
-        journal.publish(warehouse, outcome.conversions)
+        records.publish(warehouse, outcome.conversions)
     assert len(outcome.problems) == 1
     assert published_rows(warehouse)["zeus.power"] == 2
 
@@ -160,7 +160,7 @@ def test_rejects_version_with_far_fewer_rows_without_replace(case: str, tmp_path
     }
     with lock.acquire(warehouse):
         outcome = pipeline.convert([raw], warehouse, [], quiet, replacing=True)
-        journal.publish(warehouse, outcome.conversions)
+        records.publish(warehouse, outcome.conversions)
     assert published_rows(warehouse) == {"openb.node": rows}
     assert f"all_node.csv has {rows} rows for openb.node; it had 9" in outcome.notes[0]
 
@@ -248,7 +248,7 @@ def test_forget_accepts_path_from_error_message(tmp_path: Path, monkeypatch: pyt
     ]
 
 
-def test_lines_of_forgotten_piece_return_with_other_pieces(tmp_path: Path) -> None:
+def test_lines_of_forgotten_piece_return_with_overlapping_files(tmp_path: Path) -> None:
     header, line = b"Time,172.31.0.1-0\n", b"2023-07-01 00:00:%02d+08:00,%d\n"
     pieces = {
         "utilization/kalos/GPU_UTIL-2023-07.csv": header + line % (0, 1) + line % (15, 2),
@@ -304,10 +304,8 @@ def test_damaged_parquet_without_raw_file_is_error_with_advice(tmp_path: Path) -
 def test_changed_declaration_converts_again(tmp_path: Path) -> None:
     raw, warehouse = write(tmp_path / "raw", THREE), tmp_path / "warehouse"
     ingest(raw, warehouse)
-    manifest = warehouse / "datapackage.json"
-    package = json.loads(manifest.read_text())
-    package["conversions"][1]["fingerprint"] = "that of another declaration"
-    manifest.write_text(json.dumps(package))
+    node, power, *others = records.read_conversions(warehouse)
+    records.publish(warehouse, [node, replace(power, fingerprint="that of another declaration"), *others])
     assert names_of(ingest(raw, warehouse).converted) == ["zeus.power"]
 
 
@@ -560,20 +558,20 @@ def test_repeated_kills_lose_nothing(tmp_path: Path) -> None:
 
     kill_ingest_when(lambda work: (work / "staging").exists(), raw, warehouse)
     assert answer(warehouse) == [(2, 2, 2, 2)]
-    assert journal.read_finished(warehouse) == []
+    assert records.read_finished(warehouse) == []
 
     kill_ingest_when(lambda work: any(work.glob("staging/*.parquet")), raw, warehouse)
     assert answer(warehouse) == [(2, 2, 2, 2)]
 
-    kill_ingest_when(lambda work: bool(journal.read_finished(work.parent)), raw, warehouse)
+    kill_ingest_when(lambda work: bool(records.read_finished(work.parent)), raw, warehouse)
     assert answer(warehouse) == [(2, 2, 2, 2)]
-    done = modification_times(warehouse, journal.read_finished(warehouse))
+    done = modification_times(warehouse, records.read_finished(warehouse))
     assert done
 
     kill_ingest_when(lambda work: (work / "staging" / database.NAME).exists(), raw, warehouse)
     assert answer(warehouse) == [(2, 2, 2, 2)]
-    assert len(journal.read_finished(warehouse)) == 4
-    assert done.items() <= modification_times(warehouse, journal.read_finished(warehouse)).items()
+    assert len(records.read_finished(warehouse)) == 4
+    assert done.items() <= modification_times(warehouse, records.read_finished(warehouse)).items()
 
     outcome = database.ingest([raw], warehouse, [], quiet)
     assert outcome.converted == ()
@@ -583,7 +581,7 @@ def test_repeated_kills_lose_nothing(tmp_path: Path) -> None:
         "database.json",
         "finalize.lock",
         "lock",
-        "seen",
+        "checksums",
     }
     new = modification_times(warehouse)
     found = {path.relative_to(warehouse).as_posix() for path in warehouse.rglob("*.parquet")}
@@ -613,7 +611,7 @@ def test_write_error_of_one_table_stops_others(tmp_path: Path, monkeypatch: pyte
         ingest(raw, warehouse)
     assert not stopped.is_set(), "the other tables were converted"
     timer.cancel()
-    assert journal.read_finished(warehouse) == []
+    assert records.read_finished(warehouse) == []
 
 
 def test_interrupted_ingest_ends_at_once_and_resumes(tmp_path: Path) -> None:

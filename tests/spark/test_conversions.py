@@ -15,7 +15,7 @@ from tracehouse.engines.duckdb.write import database, materialized_views
 from tracehouse.engines.duckdb.write.materialized_views import Unit
 from tracehouse.engines.spark.conversions import create_workers
 from tracehouse.ingest.pipeline import IngestResult
-from tracehouse.ingest.store import manifest
+from tracehouse.ingest.store import records
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,8 +32,8 @@ def test_files_and_counts_are_the_same(
 ) -> None:
     outcome = ingest(sample_raw, tmp_path / "warehouse", [], spark)
     assert outcome.problems == ()
-    expected = manifest.read(sample_warehouse).conversions
-    assert manifest.read(tmp_path / "warehouse").conversions == expected
+    expected = records.read(sample_warehouse).conversions
+    assert records.read(tmp_path / "warehouse").conversions == expected
     for stored in (stored for conversion in expected for stored in conversion.all_files):
         ours = (tmp_path / "warehouse" / stored.path).read_bytes()
         assert ours == (sample_warehouse / stored.path).read_bytes()

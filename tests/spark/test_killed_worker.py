@@ -14,7 +14,7 @@ from spark_cluster import Cluster, running_cluster
 from spark_tests import in_full
 
 from tracehouse.engines.duckdb.write import database
-from tracehouse.ingest.store import manifest
+from tracehouse.ingest.store import records
 from tracehouse.samples import dumps
 
 pytestmark = in_full
@@ -71,7 +71,7 @@ def test_ingest_survives_a_killed_worker(own_cluster: Cluster, tmp_path: Path) -
     assert running.returncode == 0, errors
     alone = tmp_path / "alone"
     assert not database.ingest([raw], alone, [], quiet).problems
-    assert manifest.read(warehouse).conversions == manifest.read(alone).conversions
+    assert records.read(warehouse).conversions == records.read(alone).conversions
     found = {path.relative_to(warehouse) for path in (warehouse / "parquet").rglob("*.parquet")}
     assert found == {path.relative_to(alone) for path in (alone / "parquet").rglob("*.parquet")}
 

@@ -14,7 +14,7 @@ from duckdb import DuckDBPyConnection
 
 from tracehouse.engines.duckdb.read import answer, binding, sandbox
 from tracehouse.engines.duckdb.write import database
-from tracehouse.ingest.store import journal
+from tracehouse.ingest.store import records
 from tracehouse.samples import dumps
 
 ROW = re.compile(r"\| (\d+) \| \w+ \| (.+) \|")
@@ -52,7 +52,7 @@ def kill_and_resume_ingest(raw: Path) -> Path:
     warehouse = raw.with_name(f"warehouse_of_{raw.name}")
     run = server().run("ingest", "asi", "--raw", raw, "--warehouse", warehouse, kill_at_step=KILL_AT_STEP)
     assert run.code == -9
-    finished = {conversion.key for conversion in journal.read_finished(warehouse)}
+    finished = {conversion.key for conversion in records.read_finished(warehouse)}
     assert 0 < len(finished) < CONVERSIONS - 1
     outcome = database.ingest([raw], warehouse, [], few_files.quiet)
     assert not outcome.problems

@@ -15,7 +15,7 @@ from duckdb import Error as DuckDBError
 from tracehouse.core.errors import UserError
 from tracehouse.core.text import quoted
 from tracehouse.ingest.declarations import Column, Table, Trace
-from tracehouse.ingest.store.manifest import REJECTED_COLUMNS, Conversion, StoredFile
+from tracehouse.ingest.store.records import REJECTED_COLUMNS, Conversion, StoredFile
 from tracehouse.views.meanings import comment_text
 
 

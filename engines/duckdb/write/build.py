@@ -12,7 +12,7 @@ from tracehouse.engines.duckdb.write import catalog, local, template
 from tracehouse.engines.duckdb.write.base_tables import create_base_tables, create_rejected_rows
 from tracehouse.engines.duckdb.write.views import replace_views
 from tracehouse.ingest.declarations import Trace, all_traces
-from tracehouse.ingest.store.manifest import Conversion
+from tracehouse.ingest.store.records import Conversion
 from tracehouse.views.materialization import StoredView
 
 NO_VIEWS: Mapping[str, StoredView] = MappingProxyType({})

@@ -12,7 +12,7 @@ from sqlglot.errors import SqlglotError
 from tracehouse.core.text import quoted
 from tracehouse.ingest.declarations import Table, Trace, all_traces
 from tracehouse.ingest.reference_curves import read_curves, traces_with_curves
-from tracehouse.ingest.store.manifest import Conversion
+from tracehouse.ingest.store.records import Conversion
 from tracehouse.sql.query_files import query_files
 from tracehouse.views import ledgers
 from tracehouse.views.caveats import ColumnsByCaveat

@@ -1,4 +1,4 @@
-"""Change a warehouse: ingest, forget, build, vacuum, recover.
+"""Change a warehouse: ingest, forget, build, vacuum.
 
 An ingest converts raw files, builds a database in the staging folder, publishes the manifest, renames the
 database over the old one, and computes materialized views. Every few seconds it renames a database that reads
@@ -21,10 +21,10 @@ from tracehouse.engines.duckdb.write.build import build_file, holds_tables, upda
 from tracehouse.engines.duckdb.write.local import Problem
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.pipeline import IngestResult, RunTasks
-from tracehouse.ingest.store import cleanup, integrity, journal
+from tracehouse.ingest.store import cleanup, integrity, records
 from tracehouse.ingest.store.layout import remove_staging, resolve_warehouse, staging_folder
 from tracehouse.ingest.store.lock import acquire, explain_write_errors
-from tracehouse.ingest.store.manifest import Conversion, Superseded, read_conversions
+from tracehouse.ingest.store.records import Conversion, Superseded, read_conversions
 from tracehouse.ingest.store.view_store import record_superseded
 
 # Publishing takes half a second of processor time.
@@ -98,7 +98,7 @@ def forget(warehouse: Path, names: Sequence[str]) -> list[str]:
         published = read_conversions(warehouse)
         removed = pipeline.find_conversions(published, names)
         for conversion in removed:
-            journal.discard(warehouse, conversion.key)
+            records.discard(warehouse, conversion.key)
         notes = _publish_as_before(warehouse, [c for c in published if c not in removed])
         remove_staging(warehouse)
     return [*map(pipeline.describe_removal, removed), *notes]
@@ -116,7 +116,7 @@ def build(
     _check_exists(warehouse)
     template.check_definitions()
     with acquire(warehouse):
-        journal.check_manifest_exists(warehouse)
+        records.check_manifest_exists(warehouse)
         # DuckDB would apply the write-ahead log of a killed build to the new database.
         remove_staging(warehouse)
         foreign_objects.check_is_free(warehouse / NAME)
@@ -140,13 +140,6 @@ def vacuum(warehouse: Path, older_than_days: float, keep_versions: int) -> tuple
         remove_staging(warehouse)
         in_use = freshness.read_view_files(warehouse)
         return cleanup.vacuum(warehouse, older_than_days, keep_versions, in_use), notes
-
-
-def recover(warehouse: Path, progress: Progress) -> list[str]:
-    """Rebuild a lost or damaged manifest, and return notes on what it lacks. Call `build` after it."""
-    _check_exists(warehouse)
-    with acquire(warehouse):
-        return integrity.recover(warehouse, progress)
 
 
 def _check_exists(warehouse: Path) -> None:
@@ -215,11 +208,11 @@ def _publish(
             path.unlink(missing_ok=True)
             problems = build_file(path, conversions, root, materialize, complete)
         foreign_objects.check_is_free(warehouse / NAME)
-        journal.publish(warehouse, conversions)
+        records.publish(warehouse, conversions)
         files = materialized_views.list_paths(planned, complete)
         notes += _put_in_place(warehouse, inputs, files, with_views)
     else:
-        journal.publish(warehouse, conversions)
+        records.publish(warehouse, conversions)
     if len(complete) < len(planned):
         on_ready(len(planned) - len(complete))
     if planned:

@@ -12,7 +12,7 @@ from tracehouse.engines.duckdb.names import NAME
 from tracehouse.engines.duckdb.write import catalog, template
 from tracehouse.engines.duckdb.write.catalog import column_types
 from tracehouse.ingest.declarations import all_traces
-from tracehouse.ingest.store.manifest import Conversion
+from tracehouse.ingest.store.records import Conversion
 from tracehouse.views.columns import Columns
 
 

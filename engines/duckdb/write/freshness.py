@@ -22,7 +22,7 @@ from tracehouse.engines.duckdb.names import NAME
 from tracehouse.engines.duckdb.write import local
 from tracehouse.ingest.store.files import write_atomically
 from tracehouse.ingest.store.layout import database_mark
-from tracehouse.ingest.store.manifest import Conversion, to_entry
+from tracehouse.ingest.store.records import Conversion, record_name
 
 _PACKAGE = Path(__file__).parents[3]
 # The layers that decide what a database contains.
@@ -46,7 +46,7 @@ def fingerprint_inputs(conversions: Sequence[Conversion], warehouse: Path, with_
     `warehouse` is absolute. Materialized views are derived from these inputs: of them, only `with_views`
     counts.
     """
-    contents = [json.dumps(to_entry(conversion), sort_keys=True) for conversion in conversions]
+    contents = [record_name(conversion) for conversion in conversions]
     user_files = local.hash_files(warehouse / local.FOLDER)
     return fingerprint(
         [], [hash_definitions(), str(warehouse), str(with_views), *sorted(contents), *user_files]

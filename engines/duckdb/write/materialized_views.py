@@ -30,7 +30,7 @@ from tracehouse.ingest.store import view_store
 from tracehouse.ingest.store.files import PARQUET_OPTIONS, stage
 from tracehouse.ingest.store.integrity import OnBytes
 from tracehouse.ingest.store.layout import VIEWS_FOLDER, staging_folder
-from tracehouse.ingest.store.manifest import Conversion
+from tracehouse.ingest.store.records import Conversion
 from tracehouse.views import ledgers
 from tracehouse.views.across_traces import expanded
 from tracehouse.views.graph import sources, view_dependencies

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from few_files import quiet
+from few_files import list_unlisted, quiet
 
 from tracehouse.core.errors import UserError
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.convert import incremental
 from tracehouse.ingest.convert.raw_input import RawInput
 from tracehouse.ingest.pipeline import IngestResult
-from tracehouse.ingest.store import cleanup, journal, lock, manifest
+from tracehouse.ingest.store import cleanup, lock, records
 
 JANUARY, FEBRUARY, MARCH = (f"kalos/GPU_UTIL-2023-0{month}.csv" for month in (1, 2, 3))
 JOB = "job_id,submission_time,duration,num_gpu\n"
@@ -61,12 +61,12 @@ class Store:
         with lock.acquire(self.warehouse):
             cleanup.remove_leftovers(self.warehouse)
             outcome = pipeline.convert([self.raw], self.warehouse, names, quiet, replacing)
-            journal.publish(self.warehouse, outcome.conversions)
+            records.publish(self.warehouse, outcome.conversions)
         return outcome
 
     def rows(self, column: str) -> list:
         """Return the sorted values of a column of all published rows."""
-        published = manifest.read_conversions(self.warehouse)
+        published = records.read_conversions(self.warehouse)
         files = [str(self.warehouse / stored.path) for c in published for stored in c.files]
         sql = f"select {column} from read_parquet($files, union_by_name = true) order by all"
         return [value for (value,) in duckdb.execute(sql, {"files": files}).fetchall()]
@@ -121,12 +121,12 @@ def test_interruption_between_pieces_duplicates_no_line(
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         stop_before(2, patch)
         store.ingest(both)
-    assert [c.source for c in journal.read_finished(store.warehouse)] == ["GPU_UTIL-2023-01.csv"]
+    assert [c.source for c in records.read_finished(store.warehouse)] == ["GPU_UTIL-2023-01.csv"]
     if after == "another trace":
         store.ingest({"cluster01.csv": jobs("a", 1), **both}, "itp")
         assert len(store.rows("time")) == 101
         # Finished conversions are kept.
-        assert [c.source for c in journal.read_finished(store.warehouse)] == ["GPU_UTIL-2023-01.csv"]
+        assert [c.source for c in records.read_finished(store.warehouse)] == ["GPU_UTIL-2023-01.csv"]
     outcome = store.ingest(both if after != "the first" else {JANUARY: PIECES[JANUARY]}, "acme")
     assert not outcome.problems
     assert sorted(minute for minute in store.minutes() if minute is not None) == list(range(150))
@@ -177,7 +177,7 @@ def test_replaces_archive_by_its_members(store: Store) -> None:
     assert len(store.ingest(dict(members)).problems) == 2
     assert not store.ingest(dict(members), replacing=True).problems
     assert Counter(store.rows("job_id[1]")) == {"a": 5, "b": 5}
-    assert {c.source for c in manifest.read_conversions(store.warehouse)} == {
+    assert {c.source for c in records.read_conversions(store.warehouse)} == {
         "cluster01.csv",
         "cluster02.csv",
     }
@@ -190,7 +190,7 @@ def test_replace_keeps_table_with_unreadable_file(bad: str, store: Store) -> Non
     assert len(outcome.problems) == 1
     assert any("othing is replaced" in note for note in outcome.notes)
     assert Counter(store.rows("job_id[1]"))["a"] == 5
-    assert journal.read_finished(store.warehouse) == []
+    assert records.read_finished(store.warehouse) == []
 
 
 def test_replace_after_interrupted_ingest_publishes_none_of_its_files(store: Store) -> None:
@@ -202,8 +202,8 @@ def test_replace_after_interrupted_ingest_publishes_none_of_its_files(store: Sto
     outcome = store.ingest({"cluster01.csv": jobs("a", 9), "cluster02.csv": bad}, replacing=True)
     assert len(outcome.problems) == 1
     assert outcome.conversions == ()
-    assert journal.read_finished(store.warehouse) == []
-    assert cleanup.list_unlisted(store.warehouse) == []
+    assert records.read_finished(store.warehouse) == []
+    assert not list_unlisted(store.warehouse)
 
 
 def test_damaged_archive_keeps_rows_without_duplicates(store: Store) -> None:
@@ -214,8 +214,8 @@ def test_damaged_archive_keeps_rows_without_duplicates(store: Store) -> None:
     for _ in range(2):
         assert len(store.ingest(files).problems) == 2
         assert Counter(store.rows("job_id[1]")) == {"a": 900, "b": 900}
-    assert journal.read_finished(store.warehouse) == []
-    assert cleanup.list_unlisted(store.warehouse) == []
+    assert records.read_finished(store.warehouse) == []
+    assert not list_unlisted(store.warehouse)
 
 
 def test_csv_moved_out_of_rejected_archive_is_not_read_twice(store: Store) -> None:
@@ -240,11 +240,11 @@ def test_archives_of_one_name_without_common_csv_stay(store: Store) -> None:
 
 def test_reports_unrestorable_damage_before_reading(store: Store) -> None:
     store.ingest({"cluster01.csv": jobs("a", 5)})
-    (stored,) = manifest.read_conversions(store.warehouse)[0].files
+    (stored,) = records.read_conversions(store.warehouse)[0].files
     (store.warehouse / stored.path).write_bytes(b"short")
     with pytest.raises(UserError, match=r"5 bytes; .* were written"):
         store.ingest({JANUARY: PIECES[JANUARY]})
-    assert journal.read_finished(store.warehouse) == []
+    assert records.read_finished(store.warehouse) == []
 
 
 def test_records_parts_of_raw_file(store: Store) -> None:
@@ -252,5 +252,5 @@ def test_records_parts_of_raw_file(store: Store) -> None:
     store.ingest({"raw-traces.tar.gz": packed})
     parts = {"raw-traces.tar.gz.partaa": packed[:50], "raw-traces.tar.gz.partab": packed[50:]}
     assert store.ingest(dict(parts)).converted == ()
-    (conversion,) = manifest.read_conversions(store.warehouse)
+    (conversion,) = records.read_conversions(store.warehouse)
     assert conversion.sources[0].parts == 2

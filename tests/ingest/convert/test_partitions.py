@@ -23,7 +23,7 @@ from tracehouse.ingest.convert.raw_input import RawInput
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.discovery import partitions
 from tracehouse.ingest.pipeline import IngestResult
-from tracehouse.ingest.store import journal
+from tracehouse.ingest.store import records
 
 TRACE = """
 from tracehouse.ingest.declarations import Column, Table, Trace
@@ -440,7 +440,7 @@ def test_rejected_rows_have_file_row_group_and_row(tmp_path: Path) -> None:
 
 def test_remembers_unchanged_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Does not read a file again if its size, time and inode are unchanged."""
-    monkeypatch.setattr("tracehouse.ingest.store.seen._SETTLED_S", -1)
+    monkeypatch.setattr("tracehouse.ingest.store.checksum_cache._SETTLED_S", -1)
     ingest(tmp_path, tree(3))
 
     def refuse(*_: object) -> tuple[int, int]:
@@ -458,7 +458,7 @@ def test_selects_days(tmp_path: Path) -> None:
 
     def days(*only: str, replacing: bool = False) -> list[str]:
         outcome = pipeline.convert([raw], warehouse, ["probe"], quiet, replacing, only=only)
-        journal.publish(warehouse, outcome.conversions)
+        records.publish(warehouse, outcome.conversions)
         assert outcome.problems == ()
         return sorted(c.partition for c in outcome.conversions)
 

@@ -12,8 +12,8 @@ from few_files import ingest, only, refusal, stored, tar_gz, write
 
 from tracehouse.ingest.discovery import synthetic
 from tracehouse.ingest.pipeline import IngestResult
-from tracehouse.ingest.store import journal
-from tracehouse.ingest.store.manifest import Conversion, Source
+from tracehouse.ingest.store import records
+from tracehouse.ingest.store.records import Conversion, Source
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
 HEADER = b"machine,gpu_type,cap_cpu,cap_mem,cap_gpu"
@@ -416,5 +416,5 @@ def test_full_disk_is_an_error_without_traceback(rows: int, what: str, tmp_path:
     assert run.returncode == 1
     assert run.stderr.startswith(f"error: {tmp_path / 'warehouse'}: cannot write {what} (")
     assert "Free disk space, and run the same command again" in run.stderr
-    (conversion,) = journal.read_finished(tmp_path / "warehouse") or [only(ingest(tmp_path, {}))]
+    (conversion,) = records.read_finished(tmp_path / "warehouse") or [only(ingest(tmp_path, {}))]
     assert conversion.files[0].rows == rows

@@ -33,8 +33,8 @@ from tracehouse.ingest.pipeline import IngestResult
 from tracehouse.ingest.readers import Batch, Content
 from tracehouse.ingest.readers.formats import wide_csv
 from tracehouse.ingest.readers.formats.wide_csv import CHUNK_BYTES
-from tracehouse.ingest.store import cleanup, journal, lock
-from tracehouse.ingest.store.manifest import Conversion, StoredFile
+from tracehouse.ingest.store import cleanup, lock, records
+from tracehouse.ingest.store.records import Conversion, StoredFile
 from tracehouse.ingest.traces.acme import GPU_METRIC, NODE_METRIC
 from tracehouse.samples.traces.acme_telemetry import write_metric
 
@@ -333,7 +333,7 @@ def ingest(raw: Path, warehouse: Path) -> IngestResult:
     with lock.acquire(warehouse):
         cleanup.remove_leftovers(warehouse)
         outcome = pipeline.convert([raw], warehouse, ["acme"], quiet)
-        journal.publish(warehouse, outcome.conversions)
+        records.publish(warehouse, outcome.conversions)
     return outcome
 
 

@@ -22,7 +22,7 @@ from tracehouse.ingest import pipeline
 from tracehouse.ingest.declarations import Column, Table, all_traces
 from tracehouse.ingest.readers import Content, Reject
 from tracehouse.ingest.readers.formats import json_lines
-from tracehouse.ingest.store import journal
+from tracehouse.ingest.store import records
 
 TABLE = Table(
     name="request",
@@ -219,7 +219,7 @@ def test_truncated_archive_after_an_interrupted_ingest_changes_no_table(
     assert len(interrupted.converted) == 2
     for conversion in interrupted.converted:
         if conversion.table == unfinished:
-            journal.discard(tmp_path / "warehouse", conversion.key)
+            records.discard(tmp_path / "warehouse", conversion.key)
     outcome = ingest(tmp_path, {"probe.tar": newer[:1100]})
     assert outcome.problems
     rows = {conversion.table: conversion.rows for conversion in outcome.conversions}

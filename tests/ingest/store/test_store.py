@@ -12,21 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 from few_files import quiet
 
-from tracehouse.core.errors import UsageError, UserError
+from tracehouse.core.errors import UserError
 from tracehouse.ingest import pipeline
-from tracehouse.ingest.store import (
-    cleanup,
-    files,
-    integrity,
-    journal,
-    layout,
-    lock,
-    manifest,
-    seen,
-    view_store,
-)
+from tracehouse.ingest.store import checksum_cache, cleanup, files, layout, lock, records, view_store
 from tracehouse.ingest.store.files import StagedFile
-from tracehouse.ingest.store.manifest import Conversion, SkippedCopy, Source, StoredFile, Superseded
+from tracehouse.ingest.store.records import Conversion, OverlappingFile, SkippedCopy, Source, StoredFile
 
 NODE = "sn,cpu_milli,memory_mib,gpu,model\n"
 POWER = "dataset,network,batch_size,optimizer,power_limit,time_per_epoch,average_power\n"
@@ -41,7 +31,7 @@ def ingest(folder: Path, files: dict[str, str]) -> pipeline.IngestResult:
     with lock.acquire(warehouse):
         cleanup.remove_leftovers(warehouse)
         outcome = pipeline.convert([raw], warehouse, [], quiet)
-        journal.publish(warehouse, outcome.conversions)
+        records.publish(warehouse, outcome.conversions)
     return outcome
 
 
@@ -57,10 +47,10 @@ def conversion_of(*files: StoredFile) -> Conversion:
 
 
 def add(warehouse: Path, content: bytes, source: str = "x.csv") -> Conversion:
-    """Add a conversion of one file to the store and to the journal."""
+    """Add a conversion of one file to the store."""
     half = stage_file(warehouse, content)
-    conversion = replace(conversion_of(manifest.describe_file("openb/node", half)), source=source)
-    journal.add(warehouse, conversion, [half])
+    conversion = replace(conversion_of(records.describe_file("openb/node", half)), source=source)
+    records.add(warehouse, conversion, [half])
     return conversion
 
 
@@ -73,7 +63,7 @@ def list_paths(*conversions: Conversion) -> set[str]:
 
 
 def test_names_file_by_its_content(tmp_path: Path) -> None:
-    stored = manifest.describe_file("openb/node", stage_file(tmp_path, b"content", 3))
+    stored = records.describe_file("openb/node", stage_file(tmp_path, b"content", 3))
     sha256 = hashlib.sha256(b"content").hexdigest()
     assert stored == StoredFile(f"parquet/openb/node/{sha256[:16]}.parquet", 7, sha256, 3)
     (added,) = add(tmp_path, b"content").files
@@ -83,7 +73,7 @@ def test_names_file_by_its_content(tmp_path: Path) -> None:
     assert add(tmp_path, b"content").files == (added,)
 
 
-def test_journal_and_manifest_round_trip_conversions(tmp_path: Path) -> None:
+def test_records_and_manifest_round_trip_conversions(tmp_path: Path) -> None:
     conversion = add(tmp_path, b"content")
     in_partition = replace(
         conversion,
@@ -91,66 +81,85 @@ def test_journal_and_manifest_round_trip_conversions(tmp_path: Path) -> None:
         files=(),
         rejected=conversion.files,
         skipped_copies=(SkippedCopy("y.csv", "1" * 64),),
+        overlapping_files=(OverlappingFile("z.csv", "2" * 64),),
     )
-    assert manifest.read_conversions(tmp_path) == []
-    journal.add(tmp_path, in_partition, [stage_file(tmp_path, b"content")])
-    assert sorted(journal.read_finished(tmp_path), key=lambda one: one.key) == [conversion, in_partition]
-    journal.publish(tmp_path, [in_partition, conversion])
-    assert journal.read_finished(tmp_path) == []
-    assert manifest.read_conversions(tmp_path) == [conversion, in_partition]
-
-
-def test_ignores_half_written_manifest_and_journal(tmp_path: Path) -> None:
-    conversion = add(tmp_path, b"1")
-    journal.publish(tmp_path, [conversion])
-    (tmp_path / "datapackage.json.half").write_text('{"conversions": [')
-    add(tmp_path, b"1")
-    (tmp_path / ".ingest" / "finished" / "openb.pod.json.half").write_text("{")
-    assert manifest.read_conversions(tmp_path) == journal.read_finished(tmp_path) == [conversion]
+    assert records.read_conversions(tmp_path) == []
+    records.add(tmp_path, in_partition, [stage_file(tmp_path, b"content")])
+    assert sorted(records.read_finished(tmp_path), key=lambda one: one.key) == [conversion, in_partition]
+    records.publish(tmp_path, [in_partition, conversion])
+    assert records.read_finished(tmp_path) == []
+    assert records.read_conversions(tmp_path) == [conversion, in_partition]
+    # Every record is named by its content, and replaced ones are removed.
+    records.publish(tmp_path, [replace(conversion, fingerprint="e" * 64)])
+    (record,) = (tmp_path / "records").iterdir()
+    assert record.name == f"{hashlib.sha256(record.read_bytes()).hexdigest()[:16]}.json"
+    assert records.read_finished(tmp_path) == []
 
 
 DAMAGED = ['{"trace": "openb"', '{"trace": "openb"}', "[]", "null", "\udcff", "", "[" * 100_000]
 
 
-@pytest.mark.parametrize("damaged", DAMAGED, ids=range(len(DAMAGED)))
-def test_damaged_manifest_is_an_error_with_advice_and_removes_nothing(damaged: str, tmp_path: Path) -> None:
-    journal.publish(tmp_path, [add(tmp_path, b"1")])
+def test_damaged_manifest_or_record_is_an_error_with_advice_and_removes_nothing(tmp_path: Path) -> None:
+    records.publish(tmp_path, [add(tmp_path, b"1")])
     before = list_parquet(tmp_path)
-    (tmp_path / "datapackage.json").write_bytes(damaged.encode(errors="surrogateescape"))
-    for use in (manifest.read_conversions, cleanup.remove_leftovers, cleanup.list_unlisted):
-        with pytest.raises(UserError, match="`traces build --recover` makes a new one") as raised:
-            use(tmp_path)
-        assert str(raised.value).startswith(f"{tmp_path / 'datapackage.json'}: ")
+    (record,) = (tmp_path / "records").iterdir()
+    for path in (tmp_path / "datapackage.json", record):
+        intact = path.read_bytes()
+        for damaged in (*DAMAGED, intact.decode().replace("openb", "openc")):
+            path.write_bytes(damaged.encode(errors="surrogateescape"))
+            for use in (records.read_conversions, cleanup.remove_leftovers):
+                if path == record or "openc" not in damaged:
+                    with pytest.raises(UserError, match="Restore it from a backup, or ingest the raw files"):
+                        use(tmp_path)
+        path.unlink()
+        with pytest.raises(UserError, match="Restore it from a backup, or ingest the raw files"):
+            cleanup.remove_leftovers(tmp_path)
+        path.write_bytes(intact)
     assert list_parquet(tmp_path) == before
 
 
-@pytest.mark.parametrize("damaged", DAMAGED, ids=range(len(DAMAGED)))
-def test_damaged_journal_entry_loses_only_its_conversion(damaged: str, tmp_path: Path) -> None:
-    add(tmp_path, b"1")
-    (entry,) = (tmp_path / ".ingest" / "finished").glob("*.json")
-    whole = add(tmp_path, b"2", "y.csv")
-    entry.write_bytes(damaged.encode(errors="surrogateescape"))
-    assert journal.read_finished(tmp_path) == [whole]
-    cleanup.remove_leftovers(tmp_path)
-    assert journal.read_finished(tmp_path) == [whole]
-    assert not entry.exists()
+def test_damaged_unpublished_record_loses_only_its_conversion(tmp_path: Path) -> None:
+    for damaged in DAMAGED:
+        add(tmp_path, b"1")
+        (record,) = (tmp_path / "records").glob("*.json")
+        intact = add(tmp_path, b"2", "y.csv")
+        record.write_bytes(damaged.encode(errors="surrogateescape"))
+        assert records.read_finished(tmp_path) == [intact]
+        cleanup.remove_leftovers(tmp_path)
+        assert records.read_finished(tmp_path) == [intact]
+        assert not record.exists()
+        records.discard(tmp_path, intact.key)
 
 
 @pytest.mark.parametrize("missing", [0, 1])
 def test_conversion_without_one_of_its_files_is_not_finished(missing: int, tmp_path: Path) -> None:
     halves = [stage_file(tmp_path, b"1"), stage_file(tmp_path / "other", b"2")]
-    conversion = conversion_of(*(manifest.describe_file("openb/node", half) for half in halves))
-    journal.add(tmp_path, conversion, halves)
-    assert journal.read_finished(tmp_path) == [conversion]
+    conversion = conversion_of(*(records.describe_file("openb/node", half) for half in halves))
+    records.add(tmp_path, conversion, halves)
+    assert records.read_finished(tmp_path) == [conversion]
     (tmp_path / conversion.files[missing].path).unlink()
-    assert journal.read_finished(tmp_path) == []
+    assert records.read_finished(tmp_path) == []
     cleanup.remove_leftovers(tmp_path)
     assert list_parquet(tmp_path) == set()
 
 
+def test_record_that_a_killed_publish_left_does_not_come_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = add(tmp_path, b"1")
+    records.publish(tmp_path, [old])
+    with monkeypatch.context() as patched:
+        patched.setattr(records, "_remove", lambda *_: None)
+        records.publish(tmp_path, [])
+    assert records.read_finished(tmp_path) == [old]
+    cleanup.remove_leftovers(tmp_path)
+    assert records.read_finished(tmp_path) == []
+    assert [*cleanup.vacuum(tmp_path, 0, 0)] and not list_parquet(tmp_path)
+
+
 def test_removes_only_unfinished_files(tmp_path: Path) -> None:
     published = add(tmp_path, b"1")
-    journal.publish(tmp_path, [published])
+    records.publish(tmp_path, [published])
     finished = add(tmp_path, b"2")
     unknown = tmp_path / "parquet" / "openb" / "node" / f"{'a' * 16}.parquet"
     unknown.write_bytes(b"3")
@@ -158,30 +167,20 @@ def test_removes_only_unfinished_files(tmp_path: Path) -> None:
     cleanup.remove_leftovers(tmp_path)
     name = unknown.relative_to(tmp_path).as_posix()
     assert list_parquet(tmp_path) == list_paths(published, finished) | {name}
-    assert cleanup.list_unlisted(tmp_path) == [name]
     # A second version before the first was published leaves no file behind.
     again = add(tmp_path, b"4")
     assert list_parquet(tmp_path) == list_paths(published, again) | {name}
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "datapackage.json",
-        "records/0123456789abcdef.json",
-        ".ingest/finished/0123456789abcdef.json",
-        "stored/acme/job_v1/0123456789abcdef.sha256",
-    ],
-)
-def test_removes_partial_text_of_a_killed_process(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_removes_partial_text_of_a_killed_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def kill(_: int) -> None:
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patched:
         patched.setattr(files.os, "fsync", kill)
-        files.write_atomically(tmp_path / name, "{}")
+        for name in ("datapackage.json", "records/0123456789abcdef.json", "stored/a/job_v1/0123.sha256"):
+            with pytest.raises(KeyboardInterrupt):
+                files.write_atomically(tmp_path / name, "{}")
     mine = tmp_path / "mine.json.half"
     mine.touch()
     cleanup.remove_leftovers(tmp_path)
@@ -194,103 +193,45 @@ def test_keeps_foreign_files(tmp_path: Path) -> None:
     mine.parent.mkdir(parents=True)
     mine.write_bytes(b"my work")
     cleanup.remove_leftovers(tmp_path)
-    journal.check_manifest_exists(tmp_path)
+    records.check_manifest_exists(tmp_path)
     assert mine.read_bytes() == b"my work"
 
 
 def test_keeps_superseded_files_for_days_and_versions(tmp_path: Path) -> None:
     versions = [add(tmp_path, b"%d" % number) for number in range(1)]
-    journal.publish(tmp_path, versions)
+    records.publish(tmp_path, versions)
     for number in range(1, 6):
         versions.append(add(tmp_path, b"%d" % number))
-        journal.publish(tmp_path, versions[-1:])
+        records.publish(tmp_path, versions[-1:])
     cleanup.remove_leftovers(tmp_path)
     assert list_parquet(tmp_path) == list_paths(*versions)
     assert cleanup.vacuum(tmp_path, 1, 0) == []
 
     # Files of the last versions stay regardless of their age.
-    now = manifest.read(tmp_path)
+    now = records.read(tmp_path)
     old = tuple(replace(file, since="2020-01-01T00:00:00+00:00") for file in now.superseded)
-    manifest.write(tmp_path, replace(now, superseded=old))
+    records.write(tmp_path, replace(now, superseded=old))
     cleanup.remove_leftovers(tmp_path)
     assert list_parquet(tmp_path) == list_paths(*versions[2:])
-    assert manifest.read(tmp_path).version == 6
+    assert records.read(tmp_path).version == 6
     gone = cleanup.vacuum(tmp_path, 0, 0)
     assert {file.path for file in gone} == list_paths(*versions[2:5])
     assert list_parquet(tmp_path) == list_paths(versions[5])
-    assert manifest.read(tmp_path).superseded == ()
+    assert records.read(tmp_path).superseded == ()
 
     # A file that is used again is no longer superseded.
-    journal.publish(tmp_path, [add(tmp_path, b"0")])
-    journal.publish(tmp_path, [add(tmp_path, b"5")])
-    journal.publish(tmp_path, [add(tmp_path, b"0")])
-    assert [file.path for file in manifest.read(tmp_path).superseded] == [*list_paths(versions[5])]
+    records.publish(tmp_path, [add(tmp_path, b"0")])
+    records.publish(tmp_path, [add(tmp_path, b"5")])
+    records.publish(tmp_path, [add(tmp_path, b"0")])
+    assert [file.path for file in records.read(tmp_path).superseded] == [*list_paths(versions[5])]
 
 
 def test_publishing_same_conversions_makes_no_new_version(tmp_path: Path) -> None:
     conversion = add(tmp_path, b"1")
-    journal.publish(tmp_path, [conversion])
+    records.publish(tmp_path, [conversion])
     before = (tmp_path / "datapackage.json").read_bytes()
-    journal.publish(tmp_path, [conversion])
+    records.publish(tmp_path, [conversion])
     assert (tmp_path / "datapackage.json").read_bytes() == before
-
-
-def test_lost_manifest_stops_ingest_until_recovered(tmp_path: Path) -> None:
-    files = {
-        "openb_node_list_all_node.csv": NODE + "n1,1,2,0,\n" * 9 + "n2,x,2,0,\n",
-        "summary_power_a40.csv": POWER + "d,n,8,adam,100,1.5,90.5\n",
-    }
-    published = ingest(tmp_path, files).conversions
-    warehouse = tmp_path / "warehouse"
-    everything = list_parquet(tmp_path / "warehouse")
-    (tmp_path / "raw" / "summary_power_a40.csv").unlink()
-    (warehouse / "datapackage.json").unlink()
-    with pytest.raises(UserError, match=r"json: the manifest is missing, but 2 conversions are on record"):
-        ingest(tmp_path, {})
-    assert list_parquet(tmp_path / "warehouse") == everything
-
-    assert integrity.recover(warehouse, quiet) == []
-    assert manifest.read_conversions(warehouse) == sorted(published, key=lambda one: one.key)
-    with pytest.raises(UsageError, match="nothing to recover"):
-        integrity.recover(warehouse, quiet)
-
-
-def test_recovery_reports_damaged_files_and_omits_them(tmp_path: Path) -> None:
-    files = {
-        "openb_node_list_all_node.csv": NODE + "n1,1,2,0,\n" * 9 + "n2,x,2,0,\n",
-        "summary_power_a40.csv": POWER + "d,n,8,adam,100,1.5,90.5\n",
-    }
-    ingest(tmp_path, files)
-    warehouse = tmp_path / "warehouse"
-    (warehouse / "datapackage.json").write_text("{")
-    (damaged,) = (warehouse / "parquet" / "openb" / "node").glob("*.parquet")
-    content = bytearray(damaged.read_bytes())
-    content[10] ^= 4
-    damaged.write_bytes(content)
-    notes = integrity.recover(warehouse, quiet)
-    assert notes == [
-        f"{damaged}: its content is not what was written",
-        "openb.node lacks the rows of openb_node_list_all_node.csv: ingest it again",
-        f"The damaged manifest is kept as {warehouse / 'datapackage.json.damaged'}",
-        f"Kept 2 Parquet files that the manifest does not list: {cleanup.list_unlisted(warehouse)[0]}",
-    ]
-    assert (warehouse / "datapackage.json.damaged").read_text() == "{"
-    assert [conversion.table for conversion in manifest.read_conversions(warehouse)] == ["power"]
-
-
-def test_vacuum_after_recovery_removes_views_of_all_versions_before(tmp_path: Path) -> None:
-    path = "stored/acme/job_v1/0123456789abcdef.parquet"
-    files.write_atomically(tmp_path / path, "rows")
-    view_store.write_superseded(tmp_path, [Superseded(path, 4, 9, "2020-01-01T00:00:00+00:00")])
-    journal.publish(tmp_path, [add(tmp_path, b"1")])
-    assert manifest.read(tmp_path).version == 1
-    assert [old.path for old in cleanup.vacuum(tmp_path, 0, 0, [])] == [path]
-
-
-def test_recovery_without_records_changes_nothing(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="there are no records to rebuild datapackage"):
-        integrity.recover(tmp_path, quiet)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_data_package_lists_every_output_and_input(tmp_path: Path) -> None:
@@ -331,7 +272,7 @@ def test_data_package_lists_every_output_and_input(tmp_path: Path) -> None:
 
 HOLD = """
 import pathlib, sys
-from tracehouse.ingest.store import cleanup, files, journal, layout, lock, manifest
+from tracehouse.ingest.store import cleanup, files, layout, lock, records
 with lock.acquire(pathlib.Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
@@ -357,14 +298,14 @@ def test_allows_one_writer_at_a_time(killed: bool, tmp_path: Path) -> None:
 def test_tables_of_one_file_remember_its_checksum_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(seen, "_SETTLED_S", -1)
+    monkeypatch.setattr(checksum_cache, "_SETTLED_S", -1)
     file = tmp_path / "raw.json"
     file.write_text("[]")
-    stamp = seen.stamp([file])
+    stamp = checksum_cache.stamp([file])
     with ThreadPoolExecutor(8) as pool:
-        for _ in pool.map(lambda _: seen.remember(tmp_path, [file], stamp, "abc"), range(200)):
+        for _ in pool.map(lambda _: checksum_cache.remember(tmp_path, [file], stamp, "abc"), range(200)):
             pass
-    assert seen.recall(tmp_path, [file], stamp) == "abc"
+    assert checksum_cache.recall(tmp_path, [file], stamp) == "abc"
 
 
 def test_file_of_a_view_is_incomplete_if_arrow_cannot_decode_the_name_of_a_column(tmp_path: Path) -> None:

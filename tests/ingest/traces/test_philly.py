@@ -20,7 +20,7 @@ from tracehouse.ingest.convert import raw_file
 from tracehouse.ingest.convert.incremental import Task, run_task
 from tracehouse.ingest.pipeline import IngestResult
 from tracehouse.ingest.readers.formats import json_list
-from tracehouse.ingest.store import journal, lock
+from tracehouse.ingest.store import lock, records
 
 # The examples in the publisher's README.
 JOB = {
@@ -170,7 +170,7 @@ def rows_by_table(result: IngestResult) -> dict[str, int]:
 def ingested(raw: Path, warehouse: Path) -> IngestResult:
     with lock.acquire(warehouse):
         outcome = pipeline.convert([raw], warehouse, [], lambda *_: None)
-        journal.publish(warehouse, outcome.conversions)
+        records.publish(warehouse, outcome.conversions)
     return outcome
 
 

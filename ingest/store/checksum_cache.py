@@ -46,4 +46,4 @@ def remember(warehouse: Path, paths: Sequence[Path], before: Stamp, sha256: str)
 
 def _entry(warehouse: Path, paths: Sequence[Path]) -> Path:
     name = hashlib.sha256("\n".join(str(path.absolute()) for path in paths).encode(errors="surrogateescape"))
-    return warehouse / WORK_FOLDER / "seen" / f"{name.hexdigest()[:16]}.json"
+    return warehouse / WORK_FOLDER / "checksums" / f"{name.hexdigest()[:16]}.json"
