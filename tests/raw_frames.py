@@ -8,11 +8,10 @@ import gzip
 import io
 import math
 import tarfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import date
 from functools import lru_cache, wraps
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pandas as pd
@@ -21,13 +20,6 @@ RELATIVE = 1e-9
 ABSOLUTE = 1e-12
 
 # The percentiles of the queries, by the prefix of their columns. Box charts also have p5 and p25.
-PERCENTILES = {"median": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99}
-BOX_PERCENTILES = {"p5": 0.05, "p25": 0.25, **PERCENTILES}
-
-
-def percentiles(values: Any, name: str, parts: Mapping[str, float] = PERCENTILES) -> dict[str, Any]:
-    """Return interpolated percentiles of a series, or of each group of a grouped series, by column name."""
-    return {f"{prefix}_{name}": values.quantile(part) for prefix, part in parts.items()}
 
 
 def read_text_table(data: bytes, names: list[str] | None = None) -> pd.DataFrame:
@@ -159,12 +151,6 @@ def acme_jobs(raw: Path) -> pd.DataFrame:
 
 
 @remembered
-def acme_summary(raw: Path) -> pd.DataFrame:
-    summary = read_text_table((raw / "acme" / "data" / "cluster_summary.csv").read_bytes())
-    return with_numbers(summary, [name for name in summary if name != "id"])
-
-
-@remembered
 def itp_job(raw: Path) -> pd.DataFrame:
     """Jobs of the ten clusters with their generated columns. 195job is omitted: its jobs are in cluster02."""
     collected = itp_table(raw, "raw-traces.tar.gz")
@@ -238,15 +224,6 @@ def openb_pod_lifecycle(raw: Path) -> pd.DataFrame:
             "run_s": pods["deletion_time"] - pods["scheduled_time"],
         }
     )
-
-
-def openb_phase(raw: Path) -> pd.DataFrame:
-    pods = openb_pods(raw)
-    pods["gpu_pod"] = (pods["num_gpu"] > 0).astype(int)
-    pods["requested"] = pods["num_gpu"] * pods["gpu_milli"] / 1000
-    groups = pods.groupby(["variant", "qos", "pod_phase"], dropna=False)
-    named = {"pods": ("name", "size"), "gpu_pods": ("gpu_pod", "sum"), "requested_gpus": ("requested", "sum")}
-    return groups.agg(**named).reset_index()
 
 
 def zeus_energy_to_accuracy(raw: Path) -> pd.DataFrame:
@@ -379,49 +356,6 @@ def pai_worker(raw: Path) -> pd.DataFrame:
     rows["is_waiting_over_terminated"] = rows["status"].eq("Waiting") & rows["terminated"]
     names = ["worker_name", "job_name", "task_name", "inst_name", "inst_id", "machine", "status"]
     return rows[[*names, "start_s", "end_s", "run_s", "runs", "is_waiting_over_terminated"]]
-
-
-def pai_worker_machine(raw: Path) -> pd.DataFrame:
-    metrics = pai_table(raw, "pai_machine_metric")
-    workers = pai_worker(raw)[["worker_name", "job_name", "task_name"]]
-    rows = metrics.merge(workers, on="worker_name", validate="one_to_one")
-    rows = rows.merge(pai_table(raw, "pai_machine_spec"), on="machine", how="left", validate="many_to_one")
-    return pd.DataFrame(
-        {
-            "worker_name": rows["worker_name"],
-            "job_name": rows["job_name"],
-            "task_name": rows["task_name"],
-            "machine": rows["machine"],
-            "gpu_type": rows["gpu_type"],
-            "machine_gpus": rows["cap_gpu"],
-            "machine_cpus": rows["cap_cpu"],
-            "observed_s": rows["end_time"] - rows["start_time"],
-            "machine_cpu_pct": rows["machine_cpu"],
-            "machine_gpu_pct": rows["machine_gpu"],
-            "machine_load": rows["machine_load_1"],
-            "received_bytes": rows["machine_net_receive"],
-            "workers_on_machine": rows["machine_num_worker"],
-        }
-    )
-
-
-def pai_job_group(raw: Path) -> pd.DataFrame:
-    tags = pai_table(raw, "pai_group_tag_table").drop(columns="user").assign(is_tagged=True)
-    rows = pai_table(raw, "pai_job_table").merge(tags, on="inst_id", how="left", validate="one_to_one")
-    return pd.DataFrame(
-        {
-            "job_name": rows["job_name"],
-            "inst_id": rows["inst_id"],
-            "user_id": rows["user"],
-            "status": rows["status"],
-            "submit_s": happened(rows["start_time"]),
-            "is_tagged": rows["is_tagged"].notna(),
-            "group_id": rows["group"].fillna(rows["user"]),
-            "is_group_from_user": rows["group"].isna(),
-            "requested_gpu_type": rows["gpu_type_spec"],
-            "workload": rows["workload"],
-        }
-    )
 
 
 ACME_OUTCOMES = {
@@ -636,10 +570,6 @@ def unified_acme(raw: Path) -> pd.DataFrame:
 def unified_jobs(raw: Path) -> pd.DataFrame:
     """Jobs of all traces that have raw files. A column that a trace lacks is NULL."""
     return jobs_of_each_trace(raw).reindex(columns=UNIFIED)
-
-
-def unclipped_jobs(raw: Path) -> pd.DataFrame:
-    return as_unclipped(jobs_of_each_trace(raw)).reindex(columns=UNCLIPPED)
 
 
 def as_unclipped(jobs: pd.DataFrame) -> pd.DataFrame:

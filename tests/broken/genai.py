@@ -4,7 +4,7 @@ import ast
 from collections import Counter
 from pathlib import Path
 
-from twins.genai import table
+from reference_results.genai import table
 
 HEADER = "timestamp_anon,value,container_ip"
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from twins.helios import gpu_counts, jobs
+from reference_results.helios import gpu_counts, jobs
 
 HEADER = "job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,duration,queue"
 TIMES = "2020-06-09 18:41:00,2020-06-09 18:41:10,2020-06-09 18:42:10"

@@ -6,7 +6,7 @@ import command_line
 import numpy as np
 import pandas as pd
 import pytest
-from twins.genai import STAGES, table
+from reference_results.genai import STAGES, table
 
 from tracehouse.views import ledgers
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import duckdb
+import goldens
 import pytest
 import raw_dumps
-from twins import pai as pai_in_pandas
 
 
 def rows_of(stem: str, columns: str, *rows: tuple[object, ...]) -> list[dict[str, object]]:
@@ -272,27 +272,6 @@ def test_failures_over_time_splits_by_tasks_or_by_time(tmp_path: Path) -> None:
     assert [tasks for tasks, *_ in in_eight] == [2, 0, 1, 1, 1, 1, 1, 1]
 
 
-def test_the_sample_has_the_special_cases_of_the_views(sample_raw: Path) -> None:
-    """The comparison of views with pandas on the sample covers these cases."""
-    workers, runs = pai_in_pandas.worker_by_outcome(sample_raw), pai_in_pandas.task_run(sample_raw)
-    usage, pairs = pai_in_pandas.worker_usage(sample_raw), pai_in_pandas.gpu_sharing(sample_raw)
-    joins = pai_in_pandas.join_coverage(sample_raw).set_index("join_name")
-    assert (workers["runs"] > 1).any()
-    assert not workers["is_publishers_choice"].all()
-    assert (runs["launched_instances"] == 0).any()
-    assert (~runs["is_run_whole"] & runs["run_s"].notna()).any()
-    assert not usage["is_machine_specified"].all()
-    assert (usage["cpu_use_of_plan"] > 1).any()
-    assert (usage["used_gpus"] > 1).any()
-    assert set(pairs["is_same_job"]) == {False, True}
-    hours = pai_in_pandas.demand_hourly(sample_raw)
-    assert (hours[["sharing_gpus", "whole_gpus", "unended_instances"]] > 0).any().all()
-    assert (hours["running_instances"] == 0).any()
-    assert joins.loc[["task_instance", "job_group_tag", "sensor_machine_spec"], "left_unmatched"].all()
-    assert joins.loc["job_group_tag", "right_unmatched"] > 0
-    assert joins.loc[["instance_sensor", "instance_machine_metric"], "right_multiply_matched"].all()
-
-
 # One row of each table, which all join. The instance starts at the first start of the real trace.
 ONE_ROW_EACH = {
     "pai_job_table": rows_of("pai_job_table", "job_name inst_id user start_time", ("j", "i", "u", 494_317.0)),
@@ -321,11 +300,13 @@ ONE_ROW_EACH = {
         ("w", "m", 494_319, 494_329, 50.0),
     ),
 }
+STATEMENTS = goldens.statements((goldens.FOLDER / "pai.txt").read_text())
+VIEWS = [statement.removeprefix("from ") for statement in STATEMENTS if "(" not in statement]
 VIEWS_OF_FIXED_ROWS = ("pai.join_coverage_v1", "pai.status_by_level_v1")
 
 
 def test_one_row_of_each_table_makes_one_row_of_each_view(tmp_path: Path) -> None:
-    views = [view for view in pai_in_pandas.VIEWS if view not in VIEWS_OF_FIXED_ROWS]
+    views = [view for view in VIEWS if view not in VIEWS_OF_FIXED_ROWS]
     with ingest_tables(tmp_path, **ONE_ROW_EACH) as connection:
         counts = {view: len(connection.execute(f"from {view}").fetchall()) for view in views}
         clock = connection.execute("select hour, weekday, hour_of_day from pai.demand_hourly_v1").fetchall()
@@ -339,13 +320,13 @@ def test_one_row_of_each_table_makes_one_row_of_each_view(tmp_path: Path) -> Non
 def test_views_and_queries_run_if_one_table_is_empty(without: str, tmp_path: Path) -> None:
     tables = {stem: rows for stem, rows in ONE_ROW_EACH.items() if stem != without}
     with ingest_tables(tmp_path, **tables) as connection:
-        for name in (*pai_in_pandas.VIEWS, *pai_in_pandas.QUERIES):
-            connection.execute(f"from {name}").fetchall()
+        for statement in STATEMENTS:
+            connection.execute(statement).fetchall()
 
 
-@pytest.mark.parametrize("name", [*pai_in_pandas.VIEWS, *pai_in_pandas.QUERIES])
-def test_views_and_queries_run_on_empty_tables(name: str, no_rows: duckdb.DuckDBPyConnection) -> None:
-    no_rows.execute(f"from {name}").fetchall()
+def test_views_and_queries_run_on_empty_tables(no_rows: duckdb.DuckDBPyConnection) -> None:
+    for statement in STATEMENTS:
+        no_rows.execute(statement).fetchall()
 
 
 @pytest.mark.parametrize(

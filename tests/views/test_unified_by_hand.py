@@ -6,7 +6,6 @@ from pathlib import Path
 import duckdb
 import pytest
 import raw_dumps
-from twins import unified as unified_in_pandas
 
 # PAI's first start: Wednesday, 7 January 1970, 01:18:39 in UTC+8 by the trace's clock.
 FIRST_S = 494_319.0
@@ -25,6 +24,37 @@ SPANS = {
     "j3": (FIRST_S + 0.5, FIRST_S + 40.5),
 }
 USERS = {"j1": "u1", "j2": "u2", "j3": "u3", "j4": "u1"}
+
+# Columns of the publisher's summary.
+PUBLISHED = (
+    "job_num",
+    "cpu_job_num",
+    "gpu_job_num",
+    "avg_run_time_gpu",
+    "avg_que_time_gpu",
+    "avg_gpu_num",
+    "med_run_time_gpu",
+    "med_que_time_gpu",
+    "med_gpu_num",
+    "max_run_time_gpu",
+    "max_gpu",
+    "complete_rate_gpu",
+    "cancel_rate_gpu",
+    "fail_rate_gpu",
+    "complete_gpu_time",
+    "cancel_gpu_time",
+    "fail_gpu_time",
+    "complete_rate_gpu_time",
+    "cancel_rate_gpu_time",
+    "fail_rate_gpu_time",
+    "avg_run_time_cpu",
+    "avg_que_time_cpu",
+    "med_run_time_cpu",
+    "med_que_time_cpu",
+    "complete_rate_cpu",
+    "cancel_rate_cpu",
+    "fail_rate_cpu",
+)
 
 
 def write_raw(raw: Path) -> None:
@@ -47,7 +77,7 @@ def write_raw(raw: Path) -> None:
         "pai_group_tag_table": [tag],
     }
     raw_dumps.write_pai(raw / "pai" / "data", tables)
-    names = ("id", *unified_in_pandas.PUBLISHED)
+    names = ("id", *PUBLISHED)
     nothing = dict.fromkeys(names)
     pai = nothing | {"id": "PAI", "job_num": 5, "gpu_job_num": 3, "avg_run_time_gpu": 150.0}
     pai |= {"med_gpu_num": 0.5, "max_gpu": 8.0}

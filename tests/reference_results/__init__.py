@@ -1,0 +1,5 @@
+"""Quantities computed with pandas from the raw files, one module per schema, independently of the SQL.
+
+VIEWS of a module maps a view to its function and its key columns; without a key, rows are compared by
+position. QUERIES maps a call of a query to its function, the arguments and the key.
+"""

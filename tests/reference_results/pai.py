@@ -1,0 +1,182 @@
+"""PAI's views and named queries, computed by pandas from the raw files alone.
+
+Each function takes the folder of the raw dump and returns the expected rows. Views come first, in the order
+of their dependencies, then the named queries, which read the frames of the views and never the database.
+"""
+
+from pathlib import Path
+
+import pandas as pd
+import raw_frames
+
+TASK_KEY = ["job_name", "task_name"]
+
+
+def jobs_of(raw: Path) -> pd.DataFrame:
+    return raw_frames.pai_table(raw, "pai_job_table")
+
+
+def tasks_of(raw: Path) -> pd.DataFrame:
+    return raw_frames.pai_table(raw, "pai_task_table")
+
+
+def instances_of(raw: Path) -> pd.DataFrame:
+    """Return launches with start and end, NaN for 0. An end is kept even if there is no start."""
+    instances = raw_frames.pai_table(raw, "pai_instance_table")
+    instances["start_s"] = raw_frames.happened(instances["start_time"])
+    instances["end_s"] = raw_frames.happened(instances["end_time"])
+    return instances
+
+
+def sensors_of(raw: Path) -> pd.DataFrame:
+    return raw_frames.pai_table(raw, "pai_sensor_table")
+
+
+def tags_of(raw: Path) -> pd.DataFrame:
+    return raw_frames.pai_table(raw, "pai_group_tag_table")
+
+
+def machines_of(raw: Path) -> pd.DataFrame:
+    return raw_frames.pai_table(raw, "pai_machine_spec")
+
+
+def keyed(rows: pd.DataFrame, key: list[str]) -> pd.DataFrame:
+    """Drop rows without a key, because pandas joins missing keys with each other and SQL does not."""
+    return rows.dropna(subset=key)
+
+
+# Views.
+
+
+def task_span(raw: Path) -> pd.DataFrame:
+    rows = instances_of(raw)
+    rows["started"] = rows["start_s"].notna()
+    rows["ended"] = rows["started"] & rows["end_s"].notna()
+    rows["last_end"] = rows["end_s"].where(rows["ended"])
+    rows["run"] = rows["last_end"] - rows["start_s"]
+    rows["held"] = rows["run"].where(rows["run"] > 0)
+    spans = rows.groupby(TASK_KEY).agg(
+        launched_instances=("started", "size"),
+        started_instances=("started", "sum"),
+        ended_instances=("ended", "sum"),
+        first_start_s=("start_s", "min"),
+        last_end_s=("last_end", "max"),
+        instance_run_s=("run", "mean"),
+    )
+    spans["held_s"] = rows.groupby(TASK_KEY)["held"].sum(min_count=1)
+    tasks = tasks_of(raw).merge(spans.reset_index(), on=TASK_KEY, how="left", validate="many_to_one")
+    counts = ["launched_instances", "started_instances", "ended_instances"]
+    tasks[counts] = tasks[counts].fillna(0)
+    launched = tasks["launched_instances"]
+    submits = raw_frames.happened(tasks["start_time"])
+    tagged = tagged_tasks(raw)
+    assert tagged[TASK_KEY].equals(tasks[TASK_KEY])
+    return pd.DataFrame(
+        {
+            "job_name": tasks["job_name"],
+            "task_name": tasks["task_name"],
+            "status": tasks["status"],
+            "gpu_type": tasks["gpu_type"],
+            "instances": tasks["inst_num"],
+            **{name: tasks[name] for name in counts},
+            "first_start_s": tasks["first_start_s"],
+            "last_end_s": tasks["last_end_s"],
+            "run_s": tasks["last_end_s"] - tasks["first_start_s"],
+            "instance_run_s": tasks["instance_run_s"],
+            "held_s": tasks["held_s"],
+            "is_run_whole": (launched > 0) & (tasks["ended_instances"] == launched),
+            "requested_gpus_per_instance": tasks["plan_gpu"] / 100,
+            "submit_s": submits,
+            "wait_s": tasks["first_start_s"] - submits,
+            **{name: tagged[name] for name in ("user_id", "group_id", "workload")},
+            "requested_gpu_type": tagged["gpu_type_spec"],
+        }
+    )
+
+
+def task_run(raw: Path) -> pd.DataFrame:
+    """Only terminated and failed tasks have a run time; others are observed as long as their instances."""
+    runs = task_span(raw)
+    runs.insert(runs.columns.get_loc("run_s") + 1, "observed_run_s", runs["run_s"])
+    return runs.assign(run_s=runs["run_s"].where(runs["status"].isin(["Terminated", "Failed"])))
+
+
+def standard_job_v1(raw: Path) -> pd.DataFrame:
+    jobs = raw_frames.standard_jobs(raw, "pai")
+    runs = task_run(raw)
+    of_tasks = runs.set_index(runs["job_name"] + "/" + runs["task_name"])
+    return raw_frames.as_observed(
+        jobs,
+        observed_wait_s=jobs["wait_s"],
+        observed_start_s=jobs["job_id"].map(of_tasks["first_start_s"]),
+        observed_run_s=jobs["job_id"].map(of_tasks["observed_run_s"]),
+        is_right_censored=jobs["is_censored"],
+        is_left_censored=False,
+    )
+
+
+def tagged_tasks(raw: Path) -> pd.DataFrame:
+    """Return all tasks with the user and the tag of their job."""
+    jobs = keyed(jobs_of(raw), ["job_name"])[["job_name", "inst_id", "user"]]
+    tags = keyed(tags_of(raw), ["inst_id"])[["inst_id", "gpu_type_spec", "group", "workload"]]
+    tasks = tasks_of(raw).merge(jobs, on="job_name", how="left", validate="many_to_one")
+    tasks = tasks.merge(tags, on="inst_id", how="left", validate="many_to_one")
+    return tasks.rename(columns={"user": "user_id", "group": "group_id"})
+
+
+def measured_workers(raw: Path) -> pd.DataFrame:
+    """Return workers with a run time and measured GPU use, with planned and used GPU time."""
+    workers = keyed(raw_frames.pai_worker(raw), TASK_KEY)
+    workers = workers[workers["end_s"] > workers["start_s"]]
+    uses = keyed(sensors_of(raw), ["worker_name", "gpu_wrk_util"])[["worker_name", "gpu_wrk_util"]]
+    plans = keyed(tasks_of(raw), TASK_KEY)
+    plans = plans.loc[plans["plan_gpu"] > 0, [*TASK_KEY, "plan_gpu"]]
+    rows = workers.merge(uses, on="worker_name", validate="one_to_one")
+    rows = rows.merge(plans, on=TASK_KEY, validate="many_to_one")
+    rows["measured_gpu_s"] = rows["plan_gpu"] / 100 * rows["run_s"]
+    rows["used_gpu_s"] = rows["gpu_wrk_util"] / 100 * rows["run_s"]
+    unused = rows["measured_gpu_s"] - rows["used_gpu_s"]
+    return rows.assign(wasted_gpu_s=unused.clip(lower=0), over_plan_gpu_s=(-unused).clip(lower=0))
+
+
+MEASURED = ["measured_gpu_s", "used_gpu_s", "wasted_gpu_s", "over_plan_gpu_s"]
+
+
+def task_gpu_time(raw: Path) -> pd.DataFrame:
+    tasks = tagged_tasks(raw).assign(held_s=task_span(raw)["held_s"])
+    tasks = tasks[tasks["plan_gpu"] > 0]
+    tasks["held_gpu_s"] = tasks["plan_gpu"] / 100 * tasks["held_s"]
+    workers = measured_workers(raw).groupby(TASK_KEY)
+    measured = workers[MEASURED].sum().assign(measured_workers=workers.size()).reset_index()
+    tasks = tasks.merge(measured, on=TASK_KEY, how="left", validate="one_to_one")
+    launched = keyed(raw_frames.pai_worker(raw), TASK_KEY).groupby(TASK_KEY).size().rename("workers")
+    tasks = tasks.merge(launched.reset_index(), on=TASK_KEY, how="left", validate="one_to_one")
+    counts = ["workers", "measured_workers"]
+    tasks[counts] = tasks[counts].fillna(0)
+    whose = [*TASK_KEY, "gpu_type", "user_id", "group_id", "workload"]
+    return tasks[[*whose, "held_gpu_s", *counts, *MEASURED]]
+
+
+# Named queries.
+
+
+# In VIEWS and QUERIES, each name has its function and the key columns of its rows.
+
+
+def cluster_capacity(raw: Path) -> pd.DataFrame:
+    specified = machines_of(raw)
+    types = specified[specified["cap_gpu"] > 0].groupby("gpu_type")
+    rows = types.agg(gpus=("cap_gpu", "sum"), nodes=("machine", "size"))
+    rows = rows.rename_axis("partition_name").reset_index()
+    rows.insert(0, "cluster", None)
+    return rows
+
+
+VIEWS = {
+    "pai.scheduling_latency_v1": (raw_frames.pai_scheduling_latency, ["job_name"]),
+    "pai.task_wait_v1": (raw_frames.pai_task_wait, ["job_name", "task_name"]),
+    "pai.task_usage_v1": (raw_frames.pai_task_usage, ["job_name", "task_name"]),
+    "pai.task_run_v2": (task_run, ["job_name", "task_name"]),
+    "pai.task_gpu_time_v1": (task_gpu_time, ["job_name", "task_name"]),
+    "pai.cluster_capacity_v1": (cluster_capacity, ["partition_name"]),
+}

@@ -1,0 +1,87 @@
+"""The spot trace's views and queries, computed by pandas from the raw CSVs alone."""
+
+from pathlib import Path
+
+import pandas as pd
+import raw_frames
+
+HOUR_S, DAY_S = 3_600, 86_400
+
+
+def nodes(raw: Path) -> pd.DataFrame:
+    return pd.read_csv(raw / "spot" / "node_info_df.csv")
+
+
+def job_demand(raw: Path) -> pd.DataFrame:
+    found = pd.read_csv(raw / "spot" / "job_info_df.csv")
+    gpus = found["gpu_request"] * found["worker_num"]
+    columns = {
+        "job_id": found["job_name"].astype(str),
+        "organization": found["organization"].astype(str),
+        "gpu_model": found["gpu_model"],
+        "job_type": found["job_type"],
+        "submit_s": found["submit_time"].astype(float),
+        "run_s": found["duration"].astype(float),
+        "instances": found["worker_num"],
+        "requested_gpus_per_instance": found["gpu_request"],
+        "requested_gpus": gpus,
+        "requested_cpus": found["cpu_request"] * found["worker_num"],
+        "gpu_h": gpus * found["duration"] / HOUR_S,
+    }
+    return pd.DataFrame(columns, index=found.index)
+
+
+def recorded_job(raw: Path) -> pd.DataFrame:
+    found = job_demand(raw)
+    columns = {
+        "cluster": None,
+        "job_id": found["job_id"],
+        "user_id": None,
+        "group_id": found["organization"],
+        "submit_time": None,
+        "submit_s": found["submit_s"],
+        "local_submit_s": None,
+        "wait_s": None,
+        "run_s": found["run_s"],
+        "end_s": None,
+        "requested_cpus": found["requested_cpus"],
+        "allocated_cpus": None,
+        "requested_gpus": found["requested_gpus"],
+        "requested_gpus_per_instance": found["requested_gpus"],
+        "allocated_gpus": None,
+        "requested_memory_gib": None,
+        "allocated_memory_gib": None,
+        "held_gpu_s": found["requested_gpus"] * found["run_s"],
+        "status": "unknown",
+        "is_censored": None,
+        "workload": None,
+        "partition_name": found["gpu_model"],
+    }
+    return pd.DataFrame(columns, index=found.index)
+
+
+def standard_job_v1(raw: Path) -> pd.DataFrame:
+    """Jobs of the first second may have begun before the trace, so their left-censoring is unknown."""
+    found = recorded_job(raw)
+    return raw_frames.as_observed(
+        found,
+        observed_wait_s=None,
+        observed_start_s=None,
+        observed_run_s=found["run_s"],
+        is_right_censored=None,
+        is_left_censored=pd.Series(False, index=found.index, dtype=object).where(found["submit_s"] > 0, None),
+    )
+
+
+def cluster_capacity(raw: Path) -> pd.DataFrame:
+    models = nodes(raw).groupby("gpu_model")["gpu_capacity_num"].agg(gpus="sum", nodes="size")
+    rows = models.rename_axis("partition_name").reset_index()
+    rows.insert(0, "cluster", None)
+    return rows
+
+
+VIEWS = {
+    "spot.job_demand_v1": (job_demand, ["job_id"]),
+    "spot.standard_job_v1": (standard_job_v1, ["job_id"]),
+    "spot.cluster_capacity_v1": (cluster_capacity, ["partition_name"]),
+}
