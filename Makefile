@@ -13,7 +13,7 @@
 # make site-test           test the static site in Chromium: accessibility, and all queries in three engines; and the DuckDB
 #                          shell over HTTP
 # make web                 build the pages of the site and of `traces explore` from web/; needs Node 20.19 or later
-# make lint                run ruff, mypy, sqlfluff and the word list; with npm, check the types of web/ and its build
+# make lint                run ruff, mypy and sqlfluff; with npm, check the types of web/ and its build
 # make bench               run the benchmarks
 # make verified RAW=folder update docs/verified.md from the publishers' files in a folder
 # make docs                build the documentation in build/site
@@ -51,7 +51,7 @@ HTTPFS := $(addsuffix ==1.5.5,duckdb duckdb-cli duckdb-extension-httpfs)
 DEMO := demo
 
 .PHONY: demo test goldens test-trace spark-test bi-test site site-test hostile random-test nightly web lint lint-style \
-	lint-types lint-sql lint-web lint-wording bench verified docs docs-test tables venvs clean
+	lint-types lint-sql lint-web bench verified docs docs-test tables venvs clean
 
 # uv takes seconds where pip takes a minute and a half. It ignores pip's configuration, so pip is the fallback.
 install = $(PYTHON) -m venv $(1) && $(1)/bin/pip install --quiet --disable-pip-version-check uv \
@@ -165,7 +165,7 @@ random-test: $(VENV)/ready
 nightly: $(VENV)/ready
 	nice $(BIN)/python tests/nightly.py $(PARTS)
 
-lint: lint-style lint-types lint-sql lint-wording $(if $(shell command -v npm),lint-web)
+lint: lint-style lint-types lint-sql $(if $(shell command -v npm),lint-web)
 
 # The built pages are committed, so that an installation needs no Node. They must match the sources.
 lint-web: web/node_modules/ready
@@ -187,9 +187,6 @@ lint-types: $(VENV)/ready
 lint-sql: $(VENV)/ready
 	$(BIN)/sqlfluff lint --quiet --processes 2 views sql
 	$(BIN)/python -m tracehouse.engines.spark.portability
-
-lint-wording: $(VENV)/ready
-	$(BIN)/python -m tracehouse.docs.wording
 
 bench: $(VENV)/ready
 	$(BIN)/python -m tracehouse.bench.overview

@@ -1,454 +1,477 @@
-"""Render the catalog of a database without data as Markdown.
+"""Render the catalog of a database without data as Markdown for the Sphinx extension MyST.
 
-There is one page per table, view and named query, and per trace one page of caveats and one of figures.
+There is one page per table, view and named query, and per schema one page of caveats and one of figures. A
+label is `(itp.job)=` above a heading and `{id="itp.job_v1.run_s"}` after the name of a column.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tracehouse.docs.catalog import SHARED, Catalog, Row
 from tracehouse.docs.examples import Example
-from tracehouse.docs.markdown import (
-    anchored,
-    caveat_links,
-    clock_links,
-    code,
-    document,
-    facts,
-    grid,
-    heading,
-    link,
-    links,
-    prose,
-    sql_block,
-    stacked,
-    text,
-    toctree,
-)
-from tracehouse.engines.duckdb.write.definitions import definitions_over
+from tracehouse.engines.duckdb.write.definitions import Definitions, definitions_over
+from tracehouse.ingest.declarations import all_traces
+from tracehouse.views.rules import all_rules
+from tracehouse.views.sql_text import first_statement
 
 SYNTHETIC = "Rows and charts are of synthetic data (`traces sample`) and say nothing about a real cluster."
-
 COVERAGE = "dictionary/coverage.md"
+# Schemas that do not belong to a trace, with their titles.
+SHARED = {"unified": "Views and queries over all traces", "catalog": "Meaning and origin of the data"}
 
+# The names of the facts on a page by the column of the catalog that has them.
+OBJECT_FACTS = {
+    "kind": "Kind",
+    "status": "Status",
+    "grain": "Grain",
+    "source": "Documented in",
+    "chart": "Chart",
+    "clocks": "Clock",
+    "caveats": "Caveats",
+    "reads": "Reads",
+    "reads_versions": "Versions read",
+    "read_by": "Read by",
+}
+TRACE_FACTS = {
+    "publisher": "Publisher",
+    "homepage": "Described in",
+    "download": "Raw files",
+    "licence": "Licence",
+    "citation": "Cite",
+}
+CLOCK_FACTS = {
+    "epoch": "Zero",
+    "zone": "Zone",
+    "local_offset_s": "Seconds to local time",
+    "scale": "Seconds of one unit",
+    "resolution_s": "Resolution in seconds",
+    "true_parts": "Real",
+    "fake_parts": "Not real",
+    "documented_in": "Documented in",
+    "objects": "Times",
+}
+CAVEAT_FACTS = {
+    "severity": "Severity",
+    "what_to_do": "What to do",
+    "documented_in": "Documented in",
+    "objects": "Objects",
+    "columns": "Columns",
+}
+# The prefix of the labels that lists of these columns link to.
+PREFIXES = {"caveats": "caveat.", "clocks": "clock."}
+
+Row = dict[str, Any]
 Pages = dict[str, str]
 """The content of Markdown and SVG files by path."""
 
-Examples = Mapping[str, Example]
-"""Examples by the name of the query."""
+
+def dictionary(examples: Mapping[str, Example]) -> Pages:
+    """Return the pages for all traces, tables, views and queries of this package.
+
+    `examples` are examples by the name of the query; their charts are among the pages.
+    """
+    return Dictionary(definitions_over([]), examples).pages()
 
 
-def dictionary(examples: Examples) -> Pages:
-    """Return the pages for all traces, tables, views and queries of this package."""
-    return render(Catalog(definitions_over([])), examples)
+class Dictionary:
+    """The rows of the catalog, by the name of the trace, table, view or query that they describe."""
 
+    def __init__(self, definitions: Definitions, examples: Mapping[str, Example]) -> None:
+        self._comments = {name: found.comment or "" for name, found in definitions.relations.items()}
+        self._catalog_columns = {
+            name: [
+                {"column_name": column, "type": kind, "meaning": comment or ""}
+                for column, (kind, comment) in found.columns.items()
+            ]
+            for name, found in definitions.relations.items()
+            if name.startswith("catalog.")
+        }
+        self._examples = examples
+        self._catalog = {name: table.to_pylist() for name, table in definitions.catalog.items()}
+        self._traces = {row["trace"]: row for row in self._rows("traces")}
+        self._queries = {row["query_name"]: row for row in self._rows("queries")}
+        self._tables: dict[str, Row] = {name: {} for name in self._catalog_columns}
+        self._tables |= {row["table_name"]: row for row in self._rows("tables")}
+        self._views: dict[str, list[Row]] = defaultdict(list)
+        for row in sorted(self._rows("views"), key=lambda row: -row["version"]):
+            self._views[row["view_name"]].append(row)
+        self._columns: dict[str, list[Row]] = defaultdict(list, self._catalog_columns)
+        # The catalog has no types of the columns of queries.
+        defined = {**definitions.relations, **definitions.queries}
+        for row in self._rows("columns"):
+            kind, _ = defined[row["object_name"]].columns[row["column_name"]]
+            self._columns[row["object_name"]].append(row | {"type": kind})
+        self._rules: dict[str, list[str]] = defaultdict(list)
+        for rule in all_rules(all_traces().values()):
+            breaches = f" Known breaches: {links([rule.caveat], 'caveat.')}" if rule.caveat else ""
+            self._rules[rule.object_name].append(f"- {text(rule.rule)}{breaches}")
+        self._clocks = self._names_of("clocks", "clock", "objects")
+        self._caveats = self._names_of("caveats", "caveat", "objects")
+        self._read_by = self._names_of("views", "versioned_name", "reads")
+        for read, names in self._names_of("queries", "query_name", "reads").items():
+            self._read_by[read] += names
 
-def render(catalog: Catalog, examples: Examples) -> Pages:
-    """Return the pages for a catalog, and the charts of the examples of its queries."""
-    pages = {
-        "dictionary/index.md": _index(catalog),
-        COVERAGE: _metrics(catalog),
-        "dictionary/gallery.md": _gallery(catalog, examples),
-    }
-    pages |= {_path(name, "svg"): example.svg for name, example in examples.items() if example.svg}
-    for schema in catalog.schemas():
-        folder = f"dictionary/{schema}"
-        pages[f"{folder}/index.md"] = _schema(catalog, schema)
-        for names, render_page in (
-            (catalog.tables, _table),
-            (catalog.catalog_tables, _catalog_table),
-            (catalog.views, _view),
-        ):
-            pages |= {_path(name): render_page(catalog, name) for name in _names_in_schema(names, schema)}
-        for name in _names_in_schema(catalog.queries, schema):
-            pages[_path(name)] = _query(catalog, name, examples.get(name))
-        if _rows_of_trace(catalog.caveats, schema):
-            pages[f"{folder}/all-caveats.md"] = _caveats(catalog, schema)
-        if _rows_of_trace(catalog.figures + catalog.expected, schema):
-            pages[f"{folder}/all-figures.md"] = _figures(catalog, schema)
-    return pages
+    def pages(self) -> Pages:
+        """Return all pages, and the charts of the examples, by path."""
+        found = {
+            "dictionary/index.md": self._index(),
+            COVERAGE: self._coverage(),
+            "dictionary/gallery.md": self._gallery(),
+        }
+        found |= {_path(name, "svg"): example.svg for name, example in self._examples.items() if example.svg}
+        found |= {f"dictionary/{schema}/index.md": self._schema(schema) for schema in self._schemas()}
+        found |= {_path(name): self._table(name) for name in self._tables}
+        found |= {_path(name): self._view(name) for name in self._views}
+        found |= {_path(name): self._query(name) for name in self._queries}
+        for schema in self._schemas():
+            found |= {
+                f"dictionary/{schema}/{name}.md": page
+                for name, page in self._ledgers(schema).items()
+                if page is not None
+            }
+        return found
 
+    def _rows(self, table: str, schema: str = "") -> list[Row]:
+        rows = self._catalog[f"catalog.{table}"]
+        return [row for row in rows if row["trace"] == schema] if schema else rows
 
-def _index(catalog: Catalog) -> str:
-    rows = []
-    for schema in catalog.schemas():
-        counts = (
-            catalog.tables | catalog.catalog_tables,
-            catalog.views,
-            catalog.queries,
-            _rows_of_trace(catalog.caveats, schema),
-        )
-        rows.append(
-            (
-                f"[`{schema}`](#schema.{schema})",
-                text(_title(catalog, schema)),
-                *(str(len(_names_in_schema(found, schema)) or "") for found in counts[:3]),
-                str(len(counts[3]) or ""),
+    def _names_of(self, table: str, name: str, key: str) -> dict[str, list[str]]:
+        """Return the names of the rows that list a value in the column `key`, by value."""
+        found = defaultdict(list)
+        for row in self._rows(table):
+            for value in row[key]:
+                found[value].append(row[name])
+        return found
+
+    def _schemas(self) -> list[str]:
+        return [*self._traces, *SHARED]
+
+    def _title(self, schema: str) -> str:
+        return text(SHARED.get(schema) or self._traces[schema]["title"])
+
+    def _labels(self, names: Iterable[str]) -> str:
+        """Return links to objects and columns; a column of a view has the label of the newest version."""
+        found = []
+        for name in names:
+            relation, _, column = name.rpartition(".")
+            newest = self._views[relation][0]["versioned_name"] if relation in self._views else relation
+            found.append(link(name, f"{newest}.{column}"))
+        return ", ".join(found)
+
+    def _facts(self, row: Row, labels: Mapping[str, str]) -> str:
+        """Return a field list of the columns of a row that are not empty."""
+        lines = []
+        for key, label in labels.items():
+            value = row.get(key)
+            if isinstance(value, list):
+                value = links(value, PREFIXES[key]) if key in PREFIXES else self._labels(value)
+            elif isinstance(value, float):
+                value = f"{value:,.10g}"
+            elif key in ("chart", "status"):
+                value = value and code(value)
+            else:
+                value = prose(value or "")
+            if value:
+                lines.append(f":{label}: {value}")
+        return "\n".join(lines)
+
+    def _index(self) -> str:
+        rows = []
+        for schema in self._schemas():
+            found = (
+                self._tables,
+                self._views,
+                self._queries,
+                [row["caveat"] for row in self._rows("caveats")],
             )
+            counts = [str(len(_in_schema(names, schema)) or "") for names in found]
+            rows.append((link(schema, f"schema.{schema}"), self._title(schema), *counts))
+        return document(
+            "(dictionary)=\n# Dictionary",
+            "All tables, views and named queries: their columns with unit, provenance, meaning and lineage, "
+            "their caveats and their SQL. The schema `catalog` of the database contains the same "
+            "information. `traces describe NAME` prints it.",
+            grid(("schema", "description", "tables", "views", "queries", "caveats"), rows),
+            "- [Metrics by trace](#dictionary.coverage)",
+            toctree(["coverage", *(f"{schema} <{schema}/index>" for schema in self._schemas())]),
         )
-    return document(
-        "(dictionary)=\n# Dictionary",
-        "All tables, views and named queries: their columns with unit, provenance, meaning and lineage, "
-        "their caveats and their SQL. The schema `catalog` of the database contains the same information. "
-        "`traces describe NAME` prints it.",
-        grid(("schema", "description", "tables", "views", "queries", "caveats"), rows),
-        "- [Metrics by trace](#dictionary.coverage)",
-        toctree(["coverage", *(f"{schema} <{schema}/index>" for schema in catalog.schemas())]),
-    )
 
+    def _coverage(self) -> str:
+        def cell(row: Row) -> str:
+            return f"[{row['exactness']}](#{row['answered_by']})" if row["answered_by"] else "–"
 
-def _schema(catalog: Catalog, schema: str) -> str:
-    trace = next((row for row in catalog.traces if row["trace"] == schema), None)
-    caveats, figures, expected = (
-        _rows_of_trace(rows, schema) for rows in (catalog.caveats, catalog.figures, catalog.expected)
-    )
-    tables = _names_in_schema(catalog.tables | catalog.catalog_tables, schema)
-    views, queries = _names_in_schema(catalog.views, schema), _names_in_schema(catalog.queries, schema)
-    files = [name.partition(".")[2] for name in (*tables, *views, *queries)]
-    more = [name for name, rows in (("all-caveats", caveats), ("all-figures", figures + expected)) if rows]
-    return document(
-        f"(schema.{schema})=\n# {schema}: {text(_title(catalog, schema))}",
-        facts(
-            {
-                "Publisher": text(trace["publisher"]),
-                "Described in": prose(trace["homepage"]),
-                "Raw files": prose(trace["download"]),
-                "Licence": text(trace["licence"]),
-                "Cite": prose(trace["citation"]),
-                "Caveats": f"[{len(caveats)} caveats](#caveats.{schema})" if caveats else "",
-                "Figures": f"[{len(figures)} published, {len(expected)} expected](#figures.{schema})"
-                if figures + expected
-                else "",
-            }
-            if trace
-            else {}
-        ),
-        _object_list("Tables", "table", tables, lambda name: _comment(catalog, name)),
-        _object_list("Views", "view", views, lambda name: catalog.views[name][0]["title"]),
-        _object_list("Queries", "query", queries, lambda name: catalog.queries[name]["title"]),
-        _schema_metrics(catalog, schema),
-        _clocks(catalog, schema),
-        toctree([*files, *more]),
-    )
-
-
-def _object_list(title: str, kind: str, names: Sequence[str], about: Any) -> str:
-    if not names:
-        return ""
-    rows = [(link(name), prose(about(name))) for name in names]
-    return f"## {title}\n\n" + grid((kind, "description"), rows)
-
-
-def _schema_metrics(catalog: Catalog, schema: str) -> str:
-    rows = [
-        (
-            text(row["metric"]),
-            row["exactness"],
-            prose(row["reason"]) + (f" {link(row['answered_by'])}" if row["answered_by"] else ""),
-        )
-        for row in _rows_of_trace(catalog.metrics, schema)
-    ]
-    return "## Metrics\n\n" + grid(("metric", "exactness", "reason"), rows) if rows else ""
-
-
-def _clocks(catalog: Catalog, schema: str) -> str:
-    parts = []
-    for clock in _rows_of_trace(catalog.clocks, schema):
-        offset, scale = clock["local_offset_s"], clock["scale"]
-        described = {
-            "Zero": text(clock["epoch"]),
-            "Zone": text(clock["zone"]),
-            "To local time": "unknown" if offset is None else f"add {offset:,.10g} s",
-            "Length of one unit": f"{scale:.10g} s",
-            "Resolution": f"{clock['resolution_s']:.10g} s",
-            "Real": text(clock["true_parts"]),
-            "Not real": text(clock["fake_parts"]),
-            "Documented in": prose(clock["documented_in"]),
-            "Times": ", ".join(catalog.link(name) for name in clock["objects"]),
-        }
-        parts += [f"(clock.{clock['clock'].lower()})=\n### `{clock['clock']}`", facts(described)]
-    return "\n\n".join(["## Clocks", *parts]) if parts else ""
-
-
-def _metrics(catalog: Catalog) -> str:
-    names = [trace["trace"] for trace in catalog.traces]
-    found = {(row["metric"], row["trace"]): row for row in catalog.metrics}
-    metrics = dict.fromkeys(row["metric"] for row in catalog.metrics)
-    rows = [(text(metric), *(_cell(found[metric, name]) for name in names)) for metric in metrics]
-    return document(
-        "(dictionary.coverage)=\n# Metrics by trace",
-        "Each link leads to the view or query that computes the metric. A dash (–) means that the trace does "
-        "not record it; the page of the schema gives the reason.",
-        grid(("metric", *(f"[{name}](#schema.{name})" for name in names)), rows),
-    )
-
-
-def _cell(metric: Row) -> str:
-    if metric["exactness"] == "impossible":
-        return "–"
-    return f"[{metric['exactness']}](#{metric['answered_by']})"
-
-
-def _gallery(catalog: Catalog, examples: Examples) -> str:
-    parts = []
-    for schema in catalog.schemas():
-        with_example = [name for name in _names_in_schema(catalog.queries, schema) if name in examples]
-        charts = [
-            f"[![]({schema}/{name.partition('.')[2]}.svg)](#{name})\n{link(name)} "
-            + prose(catalog.queries[name]["title"])
-            for name in with_example
-            if examples[name].svg
-        ]
-        if charts:
-            parts += [f"## {text(_title(catalog, schema))}", "````{container} gallery", *charts, "````"]
-    return document(
-        "(dictionary.gallery)=\n# Gallery of charts",
-        f"The named queries with a chart. {SYNTHETIC} A chart links to the page of its query.",
-        *parts,
-    )
-
-
-def _table(catalog: Catalog, name: str) -> str:
-    row = catalog.tables[name]
-    return document(
-        heading(name),
-        prose(_comment(catalog, name)),
-        facts(
-            {
-                "Kind": "base table: the publisher's names and values, typed",
-                "Grain": text(row["grain"]),
-                "Documented in": prose(row["source"]),
-                "Clock": clock_links(catalog.clocks_of[name]),
-                "Caveats": caveat_links(catalog.caveats_on[name]),
-                "Read by": links(catalog.read_by[name]),
-            }
-        ),
-        "## Columns",
-        _columns(catalog, name),
-        _rules(catalog, [name]),
-    )
-
-
-def _catalog_table(catalog: Catalog, name: str) -> str:
-    defined = catalog.catalog_tables[name]
-    rows = [
-        (anchored(name, column), f"`{kind}`", prose(comment or ""))
-        for column, (kind, comment) in defined.columns.items()
-    ]
-    return document(
-        heading(name),
-        prose(defined.comment),
-        facts({"Caveats": caveat_links(catalog.caveats_on[name])}),
-        "## Columns",
-        stacked(("column", "type", "meaning"), rows),
-    )
-
-
-def _view(catalog: Catalog, name: str) -> str:
-    rows = catalog.views[name]
-    newest = rows[0]["versioned_name"]
-    return document(
-        heading(name),
-        prose(rows[0]["title"]),
-        f"`{name}` is an alias of the newest version, [`{newest}`](#{newest}). Cite a version "
-        "([how versions work](/docs/versions.md)).",
-        facts({"Read by": links(catalog.read_by[name])}),
-        *(_version(catalog, row) for row in rows),
-        _rules(catalog, [name, *(row["versioned_name"] for row in rows)]),
-    )
-
-
-def _version(catalog: Catalog, row: Row) -> str:
-    name = row["versioned_name"]
-    comment = catalog.definitions.relations[name].comment
-    return document(
-        f"({name})=\n## {name}",
-        prose(comment) if comment != row["title"] else "",
-        facts(
-            {
-                "Status": f"{row['status']}, SHA-256 `{row['sha256']}`",
-                "Grain": text(row["grain"]),
-                "Documented in": prose(row["source"]),
-                "Engine": "" if row["engine"] == "any" else text(row["engine"]),
-                "Reads": links(row["reads"]),
-                "Read by": links(catalog.read_by[name]),
-                "Caveats": caveat_links(row["caveats"]),
-            }
-        ),
-        _columns(catalog, name),
-        sql_block(row["sql"]),
-    )
-
-
-def _query(catalog: Catalog, name: str, example: Example | None) -> str:
-    row = catalog.queries[name]
-    return document(
-        heading(name),
-        prose(row["title"]),
-        prose(row["description"]),
-        facts(
-            {
-                "Kind": "named query",
-                "Reads": links(row["reads"]),
-                "Versions read": links(row["reads_versions"]),
-                "Chart": f"`{row['chart']}`" if row["chart"] else "",
-                "Caveats": caveat_links(row["caveats"]),
-                "SHA-256": f"`{row['sha256']}`",
-            }
-        ),
-        f"```console\n$ traces query {name}\n```"
-        if example is None
-        else _example_section(name, row["title"], example),
-        _parameters(catalog, name),
-        "## Columns",
-        _columns(catalog, name),
-        sql_block(row["sql"]),
-    )
-
-
-def _example_section(name: str, title: str, example: Example) -> str:
-    return document(
-        f"## Example\n\n{SYNTHETIC}",
-        f"```console\n$ traces query {name}\n{example.rows}\n```",
-        f"![{text(title)}]({name.partition('.')[2]}.svg)" if example.svg else "",
-    ).rstrip()
-
-
-def _parameters(catalog: Catalog, name: str) -> str:
-    if name not in catalog.parameters:
-        return ""
-    rows = [
-        (
-            f"`{row['parameter']}`",
-            f"`{row['type']}`",
-            f"`{row['default_value']}`",
-            prose(row["meaning"]) + _choices(catalog, row),
-        )
-        for row in catalog.parameters[name]
-    ]
-    return "## Parameters\n\n" + stacked(("parameter", "type", "default", "meaning"), rows)
-
-
-def _choices(catalog: Catalog, row: Row) -> str:
-    if row["choices"]:
-        return "<br>One of " + ", ".join(f"`{choice}`" for choice in row["choices"])
-    if row["at_least"] is not None:
-        return f"<br>From {row['at_least']} to {row['at_most']}"
-    if row["values_of"] is not None:
-        return f"<br>A value of {catalog.link(row['values_of'])}"
-    return ""
-
-
-def _columns(catalog: Catalog, name: str) -> str:
-    kinds = {**catalog.definitions.relations, **catalog.definitions.queries}[name].columns
-    rows = []
-    for row in catalog.columns[name]:
-        column = row["column_name"]
-        label = f"{name}.{column}"
-        notes = {
-            "From": ", ".join(catalog.link(origin) for origin in row["lineage"]),
-            "Clock": clock_links(catalog.clocks_of[label]),
-            "Caveat": caveat_links(dict.fromkeys([*row["caveats"], *catalog.caveats_on[label]])),
-        }
-        meaning = [prose(row["meaning"]), *(f"{word}: {found}" for word, found in notes.items() if found)]
-        about = (f"`{kinds[column][0]}`", text(row["unit"]), row["provenance"], "<br>".join(meaning))
-        rows.append((anchored(name, column), *about))
-    return stacked(("column", "type", "unit", "provenance", "meaning"), rows)
-
-
-def _rules(catalog: Catalog, names: Sequence[str]) -> str:
-    lines = [
-        f"- {text(rule.rule)}" + (f" Known breaches: {caveat_links([rule.caveat])}" if rule.caveat else "")
-        for name in names
-        for rule in catalog.rules.get(name, ())
-    ]
-    return (
-        "## Rules\n\n`traces check` counts the rows that break each rule.\n\n" + "\n".join(lines)
-        if lines
-        else ""
-    )
-
-
-def _caveats(catalog: Catalog, schema: str) -> str:
-    parts = []
-    for row in _rows_of_trace(catalog.caveats, schema):
-        about = [
-            f"{name}.{column['column_name']}"
-            for name, columns in catalog.columns.items()
-            if name not in catalog.views
-            for column in columns
-            if row["caveat"] in column["caveats"]
-        ]
-        described = {
-            "Severity": text(row["severity"]),
-            "What to do": prose(row["what_to_do"]),
-            "Documented in": prose(row["documented_in"]),
-            "Objects": ", ".join(map(catalog.link, row["objects"])),
-            "Columns": links(name for name in about if name not in row["objects"]),
-        }
-        parts += [
-            f"(caveat.{row['caveat'].lower()})=\n## {row['caveat']}",
-            prose(row["what_goes_wrong"]),
-            facts(described),
-        ]
-    return document(
-        f"(caveats.{schema})=\n# Caveats of {schema}",
-        "Known pitfalls of these data. [How caveats follow columns](/docs/caveats.md).",
-        *parts,
-    )
-
-
-def _figures(catalog: Catalog, schema: str) -> str:
-    sections = {
-        "Published figures": (catalog.figures, "Documents print them. `traces verify` compares them."),
-        "Expected counts": (catalog.expected, "No document prints them. `traces check` compares them."),
-    }
-    parts = []
-    for title, (figures, about) in sections.items():
+        found = {(row["metric"], row["trace"]): row for row in self._rows("metrics")}
         rows = [
-            (_figure_claim(f), _figure_value(f), _figure_source(f)) for f in _rows_of_trace(figures, schema)
+            (text(metric), *(cell(found[metric, trace]) for trace in self._traces))
+            for metric in dict.fromkeys(row["metric"] for row in self._rows("metrics"))
         ]
-        if rows:
-            parts += [f"## {title}", about, stacked(("figure", "value", "source and measurement"), rows)]
-    return document(f"(figures.{schema})=\n# Figures of {schema}", *parts)
+        return document(
+            "(dictionary.coverage)=\n# Metrics by trace",
+            "Each link leads to the view or query that computes the metric. A dash (–) means that the trace "
+            "does not record it; the page of the schema gives the reason.",
+            grid(("metric", *(f"[{trace}](#schema.{trace})" for trace in self._traces)), rows),
+        )
+
+    def _gallery(self) -> str:
+        parts = []
+        for schema in self._schemas():
+            charts = [
+                f"[![]({name.replace('.', '/')}.svg)](#{name})\n{link(name)} "
+                + prose(self._queries[name]["title"])
+                for name in _in_schema(self._examples, schema)
+                if self._examples[name].svg
+            ]
+            if charts:
+                parts += [f"## {self._title(schema)}", "````{container} gallery", *charts, "````"]
+        return document(
+            "(dictionary.gallery)=\n# Gallery of charts",
+            f"The named queries with a chart. {SYNTHETIC} A chart links to the page of its query.",
+            *parts,
+        )
+
+    def _schema(self, schema: str) -> str:
+        objects = {
+            "Tables": {name: self._comments[name] for name in self._tables},
+            "Views": {name: versions[0]["title"] for name, versions in self._views.items()},
+            "Queries": {name: row["title"] for name, row in self._queries.items()},
+        }
+        parts, files = [], []
+        for title, about in objects.items():
+            if names := _in_schema(about, schema):
+                rows = [(link(name), prose(about[name])) for name in names]
+                parts.append(f"## {title}\n\n" + grid(("name", "description"), rows))
+                files += [name.partition(".")[2] for name in names]
+        pages = [name for name, page in self._ledgers(schema).items() if page]
+        more = [f"[{name.removeprefix('all-').capitalize()}]({name}.md)" for name in pages]
+        metrics = [
+            (
+                row["metric"],
+                row["exactness"],
+                f"{prose(row['reason'])} {links([row['answered_by']])}".rstrip(),
+            )
+            for row in self._rows("metrics", schema)
+        ]
+        clocks = [
+            f"(clock.{row['clock'].lower()})=\n### `{row['clock']}`\n\n{self._facts(row, CLOCK_FACTS)}"
+            for row in self._rows("clocks", schema)
+        ]
+        return document(
+            f"(schema.{schema})=\n# {schema}: {self._title(schema)}",
+            self._facts(self._traces.get(schema, {}), TRACE_FACTS),
+            ", ".join(more),
+            *parts,
+            "## Metrics\n\n" + grid(("metric", "exactness", "reason"), metrics) if metrics else "",
+            *(["## Clocks", *clocks] if clocks else []),
+            toctree([*files, *pages]),
+        )
+
+    def _table(self, name: str) -> str:
+        kind = "" if name.startswith("catalog.") else "base table: the publisher's names and values, typed"
+        return document(
+            f"({name})=\n# {name}",
+            prose(self._comments[name]),
+            self._object_facts(name, self._tables[name] | {"kind": kind}),
+            self._column_table(name),
+            self._rule_list(name),
+        )
+
+    def _view(self, name: str) -> str:
+        versions = self._views[name]
+        newest = versions[0]["versioned_name"]
+        return document(
+            f"({name})=\n# {name}",
+            prose(versions[0]["title"]),
+            f"`{name}` is an alias of the newest version, [`{newest}`](#{newest}). Cite a version "
+            "([how versions work](/docs/versions.md)).",
+            self._object_facts(name, {}),
+            *(self._version(row) for row in versions),
+            self._rule_list(name, *(row["versioned_name"] for row in versions)),
+        )
+
+    def _version(self, row: Row) -> str:
+        name = row["versioned_name"]
+        comment = self._comments[name]
+        status = f"{row['status']}, SHA-256 {row['sha256']}"
+        return document(
+            f"({name})=\n## {name}",
+            prose(comment) if comment != row["title"] else "",
+            self._object_facts(name, row | {"status": status}),
+            self._column_table(name, ""),
+            sql_block(row["sql"]),
+        )
+
+    def _query(self, name: str) -> str:
+        row, example = self._queries[name], self._examples.get(name)
+        status = f"SHA-256 {row['sha256']}"
+        rows = "" if example is None else f"\n{example.rows}"
+        return document(
+            f"({name})=\n# {name}",
+            prose(row["title"]),
+            prose(row["description"]),
+            self._object_facts(name, row | {"kind": "named query", "status": status}),
+            f"## Example\n\n{SYNTHETIC}" if example else "",
+            f"```console\n$ traces query {name}{rows}\n```",
+            f"![{text(row['title'])}]({name.partition('.')[2]}.svg)" if example and example.svg else "",
+            self._parameters(name),
+            self._column_table(name),
+            sql_block(row["sql"]),
+        )
+
+    def _object_facts(self, name: str, row: Row) -> str:
+        of_name = {"clocks": self._clocks.get(name), "read_by": self._read_by.get(name)}
+        return self._facts({"caveats": self._caveats.get(name)} | row | of_name, OBJECT_FACTS)
+
+    def _parameters(self, name: str) -> str:
+        rows = []
+        for row in self._rows("query_parameters"):
+            if row["query_name"] == name:
+                meaning = [prose(row["meaning"])]
+                if row["choices"]:
+                    meaning.append("One of " + ", ".join(map(code, row["choices"])))
+                elif row["at_least"] is not None:
+                    meaning.append(f"From {row['at_least']} to {row['at_most']}")
+                elif row["values_of"] is not None:
+                    meaning.append(f"A value of {self._labels([row['values_of']])}")
+                kind = (code(row["type"]), code(row["default_value"]))
+                rows.append((code(row["parameter"]), *kind, "<br>".join(meaning)))
+        table = stacked(("parameter", "type", "default", "meaning"), rows)
+        return f"## Parameters\n\n{table}" if rows else ""
+
+    def _column_table(self, name: str, heading: str = "## Columns\n\n") -> str:
+        rows = []
+        for row in self._columns[name]:
+            label = f"{name}.{row['column_name']}"
+            notes = {
+                "From": self._labels(row.get("lineage", ())),
+                "Clock": links(self._clocks.get(label, ()), "clock."),
+                "Caveat": links(
+                    dict.fromkeys([*row.get("caveats", ()), *self._caveats.get(label, ())]), "caveat."
+                ),
+            }
+            meaning = [prose(row["meaning"]), *(f"{word}: {note}" for word, note in notes.items() if note)]
+            about = (code(row["type"]), text(row.get("unit", "")), row.get("provenance", ""))
+            rows.append((anchored(row["column_name"], label), *about, "<br>".join(meaning)))
+        return heading + stacked(("column", "type", "unit", "provenance", "meaning"), rows)
+
+    def _rule_list(self, *names: str) -> str:
+        lines = [line for name in names for line in self._rules[name]]
+        intro = "## Rules\n\n`traces check` counts the rows that break each rule.\n\n"
+        return intro + "\n".join(lines) if lines else ""
+
+    def _ledgers(self, schema: str) -> dict[str, str | None]:
+        """Return the pages of caveats and figures of a schema, None if the schema has none."""
+        caveats = []
+        for row in self._rows("caveats", schema):
+            name = row["caveat"]
+            columns = [
+                label
+                for relation, rows in self._columns.items()
+                if relation not in self._views
+                for column in rows
+                if name in column.get("caveats", ())
+                and (label := f"{relation}.{column['column_name']}") not in row["objects"]
+            ]
+            heading = f"(caveat.{name.lower()})=\n## {name}"
+            about = self._facts(row | {"columns": columns}, CAVEAT_FACTS)
+            caveats.append(document(heading, prose(row["what_goes_wrong"]), about).rstrip())
+        figures = []
+        for title, table, about in (
+            ("Published figures", "published", "Documents print them. `traces verify` compares them."),
+            ("Expected counts", "expected", "No document prints them. `traces check` compares them."),
+        ):
+            if rows := self._rows(table, schema):
+                cells = stacked(("figure", "value", "source and measurement"), map(_figure, rows))
+                figures += [f"## {title}", about, cells]
+        intro = "Known pitfalls of these data. [How caveats follow columns](/docs/caveats.md)."
+        return {
+            "all-caveats": document(f"(caveats.{schema})=\n# Caveats of {schema}", intro, *caveats)
+            if caveats
+            else None,
+            "all-figures": document(f"(figures.{schema})=\n# Figures of {schema}", *figures)
+            if figures
+            else None,
+        }
 
 
-def _figure_claim(figure: Row) -> str:
-    name = figure["figure"].partition(".")[2]
-    return f'[`{name}`]{{id="figure.{figure["figure"].lower()}"}}<br>{prose(figure["statement"])}'
-
-
-def _figure_value(figure: Row) -> str:
+def _figure(figure: Row) -> tuple[str, str, str]:
+    """Return the claim of a figure, its value, and how it is measured."""
+    name = anchored(figure["figure"].partition(".")[2], f"figure.{figure['figure']}")
     relation = "" if figure["relation"] == "equal" else f"{figure['relation']} "
     tolerance = f" ± {figure['tolerance']:,.10g}" if figure["tolerance"] else ""
-    return f"{relation}{figure['value']:,.10g}{tolerance} {text(figure['unit'])}"
-
-
-def _figure_source(figure: Row) -> str:
     lines = (
         f"{prose(figure['printed_in'])} ({figure['trust']})" if "trust" in figure else "",
         f"Reads {links(figure['reads'])}" if figure["reads"] else "",
         code(figure["measured_by"]) if figure["measured_by"] else "Not measurable",
         prose(figure["explanation"]),
     )
-    return "<br>".join(filter(None, lines))
+    return (
+        f"{name}<br>{prose(figure['statement'])}",
+        f"{relation}{figure['value']:,.10g}{tolerance} {text(figure['unit'])}",
+        "<br>".join(filter(None, lines)),
+    )
 
 
 def _path(name: str, suffix: str = "md") -> str:
     return f"dictionary/{name.replace('.', '/')}.{suffix}"
 
 
-def _names_in_schema(names: Collection[str], schema: str) -> list[str]:
+def _in_schema(names: Iterable[str], schema: str) -> list[str]:
     return sorted(name for name in names if name.startswith(f"{schema}."))
 
 
-def _rows_of_trace(rows: Iterable[Row], schema: str) -> list[Row]:
-    return [row for row in rows if row["trace"] == schema]
+def text(plain: str) -> str:
+    """Escape plain text so that Markdown shows it unchanged, also in a table."""
+    return re.sub(r"([\\`*_\[\]<>|#$~{}])", r"\\\1", plain or "")
 
 
-def _title(catalog: Catalog, schema: str) -> str:
-    return SHARED.get(schema) or next(row["title"] for row in catalog.traces if row["trace"] == schema)
+def prose(plain: str) -> str:
+    """Escape text and turn its URLs into links."""
+    parts = re.split(r"(https?://[^\s,;()]*[^\s,;().])", plain or "")
+    return "".join(f"<{part}>" if index % 2 else text(part) for index, part in enumerate(parts))
 
 
-def _comment(catalog: Catalog, name: str) -> str:
-    return catalog.definitions.relations[name].comment or ""
+def code(sql: str) -> str:
+    """Format SQL as code in one line, also in a table."""
+    return "`" + " ".join(sql.split()).replace("|", r"\|") + "`"
+
+
+def link(name: str, target: str = "") -> str:
+    """Return a link with the text `name` to the label `target`, by default to the label `name`."""
+    return f"[`{name}`](#{(target or name).lower()})"
+
+
+def links(names: Iterable[str], prefix: str = "") -> str:
+    """Return links to the labels of names, which have a prefix, separated by commas."""
+    return ", ".join(link(name, prefix + name) for name in names if name)
+
+
+def anchored(shown: str, label: str) -> str:
+    """Return a name with a label, so that links can point to it."""
+    return f'[`{shown}`]{{id="{label.lower()}"}}'
+
+
+def grid(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table with these column names and rows; cells are Markdown."""
+    lines = [names, ["---"] * len(names), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def stacked(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table that narrow screens show with one cell per line."""
+    return "{.stacked}\n" + grid(names, rows)
+
+
+def sql_block(sql: str) -> str:
+    """Return the first statement of a SQL file as a code block."""
+    return f"```sql\n{first_statement(sql).strip()}\n```"
+
+
+def toctree(paths: Iterable[str]) -> str:
+    """Return the directive that adds child pages to the navigation."""
+    return "\n".join(["```{toctree}", ":hidden:", "", *paths, "```"])
+
+
+def document(*parts: str) -> str:
+    """Join Markdown blocks with empty lines, without empty blocks."""
+    return "\n\n".join(part for part in parts if part) + "\n"

@@ -2,11 +2,10 @@
 
 import tempfile
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-
-import duckdb
 
 import tracehouse
 from tracehouse.core.errors import UserError
@@ -14,7 +13,7 @@ from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.engines.duckdb.read.binding import bind_query
 from tracehouse.publish.plot import pictures
 from tracehouse.publish.table import TableStyle, table
-from tracehouse.sql.query_files import QueryFile, query_files
+from tracehouse.sql.query_files import query_files
 
 SCALE = 0.01
 MOST_ROWS = 5
@@ -28,13 +27,6 @@ class Example:
     svg: str
 
 
-def examples(warehouse: Path, names: Collection[str] = ()) -> dict[str, Example]:
-    """Return examples by query name, for the given queries or for all."""
-    queries = [query for query in query_files() if not names or query.full_name in names]
-    with sandbox.connect(warehouse) as connection:
-        return {query.full_name: _example(connection, query) for query in queries}
-
-
 def examples_of_samples() -> dict[str, Example]:
     """Generate and ingest a synthetic sample, and return examples of all queries by query name."""
     with tempfile.TemporaryDirectory() as folder:
@@ -42,18 +34,19 @@ def examples_of_samples() -> dict[str, Example]:
         return examples(tracehouse.ingest(raw, Path(folder, "warehouse")).folder)
 
 
-def _example(connection: duckdb.DuckDBPyConnection, query: QueryFile) -> Example:
-    style = TableStyle(most_rows=MOST_ROWS)
-    _, lines = table(connection, bind_query(connection, query.full_name, {}), style)
-    # An empty line is before the footer.
-    return Example("\n".join(takewhile(bool, lines)), _chart(connection, query))
-
-
-def _chart(connection: duckdb.DuckDBPyConnection, query: QueryFile) -> str:
-    """Return the chart of a query as SVG, or "" if it has no chart or too few rows to draw."""
-    if query.chart is None:
-        return ""
-    try:
-        return pictures.render_svg(pictures.build_query_picture(connection, query.full_name, {}))
-    except UserError:
-        return ""
+def examples(warehouse: Path, names: Collection[str] = ()) -> dict[str, Example]:
+    """Return examples by query name, for the given queries or for all."""
+    found = {}
+    with sandbox.connect(warehouse) as connection:
+        for query in query_files():
+            name, svg = query.full_name, ""
+            if names and name not in names:
+                continue
+            _, lines = table(connection, bind_query(connection, name, {}), TableStyle(most_rows=MOST_ROWS))
+            if query.chart is not None:
+                # There may be too few rows to draw.
+                with suppress(UserError):
+                    svg = pictures.render_svg(pictures.build_query_picture(connection, name, {}))
+            # An empty line is before the footer.
+            found[name] = Example("\n".join(takewhile(bool, lines)), svg)
+    return found

@@ -38,10 +38,14 @@ _SOURCES = """
 
 def page(connection: duckdb.DuckDBPyConnection) -> str:
     """Return the page for a warehouse. Raise UserError if a figure was computed from synthetic data."""
-    results = [_round_measured(result) for result in figures(connection, TRACES)]
-    for result in results:
+    results = []
+    for result in figures(connection, TRACES):
         if result.verdict is Verdict.SYNTHETIC:
             raise UserError(f"{result.figure} was computed from synthetic data: ingest the publishers' files")
+        if result.measured is not None:
+            # The last digits depend on the order of summation.
+            result = replace(result, measured=float(f"{result.measured:.10g}"))
+        results.append(result)
     summary = ", ".join(f"{number} {verdict}" for verdict, number in verdict_counts(results).items())
     without_reason = (Verdict.REPRODUCED, Verdict.NO_DATA)
     reasons = [result for result in results if result.explanation and result.verdict not in without_reason]
@@ -63,22 +67,6 @@ def page(connection: duckdb.DuckDBPyConnection) -> str:
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
-def write_page(raw: Path) -> Path:
-    """Ingest raw files, write the page for them, and return its path."""
-    with TemporaryDirectory() as folder:
-        warehouse = Path(folder)
-        database.ingest([raw], warehouse, TRACES, lambda *_: None)
-        PAGE.write_text(page(sandbox.connect(warehouse)))
-    return PAGE
-
-
-def _round_measured(result: Result) -> Result:
-    """Round the measured value: its last digits depend on the order of summation."""
-    if result.measured is None:
-        return result
-    return replace(result, measured=float(f"{result.measured:.10g}"))
-
-
 def _trust_table(results: Sequence[Result]) -> pa.Table:
     counts = counts_by_trust(results)
     verdicts = [verdict for verdict in Verdict if any(verdict in found for found in counts.values())]
@@ -93,7 +81,7 @@ def _markdown(connection: duckdb.DuckDBPyConnection, rows: pa.Table) -> str:
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         raise SystemExit("usage: python -m tracehouse.docs.verified RAW")
-    try:
-        print(f"Wrote {write_page(Path(sys.argv[1]))}")
-    except UserError as error:
-        raise SystemExit(f"error: {error}") from None
+    with TemporaryDirectory() as folder:
+        database.ingest([Path(sys.argv[1])], Path(folder), TRACES, lambda *_: None)
+        PAGE.write_text(page(sandbox.connect(Path(folder))))
+    print(f"Wrote {PAGE}")
