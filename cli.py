@@ -1,6 +1,8 @@
 """The command line: `traces`. Each command parses its options, calls one function and prints the result."""
 
+import io
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
@@ -10,7 +12,7 @@ import click
 from tracehouse.commands import completion, export, maintain, publish, query
 from tracehouse.commands.console import say
 from tracehouse.commands.options import PATH, SETTINGS, CommandGroup, Decorator, pager_option
-from tracehouse.core import process, signals
+from tracehouse.core import signals
 from tracehouse.core.errors import UsageError, UserError
 
 
@@ -40,18 +42,21 @@ for command in (*maintain.COMMANDS, *query.COMMANDS, *publish.COMMANDS, export.e
 def main() -> NoReturn:
     """Run the command line. The exit code is 0 for success, 1 for a failure, 2 for wrong usage."""
     signals.end_at_once()
-    process.open_closed_streams()
+    for stream in (sys.stdout, sys.stderr):
+        # Without this, a character that the terminal's encoding lacks raises UnicodeEncodeError.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         traces()
     except SystemExit as error:
-        process.leave(error.code if isinstance(error.code, int) else 1 if error.code else 0)
+        signals.leave(error.code if isinstance(error.code, int) else 1 if error.code else 0)
     except UsageError as error:
         say(f"error: {error}", stderr=True)
-        process.leave(2)
+        signals.leave(2)
     except BrokenPipeError:
         # The reader has closed the pipe, as in `traces … | head`. This is the code of the signal SIGPIPE.
         os._exit(141)
     except (UserError, OSError) as error:
         say(f"error: {error}", stderr=True)
-        process.leave(1)
-    process.leave(0)
+        signals.leave(1)
+    signals.leave(0)

@@ -15,7 +15,7 @@ START = {
     *("cli", "commands"),
     *(f"commands.{name}" for name in ("completion", "console", "export", "maintain")),
     *(f"commands.{name}" for name in ("options", "publish", "query")),
-    *("core", "core.errors", "core.process", "core.signals", "core.text"),
+    *("core", "core.errors", "core.signals", "core.text"),
     *("engines", "engines.names"),
     *("ingest", "ingest.traces"),
     *("publish", "publish.formats"),

@@ -499,7 +499,6 @@ def by_shell(line: str, warehouse: Path) -> subprocess.CompletedProcess:
 @pytest.mark.parametrize(
     ("line", "code", "complaint"),
     [
-        ("$traces sql 'select 1' >&-", 1, b"Standard output is closed"),
         ("$traces list > /dev/full", 1, b"No space left"),
         ("$traces query $'\\xff'", 2, b"\\xff is not valid UTF-8"),
         ("$traces query itp.gpu_hours -p $'min_gpus=\\xff'", 2, b"\\xff is not valid UTF-8"),
