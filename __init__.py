@@ -13,55 +13,18 @@ import tracehouse.ingest as _package
 from tracehouse.core.errors import UsageError, UserError
 
 if TYPE_CHECKING:
-    from tracehouse.python import Warehouse
+    from tracehouse.python import Warehouse, fetch, open, sample  # noqa: A004
 
 __all__ = ["UsageError", "UserError", "fetch", "ingest", "open", "sample"]
 
-# The command line imports this package and must start fast, so each function imports its own modules.
 
+def __getattr__(name: str) -> object:
+    """Import the Python interface when it is used: the command line imports this package and starts fast."""
+    if name not in ("fetch", "open", "sample"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from tracehouse import python
 
-def open(  # noqa: A001
-    folder: "str | Path" = "warehouse", timeout_s: float | None = None, memory_limit: str = ""
-) -> "Warehouse":
-    """Open the warehouse in a folder.
-
-    `timeout_s` is the longest run time of a query in seconds, None for no limit. `memory_limit` is the most
-    memory of a query, such as `4GB`; the default is half of the machine's memory. Raises UserError if the
-    folder has no database.
-    """
-    from tracehouse.python import Warehouse
-
-    return Warehouse(folder, timeout_s, memory_limit)
-
-
-def fetch(
-    *traces: str,
-    out: "str | Path" = "raw",
-    metrics: Sequence[str] = (),
-    clusters: Sequence[str] = (),
-    only: Sequence[str] = (),
-    yes: bool = False,
-) -> Path:
-    """Download the raw files of traces to a folder, and return the folder.
-
-    The arguments are the options of `traces fetch`. Raises UserError if a file cannot be downloaded.
-    """
-    from tracehouse.python import run_command
-
-    selected = {"traces": traces, "metrics": metrics, "clusters": clusters, "only": only, "yes": yes}
-    return run_command("fetch", out, **selected, mirrors=(), dry_run=False)
-
-
-def sample(
-    *traces: str, out: "str | Path" = "raw", scale: float = 0.01, seed: int = 0, days: int | None = None
-) -> Path:
-    """Generate synthetic raw files of traces in a folder, and return the folder.
-
-    The arguments are the options of `traces sample`. Raises UsageError for an unknown trace.
-    """
-    from tracehouse.python import run_command
-
-    return run_command("sample", out, traces=traces, scale=scale, seed=seed, days=days)
+    return getattr(python, name)
 
 
 class _Ingest(ModuleType):

@@ -1,32 +1,79 @@
 """The command line: `traces`. Each command parses its options, calls one function and prints the result."""
 
-import io
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Annotated, NoReturn
 
-import click
+import typer
 
-from tracehouse.commands import completion, export, maintain, publish, query
-from tracehouse.commands.console import say
-from tracehouse.commands.options import PATH, SETTINGS, CommandGroup, Decorator, pager_option
-from tracehouse.core import signals
+from tracehouse.commands import data, export, maintain, publish, query, validate
+from tracehouse.commands.console import is_on_terminal, print_error
+from tracehouse.commands.options import NO_PAGER, flag
+from tracehouse.core import process, signals
 from tracehouse.core.errors import UsageError, UserError
 
+# The commands by the panel of the help that lists them.
+PANELS: dict[str, Sequence[Callable[..., None]]] = {
+    "Get data": (data.fetch, data.ingest, data.sample),
+    "Query": (query.list_, query.describe, query.query, query.sql, query.shell, publish.explore),
+    "Validate": (validate.check, validate.verify),
+    "Maintain": (maintain.build, maintain.forget, maintain.vacuum),
+    "Publish": (publish.publish, publish.mcp),
+}
+EXPORTS = (export.swf, export.opendc, export.openb, export.elasticflow, export.helios)
 
-def _flag(name: str, callback: Callable[..., None], text: str) -> Decorator:
-    return click.option(name, is_flag=True, is_eager=True, expose_value=False, callback=callback, help=text)
+
+def _create_app() -> typer.Typer:
+    # Only a terminal gets Rich's panels and colours.
+    is_terminal = is_on_terminal() and sys.stderr is not None and sys.stderr.isatty()
+    return typer.Typer(
+        rich_markup_mode="markdown" if is_terminal else None,
+        pretty_exceptions_enable=False,
+        no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
 
 
-@click.group(cls=CommandGroup, context_settings=SETTINGS, no_args_is_help=True)
-@click.version_option(package_name="tracehouse", message="traces %(version)s")
-@click.option("--warehouse", "-w", type=PATH, help="Folder of the warehouse.")
-@pager_option
-@_flag("--install-completion", completion.install, "Install completion for bash, zsh or fish.")
-@_flag("--show-completion", completion.show, "Print the completion script of the current shell.")
-def traces(warehouse: Path | None, no_pager: bool) -> None:
+app = _create_app()
+exports = typer.Typer(no_args_is_help=True)
+for _panel, _commands in PANELS.items():
+    for _command in _commands:
+        app.command(_command.__name__.rstrip("_"), rich_help_panel=_panel)(_command)
+for _command in EXPORTS:
+    exports.command()(_command)
+app.add_typer(exports, name="export", rich_help_panel="Publish")
+
+
+@exports.callback()
+def _describe_exports() -> None:
+    """Export the jobs of a trace for scheduler simulators.
+
+    The folder also gets a report of dropped and defaulted fields.
+
+    Example: traces export swf itp --out itp-swf
+    """
+
+
+def _print_version(requested: bool) -> None:
+    if requested:
+        from importlib.metadata import version
+
+        typer.echo(f"traces {version('tracehouse')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _set_defaults(
+    warehouse: Annotated[
+        Path | None, typer.Option("--warehouse", "-w", metavar="DIR", help="Folder of the warehouse.")
+    ] = None,
+    no_pager: Annotated[bool, flag("--no-pager", NO_PAGER)] = False,
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version.")
+    ] = False,
+) -> None:
     """A columnar warehouse of public GPU-cluster traces."""
     # The commands have the same options; these variables set their defaults.
     if warehouse is not None:
@@ -35,28 +82,21 @@ def traces(warehouse: Path | None, no_pager: bool) -> None:
         os.environ["TRACES_PAGER"] = ""
 
 
-for command in (*maintain.COMMANDS, *query.COMMANDS, *publish.COMMANDS, export.export):
-    traces.add_command(command)
-
-
 def main() -> NoReturn:
     """Run the command line. The exit code is 0 for success, 1 for a failure, 2 for wrong usage."""
     signals.end_at_once()
-    for stream in (sys.stdout, sys.stderr):
-        # Without this, a character that the terminal's encoding lacks raises UnicodeEncodeError.
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    process.open_closed_streams()
     try:
-        traces()
+        app(prog_name="traces")
     except SystemExit as error:
-        signals.leave(error.code if isinstance(error.code, int) else 1 if error.code else 0)
+        process.leave(error.code if isinstance(error.code, int) else 1 if error.code else 0)
     except UsageError as error:
-        say(f"error: {error}", stderr=True)
-        signals.leave(2)
+        print_error(error)
+        process.leave(2)
     except BrokenPipeError:
         # The reader has closed the pipe, as in `traces … | head`. This is the code of the signal SIGPIPE.
         os._exit(141)
     except (UserError, OSError) as error:
-        say(f"error: {error}", stderr=True)
-        signals.leave(1)
-    signals.leave(0)
+        print_error(error)
+        process.leave(1)
+    process.leave(0)

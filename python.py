@@ -353,6 +353,13 @@ class Warehouse:
             return sandbox.run(self.folder, self._limits, work, confined=False)
 
 
+def open(  # noqa: A001
+    folder: str | Path = "warehouse", timeout_s: float | None = None, memory_limit: str = ""
+) -> Warehouse:
+    """Open the warehouse in a folder; see `Warehouse`."""
+    return Warehouse(folder, timeout_s, memory_limit)
+
+
 def ingest(
     raw: str | Path | Sequence[str | Path],
     warehouse: str | Path,
@@ -361,29 +368,52 @@ def ingest(
     only: Sequence[str],
 ) -> Warehouse:
     """Convert raw files and open the warehouse; see `tracehouse.ingest`."""
-    from tracehouse.commands.maintain import run_ingest
+    from tracehouse.commands import data
 
     folders = raw if isinstance(raw, Sequence) and not isinstance(raw, str) else [raw]
     paths = [check_path("raw", folder) for folder in folders]
     folder = check_path("warehouse", warehouse)
     step = f"tracehouse.open({str(folder)!r})"
     with _in_python():
-        run_ingest(_names("traces", traces), paths, folder, replace, _names("only", only), next_step=step)
+        data.run_ingest(
+            _names("traces", traces), paths, folder, replace, _names("only", only), next_step=step
+        )
     return Warehouse(folder)
 
 
-def run_command(name: str, out: str | Path, **options: object) -> Path:
-    """Run a command that writes raw files to a folder, and return the folder."""
-    from tracehouse.commands import maintain
+def fetch(
+    *traces: str,
+    out: str | Path = "raw",
+    metrics: Sequence[str] = (),
+    clusters: Sequence[str] = (),
+    only: Sequence[str] = (),
+    yes: bool = False,
+) -> Path:
+    """Download the raw files of traces to a folder, and return the folder.
 
-    folder = check_path("out", out)
-    for option in ("traces", "metrics", "clusters", "only"):
-        _names(option, options.get(option, ()))
-    if "scale" in options:
-        options["scale"] = check_number("scale", options["scale"])
-    run = getattr(maintain, name).callback
+    The arguments are the options of `traces fetch`. Raises UserError if a file cannot be downloaded.
+    """
+    from tracehouse.commands import data
+
+    folder, names = check_path("out", out), _names("traces", traces)
+    telemetry = _names("metrics", metrics), _names("clusters", clusters)
     with _in_python():
-        run(out=folder, **options)
+        data.fetch(names, *telemetry, [], _names("only", only), folder, yes)
+    return folder
+
+
+def sample(
+    *traces: str, out: str | Path = "raw", scale: float = 0.01, seed: int = 0, days: int | None = None
+) -> Path:
+    """Generate synthetic raw files of traces in a folder, and return the folder.
+
+    The arguments are the options of `traces sample`. Raises UsageError for an unknown trace.
+    """
+    from tracehouse.commands import data
+
+    folder, names = check_path("out", out), _names("traces", traces)
+    with _in_python():
+        data.sample(names, folder, check_number("scale", scale), seed, days)
     return folder
 
 
@@ -401,7 +431,7 @@ def _in_python() -> Iterator[None]:
         raise (UsageError if isinstance(error, UsageError) else UserError)(text) from None
 
 
-def _names(argument: str, values: object) -> Sequence[str]:
+def _names(argument: str, values: object) -> list[str]:
     """Return a list of strings. Raises UsageError for other values, such as a single string."""
     if isinstance(values, str) or not isinstance(values, Sequence):
         raise UsageError(f"{argument} must be a list of strings, not {values!r}")

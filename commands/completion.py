@@ -1,49 +1,41 @@
-"""Shell completion: names of queries, views, traces, parameters and columns, and its installation.
+"""Shell completion: names of traces, queries, views, parameters and columns.
 
 Names are read from files. Only columns, and parameter values that occur in the data, need the database.
 """
 
-import os
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import click
-from click.shell_completion import BashComplete, CompletionItem, add_completion_class, get_completion_class
+import typer
 
 from tracehouse.core.errors import UserError
 from tracehouse.sql import names
 
-# The startup file of each shell in the home folder, and the line that loads the completion.
-_INSTALLATIONS = {
-    "bash": (".bashrc", 'eval "$(_TRACES_COMPLETE=bash_source traces)"'),
-    "zsh": (".zshrc", 'autoload -Uz compinit && compinit && eval "$(_TRACES_COMPLETE=zsh_source traces)"'),
-    "fish": (".config/fish/completions/traces.fish", "_TRACES_COMPLETE=fish_source traces | source"),
-}
-
-Items = list[CompletionItem]
+# A name and its meaning.
+Item = tuple[str, str]
 
 # The longest time for which a completion may read the database.
 _MOST_SECONDS = 3
 
 
-def complete_trace(context: click.Context, parameter: click.Parameter, incomplete: str) -> Items:
+def complete_trace(incomplete: str) -> Iterable[Item]:
     """Complete traces."""
-    return _items(incomplete, ((name, "") for name in names.trace_names()))
+    return _matching(incomplete, ((name, "") for name in names.trace_names()))
 
 
-def complete_schema(context: click.Context, parameter: click.Parameter, incomplete: str) -> Items:
+def complete_schema(incomplete: str) -> Iterable[Item]:
     """Complete traces and the schema unified."""
-    return _items(incomplete, ((name, "") for name in (*names.trace_names(), "unified")))
+    return _matching(incomplete, ((name, "") for name in (*names.trace_names(), "unified")))
 
 
-def complete_query(context: click.Context, parameter: click.Parameter, incomplete: str) -> Items:
+def complete_query(context: typer.Context, incomplete: str) -> Iterable[Item]:
     """Complete queries, views and tables."""
-    return _items(incomplete, _relations(context))
+    return _matching(incomplete, _relations(context))
 
 
-def complete_object(context: click.Context, parameter: click.Parameter, incomplete: str) -> Items:
+def complete_object(context: typer.Context, incomplete: str) -> Iterable[Item]:
     """Complete everything that can be described: traces, queries, views, tables, columns and caveats."""
     if incomplete.count(".") > 1:
         owner, _, _ = incomplete.rpartition(".")
@@ -55,14 +47,14 @@ def complete_object(context: click.Context, parameter: click.Parameter, incomple
                 or object_name in (select versioned_name from catalog.views where view_name = $name)
             group by column_name order by min(position)
             """
-        return _items(incomplete, _read(_warehouse(context), sql, {"name": owner}))
+        return _matching(incomplete, _read(_warehouse(context), sql, {"name": owner}))
     traces = ((name, "") for name in names.trace_names())
-    return _items(incomplete, chain(traces, _relations(context), names.caveat_names()))
+    return _matching(incomplete, chain(traces, _relations(context), names.caveat_names()))
 
 
-def complete_parameter(context: click.Context, parameter: click.Parameter, incomplete: str) -> Items:
+def complete_parameter(context: typer.Context, incomplete: str) -> Iterable[Item]:
     """Complete parameters of the query on the line, with the default and other values: `min_gpus=1`."""
-    # Click stops parsing at an option without a value; the words after it are in `context.args`.
+    # Typer stops parsing at an option without a value; the words after it are in `context.args`.
     query = next((word for word in (context.params.get("name"), *context.args) if word), "")
     warehouse = _warehouse(context)
     key, equals, _ = incomplete.partition("=")
@@ -70,60 +62,26 @@ def complete_parameter(context: click.Context, parameter: click.Parameter, incom
     if column:
         table, _, field = column.rpartition(".")
         sql = f"""select distinct $key || '=' || "{field}", '' from {table} order by all"""
-        return _items(incomplete, _read(warehouse, sql, {"key": key}))
+        return _matching(incomplete, _read(warehouse, sql, {"key": key}))
     found = names.query_parameters(query, warehouse)
-    return _items(
+    return _matching(
         incomplete,
         ((f"{name}={value}", meaning) for name, meaning, values in found for value in values or [""]),
     )
 
 
-def install(context: click.Context, parameter: click.Parameter, requested: bool) -> None:
-    """Add the completion to the startup file of the user's shell, and exit."""
-    if not requested or context.resilient_parsing:
-        return
-    name, line = _INSTALLATIONS[_shell()]
-    path = Path.home() / name
-    text = path.read_text() if path.exists() else ""
-    if line not in text.splitlines():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{line}\n")
-    click.echo(f"Completion is installed in {path}. Open a new terminal to use it")
-    context.exit()
+def complete_value(context: typer.Context, incomplete: str) -> Iterable[Item]:
+    """Complete the value of the last parameter in bash, which passes `key=value` as three words."""
+    key = (context.params.get("parameters") or [""])[-1]
+    found = complete_parameter(context, f"{key}={incomplete}") if key and "=" not in key else []
+    return [(name.partition("=")[2], meaning) for name, meaning in found]
 
 
-def show(context: click.Context, parameter: click.Parameter, requested: bool) -> None:
-    """Print the completion script of the user's shell, and exit."""
-    if not requested or context.resilient_parsing:
-        return
-    shell = get_completion_class(_shell())
-    assert shell is not None
-    click.echo(shell(context.command, {}, "traces", "_TRACES_COMPLETE").source())
-    context.exit()
+def _matching(start: str, found: Iterable[Item]) -> Iterable[Item]:
+    return [item for item in found if item[0].startswith(start)]
 
 
-class _Bash(BashComplete):
-    """Completion in bash, which splits words at `=`."""
-
-    def get_completion_args(self) -> tuple[list[str], str]:
-        words, incomplete = super().get_completion_args()
-        if words and incomplete == "=":
-            return words[:-1], f"{words[-1]}="
-        if words[-1:] == ["="]:
-            return words[:-2], f"{words[-2]}={incomplete}"
-        return words, incomplete
-
-    def format_completion(self, item: CompletionItem) -> str:
-        _, incomplete = super().get_completion_args()
-        is_split = "=" not in incomplete.removeprefix("=") and " = " in f"{os.environ['COMP_WORDS']} "
-        value = item.value.partition("=")[2] if is_split else item.value
-        return f"{item.type},{value}"
-
-
-add_completion_class(_Bash)
-
-
-def _read(warehouse: Path, sql: str, values: dict[str, str]) -> list[tuple[str, str]]:
+def _read(warehouse: Path, sql: str, values: dict[str, str]) -> list[Item]:
     """Read rows of a warehouse's database. Returns [] without a database, or if it takes too long."""
     from tracehouse.engines.duckdb.read import sandbox
 
@@ -135,24 +93,12 @@ def _read(warehouse: Path, sql: str, values: dict[str, str]) -> list[tuple[str, 
         return []
 
 
-def _shell() -> str:
-    shell = Path(os.environ.get("SHELL", "")).name
-    if shell not in _INSTALLATIONS:
-        raise UserError(f"Completion supports {', '.join(_INSTALLATIONS)}; $SHELL is {shell or 'not set'}")
-    return shell
-
-
-def _items(start: str, found: Iterable[tuple[str, str]]) -> Items:
-    """The completions that start with a text, from pairs of a name and its meaning."""
-    return [CompletionItem(name, help=meaning) for name, meaning in found if name.startswith(start)]
-
-
-def _relations(context: click.Context) -> Iterator[tuple[str, str]]:
+def _relations(context: typer.Context) -> Iterator[Item]:
     warehouse = _warehouse(context)
     return chain(names.query_names(warehouse), names.view_names(warehouse), names.table_names())
 
 
-def _warehouse(context: click.Context) -> Path:
+def _warehouse(context: typer.Context) -> Path:
     """The warehouse of an incomplete line: the option after the command, else before it, else the default."""
     own: Any = context.params.get("warehouse")
     source = context.get_parameter_source("warehouse")

@@ -3,11 +3,12 @@
 import os
 import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
+import typer
 
 from tracehouse.core.errors import UserError
 from tracehouse.core.text import escape_text
@@ -24,7 +25,24 @@ def is_on_terminal() -> bool:
 
 def say(text: str, stderr: bool = False) -> None:
     """Print a line with escaped control characters."""
-    click.echo(escape_text(text), err=stderr)
+    typer.echo(escape_text(text), err=stderr)
+
+
+def print_error(error: object) -> None:
+    """Print an error to standard error; on a terminal, wrap its long lines between words."""
+    lines = escape_text(f"error: {error}").splitlines()
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns
+        # DuckDB marks a place in the statement below such a line.
+        lines = [line if line.startswith("LINE ") else _wrap(line, width) for line in lines]
+    typer.echo("\n".join(lines), err=True)
+
+
+def _wrap(line: str, width: int) -> str:
+    indent = " " * (len(line) - len(line.lstrip()))
+    return textwrap.fill(
+        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def print_notes(notes: "Sequence[Note]", stderr: bool, complete: bool = False) -> None:

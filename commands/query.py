@@ -1,67 +1,70 @@
-"""The commands that query a warehouse."""
+"""The commands that query a warehouse: list, describe, query, sql and shell."""
 
 import os
 import sys
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import click
+import typer
 
 from tracehouse.commands.completion import (
     complete_object,
     complete_parameter,
     complete_query,
     complete_schema,
+    complete_value,
 )
 from tracehouse.commands.console import is_on_terminal, print_notes, say
 from tracehouse.commands.options import (
-    PATH,
-    TEXT,
+    CHART,
+    PARAMETERS,
+    WAREHOUSE,
     AnswerOptions,
-    answer_options,
-    caveats_option,
-    engine_options,
-    explain_option,
-    guard_option,
+    Caveats,
+    EngineChoice,
+    Explain,
+    GuardFormulas,
+    Limit,
+    Master,
+    NoPager,
+    Warehouse,
+    expand_options,
+    flag,
     key_values,
-    limit_option,
-    pager_option,
-    trace_names,
-    warehouse_option,
+    repeatable,
+    utf8,
 )
-from tracehouse.core.errors import UsageError, UserError
+from tracehouse.core.errors import UsageError
 from tracehouse.core.text import escape_text
-from tracehouse.engines.names import Engine
-from tracehouse.publish.formats import Format
+from tracehouse.engines.names import LOCAL, Engine
+from tracehouse.publish.formats import PICTURES, Format
 from tracehouse.sql.lists import BRIEF, Kind
 
 if TYPE_CHECKING:
     from tracehouse.engines.duckdb.read.binding import Bind
 
-# The value of --plot without a file.
-_TERMINAL = Path("-")
 
-
-@click.command("list")
-@click.argument(
-    "kind", type=click.Choice([kind.value for kind in Kind]), default=Kind.TRACES.value, help="What to list."
-)
-@click.argument(
-    "trace",
-    default="",
-    shell_complete=complete_schema,
-    help="Only objects of this trace, or unified.",
-)
-@click.option(
-    "--search", "-s", metavar="WORDS", default="", help="Only objects that match all words, best match first."
-)
-@click.option("--all", "with_empty", is_flag=True, help="Also list queries of tables without data.")
-@limit_option
-@answer_options
+@expand_options
 def list_(
-    options: AnswerOptions, kind: str, trace: str, search: str, with_empty: bool, limit: int | None
+    options: AnswerOptions,
+    kind: Annotated[
+        Kind, typer.Argument(metavar="KIND", help="traces, tables, views or queries.")
+    ] = Kind.TRACES,
+    trace: Annotated[
+        str,
+        typer.Argument(
+            metavar="TRACE", help="Only objects of this trace, or unified.", autocompletion=complete_schema
+        ),
+    ] = "",
+    search: Annotated[
+        str,
+        typer.Option(
+            "--search", "-s", metavar="WORDS", help="Only objects that match all words, best match first."
+        ),
+    ] = "",
+    with_empty: Annotated[bool, flag("--all", "Also list queries of tables without data.")] = False,
+    limit: Limit = None,
 ) -> None:
     """List traces, tables, views or queries.
 
@@ -72,23 +75,31 @@ def list_(
     """
     from tracehouse.engines.duckdb.read.binding import bind_list
 
-    bind = partial(bind_list, kind=Kind(kind), trace=trace, words=search, limit=limit, with_empty=with_empty)
-    print_notes(options.write(bind, brief=BRIEF[Kind(kind)]), stderr=options.notes_to_stderr)
+    bind = partial(bind_list, kind=kind, trace=trace, words=search, limit=limit, with_empty=with_empty)
+    print_notes(options.write(bind, brief=BRIEF[kind]), stderr=options.notes_to_stderr)
 
 
-@click.command()
-@click.argument(
-    "name", type=TEXT, shell_complete=complete_object, help="Name of the object, such as itp.job.run_s."
-)
-@warehouse_option
-@click.option("--json", is_flag=True, help="Print a JSON object.")
-@click.option(
-    "--full",
-    is_flag=True,
-    help="Print all texts, types, provenance, caveats and SQL. Default if the output is not a terminal.",
-)
-@pager_option
-def describe(name: str, warehouse: Path, json: bool, full: bool, no_pager: bool) -> None:
+def describe(
+    name: Annotated[
+        str,
+        typer.Argument(
+            callback=utf8,
+            metavar="NAME",
+            help="Name of the object, such as itp.job.run_s.",
+            autocompletion=complete_object,
+        ),
+    ],
+    warehouse: Warehouse = WAREHOUSE,
+    json: Annotated[bool, flag("--json", "Print a JSON object.")] = False,
+    full: Annotated[
+        bool,
+        flag(
+            "--full",
+            "Print everything, also texts, provenance and SQL. Default if the output is no terminal.",
+        ),
+    ] = False,
+    no_pager: NoPager = False,
+) -> None:
     """Describe a table, view, query, trace, column, caveat or published figure.
 
     Example: traces describe pai.task_wait
@@ -106,55 +117,63 @@ def describe(name: str, warehouse: Path, json: bool, full: bool, no_pager: bool)
     output.print_text(escape_text(text) if json and to_terminal else text, pages=not no_pager)
 
 
-# The usage line is printed with errors too: it shows how to give parameters.
-@click.command(options_metavar="[-p KEY=VALUE]... [OPTIONS]", context_settings={"allow_extra_args": True})
-@click.argument(
-    "name",
-    type=TEXT,
-    shell_complete=complete_query,
-    help="Name of the query, view or table. List: `traces list queries`",
-)
-@click.option(
-    "--param",
-    "-p",
-    "parameters",
-    type=TEXT,
-    multiple=True,
-    metavar="KEY=VALUE",
-    shell_complete=complete_parameter,
-    help="Set a parameter. Repeatable.",
-)
-@limit_option
-@explain_option
-@click.option(
-    "--plot",
-    type=PATH,
-    is_flag=False,
-    flag_value=str(_TERMINAL),
-    metavar="[FILE]",
-    help="Draw a chart: FILE.png, .svg or .pdf, or in the terminal.",
-)
-@click.option("--width", type=float, metavar="MM", help="Width of FILE, such as 85 for a paper's column.")
-@click.option("--font-size", type=float, metavar="POINTS", help="Font size in FILE.")
-@caveats_option
-@guard_option
-@engine_options
-@answer_options
-@click.pass_context
+@expand_options
 def query(
-    context: click.Context,
     options: AnswerOptions,
-    name: str,
-    parameters: Sequence[str],
-    limit: int | None,
-    explain: bool,
-    plot: Path | None,
-    width: float | None,
-    font_size: float | None,
-    caveats: bool,
-    guard_formulas: bool,
-    engine: str,
-    master: str,
+    name: Annotated[
+        str,
+        typer.Argument(
+            callback=utf8,
+            metavar="NAME",
+            help="Name of the query, view or table. List: `traces list queries`",
+            autocompletion=complete_query,
+        ),
+    ],
+    # Shows how to give a parameter in the usage line, which errors print too.
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            default_factory=list, hidden=True, metavar="[-p KEY=VALUE]...", autocompletion=complete_value
+        ),
+    ],
+    parameters: Annotated[
+        list[str],
+        repeatable(
+            "--param",
+            "-p",
+            metavar="KEY=VALUE",
+            text="Set a parameter.",
+            callback=utf8,
+            autocompletion=complete_parameter,
+            rich_help_panel=PARAMETERS,
+        ),
+    ],
+    plot: Annotated[
+        bool,
+        flag(
+            "--plot",
+            "Draw a chart in the terminal. To draw it to a file: --output FILE.png, .svg or .pdf.",
+            CHART,
+        ),
+    ] = False,
+    width: Annotated[
+        float | None,
+        typer.Option(
+            metavar="MM",
+            help="Width of the chart's file, such as 85 for a paper's column.",
+            rich_help_panel=CHART,
+        ),
+    ] = None,
+    font_size: Annotated[
+        float | None,
+        typer.Option(metavar="POINTS", help="Font size in the chart's file.", rich_help_panel=CHART),
+    ] = None,
+    limit: Limit = None,
+    caveats: Caveats = False,
+    guard_formulas: GuardFormulas = False,
+    engine: EngineChoice = Engine.DUCKDB,
+    master: Master = LOCAL,
+    explain: Explain = False,
 ) -> None:
     """Run a named query, or read the rows of a view or table.
 
@@ -162,69 +181,68 @@ def query(
 
     Example: traces query itp.gpu_hours -p min_gpus=8
 
-    Example: traces query itp.gpu_hours --plot hours.png
+    Example: traces query itp.gpu_hours --output hours.png
     """
     from tracehouse.engines.duckdb.read.binding import bind_query
     from tracehouse.publish import answers
 
-    if context.args:
-        extra = context.args[0]
-        hint = f". Set a parameter with `-p {extra}`" if "=" in extra else ""
-        context.fail(f"Got unexpected extra argument ({extra}){hint}")
-    if plot and (options.requested_format or options.output or explain or guard_formulas):
-        raise UsageError("--plot excludes --format, --output, --explain and --guard-formulas")
-    to_file = plot is not None and plot != _TERMINAL
-    if (width is not None or font_size is not None) and not to_file:
-        raise UsageError("--width and --font-size need --plot FILE")
+    if words:
+        hint = f". Set a parameter with `-p {words[0]}`" if "=" in words[0] else ""
+        raise UsageError(f"Unexpected argument {words[0]}{hint}")
+    path = options.output if options.output and options.output.suffix in PICTURES else None
+    if plot and options.output and not path:
+        raise UsageError(f"{options.output}: the file of a chart must end in {', '.join(PICTURES)}")
+    is_chart = plot or path is not None
+    if is_chart and (options.requested_format or explain or guard_formulas):
+        raise UsageError("A chart excludes --format, --json, --records, --explain and --guard-formulas")
+    if not path and (width is not None or font_size is not None):
+        raise UsageError("--width and --font-size need a chart's file: --output FILE.png, .svg or .pdf")
     given = key_values(parameters)
-    if plot:
-        from tracehouse.publish.plot import pictures
-
-        size = pictures.parse_size(width, font_size)
-    # Only tables, which people read, have totals: a program that sums rows would count them twice.
-    form = None if plot else options.output_format
     request: dict[str, Any] = {
         "name": name,
         "texts": given,
         "limit": limit,
-        "with_total": form is Format.TABLE,
+        # Only tables, which people read, have totals: a program that sums rows would count them twice.
+        "with_total": not is_chart and options.output_format is Format.TABLE,
         "explain": explain,
-        "for_chart": plot is not None,
+        "for_chart": is_chart,
     }
     bind: Bind = partial(bind_query, **request)
-    if engine == Engine.SPARK:
+    if engine is Engine.SPARK:
         from tracehouse.engines.spark import runner
 
         bind = runner.run_query(options.warehouse, master, options.limits, **request)
-    if plot == _TERMINAL:
-        notes = answers.draw_in_terminal(bind, options.warehouse, options.limits, given)
+    if path:
+        from tracehouse.publish.plot import pictures
+
+        size = pictures.parse_size(width, font_size)
+        notes = answers.draw_to_file(bind, options.warehouse, options.limits, path, given, size)
+        say(f"Drew {path}")
     elif plot:
-        notes = answers.draw_to_file(bind, options.warehouse, options.limits, plot, given, size)
-        say(f"Drew {plot}")
+        notes = answers.draw_in_terminal(bind, options.warehouse, options.limits, given)
     else:
-        notes = options.write(bind, form, guard_formulas=guard_formulas)
+        notes = options.write(bind, guard_formulas=guard_formulas)
     print_notes(notes, stderr=options.notes_to_stderr, complete=caveats)
 
 
-@click.command()
-@click.argument("statement", type=TEXT, required=False, help="The statement; - or none reads standard input.")
-@click.option("--file", "-f", type=PATH, help="File with the statement.")
-@limit_option
-@explain_option
-@caveats_option
-@guard_option
-@engine_options
-@answer_options
+@expand_options
 def sql(
     options: AnswerOptions,
-    statement: str | None,
-    file: Path | None,
-    limit: int | None,
-    explain: bool,
-    caveats: bool,
-    guard_formulas: bool,
-    engine: str,
-    master: str,
+    statement: Annotated[
+        str | None,
+        typer.Argument(
+            callback=utf8, metavar="STATEMENT", help="The statement; - or none reads standard input."
+        ),
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", "-f", metavar="FILE", help="File with the statement.")
+    ] = None,
+    limit: Limit = None,
+    caveats: Caveats = False,
+    guard_formulas: GuardFormulas = False,
+    engine: EngineChoice = Engine.DUCKDB,
+    master: Master = LOCAL,
+    explain: Explain = False,
 ) -> None:
     """Run a read-only SQL statement.
 
@@ -237,7 +255,7 @@ def sql(
 
     text = _statement(statement, file)
     bind: Bind
-    if engine == Engine.SPARK:
+    if engine is Engine.SPARK:
         from tracehouse.engines.spark import runner
 
         bind = runner.run_statement(options.warehouse, master, options.limits, text, limit, explain)
@@ -247,66 +265,7 @@ def sql(
     print_notes(notes, stderr=options.notes_to_stderr, complete=caveats)
 
 
-@click.command()
-@trace_names
-@click.option("--files", is_flag=True, help="Check the Parquet files instead: size and checksum of each.")
-@answer_options
-def check(options: AnswerOptions, traces: Sequence[str], files: bool) -> None:
-    """Check the data against the rules of the catalog and the expected counts of the published files.
-
-    Exits with 1 if a rule or count fails. Expected counts do not apply to synthetic data. With --files,
-    compares each Parquet file with its entry in datapackage.json, and each materialized view with its stored
-    checksum.
-
-    Example: traces check itp
-    """
-    if files:
-        _check_files(options.warehouse, traces)
-        return
-    from tracehouse.engines.duckdb.read import checks, sandbox
-    from tracehouse.engines.duckdb.read.binding import bind_rows
-    from tracehouse.publish import output
-
-    output.check(options.output)
-    found = sandbox.run(options.warehouse, options.limits, partial(checks.run_rules, traces=traces))
-    options.write(partial(bind_rows, rows=found), brief=checks.BRIEF)
-    count = checks.count_failed(found)
-    if count:
-        raise UserError(f"{count} of {found.num_rows} rules and expected counts failed")
-
-
-@click.command()
-@trace_names
-@answer_options
-def verify(options: AnswerOptions, traces: Sequence[str]) -> None:
-    """Compare published figures with figures computed from the data.
-
-    Exits with 1 if a figure differs and the catalog has no explanation. Figures that depend on synthetic data
-    have the verdict `synthetic data`. A terminal needs --wide to show the names of figures; `traces describe`
-    shows where a figure is printed, and its SQL.
-
-    Example: traces verify pai
-    """
-    from tracehouse.engines.duckdb.read import sandbox, verify
-    from tracehouse.engines.duckdb.read.binding import bind_rows
-    from tracehouse.publish import output
-
-    output.check(options.output)
-    results = sandbox.run(options.warehouse, options.limits, partial(verify.figures, traces=traces))
-    if not results:
-        say("note: the catalog has no published figures of these traces", stderr=True)
-    explain = verify.explanation_summary if options.notes_to_stderr else verify.explanations
-    notes = [*explain(results), *verify.trust_summary(results)]
-    bind = partial(bind_rows, rows=verify.as_table(results), notes=notes)
-    print_notes(options.write(bind, brief=verify.BRIEF), stderr=options.notes_to_stderr)
-    count = verify.count(results, verify.Verdict.DIFFERS)
-    if count:
-        raise UserError(f"{count} of {len(results)} figures differ")
-
-
-@click.command()
-@warehouse_option
-def shell(warehouse: Path) -> None:
+def shell(warehouse: Warehouse = WAREHOUSE) -> None:
     """Open the database read-only in the DuckDB shell.
 
     Example: traces shell --warehouse warehouse
@@ -315,19 +274,6 @@ def shell(warehouse: Path) -> None:
 
     line = shell_command(warehouse)
     os.execv(line[0], line)
-
-
-def _check_files(warehouse: Path, traces: Sequence[str]) -> None:
-    from tracehouse.core.progress import byte_bars
-    from tracehouse.ingest.store import integrity
-
-    with byte_bars() as progress:
-        report = integrity.check(warehouse, traces, progress)
-    for damage in report.damages:
-        say(f"damaged: {warehouse / damage.path}: {damage.problem}. {damage.advice}")
-    if report.damages:
-        raise UserError(f"{len(report.damages):,} of {report.files:,} files are damaged")
-    say(f"{report.files:,} files, {report.bytes / 1e6:,.1f} MB: no damage")
 
 
 def _statement(statement: str | None, file: Path | None) -> str:
@@ -349,6 +295,3 @@ def _decode(content: bytes, source: str) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise UsageError(f"{source}, line {line}: not valid UTF-8") from None
-
-
-COMMANDS = (list_, describe, query, sql, check, verify, shell)

@@ -32,3 +32,5 @@ BY_SUFFIX = {
 BINARY = {Format.PARQUET, Format.ARROW, Format.XLSX}
 # Formats for people, with colours on a terminal.
 LAID_OUT = {Format.TABLE, Format.RECORDS}
+# The extensions of a chart's file.
+PICTURES = (".png", ".svg", ".pdf")

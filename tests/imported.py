@@ -8,14 +8,15 @@ from pathlib import Path
 from terminal import end, terminal
 
 DUCKDB = {"duckdb", "_duckdb"}
+TYPER = {"typer", "annotated_doc", "shellingham"}
 
 # The modules that `traces --help` and shell completion may import.
 START = {
     "__main__",
     *("cli", "commands"),
-    *(f"commands.{name}" for name in ("completion", "console", "export", "maintain")),
-    *(f"commands.{name}" for name in ("options", "publish", "query")),
-    *("core", "core.errors", "core.signals", "core.text"),
+    *(f"commands.{name}" for name in ("completion", "console", "data", "export")),
+    *(f"commands.{name}" for name in ("maintain", "options", "publish", "query", "validate")),
+    *("core", "core.errors", "core.process", "core.signals", "core.text"),
     *("engines", "engines.names"),
     *("ingest", "ingest.traces"),
     *("publish", "publish.formats"),

@@ -70,7 +70,7 @@ def test_ingest_prints_the_shown_output(ingested: tuple[Path, str]) -> None:
 def test_command_draws_the_committed_chart(folder: Path) -> None:
     name = "run_cdf.svg"
     assert name in PICTURES
-    [command] = [command for command, _ in CONSOLE if f"--plot {name}" in command]
+    [command] = [command for command, _ in CONSOLE if f"--output {name}" in command]
     run(command, folder)
     shown = (DOCS / name).read_text()
     assert len([mark for mark in marks(shown) if "trace: itp" in mark]) >= 9

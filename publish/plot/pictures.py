@@ -17,6 +17,7 @@ from tracehouse.core.errors import UsageError, UserError, check_installed
 from tracehouse.engines.duckdb.read import binding, notes
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.notes import WRONG_RESULT
+from tracehouse.publish.formats import PICTURES
 from tracehouse.publish.plot import terminal, texts
 from tracehouse.publish.plot.layout import WIDTH, Size, build_layout
 from tracehouse.publish.plot.rows import Drawable, distinct_names, select_drawable, select_rows
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ANY_SIZE = Size()
-SUFFIXES = (".png", ".svg", ".pdf")
 POINTS_PER_MM = 72 / 25.4
 DPI = 300
 BOX = "boxes from the 25th to the 75th percentile, a line at the median, whiskers from the 5th to the 95th"
@@ -40,8 +40,8 @@ WIDTH_TOLERANCE, MOST_ATTEMPTS = 1, 4
 
 def check_path(path: Path) -> None:
     """Raise UsageError unless the path's suffix is that of a picture format."""
-    if path.suffix not in SUFFIXES:
-        *most, last = SUFFIXES
+    if path.suffix not in PICTURES:
+        *most, last = PICTURES
         raise UsageError(f"{path}: a picture's file name must end in {', '.join(most)} or {last}")
 
 

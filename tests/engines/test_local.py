@@ -97,7 +97,7 @@ select sn, sum(gpu) as gpus from openb.node where every_node or sn = 'a' group b
 """
     assert build_with(warehouse, {"sql/mine/nodes.sql": every_node}).problems == []
     drawn = command_line.server().run(
-        "query", "mine.nodes", "--plot", warehouse / "nodes.svg", "--warehouse", warehouse
+        "query", "mine.nodes", "--output", warehouse / "nodes.svg", "--warehouse", warehouse
     )
     assert drawn.code == 0, drawn.stderr
 

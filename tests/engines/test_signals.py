@@ -78,7 +78,7 @@ def test_signal_ends_a_query_at_once(
     "arguments",
     [
         ["sql", WIDE, "-o", "{folder}/answer.csv"],
-        ["query", "unified.run_cdf", "--plot", "{folder}/picture.png"],
+        ["query", "unified.run_cdf", "--output", "{folder}/picture.png"],
         ["list", "queries"],
     ],
     ids=["export", "plot", "list"],

@@ -205,7 +205,7 @@ def test_report_shows_hostile_names_as_texts(warehouse: Path, tmp_path: Path) ->
 
 @pytest.mark.parametrize("query", ["openb.capacity_by_model", "openb.phases_by_qos"])
 def test_picture_shows_hostile_values_as_texts(query: str, warehouse: Path, tmp_path: Path) -> None:
-    text = write_with(warehouse, tmp_path / "chart.svg", "query", query, "--plot")
+    text = write_with(warehouse, tmp_path / "chart.svg", "query", query, "--output")
     assert find_markup(text) == []
     elements = list(ET.fromstring(text).iter())
     assert {element.tag.rpartition("}")[0] for element in elements} == {"{http://www.w3.org/2000/svg"}

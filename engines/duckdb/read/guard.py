@@ -124,6 +124,7 @@ def reading_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> Statem
     explain, query = _split_explain(statements[0].query)
     tree = _tree(connection, query)
     # DuckDB drops comments and empty lines before the statement.
+    query = query.lstrip()
     query = "\n" * (1 + sql[: sql.find(query)].count("\n")) + query
     reads = _check_nodes(connection, tree)
     return Statement(query, explain, reads, _columns_named(tree), selected_traces(tree))

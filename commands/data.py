@@ -1,0 +1,227 @@
+"""The commands that get data into a warehouse: fetch, ingest and sample."""
+
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tracehouse.commands.console import print_ingest, say
+from tracehouse.commands.options import (
+    RAW,
+    WAREHOUSE,
+    EngineChoice,
+    Master,
+    NoStored,
+    Only,
+    Out,
+    TraceNames,
+    Warehouse,
+    flag,
+    key_values,
+    repeatable,
+)
+from tracehouse.core import signals
+from tracehouse.core.errors import UserError
+from tracehouse.engines.names import LOCAL, Engine
+from tracehouse.sql.names import trace_names
+
+
+def fetch(
+    traces: TraceNames,
+    metrics: Annotated[
+        list[str],
+        repeatable("--metric", metavar="NAME", text="Also fetch telemetry of this metric (or all)."),
+    ],
+    clusters: Annotated[
+        list[str], repeatable("--cluster", metavar="NAME", text="Also fetch telemetry of this cluster.")
+    ],
+    mirrors: Annotated[
+        list[str], repeatable("--mirror", metavar="HOST=URL", text="Request URL instead of https://HOST.")
+    ],
+    only: Only,
+    out: Out = RAW,
+    yes: Annotated[bool, flag("--yes", "Download even hundreds of gigabytes.")] = False,
+    dry_run: Annotated[bool, flag("--dry-run", "List the files and URLs without fetching them.")] = False,
+) -> None:
+    """Download the publishers' raw files.
+
+    Interrupted downloads are resumed. Files that exist already and match the published ones are not fetched
+    again. Acme's telemetry (80 GB) must be selected with --metric or --cluster. For a ZIP with one file per
+    day, --only fetches only the files of the selected days.
+
+    Example: traces fetch itp zeus --out raw
+
+    Example: traces fetch acme --metric POWER_USAGE --cluster kalos
+    """
+    from tracehouse.core.progress import byte_bars
+    from tracehouse.ingest.downloads import fetch as downloads
+    from tracehouse.ingest.downloads.http import open_client
+    from tracehouse.ingest.downloads.plan import FetchRequest, check_is_wanted, describe_plans, plan_downloads
+
+    hosts = key_values(mirrors, "A mirror must be HOST=URL")
+    request = FetchRequest(out, traces, metrics, clusters, hosts, is_dry_run=dry_run, only=only)
+    with open_client(hosts, request.retry_policy) as client:
+        plans = plan_downloads(request, client)
+        for line in describe_plans(plans, out, with_files=dry_run):
+            say(line)
+        if dry_run:
+            return
+        if not yes:
+            check_is_wanted(plans)
+        lines: list[str] = []
+        # Lines printed between progress bars would leave fragments of the bars on the screen.
+        report = lines.append if sys.stderr.isatty() else say
+        with byte_bars() as progress:
+            outcome = downloads.fetch(plans, out, client, progress, report)
+    for line in lines:
+        say(line)
+    for failure in outcome.failures:
+        say(f"error: {failure}", stderr=True)
+    if outcome.failures:
+        raise UserError(outcome.describe_failures())
+    say(f"{outcome.fetched} fetched, {outcome.kept} already downloaded. Next: traces ingest --raw {out}")
+
+
+def ingest(
+    traces: TraceNames,
+    only: Only,
+    raw: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--raw",
+            "-r",
+            envvar="TRACES_RAW",
+            show_default=str(RAW),
+            metavar="DIR",
+            help="Folder with raw files; several may follow.",
+        ),
+    ] = None,
+    warehouse: Warehouse = WAREHOUSE,
+    replace: Annotated[
+        bool,
+        flag(
+            "--replace", "Remove the rows of files that are not found, and accept files that lost most rows."
+        ),
+    ] = False,
+    no_stored: NoStored = False,
+    engine: EngineChoice = Engine.DUCKDB,
+    master: Master = LOCAL,
+) -> None:
+    """Convert raw files into the warehouse.
+
+    Files are recognised by name and content in all subfolders. Existing data is kept unless a different
+    version of the same file is found. Unchanged files are skipped, and an interrupted ingest resumes. A
+    database built with --materialize remains a single file.
+
+    With --engine spark, the workers of a Spark cluster convert the files. They need the raw files and the
+    warehouse under the same paths.
+
+    Example: traces ingest itp openb --raw ~/downloads
+
+    Example: traces ingest acme --only cluster=kalos
+    """
+    # In `--raw a b`, b is parsed as a trace but is a folder.
+    known = trace_names()
+    folders = [word for word in traces if word not in known and Path(word).is_dir()]
+    run_ingest(
+        [word for word in traces if word not in folders],
+        [*(raw or ()), *map(Path, folders)] or [RAW],
+        warehouse,
+        replace,
+        only,
+        no_stored,
+        engine,
+        master,
+    )
+
+
+def run_ingest(
+    traces: Sequence[str],
+    raw: Sequence[Path],
+    warehouse: Path,
+    replace: bool = False,
+    only: Sequence[str] = (),
+    no_stored: bool = False,
+    engine: Engine = Engine.DUCKDB,
+    master: str = LOCAL,
+    next_step: str = "",
+) -> None:
+    """Ingest, and print a report that ends with `next_step`, by default a command."""
+    from tracehouse.core.progress import byte_bars
+    from tracehouse.engines.duckdb.write import database
+
+    before = _database_inode(warehouse)
+
+    def describe_interruption() -> str:
+        now = _database_inode(warehouse)
+        state = "The database is unchanged" if before else "There is no database yet"
+        return (
+            "Stopped. Converted files are kept, and the next ingest resumes there. "
+            f"{state if now == before else 'The new database is complete'}"
+        )
+
+    with ExitStack() as stack:
+        stack.enter_context(signals.print_at_end(describe_interruption))
+        workers = None
+        if engine is Engine.SPARK:
+            from tracehouse.engines.spark.conversions import on_cluster
+
+            workers = stack.enter_context(on_cluster(master))
+        progress = stack.enter_context(byte_bars())
+
+        def report_ready(views: int) -> None:
+            say(f"Ready to query. Materializing {views} views; until then they are slower", stderr=True)
+
+        result = database.ingest(
+            raw, warehouse, traces, progress, replace, workers, not no_stored, report_ready, only
+        )
+    print_ingest(result, warehouse, next_step)
+
+
+def sample(
+    traces: TraceNames,
+    out: Out = RAW,
+    scale: Annotated[
+        float,
+        typer.Option(
+            "--scale",
+            "-s",
+            metavar="NUMBER",
+            help="Size relative to the original data; telemetry grows with the square.",
+        ),
+    ] = 0.01,
+    seed: Annotated[
+        int, typer.Option(metavar="NUMBER", help="The same seed and scale give the same files.")
+    ] = 0,
+    days: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="Number of days, for traces with files per day.")
+    ] = None,
+) -> None:
+    """Generate synthetic raw files in the publishers' formats.
+
+    They remain labelled synthetic in the warehouse.
+
+    Example: traces sample itp zeus --out raw --scale 0.01
+    """
+    from tracehouse.core.progress import byte_bars
+    from tracehouse.samples.dumps import available, expected_bytes, write_sample
+
+    chosen = traces or available()
+    with byte_bars() as progress:
+
+        def report(trace: str, more_bytes: int) -> None:
+            progress(trace, more_bytes, expected_bytes([trace], scale, days))
+
+        paths = write_sample(out, scale, seed, chosen, report, days)
+    say(f"Wrote {len(paths)} synthetic files to {out}. Next: traces ingest --raw {out}")
+
+
+def _database_inode(warehouse: Path) -> int:
+    """The inode of the database file, which changes when the file is replaced; 0 without a database."""
+    from tracehouse.engines.duckdb.names import NAME
+
+    path = warehouse / NAME
+    return path.stat().st_ino if path.exists() else 0

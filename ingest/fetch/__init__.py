@@ -1,1 +1,0 @@
-"""Download publishers' raw files: plans of what to fetch, and resumable transfers."""

@@ -1,0 +1,1 @@
+"""Raw formats, one module each. Each module binds `READER`; the contract is in `ingest.readers`."""
