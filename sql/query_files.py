@@ -16,7 +16,6 @@ The first line is the title: a noun phrase with the population in parentheses, a
 Each parameter that is not a boolean has one limit: its choices; a range of numbers or days, including both
 ends; the column that holds its values; or the reason why any value of its type is allowed. Parameters that
 several queries share have their text and limit in `parameters.csv`; a file repeats them only to change them.
-Percentiles and points of distributions are building blocks: see blocks.py.
 
 The chart line is a kind of chart and columns of the result:
 
@@ -50,7 +49,6 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-from tracehouse.sql.blocks import expanded
 from tracehouse.sql.names import shared_parameters
 from tracehouse.views.sql_text import first_statement, sql_hash
 from tracehouse.views.view_files import DefinitionError, Header, parsed, read_header, references
@@ -200,12 +198,12 @@ def is_query(name: str) -> bool:
 
 
 def read_query_file(path: Path) -> QueryFile:
-    """Parse a query file of this package, with its building blocks expanded.
+    """Parse a query file of this package.
 
     Takes missing `param` lines and limits of parameters from parameters.csv. Raises
     DefinitionError if the file breaks the project's rules for queries.
     """
-    return parse_query_file(path, expanded(path.read_text()), is_ours=True)
+    return parse_query_file(path, path.read_text(), is_ours=True)
 
 
 @cache

@@ -1,7 +1,8 @@
-"""Expand `from each_trace.standard_job_v1` to the union of that view of every trace that has one.
+"""Define `each_trace.standard_job_v1`: the union of that view of every trace that has one.
 
-Each trace maps its own data to the common columns, so a new trace changes no existing file. The first column
-of the union, `trace`, is the schema's name.
+The database has the union as a view; lineage and Spark read it in place of that view. Each trace maps its own
+data to the common columns, so a new trace changes no existing file. The first column of the union, `trace`,
+is the schema's name.
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ SCHEMA = "each_trace"
 
 
 def expanded(views: Sequence[ViewFile]) -> list[ViewFile]:
-    """Replace each reference to `each_trace.name` by the union of all views of that name.
+    """Replace each reference to `each_trace.name`, in the trees, by the union of that view of all traces.
 
     Raises DefinitionError if no trace has such a view, or two of them have different columns.
     """
@@ -62,17 +63,17 @@ def _list_united(view: ViewFile) -> set[str]:
 
 def _expand(view: ViewFile, views: Sequence[ViewFile]) -> ViewFile:
     tree = view.tree.copy()
+    unions = []
     for table in list(tree.find_all(exp.Table)):
         if table.db == SCHEMA:
             union = _union(view, members(table.name, views), table.name)
+            unions.append(f"create or replace view {SCHEMA}.{table.name} as {union.sql(dialect='duckdb')}")
             table.replace(exp.Subquery(this=union, alias=exp.to_identifier(table.alias or table.name)))
-    statement = tree.sql(dialect="duckdb", pretty=True)
     return replace(
         view,
-        text=view.text.replace(view.statement, statement),
-        statement=statement,
         tree=tree,
         references=references(tree.expression, view.path),
+        unions=(f"create schema if not exists {SCHEMA}", *unions),
     )
 
 

@@ -13,6 +13,7 @@ from sqlglot.lineage import Node, lineage
 from sqlglot.optimizer import Scope, build_scope, qualify, traverse_scope
 from sqlglot.schema import MappingSchema
 
+from tracehouse.views.macros import inlined
 from tracehouse.views.view_files import DefinitionError, ViewFile
 
 Columns = dict[str, tuple[str, str | None]]
@@ -55,7 +56,7 @@ def columns_read(
 def _columns_read(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {name: set() for name, _ in read}
     with _explain_errors(place):
-        for scope in traverse_scope(_qualify_columns(query, read)):
+        for scope in traverse_scope(_qualify_columns(query, read, place)):
             for column in scope.columns:
                 source = scope.sources.get(column.table)
                 if isinstance(source, exp.Table) and source.db:
@@ -80,7 +81,7 @@ def passed_on(
 @cache
 def _passed_on(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, tuple[str, str]]:
     with _explain_errors(place):
-        scope = build_scope(_qualify_columns(query, read))
+        scope = build_scope(_qualify_columns(query, read, place))
     if scope is None:
         raise DefinitionError(f"{place}: sqlglot cannot follow its columns")
     written = _map_to_declared(read)
@@ -119,7 +120,7 @@ def _explain_errors(place: Path | str) -> Iterator[None]:
 
 # A process may build several databases, and each build qualifies the same views and queries.
 @cache
-def _qualify_columns(query: exp.Expr, read: _Read) -> exp.Expr:
+def _qualify_columns(query: exp.Expr, read: _Read, place: Path | str) -> exp.Expr:
     """Copy a query and qualify every column with its table."""
     schema: dict[str, Any] = {}
     for name, columns in read:
@@ -127,7 +128,7 @@ def _qualify_columns(query: exp.Expr, read: _Read) -> exp.Expr:
         schema.setdefault(group, {})[table] = {column.lower(): "unknown" for column in columns}
     # sqlglot takes the parameters of a macro for columns, so it must not check that all columns exist.
     return qualify.qualify(
-        query.copy(),
+        inlined(query, place),
         schema=MappingSchema(schema, dialect="duckdb", normalize=False),
         dialect="duckdb",
         quote_identifiers=False,
@@ -147,7 +148,7 @@ def _list_inputs(references: Collection[str], columns: Mapping[str, Collection[s
 @cache
 def _lineage(view: ViewFile, read: _Read) -> dict[str, list[str]]:
     with _explain_errors(view.path):
-        query = _qualify_columns(view.tree.expression, read)
+        query = _qualify_columns(view.tree.expression, read, view.path)
         nodes = lineage(
             None,
             query,

@@ -12,6 +12,7 @@ from sqlglot.errors import ParseError, SqlglotError
 
 from tracehouse.core.errors import DefinitionError
 from tracehouse.core.text import quoted
+from tracehouse.views import macros
 from tracehouse.views.sql_text import (
     first_statement,
     has_block_comments,
@@ -35,7 +36,6 @@ VIEW_KEYS = {
     "source": "where its joins and formulas are documented",
     "caveat": "a pitfall of its numbers: the name, and after a colon the columns that it concerns",
     "resolves_caveat": "an inherited caveat that it resolves: the name, and after a colon for which columns",
-    "sums": "`exact`, in a released view that adds fractions by sum or avg: it reads fsum and favg instead",
     "materialize": "how its rows are materialized as Parquet: views/materialization.py",
     "engine": "the engine that it needs, and why, where it does not carry over to Spark",
 }
@@ -63,6 +63,7 @@ class ViewFile:
 
     `references` are the schema-qualified names that its SQL reads. `statement` creates the view, without the
     `comment on` statements that follow; `sha256` is its hash (`sql_hash`) and `tree` its parse tree.
+    `unions` create the views of `each_trace` that it reads (across_traces.py).
     """
 
     schema: str
@@ -75,6 +76,7 @@ class ViewFile:
     sha256: str
     statement: str
     tree: exp.Create
+    unions: tuple[str, ...] = ()
 
     @property
     def versioned(self) -> str:
@@ -175,14 +177,14 @@ def read_header(text: str, keys: Collection[str], place: Path | str) -> Header:
 
 
 def references(tree: exp.Expr, place: Path | str) -> frozenset[str]:
-    """Find the tables and macros that a query reads, each as `schema.name`; its own CTEs do not count."""
+    """Find the tables and named queries that a query reads, as `schema.name`, without its own CTEs."""
     own = {cte.alias for cte in tree.find_all(exp.CTE)}
     names = set()
     for table in tree.find_all(exp.Table):
-        if table.db:
+        if table.db and table.db != macros.SCHEMA:
             # The name of a macro is one level deeper than that of a table.
             names.add(f"{table.db}.{table.name or table.this.name}")
-        elif table.name and table.name not in own:
+        elif not table.db and table.name and table.name not in own:
             raise DefinitionError(f"{place}: add the schema to {table.name}")
     return frozenset(names)
 

@@ -14,6 +14,7 @@ import sqlglot
 from sqlglot import exp
 
 from tracehouse.core.errors import DefinitionError
+from tracehouse.views.macros import inlined
 
 # Functions that sqlglot translates and that return the same values in Spark. `round` with digits has a
 # rewrite.
@@ -22,7 +23,7 @@ SAME = frozenset(
         *("Abs", "And", "Array", "Avg", "BitwiseOrAgg", "Case", "Cast", "Coalesce", "ConcatWs", "Count"),
         *("CumeDist", "Exp", "Explode", "Greatest", "Grouping", "If", "Lag", "Lead", "Least", "Length"),
         *("LogicalOr", "Lower", "Max", "MD5", "Median", "Min", "Nullif", "Or", "Pow", "Rank", "Replace"),
-        *("Round", "RowNumber", "Split", "SplitPart", "Sqrt", "Sum"),
+        *("Round", "RowNumber", "Split", "SplitPart", "Sqrt", "Struct", "Sum"),
     }
 )
 
@@ -213,8 +214,6 @@ IS_FRACTION = "typeof(x) in ('double', 'float')"
 
 
 REWRITES = (
-    Rewrite("fsum(x)", "sum(x)", "equal except for the last digits"),
-    Rewrite("favg(x)", "avg(x)", "equal except for the last digits"),
     Rewrite("epoch_us(t)", "unix_micros(cast(t as timestamp))", "other name"),
     Rewrite("epoch(t)", "(unix_micros(cast(t as timestamp)) / 1e6)", "Spark drops fractions"),
     Rewrite(
@@ -274,6 +273,7 @@ REWRITES = (
 )
 # Rewrites by `_rewrite`, `_qualify_grouping` and `_join_parameters`, for the table in docs/spark.md.
 OTHERS = (
+    ("stats.fsum(x)", "sum(x)", "equal except for the last digits"),
     ("3600.0", "cast(3600.0 as double)", "decimal division loses digits"),
     ("grouping(x)", "grouping(t.x)", "Spark would take x for the alias"),
     ("sum(x) filter (where p or y)", "… cross join (select p as p)", "Spark allows no parameter p there"),
@@ -291,8 +291,8 @@ def to_spark(tree: exp.Expr, place: Path | str, parameters: Collection[str] = ()
 
     Raises DefinitionError for a construct that is not known to mean the same in Spark.
     """
-    _check(tree, place)
-    translated = tree.copy()
+    translated = inlined(tree, place)
+    _check(translated, place)
     for select in list(translated.find_all(exp.Select)):
         _qualify_grouping(select)
         _join_parameters(select, parameters, place)

@@ -18,6 +18,7 @@ from tracehouse.engines.duckdb.read.sandbox import Access, connect
 from tracehouse.engines.duckdb.write.template import STORAGE_VERSION
 from tracehouse.publish.bi import replaced_file
 from tracehouse.publish.bi.contents import Contents, LeftOut, Relation, describe_contents, select_contents
+from tracehouse.views.macros import macros_sql
 
 # Suffixes of the files that DuckDB writes while a database is open.
 _OPEN_SUFFIXES = ("", ".wal", ".wal.checkpoint", ".wal.recovery", ".tmp")
@@ -75,7 +76,10 @@ def _fill(connection: duckdb.DuckDBPyConnection, contents: Contents) -> list[int
     connection.begin()
     for schema in dict.fromkeys(relation.schema for relation in contents.relations):
         connection.execute(f'create schema if not exists {_TARGET}."{schema}"')
+    connection.execute(f"use {_TARGET}")
+    connection.execute(macros_sql())
     # The SQL of the relations has no database names, so the warehouse must be the current database.
+    connection.execute(f"use {_WAREHOUSE}")
     counts = [_store(connection, relation) for relation in contents.relations]
     macros = _macros(connection, contents.queries)
     connection.execute(f"use {_TARGET}")

@@ -35,7 +35,7 @@ select
     max(gaps.submit_time) as last_submit,
     max(mean.gap_s) as mean_gap_s,
     -- Divides each deviation by the mean before squaring it, so that the squares stay small in any unit.
-    sqrt(favg(power(gaps.gap_s / nullif(mean.gap_s, 0) - 1, 2))) as cv_gap,
+    sqrt(stats.favg(power(gaps.gap_s / nullif(mean.gap_s, 0) - 1, 2))) as cv_gap,
     100.0 * count(*) filter (where gaps.jobs_in_second > 1) / nullif(count(*), 0) as same_second_pct,
     max(gaps.jobs_in_hour) as busiest_hour_jobs,
     count(*) / nullif(max(gaps.in_hour) - min(gaps.in_hour) + 1, 0) as mean_hour_jobs

@@ -60,10 +60,10 @@ outcomes as (
         outcome,
         count(*) as jobs,
         count(lasted_s) as covered_jobs,
-        fsum(lasted_s) as run_s,
+        stats.fsum(lasted_s) as run_s,
         count(waited_s) as waited_jobs,
-        fsum(waited_s) as wait_s,
-        fsum(lasted_gpu_h) as gpu_h
+        stats.fsum(waited_s) as wait_s,
+        stats.fsum(lasted_gpu_h) as gpu_h
     from timed_jobs
     where is_gpu_job
     group by cluster, outcome
@@ -73,15 +73,15 @@ totals as (
     select
         cluster,
         sum(covered_jobs) as covered_jobs,
-        fsum(run_s) / nullif(sum(covered_jobs), 0) as mean_run_s,
-        fsum(wait_s) / nullif(sum(waited_jobs), 0) as mean_wait_s,
-        fsum(gpu_h) as gpu_h,
+        stats.fsum(run_s) / nullif(sum(covered_jobs), 0) as mean_run_s,
+        stats.fsum(wait_s) / nullif(sum(waited_jobs), 0) as mean_wait_s,
+        stats.fsum(gpu_h) as gpu_h,
         coalesce(sum(jobs) filter (where outcome = 'completed'), 0) as completed_jobs,
         coalesce(sum(jobs) filter (where outcome = 'cancelled'), 0) as cancelled_jobs,
         coalesce(sum(jobs) filter (where outcome = 'failed'), 0) as failed_jobs,
-        coalesce(fsum(gpu_h) filter (where outcome = 'completed'), 0) as completed_gpu_h,
-        coalesce(fsum(gpu_h) filter (where outcome = 'cancelled'), 0) as cancelled_gpu_h,
-        coalesce(fsum(gpu_h) filter (where outcome = 'failed'), 0) as failed_gpu_h
+        coalesce(stats.fsum(case when outcome = 'completed' then gpu_h end), 0) as completed_gpu_h,
+        coalesce(stats.fsum(case when outcome = 'cancelled' then gpu_h end), 0) as cancelled_gpu_h,
+        coalesce(stats.fsum(case when outcome = 'failed' then gpu_h end), 0) as failed_gpu_h
     from outcomes
     group by cluster
 ),

@@ -33,9 +33,9 @@ points as (
     cross join powers
     union all
     select
-        cluster,
-        lasted_s as point_s
-    from cdf_points(durations, cluster, lasted_s, jobs)
+        series as cluster,
+        value as point_s
+    from stats.cdf_points('durations', cluster, lasted_s, jobs)
     where every_value
 )
 

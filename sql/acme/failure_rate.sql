@@ -47,7 +47,7 @@ counted as (
         count(gpu_h) as covered_jobs,
         count(outcome) as known_jobs,
         count(*) filter (where has_failed) as failed_jobs,
-        fsum(gpu_h) as held_gpu_h
+        stats.fsum(gpu_h) as held_gpu_h
     from classified
     group by workload_type, size_band
 )

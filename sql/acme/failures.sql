@@ -22,8 +22,8 @@ counted as (
         cluster,
         count(*) as jobs,
         count(*) filter (where has_failed) as failed_jobs,
-        fsum(published_gpu_h) as gpu_h,
-        coalesce(fsum(published_gpu_h) filter (where has_failed), 0) as failed_gpu_h
+        stats.fsum(published_gpu_h) as gpu_h,
+        coalesce(stats.fsum(case when has_failed then published_gpu_h end), 0) as failed_gpu_h
     from classified
     group by cluster
 )

@@ -47,7 +47,7 @@ select
     samples.gpu,
     count(samples.value) as samples,
     count(*) - count(samples.value) as empty_samples,
-    favg(samples.value) as mean_value,
+    stats.favg(samples.value) as mean_value,
     max(samples.value) as max_value
 from samples
 inner join chosen_hour

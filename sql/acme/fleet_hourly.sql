@@ -38,7 +38,7 @@ parts as (
 held as (
     select
         to_timestamp(3600 * hour_number) as hour,
-        fsum(
+        stats.fsum(
             requested_gpus * (least(end_s, 3600 * (hour_number + 1)) - greatest(start_s, 3600 * hour_number))
         ) / 3600.0 as held_gpus
     from parts

@@ -15,7 +15,7 @@ sizes as (
         cluster,
         requested_gpus,
         count(*) as jobs,
-        fsum(gpu_h) as gpu_h
+        stats.fsum(gpu_h) as gpu_h
     from acme.job
     where requested_gpus > 0
     group by cluster, requested_gpus
@@ -43,10 +43,14 @@ select
     ) as jobs,
     100.0 * coalesce(sum(sizes.jobs) filter (where sizes.requested_gpus <= points.at_most_gpus), 0)
     / nullif(sum(sizes.jobs), 0) as jobs_pct,
-    100.0 * coalesce(fsum(sizes.gpu_h) filter (where sizes.requested_gpus <= points.at_most_gpus), 0)
-    / nullif(fsum(sizes.gpu_h), 0) as gpu_h_pct,
-    100.0 * coalesce(fsum(sizes.gpu_h) filter (where sizes.requested_gpus >= points.at_most_gpus), 0)
-    / nullif(fsum(sizes.gpu_h), 0) as larger_or_equal_gpu_h_pct
+    100.0 * coalesce(stats.fsum(
+        case when sizes.requested_gpus <= points.at_most_gpus then sizes.gpu_h end
+    ), 0)
+    / nullif(stats.fsum(sizes.gpu_h), 0) as gpu_h_pct,
+    100.0 * coalesce(stats.fsum(
+        case when sizes.requested_gpus >= points.at_most_gpus then sizes.gpu_h end
+    ), 0)
+    / nullif(stats.fsum(sizes.gpu_h), 0) as larger_or_equal_gpu_h_pct
 from sizes
 inner join points on sizes.cluster = points.cluster
 group by sizes.cluster, points.at_most_gpus

@@ -27,7 +27,7 @@ node_sums as (
         sum(cells) as listed,
         sum(samples) as samples,
         sum(zero_samples) as zeros,
-        fsum(total) as total,
+        stats.fsum(total) as total,
         max(max_value) as largest
     from acme.device_daily
     where metric in ('NODE_IB_SEND', 'NODE_IB_RECEIVE')
@@ -44,7 +44,7 @@ metric_sums as (
         sum(samples) as samples,
         sum(listed) - sum(samples) as empty_samples,
         sum(zeros) as zeros,
-        fsum(total) as total,
+        stats.fsum(total) as total,
         max(largest) as largest,
         median(total / nullif(samples, 0)) as median_node_value,
         max(total / nullif(samples, 0)) as busiest_node_value

@@ -24,7 +24,7 @@ held as (
 ),
 
 observed as (
-    select fsum(gpus * hold_s) / 3600.0 as observed_gpu_h
+    select stats.fsum(gpus * hold_s) / 3600.0 as observed_gpu_h
     from held
 ),
 

@@ -30,8 +30,8 @@ days as (
 select
     cluster,
     date '1970-01-01' + day_number as day,
-    fsum(energy_kwh) as energy_kwh,
-    fsum(mean_power_w * samples) / nullif(sum(samples), 0) as mean_power_w
+    stats.fsum(energy_kwh) as energy_kwh,
+    stats.fsum(mean_power_w * samples) / nullif(sum(samples), 0) as mean_power_w
 from days
 group by cluster, day_number
 order by cluster, day;

@@ -29,7 +29,7 @@ states as (
     select
         final_state,
         count(*) as jobs,
-        fsum(gpu_h) as gpu_h
+        stats.fsum(gpu_h) as gpu_h
     from ended
     group by final_state
 )
@@ -39,7 +39,7 @@ select
     states.jobs,
     100.0 * states.jobs / sum(states.jobs) over () as jobs_pct,
     states.gpu_h,
-    100.0 * states.gpu_h / nullif(fsum(states.gpu_h) over (), 0) as gpu_h_pct
+    100.0 * states.gpu_h / nullif(sum(stats.exact(states.gpu_h)) over (), 0) as gpu_h_pct
 from states
 order by final_state is null asc, states.jobs desc, final_state asc;
 

@@ -69,10 +69,10 @@ totals as (
         outcome,
         count(*) as jobs,
         count(published_duration_s) as durations,
-        fsum(published_duration_s) as duration_s,
+        stats.fsum(published_duration_s) as duration_s,
         count(published_queue_s) as queues,
-        fsum(published_queue_s) as queue_s,
-        fsum(published_gpu_s) as gpu_s
+        stats.fsum(published_queue_s) as queue_s,
+        stats.fsum(published_gpu_s) as gpu_s
     from kinds
     group by cluster, kind, outcome
 ),
@@ -97,16 +97,16 @@ kinds_of_cluster as (
         cluster,
         kind,
         sum(jobs) as jobs,
-        fsum(duration_s) / nullif(sum(durations), 0) as mean_duration_s,
-        fsum(queue_s) / nullif(sum(queues), 0) as mean_queue_s,
+        stats.fsum(duration_s) / nullif(sum(durations), 0) as mean_duration_s,
+        stats.fsum(queue_s) / nullif(sum(queues), 0) as mean_queue_s,
         coalesce(sum(jobs) filter (where outcome = 'completed'), 0) / sum(jobs) as completed,
         coalesce(sum(jobs) filter (where outcome = 'cancelled'), 0) / sum(jobs) as cancelled,
         coalesce(sum(jobs) filter (where outcome = 'failed'), 0) / sum(jobs) as failed,
-        coalesce(fsum(gpu_s) filter (where outcome = 'completed'), 0) / nullif(fsum(gpu_s), 0)
+        coalesce(stats.fsum(case when outcome = 'completed' then gpu_s end), 0) / nullif(stats.fsum(gpu_s), 0)
         as completed_of_gpu_s,
-        coalesce(fsum(gpu_s) filter (where outcome = 'cancelled'), 0) / nullif(fsum(gpu_s), 0)
+        coalesce(stats.fsum(case when outcome = 'cancelled' then gpu_s end), 0) / nullif(stats.fsum(gpu_s), 0)
         as cancelled_of_gpu_s,
-        coalesce(fsum(gpu_s) filter (where outcome = 'failed'), 0) / nullif(fsum(gpu_s), 0)
+        coalesce(stats.fsum(case when outcome = 'failed' then gpu_s end), 0) / nullif(stats.fsum(gpu_s), 0)
         as failed_of_gpu_s
     from totals
     group by cluster, kind

@@ -37,7 +37,7 @@ select
     count(timed_jobs.cluster) as jobs,
     count(*) filter (where timed_jobs.requested_gpus > 0) as gpu_jobs,
     count(*) filter (where timed_jobs.requested_gpus = 0) as cpu_jobs,
-    fsum(timed_jobs.lasted_gpu_h) filter (where timed_jobs.requested_gpus > 0) as gpu_h,
+    stats.fsum(case when timed_jobs.requested_gpus > 0 then timed_jobs.lasted_gpu_h end) as gpu_h,
     avg(timed_jobs.requested_gpus) filter (where timed_jobs.requested_gpus > 0) as mean_gpus,
     median(timed_jobs.lasted_s) filter (where timed_jobs.requested_gpus > 0) as median_run_s,
     count(distinct timed_jobs.user_id) filter (where timed_jobs.requested_gpus > 0) as users

@@ -9,7 +9,7 @@ with types as (
     select
         workload_type,
         count(*) as jobs,
-        fsum(gpu_h) as gpu_h
+        stats.fsum(gpu_h) as gpu_h
     from acme.job
     where cluster = on_cluster and requested_gpus > 0
     group by workload_type
@@ -20,7 +20,7 @@ select
     types.jobs,
     100.0 * types.jobs / sum(types.jobs) over () as jobs_pct,
     types.gpu_h,
-    100.0 * types.gpu_h / nullif(fsum(types.gpu_h) over (), 0) as gpu_h_pct
+    100.0 * types.gpu_h / nullif(sum(stats.exact(types.gpu_h)) over (), 0) as gpu_h_pct
 from types
 order by types.gpu_h desc nulls last, workload_type asc nulls last;
 

@@ -24,7 +24,7 @@ outcomes as (
         workload_type,
         outcome,
         count(*) as jobs,
-        fsum(gpu_h) as gpu_h
+        stats.fsum(gpu_h) as gpu_h
     from ended
     group by workload_type, outcome
 )
@@ -35,7 +35,7 @@ select
     outcomes.jobs,
     100.0 * outcomes.jobs / sum(outcomes.jobs) over () as jobs_pct,
     outcomes.gpu_h,
-    100.0 * outcomes.gpu_h / nullif(fsum(outcomes.gpu_h) over (), 0) as gpu_h_pct
+    100.0 * outcomes.gpu_h / nullif(sum(stats.exact(outcomes.gpu_h)) over (), 0) as gpu_h_pct
 from outcomes
 order by workload_type asc nulls last, outcome asc nulls last;
 

@@ -17,7 +17,7 @@ loads as (
         cluster,
         user_id,
         count(*) as jobs,
-        fsum(gpu_h) as gpu_h
+        stats.fsum(gpu_h) as gpu_h
     from acme.job
     where requested_gpus > 0 and user_id is not null
     group by cluster, user_id
@@ -54,8 +54,8 @@ select
     cast(max(counted.top_users) as bigint) as top_users,
     100.0 * coalesce(sum(jobs) filter (where jobs_rank <= counted.top_users), 0)
     / nullif(sum(jobs), 0) as top_jobs_pct,
-    100.0 * coalesce(fsum(gpu_h) filter (where gpu_h_rank <= counted.top_users), 0)
-    / nullif(fsum(gpu_h), 0) as top_gpu_h_pct,
+    100.0 * coalesce(stats.fsum(case when gpu_h_rank <= counted.top_users then gpu_h end), 0)
+    / nullif(stats.fsum(gpu_h), 0) as top_gpu_h_pct,
     count(*) filter (where jobs = 1) as single_job_users
 from counted
 group by cluster, counted.heaviest_pct

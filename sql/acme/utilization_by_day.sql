@@ -34,7 +34,7 @@ days as (
         day,
         count(*) as devices,
         sum(samples) as samples,
-        fsum(total) as total,
+        stats.fsum(total) as total,
         sum(zero_samples) as zeros,
         median(total / samples) as median_gpu_pct,
         count(*) filter (where total / samples > over_pct) as gpus_over

@@ -31,7 +31,7 @@ hours_of_day as (
 select
     cluster,
     hour_of_day,
-    fsum(mean_pct * samples) / nullif(sum(samples), 0) as mean_pct
+    stats.fsum(mean_pct * samples) / nullif(sum(samples), 0) as mean_pct
 from hours_of_day
 group by cluster, hour_of_day
 order by cluster, hour_of_day;

@@ -45,8 +45,14 @@ select
     bands.gpu_band,
     count(waits.waited_s) as jobs,
     count(waits.place) - count(waits.waited_s) as jobs_without_wait,
-    favg(waits.waited_s) as mean_wait_s,
-    box_percentiles(waits.waited_s) as wait_s
+    stats.favg(waits.waited_s) as mean_wait_s,
+    stats.percentiles(waits.waited_s).p5 as p5_wait_s,
+    stats.percentiles(waits.waited_s).p25 as p25_wait_s,
+    stats.percentiles(waits.waited_s).median as median_wait_s,
+    stats.percentiles(waits.waited_s).p75 as p75_wait_s,
+    stats.percentiles(waits.waited_s).p90 as p90_wait_s,
+    stats.percentiles(waits.waited_s).p95 as p95_wait_s,
+    stats.percentiles(waits.waited_s).p99 as p99_wait_s
 from clusters
 cross join bands
 left join waits on clusters.cluster = waits.cluster and bands.place = waits.place

@@ -19,9 +19,15 @@ select
     workload_type,
     count(waited_s) as jobs,
     count(*) - count(waited_s) as jobs_without_wait,
-    favg(waited_s) as mean_wait_s,
-    box_percentiles(waited_s) as wait_s,
-    fsum(used_gpu_h) as gpu_h
+    stats.favg(waited_s) as mean_wait_s,
+    stats.percentiles(waited_s).p5 as p5_wait_s,
+    stats.percentiles(waited_s).p25 as p25_wait_s,
+    stats.percentiles(waited_s).median as median_wait_s,
+    stats.percentiles(waited_s).p75 as p75_wait_s,
+    stats.percentiles(waited_s).p90 as p90_wait_s,
+    stats.percentiles(waited_s).p95 as p95_wait_s,
+    stats.percentiles(waited_s).p99 as p99_wait_s,
+    stats.fsum(used_gpu_h) as gpu_h
 from waits
 group by workload_type
 order by mean_wait_s desc, workload_type asc;

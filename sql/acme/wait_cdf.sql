@@ -34,9 +34,9 @@ points as (
     cross join powers
     union all
     select
-        workload_type,
-        waited_s as point_s
-    from cdf_points(waits, workload_type, waited_s, jobs)
+        series as workload_type,
+        value as point_s
+    from stats.cdf_points('waits', workload_type, waited_s, jobs)
     where every_value
 )
 

@@ -35,8 +35,8 @@ hours as (
         hour_of_day,
         shown_model,
         count(*) as server_hours,
-        favg(cast(steps * (hp_gpus + standby_gpus) / gpus as bigint) / steps) as hp_ratio,
-        favg(cast(steps * (least(active_gpus, gpus) + standby_gpus) / gpus as bigint) / steps) as ratio
+        stats.favg(cast(steps * (hp_gpus + standby_gpus) / gpus as bigint) / steps) as hp_ratio,
+        stats.favg(cast(steps * (least(active_gpus, gpus) + standby_gpus) / gpus as bigint) / steps) as ratio
     from servers
     group by day, hour_of_day, shown_model
 )
@@ -44,8 +44,8 @@ hours as (
 select
     shown_model as gpu_model,
     cast(sum(server_hours) as bigint) as server_hours,
-    100 * favg(hp_ratio) as hp_allocated_pct,
-    100 * favg(ratio) as allocated_pct
+    100 * stats.favg(hp_ratio) as hp_allocated_pct,
+    100 * stats.favg(ratio) as allocated_pct
 from hours
 group by shown_model
 order by gpu_model;

@@ -22,10 +22,10 @@ with pods as ( -- noqa: ST03
 )
 
 select
-    job_type,
-    cpus_per_gpu,
+    series as job_type,
+    value as cpus_per_gpu,
     percentile
-from cdf_points(pods, job_type, cpus_per_gpu, pod_hours)
+from stats.cdf_points('pods', job_type, cpus_per_gpu, pod_hours)
 order by job_type, cpus_per_gpu;
 
 comment on macro table asi.cpus_per_gpu_cdf is 'CPU cores that GPU pods request per GPU, in even hours, as in the publisher''s cpu_gpu_ratio. He rounds up twice: a pod of a quarter of a GPU and 4 CPU cores has 4 per GPU. With is_rounded := false it has 16. A curve has at most 501 points.';

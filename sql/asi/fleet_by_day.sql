@@ -27,7 +27,7 @@ select
     server.shown_model as gpu_model,
     count(distinct server.server_id) as servers,
     count(distinct case when server.day = first_days.first_day then server.server_id end) as new_servers,
-    fsum(server.gpus) / max(hours.hours) as gpus
+    stats.fsum(server.gpus) / max(hours.hours) as gpus
 from asi.server_hour as server
 inner join first_days on server.server_id = first_days.server_id
 inner join hours on server.day = hours.day

@@ -7,8 +7,8 @@ with hours as (
     select
         sum(pod_hours) as pods,
         sum(fractional_pods) as fractional_pods,
-        fsum(requested_gpus) as gpus,
-        fsum(fractional_gpus) as fractional_gpus
+        stats.fsum(requested_gpus) as gpus,
+        stats.fsum(fractional_gpus) as fractional_gpus
     from asi.class_hour
     where
         day between from_day and to_day
@@ -20,8 +20,8 @@ with hours as (
 
 select
     count(*) as hours,
-    favg(100.0 * fractional_pods / pods) as pods_pct,
-    favg(100.0 * fractional_gpus / gpus) as gpus_pct
+    stats.favg(100.0 * fractional_pods / pods) as pods_pct,
+    stats.favg(100.0 * fractional_gpus / gpus) as gpus_pct
 from hours;
 
 comment on macro table asi.fractional_requests is 'HP pods that request a fraction of a GPU, and the GPUs that they request together, in even hours, as in the publisher''s compare_frac_gpu.';

@@ -86,7 +86,9 @@ fragmented as (
         day,
         hour_of_day,
         gpu_model,
-        fragmented(popularity, num_gpu, fitting_gpus, has_rest, free_gpus, too_small_gpus) as fragmented_gpus
+        stats.fragmented_gpus(
+            popularity, num_gpu, fitting_gpus, has_rest, free_gpus, too_small_gpus
+        ) as fragmented_gpus
     from fits
     group by day, hour_of_day, gpu_model
 ),
@@ -96,8 +98,8 @@ hours as (
         day,
         hour_of_day,
         gpu_model,
-        fsum(servers.gpus) as capacity_gpus,
-        fsum(servers.free_gpus) as free_gpus
+        stats.fsum(servers.gpus) as capacity_gpus,
+        stats.fsum(servers.free_gpus) as free_gpus
     from servers
     group by day, hour_of_day, gpu_model
 )

@@ -71,7 +71,7 @@ places as (
         place,
         gpu_model,
         'cluster' as fits_in,
-        fsum(slots) as slots
+        stats.fsum(slots) as slots
     from classes
     group by place, gpu_model, day, cluster
     union all
@@ -79,7 +79,7 @@ places as (
         place,
         gpu_model,
         'switch' as fits_in,
-        fsum(slots) as slots
+        stats.fsum(slots) as slots
     from classes
     group by place, gpu_model, day, switch
 ),
@@ -94,8 +94,8 @@ select
     places.gpu_model,
     sizes.set_gpus,
     places.fits_in,
-    fsum(places.slots) / max(days.days) as free_slots,
-    fsum(floor(places.slots / sizes.set_gpus)) / max(days.days) as sets
+    stats.fsum(places.slots) / max(days.days) as free_slots,
+    stats.fsum(floor(places.slots / sizes.set_gpus)) / max(days.days) as sets
 from places
 cross join sizes
 cross join days

@@ -8,9 +8,9 @@ create or replace macro asi.gpu_time_by_day(gpu_pods_by varchar := 'memory') as 
 select
     day,
     gpu_model,
-    coalesce(fsum(held_gpu_h) filter (where priority = 'HP'), 0) as hp_gpu_h,
-    coalesce(fsum(held_gpu_h) filter (where priority = 'LP'), 0) as lp_gpu_h,
-    fsum(held_gpu_h) as held_gpu_h
+    coalesce(stats.fsum(case when priority = 'HP' then held_gpu_h end), 0) as hp_gpu_h,
+    coalesce(stats.fsum(case when priority = 'LP' then held_gpu_h end), 0) as lp_gpu_h,
+    stats.fsum(held_gpu_h) as held_gpu_h
 from asi.class_hour
 where
     case gpu_pods_by when 'memory' then requests_gpu_memory else requests_gpus end

@@ -27,7 +27,7 @@ kinds as (
     select
         priority,
         job_type,
-        fsum(held_gpu_h) as held_gpu_h
+        stats.fsum(held_gpu_h) as held_gpu_h
     from pods
     group by priority, job_type
 )
@@ -36,7 +36,8 @@ select
     priority,
     job_type,
     held_gpu_h,
-    100.0 * held_gpu_h / nullif(fsum(held_gpu_h) over (partition by priority), 0) as held_gpu_h_pct
+    100.0 * held_gpu_h
+    / nullif(sum(stats.exact(held_gpu_h)) over (partition by priority), 0) as held_gpu_h_pct
 from kinds
 order by priority, job_type;
 

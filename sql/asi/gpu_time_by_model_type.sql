@@ -21,7 +21,7 @@ kinds as (
     select
         class,
         model_type,
-        fsum(held_gpu_h) as held_gpu_h
+        stats.fsum(held_gpu_h) as held_gpu_h
     from classed
     where
         class in (
@@ -35,7 +35,7 @@ select
     class,
     model_type,
     held_gpu_h,
-    100.0 * held_gpu_h / nullif(fsum(held_gpu_h) over (partition by class), 0) as held_gpu_h_pct
+    100.0 * held_gpu_h / nullif(sum(stats.exact(held_gpu_h)) over (partition by class), 0) as held_gpu_h_pct
 from kinds
 order by class, model_type;
 

@@ -16,7 +16,7 @@ models as (
     select
         shown_model as gpu_model,
         count(*) as servers,
-        fsum(gpus) as gpus
+        stats.fsum(gpus) as gpus
     from numbered
     where place = 1
     group by shown_model
@@ -26,7 +26,7 @@ select
     gpu_model,
     servers,
     gpus,
-    100.0 * gpus / nullif(fsum(gpus) over (), 0) as gpus_pct
+    100.0 * gpus / nullif(sum(stats.exact(gpus)) over (), 0) as gpus_pct
 from models
 order by gpu_model;
 

@@ -62,8 +62,8 @@ hours as (
         parts.job_cpus,
         reasons.place,
         reasons.reason,
-        fsum(parts.idle_gpus) as idle_gpus,
-        fsum(case when parts.place = reasons.place then parts.unusable_gpus else 0 end) as unusable_gpus
+        stats.fsum(parts.idle_gpus) as idle_gpus,
+        stats.fsum(case when parts.place = reasons.place then parts.unusable_gpus else 0 end) as unusable_gpus
     from parts
     cross join reasons
     group by parts.day, parts.hour_of_day, parts.job_gpus, parts.job_cpus, reasons.place, reasons.reason
@@ -74,8 +74,8 @@ select
     job_gpus,
     job_cpus,
     reason,
-    favg(unusable_gpus) as unusable_gpus,
-    100 * favg(unusable_gpus) / nullif(favg(idle_gpus), 0) as idle_gpus_pct
+    stats.favg(unusable_gpus) as unusable_gpus,
+    100 * stats.favg(unusable_gpus) / nullif(stats.favg(idle_gpus), 0) as idle_gpus_pct
 from hours
 group by job_gpus, job_cpus, place, reason
 order by job_gpus, job_cpus, place;

@@ -24,10 +24,10 @@ with servers as (
 
 select
     class,
-    fsum(hp_standby_gpu_h) as standby_gpu_h,
-    fsum(idle_standby_gpu_h) as idle_standby_gpu_h,
-    100.0 * fsum(idle_standby_gpu_h) / nullif(fsum(hp_standby_gpu_h), 0) as idle_pct,
-    100.0 * fsum(idle_standby_gpu_h) / fsum(gpus) as idle_of_all_pct
+    stats.fsum(hp_standby_gpu_h) as standby_gpu_h,
+    stats.fsum(idle_standby_gpu_h) as idle_standby_gpu_h,
+    100.0 * stats.fsum(idle_standby_gpu_h) / nullif(stats.fsum(hp_standby_gpu_h), 0) as idle_pct,
+    100.0 * stats.fsum(idle_standby_gpu_h) / stats.fsum(gpus) as idle_of_all_pct
 from servers
 group by class
 order by min(hour_of_day), class;

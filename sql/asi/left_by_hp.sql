@@ -40,10 +40,10 @@ sums as (
     select
         class,
         min(hour_of_day) as first_hour,
-        fsum(gpus) as gpu_h,
-        fsum(left_gpu_h) as left_gpu_h,
-        fsum(by_lp_gpu_h) as by_lp_gpu_h,
-        fsum(idle_gpu_h) as idle_gpu_h
+        stats.fsum(gpus) as gpu_h,
+        stats.fsum(left_gpu_h) as left_gpu_h,
+        stats.fsum(by_lp_gpu_h) as by_lp_gpu_h,
+        stats.fsum(idle_gpu_h) as idle_gpu_h
     from parts
     group by class
 ),

@@ -44,12 +44,12 @@ counted as (
 
 curve as (
     select
-        class,
-        lifetime_h,
+        series as class,
+        value as lifetime_h,
         percentile,
         low_pct,
         high_pct
-    from survival_curve(lives, class, lifetime_h, has_ended)
+    from stats.survival_curve('lives', class, lifetime_h, has_ended)
     where events > 0
 ),
 

@@ -57,7 +57,13 @@ select
     direction,
     job_types,
     count(*) as server_hours,
-    box_percentiles(traffic_gibps) as traffic_gibps
+    stats.percentiles(traffic_gibps).p5 as p5_traffic_gibps,
+    stats.percentiles(traffic_gibps).p25 as p25_traffic_gibps,
+    stats.percentiles(traffic_gibps).median as median_traffic_gibps,
+    stats.percentiles(traffic_gibps).p75 as p75_traffic_gibps,
+    stats.percentiles(traffic_gibps).p90 as p90_traffic_gibps,
+    stats.percentiles(traffic_gibps).p95 as p95_traffic_gibps,
+    stats.percentiles(traffic_gibps).p99 as p99_traffic_gibps
 from counted
 group by direction, job_types
 order by direction, job_types;

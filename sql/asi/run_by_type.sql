@@ -17,7 +17,13 @@ with spans as (
 select
     class,
     count(*) as spans,
-    box_percentiles(run_s) as run_s
+    stats.percentiles(run_s).p5 as p5_run_s,
+    stats.percentiles(run_s).p25 as p25_run_s,
+    stats.percentiles(run_s).median as median_run_s,
+    stats.percentiles(run_s).p75 as p75_run_s,
+    stats.percentiles(run_s).p90 as p90_run_s,
+    stats.percentiles(run_s).p95 as p95_run_s,
+    stats.percentiles(run_s).p99 as p99_run_s
 from spans
 where
     case per

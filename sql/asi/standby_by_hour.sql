@@ -9,9 +9,9 @@ select
     day,
     hour_of_day,
     24 * day + hour_of_day as hour,
-    fsum(hp_standby_gpu_h) as standby_gpu_h,
-    fsum(greatest(hp_standby_gpu_h - lp_gpu_h, 0)) as idle_standby_gpu_h,
-    favg(case when hp_standby_gpu_h > 0 then lp_gpu_h / hp_standby_gpu_h end) as used_by_lp_ratio
+    stats.fsum(hp_standby_gpu_h) as standby_gpu_h,
+    stats.fsum(greatest(hp_standby_gpu_h - lp_gpu_h, 0)) as idle_standby_gpu_h,
+    stats.favg(case when hp_standby_gpu_h > 0 then lp_gpu_h / hp_standby_gpu_h end) as used_by_lp_ratio
 from asi.server_hour
 where day between from_day and to_day
 group by day, hour_of_day

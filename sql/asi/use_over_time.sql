@@ -44,7 +44,7 @@ with hours as (
 sizes as (
     select
         class,
-        fsum(capacity_gpu_h) as capacity_gpu_h
+        stats.fsum(capacity_gpu_h) as capacity_gpu_h
     from hours
     group by class
 ),
@@ -78,11 +78,11 @@ sums as (
         hour,
         class,
         is_shown,
-        fsum(shown.capacity_gpu_h) as capacity_gpu_h,
-        fsum(shown.held_gpu_h) as held_gpu_h,
-        fsum(shown.standby_gpu_h) as standby_gpu_h,
-        fsum(shown.measured_gpu_h) as measured_gpu_h,
-        fsum(shown.busy_gpu_h) as busy_gpu_h
+        stats.fsum(shown.capacity_gpu_h) as capacity_gpu_h,
+        stats.fsum(shown.held_gpu_h) as held_gpu_h,
+        stats.fsum(shown.standby_gpu_h) as standby_gpu_h,
+        stats.fsum(shown.measured_gpu_h) as measured_gpu_h,
+        stats.fsum(shown.busy_gpu_h) as busy_gpu_h
     from shown
     group by day, hour, class, is_shown
 )

@@ -11,9 +11,9 @@ select
     hour_of_day,
     24 * day + hour_of_day as hour,
     job_type,
-    fsum(measured_pods * mean_gpu_pct) / nullif(sum(measured_pods), 0) as mean_gpu_pct,
+    stats.fsum(measured_pods * mean_gpu_pct) / nullif(sum(measured_pods), 0) as mean_gpu_pct,
     cast(sum(measured_pods) as bigint) as measured_pods,
-    fsum(requested_gpus) as requested_gpus
+    stats.fsum(requested_gpus) as requested_gpus
 from asi.class_hour
 where
     day between from_day and to_day

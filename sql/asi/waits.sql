@@ -30,7 +30,13 @@ select
     gpu_band,
     count(*) as pods,
     count(*) - count(wait_s) as unknown_wait_pods,
-    box_percentiles(wait_s) as wait_s
+    stats.percentiles(wait_s).p5 as p5_wait_s,
+    stats.percentiles(wait_s).p25 as p25_wait_s,
+    stats.percentiles(wait_s).median as median_wait_s,
+    stats.percentiles(wait_s).p75 as p75_wait_s,
+    stats.percentiles(wait_s).p90 as p90_wait_s,
+    stats.percentiles(wait_s).p95 as p95_wait_s,
+    stats.percentiles(wait_s).p99 as p99_wait_s
 from numbered
 where place = 1
 group by priority, gpu_band

@@ -39,7 +39,13 @@ select
     resource,
     kind,
     count(*) as workloads,
-    box_percentiles(requested) as requested
+    stats.percentiles(requested).p5 as p5_requested,
+    stats.percentiles(requested).p25 as p25_requested,
+    stats.percentiles(requested).median as median_requested,
+    stats.percentiles(requested).p75 as p75_requested,
+    stats.percentiles(requested).p90 as p90_requested,
+    stats.percentiles(requested).p95 as p95_requested,
+    stats.percentiles(requested).p99 as p99_requested
 from peaks
 group by place, resource, kind
 order by place, kind;

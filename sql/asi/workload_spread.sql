@@ -63,8 +63,8 @@ counted as (
         spread_number,
         count(*) as workloads,
         min(requested_gpus) as least_gpus,
-        fsum(requested_gpus) as requested_gpus,
-        favg(servers) as mean_servers
+        stats.fsum(requested_gpus) as requested_gpus,
+        stats.favg(servers) as mean_servers
     from peaks
     group by gpu_band, spread_number
 ),

@@ -26,7 +26,7 @@ with instances as (
 ranked as (
     select
         group_id,
-        row_number() over (order by fsum(held_gpu_s) desc, group_id asc) as place
+        row_number() over (order by stats.fsum(held_gpu_s) desc, group_id asc) as place
     from instances
     group by group_id
 ),
@@ -84,9 +84,9 @@ held as (
     select
         classed.service,
         parts.hour,
-        fsum(parts.held_gpu_s) as held_gpu_s,
-        fsum(parts.held_gpu_s) filter (where parts.is_left_censored) as left_gpu_s,
-        fsum(parts.held_gpu_s) filter (where parts.is_right_censored) as right_gpu_s
+        stats.fsum(parts.held_gpu_s) as held_gpu_s,
+        stats.fsum(case when parts.is_left_censored then parts.held_gpu_s end) as left_gpu_s,
+        stats.fsum(case when parts.is_right_censored then parts.held_gpu_s end) as right_gpu_s
     from parts
     inner join classed on parts.group_id = classed.group_id
     group by classed.service, parts.hour

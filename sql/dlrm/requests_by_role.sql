@@ -33,13 +33,13 @@ select
     count(distinct group_id) as services,
     sum(cast(requested_gpus as bigint)) as requested_gpus,
     sum(cast(requested_cpus as bigint)) as requested_cpus,
-    fsum(requested_memory_gib) as requested_memory_gib,
+    stats.fsum(requested_memory_gib) as requested_memory_gib,
     count(*) filter (where is_left_censored) as left_censored_instances,
     count(*) filter (where is_right_censored) as right_censored_instances,
-    fsum(observed_run_s) / max(trace_s) as mean_running_instances,
-    fsum(requested_gpus * observed_run_s) / max(trace_s) as mean_held_gpus,
-    fsum(requested_cpus * observed_run_s) / max(trace_s) as mean_held_cpus,
-    fsum(requested_memory_gib * observed_run_s) / max(trace_s) as mean_held_memory_gib
+    stats.fsum(observed_run_s) / max(trace_s) as mean_running_instances,
+    stats.fsum(requested_gpus * observed_run_s) / max(trace_s) as mean_held_gpus,
+    stats.fsum(requested_cpus * observed_run_s) / max(trace_s) as mean_held_cpus,
+    stats.fsum(requested_memory_gib * observed_run_s) / max(trace_s) as mean_held_memory_gib
 from instances
 group by role
 order by role;

@@ -6,7 +6,11 @@ create or replace macro genai.latency_by_hour(of_stage varchar := 'end_to_end') 
 select
     hour_of_day,
     count(*) as minutes,
-    percentiles(latency_ms) as ms
+    stats.percentiles(latency_ms).median as median_ms,
+    stats.percentiles(latency_ms).p75 as p75_ms,
+    stats.percentiles(latency_ms).p90 as p90_ms,
+    stats.percentiles(latency_ms).p95 as p95_ms,
+    stats.percentiles(latency_ms).p99 as p99_ms
 from genai.stage_latency
 where stage = of_stage
 group by hour_of_day

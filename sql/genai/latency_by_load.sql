@@ -16,7 +16,7 @@ create or replace macro genai.latency_by_load(
 with rates as (
     select
         cast(round(qps.timestamp_anon * clock.scale) as bigint) as time_s,
-        fsum(qps.value) as request_rate
+        stats.fsum(qps.value) as request_rate
     from genai.qps
     cross join catalog.clocks as clock
     where qps.request_type = 'Generative Requests' and clock.clock = 'genai.telemetry'
@@ -83,8 +83,8 @@ load_bands as (
     select
         load_band,
         count(*) as minutes_of_day,
-        favg(request_rate) as mean_request_rate,
-        favg(queued_requests) as mean_queued_requests
+        stats.favg(request_rate) as mean_request_rate,
+        stats.favg(queued_requests) as mean_queued_requests
     from banded
     group by load_band
 ),
@@ -93,7 +93,7 @@ latency_bands as (
     select
         banded.load_band,
         count(*) as minutes,
-        box_percentiles(latencies.latency_ms) as ms
+        stats.percentiles(latencies.latency_ms) as ms
     from latencies
     inner join banded on latencies.time_s = banded.time_s
     group by banded.load_band
@@ -105,13 +105,13 @@ select
     latency_bands.minutes,
     load_bands.mean_request_rate,
     load_bands.mean_queued_requests,
-    latency_bands.p5_ms,
-    latency_bands.p25_ms,
-    latency_bands.median_ms,
-    latency_bands.p75_ms,
-    latency_bands.p90_ms,
-    latency_bands.p95_ms,
-    latency_bands.p99_ms
+    latency_bands.ms.p5 as p5_ms,
+    latency_bands.ms.p25 as p25_ms,
+    latency_bands.ms.median as median_ms,
+    latency_bands.ms.p75 as p75_ms,
+    latency_bands.ms.p90 as p90_ms,
+    latency_bands.ms.p95 as p95_ms,
+    latency_bands.ms.p99 as p99_ms
 from load_bands
 inner join latency_bands on load_bands.load_band is not distinct from latency_bands.load_band
 order by load_bands.load_band asc nulls last;

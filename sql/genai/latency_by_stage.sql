@@ -5,7 +5,11 @@ select
     stage,
     count(*) as minutes,
     count(distinct container_id) as containers,
-    percentiles(latency_ms) as ms
+    stats.percentiles(latency_ms).median as median_ms,
+    stats.percentiles(latency_ms).p75 as p75_ms,
+    stats.percentiles(latency_ms).p90 as p90_ms,
+    stats.percentiles(latency_ms).p95 as p95_ms,
+    stats.percentiles(latency_ms).p99 as p99_ms
 from genai.stage_latency
 group by stage
 order by stage;

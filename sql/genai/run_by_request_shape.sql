@@ -64,7 +64,13 @@ select
     count(*) as requests,
     count(*) filter (where requests.predict_status = 'FAILED') as failed_requests,
     count(requests.run_s) as timed_requests,
-    box_percentiles(requests.run_s) as run_s
+    stats.percentiles(requests.run_s).p5 as p5_run_s,
+    stats.percentiles(requests.run_s).p25 as p25_run_s,
+    stats.percentiles(requests.run_s).median as median_run_s,
+    stats.percentiles(requests.run_s).p75 as p75_run_s,
+    stats.percentiles(requests.run_s).p90 as p90_run_s,
+    stats.percentiles(requests.run_s).p95 as p95_run_s,
+    stats.percentiles(requests.run_s).p99 as p99_run_s
 from requests
 left join bands
     on

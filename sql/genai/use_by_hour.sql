@@ -7,9 +7,9 @@ select
     hour_of_day,
     count(distinct container_id) as containers,
     count(distinct case when gpu_pct is not null then container_id end) as gpu_containers,
-    favg(gpu_pct) as mean_gpu_pct,
-    favg(gpu_memory_gib) as mean_gpu_memory_gib,
-    favg(memory_pct) as mean_memory_pct
+    stats.favg(gpu_pct) as mean_gpu_pct,
+    stats.favg(gpu_memory_gib) as mean_gpu_memory_gib,
+    stats.favg(memory_pct) as mean_memory_pct
 from genai.container_minute
 group by hour_of_day
 order by hour_of_day;

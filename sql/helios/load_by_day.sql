@@ -20,7 +20,7 @@ submitted as (
         cluster,
         cast(floor(submit_s / 86400) as bigint) as day_number,
         count(*) as jobs,
-        fsum(requested_gpus) as submitted_gpus
+        stats.fsum(requested_gpus) as submitted_gpus
     from jobs
     where submit_s is not null
     group by all
@@ -46,7 +46,7 @@ held as (
     select
         cluster,
         day_number,
-        fsum(
+        stats.fsum(
             requested_gpus
             * (least(end_s, 86400 * (day_number + 1)) - greatest(start_s, 86400 * day_number))
         ) as held_gpu_s

@@ -5,8 +5,14 @@ create or replace macro helios.run_by_vc(on_cluster varchar := 'Venus') as table
 select
     partition_name as vc,
     count(*) as jobs,
-    favg(run_s) as mean_run_s,
-    box_percentiles(run_s) as run_s
+    stats.favg(run_s) as mean_run_s,
+    stats.percentiles(run_s).p5 as p5_run_s,
+    stats.percentiles(run_s).p25 as p25_run_s,
+    stats.percentiles(run_s).median as median_run_s,
+    stats.percentiles(run_s).p75 as p75_run_s,
+    stats.percentiles(run_s).p90 as p90_run_s,
+    stats.percentiles(run_s).p95 as p95_run_s,
+    stats.percentiles(run_s).p99 as p99_run_s
 from helios.standard_job
 where cluster = on_cluster and requested_gpus > 0
 group by partition_name

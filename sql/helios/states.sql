@@ -8,7 +8,7 @@ with states as (
     select
         status as final_state,
         count(*) as jobs,
-        fsum(held_gpu_s) / 3600.0 as gpu_h
+        stats.fsum(held_gpu_s) / 3600.0 as gpu_h
     from helios.standard_job
     where on_cluster in ('all', cluster) and (not gpu_only or requested_gpus > 0)
     group by status
@@ -19,7 +19,7 @@ select
     states.jobs,
     100.0 * states.jobs / sum(states.jobs) over () as jobs_pct,
     states.gpu_h,
-    100.0 * states.gpu_h / nullif(fsum(states.gpu_h) over (), 0) as gpu_h_pct
+    100.0 * states.gpu_h / nullif(sum(stats.exact(states.gpu_h)) over (), 0) as gpu_h_pct
 from states
 order by states.jobs desc, final_state asc;
 

@@ -13,14 +13,14 @@ select
     count(*) filter (where requested_gpus = 0) as cpu_jobs,
     count(*) filter (where requested_gpus > 0) as gpu_jobs,
     count(distinct user_id) as users,
-    fsum(held_gpu_s) / 3600.0 as gpu_h,
-    favg(requested_gpus) filter (where requested_gpus > 0) as mean_gpus,
+    stats.fsum(held_gpu_s) / 3600.0 as gpu_h,
+    stats.favg(case when requested_gpus > 0 then requested_gpus end) as mean_gpus,
     median(requested_gpus) filter (where requested_gpus > 0) as median_gpus,
     max(requested_gpus) as max_gpus,
-    favg(run_s) filter (where requested_gpus > 0) as mean_run_s,
+    stats.favg(case when requested_gpus > 0 then run_s end) as mean_run_s,
     median(run_s) filter (where requested_gpus > 0) as median_run_s,
     max(run_s) filter (where requested_gpus > 0) as max_run_s,
-    favg(wait_s) filter (where requested_gpus > 0) as mean_wait_s,
+    stats.favg(case when requested_gpus > 0 then wait_s end) as mean_wait_s,
     median(wait_s) filter (where requested_gpus > 0) as median_wait_s
 from helios.standard_job
 group by grouping sets ((cluster), ())

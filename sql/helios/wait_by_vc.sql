@@ -6,8 +6,14 @@ create or replace macro helios.wait_by_vc(on_cluster varchar := 'Venus') as tabl
 select
     partition_name as vc,
     count(*) as jobs,
-    favg(wait_s) as mean_wait_s,
-    box_percentiles(wait_s) as wait_s
+    stats.favg(wait_s) as mean_wait_s,
+    stats.percentiles(wait_s).p5 as p5_wait_s,
+    stats.percentiles(wait_s).p25 as p25_wait_s,
+    stats.percentiles(wait_s).median as median_wait_s,
+    stats.percentiles(wait_s).p75 as p75_wait_s,
+    stats.percentiles(wait_s).p90 as p90_wait_s,
+    stats.percentiles(wait_s).p95 as p95_wait_s,
+    stats.percentiles(wait_s).p99 as p99_wait_s
 from helios.standard_job
 where cluster = on_cluster and requested_gpus > 0
 group by partition_name

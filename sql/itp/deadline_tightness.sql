@@ -17,7 +17,7 @@ select
     tightness_from,
     count(*) as jobs,
     count(*) filter (where is_feasible_as_requested) as feasible_jobs,
-    fsum(gpu_h) as gpu_h
+    stats.fsum(gpu_h) as gpu_h
 from binned
 group by tightness_from
 order by tightness_from;

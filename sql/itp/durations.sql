@@ -7,7 +7,11 @@ select
     count(*) as jobs,
     min(run_s) as min_run_s,
     avg(run_s) as mean_run_s,
-    percentiles(run_s) as run_s,
+    stats.percentiles(run_s).median as median_run_s,
+    stats.percentiles(run_s).p75 as p75_run_s,
+    stats.percentiles(run_s).p90 as p90_run_s,
+    stats.percentiles(run_s).p95 as p95_run_s,
+    stats.percentiles(run_s).p99 as p99_run_s,
     max(run_s) as max_run_s
 from itp.job
 group by grouping sets ((cluster), ())

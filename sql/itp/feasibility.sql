@@ -7,7 +7,7 @@ select
     count(*) filter (where is_feasible_as_requested) as feasible_jobs,
     100.0 * count(*) filter (where is_feasible_as_requested) / nullif(count(*), 0) as feasible_pct,
     min(tightness) as min_tightness,
-    favg(tightness) as mean_tightness,
+    stats.favg(tightness) as mean_tightness,
     max(tightness) as max_tightness,
     median(slack_s) as median_slack_s,
     median(needed_speedup) as median_needed_speedup

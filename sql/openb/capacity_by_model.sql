@@ -10,8 +10,8 @@ select
     cast(sum(capacity.nodes) as bigint) as nodes,
     cast(sum(gpus) as bigint) as gpus,
     cast(sum(gpu_milli) as bigint) as gpu_milli,
-    fsum(cpus) as cpus,
-    fsum(memory_gib) as memory_gib
+    stats.fsum(cpus) as cpus,
+    stats.fsum(memory_gib) as memory_gib
 from openb.capacity as capacity
 where node_list = in_list
 group by grouping sets ((model), ())

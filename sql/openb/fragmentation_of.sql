@@ -65,7 +65,9 @@ fragmented as (
     select
         variant,
         count(distinct class_number) as classes,
-        fragmented(popularity, num_gpu, fitting_gpus, has_rest, free_gpus, too_small_gpus) as fragmented_gpus
+        stats.fragmented_gpus(
+            popularity, num_gpu, fitting_gpus, has_rest, free_gpus, too_small_gpus
+        ) as fragmented_gpus
     from fits
     group by variant
 ),

@@ -14,7 +14,7 @@ with classes as (
 fragmented as (
     select
         variant,
-        fsum(fragmented_gpus) as fragmented_gpus
+        stats.fsum(fragmented_gpus) as fragmented_gpus
     from openb.fragmentation
     group by variant
 ),

@@ -19,7 +19,11 @@ select
     pod_phase,
     count(*) as pods,
     avg(run_s) as mean_run_s,
-    percentiles(run_s) as run_s,
+    stats.percentiles(run_s).median as median_run_s,
+    stats.percentiles(run_s).p75 as p75_run_s,
+    stats.percentiles(run_s).p90 as p90_run_s,
+    stats.percentiles(run_s).p95 as p95_run_s,
+    stats.percentiles(run_s).p99 as p99_run_s,
     median(unscheduled_s) as median_unscheduled_s,
     avg(unscheduled_s) as mean_unscheduled_s,
     max(unscheduled_s) as max_unscheduled_s

@@ -18,7 +18,7 @@ select
     cast(sum(models.nodes) as bigint) as nodes,
     cast(sum(models.gpus) as bigint) as gpus,
     case when grouping(model) = 0 then max(models.assumed_memory_gb) end as assumed_memory_gb,
-    fsum(gpus * models.assumed_memory_gb) as memory_gb
+    stats.fsum(gpus * models.assumed_memory_gb) as memory_gb
 from models
 group by grouping sets ((model), ())
 having bool_or(with_total) or grouping(model) = 0

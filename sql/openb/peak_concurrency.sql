@@ -14,7 +14,7 @@ used as (
     select
         max(used_gpus) as peak_used_gpus,
         max(from_s) filter (where place = 1) as peak_at_s,
-        fsum(gpu_s) as gpu_s
+        stats.fsum(gpu_s) as gpu_s
     from steps
 ),
 

@@ -7,7 +7,7 @@ with phases as (
     select
         pod_phase,
         count(*) as pods,
-        fsum(requested_gpus) as requested_gpus,
+        stats.fsum(requested_gpus) as requested_gpus,
         median(wait_s) as median_wait_s,
         median(run_s) as median_run_s
     from openb.pod_lifecycle

@@ -6,7 +6,7 @@ with tiers as (
     select
         gpu_tier,
         count(*) as pods,
-        fsum(requested_gpus) as requested_gpus,
+        stats.fsum(requested_gpus) as requested_gpus,
         avg(residual_gpu_milli) as mean_residual_gpu_milli
     from openb.pod_lifecycle
     where variant = in_variant and gpu_tier <> 'no GPU'

@@ -130,8 +130,8 @@ days as (
 capacity as (
     select
         sum(gpus) filter (where node_list = 'gpu_node') as gpus,
-        fsum(cpus) filter (where node_list = 'all_node') as cpus,
-        fsum(memory_gib) filter (where node_list = 'all_node') as memory_gib
+        stats.fsum(case when node_list = 'all_node' then cpus end) as cpus,
+        stats.fsum(case when node_list = 'all_node' then memory_gib end) as memory_gib
     from openb.capacity
 )
 

@@ -6,7 +6,13 @@ create or replace macro openb.waits(in_variant varchar := 'default', gpu_only bo
 select
     count(wait_s) as pods,
     count(submit_s) - count(wait_s) as never_scheduled_pods,
-    box_percentiles(wait_s) as wait_s,
+    stats.percentiles(wait_s).p5 as p5_wait_s,
+    stats.percentiles(wait_s).p25 as p25_wait_s,
+    stats.percentiles(wait_s).median as median_wait_s,
+    stats.percentiles(wait_s).p75 as p75_wait_s,
+    stats.percentiles(wait_s).p90 as p90_wait_s,
+    stats.percentiles(wait_s).p95 as p95_wait_s,
+    stats.percentiles(wait_s).p99 as p99_wait_s,
     max(wait_s) as max_wait_s
 from openb.pod_lifecycle
 where variant = in_variant and (not gpu_only or requested_gpus > 0);

@@ -51,7 +51,13 @@ select
     cast(coalesce(sum(workers) filter (where slowdown is not null), 0) as bigint) as compared_workers,
     count(slowdown) as groups,
     100.0 * count(*) filter (where slowdown > 1) / nullif(count(slowdown), 0) as slower_pct,
-    box_percentiles(slowdown) as slowdown
+    stats.percentiles(slowdown).p5 as p5_slowdown,
+    stats.percentiles(slowdown).p25 as p25_slowdown,
+    stats.percentiles(slowdown).median as median_slowdown,
+    stats.percentiles(slowdown).p75 as p75_slowdown,
+    stats.percentiles(slowdown).p90 as p90_slowdown,
+    stats.percentiles(slowdown).p95 as p95_slowdown,
+    stats.percentiles(slowdown).p99 as p99_slowdown
 from compared
 group by gpu_type
 order by gpu_type asc nulls last;

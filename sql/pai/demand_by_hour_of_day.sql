@@ -5,11 +5,11 @@ create or replace macro pai.demand_by_hour_of_day(
 ) as table
 select
     hour_of_day,
-    favg(requested_cpus) as mean_requested_cpus,
-    favg(requested_gpus) as mean_requested_gpus,
-    favg(requested_memory_gb) as mean_requested_memory_gb,
-    favg(sharing_gpus) as mean_sharing_gpus,
-    favg(whole_gpus) as mean_whole_gpus,
+    stats.favg(requested_cpus) as mean_requested_cpus,
+    stats.favg(requested_gpus) as mean_requested_gpus,
+    stats.favg(requested_memory_gb) as mean_requested_memory_gb,
+    stats.favg(sharing_gpus) as mean_sharing_gpus,
+    stats.favg(whole_gpus) as mean_whole_gpus,
     count(*) as hours,
     cast(sum(unended_instances) as bigint) as unended_instances
 from pai.demand_hourly

@@ -6,8 +6,8 @@ create or replace macro pai.demand_by_week_hour(
 select
     weekday,
     hour_of_day,
-    favg(requested_cpus) as mean_requested_cpus,
-    favg(requested_gpus) as mean_requested_gpus,
+    stats.favg(requested_cpus) as mean_requested_cpus,
+    stats.favg(requested_gpus) as mean_requested_gpus,
     count(*) as hours,
     cast(sum(unended_instances) as bigint) as unended_instances
 from pai.demand_hourly

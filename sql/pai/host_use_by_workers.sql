@@ -69,15 +69,17 @@ banded as (
 select
     worker_band,
     count(*) as workers,
-    fsum(observed_s) / 3600.0 as observed_worker_h,
-    fsum(usr_pct * observed_s) / fsum(observed_s) filter (where usr_pct is not null) as mean_usr_pct,
-    fsum(kernel_pct * observed_s)
-    / fsum(observed_s) filter (where kernel_pct is not null) as mean_kernel_pct,
-    fsum(iowait_pct * observed_s)
-    / fsum(observed_s) filter (where iowait_pct is not null) as mean_iowait_pct,
-    fsum(load * observed_s) / fsum(observed_s) filter (where load is not null) as mean_load,
-    fsum(received_bytes * observed_s)
-    / fsum(observed_s) filter (where received_bytes is not null) as mean_received_bytes,
+    stats.fsum(observed_s) / 3600.0 as observed_worker_h,
+    stats.fsum(usr_pct * observed_s) / stats.fsum(
+        case when usr_pct is not null then observed_s end
+    ) as mean_usr_pct,
+    stats.fsum(kernel_pct * observed_s)
+    / stats.fsum(case when kernel_pct is not null then observed_s end) as mean_kernel_pct,
+    stats.fsum(iowait_pct * observed_s)
+    / stats.fsum(case when iowait_pct is not null then observed_s end) as mean_iowait_pct,
+    stats.fsum(load * observed_s) / stats.fsum(case when load is not null then observed_s end) as mean_load,
+    stats.fsum(received_bytes * observed_s)
+    / stats.fsum(case when received_bytes is not null then observed_s end) as mean_received_bytes,
     count(read_count) as sensed_workers,
     median(read_count) as median_reads,
     median(write_count) as median_writes

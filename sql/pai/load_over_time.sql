@@ -46,9 +46,9 @@ submitted as (
         tasks.gpu_type,
         count(*) as tasks,
         count(tasks.instances) as tasks_with_size,
-        fsum(tasks.instances * tasks.requested_gpus_per_instance) as submitted_gpus,
+        stats.fsum(tasks.instances * tasks.requested_gpus_per_instance) as submitted_gpus,
         count(tasks.wait_s) as started_tasks,
-        percentiles(tasks.wait_s) as wait_s
+        stats.percentiles(tasks.wait_s) as wait_s
     from tasks
     cross join clock
     where tasks.submit_s is not null
@@ -68,7 +68,7 @@ held as (
     select
         cast(floor((3600 * hourly.hour + clock.local_offset_s) / clock.period_s) as bigint) as period,
         hourly.gpu_type,
-        fsum(
+        stats.fsum(
             case hourly.hour
                 when hourly.start_hour then hourly.first_gpu_s
                 when hourly.end_hour then hourly.last_gpu_s
@@ -139,11 +139,11 @@ filled as (
         coalesce(held.unended_instances, 0) as unended_instances,
         capacity.gpus as capacity_gpus,
         coalesce(submitted.tasks - submitted.started_tasks, 0) as never_started_tasks,
-        submitted.median_wait_s,
-        submitted.p75_wait_s,
-        submitted.p90_wait_s,
-        submitted.p95_wait_s,
-        submitted.p99_wait_s
+        submitted.wait_s.median as median_wait_s,
+        submitted.wait_s.p75 as p75_wait_s,
+        submitted.wait_s.p90 as p90_wait_s,
+        submitted.wait_s.p95 as p95_wait_s,
+        submitted.wait_s.p99 as p99_wait_s
     from listed
     left join submitted
         on listed.period = submitted.period and listed.gpu_type is not distinct from submitted.gpu_type

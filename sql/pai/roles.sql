@@ -57,14 +57,14 @@ counted as (
         count(*) filter (where requested_gpus_per_instance > 0) as gpu_tasks,
         count(inst_num) as tasks_with_size,
         cast(coalesce(sum(inst_num), 0) as bigint) as instances,
-        favg(inst_num) as mean_instances,
+        stats.favg(inst_num) as mean_instances,
         median(inst_num) as median_instances,
-        coalesce(fsum(requested_gpus), 0) as requested_gpus,
+        coalesce(stats.fsum(requested_gpus), 0) as requested_gpus,
         count(wait_s) as tasks_with_wait,
         median(wait_s) as median_wait_s,
         count(run_s) as tasks_with_run,
         median(run_s) as median_run_s,
-        fsum(held_gpu_s) / 3600.0 as held_gpu_h
+        stats.fsum(held_gpu_s) / 3600.0 as held_gpu_h
     from tasks
     group by task_name
 )
@@ -85,7 +85,7 @@ select
     counted.tasks_with_run,
     counted.median_run_s,
     counted.held_gpu_h,
-    100.0 * counted.held_gpu_h / nullif(fsum(counted.held_gpu_h) over (), 0) as held_gpu_h_pct
+    100.0 * counted.held_gpu_h / nullif(sum(stats.exact(counted.held_gpu_h)) over (), 0) as held_gpu_h_pct
 from counted
 left join jobs on counted.task_name is not distinct from jobs.task_name
 order by counted.tasks desc, counted.task_name asc nulls last;

@@ -17,10 +17,14 @@ select
     status,
     count(*) as tasks,
     count(run_s) as tasks_with_run,
-    favg(run_s) as mean_run_s,
-    percentiles(run_s) as run_s,
-    fsum(held_gpu_s) / 3600.0 as held_gpu_h,
-    fsum(span_gpu_s) / 3600.0 as span_gpu_h
+    stats.favg(run_s) as mean_run_s,
+    stats.percentiles(run_s).median as median_run_s,
+    stats.percentiles(run_s).p75 as p75_run_s,
+    stats.percentiles(run_s).p90 as p90_run_s,
+    stats.percentiles(run_s).p95 as p95_run_s,
+    stats.percentiles(run_s).p99 as p99_run_s,
+    stats.fsum(held_gpu_s) / 3600.0 as held_gpu_h,
+    stats.fsum(span_gpu_s) / 3600.0 as span_gpu_h
 from runs
 where not gpu_only or requested_gpus_per_instance > 0
 group by status

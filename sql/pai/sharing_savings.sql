@@ -20,10 +20,10 @@ ranked as (
 
 select
     count(*) as hours,
-    favg(requested_gpus) as mean_requested_gpus,
-    favg(requested_gpus_if_whole) as mean_gpus_if_whole,
-    favg(saved_gpus) as mean_saved_gpus,
-    100.0 * fsum(saved_gpus) / nullif(fsum(requested_gpus_if_whole), 0) as saved_pct,
+    stats.favg(requested_gpus) as mean_requested_gpus,
+    stats.favg(requested_gpus_if_whole) as mean_gpus_if_whole,
+    stats.favg(saved_gpus) as mean_saved_gpus,
+    100.0 * stats.fsum(saved_gpus) / nullif(stats.fsum(requested_gpus_if_whole), 0) as saved_pct,
     max(saved_gpus) as peak_saved_gpus,
     min(case when place = 1 then hour end) as peak_hour
 from ranked;

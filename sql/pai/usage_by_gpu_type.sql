@@ -16,7 +16,11 @@ select
     gpu_type,
     count(*) as workers,
     median(cpu_use_of_plan) as median_cpu_use_of_plan,
-    percentiles(gpu_use_of_plan) as gpu_use_of_plan,
+    stats.percentiles(gpu_use_of_plan).median as median_gpu_use_of_plan,
+    stats.percentiles(gpu_use_of_plan).p75 as p75_gpu_use_of_plan,
+    stats.percentiles(gpu_use_of_plan).p90 as p90_gpu_use_of_plan,
+    stats.percentiles(gpu_use_of_plan).p95 as p95_gpu_use_of_plan,
+    stats.percentiles(gpu_use_of_plan).p99 as p99_gpu_use_of_plan,
     median(memory_use_of_plan) as median_memory_use_of_plan
 from shares
 group by gpu_type

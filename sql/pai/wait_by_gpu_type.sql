@@ -20,7 +20,7 @@ delays as (
     select
         gpu_type,
         count(*) as tasks,
-        box_percentiles(wait_s) as wait_s
+        stats.percentiles(wait_s) as wait_s
     from pai.task_wait
     where requested_gpus_per_instance >= min_gpus
     group by gpu_type
@@ -30,13 +30,13 @@ select
     requested.gpu_type,
     coalesce(delays.tasks, 0) as tasks,
     requested.tasks - coalesce(delays.tasks, 0) as never_started_tasks,
-    delays.p5_wait_s,
-    delays.p25_wait_s,
-    delays.median_wait_s,
-    delays.p75_wait_s,
-    delays.p90_wait_s,
-    delays.p95_wait_s,
-    delays.p99_wait_s
+    delays.wait_s.p5 as p5_wait_s,
+    delays.wait_s.p25 as p25_wait_s,
+    delays.wait_s.median as median_wait_s,
+    delays.wait_s.p75 as p75_wait_s,
+    delays.wait_s.p90 as p90_wait_s,
+    delays.wait_s.p95 as p95_wait_s,
+    delays.wait_s.p99 as p99_wait_s
 from requested
 left join delays on requested.gpu_type is not distinct from delays.gpu_type
 order by requested.gpu_type;

@@ -24,7 +24,7 @@ delays as (
     select
         request,
         count(*) as tasks,
-        box_percentiles(wait_s) as wait_s
+        stats.percentiles(wait_s) as wait_s
     from waits
     group by request
 )
@@ -33,13 +33,13 @@ select
     requested.request,
     coalesce(delays.tasks, 0) as tasks,
     requested.tasks - coalesce(delays.tasks, 0) as never_started_tasks,
-    delays.p5_wait_s,
-    delays.p25_wait_s,
-    delays.median_wait_s,
-    delays.p75_wait_s,
-    delays.p90_wait_s,
-    delays.p95_wait_s,
-    delays.p99_wait_s
+    delays.wait_s.p5 as p5_wait_s,
+    delays.wait_s.p25 as p25_wait_s,
+    delays.wait_s.median as median_wait_s,
+    delays.wait_s.p75 as p75_wait_s,
+    delays.wait_s.p90 as p90_wait_s,
+    delays.wait_s.p95 as p95_wait_s,
+    delays.wait_s.p99 as p99_wait_s
 from requested
 left join delays on requested.request = delays.request
 order by requested.request;

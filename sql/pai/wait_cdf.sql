@@ -42,9 +42,9 @@ points as (
     cross join round_waits
     union all
     select
-        gpu_type,
-        waited_s as point_s
-    from cdf_points(waits, gpu_type, waited_s, tasks)
+        series as gpu_type,
+        value as point_s
+    from stats.cdf_points('waits', gpu_type, waited_s, tasks)
     where every_value
 ),
 

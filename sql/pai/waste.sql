@@ -29,11 +29,11 @@ totals as (
         class,
         count(*) as tasks,
         cast(sum(measured_workers) as bigint) as measured_workers,
-        fsum(held_gpu_s) / 3600.0 as held_gpu_h,
-        coalesce(fsum(measured_gpu_s), 0) / 3600.0 as measured_gpu_h,
-        fsum(used_gpu_s) / 3600.0 as used_gpu_h,
-        fsum(wasted_gpu_s) / 3600.0 as wasted_gpu_h,
-        fsum(over_plan_gpu_s) / 3600.0 as over_plan_gpu_h
+        stats.fsum(held_gpu_s) / 3600.0 as held_gpu_h,
+        coalesce(stats.fsum(measured_gpu_s), 0) / 3600.0 as measured_gpu_h,
+        stats.fsum(used_gpu_s) / 3600.0 as used_gpu_h,
+        stats.fsum(wasted_gpu_s) / 3600.0 as wasted_gpu_h,
+        stats.fsum(over_plan_gpu_s) / 3600.0 as over_plan_gpu_h
     from tasks
     group by class
 ),
@@ -42,7 +42,7 @@ totals as (
 ranked as (
     select
         *,
-        fsum(wasted_gpu_h) over () as all_wasted_gpu_h,
+        sum(stats.exact(wasted_gpu_h)) over () as all_wasted_gpu_h,
         row_number() over (order by round(wasted_gpu_h, 6) desc nulls last, class asc nulls last) as place
     from totals
 )

@@ -57,13 +57,13 @@ used as (
     select
         class,
         count(gpu_memory_gb) as gpu_memory_gb_known,
-        percentiles(gpu_memory_gb) as gpu_memory_gb,
+        stats.percentiles(gpu_memory_gb) as gpu_memory_gb,
         count(peak_gpu_memory_gb) as peak_gpu_memory_gb_known,
-        percentiles(peak_gpu_memory_gb) as peak_gpu_memory_gb,
+        stats.percentiles(peak_gpu_memory_gb) as peak_gpu_memory_gb,
         count(read_bytes) as read_bytes_known,
-        percentiles(read_bytes) as read_bytes,
+        stats.percentiles(read_bytes) as read_bytes,
         count(write_bytes) as write_bytes_known,
-        percentiles(write_bytes) as write_bytes
+        stats.percentiles(write_bytes) as write_bytes
     from classed
     group by class
 )
@@ -72,29 +72,29 @@ select
     counted.class,
     counted.workers,
     100.0 * coalesce(used.gpu_memory_gb_known, 0) / counted.workers as gpu_memory_known_pct,
-    used.median_gpu_memory_gb,
-    used.p75_gpu_memory_gb,
-    used.p90_gpu_memory_gb,
-    used.p95_gpu_memory_gb,
-    used.p99_gpu_memory_gb,
+    used.gpu_memory_gb.median as median_gpu_memory_gb,
+    used.gpu_memory_gb.p75 as p75_gpu_memory_gb,
+    used.gpu_memory_gb.p90 as p90_gpu_memory_gb,
+    used.gpu_memory_gb.p95 as p95_gpu_memory_gb,
+    used.gpu_memory_gb.p99 as p99_gpu_memory_gb,
     100.0 * coalesce(used.peak_gpu_memory_gb_known, 0) / counted.workers as peak_gpu_memory_known_pct,
-    used.median_peak_gpu_memory_gb,
-    used.p75_peak_gpu_memory_gb,
-    used.p90_peak_gpu_memory_gb,
-    used.p95_peak_gpu_memory_gb,
-    used.p99_peak_gpu_memory_gb,
+    used.peak_gpu_memory_gb.median as median_peak_gpu_memory_gb,
+    used.peak_gpu_memory_gb.p75 as p75_peak_gpu_memory_gb,
+    used.peak_gpu_memory_gb.p90 as p90_peak_gpu_memory_gb,
+    used.peak_gpu_memory_gb.p95 as p95_peak_gpu_memory_gb,
+    used.peak_gpu_memory_gb.p99 as p99_peak_gpu_memory_gb,
     100.0 * coalesce(used.read_bytes_known, 0) / counted.workers as read_known_pct,
-    used.median_read_bytes,
-    used.p75_read_bytes,
-    used.p90_read_bytes,
-    used.p95_read_bytes,
-    used.p99_read_bytes,
+    used.read_bytes.median as median_read_bytes,
+    used.read_bytes.p75 as p75_read_bytes,
+    used.read_bytes.p90 as p90_read_bytes,
+    used.read_bytes.p95 as p95_read_bytes,
+    used.read_bytes.p99 as p99_read_bytes,
     100.0 * coalesce(used.write_bytes_known, 0) / counted.workers as write_known_pct,
-    used.median_write_bytes,
-    used.p75_write_bytes,
-    used.p90_write_bytes,
-    used.p95_write_bytes,
-    used.p99_write_bytes
+    used.write_bytes.median as median_write_bytes,
+    used.write_bytes.p75 as p75_write_bytes,
+    used.write_bytes.p90 as p90_write_bytes,
+    used.write_bytes.p95 as p95_write_bytes,
+    used.write_bytes.p99 as p99_write_bytes
 from counted
 left join used on counted.class is not distinct from used.class
 order by counted.class asc nulls last;

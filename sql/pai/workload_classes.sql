@@ -41,13 +41,13 @@ counted as (
         count(*) as tasks,
         count(*) filter (where status in ('Terminated', 'Failed')) as known_tasks,
         count(*) filter (where status = 'Failed') as failed,
-        fsum(held_gpu_s) / 3600.0 as held_gpu_h,
-        coalesce(fsum(measured_gpu_s), 0) / 3600.0 as measured_gpu_h,
-        fsum(used_gpu_s) / 3600.0 as used_gpu_h,
+        stats.fsum(held_gpu_s) / 3600.0 as held_gpu_h,
+        coalesce(stats.fsum(measured_gpu_s), 0) / 3600.0 as measured_gpu_h,
+        stats.fsum(used_gpu_s) / 3600.0 as used_gpu_h,
         count(run_s) as tasks_with_run,
         median(run_s) as median_run_s,
         count(wait_s) as tasks_with_wait,
-        percentiles(wait_s) as wait_s
+        stats.percentiles(wait_s) as wait_s
     from tasks
     group by workload
 ),
@@ -57,7 +57,7 @@ with_totals as (
         *,
         sum(jobs) over () as all_jobs,
         sum(case when workload is not null then jobs else 0 end) over () as tagged_jobs,
-        fsum(held_gpu_h) over () as all_held_gpu_h
+        sum(stats.exact(held_gpu_h)) over () as all_held_gpu_h
     from counted
 )
 
@@ -76,11 +76,11 @@ select
     with_totals.tasks_with_run,
     with_totals.median_run_s,
     with_totals.tasks_with_wait,
-    with_totals.median_wait_s,
-    with_totals.p75_wait_s,
-    with_totals.p90_wait_s,
-    with_totals.p95_wait_s,
-    with_totals.p99_wait_s
+    with_totals.wait_s.median as median_wait_s,
+    with_totals.wait_s.p75 as p75_wait_s,
+    with_totals.wait_s.p90 as p90_wait_s,
+    with_totals.wait_s.p95 as p95_wait_s,
+    with_totals.wait_s.p99 as p99_wait_s
 from with_totals
 order by with_totals.jobs desc, workload asc nulls last;
 

@@ -51,9 +51,9 @@ days as (
         day_number,
         count(*) as allocations,
         count(*) filter (where start_s < taken_until_s) as double_allocations,
-        fsum(end_s - start_s) / 3600.0 as gpu_h,
+        stats.fsum(end_s - start_s) / 3600.0 as gpu_h,
         coalesce(
-            fsum(least(end_s, taken_until_s) - start_s) filter (where start_s < taken_until_s), 0
+            stats.fsum(case when start_s < taken_until_s then least(end_s, taken_until_s) - start_s end), 0
         ) / 3600.0 as double_gpu_h
     from compared
     group by day_number

@@ -120,10 +120,10 @@ binned as (
 changes_of_bins as (
     select
         bin,
-        fsum(held_change) as held_change,
-        fsum(held_change * into_bin_s) as held_s_before,
-        fsum(fitting_change) as fitting_change,
-        fsum(fitting_change * into_bin_s) as fitting_s_before
+        stats.fsum(held_change) as held_change,
+        stats.fsum(held_change * into_bin_s) as held_s_before,
+        stats.fsum(fitting_change) as fitting_change,
+        stats.fsum(fitting_change * into_bin_s) as fitting_s_before
     from binned
     group by bin
 ),
@@ -153,9 +153,9 @@ capacity as (
 means as (
     select
         bins.bin,
-        fsum(coalesce(changed.held_change, 0)) over so_far
+        sum(stats.exact(coalesce(changed.held_change, 0))) over so_far
         - coalesce(changed.held_s_before, 0) / bins.bin_s as held_gpus,
-        fsum(coalesce(changed.fitting_change, 0)) over so_far
+        sum(stats.exact(coalesce(changed.fitting_change, 0))) over so_far
         - coalesce(changed.fitting_s_before, 0) / bins.bin_s as more_fitting
     from bins
     left join changes_of_bins as changed on bins.bin = changed.bin

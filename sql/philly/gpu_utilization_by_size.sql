@@ -10,8 +10,8 @@ select
     job.published_status,
     count(distinct job.job_id) as jobs,
     cast(sum(used.gpu_minutes) as bigint) as gpu_minutes,
-    fsum(used.gpu_minutes * used.mean_gpu_pct) / sum(used.gpu_minutes) as mean_gpu_pct,
-    fsum(used.gpu_minutes * used.idle_gpu_pct) / sum(used.gpu_minutes) as idle_gpu_pct
+    stats.fsum(used.gpu_minutes * used.mean_gpu_pct) / sum(used.gpu_minutes) as mean_gpu_pct,
+    stats.fsum(used.gpu_minutes * used.idle_gpu_pct) / sum(used.gpu_minutes) as idle_gpu_pct
 from philly.attempt_utilization as used
 inner join philly.job_run as job on used.job_id = job.job_id
 group by job.gpu_band, job.published_status

@@ -32,7 +32,7 @@ spans as (
 held as (
     select
         day_number,
-        fsum(
+        stats.fsum(
             allocated_gpus
             * (least(end_s, 86400 * (day_number + 1)) - greatest(start_s, 86400 * day_number))
         ) as held_gpu_s

@@ -25,7 +25,7 @@ counted as (
         count(*) as attempts,
         median(placed.run_s) as median_run_s,
         sum(used.gpu_minutes) as gpu_minutes,
-        fsum(used.gpu_minutes * used.mean_gpu_pct) as total_pct
+        stats.fsum(used.gpu_minutes * used.mean_gpu_pct) as total_pct
     from placed
     left join philly.attempt_utilization as used
         on placed.job_id = used.job_id and placed.attempt = used.attempt

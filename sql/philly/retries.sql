@@ -9,8 +9,8 @@ select
     100.0 * count(*) filter (where attempts > 1) / count(*) as retried_pct,
     sum(attempts - 1) / count(*) as mean_retries,
     max(attempts) as max_attempts,
-    fsum(held_gpu_s) / 3600.0 as gpu_h,
-    100.0 * fsum(earlier_gpu_s) / nullif(fsum(held_gpu_s), 0) as earlier_gpu_h_pct
+    stats.fsum(held_gpu_s) / 3600.0 as gpu_h,
+    100.0 * stats.fsum(earlier_gpu_s) / nullif(stats.fsum(held_gpu_s), 0) as earlier_gpu_h_pct
 from philly.job_run
 where attempts > 0
 group by gpu_band

@@ -5,8 +5,14 @@ create or replace macro philly.run_by_status() as table
 select
     published_status,
     count(*) as jobs,
-    favg(run_s) as mean_run_s,
-    box_percentiles(run_s) as run_s
+    stats.favg(run_s) as mean_run_s,
+    stats.percentiles(run_s).p5 as p5_run_s,
+    stats.percentiles(run_s).p25 as p25_run_s,
+    stats.percentiles(run_s).median as median_run_s,
+    stats.percentiles(run_s).p75 as p75_run_s,
+    stats.percentiles(run_s).p90 as p90_run_s,
+    stats.percentiles(run_s).p95 as p95_run_s,
+    stats.percentiles(run_s).p99 as p99_run_s
 from philly.job_run
 where run_s is not null
 group by published_status

@@ -6,7 +6,7 @@ with statuses as (
         published_status,
         count(*) as jobs,
         count(*) filter (where attempts = 0) as jobs_without_attempt,
-        fsum(held_gpu_s) / 3600.0 as gpu_h
+        stats.fsum(held_gpu_s) / 3600.0 as gpu_h
     from philly.job_run
     group by published_status
 )
@@ -17,7 +17,7 @@ select
     100.0 * statuses.jobs / sum(statuses.jobs) over () as jobs_pct,
     jobs_without_attempt,
     statuses.gpu_h,
-    100.0 * statuses.gpu_h / nullif(fsum(statuses.gpu_h) over (), 0) as gpu_h_pct
+    100.0 * statuses.gpu_h / nullif(sum(stats.exact(statuses.gpu_h)) over (), 0) as gpu_h_pct
 from statuses
 order by statuses.jobs desc, published_status asc;
 

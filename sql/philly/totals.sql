@@ -16,14 +16,14 @@ select
     count(run_s) as jobs_with_run,
     count(distinct user_id) as users,
     cast(sum(attempts) as bigint) as attempts,
-    fsum(held_gpu_s) / 3600.0 as gpu_h,
-    favg(allocated_gpus) as mean_gpus,
+    stats.fsum(held_gpu_s) / 3600.0 as gpu_h,
+    stats.favg(allocated_gpus) as mean_gpus,
     median(allocated_gpus) as median_gpus,
     max(allocated_gpus) as max_gpus,
-    favg(run_s) as mean_run_s,
+    stats.favg(run_s) as mean_run_s,
     median(run_s) as median_run_s,
     max(run_s) as max_run_s,
-    favg(wait_s) as mean_wait_s,
+    stats.favg(wait_s) as mean_wait_s,
     median(wait_s) as median_wait_s
 from philly.job_run
 group by grouping sets ((vc), ())

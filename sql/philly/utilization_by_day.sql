@@ -22,10 +22,10 @@ select
     date '1970-01-01' + cast(day_number as integer) as day,
     count(distinct machine_id) as machines,
     cast(sum(gpu_minutes) as bigint) as gpu_minutes,
-    fsum(total_pct) / nullif(sum(gpu_minutes), 0) as mean_gpu_pct,
-    fsum(idle_total_pct) / nullif(sum(gpu_minutes), 0) as idle_gpu_pct,
-    favg(mean_cpu_pct) as mean_cpu_pct,
-    favg(mean_memory_pct) as mean_memory_pct
+    stats.fsum(total_pct) / nullif(sum(gpu_minutes), 0) as mean_gpu_pct,
+    stats.fsum(idle_total_pct) / nullif(sum(gpu_minutes), 0) as idle_gpu_pct,
+    stats.favg(mean_cpu_pct) as mean_cpu_pct,
+    stats.favg(mean_memory_pct) as mean_memory_pct
 from hours
 group by day_number
 order by day_number;

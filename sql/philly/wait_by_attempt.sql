@@ -24,9 +24,9 @@ bands as (
         min(allocated_gpus) as place,
         count(wait_s) as attempts,
         count(*) - count(wait_s) as attempts_without_wait,
-        favg(wait_s) as mean_wait_s,
-        box_percentiles(wait_s) as wait_s,
-        fsum(wait_s) as total_wait_s
+        stats.favg(wait_s) as mean_wait_s,
+        stats.percentiles(wait_s) as wait_s,
+        stats.fsum(wait_s) as total_wait_s
     from waits
     where attempts > 1 or not retried_only
     group by gpu_band, attempt_class
@@ -37,7 +37,7 @@ placed as (
     select
         *,
         min(place) over (partition by gpu_band) as band_place,
-        fsum(total_wait_s) over (partition by gpu_band) as band_wait_s
+        sum(stats.exact(total_wait_s)) over (partition by gpu_band) as band_wait_s
     from bands
 )
 
@@ -47,13 +47,13 @@ select
     attempts,
     attempts_without_wait,
     mean_wait_s,
-    p5_wait_s,
-    p25_wait_s,
-    median_wait_s,
-    p75_wait_s,
-    p90_wait_s,
-    p95_wait_s,
-    p99_wait_s,
+    wait_s.p5 as p5_wait_s,
+    wait_s.p25 as p25_wait_s,
+    wait_s.median as median_wait_s,
+    wait_s.p75 as p75_wait_s,
+    wait_s.p90 as p90_wait_s,
+    wait_s.p95 as p95_wait_s,
+    wait_s.p99 as p99_wait_s,
     total_wait_s / 3600.0 as waited_h,
     100.0 * total_wait_s / nullif(band_wait_s, 0) as wait_pct
 from placed

@@ -5,8 +5,14 @@ create or replace macro philly.wait_by_size() as table
 select
     gpu_band,
     count(*) as jobs,
-    favg(wait_s) as mean_wait_s,
-    box_percentiles(wait_s) as wait_s
+    stats.favg(wait_s) as mean_wait_s,
+    stats.percentiles(wait_s).p5 as p5_wait_s,
+    stats.percentiles(wait_s).p25 as p25_wait_s,
+    stats.percentiles(wait_s).median as median_wait_s,
+    stats.percentiles(wait_s).p75 as p75_wait_s,
+    stats.percentiles(wait_s).p90 as p90_wait_s,
+    stats.percentiles(wait_s).p95 as p95_wait_s,
+    stats.percentiles(wait_s).p99 as p99_wait_s
 from philly.job_run
 where wait_s is not null
 group by gpu_band

@@ -10,7 +10,7 @@ with arrivals as (
         cast(floor(submit_s / 3600) as bigint) as hour_number,
         job_type,
         count(*) as jobs,
-        fsum(requested_gpus) as requested_gpus
+        stats.fsum(requested_gpus) as requested_gpus
     from spot.job_demand
     group by all
 ),

@@ -24,7 +24,7 @@ demanded as (
     select
         gpu_model,
         day_number,
-        fsum(
+        stats.fsum(
             requested_gpus
             * (least(to_s, 86400 * (day_number + 1)) - greatest(from_s, 86400 * day_number))
         ) as gpu_s

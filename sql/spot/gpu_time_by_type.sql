@@ -8,7 +8,7 @@ with types as (
         job_type,
         count(*) as jobs,
         count(distinct organization) as organizations,
-        fsum(gpu_h) as gpu_h
+        stats.fsum(gpu_h) as gpu_h
     from spot.job_demand
     group by gpu_model, job_type
 )
@@ -20,7 +20,7 @@ select
     100.0 * types.jobs / sum(types.jobs) over () as jobs_pct,
     organizations,
     types.gpu_h,
-    100.0 * types.gpu_h / nullif(fsum(types.gpu_h) over (), 0) as gpu_h_pct
+    100.0 * types.gpu_h / nullif(sum(stats.exact(types.gpu_h)) over (), 0) as gpu_h_pct
 from types
 order by gpu_model, job_type;
 

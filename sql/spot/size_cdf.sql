@@ -16,7 +16,7 @@ sizes as (
         job_type,
         requested_gpus,
         count(*) as jobs,
-        fsum(gpu_h) as gpu_h
+        stats.fsum(gpu_h) as gpu_h
     from spot.job_demand
     group by job_type, requested_gpus
 ),
@@ -43,8 +43,10 @@ select
     ) as jobs,
     100.0 * coalesce(sum(sizes.jobs) filter (where sizes.requested_gpus <= points.at_most_gpus), 0)
     / nullif(sum(sizes.jobs), 0) as jobs_pct,
-    100.0 * coalesce(fsum(sizes.gpu_h) filter (where sizes.requested_gpus <= points.at_most_gpus), 0)
-    / nullif(fsum(sizes.gpu_h), 0) as gpu_h_pct
+    100.0 * coalesce(stats.fsum(
+        case when sizes.requested_gpus <= points.at_most_gpus then sizes.gpu_h end
+    ), 0)
+    / nullif(stats.fsum(sizes.gpu_h), 0) as gpu_h_pct
 from sizes
 inner join points on sizes.job_type = points.job_type
 group by sizes.job_type, points.at_most_gpus

@@ -116,13 +116,13 @@ hourly_changes as (
         partition_name,
         hour,
         sum(running_jobs) as running_jobs,
-        fsum(running_jobs * before_s) as running_job_s_before,
-        fsum(held_gpus) as held_gpus,
-        fsum(held_gpus * before_s) as held_gpu_s_before,
+        stats.fsum(running_jobs * before_s) as running_job_s_before,
+        stats.fsum(held_gpus) as held_gpus,
+        stats.fsum(held_gpus * before_s) as held_gpu_s_before,
         sum(queued_jobs) as queued_jobs,
-        fsum(queued_jobs * before_s) as queued_job_s_before,
-        fsum(queued_gpus) as queued_gpus,
-        fsum(queued_gpus * before_s) as queued_gpu_s_before
+        stats.fsum(queued_jobs * before_s) as queued_job_s_before,
+        stats.fsum(queued_gpus) as queued_gpus,
+        stats.fsum(queued_gpus * before_s) as queued_gpu_s_before
     from placed
     group by trace, cluster, partition_name, hour
 ),
@@ -229,11 +229,11 @@ running as (
         queues.are_shown as is_queue_shown,
         3600 * sum(coalesce(changes.running_jobs, 0)) over so_far
         - coalesce(changes.running_job_s_before, 0) as running_job_s,
-        3600 * fsum(coalesce(changes.held_gpus, 0)) over so_far
+        3600 * sum(stats.exact(coalesce(changes.held_gpus, 0))) over so_far
         - coalesce(changes.held_gpu_s_before, 0) as held_gpu_s,
         3600 * sum(coalesce(changes.queued_jobs, 0)) over so_far
         - coalesce(changes.queued_job_s_before, 0) as queued_job_s,
-        3600 * fsum(coalesce(changes.queued_gpus, 0)) over so_far
+        3600 * sum(stats.exact(coalesce(changes.queued_gpus, 0))) over so_far
         - coalesce(changes.queued_gpu_s_before, 0) as queued_gpu_s
     from hours
     inner join partitions on hours.trace = partitions.trace

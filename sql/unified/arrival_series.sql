@@ -31,7 +31,7 @@ hourly as (
         cluster,
         hour,
         count(*) as jobs,
-        fsum(requested_gpus) as submitted_gpus
+        stats.fsum(requested_gpus) as submitted_gpus
     from jobs
     where hour >= coalesce(from_hour, case when trace = 'openb' then 2640 else 0 end)
     group by trace, cluster, hour

@@ -88,7 +88,9 @@ counted as (
         max(spans.span_s) / 86400.0 as span_days,
         max(spans.mean_gap_s) as mean_gap_s,
         sqrt(
-            favg(power((submissions.submit_s - submissions.previous_s) / nullif(spans.mean_gap_s, 0) - 1, 2))
+            stats.favg(
+                power((submissions.submit_s - submissions.previous_s) / nullif(spans.mean_gap_s, 0) - 1, 2)
+            )
         ) as cv_gap,
         100.0 * count(*) filter (
             where floor(submissions.submit_s) in (floor(submissions.previous_s), floor(submissions.next_s))

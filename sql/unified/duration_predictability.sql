@@ -150,8 +150,8 @@ measured as (
         trace,
         kind,
         count(*) as predicted_jobs,
-        percentiles(error_of_last) as error_of_last,
-        percentiles(error_of_median) as error_of_median,
+        stats.percentiles(error_of_last) as error_of_last,
+        stats.percentiles(error_of_median) as error_of_median,
         count(*) filter (where is_last_near) as last_within_factor_2_jobs,
         count(*) filter (where is_median_near) as median_within_factor_2_jobs
     from compared
@@ -163,11 +163,11 @@ errors as (
         trace,
         'last of ' || kind as predictor,
         predicted_jobs,
-        median_error_of_last as median_error,
-        p75_error_of_last as p75_error,
-        p90_error_of_last as p90_error,
-        p95_error_of_last as p95_error,
-        p99_error_of_last as p99_error,
+        error_of_last.median as median_error,
+        error_of_last.p75 as p75_error,
+        error_of_last.p90 as p90_error,
+        error_of_last.p95 as p95_error,
+        error_of_last.p99 as p99_error,
         last_within_factor_2_jobs as within_factor_2_jobs
     from measured
     union all
@@ -175,11 +175,11 @@ errors as (
         trace,
         'median of ' || kind as predictor,
         predicted_jobs,
-        median_error_of_median as median_error,
-        p75_error_of_median as p75_error,
-        p90_error_of_median as p90_error,
-        p95_error_of_median as p95_error,
-        p99_error_of_median as p99_error,
+        error_of_median.median as median_error,
+        error_of_median.p75 as p75_error,
+        error_of_median.p90 as p90_error,
+        error_of_median.p95 as p95_error,
+        error_of_median.p99 as p99_error,
         median_within_factor_2_jobs as within_factor_2_jobs
     from measured
 ),

@@ -27,8 +27,9 @@ counted as (
         min(requested_gpus) as least_gpus,
         count(*) as jobs,
         count(held_gpu_s) as covered_jobs,
-        censored_shares(1) as pct,
-        fsum(held_gpu_s) as held_gpu_s
+        stats.censored_pct(is_right_censored, 1) as censored_pct,
+        stats.censored_pct(is_left_censored, 1) as left_censored_pct,
+        stats.fsum(held_gpu_s) as held_gpu_s
     from outcomes
     group by trace, workload, outcome, size_band
 ),
@@ -37,7 +38,7 @@ totals as (
     select
         trace,
         count(*) as jobs,
-        fsum(held_gpu_s) as held_gpu_s
+        stats.fsum(held_gpu_s) as held_gpu_s
     from outcomes
     group by trace
 )

@@ -32,9 +32,10 @@ counted as (
         count(*) filter (where has_failed) as failed_jobs,
         count(held_gpu_s) filter (where has_failed) as covered_failed_jobs,
         count(*) filter (where status = 'cancelled') as cancelled_jobs,
-        censored_shares(held_gpu_s) as gpu_time_pct,
-        fsum(held_gpu_s) filter (where is_known) as known_gpu_s,
-        fsum(held_gpu_s) filter (where has_failed) as failed_gpu_s
+        stats.censored_pct(is_right_censored, held_gpu_s) as censored_gpu_time_pct,
+        stats.censored_pct(is_left_censored, held_gpu_s) as left_censored_gpu_time_pct,
+        stats.fsum(case when is_known then held_gpu_s end) as known_gpu_s,
+        stats.fsum(case when has_failed then held_gpu_s end) as failed_gpu_s
     from outcomes
     group by trace, cluster
 ),
@@ -46,28 +47,30 @@ samples as ( -- noqa: ST03
         sampled,
         count(*) as jobs,
         count(*) filter (where has_failed) as failed_jobs,
-        coalesce(fsum(held_gpu_s) filter (where is_known), 0) as known_gpu_s,
-        coalesce(fsum(held_gpu_s) filter (where has_failed), 0) as failed_gpu_s
+        coalesce(stats.fsum(case when is_known then held_gpu_s end), 0) as known_gpu_s,
+        coalesce(stats.fsum(case when has_failed then held_gpu_s end), 0) as failed_gpu_s
     from outcomes
     group by all
 ),
 
 intervals_of_jobs as (
     select
-        trace,
-        cluster,
+        series.trace,
+        series.cluster,
         low_pct,
         high_pct
-    from bootstrap_share(samples, trace cluster, sampled, failed_jobs, jobs)
+    from stats.bootstrap_share('samples', { 'trace': trace, 'cluster': cluster }, sampled, failed_jobs, jobs)
 ),
 
 intervals_of_gpu_time as (
     select
-        trace,
-        cluster,
+        series.trace,
+        series.cluster,
         low_pct,
         high_pct
-    from bootstrap_share(samples, trace cluster, sampled, failed_gpu_s, known_gpu_s)
+    from stats.bootstrap_share(
+        'samples', { 'trace': trace, 'cluster': cluster }, sampled, failed_gpu_s, known_gpu_s
+    )
 )
 
 select

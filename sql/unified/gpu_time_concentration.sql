@@ -40,7 +40,7 @@ parts as (
             else 101
         end as from_pct,
         count(*) as gpu_jobs,
-        fsum(held_gpu_s) as held_gpu_s
+        stats.fsum(held_gpu_s) as held_gpu_s
     from ranked
     group by all
 ),
@@ -49,7 +49,8 @@ coverage as (
     select
         trace,
         100.0 * count(held_gpu_s) / count(*) as covered_pct,
-        censored_shares(held_gpu_s) as gpu_time_pct
+        stats.censored_pct(is_right_censored, held_gpu_s) as censored_gpu_time_pct,
+        stats.censored_pct(is_left_censored, held_gpu_s) as left_censored_gpu_time_pct
     from unified.jobs
     where requested_gpus > 0
     group by trace
@@ -71,8 +72,10 @@ samples as ( -- noqa: ST03
     select
         ranked.trace,
         ranked.sampled,
-        fsum(ranked.held_gpu_s) as held_gpu_s,
-        fsum(greatest(ranked.held_gpu_s - limits.least_gpu_s, 0) + limits.share_of_least_gpu_s) as top_gpu_s
+        stats.fsum(ranked.held_gpu_s) as held_gpu_s,
+        stats.fsum(
+            greatest(ranked.held_gpu_s - limits.least_gpu_s, 0) + limits.share_of_least_gpu_s
+        ) as top_gpu_s
     from ranked
     inner join limits on ranked.trace = limits.trace
     where ranked.held_gpu_s is not null
@@ -81,10 +84,10 @@ samples as ( -- noqa: ST03
 
 intervals as (
     select
-        trace,
+        series as trace,
         low_pct,
         high_pct
-    from bootstrap_share(samples, trace, sampled, top_gpu_s, held_gpu_s)
+    from stats.bootstrap_share('samples', trace, sampled, top_gpu_s, held_gpu_s)
     where not every_pct
 )
 
@@ -93,8 +96,8 @@ select
     cast(sum(parts.gpu_jobs) as bigint) as gpu_jobs,
     cast(cuts.heaviest_pct as double) as heaviest_pct,
     cast(ceil(sum(parts.gpu_jobs) * cuts.heaviest_pct / 100) as bigint) as top_jobs,
-    100.0 * coalesce(fsum(parts.held_gpu_s) filter (where parts.from_pct <= cuts.heaviest_pct), 0)
-    / nullif(fsum(parts.held_gpu_s), 0) as top_gpu_time_pct,
+    100.0 * coalesce(stats.fsum(case when parts.from_pct <= cuts.heaviest_pct then parts.held_gpu_s end), 0)
+    / nullif(stats.fsum(parts.held_gpu_s), 0) as top_gpu_time_pct,
     max(intervals.low_pct) as low_top_gpu_time_pct,
     max(intervals.high_pct) as high_top_gpu_time_pct,
     max(coverage.covered_pct) as covered_pct,

@@ -8,10 +8,11 @@ with counted as (
         min(requested_gpus) as least_gpus,
         count(*) as jobs,
         count(run_s) as jobs_with_run,
-        censored_shares(1) as pct,
+        stats.censored_pct(is_right_censored, 1) as censored_pct,
+        stats.censored_pct(is_left_censored, 1) as left_censored_pct,
         median(run_s) as median_run_s,
         median(wait_s) as median_wait_s,
-        fsum(held_gpu_s) as held_gpu_s,
+        stats.fsum(held_gpu_s) as held_gpu_s,
         count(*) filter (where status <> 'unknown') as known_jobs,
         count(*) filter (where status = 'failed' or (preempted_fails and status = 'preempted')) as failed_jobs
     from unified.jobs

@@ -48,12 +48,12 @@ counted as (
 
 curve as (
     select
-        trace,
-        run_s,
+        series as trace,
+        value as run_s,
         percentile,
         low_pct,
         high_pct
-    from survival_curve(runs, trace, run_s, is_complete)
+    from stats.survival_curve('runs', trace, run_s, is_complete)
     where events > 0
 ),
 

@@ -12,7 +12,7 @@ loads as (
         trace,
         requested_gpus,
         count(*) as jobs,
-        fsum(held_gpu_s) as held_gpu_s
+        stats.fsum(held_gpu_s) as held_gpu_s
     from unified.jobs
     where requested_gpus > 0
     group by trace, requested_gpus
@@ -22,7 +22,8 @@ coverage as (
     select
         trace,
         100.0 * count(held_gpu_s) / count(*) as covered_pct,
-        censored_shares(held_gpu_s) as gpu_time_pct
+        stats.censored_pct(is_right_censored, held_gpu_s) as censored_gpu_time_pct,
+        stats.censored_pct(is_left_censored, held_gpu_s) as left_censored_gpu_time_pct
     from unified.jobs
     where requested_gpus > 0
     group by trace
@@ -36,9 +37,9 @@ sizes as (
     cross join powers
     union all
     select
-        trace,
-        requested_gpus as at_most_gpus
-    from cdf_points(loads, trace, requested_gpus, jobs)
+        series as trace,
+        value as at_most_gpus
+    from stats.cdf_points('loads', trace, requested_gpus, jobs)
     where every_value
 )
 
@@ -47,8 +48,10 @@ select
     sizes.at_most_gpus,
     100.0 * coalesce(sum(loads.jobs) filter (where loads.requested_gpus <= sizes.at_most_gpus), 0)
     / sum(loads.jobs) as jobs_pct,
-    100.0 * coalesce(fsum(loads.held_gpu_s) filter (where loads.requested_gpus <= sizes.at_most_gpus), 0)
-    / nullif(fsum(loads.held_gpu_s), 0) as gpu_time_pct,
+    100.0 * coalesce(stats.fsum(
+        case when loads.requested_gpus <= sizes.at_most_gpus then loads.held_gpu_s end
+    ), 0)
+    / nullif(stats.fsum(loads.held_gpu_s), 0) as gpu_time_pct,
     max(coverage.covered_pct) as covered_pct,
     max(coverage.censored_gpu_time_pct) as censored_gpu_time_pct,
     max(coverage.left_censored_gpu_time_pct) as left_censored_gpu_time_pct

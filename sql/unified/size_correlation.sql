@@ -113,11 +113,11 @@ select
     placed.measure,
     cast(sum(placed.jobs) as bigint) as jobs,
     100.0 * sum(placed.jobs) / max(traces.jobs) as covered_pct,
-    fsum(placed.jobs * placed.size_place * placed.value_place)
+    stats.fsum(placed.jobs * placed.size_place * placed.value_place)
     / nullif(
         sqrt(
-            fsum(placed.jobs * placed.size_place * placed.size_place)
-            * fsum(placed.jobs * placed.value_place * placed.value_place)
+            stats.fsum(placed.jobs * placed.size_place * placed.size_place)
+            * stats.fsum(placed.jobs * placed.value_place * placed.value_place)
         ),
         0
     ) as rank_correlation

@@ -16,7 +16,7 @@ loads as (
     select
         trace,
         user_id,
-        fsum(held_gpu_s) as held_gpu_s
+        stats.fsum(held_gpu_s) as held_gpu_s
     from unified.jobs
     where requested_gpus > 0 and user_id is not null
     group by trace, user_id
@@ -35,7 +35,8 @@ coverage as (
     select
         trace,
         100.0 * count(held_gpu_s) / count(*) as covered_pct,
-        censored_shares(held_gpu_s) as gpu_time_pct
+        stats.censored_pct(is_right_censored, held_gpu_s) as censored_gpu_time_pct,
+        stats.censored_pct(is_left_censored, held_gpu_s) as left_censored_gpu_time_pct
     from unified.jobs
     where requested_gpus > 0 and user_id is not null
     group by trace
@@ -48,11 +49,13 @@ select
     cast(ceil(count(*) * cuts.heaviest_pct / 100) as bigint) as top_users,
     100.0
     * coalesce(
-        fsum(ranked.held_gpu_s) filter (
-            where ranked.held_rank <= ceil(ranked.users * cuts.heaviest_pct / 100)
+        stats.fsum(
+            case
+                when ranked.held_rank <= ceil(ranked.users * cuts.heaviest_pct / 100) then ranked.held_gpu_s
+            end
         ), 0
     )
-    / nullif(fsum(ranked.held_gpu_s), 0) as top_gpu_time_pct,
+    / nullif(stats.fsum(ranked.held_gpu_s), 0) as top_gpu_time_pct,
     max(coverage.covered_pct) as covered_pct,
     max(coverage.censored_gpu_time_pct) as censored_gpu_time_pct,
     max(coverage.left_censored_gpu_time_pct) as left_censored_gpu_time_pct

@@ -35,10 +35,10 @@ select
     status,
     count(*) as jobs,
     count(measured_gpu_s) as measured_jobs,
-    fsum(held_gpu_s) / 3600.0 as gpu_h,
-    fsum(measured_gpu_s) / 3600.0 as measured_gpu_h,
-    100.0 * fsum(measured_gpu_s) / nullif(fsum(held_gpu_s), 0) as measured_pct,
-    100.0 * fsum(used_gpu_s) / nullif(fsum(measured_gpu_s), 0) as mean_gpu_pct
+    stats.fsum(held_gpu_s) / 3600.0 as gpu_h,
+    stats.fsum(measured_gpu_s) / 3600.0 as measured_gpu_h,
+    100.0 * stats.fsum(measured_gpu_s) / nullif(stats.fsum(held_gpu_s), 0) as measured_pct,
+    100.0 * stats.fsum(used_gpu_s) / nullif(stats.fsum(measured_gpu_s), 0) as mean_gpu_pct
 from jobs
 group by trace, sampled_per, status
 order by trace, status;

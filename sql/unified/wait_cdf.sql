@@ -43,13 +43,13 @@ counted as (
 
 curve as (
     select
-        trace,
-        size_band,
-        observed_wait_s as wait_s,
+        series.trace,
+        series.size_band,
+        value as wait_s,
         percentile,
         low_pct,
         high_pct
-    from survival_curve(waits, trace size_band, observed_wait_s, has_started)
+    from stats.survival_curve('waits', { 'trace': trace, 'size_band': size_band }, observed_wait_s, has_started)
     where events > 0
 ),
 
@@ -123,12 +123,18 @@ samples as ( -- noqa: ST03
 
 intervals as (
     select
-        trace,
-        size_band,
-        percentile,
+        series.trace,
+        series.size_band,
+        series.percentile,
         low_pct - share_pct as low_deviation_pct,
         high_pct - share_pct as high_deviation_pct
-    from bootstrap_share(samples, trace size_band percentile, sampled, started_jobs, jobs)
+    from stats.bootstrap_share(
+        'samples',
+        { 'trace': trace, 'size_band': size_band, 'percentile': percentile },
+        sampled,
+        started_jobs,
+        jobs
+    )
 ),
 
 -- Woodruff's interval: the values at which the curve reaches the bounds of the percentage.

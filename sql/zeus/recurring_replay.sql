@@ -106,7 +106,7 @@ schedule as (
         count(distinct "group") as recurring_groups,
         count(*) as jobs,
         count(runtime_ratio) as timed_jobs,
-        fsum(runtime_ratio) as runtime_ratios
+        stats.fsum(runtime_ratio) as runtime_ratios
     from zeus.alibaba_group
     group by dataset
 ),
@@ -153,12 +153,12 @@ summed as (
         sum(recurring_groups) as recurring_groups,
         sum(jobs) as jobs,
         sum(replayed_jobs) as replayed_jobs,
-        fsum(default_energy_kwh) as default_energy_kwh,
-        fsum(policy_energy_kwh) as policy_energy_kwh,
-        fsum(oracle_energy_kwh) as oracle_energy_kwh,
-        fsum(default_time_h) as default_time_h,
-        fsum(policy_time_h) as policy_time_h,
-        fsum(oracle_time_h) as oracle_time_h
+        stats.fsum(default_energy_kwh) as default_energy_kwh,
+        stats.fsum(policy_energy_kwh) as policy_energy_kwh,
+        stats.fsum(oracle_energy_kwh) as oracle_energy_kwh,
+        stats.fsum(default_time_h) as default_time_h,
+        stats.fsum(policy_time_h) as policy_time_h,
+        stats.fsum(oracle_time_h) as oracle_time_h
     from replayed
     group by grouping sets ((dataset, network), ())
 )

@@ -1,6 +1,5 @@
 """A query gives the same answer on every run, to the last digit and in the same order of rows."""
 
-import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,13 +8,10 @@ import pytest
 import raw_dumps
 import sqlglot
 from counting import non_empty
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from random_seed import DEPTH, some
 from sqlglot import exp
 
 from tracehouse.engines.duckdb.write import database
-from tracehouse.engines.duckdb.write.exact_sums import exact_sums
 from tracehouse.sql.query_files import QueryFile, is_query, query_files
 from tracehouse.views.sql_text import first_statement
 from tracehouse.views.view_files import ViewFile, view_files
@@ -56,7 +52,6 @@ def view_tree(view: ViewFile) -> exp.Expr:
 TREES = {query.full_name: query_tree(query) for query in QUERIES} | {
     view.versioned: view_tree(view) for view in VIEWS
 }
-ADDED_EXACTLY = {view.versioned for view in VIEWS if view.header.one("sums") == "exact"}
 
 
 def scope(node: exp.Expr) -> exp.Select:
@@ -111,8 +106,8 @@ def test_fractions_are_added_exactly(empty: duckdb.DuckDBPyConnection) -> None:
         [column] = rows(empty, f"describe {with_columns(scope(call), [call.this])}")
         if column[1] in ("DOUBLE", "FLOAT"):
             inexact.add(name)
-    # To fix a failure, write fsum for sum and favg for avg in the SQL. These add exactly.
-    assert inexact == OF_WHOLE_NUMBERS | ADDED_EXACTLY
+    # To fix a failure, write stats.fsum for sum and stats.favg for avg in the SQL.
+    assert inexact == OF_WHOLE_NUMBERS
 
 
 def test_order_dependent_functions_have_an_order() -> None:
@@ -177,52 +172,3 @@ def test_order_of_rows_is_unique(synthetic: duckdb.DuckDBPyConnection) -> None:
 
 def is_name(key: exp.Expr) -> bool:
     return isinstance(key, exp.Column) and not key.table
-
-
-SUMS = "select fsum(x) as total, favg(x) as mean, fsum(x) filter (where x > 0.15) as some from numbers"
-
-
-def add_exactly(connection: duckdb.DuckDBPyConnection, sql: str, numbers: list[str]) -> list[tuple]:
-    values = ", ".join(f"(cast({number} as double))" for number in numbers)
-    connection.execute(f"create or replace temp table numbers as select x from (values {values}) as v (x)")
-    return rows(connection, exact_sums(sqlglot.parse_one(sql, dialect="duckdb")).sql(dialect="duckdb"))
-
-
-def test_an_exact_sum_is_the_same_in_any_order() -> None:
-    numbers = ["0.1", "0.2", "0.3", "1e10", "-1e10", "null"]
-    with duckdb.connect() as connection:
-        backwards = add_exactly(connection, SUMS, numbers[::-1])
-        plain_backwards = rows(connection, "select sum(x) from numbers")
-        assert add_exactly(connection, SUMS, numbers) == backwards == [(0.6, 0.12, 10000000000.5)]
-        # DuckDB's `sum` depends on the order, which is why views use `fsum`.
-        assert rows(connection, "select sum(x) from numbers") != plain_backwards
-        windows = "select distinct cast(fsum(x) over () as double), favg(x) over () from numbers"
-        assert add_exactly(connection, windows, numbers) == [(0.6, 0.12)]
-
-
-@given(st.lists(st.floats(-1e6, 1e6).filter(lambda number: number == 0 or abs(number) > 1e-3), max_size=30))
-@settings(max_examples=30 * DEPTH)
-def test_exact_sum_equals_that_of_python(numbers: list[float]) -> None:
-    with duckdb.connect() as connection:
-        [(total, mean, _)] = add_exactly(connection, SUMS, [*map(repr, numbers), "null"])
-    # Python rounds once. The macro rounds twice, because it adds the fraction to the whole number at the end.
-    exact = math.fsum(numbers)
-    assert numbers == [] or abs(total - exact) <= math.ulp(exact) + len(numbers) * 2**-61
-    assert mean == (total / len(numbers) if numbers else None)
-
-
-@pytest.mark.parametrize(
-    ("numbers", "total"),
-    [
-        (["1e16", "0.5", "-1e16"], "0.5"),
-        (["9e18", "9e18"], "1.8e+19"),
-        (["1e300", "1"], "1e+300"),
-        (["'inf'", "2"], "inf"),
-        (["'nan'", "2"], "nan"),
-        (["null"], "None"),
-    ],
-)
-def test_adds_large_infinite_and_missing_numbers(numbers: list[str], total: str) -> None:
-    with duckdb.connect() as connection:
-        [(found, _, _)] = add_exactly(connection, SUMS, numbers)
-    assert str(found) == total

@@ -12,14 +12,13 @@ VIEW = """-- What the publisher's file
 -- holds.
 -- grain: one row
 create or replace view itp.thing_v1 as
-select {column} as one
+select half as one
 from (select 0.5::double as half) as halves;
 
 comment on column itp.thing_v1.one is 'Its column; derived.';
 """
 
 
-@pytest.mark.parametrize("column", ["half", "fsum(half)"])
 @pytest.mark.parametrize(
     ("more", "comment"),
     [
@@ -27,12 +26,10 @@ comment on column itp.thing_v1.one is 'Its column; derived.';
         ("comment on view itp.thing_v1 is 'More than that.'", "More than that."),
     ],
 )
-def test_a_view_has_its_own_comment_or_else_its_title(
-    tmp_path: Path, column: str, more: str, comment: str
-) -> None:
+def test_a_view_has_its_own_comment_or_else_its_title(tmp_path: Path, more: str, comment: str) -> None:
     path = tmp_path / "itp" / "thing.v1.sql"
     path.parent.mkdir()
-    path.write_text(VIEW.format(column=column) + more)
+    path.write_text(VIEW + more)
     with duckdb.connect() as connection:
         connection.execute("create schema itp")
         connection.execute(view_statements(read_view_file(path)))

@@ -48,15 +48,6 @@ PATTERNS = r"with t(x, y) as (values ('a%', 'a\%'), ('a\b', 'A\%'), ('a\b', 'a\%
 
 # Statements for each rewrite, by its construct.
 REWRITTEN = {
-    "fsum(x)": (
-        f"{TIED} select g, fsum(x), fsum(x) filter (where x > 100) from t group by g order by g",
-        f"{NOT_FINITE} select fsum(x), fsum(x) filter (where isfinite(x)) from t",
-        "with t(x) as (values (1), (2), (3)) select x, fsum(x) over (order by x) from t order by x",
-    ),
-    "favg(x)": (
-        f"{TIED} select g, favg(x), sqrt(favg(x * x)) from t group by g order by g",
-        "with t(x) as (values (1), (2), (null)) select x, favg(x) over () from t order by x",
-    ),
     "epoch_us(t)": (
         f"{TIMES} select epoch_us(x), epoch_us(x) // 60000000, epoch_us(x) // 3600000000 from t order by x",
         "select epoch_us(date '2023-03-01'), epoch_us(date '1969-12-31'), epoch_us(null::date)",
@@ -111,7 +102,8 @@ REWRITTEN = {
         "with t(x, n) as (values ('123.456'::double, 2), ('123.456'::double, -2), (null, 1), (1.5, null)) "
         "select round(x, n) from t order by x, n",
         "with t(x) as (values (125), (-125), (null)) select round(x, -1), round(x, 1) from t order by x",
-        f"{NUMBERS} select round(fsum(x), 4), round(favg(x), 2), round(floor(round(x / 0.3, 9)) * 0.3, 9) "
+        f"{NUMBERS} select round(stats.fsum(x), 4), round(stats.favg(x), 2), "
+        "round(floor(round(x / 0.3, 9)) * 0.3, 9) "
         "from t group by x order by x",
         "select round('1e300'::double, 10), round('5'::double, 400), round('5'::double, -400)",
         "with t(x, n) as (values ('1e300'::double, 10), ('5'::double, 400), ('5'::double, -400), "
@@ -179,12 +171,17 @@ REWRITTEN = {
         "with t(a, b) as (values ('-0.5'::double, '2.5'::double)) "
         "select unnest(generate_series(cast(floor(a) as bigint), cast(floor(b) as bigint))) as x from t "
         "order by x",
-        "select round(fsum(x / 3.0), 3) from (select unnest(generate_series(1, 0)) as x)",
+        "select round(stats.fsum(x / 3.0), 3) from (select unnest(generate_series(1, 0)) as x)",
     ),
 }
 
 # Statements for each other rewrite, by its construct. In the last, p is a parameter.
 OTHER_REWRITES = {
+    "stats.fsum(x)": (
+        f"{TIED} select g, stats.fsum(x), sqrt(stats.favg(x * x)) from t group by g order by g",
+        f"{NOT_FINITE} select stats.fsum(x), stats.fsum(case when isfinite(x) then x end) from t",
+        "with t(x) as (values (1), (2), (3)) select sum(stats.exact(x)) over (order by x) from t order by x",
+    ),
     "3600.0": (
         "select 3600.0, 1.5 + 1, 7 / 2.0, 10.0 / 3, 1e3, 1e-5, .5, 0.1 + 0.2, -2.5",
         "with t(x) as (values (1), (7), (null)) select x / 3600.0, x / 24.0 + 0.25 from t order by x",
@@ -204,7 +201,7 @@ OTHER_REWRITES = {
     WITH_PARAMETER: (
         f"{TIED} select g, count(*) filter (where x > p) as n, sum(x + p) as s, "
         "max(x) filter (where p = 0 or x = p) as m from t group by g order by g",
-        f"{TIED} select g, round(fsum(x / 3.0) filter (where x >= p), 2) as s, p as q from t where x > p "
+        f"{TIED} select g, round(sum(x / 3.0) filter (where x >= p), 2) as s, p as q from t where x > p "
         "group by all order by g",
         f"{TIED} select g, x, sum(x * p) over (partition by g order by x) as s from t order by g, x",
         f"{TIED} select t.g, count(*) filter (where t.x > p and u.x < 5) as n from t "
@@ -483,7 +480,7 @@ def test_doubles_are_rounded_to_the_last_bit_equal(duck: DuckDBPyConnection, spa
         ("select random()", "rand"),
         ("select now()", "now"),
         ("with u as (select * from (select round(strftime(x, '%d'), 2) from t)) from u", "time_to_str"),
-        ("select x from t where x in (select fsum(hash(y)) from u)", "hash"),
+        ("select x from t where x in (select stats.fsum(hash(y)) from u)", "hash"),
     ],
 )
 def test_refuses_constructs_that_may_differ(sql: str, construct: str) -> None:
@@ -509,7 +506,7 @@ def test_values_that_differ_are_refused_at_run_time(sql: str, message: str, spar
 
 
 def test_translation_does_not_change_its_input() -> None:
-    tree = parsed(f"{TIED} select grouping(g) as g, round(fsum(x) filter (where x > p), 2) from t group by g")
+    tree = parsed(f"{TIED} select grouping(g) as g, round(sum(x) filter (where x > p), 2) from t group by g")
     before = tree.copy()
     to_spark(tree, PLACE, ["p"])
     assert tree == before

@@ -30,14 +30,16 @@ def test_unites_every_trace_that_has_the_view(tmp_path: Path) -> None:
     )
     *_, whole = expanded([pai, helios, unified])
     assert whole.references == {"helios.standard_job_v1", "pai.standard_job_v1"}
-    assert whole.text.index("'helios' AS trace") < whole.text.index("'pai' AS trace")
+    [_, union] = whole.unions
+    assert union.index("'helios' AS trace") < union.index("'pai' AS trace")
+    assert whole.statement == unified.statement, "the file no longer runs as it is"
     assert whole.sha256 == unified.sha256, "a new trace changed the hash of the uniting view"
     assert united([pai, helios, unified]) == {view.versioned: unified for view in (pai, helios)}
 
 
 def test_one_trace_needs_no_union(tmp_path: Path) -> None:
     *_, whole = expanded(views(tmp_path, pai=ONE.format("pai", "pai"), unified=UNITING))
-    assert whole.references == {"pai.standard_job_v1"} and "UNION" not in whole.text
+    assert whole.references == {"pai.standard_job_v1"} and "UNION" not in whole.unions[1]
 
 
 def test_rejects_united_views_with_different_columns(tmp_path: Path) -> None:

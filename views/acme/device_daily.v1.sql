@@ -44,7 +44,7 @@ days as (
         count(*) as cells,
         count(value) as samples,
         count(*) filter (where value = 0) as zero_samples,
-        fsum(value) as total,
+        stats.fsum(value) as total,
         max(value) as max_value
     from listed
     group by cluster, metric, node, gpu, day_number

@@ -2,7 +2,6 @@
 -- grain: one row per (cluster, hour) in which a GPU was listed
 -- source: README of AcmeTrace, Resource Utilization; POWER_USAGE of DCGM
 -- caveat: acme.device_names_vary
--- sums: exact
 create or replace view acme.power_hourly_v1 as
 -- The samples of all GPUs last until the same next time, so their power can be added up first.
 with sampled as (
@@ -11,7 +10,7 @@ with sampled as (
         time,
         count(node) as listed,
         count(value) filter (where node is not null) as samples,
-        sum(value) filter (where node is not null) as power_w
+        stats.fsum(case when node is not null then value end) as power_w
     from acme.gpu_metric
     where metric = 'POWER_USAGE'
     group by cluster, time
@@ -39,13 +38,13 @@ hours as (
     select
         cluster,
         hour_number,
-        sum(samples) as samples,
-        sum(power_w) as power_w,
-        sum(hold_s) as covered_s,
-        sum(power_w * hold_s) as energy_j
+        stats.fsum(samples) as samples,
+        stats.fsum(power_w) as power_w,
+        stats.fsum(hold_s) as covered_s,
+        stats.fsum(power_w * hold_s) as energy_j
     from held
     group by cluster, hour_number
-    having sum(listed) > 0
+    having stats.fsum(listed) > 0
 ),
 
 gpu_hours as (

@@ -12,7 +12,7 @@ with sampled as (
         time,
         count(node) as listed,
         count(value) filter (where node is not null) as samples,
-        fsum(value) filter (where node is not null) as power_w
+        stats.fsum(case when node is not null then value end) as power_w
     from acme.gpu_metric
     where metric = 'POWER_USAGE'
     group by cluster, time
@@ -41,9 +41,9 @@ hours as (
         cluster,
         hour_number,
         sum(samples) as samples,
-        fsum(power_w) as power_w,
-        fsum(hold_s) as covered_s,
-        fsum(power_w * hold_s) as energy_j
+        stats.fsum(power_w) as power_w,
+        stats.fsum(hold_s) as covered_s,
+        stats.fsum(power_w * hold_s) as energy_j
     from held
     group by cluster, hour_number
     having sum(listed) > 0

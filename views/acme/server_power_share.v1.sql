@@ -2,7 +2,6 @@
 -- grain: one row per (server_group, has_memory_power)
 -- source: data/generate_utilization_pkl.ipynb of AcmeTrace; the rest is no column of the publisher
 -- caveat: acme.ipmi_is_seren_only
--- sums: exact
 create or replace view acme.server_power_share_v1 as
 with samples as (
     select
@@ -31,12 +30,12 @@ select
     server_group,
     has_memory_power,
     count(*) as samples,
-    avg(total_w) as mean_total_w,
+    stats.favg(total_w) as mean_total_w,
     median(total_w) as median_total_w,
     max(total_w) as max_total_w,
-    avg(cpu_w) as mean_cpu_w,
-    avg(memory_w) as mean_memory_w,
-    avg(rest_pct) as mean_rest_pct,
+    stats.favg(cpu_w) as mean_cpu_w,
+    stats.favg(memory_w) as mean_memory_w,
+    stats.favg(rest_pct) as mean_rest_pct,
     median(rest_pct) as median_rest_pct
 from with_rest
 group by server_group, has_memory_power;

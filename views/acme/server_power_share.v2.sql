@@ -32,12 +32,12 @@ select
     server_group,
     has_memory_power,
     count(*) as samples,
-    favg(total_w) as mean_total_w,
+    stats.favg(total_w) as mean_total_w,
     median(total_w) as median_total_w,
     max(total_w) as max_total_w,
-    favg(cpu_w) as mean_cpu_w,
-    favg(memory_w) as mean_memory_w,
-    favg(rest_pct) as mean_rest_pct,
+    stats.favg(cpu_w) as mean_cpu_w,
+    stats.favg(memory_w) as mean_memory_w,
+    stats.favg(rest_pct) as mean_rest_pct,
     median(rest_pct) as median_rest_pct
 from with_rest
 group by server_group, has_memory_power;

@@ -6,7 +6,6 @@
 -- caveat: acme.dram_active_one_row
 -- caveat: acme.kalos_host_cpu_over_100: devices samples empty_samples mean_pct max_pct zero_pct
 -- caveat: acme.node_memory_bad_columns
--- sums: exact
 create or replace view acme.utilization_hourly_v1 as
 with cells as (
     select
@@ -44,7 +43,7 @@ device_hours as (
         hour_number,
         count(*) as listed,
         count(value) as samples,
-        sum(value) as total,
+        stats.fsum(value) as total,
         max(value) as largest,
         count(*) filter (where value = 0) as zeros
     from cells
@@ -57,11 +56,11 @@ hours as (
         metric,
         hour_number,
         count(*) filter (where samples > 0) as devices,
-        sum(samples) as samples,
-        sum(listed) as listed,
-        sum(total) as total,
+        stats.fsum(samples) as samples,
+        stats.fsum(listed) as listed,
+        stats.fsum(total) as total,
         max(largest) as largest,
-        sum(zeros) as zeros
+        stats.fsum(zeros) as zeros
     from device_hours
     group by cluster, metric, hour_number
 )

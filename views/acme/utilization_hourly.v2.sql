@@ -45,7 +45,7 @@ device_hours as (
         hour_number,
         count(*) as listed,
         count(value) as samples,
-        fsum(value) as total,
+        stats.fsum(value) as total,
         max(value) as largest,
         count(*) filter (where value = 0) as zeros
     from cells
@@ -60,7 +60,7 @@ hours as (
         count(*) filter (where samples > 0) as devices,
         sum(samples) as samples,
         sum(listed) as listed,
-        fsum(total) as total,
+        stats.fsum(total) as total,
         max(largest) as largest,
         sum(zeros) as zeros
     from device_hours

@@ -12,10 +12,10 @@ with pods as (
         hour_of_day,
         server_id,
         coalesce(priority, 'Other') as known_priority,
-        fsum(held_gpu_h) filter (where not is_standby) as held_gpu_h,
-        fsum(held_gpu_h) filter (where is_standby) as standby_gpu_h,
-        fsum(held_gpu_h) filter (where not is_standby and gpu_pct is not null) as measured_gpu_h,
-        fsum(pod.held_gpu_h * gpu_pct / 100) filter (where not is_standby) as busy_gpu_h
+        stats.fsum(case when not is_standby then held_gpu_h end) as held_gpu_h,
+        stats.fsum(case when is_standby then held_gpu_h end) as standby_gpu_h,
+        stats.fsum(case when not is_standby and gpu_pct is not null then held_gpu_h end) as measured_gpu_h,
+        stats.fsum(case when not is_standby then pod.held_gpu_h * gpu_pct / 100 end) as busy_gpu_h
     from asi.pod_hour_v1 as pod
     where requested_gpus > 0
     group by day, hour_of_day, server_id, coalesce(priority, 'Other')
@@ -28,11 +28,11 @@ select
     server.cluster,
     server.switch,
     priorities.priority,
-    fsum(server.gpus) as capacity_gpu_h,
-    coalesce(fsum(pods.held_gpu_h), 0) as held_gpu_h,
-    coalesce(fsum(pods.standby_gpu_h), 0) as standby_gpu_h,
-    coalesce(fsum(pods.measured_gpu_h), 0) as measured_gpu_h,
-    coalesce(fsum(pods.busy_gpu_h), 0) as busy_gpu_h
+    stats.fsum(server.gpus) as capacity_gpu_h,
+    coalesce(stats.fsum(pods.held_gpu_h), 0) as held_gpu_h,
+    coalesce(stats.fsum(pods.standby_gpu_h), 0) as standby_gpu_h,
+    coalesce(stats.fsum(pods.measured_gpu_h), 0) as measured_gpu_h,
+    coalesce(stats.fsum(pods.busy_gpu_h), 0) as busy_gpu_h
 from asi.server_hour_v1 as server
 cross join (values ('HP'), ('LP'), ('Other')) as priorities (priority)
 left join pods

@@ -41,12 +41,12 @@ select
     requests_gpus,
     requests_gpu_memory,
     count(*) as pod_hours,
-    fsum(gpus) as requested_gpus,
-    fsum(pods.held_gpu_h) as held_gpu_h,
+    stats.fsum(gpus) as requested_gpus,
+    stats.fsum(pods.held_gpu_h) as held_gpu_h,
     count(*) filter (where is_fractional) as fractional_pods,
-    coalesce(fsum(gpus) filter (where is_fractional), 0) as fractional_gpus,
+    coalesce(stats.fsum(case when is_fractional then gpus end), 0) as fractional_gpus,
     count(gpu_pct) as measured_pods,
-    favg(gpu_pct) as mean_gpu_pct
+    stats.favg(gpu_pct) as mean_gpu_pct
 from pods
 group by
     day,

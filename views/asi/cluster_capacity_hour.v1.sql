@@ -8,7 +8,7 @@ select
     24 * day + hour_of_day as hour,
     cast(null as varchar) as cluster,
     gpu_model as partition_name,
-    cast(fsum(server.gpus) as bigint) as gpus,
+    cast(stats.fsum(server.gpus) as bigint) as gpus,
     count(*) as nodes
 from asi.server_hour_v1 as server
 group by 24 * day + hour_of_day, gpu_model;

@@ -25,7 +25,7 @@ select
     24 * day + max(hour_of_day) as last_hour,
     -- One bit per hour, because a pod may have two rows in an hour.
     cast(bit_count(bit_or(cast(pow(2, hour_of_day) as bigint))) as bigint) as hours,
-    fsum(held_gpu_h) as held_gpu_h
+    stats.fsum(held_gpu_h) as held_gpu_h
 from asi.pod_hour_v1
 group by day, pod_id, requested_gpus;
 

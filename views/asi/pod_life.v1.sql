@@ -35,7 +35,7 @@ lives as (
         min(first_hour) as first_hour,
         max(last_hour) as last_hour,
         cast(sum(hours) as bigint) as hours,
-        fsum(held_gpu_h) as held_gpu_h
+        stats.fsum(held_gpu_h) as held_gpu_h
     from asi.pod_day_v1
     group by pod_id, requested_gpus
 )

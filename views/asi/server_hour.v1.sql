@@ -22,20 +22,24 @@ held as (
         day,
         hour_of_day,
         server_id,
-        fsum(held_gpu_h) filter (where priority = 'HP' and not is_standby and requested_gpus > 0) as hp_gpu_h,
-        fsum(held_gpu_h) filter (
-            where priority = 'HP' and is_standby and requested_gpus > 0
+        stats.fsum(
+            case when priority = 'HP' and not is_standby and requested_gpus > 0 then held_gpu_h end
+        ) as hp_gpu_h,
+        stats.fsum(
+            case when priority = 'HP' and is_standby and requested_gpus > 0 then held_gpu_h end
         ) as hp_standby_gpu_h,
-        fsum(held_gpu_h) filter (where priority = 'LP' and requested_gpus > 0) as lp_gpu_h,
-        fsum(held_gpu_h) filter (
-            where priority in ('HP', 'LP') and not is_standby and requested_gpus > 0
+        stats.fsum(case when priority = 'LP' and requested_gpus > 0 then held_gpu_h end) as lp_gpu_h,
+        stats.fsum(
+            case when priority in ('HP', 'LP') and not is_standby and requested_gpus > 0 then held_gpu_h end
         ) as active_gpu_h,
-        fsum(requested_cpus) filter (where priority = 'HP') as hp_requested_cpus,
-        fsum(requested_gpus) filter (where priority = 'HP') as hp_requested_gpus,
-        fsum(requested_gpus) filter (where priority = 'HP' and is_standby) as hp_standby_requested_gpus,
-        fsum(requested_gpus) filter (where priority = 'LP') as lp_requested_gpus,
-        fsum(requested_gpus) filter (
-            where priority in ('HP', 'LP') and not is_standby
+        stats.fsum(case when priority = 'HP' then requested_cpus end) as hp_requested_cpus,
+        stats.fsum(case when priority = 'HP' then requested_gpus end) as hp_requested_gpus,
+        stats.fsum(
+            case when priority = 'HP' and is_standby then requested_gpus end
+        ) as hp_standby_requested_gpus,
+        stats.fsum(case when priority = 'LP' then requested_gpus end) as lp_requested_gpus,
+        stats.fsum(
+            case when priority in ('HP', 'LP') and not is_standby then requested_gpus end
         ) as active_requested_gpus,
         count(*) filter (where requested_gpus > 0) as gpu_pods,
         count(*) filter (where priority = 'HP') as hp_pods

@@ -21,7 +21,7 @@ select
     loras,
     count(*) as requests,
     cast(sum(num_images_per_prompt) as bigint) as images,
-    favg(exec_time_seconds) as mean_run_s,
+    stats.favg(exec_time_seconds) as mean_run_s,
     max(exec_time_seconds) as max_run_s
 from requests
 group by predict_type, checkpoint_model_version_id, loras;

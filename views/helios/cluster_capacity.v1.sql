@@ -7,7 +7,7 @@ create or replace view helios.cluster_capacity_v1 as
 select
     cluster,
     vc as partition_name,
-    cast(round(favg(gpus)) as bigint) as gpus,
+    cast(round(stats.favg(gpus)) as bigint) as gpus,
     cast(null as bigint) as nodes
 from helios.gpu_count
 where vc is not null

@@ -4,7 +4,6 @@
 -- caveat: openb.no_placement
 -- caveat: openb.cpu_classes_fragment: free_gpus fragmented_gpus fragmentation_rate
 -- caveat: openb.node_sn_differs_by_list: sn
--- sums: exact
 create or replace view openb.fragmentation_v1 as
 with expected as (
     select
@@ -12,7 +11,7 @@ with expected as (
         node_class.model,
         node_class.gpus,
         node_class.cpu_milli,
-        sum(class.popularity * node_class.fragmented_gpus_per_node) as fragmented_gpus
+        stats.fsum(class.popularity * node_class.fragmented_gpus_per_node) as fragmented_gpus
     from openb.node_class_v1 as node_class
     inner join openb.task_class_v1 as class
         on node_class.variant = class.variant and node_class.class_number = class.class_number

@@ -12,7 +12,7 @@ with expected as (
         node_class.model,
         node_class.gpus,
         node_class.cpu_milli,
-        fsum(class.popularity * node_class.fragmented_gpus_per_node) as fragmented_gpus
+        stats.fsum(class.popularity * node_class.fragmented_gpus_per_node) as fragmented_gpus
     from openb.node_class_v1 as node_class
     inner join openb.task_class_v1 as class
         on node_class.variant = class.variant and node_class.class_number = class.class_number

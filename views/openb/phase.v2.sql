@@ -9,6 +9,6 @@ select
     pod_phase,
     count(*) as pods,
     count(*) filter (where requested_gpu_milli > 0) as gpu_pods,
-    fsum(requested_gpus) as requested_gpus
+    stats.fsum(requested_gpus) as requested_gpus
 from openb.pod_lifecycle_v1
 group by variant, qos, pod_phase;

@@ -38,14 +38,14 @@ select
     start_hour,
     end_hour,
     count(*) as instances,
-    fsum(plan_gpu) / 100.0 as gpus,
+    stats.fsum(plan_gpu) / 100.0 as gpus,
     case
         when end_hour is not null
-            then fsum(plan_gpu * (least(end_s, 3600 * (start_hour + 1)) - start_s)) / 100.0
+            then stats.fsum(plan_gpu * (least(end_s, 3600 * (start_hour + 1)) - start_s)) / 100.0
     end as first_gpu_s,
     case
         when end_hour = start_hour then 0
-        when end_hour is not null then fsum(plan_gpu * (end_s - 3600 * end_hour)) / 100.0
+        when end_hour is not null then stats.fsum(plan_gpu * (end_s - 3600 * end_hour)) / 100.0
     end as last_gpu_s
 from placed
 group by gpu_type, start_hour, end_hour;

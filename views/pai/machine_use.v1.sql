@@ -70,7 +70,7 @@ clocks as (
         cpu_pct,
         gpu_pct,
         load,
-        fsum(lasted_s / nullif(workers, 0)) over (
+        sum(stats.exact(lasted_s / nullif(workers, 0))) over (
             partition by machine
             order by at_s, lasted_s rows between unbounded preceding and 1 preceding
         ) as clock_s
@@ -93,13 +93,13 @@ machines as (
     select
         machine,
         count(*) filter (where change = 1) as workers,
-        fsum(weight_s) as seen_s,
-        fsum(cpu_pct * weight_s) as cpu_pct_s,
-        fsum(weight_s) filter (where cpu_pct is not null) as cpu_seen_s,
-        fsum(gpu_pct * weight_s) as gpu_pct_s,
-        fsum(weight_s) filter (where gpu_pct is not null) as gpu_seen_s,
-        fsum(load * weight_s) as load_s,
-        fsum(weight_s) filter (where load is not null) as load_seen_s
+        stats.fsum(weight_s) as seen_s,
+        stats.fsum(cpu_pct * weight_s) as cpu_pct_s,
+        stats.fsum(case when cpu_pct is not null then weight_s end) as cpu_seen_s,
+        stats.fsum(gpu_pct * weight_s) as gpu_pct_s,
+        stats.fsum(case when gpu_pct is not null then weight_s end) as gpu_seen_s,
+        stats.fsum(load * weight_s) as load_s,
+        stats.fsum(case when load is not null then weight_s end) as load_seen_s
     from weighed
     group by machine
 )
@@ -108,11 +108,11 @@ select
     spec.gpu_type,
     count(*) as machines,
     cast(sum(machines.workers) as bigint) as workers,
-    fsum(machines.seen_s) / 3600 as observed_machine_h,
-    fsum(machines.cpu_pct_s) / nullif(fsum(machines.cpu_seen_s), 0) as mean_cpu_pct,
-    fsum(machines.gpu_pct_s) filter (where spec.cap_gpu > 0)
-    / nullif(fsum(spec.cap_gpu * machines.gpu_seen_s), 0) as mean_gpu_pct,
-    fsum(machines.load_s) / nullif(fsum(machines.load_seen_s), 0) as mean_load
+    stats.fsum(machines.seen_s) / 3600 as observed_machine_h,
+    stats.fsum(machines.cpu_pct_s) / nullif(stats.fsum(machines.cpu_seen_s), 0) as mean_cpu_pct,
+    stats.fsum(case when spec.cap_gpu > 0 then machines.gpu_pct_s end)
+    / nullif(stats.fsum(spec.cap_gpu * machines.gpu_seen_s), 0) as mean_gpu_pct,
+    stats.fsum(machines.load_s) / nullif(stats.fsum(machines.load_seen_s), 0) as mean_load
 from machines
 left join pai.machine_spec as spec on machines.machine = spec.machine
 group by spec.gpu_type;

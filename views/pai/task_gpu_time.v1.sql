@@ -18,10 +18,10 @@ with measured as (
         job_name,
         task_name,
         count(*) as workers,
-        fsum(plan_gpu_pct / 100.0 * run_s) as measured_gpu_s,
-        fsum(gpu_pct / 100.0 * run_s) as used_gpu_s,
-        fsum(greatest(plan_gpu_pct / 100.0 - gpu_pct / 100.0, 0) * run_s) as wasted_gpu_s,
-        fsum(greatest(gpu_pct / 100.0 - plan_gpu_pct / 100.0, 0) * run_s) as over_plan_gpu_s
+        stats.fsum(plan_gpu_pct / 100.0 * run_s) as measured_gpu_s,
+        stats.fsum(gpu_pct / 100.0 * run_s) as used_gpu_s,
+        stats.fsum(greatest(plan_gpu_pct / 100.0 - gpu_pct / 100.0, 0) * run_s) as wasted_gpu_s,
+        stats.fsum(greatest(gpu_pct / 100.0 - plan_gpu_pct / 100.0, 0) * run_s) as over_plan_gpu_s
     from pai.sensed_worker_v1
     where plan_gpu_pct > 0 and gpu_pct is not null and run_s > 0
     group by job_name, task_name

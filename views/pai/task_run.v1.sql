@@ -4,7 +4,6 @@
 -- caveat: pai.sentinel_zero_start: started_instances ended_instances first_start_s last_end_s run_s instance_run_s is_run_whole
 -- caveat: pai.tasks_without_instances: launched_instances started_instances ended_instances first_start_s last_end_s run_s instance_run_s is_run_whole
 -- caveat: pai.worker_name_repeats: launched_instances started_instances ended_instances
--- sums: exact
 create or replace view pai.task_run_v1 as
 with timed as (
     select
@@ -24,7 +23,7 @@ launched as (
         count(end_s) as ended_instances,
         min(start_s) as first_start_s,
         max(end_s) as last_end_s,
-        avg(end_s - start_s) as instance_run_s
+        stats.favg(end_s - start_s) as instance_run_s
     from timed
     group by job_name, task_name
 )

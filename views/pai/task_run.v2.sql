@@ -29,8 +29,8 @@ launched as (
         count(end_s) as ended_instances,
         min(start_s) as first_start_s,
         max(end_s) as last_end_s,
-        favg(end_s - start_s) as instance_run_s,
-        fsum(end_s - start_s) filter (where end_s > start_s) as held_s
+        stats.favg(end_s - start_s) as instance_run_s,
+        stats.fsum(case when end_s > start_s then end_s - start_s end) as held_s
     from timed
     group by job_name, task_name
 )

@@ -4,7 +4,6 @@
 -- caveat: pai.sensor_covers_two_fifths
 -- caveat: pai.gpu_use_over_100: used_gpus gpu_use_of_plan gpu_margin_of_capacity
 -- caveat: pai.sensor_is_lifetime_average
--- sums: exact
 create or replace view pai.task_usage_v1 as
 with worker as (
     select
@@ -32,17 +31,17 @@ select
     gpu_type,
     count(*) as workers,
     plan_cpu / 100.0 as requested_cpus,
-    avg(cpu_usage) / 100.0 as used_cpus,
+    stats.favg(cpu_usage) / 100.0 as used_cpus,
     plan_gpu / 100.0 as requested_gpus,
-    avg(gpu_wrk_util) / 100.0 as used_gpus,
+    stats.favg(gpu_wrk_util) / 100.0 as used_gpus,
     plan_mem as requested_memory_gb,
-    avg(avg_mem) as used_memory_gb,
-    avg(cpu_usage) / nullif(plan_cpu, 0) as cpu_use_of_plan,
-    avg(gpu_wrk_util) / nullif(plan_gpu, 0) as gpu_use_of_plan,
-    avg(avg_mem) / nullif(plan_mem, 0) as memory_use_of_plan,
-    avg(cpu_margin) as cpu_margin_of_capacity,
-    avg(gpu_margin) as gpu_margin_of_capacity,
-    avg(memory_margin) as memory_margin_of_capacity
+    stats.favg(avg_mem) as used_memory_gb,
+    stats.favg(cpu_usage) / nullif(plan_cpu, 0) as cpu_use_of_plan,
+    stats.favg(gpu_wrk_util) / nullif(plan_gpu, 0) as gpu_use_of_plan,
+    stats.favg(avg_mem) / nullif(plan_mem, 0) as memory_use_of_plan,
+    stats.favg(cpu_margin) as cpu_margin_of_capacity,
+    stats.favg(gpu_margin) as gpu_margin_of_capacity,
+    stats.favg(memory_margin) as memory_margin_of_capacity
 from worker
 group by job_name, task_name, gpu_type, plan_cpu, plan_gpu, plan_mem;
 

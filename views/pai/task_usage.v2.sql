@@ -33,16 +33,16 @@ select
     gpu_type,
     count(*) as workers,
     plan_cpu / 100.0 as requested_cpus,
-    favg(cpu_usage) / 100.0 as used_cpus,
+    stats.favg(cpu_usage) / 100.0 as used_cpus,
     plan_gpu / 100.0 as requested_gpus,
-    favg(gpu_wrk_util) / 100.0 as used_gpus,
+    stats.favg(gpu_wrk_util) / 100.0 as used_gpus,
     plan_mem as requested_memory_gb,
-    favg(avg_mem) as used_memory_gb,
-    favg(cpu_usage) / nullif(plan_cpu, 0) as cpu_use_of_plan,
-    favg(gpu_wrk_util) / nullif(plan_gpu, 0) as gpu_use_of_plan,
-    favg(avg_mem) / nullif(plan_mem, 0) as memory_use_of_plan,
-    favg(cpu_margin) as cpu_margin_of_capacity,
-    favg(gpu_margin) as gpu_margin_of_capacity,
-    favg(memory_margin) as memory_margin_of_capacity
+    stats.favg(avg_mem) as used_memory_gb,
+    stats.favg(cpu_usage) / nullif(plan_cpu, 0) as cpu_use_of_plan,
+    stats.favg(gpu_wrk_util) / nullif(plan_gpu, 0) as gpu_use_of_plan,
+    stats.favg(avg_mem) / nullif(plan_mem, 0) as memory_use_of_plan,
+    stats.favg(cpu_margin) as cpu_margin_of_capacity,
+    stats.favg(gpu_margin) as gpu_margin_of_capacity,
+    stats.favg(memory_margin) as memory_margin_of_capacity
 from worker
 group by job_name, task_name, gpu_type, plan_cpu, plan_gpu, plan_mem;

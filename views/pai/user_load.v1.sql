@@ -4,7 +4,6 @@
 -- caveat: pai.sentinel_zero_start: gpu_h
 -- caveat: pai.plan_is_per_instance: gpu_tasks gpu_h
 -- caveat: pai.tasks_without_instances
--- sums: exact
 create or replace view pai.user_load_v1 as
 with job_tasks as (
     select
@@ -20,7 +19,9 @@ task_instances as (
         job_name,
         task_name,
         count(*) as instances,
-        sum(end_time - start_time) filter (where start_time > 0 and end_time > start_time) as held_s
+        stats.fsum(
+            case when start_time > 0 and end_time > start_time then end_time - start_time end
+        ) as held_s
     from pai.instance
     group by job_name, task_name
 ),
@@ -29,8 +30,8 @@ task_instances as (
 job_instances as (
     select
         held.job_name,
-        sum(held.instances) as instances,
-        sum(task.plan_gpu / 100.0 * held.held_s / 3600.0) as gpu_h
+        stats.fsum(held.instances) as instances,
+        stats.fsum(task.plan_gpu / 100.0 * held.held_s / 3600.0) as gpu_h
     from task_instances as held
     left join pai.task as task on held.job_name = task.job_name and held.task_name = task.task_name
     group by held.job_name
@@ -40,10 +41,10 @@ totals as (
     select
         job."user" as user_id,
         count(*) as jobs,
-        cast(coalesce(sum(job_tasks.tasks), 0) as bigint) as tasks,
-        cast(coalesce(sum(job_tasks.gpu_tasks), 0) as bigint) as gpu_tasks,
-        cast(coalesce(sum(job_instances.instances), 0) as bigint) as instances,
-        coalesce(sum(job_instances.gpu_h), 0) as gpu_h,
+        cast(coalesce(stats.fsum(job_tasks.tasks), 0) as bigint) as tasks,
+        cast(coalesce(stats.fsum(job_tasks.gpu_tasks), 0) as bigint) as gpu_tasks,
+        cast(coalesce(stats.fsum(job_instances.instances), 0) as bigint) as instances,
+        coalesce(stats.fsum(job_instances.gpu_h), 0) as gpu_h,
         count(*) filter (where job.status = 'Failed') as failed_jobs
     from pai.job as job
     left join job_tasks on job.job_name = job_tasks.job_name

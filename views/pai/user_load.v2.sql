@@ -21,7 +21,9 @@ task_instances as (
         job_name,
         task_name,
         count(*) as instances,
-        fsum(end_time - start_time) filter (where start_time > 0 and end_time > start_time) as held_s
+        stats.fsum(
+            case when start_time > 0 and end_time > start_time then end_time - start_time end
+        ) as held_s
     from pai.instance
     group by job_name, task_name
 ),
@@ -31,7 +33,7 @@ job_instances as (
     select
         held.job_name,
         sum(held.instances) as instances,
-        fsum(task.plan_gpu / 100.0 * held.held_s / 3600.0) as gpu_h
+        stats.fsum(task.plan_gpu / 100.0 * held.held_s / 3600.0) as gpu_h
     from task_instances as held
     left join pai.task as task on held.job_name = task.job_name and held.task_name = task.task_name
     group by held.job_name
@@ -44,7 +46,7 @@ totals as (
         cast(coalesce(sum(job_tasks.tasks), 0) as bigint) as tasks,
         cast(coalesce(sum(job_tasks.gpu_tasks), 0) as bigint) as gpu_tasks,
         cast(coalesce(sum(job_instances.instances), 0) as bigint) as instances,
-        coalesce(fsum(job_instances.gpu_h), 0) as gpu_h,
+        coalesce(stats.fsum(job_instances.gpu_h), 0) as gpu_h,
         count(*) filter (where job.status = 'Failed') as failed_jobs
     from pai.job as job
     left join job_tasks on job.job_name = job_tasks.job_name

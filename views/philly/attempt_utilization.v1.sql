@@ -95,10 +95,10 @@ sums as (
         attempt,
         count(gpu0) + count(gpu1) + count(gpu2) + count(gpu3)
         + count(gpu4) + count(gpu5) + count(gpu6) + count(gpu7) as gpu_minutes,
-        coalesce(fsum(gpu0), 0) + coalesce(fsum(gpu1), 0)
-        + coalesce(fsum(gpu2), 0) + coalesce(fsum(gpu3), 0)
-        + coalesce(fsum(gpu4), 0) + coalesce(fsum(gpu5), 0)
-        + coalesce(fsum(gpu6), 0) + coalesce(fsum(gpu7), 0) as total_pct,
+        coalesce(stats.fsum(gpu0), 0) + coalesce(stats.fsum(gpu1), 0)
+        + coalesce(stats.fsum(gpu2), 0) + coalesce(stats.fsum(gpu3), 0)
+        + coalesce(stats.fsum(gpu4), 0) + coalesce(stats.fsum(gpu5), 0)
+        + coalesce(stats.fsum(gpu6), 0) + coalesce(stats.fsum(gpu7), 0) as total_pct,
         count(*) filter (where gpu0 = 0) + count(*) filter (where gpu1 = 0)
         + count(*) filter (where gpu2 = 0) + count(*) filter (where gpu3 = 0)
         + count(*) filter (where gpu4 = 0) + count(*) filter (where gpu5 = 0)

@@ -28,8 +28,8 @@ sums as (
     select
         job_id,
         count(*) as attempts,
-        fsum(held_gpu_s) as held_gpu_s,
-        fsum(held_gpu_s) filter (where not is_last) as earlier_gpu_s
+        stats.fsum(held_gpu_s) as held_gpu_s,
+        stats.fsum(case when not is_last then held_gpu_s end) as earlier_gpu_s
     from philly.attempt_run_v1
     group by job_id
 )

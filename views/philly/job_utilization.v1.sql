@@ -6,7 +6,7 @@ select
     job_id,
     'minutes of a GPU' as sampled_per,
     60 * cast(sum(gpu_minutes) as double) as measured_gpu_s,
-    60 * fsum(gpu_minutes * mean_gpu_pct) / 100 as used_gpu_s
+    60 * stats.fsum(gpu_minutes * mean_gpu_pct) / 100 as used_gpu_s
 from philly.attempt_utilization_v1
 group by job_id;
 

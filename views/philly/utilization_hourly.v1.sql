@@ -11,10 +11,10 @@ with gpus as (
         epoch_us(time) // 3600000000 as hour_number,
         count(gpu0_util) + count(gpu1_util) + count(gpu2_util) + count(gpu3_util)
         + count(gpu4_util) + count(gpu5_util) + count(gpu6_util) + count(gpu7_util) as gpu_minutes,
-        coalesce(fsum(gpu0_util), 0) + coalesce(fsum(gpu1_util), 0)
-        + coalesce(fsum(gpu2_util), 0) + coalesce(fsum(gpu3_util), 0)
-        + coalesce(fsum(gpu4_util), 0) + coalesce(fsum(gpu5_util), 0)
-        + coalesce(fsum(gpu6_util), 0) + coalesce(fsum(gpu7_util), 0) as total_pct,
+        coalesce(stats.fsum(gpu0_util), 0) + coalesce(stats.fsum(gpu1_util), 0)
+        + coalesce(stats.fsum(gpu2_util), 0) + coalesce(stats.fsum(gpu3_util), 0)
+        + coalesce(stats.fsum(gpu4_util), 0) + coalesce(stats.fsum(gpu5_util), 0)
+        + coalesce(stats.fsum(gpu6_util), 0) + coalesce(stats.fsum(gpu7_util), 0) as total_pct,
         count(*) filter (where gpu0_util = 0) + count(*) filter (where gpu1_util = 0)
         + count(*) filter (where gpu2_util = 0) + count(*) filter (where gpu3_util = 0)
         + count(*) filter (where gpu4_util = 0) + count(*) filter (where gpu5_util = 0)
@@ -27,7 +27,7 @@ cpus as (
     select
         machine_id,
         epoch_us(time) // 3600000000 as hour_number,
-        favg(cpu_util) as mean_cpu_pct
+        stats.favg(cpu_util) as mean_cpu_pct
     from philly.cpu_util
     group by all
 ),
@@ -37,7 +37,7 @@ memories as (
     select
         machine_id,
         epoch_us(time) // 3600000000 as hour_number,
-        favg(100.0 * (mem_total - mem_free) / nullif(mem_total, 0)) as mean_memory_pct
+        stats.favg(100.0 * (mem_total - mem_free) / nullif(mem_total, 0)) as mean_memory_pct
     from philly.mem_util
     group by all
 ),

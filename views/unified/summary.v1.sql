@@ -3,7 +3,6 @@
 -- grain: one row per (trace, cluster); a trace that does not distinguish its clusters has one row
 -- source: AcmeTrace, data/cluster_summary.csv, for the layout
 -- caveat: pai.plan_is_per_instance: mean_gpus median_gpus max_gpus
--- sums: exact
 create or replace view unified.summary_v1 as
 -- GPUs per instance for PAI, as in the published table: so its mean is under 1 and its largest job has 8.
 with jobs as (
@@ -30,9 +29,9 @@ counted as (
         count(*) as jobs,
         count(*) filter (where is_cpu_job) as cpu_jobs,
         count(*) filter (where is_gpu_job) as gpu_jobs,
-        avg(run_s) filter (where is_gpu_job) as mean_run_s,
-        avg(wait_s) filter (where is_gpu_job) as mean_wait_s,
-        avg(gpus) filter (where is_gpu_job) as mean_gpus,
+        stats.favg(case when is_gpu_job then run_s end) as mean_run_s,
+        stats.favg(case when is_gpu_job then wait_s end) as mean_wait_s,
+        stats.favg(case when is_gpu_job then gpus end) as mean_gpus,
         median(run_s) filter (where is_gpu_job) as median_run_s,
         median(wait_s) filter (where is_gpu_job) as median_wait_s,
         median(gpus) filter (where is_gpu_job) as median_gpus,
@@ -42,12 +41,12 @@ counted as (
         count(*) filter (where is_gpu_job and status = 'completed') as completed_jobs,
         count(*) filter (where is_gpu_job and status = 'cancelled') as cancelled_jobs,
         count(*) filter (where is_gpu_job and status = 'failed') as failed_jobs,
-        sum(gpu_s) filter (where is_gpu_job and is_known) as known_gpu_s,
-        sum(gpu_s) filter (where is_gpu_job and status = 'completed') as completed_gpu_s,
-        sum(gpu_s) filter (where is_gpu_job and status = 'cancelled') as cancelled_gpu_s,
-        sum(gpu_s) filter (where is_gpu_job and status = 'failed') as failed_gpu_s,
-        avg(run_s) filter (where is_cpu_job) as mean_run_s_cpu,
-        avg(wait_s) filter (where is_cpu_job) as mean_wait_s_cpu,
+        stats.fsum(case when is_gpu_job and is_known then gpu_s end) as known_gpu_s,
+        stats.fsum(case when is_gpu_job and status = 'completed' then gpu_s end) as completed_gpu_s,
+        stats.fsum(case when is_gpu_job and status = 'cancelled' then gpu_s end) as cancelled_gpu_s,
+        stats.fsum(case when is_gpu_job and status = 'failed' then gpu_s end) as failed_gpu_s,
+        stats.favg(case when is_cpu_job then run_s end) as mean_run_s_cpu,
+        stats.favg(case when is_cpu_job then wait_s end) as mean_wait_s_cpu,
         median(run_s) filter (where is_cpu_job) as median_run_s_cpu,
         median(wait_s) filter (where is_cpu_job) as median_wait_s_cpu,
         count(*) filter (where is_cpu_job and is_known) as known_cpu_jobs,

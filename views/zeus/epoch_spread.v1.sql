@@ -30,7 +30,7 @@ deviations as (
         train.optimizer,
         train.batch_size,
         train.target_metric,
-        fsum(power(train.target_epoch / nullif(means.mean_reached_epochs, 0) - 1, 2)) as squares
+        stats.fsum(power(train.target_epoch / nullif(means.mean_reached_epochs, 0) - 1, 2)) as squares
     from zeus.train as train
     inner join means
         on

@@ -395,11 +395,14 @@ def insert(connection: DuckDBPyConnection, table: str, rows: Sequence[tuple]) ->
 
 
 def column_types(connection: DuckDBPyConnection) -> dict[str, Columns]:
-    """Return the type and comment of every column of every table and view, by the object's name."""
+    """Return the type and comment of every column of every table and view, by the object's name.
+
+    The unions of `each_trace` are left out: nothing but the views that read them knows them.
+    """
     sql = """
         select schema_name || '.' || table_name, column_name, data_type, comment
         from duckdb_columns()
-        where database_name = current_database() and not internal
+        where database_name = current_database() and not internal and schema_name <> 'each_trace'
         order by schema_name, table_name, column_index
         """
     rows = connection.execute(sql).fetchall()

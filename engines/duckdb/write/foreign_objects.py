@@ -38,7 +38,8 @@ _FOREIGN = """
         select query_name from before.catalog.queries
     )
 
-    select name from present where not starts_with(name, 'catalog.') except from listed order by name
+    select name from present where split_part(name, '.', 1) not in ('catalog', 'stats', 'each_trace')
+    except from listed order by name
 """
 
 

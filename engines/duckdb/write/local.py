@@ -19,7 +19,6 @@ from tracehouse.core.errors import DefinitionError
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.queries import create_queries
 from tracehouse.engines.duckdb.write.views import create_aliases, create_view, describe_views
-from tracehouse.sql.blocks import expanded
 from tracehouse.sql.names import OWN
 from tracehouse.sql.query_files import QueryFile, parse_query_file
 from tracehouse.views import caveats, graph, meanings
@@ -133,7 +132,7 @@ def _read_file(path: Path, folder: Path, reserved: Collection[str]) -> ViewFile 
     if parts[1] in reserved:
         raise DefinitionError(f"{path}: the schema {parts[1]} is reserved. Use {FOLDER} or another name")
     try:
-        text = expanded(_read_bytes(path).decode("utf-8-sig"))
+        text = _read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DefinitionError(f"{path}: not UTF-8 ({error.reason} at byte {error.start:,})") from None
     one = parsed_view_file(path, text) if parts[0] == _VIEWS else parse_query_file(path, text)

@@ -21,7 +21,7 @@ import duckdb
 from tracehouse.core.progress import Progress
 from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.read.sandbox import disable_async_writes
-from tracehouse.engines.duckdb.write import catalog, exact_sums
+from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.base_tables import create_base_table, read_parquet
 from tracehouse.engines.duckdb.write.statements import view_query
 from tracehouse.engines.duckdb.write.views import create_view
@@ -34,6 +34,7 @@ from tracehouse.ingest.store.records import Conversion
 from tracehouse.views import ledgers
 from tracehouse.views.across_traces import expanded
 from tracehouse.views.graph import sources, view_dependencies
+from tracehouse.views.macros import macros_hash, macros_sql
 from tracehouse.views.materialization import StoredView, Storing, storings
 from tracehouse.views.view_files import DefinitionError, ViewFile, view_files
 
@@ -226,7 +227,7 @@ def _hash_inputs(
     )
     statements = [(one.versioned, one.sha256) for one in view_dependencies(view, views)]
     clocks = [astuple(clock) for clock in ledgers.clocks()] if _CLOCKS in tables_read(view, views) else []
-    inputs = json.dumps([statements, exact_sums.MEANING, how.cte, how.order, files, *clocks])
+    inputs = json.dumps([statements, macros_hash(), how.cte, how.order, files, *clocks])
     return hashlib.sha256(inputs.encode()).hexdigest()[:_HASH_DIGITS]
 
 
@@ -260,6 +261,7 @@ def _connect(warehouse: Path) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(config={"memory_limit": MEMORY, "temp_directory": str(spill)})
     disable_async_writes(connection)
     connection.execute("set timezone = 'UTC'")
+    connection.execute(macros_sql())
     return connection
 
 

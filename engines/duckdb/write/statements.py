@@ -1,7 +1,6 @@
 """Generate the statements that create views and queries in a database.
 
-They are the SQL of the files with two changes: sums of fractions are exact (see `exact_sums`), and a query
-fails on parameters outside its choices or range.
+They are the SQL of the files, and a query fails on parameters outside its choices or range.
 """
 
 import re
@@ -15,7 +14,6 @@ import sqlglot
 from sqlglot import exp
 
 from tracehouse.core.text import quoted
-from tracehouse.engines.duckdb.write.exact_sums import exact_sums, has_fractions
 from tracehouse.sql.query_files import Parameter, QueryFile
 from tracehouse.views.view_files import DefinitionError, ViewFile, line_of
 
@@ -25,20 +23,7 @@ _LINE = re.compile(r"^LINE (\d+):", re.M)
 @cache
 def view_statements(view: ViewFile) -> str:
     """Return the statements that create a view and its comments."""
-    statement = view.statement
-    tree = _tree(view)
-    if has_fractions(tree):
-        statement = exact_sums(tree).sql(dialect="duckdb")
-    return ";\n".join([statement, *view.comments])
-
-
-def _tree(view: ViewFile) -> exp.Expr:
-    """Return a copy of a view's parse tree. If the header has a `sums` line, sum is fsum and avg is favg."""
-    tree = view.tree.copy()
-    if view.header.one("sums"):
-        for call in list(tree.find_all(exp.Sum, exp.Avg)):
-            call.replace(exp.Anonymous(this=f"f{call.key}", expressions=[call.this]))
-    return tree
+    return ";\n".join([*view.unions, view.statement, *view.comments])
 
 
 def materialized_view_statements(view: ViewFile, functions: Mapping[str, str]) -> str:
@@ -52,7 +37,7 @@ def view_query(view: ViewFile, functions: Mapping[str, str], cte: str = "") -> s
 
     `functions` are the table functions that read the rows of CTEs, by name; an empty name is the whole view.
     """
-    query = _exact_query(view)
+    query = view.tree.expression
     if not cte and "" in functions:
         return _select_columns(query, functions[""])
     parts = {
@@ -72,12 +57,6 @@ def view_query(view: ViewFile, functions: Mapping[str, str], cte: str = "") -> s
     return query.sql(dialect="duckdb")
 
 
-@cache
-def _exact_query(view: ViewFile) -> exp.Query:
-    """Return the query of a view with exact sums, for reading only."""
-    return exact_sums(_tree(view)).expression
-
-
 def _select_columns(query: exp.Query, function: str) -> str:
     """Return the select of a query's columns from a table function."""
     listed = ", ".join(f'"{column}"' for column in query.named_selects)
@@ -87,13 +66,10 @@ def _select_columns(query: exp.Query, function: str) -> str:
 @cache
 def query_statements(query: QueryFile) -> str:
     """Return the statements that create a query's macro and its comment."""
-    body = query.body
-    if has_fractions(query.tree):
-        body = exact_sums(query.tree.copy()).sql(dialect="duckdb", comments=False)
-    return f"{query.signature} {_add_parameter_checks(query, body)};\n{query.comments}"
+    return f"{query.signature} {_add_parameter_checks(query)};\n{query.comments}"
 
 
-def _add_parameter_checks(query: QueryFile, body: str) -> str:
+def _add_parameter_checks(query: QueryFile) -> str:
     """Return the SQL of a query that fails if a parameter is outside its choices or range.
 
     Without it, a misspelt value matches no row, and the empty result looks like an answer.
@@ -101,11 +77,12 @@ def _add_parameter_checks(query: QueryFile, body: str) -> str:
     limited = [parameter for parameter in query.parameters if parameter.choices or parameter.range]
     columns = cast(exp.Query, query.tree).named_selects
     if not limited or "*" in columns:
-        return body
+        return query.body
     checks = " ".join(_parameter_check(query, parameter) for parameter in limited)
     nulls = ", ".join("null" for _ in columns)
     # The checks are a union, because DuckDB drops a condition on the rows if it knows that no row can match.
-    return f"select * from ({body}\n) as answer union all select {nulls} where case {checks} else false end"
+    answer = f"select * from ({query.body}\n) as answer"
+    return f"{answer} union all select {nulls} where case {checks} else false end"
 
 
 # NULL is within every range: in some queries it means `any`, as their files say.

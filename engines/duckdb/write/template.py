@@ -23,6 +23,7 @@ from tracehouse.engines.duckdb.write.queries import create_queries
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.sql.query_files import query_files
 from tracehouse.views import ledgers
+from tracehouse.views.macros import macros_sql
 
 # The oldest storage format that supports typed macro parameters.
 STORAGE_VERSION = "v1.4.0"
@@ -77,6 +78,7 @@ def open_for_writing(path: Path, *options: str) -> Iterator[duckdb.DuckDBPyConne
 
 def _create_definitions(connection: duckdb.DuckDBPyConnection) -> None:
     traces = list(all_traces().values())
+    connection.execute(macros_sql())
     catalog.create_catalog(connection)
     catalog.fill_traces(connection, traces)
     create_base_tables(connection, traces, [], _NO_FOLDER, materialize=False)

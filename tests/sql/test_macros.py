@@ -1,0 +1,274 @@
+"""The macros of views/macros.sql are right, and every view and query file runs as it is."""
+
+import math
+import shutil
+import warnings
+from itertools import pairwise
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+import sqlglot
+from hypothesis import given, settings, strategies
+from random_seed import DEPTH
+from sqlglot import exp
+from statsmodels.duration.survfunc import SurvfuncRight
+
+from tracehouse.engines.duckdb.write import database
+from tracehouse.sql.query_files import query_files
+from tracehouse.views.macros import inlined, macros_sql
+from tracehouse.views.view_files import DefinitionError, view_files
+
+SECONDS = strategies.integers(0, 30)
+RUNS = strategies.lists(strategies.tuples(SECONDS, strategies.booleans()), min_size=1, max_size=60)
+NUMBERS = strategies.floats(-1e6, 1e6).filter(lambda number: number == 0 or abs(number) > 1e-3)
+
+
+@pytest.fixture(scope="module")
+def connection() -> duckdb.DuckDBPyConnection:
+    opened = duckdb.connect()
+    opened.execute(macros_sql())
+    return opened
+
+
+def test_every_file_runs_as_it_is(sample_warehouse: Path, tmp_path: Path) -> None:
+    """The text of each file, unchanged, replaces the view or query in a copy of the database, and answers."""
+    copy = shutil.copyfile(sample_warehouse / database.NAME, tmp_path / "copy.duckdb")
+    failed = {}
+    with duckdb.connect(str(copy)) as opened:
+        for file in [*view_files(), *query_files()]:
+            try:
+                opened.execute(file.path.read_text())
+            except duckdb.Error as error:
+                failed[str(file.path)] = str(error)
+        for name in [
+            *(view.versioned for view in view_files()),
+            *(f"{q.full_name}()" for q in query_files()),
+        ]:
+            try:
+                opened.execute(f"describe from {name}")
+            except duckdb.Error as error:
+                failed[name] = str(error)
+    assert failed == {}
+
+
+def test_inlined_macros_give_the_same_rows(connection: duckdb.DuckDBPyConnection) -> None:
+    sql = """
+        with waits as (
+            select n % 3 as kind, n % 5 as k2, n / 7 as wait_s, n % 4 > 0 as ended from range(100) as r(n)
+        )
+        select kind, stats.percentiles(wait_s).p90 as p90, stats.fsum(wait_s) as total,
+            stats.censored_pct(ended, wait_s) as pct, (
+                select max(low_pct) from stats.survival_curve('waits', {'a': kind, 'b': k2}, wait_s, ended)
+            ) as low
+        from waits group by kind order by kind
+        """
+    plain = inlined(sqlglot.parse_one(sql, dialect="duckdb"), "here").sql(dialect="duckdb")
+    assert "stats." not in plain
+    expected = connection.execute(sql).df()
+    pd.testing.assert_frame_equal(duckdb.connect().execute(plain).df(), expected)
+
+
+def test_a_call_of_an_unknown_macro_is_refused() -> None:
+    for call in ("stats.percentile(x)", "stats.fsum(x, y)"):
+        with pytest.raises(DefinitionError, match=r"here: .* calls no macro of macros\.sql"):
+            inlined(sqlglot.parse_one(f"select {call} from t", dialect="duckdb"), "here")
+
+
+def add_exactly(connection: duckdb.DuckDBPyConnection, numbers: list[str]) -> list[tuple]:
+    values = ", ".join(f"(cast({number} as double))" for number in numbers)
+    return connection.execute(
+        f"""
+        with numbers as (select x from (values {values}) as v (x))
+        select stats.fsum(x), stats.favg(x),
+            (select any_value(w) from (select cast(sum(stats.exact(x)) over () as double) as w from numbers))
+        from numbers
+        """
+    ).fetchall()
+
+
+def test_exact_sums_are_the_same_in_any_order(connection: duckdb.DuckDBPyConnection) -> None:
+    numbers = ["0.1", "0.2", "0.3", "1e10", "-1e10", "null"]
+    assert add_exactly(connection, numbers) == add_exactly(connection, numbers[::-1]) == [(0.6, 0.12, 0.6)]
+    # Numbers that are too large, or not finite, are added by DuckDB's sum.
+    for terms, total in (
+        (["1e16", "0.5", "-1e16"], 0.5),
+        (["9e18", "9e18"], 1.8e19),
+        (["1e300", "1"], 1e300),
+        (["'inf'", "2"], math.inf),
+        (["null"], None),
+    ):
+        values = ", ".join(f"(cast({term} as double))" for term in terms)
+        sql = f"select stats.fsum(x) from (values {values}) as v (x)"
+        assert connection.execute(sql).fetchall() == [(total,)]
+
+
+@given(strategies.lists(NUMBERS, max_size=30))
+@settings(max_examples=30 * DEPTH)
+def test_exact_sum_equals_that_of_python(connection: duckdb.DuckDBPyConnection, numbers: list[float]) -> None:
+    [(total, mean, _)] = add_exactly(connection, [*map(repr, numbers), "null"])
+    # Python rounds once. The macro rounds twice, because it adds the fraction to the whole number at the end.
+    exact = math.fsum(numbers)
+    assert numbers == [] or abs(total - exact) <= math.ulp(exact) + len(numbers) * 2**-61
+    assert mean == (total / len(numbers) if numbers else None)
+
+
+def test_percentiles_are_interpolated(connection: duckdb.DuckDBPyConnection) -> None:
+    sql = "select stats.percentiles(coalesce(n, 0)), stats.percentiles(null) from range(101) as r(n)"
+    [(found, none)] = connection.execute(sql).fetchall()
+    assert found == {"p5": 5, "p25": 25, "median": 50, "p75": 75, "p90": 90, "p95": 95, "p99": 99}
+    assert set(none.values()) == {None}
+
+
+def test_percentiles_have_one_shape_in_every_query() -> None:
+    parts, incomplete = ("median", "p75", "p90", "p95", "p99"), {}
+    for query in query_files():
+        assert isinstance(query.tree, exp.Query)
+        columns = query.tree.named_selects
+        for column in columns:
+            part, _, quantity = column.partition("_")
+            missing = [f"{one}_{quantity}" for one in parts if f"{one}_{quantity}" not in columns]
+            if part in parts[1:] and missing:
+                incomplete[query.full_name] = missing
+    assert incomplete == {}
+
+
+def test_points_of_a_distribution(connection: duckdb.DuckDBPyConnection) -> None:
+    sql = """
+        with pods as (
+            select 'a' as kind, n as gpu_pct, 3 as pods from range(2000) as r(n)
+            union all (values ('b', 7, 2), ('b', 9, 1), ('b', null, 5))
+        )
+        select series, value, percentile from stats.cdf_points('pods', kind, gpu_pct, pods) order by all
+        """
+    found = connection.execute(sql).fetchall()
+    assert found[-2:] == [("b", 7, pytest.approx(200 / 3)), ("b", 9, 100)]
+    points = [(value, percentile) for kind, value, percentile in found if kind == "a"]
+    assert points[0] == (0, 0.05) and points[-1] == (1999, 100) and len(points) == 501
+    assert max(later - earlier for (earlier, _), (later, _) in pairwise(points)) <= 4
+    assert all(percentile == pytest.approx((value + 1) / 20) for value, percentile in points)
+
+
+def test_fragmented_gpus(connection: duckdb.DuckDBPyConnection) -> None:
+    """A node with 1.5 free GPUs fits the first two classes, and has too few cores for the last one."""
+    sql = """
+        with fits (popularity, needed, fitting, has_cores, free, too_small) as (
+            values (0.5, 1, 1, true, 1.5, 0.5), (0.25, 1, 2, true, 1.5, 0.0), (0.25, 1, 2, false, 1.5, 0.0)
+        )
+        select stats.fragmented_gpus(popularity, needed, fitting, has_cores, free, too_small) from fits
+        """
+    assert connection.execute(sql).fetchall() == [(0.5 * 0.5 + 0.25 * 0 + 0.25 * 1.5,)]
+
+
+def test_censored_percentage_is_null_if_unknown(connection: duckdb.DuckDBPyConnection) -> None:
+    sql = """
+        with jobs (kind, held_gpu_s, right_censored, left_censored) as (
+            values
+            ('a', 1.0, true, false), ('a', 3.0, false, null), ('b', 2.0, false, true), ('b', null, true, true)
+        )
+        select
+            kind,
+            stats.censored_pct(right_censored, held_gpu_s),
+            stats.censored_pct(left_censored, held_gpu_s),
+            stats.censored_pct(right_censored, 1),
+            stats.censored_pct(left_censored, 1)
+        from jobs group by kind order by kind
+        """
+    # For one job of kind a it is unknown whether it began before the trace.
+    assert connection.execute(sql).fetchall() == [("a", 25, None, 50, None), ("b", 0, 100, 50, 100)]
+
+
+def estimate_survival(connection: duckdb.DuckDBPyConnection, observed: pd.DataFrame) -> pd.DataFrame:
+    with connection.cursor() as cursor:
+        cursor.register("observed", observed)
+        return cursor.execute(
+            "with runs as (from observed)"
+            " select * from stats.survival_curve('runs', sort_key, seconds, has_ended)"
+            " where events > 0 order by series, value"
+        ).df()
+
+
+def frame(runs: list[tuple[int, bool]], key: str = "a") -> pd.DataFrame:
+    return pd.DataFrame(runs, columns=["seconds", "has_ended"]).assign(sort_key=key)
+
+
+@settings(max_examples=100 * DEPTH)
+@given(RUNS, RUNS)
+def test_survival_agrees_with_statsmodels(
+    connection: duckdb.DuckDBPyConnection, one: list[tuple[int, bool]], other: list[tuple[int, bool]]
+) -> None:
+    observed = pd.concat([frame(one, "a"), frame(other, "b")])
+    found = estimate_survival(connection, observed)
+    for key, runs in observed.groupby("sort_key"):
+        own = found[found["series"] == key]
+        if not runs["has_ended"].any():
+            assert own.empty
+            continue
+        with warnings.catch_warnings():
+            # statsmodels divides by zero once no row is at risk.
+            warnings.simplefilter("ignore", RuntimeWarning)
+            expected = SurvfuncRight(runs["seconds"], runs["has_ended"].astype(int))
+        assert list(own["value"]) == list(expected.surv_times)
+        assert list(own["at_risk"]) == list(expected.n_risk)
+        assert list(own["events"]) == list(expected.n_events)
+        assert list(own["percentile"]) == pytest.approx(list(100 - 100 * expected.surv_prob))
+        inside = (expected.surv_prob > 0) & (expected.surv_prob < 1)
+        # The delta method gives the standard error of log(-log S) from the standard error of S.
+        log = np.log(expected.surv_prob[inside])
+        error = expected.surv_prob_se[inside] / (expected.surv_prob[inside] * -log)
+        for column, sign in (("low_pct", -1), ("high_pct", 1)):
+            bound = np.exp(-np.exp(np.log(-log) + sign * 1.959963984540054 * error))
+            assert list(own[column][inside]) == pytest.approx(list(100 - 100 * bound))
+
+
+def test_survival_counts_censored_runs_as_longer(connection: duckdb.DuckDBPyConnection) -> None:
+    found = estimate_survival(connection, frame([(10, True), (20, False), (30, True), (40, False)]))
+    assert list(found["value"]) == [10, 30]
+    assert list(found["percentile"]) == [25, 62.5]
+    without_time = pd.concat([frame([(10, True)]), frame([(None, True), (None, False)])])
+    assert list(estimate_survival(connection, without_time)["at_risk"]) == [1]
+
+
+def estimate_share(
+    connection: duckdb.DuckDBPyConnection, days: pd.DataFrame
+) -> tuple[float, float | None, float | None]:
+    with connection.cursor() as cursor:
+        cursor.register("days", days.assign(trace="a", cluster="b"))
+        [row] = cursor.execute(
+            "with by_day as (from days) select share_pct, low_pct, high_pct from"
+            " stats.bootstrap_share('by_day', {'trace': trace, 'cluster': cluster}, day, failed_jobs, jobs)"
+        ).fetchall()
+    return row
+
+
+def sample_days(count: int, seed: int) -> pd.DataFrame:
+    """Return random days that differ in their number of jobs and in their failure probability."""
+    random = np.random.default_rng(seed)
+    jobs = random.integers(20, 400, count)
+    failed = random.binomial(jobs, random.beta(2, 6, count))
+    return pd.DataFrame({"day": np.arange(count), "failed_jobs": failed, "jobs": jobs})
+
+
+def test_share_agrees_with_ordinary_bootstrap(connection: duckdb.DuckDBPyConnection) -> None:
+    for seed in range(3):
+        days = sample_days(90, seed)
+        drawn = np.random.default_rng(seed).integers(0, len(days), (10_000, len(days)))
+        failed, jobs = (days[name].to_numpy()[drawn].sum(axis=1) for name in ("failed_jobs", "jobs"))
+        low, high = np.quantile(100 * failed / jobs, [0.025, 0.975])
+        share_pct, low_pct, high_pct = estimate_share(connection, days)
+        assert share_pct == pytest.approx(100 * days["failed_jobs"].sum() / days["jobs"].sum())
+        # The bounds of 200 replicates vary by about a tenth of the interval.
+        assert (low_pct, high_pct) == pytest.approx((low, high), abs=0.2 * (high - low))
+
+
+def test_share_has_no_bounds_if_days_are_few_or_unknown(connection: duckdb.DuckDBPyConnection) -> None:
+    assert estimate_share(connection, sample_days(9, 1))[1:] == (None, None)
+    assert None not in estimate_share(connection, sample_days(10, 1))
+    days = sample_days(90, 1)
+    days["day"] = days["day"].astype("Int64").where(days["day"] > 2)
+    assert None not in estimate_share(connection, days)
+    days["day"] = days["day"].where(days["day"] > 20)
+    share_pct, *bounds = estimate_share(connection, days)
+    assert bounds == [None, None] and share_pct is not None

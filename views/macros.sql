@@ -1,0 +1,193 @@
+-- Macros that views and queries share. They call them with the schema: `stats.fsum(held_gpu_s)`.
+create schema if not exists stats;
+
+-- Sums and means of fractions that are the same on every run, with any number of threads: integers are added,
+-- for each number the nearest one, and the remainder, which is at most 0.5, in steps of 2^-60. If a number is
+-- not finite or too large, the plain sum is used. The power of two is a double, as integers would overflow.
+-- Engines without these macros read sum and avg (views/macros.py).
+create or replace macro stats.fsum(number) as
+case
+    when count(try_cast(number as bigint)) = count(number)
+        then
+            cast(sum(try_cast(number as bigint)) as double)
+            + cast(sum(try_cast((number - try_cast(number as bigint)) * pow(2, 60) as bigint)) as double)
+            / pow(2, 60)
+    else sum(number)
+end;
+comment on macro stats.fsum is 'Sum of fractions, exact in any order.';
+
+create or replace macro stats.favg(number) as
+case
+    when count(try_cast(number as bigint)) = count(number) then stats.fsum(number) / nullif(count(number), 0)
+    else avg(number)
+end;
+comment on macro stats.favg is 'Mean of fractions, the same in any order.';
+
+-- For window functions, which add decimals: `sum(stats.exact(x)) over (…)`. A number that is not finite or too
+-- large is an error. Integer and fraction are converted separately: DuckDB multiplies by 10^18 in a double, where
+-- an integer would lose digits. A million numbers below 10^14 fit the type of DuckDB's sum. The fraction has spare
+-- digits, because DuckDB before 2.0 adds two numbers of 18 digits in 18 digits.
+create or replace macro stats.exact(number) as
+cast(trunc(number) as decimal(14, 0)) + cast(number % 1 as decimal(33, 18));
+comment on macro stats.exact is 'A fraction as a decimal, for sums and means over a window.';
+
+-- One aggregate with a list of shares: engines compute equal aggregates once, and keep the values once.
+create or replace macro stats.percentiles(number) as
+{
+    'p5': quantile_cont(number, [0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99])[1],
+    'p25': quantile_cont(number, [0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99])[2],
+    'median': quantile_cont(number, [0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99])[3],
+    'p75': quantile_cont(number, [0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99])[4],
+    'p90': quantile_cont(number, [0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99])[5],
+    'p95': quantile_cont(number, [0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99])[6],
+    'p99': quantile_cont(number, [0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99])[7]
+};
+comment on macro stats.percentiles is 'Interpolated percentiles: a struct with p5, p25, median, p75, p90, p95 and p99.';
+
+create or replace macro stats.censored_pct(is_censored, quantity) as
+case
+    when count(is_censored) = count(*)
+        then
+            100.0 * coalesce(stats.fsum(case when is_censored then quantity end), 0)
+            / nullif(stats.fsum(quantity), 0)
+end;
+comment on macro stats.censored_pct is 'Percentage of a quantity in censored rows; with 1 as the quantity, percentage of rows. NULL if it is unknown for some row whether it is censored.';
+
+-- F_n(M) of Beware of Fragmentation (ATC 2023), added up over pairs of a node and a task class. A class needs
+-- needed_gpus, and the node has fitting_gpus with enough free capacity; has_rest: all other needs are met. On a node
+-- that can run the class only the free capacity of GPUs that have too little for it is fragmented.
+create or replace macro stats.fragmented_gpus(
+    popularity, needed_gpus, fitting_gpus, has_rest, free_gpus, too_small_gpus
+) as
+stats.fsum(
+    popularity
+    * case
+        when needed_gpus > 0 and fitting_gpus >= needed_gpus and has_rest then too_small_gpus
+        else free_gpus
+    end
+);
+comment on macro stats.fragmented_gpus is 'Free GPUs of nodes that the next task cannot use, expected over task classes.';
+
+-- The first value in each fifth of a percent, and the last value: at most 501 points per series.
+create or replace macro stats.cdf_points(source, by_column, number, weight) as table
+select
+    series,
+    min(value) as value,
+    min(percentile) as percentile
+from (
+    select
+        by_column as series,
+        number as value,
+        100.0 * sum(weight) over (partition by by_column order by number)
+        / sum(weight) over (partition by by_column) as percentile
+    from query_table(source)
+    where number is not null
+) as ranked
+group by series, floor(round(5 * percentile, 6));
+comment on macro table stats.cdf_points is 'Points of the cumulative distribution of a number per series, in a table or CTE whose rows count `weight` times: series, value, and the percentage up to this value, exact to a fifth of a percent.';
+
+-- 1.96 is the 97.5th percentile of the normal distribution. Rounding removes errors of the sums of logarithms.
+create or replace macro stats.survival_curve(source, by_column, observed, is_event) as table
+select
+    series,
+    value,
+    at_risk,
+    events,
+    round(100 - 100 * survival, 9) as percentile,
+    round(100 - 100 * coalesce(pow(survival, exp(-deviation)), survival), 9) as low_pct,
+    round(100 - 100 * coalesce(pow(survival, exp(deviation)), survival), 9) as high_pct
+from (
+    select
+        series,
+        value,
+        at_risk,
+        events,
+        survival,
+        case
+            when survival > 0 and survival < 1
+                then 1.959963984540054 * sqrt(variance) / -ln(survival)
+        end as deviation
+    from (
+        select
+            series,
+            value,
+            at_risk,
+            events,
+            case
+                when min(at_risk - events) over up_to_value = 0 then 0.0
+                else exp(sum(stats.exact(ln(1 - events / nullif(at_risk, events)))) over up_to_value)
+            end as survival,
+            sum(stats.exact(1e6 * events / nullif(at_risk * (at_risk - events), 0))) over up_to_value
+            / 1e6 as variance
+        from (
+            select
+                series,
+                value,
+                events,
+                cast(sum(ended) over (partition by series order by value desc) as double) as at_risk
+            from (
+                select
+                    by_column as series,
+                    observed as value,
+                    count(*) as ended,
+                    cast(count(*) filter (where is_event) as double) as events
+                from query_table(source)
+                where observed is not null
+                group by by_column, observed
+            ) as times
+        ) as risks
+        window up_to_value as (partition by series order by value)
+    ) as estimates
+) as deviations;
+comment on macro table stats.survival_curve is 'Kaplan-Meier estimate of how long something lasts, per series of a table or CTE. A row was observed for a time, and ended then if is_event; otherwise it is right-censored. One row per distinct time: series, value (the time), at_risk (rows observed for at least this time), events (rows that ended at it), percentile (percentage that lasts at most this time), low_pct and high_pct (95 % confidence interval: Greenwood''s variance, log-log transformation). Rows without a time are ignored.';
+
+-- A Poisson bootstrap with 200 replicates. A hash of unit and replicate decides how often a unit counts, so that
+-- every run and every engine gives the same bounds: hashes are compared as texts with cumulative probabilities of
+-- the Poisson distribution with mean 1. Rows without a unit count once in each replicate.
+create or replace macro stats.bootstrap_share(source, by_column, unit, part, whole) as table
+select
+    series,
+    max(share_pct) filter (where replicate = 0) as share_pct,
+    case
+        when max(units) >= 10 and max(known_pct) >= 95
+            then quantile_cont(case when replicate > 0 then share_pct end, 0.025)
+    end as low_pct,
+    case
+        when max(units) >= 10 and max(known_pct) >= 95
+            then quantile_cont(case when replicate > 0 then share_pct end, 0.975)
+    end as high_pct
+from (
+    select
+        by_column as series,
+        replicate,
+        count(unit) as units,
+        100.0 * stats.fsum(case when unit is not null then whole else 0 end)
+        / nullif(stats.fsum(whole), 0) as known_pct,
+        100.0 * stats.fsum(times * part) / nullif(stats.fsum(times * whole), 0) as share_pct
+    from query_table(source)
+    inner join (
+        select
+            drawn_unit,
+            replicate,
+            case
+                when replicate = 0 or drawn_unit is null then 1.0
+                when hashed < '5e2d58d8' then 0.0
+                when hashed < 'bc5ab1b1' then 1.0
+                when hashed < 'eb715e1d' then 2.0
+                when hashed < 'fb239797' then 3.0
+                when hashed < 'ff1025f5' then 4.0
+                else 5.0
+            end as times
+        from (
+            select
+                drawn_unit,
+                replicate,
+                md5(cast(drawn_unit as varchar) || ' ' || cast(replicate as varchar)) as hashed
+            from (select distinct unit as drawn_unit from query_table(source)) as units
+            cross join (select unnest(generate_series(0, 200)) as replicate) as replicates
+        ) as hashes
+    ) as draws on unit is not distinct from drawn_unit
+    group by by_column, replicate
+) as replicated
+group by series;
+comment on macro table stats.bootstrap_share is '95 % confidence interval of 100 * sum(part) / sum(whole) per series of a table or CTE, if its units (days, users) are a sample of similar units: series, share_pct (the estimate), low_pct and high_pct. The bounds are NULL with fewer than ten units, or if the unit of more than 5 % of the whole is NULL.';
