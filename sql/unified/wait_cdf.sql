@@ -49,7 +49,9 @@ curve as (
         percentile,
         low_pct,
         high_pct
-    from stats.survival_curve('waits', { 'trace': trace, 'size_band': size_band }, observed_wait_s, has_started)
+    from stats.survival_curve(
+        'waits', { 'trace': trace, 'size_band': size_band }, observed_wait_s, has_started
+    )
     where events > 0
 ),
 
