@@ -96,7 +96,8 @@ def _macros() -> dict[str, tuple[tuple[str, ...], exp.Expr]]:
     for statement in statements(macros_sql()):
         if macro := _MACRO.match(statement):
             name, body = macro["name"], _PLAIN.get(macro["name"], macro["body"])
-            tree = sqlglot.parse_one(body if macro["table"] else f"select {body}", dialect="duckdb")
+            select = body if macro["table"] else f"select {body}"
+            tree = sqlglot.parse_one(select, dialect="duckdb", into=exp.Select)
             parameters = tuple(word.strip() for word in macro["parameters"].split(","))
             found[name] = (parameters, tree if macro["table"] else tree.selects[0])
     return found
