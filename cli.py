@@ -1,5 +1,6 @@
 """The command line: `traces`. Each command parses its options, calls one function and prints the result."""
 
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -11,7 +12,7 @@ import typer
 from tracehouse.commands import data, export, maintain, publish, query, validate
 from tracehouse.commands.console import is_on_terminal, print_error
 from tracehouse.commands.options import NO_PAGER, flag
-from tracehouse.core import process, signals
+from tracehouse.core import signals
 from tracehouse.core.errors import UsageError, UserError
 
 # The commands by the panel of the help that lists them.
@@ -85,18 +86,21 @@ def _set_defaults(
 def main() -> NoReturn:
     """Run the command line. The exit code is 0 for success, 1 for a failure, 2 for wrong usage."""
     signals.end_at_once()
-    process.open_closed_streams()
+    for stream in (sys.stdout, sys.stderr):
+        # Without this, a character that the terminal's encoding lacks raises UnicodeEncodeError.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         app(prog_name="traces")
     except SystemExit as error:
-        process.leave(error.code if isinstance(error.code, int) else 1 if error.code else 0)
+        signals.leave(error.code if isinstance(error.code, int) else 1 if error.code else 0)
     except UsageError as error:
         print_error(error)
-        process.leave(2)
+        signals.leave(2)
     except BrokenPipeError:
         # The reader has closed the pipe, as in `traces … | head`. This is the code of the signal SIGPIPE.
         os._exit(141)
     except (UserError, OSError) as error:
         print_error(error)
-        process.leave(1)
-    process.leave(0)
+        signals.leave(1)
+    signals.leave(0)

@@ -57,14 +57,13 @@ def fetch(
     Example: traces fetch acme --metric POWER_USAGE --cluster kalos
     """
     from tracehouse.core.progress import byte_bars
-    from tracehouse.ingest.downloads import fetch as downloads
-    from tracehouse.ingest.downloads.http import open_client
-    from tracehouse.ingest.downloads.plan import FetchRequest, check_is_wanted, describe_plans, plan_downloads
+    from tracehouse.ingest.fetch.client import open_client
+    from tracehouse.ingest.fetch.download import fetch_files
+    from tracehouse.ingest.fetch.plan import check_is_wanted, describe_plans, plan_downloads
 
     hosts = key_values(mirrors, "A mirror must be HOST=URL")
-    request = FetchRequest(out, traces, metrics, clusters, hosts, is_dry_run=dry_run, only=only)
-    with open_client(hosts, request.retry_policy) as client:
-        plans = plan_downloads(request, client)
+    with open_client(hosts, attempts=1) if dry_run else open_client(hosts) as client:
+        plans = plan_downloads(client, out, traces, metrics, clusters, only)
         for line in describe_plans(plans, out, with_files=dry_run):
             say(line)
         if dry_run:
@@ -75,7 +74,7 @@ def fetch(
         # Lines printed between progress bars would leave fragments of the bars on the screen.
         report = lines.append if sys.stderr.isatty() else say
         with byte_bars() as progress:
-            outcome = downloads.fetch(plans, out, client, progress, report)
+            outcome = fetch_files(plans, out, client, progress, report)
     for line in lines:
         say(line)
     for failure in outcome.failures:

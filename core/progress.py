@@ -6,7 +6,7 @@ No bars are shown if standard error is not a terminal.
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Lock, Timer
+from threading import Lock
 
 from tracehouse.core import signals
 from tracehouse.core.text import escape_text
@@ -17,8 +17,6 @@ Progress = Callable[[str, int, int], None]
 Several threads call it. A negative number of bytes subtracts bytes that must be read again.
 """
 
-SHOW_AFTER_S = 0.4
-
 
 def ignore_progress(label: str, more_bytes: int, total_bytes: int) -> None:
     """Do nothing: the `Progress` of a caller that shows no bars."""
@@ -26,7 +24,7 @@ def ignore_progress(label: str, more_bytes: int, total_bytes: int) -> None:
 
 @contextmanager
 def byte_bars() -> Iterator[Progress]:
-    """Yield a function that reports bytes, whose bars appear after 0.4 seconds.
+    """Yield a function that reports bytes and shows them as bars.
 
     Any thread may call the function. A bar disappears when all its bytes are processed; a bar of unknown size
     disappears when another one appears.
@@ -58,23 +56,7 @@ def byte_bars() -> Iterator[Progress]:
             reported = bars.tasks[tasks[label]]
             bars.update(tasks[label], visible=not reported.finished)
 
-    def show() -> None:
-        with one_at_a_time:
-            if not later.finished.is_set():
-                bars.start()
-
-    def stop() -> None:
-        # Bars hide the cursor; stopping them shows it. A signal handler may call this function in a thread
-        # that holds `one_at_a_time`, so it does not acquire that lock.
-        later.cancel()
-        bars.stop()
-
-    later = Timer(SHOW_AFTER_S, show)
-    later.daemon = True
-    with signals.clean_up_at_end(stop):
-        later.start()
-        try:
-            yield report
-        finally:
-            later.cancel()
-            later.join()
+    # Bars hide the cursor; stopping them shows it, also when a signal ends the process.
+    with signals.clean_up_at_end(bars.stop):
+        bars.start()
+        yield report

@@ -18,15 +18,7 @@ _UNPRINTABLE = re.compile(
 
 def escape_text(text: str) -> str:
     r"""Return a text with its control characters escaped, such as `\x1b`, so that a terminal shows them."""
-    return _UNPRINTABLE.sub(_escape_match, text)
-
-
-def _escape_match(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    # Python represents each byte of a file's name that is not UTF-8 as a surrogate.
-    if 0xDC80 <= code <= 0xDCFF:
-        code -= 0xDC00
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+    return _UNPRINTABLE.sub(lambda found: _escape_character(found[0]), text)
 
 
 def escape_name(name: str | PurePath) -> str:
@@ -41,6 +33,7 @@ def escape_name(name: str | PurePath) -> str:
 def _escape_character(character: str) -> str:
     if character.isprintable():
         return character
+    # Python represents each byte of a file's name that is not UTF-8 as a surrogate.
     if "\udc80" <= character <= "\udcff":
         return f"\\x{ord(character) - 0xDC00:02x}"
     return character.encode("unicode_escape").decode()

@@ -52,10 +52,6 @@ _MOST_DIGITS = 19
 _EXACT_FLOATS = range(-(2**53) + 1, 2**53)
 _MOST_DIGITS_OF_EXPONENT = 9
 
-_DAY = r"(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
-_PLAIN_TIME = rf"(?:197[1-9]|19[89]\d|20[0-8]\d)-{_DAY}[ T](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{{1,6}})?"
-_PLAIN_OFFSET = r"(?:Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)"
-
 _NUMBER = re.compile(rb"([+-]?)(?:(\d++)(?:\.(\d*+))?|\.(\d++))(?:[eE]([+-]?\d++))?")
 _NOT_FINITE = re.compile(rb"[+-]?(?:nan|inf|infinity)", re.I)
 _TIME = re.compile(rb"\d{4}-\d\d-\d\d[ T]\d\d(?::\d\d(?::\d\d(?:\.\d{1,6})?)?)?")
@@ -72,8 +68,7 @@ class ColumnType:
 
     `stored` is DuckDB's name of the type in Parquet, and `frictionless` its name in the Data Package
     standard. `written` describes the texts in raw files. `parse` returns the value of a text; if the text is
-    invalid, it raises ValueError with the reason. `plain` is a regular expression for texts that Arrow casts
-    to the same value as `parse`; it is empty if there are no such texts.
+    invalid, it raises ValueError with the reason.
     """
 
     name: TypeName
@@ -81,7 +76,6 @@ class ColumnType:
     frictionless: str
     written: str
     parse: Callable[[bytes], Any]
-    plain: str = ""
 
 
 def _invalid(text: bytes, reason: str = "invalid value") -> ValueError:
@@ -237,7 +231,6 @@ _LISTED = (
         "integer",
         "a whole number, also as `1.0` or `1e+05`",
         _integer,
-        r"[ \t]*-?\d{1,18}(?:\.0*)?[ \t]*",
     ),
     ColumnType(
         "DOUBLE",
@@ -245,7 +238,6 @@ _LISTED = (
         "number",
         "a finite number",
         _number,
-        r"[ \t]*[+-]?\d{1,15}(?:\.\d*)?(?:[eE][+-]?\d{1,2})?[ \t]*",
     ),
     ColumnType(
         "BOOLEAN",
@@ -260,7 +252,6 @@ _LISTED = (
         "datetime",
         "a date and a time with its offset: `2023-03-01 08:00:00+08:00`",
         partial(_time, has_offset=True),
-        _PLAIN_TIME + _PLAIN_OFFSET,
     ),
     ColumnType(
         "TIMESTAMP",
@@ -268,7 +259,6 @@ _LISTED = (
         "datetime",
         "a date and a time of a zone that is not written: `2020-06-09 18:41:01`, or a date alone",
         partial(_time, has_offset=False),
-        _PLAIN_TIME,
     ),
     ColumnType(
         "UNIX_S",

@@ -277,7 +277,6 @@ def test_sql_error_marks_place_in_statement(sample_warehouse: Path, tmp_path: Pa
 
 
 UNUSUAL = [
-    ("$traces sql 'select 1' >&-", 1, "Standard output is closed"),
     ("$traces list > /dev/full", 1, "No space left"),
     ("$traces query $'\\xff'", 2, "\\xff is not valid UTF-8"),
     ("$traces query itp.gpu_hours -p $'min_gpus=\\xff'", 2, "\\xff is not valid UTF-8"),

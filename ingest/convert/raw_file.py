@@ -29,8 +29,9 @@ from tracehouse.ingest.discovery import partitions
 from tracehouse.ingest.discovery.claims import Claim
 from tracehouse.ingest.discovery.raw_stream import explained, open_raw, unexpected_error
 from tracehouse.ingest.discovery.unpack import data_members, seekable
-from tracehouse.ingest.readers import Batch, Content, Reject, reader_of
-from tracehouse.ingest.readers.lines import read_header, shown
+from tracehouse.ingest.readers import Batch, ReaderInput, Reject, reader_of
+from tracehouse.ingest.readers.csv import read_names
+from tracehouse.ingest.readers.lines import shown
 from tracehouse.ingest.readers.values import arrow_type
 from tracehouse.ingest.store import lock, records
 from tracehouse.ingest.store.layout import REJECTED_FOLDER, staging_folder
@@ -245,7 +246,7 @@ def check_header_file(claim: Claim) -> None:
         return
     declared = ",".join(column.name_in_file for column in claim.table.columns)
     with open_raw((claim.header_file,)) as stream, explained((claim.header_file,)):
-        found = read_header(cast(BinaryIO, stream), str(claim.header_file))
+        found = read_names(cast(BinaryIO, stream), str(claim.header_file))
     if ",".join(found) != declared:
         raise RawFileError(
             claim.header_file,
@@ -282,10 +283,10 @@ def _read_file(open_file: _OpenFile, raw_input: RawInput, state: _ReadState) -> 
     reader = reader_of(table, open_file.name)
     values = (pair.split("=", 1) for pair in raw_input.claim.raw.partition.split("/") if pair)
     with seekable(open_file.stream) if reader.read_keys else nullcontext(open_file.stream) as stream:
-        content = Content(
+        source = ReaderInput(
             stream, table, open_file.shown_path, state.indexes, keys=open_file.keys, partition=dict(values)
         )
-        for batch in reader.read(content):
+        for batch in reader.read(source):
             _count(open_file, batch, raw_input, state)
             yield batch.rows if table.wide else _add_keys(batch.rows, open_file.keys, table)
 

@@ -1,36 +1,36 @@
-"""Readers of raw formats.
+"""Readers of raw formats: each turns the bytes of a file into batches of rows and rejects.
 
-A format is one module of `ingest.readers.formats` that binds ``READER`` to a `Reader`. `all_readers` imports
-every module of that package, so a new format changes no other module. A reader consists of
-
-- `extensions`: the extensions of its files, the usual one first, such as ("csv",);
-- `reads`: whether it reads the files of a table, by the table's declaration and the file's name. Exactly one
-  reader must accept a file;
-- `read_names` and `names_fit`: how the columns' names in a file identify its table, if two tables' files have
-  the same name;
-- `read`: yields the rows of a file in batches. A reader converts texts to the declared types with `values`,
-  and returns a `Reject` for every row that does not fit its table. The numbers of rows and rejects in all
-  batches add up to the number of rows in the file. If more than a tenth of the rows is rejected, the reader
-  raises RawFileError via `rejects.limit_rejects`.
+A module of this package has one or more formats, listed in its ``READERS``. `Reader` says what a format
+consists of. A reader converts texts to the declared types with `values`, and returns a `Reject` for every row
+that does not fit its table: the rows and rejects of all batches add up to the rows of the file. It passes its
+batches through `limit_rejects`.
 
 A reader gets a stream of decompressed bytes, which may be inside an archive and cannot seek. A format that
 needs to seek, such as Parquet, sets `read_keys` and gets a seekable stream.
 """
 
-import importlib
-import pkgutil
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import import_module
 from typing import BinaryIO
 
 import pyarrow as pa
 
+from tracehouse.core.errors import RawFileError
 from tracehouse.ingest.declarations import Table
+
+_MODULES = ("csv", "json", "parquet", "wide")
+
+_MOST_REJECTED_SHARE = 0.1
+# The number of rows is unknown before the end of a file, and bad rows may come first. Up to these limits,
+# rejects are tolerated until the end of the file, regardless of their share.
+MOST_REJECTS = 20_000
+_MOST_REJECTED_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
-class Content:
+class ReaderInput:
     """The content of a file of a table.
 
     `name` is the file's name in errors. `indexes` are the line indexes of a wide table in other files; the
@@ -65,8 +65,7 @@ class Batch:
     """Consecutive rows of a file: those that fit the table, and the rejected ones.
 
     `rows` has first the keys that the file's path lacks and then the table's `read_columns`, in this order.
-    For a wide table, it contains the lines of the CSV with the index and a column for each variable. Texts
-    may be encoded with dictionaries.
+    For a wide table, it contains the lines of the CSV with the index and a column for each variable.
     """
 
     rows: pa.Table
@@ -75,16 +74,21 @@ class Batch:
 
 @dataclass(frozen=True)
 class Reader:
-    """A raw format; see the docstring of this package.
+    """A raw format.
 
-    `read_names` is None if a file of the format can contain rows of several tables. Such a file belongs to
-    all tables whose file names it matches. `read_keys` lists the values of the `partition_by` keys in a file
-    that has them as columns. It is None if the format reads its stream from start to end.
+    `extensions` are those of its files, the usual one first. `reads` returns whether it reads the files of a
+    table, by the table's declaration and the file's name; exactly one reader accepts a file. `read` yields
+    the batches of a file and raises RawFileError if the file is not of the table.
+    `read_names` returns the columns' names in a file, and `names_fit` whether they are those of a table, in
+    case two tables have files of the same name. `read_names` is None if a file of the format can contain rows
+    of several tables: it belongs to all tables whose file names it matches.
+    `read_keys` lists the values of the `partition_by` keys in a file that has them as columns. It is None if
+    the format reads its stream from start to end.
     """
 
     extensions: tuple[str, ...]
     reads: Callable[[Table, str], bool]
-    read: Callable[[Content], Iterator[Batch]]
+    read: Callable[[ReaderInput], Iterator[Batch]]
     read_names: Callable[[BinaryIO, str], list[str]] | None
     names_fit: Callable[[Table, Sequence[str]], bool]
     read_keys: Callable[[BinaryIO, Table, str], list[dict[str, str]]] | None = None
@@ -92,12 +96,39 @@ class Reader:
 
 @cache
 def all_readers() -> tuple[Reader, ...]:
-    """Return the readers of all formats, in the order of their modules' names."""
-    formats = importlib.import_module(f"{__name__}.formats")
-    found = sorted(module.name for module in pkgutil.iter_modules(formats.__path__))
-    return tuple(importlib.import_module(f"{formats.__name__}.{name}").READER for name in found)
+    """Return the readers of all formats."""
+    return tuple(reader for name in _MODULES for reader in import_module(f"{__name__}.{name}").READERS)
 
 
 def reader_of(table: Table, file_name: str) -> Reader:
     """Return the reader of a table's file. `file_name` is the name of the decompressed file."""
     return next(reader for reader in all_readers() if reader.reads(table, file_name))
+
+
+def limit_rejects(batches: Iterable[Batch], file: str) -> Iterator[Batch]:
+    """Yield the batches of a file. Raises RawFileError if more than a tenth of the rows is rejected.
+
+    Such a file is not what its name says. The error is raised at the end of the file, or as soon as the
+    rejects exceed `MOST_REJECTS` or `_MOST_REJECTED_BYTES`.
+    """
+    rows = rejected = rejected_bytes = 0
+    first: Reject | None = None
+
+    def check(what: str) -> None:
+        if first and rejected > _MOST_REJECTED_SHARE * rows:
+            raise RawFileError(
+                file,
+                f"{rejected:,} of {what} do not fit, more than a tenth; the first: {first.reason}",
+                "The file is damaged, or is not what its name says: fetch it again",
+                line=first.line,
+            )
+
+    for batch in batches:
+        first = first or next(iter(batch.rejects), None)
+        rows += batch.rows.num_rows + len(batch.rejects)
+        rejected += len(batch.rejects)
+        rejected_bytes += sum(len(reject.raw_text) for reject in batch.rejects)
+        if rejected > MOST_REJECTS or rejected_bytes > _MOST_REJECTED_BYTES:
+            check(f"the first {rows:,} rows")
+        yield batch
+    check(f"its {rows:,} rows")

@@ -32,7 +32,7 @@ ELSEWHERE = {
     "README.md": {"pip install .": "tests/test_packaging.py"},
     "docs/asi.md": {
         "pip install '.[fetch,plot]'": "tests/docs/test_commands.py",
-        "traces ": "tests/ingest/downloads/test_fetch.py",
+        "traces ": "tests/ingest/fetch/test_fetch.py",
     },
     "docs/bi.md": {"traces publish": "tests/publish/bi/test_pages.py"},
     "docs/clients.md": {
@@ -41,7 +41,7 @@ ELSEWHERE = {
     },
     "docs/fetch.md": {
         "pip install '.[fetch]'": "tests/docs/test_commands.py",
-        "traces fetch": "tests/ingest/downloads/test_fetch.py",
+        "traces fetch": "tests/ingest/fetch/test_fetch.py",
     },
     "docs/home.md": {
         "pip install": "tests/docs/test_commands.py",
@@ -68,8 +68,8 @@ ELSEWHERE = {
     },
     "docs/site.md": {"python -m http.server": "tests/site_server.py"},
     "docs/tutorial.md": {
-        "traces fetch": "tests/ingest/downloads/test_fetch.py",
-        "traces fetch asi": "tests/ingest/downloads/test_remote_zip.py",
+        "traces fetch": "tests/ingest/fetch/test_fetch.py",
+        "traces fetch asi": "tests/ingest/fetch/test_remote_zip.py",
         "traces sample": "tests/docs/test_tutorial.py",
         "traces ingest": "tests/docs/test_tutorial.py",
         "traces build": "tests/docs/test_tutorial.py",

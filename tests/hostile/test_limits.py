@@ -165,7 +165,7 @@ FILES = {
     "an object with many bad attempts": Malformed(
         "cluster_job_log",
         lambda: object_of(ATTEMPT.replace("-10-", "-13-"), 40_000),
-        "40,000 of at most 40,000 rows so far do not fit",
+        "40,000 of the first 40,000 rows do not fit",
     ),
     "a long list in an object": Malformed(
         "cluster_job_log",

@@ -100,7 +100,7 @@ def prepare(folder: Path) -> None:
     import rich.progress  # noqa: F401
 
     from tracehouse import cli  # noqa: F401
-    from tracehouse.core import process
+    from tracehouse.core import signals
     from tracehouse.engines.duckdb.write import database, materialized_views, statements  # noqa: F401
     from tracehouse.ingest.readers import reader_of
 
@@ -115,7 +115,7 @@ def prepare(folder: Path) -> None:
     def leave(code: int) -> NoReturn:
         raise _LeftError(code)
 
-    process.leave = leave  # type: ignore[assignment]
+    signals.leave = leave  # type: ignore[assignment]
     for name in STEPS:
         setattr(os, name, _steps.with_kill(name, getattr(os, name)))
 

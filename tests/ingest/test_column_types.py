@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from tracehouse.ingest.column_types import TYPES, TypeName
 from tracehouse.ingest.declarations import Column, Table
-from tracehouse.ingest.readers import Content
-from tracehouse.ingest.readers.formats import plain_csv
+from tracehouse.ingest.readers import ReaderInput
+from tracehouse.ingest.readers import csv as csv_reader
 from tracehouse.ingest.readers.values import arrow_type
 
 NAIVE, AWARE = datetime(2020, 6, 9, 18, 41, 1), datetime(2022, 9, 11, 1, 12, tzinfo=UTC)
@@ -100,7 +100,7 @@ def read(kind: TypeName, texts: list[str]) -> tuple[list[object], list[str]]:
     """Return the values of a column with these texts, and the reasons of rejected texts."""
     lines = (f'"{text.replace(chr(34), chr(34) * 2)}",y\n' for text in texts)
     data = io.BytesIO(("x,y\n" + "".join(lines) + ',""\n' * 9 * len(texts)).encode())
-    batches = list(plain_csv.read(Content(data, table(kind), "t.csv")))
+    batches = list(csv_reader.read(ReaderInput(data, table(kind), "t.csv")))
     values = [value for batch in batches for value in batch.rows["x"].to_pylist()]
     assert values[len(values) - 9 * len(texts) :] == [None] * 9 * len(texts)
     reasons = [reject.reason for batch in batches for reject in batch.rejects]
@@ -138,7 +138,7 @@ def test_rejects_invalid_text_with_reason(kind: TypeName, text: str) -> None:
 def test_duckdb_stores_and_reads_what_arrow_does(kind: TypeName, tmp_path) -> None:  # type: ignore[no-untyped-def]
     texts, values = zip(*VALUES[kind], strict=True)
     data = io.BytesIO(b"x,y\n" + b"".join(f'"{t.replace(chr(34), chr(34) * 2)}",y\n'.encode() for t in texts))
-    (batch,) = plain_csv.read(Content(data, table(kind), "t.csv"))
+    (batch,) = csv_reader.read(ReaderInput(data, table(kind), "t.csv"))
     rows = batch.rows
     assert rows.schema.field("x").type == arrow_type(table(kind).columns[0])
     with duckdb.connect() as connection:

@@ -12,8 +12,8 @@ import pytest
 
 from tracehouse.ingest.column_types import TypeName
 from tracehouse.ingest.declarations import Column, Table, Trace, Wide
-from tracehouse.ingest.readers import Content
-from tracehouse.ingest.readers.formats import plain_csv
+from tracehouse.ingest.readers import ReaderInput
+from tracehouse.ingest.readers import csv as csv_reader
 from tracehouse.samples.from_declaration import LEAST_ROWS, sampler_of
 
 ROWS = 2_000
@@ -50,7 +50,7 @@ def content(path: Path) -> bytes:
 
 
 def read(path: Path, table: Table) -> pl.DataFrame:
-    batches = list(plain_csv.read(Content(io.BytesIO(content(path)), table, path.name)))
+    batches = list(csv_reader.read(ReaderInput(io.BytesIO(content(path)), table, path.name)))
     assert [reject for batch in batches for reject in batch.rejects] == []
     frame = pl.from_arrow(pa.concat_tables([pa.table(batch.rows) for batch in batches]))
     assert isinstance(frame, pl.DataFrame)

@@ -19,7 +19,7 @@ from random_seed import DEPTH
 from tracehouse.ingest.column_types import TYPES
 from tracehouse.ingest.convert.sorted_parquet import ROW_GROUP_ROWS, RunWriter, write_runs
 from tracehouse.ingest.declarations import Column
-from tracehouse.ingest.readers.csv_chunks import prefetch
+from tracehouse.ingest.readers.csv import _prefetch as prefetch
 from tracehouse.ingest.readers.values import arrow_type
 
 SCHEMA = pa.schema([("job", pa.string()), ("start", pa.int64())])
@@ -101,13 +101,13 @@ from pathlib import Path
 import polars
 from tracehouse.ingest.declarations import Column, Table
 from tracehouse.ingest.convert.sorted_parquet import write_runs
-from tracehouse.ingest.readers import Content
-from tracehouse.ingest.readers.formats.plain_csv import read
+from tracehouse.ingest.readers import ReaderInput
+from tracehouse.ingest.readers.csv import read
 
 columns = (Column("job", "VARCHAR", ""), Column("start", "BIGINT", ""), Column("share", "DOUBLE", ""))
 table = Table("t", "", "", "", r"t\\.csv", columns, has_header=False)
 lines = (f"job-{n * 7919 % 30_011},{n if n % 5 else ''},{n / 7}\\n" for n in range(150_000))
-content = Content(io.BytesIO("".join(lines).encode()), table, "t.csv", chunk_bytes=500_000)
+content = ReaderInput(io.BytesIO("".join(lines).encode()), table, "t.csv", chunk_bytes=500_000)
 runs = write_runs((batch.rows for batch in read(content)), ("job",), Path(sys.argv[1]), "t", 2_000_000)
 print(polars.thread_pool_size(), *(run.sha256 for run in runs))
 """

@@ -30,9 +30,8 @@ from tracehouse.ingest.convert.raw_input import RawInput
 from tracehouse.ingest.convert.unpivot import write_cells
 from tracehouse.ingest.declarations import Column, Table, Wide
 from tracehouse.ingest.pipeline import IngestResult
-from tracehouse.ingest.readers import Batch, Content
-from tracehouse.ingest.readers.formats import wide_csv
-from tracehouse.ingest.readers.formats.wide_csv import CHUNK_BYTES
+from tracehouse.ingest.readers import Batch, ReaderInput, wide
+from tracehouse.ingest.readers.wide import CHUNK_BYTES
 from tracehouse.ingest.store import cleanup, lock, records
 from tracehouse.ingest.store.records import Conversion, StoredFile
 from tracehouse.ingest.traces.acme import GPU_METRIC, NODE_METRIC
@@ -117,7 +116,7 @@ def read_wide(
     data: bytes, table: Table, seen: set[Hashable] | None = None, chunk_bytes: int = CHUNK_BYTES
 ) -> Iterator[Batch]:
     indexes = set() if seen is None else seen
-    return wide_csv.read(Content(io.BytesIO(data), table, "m.csv", indexes, chunk_bytes))
+    return wide.read(ReaderInput(io.BytesIO(data), table, "m.csv", indexes, chunk_bytes))
 
 
 def write_files(
@@ -210,7 +209,7 @@ def test_rejects_file_with_another_header(data: bytes, what: str) -> None:
 
 
 def test_rejects_file_with_too_many_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wide_csv, "MOST_LINES", 2)
+    monkeypatch.setattr(wide, "MOST_LINES", 2)
     lines = csv_of(["10.140.0.1"], [(0, ["1"]), (15, ["2"])])
     assert sum(batch.rows.num_rows for batch in read_wide(lines, NODE_METRIC)) == 2
     with pytest.raises(RawFileError, match="line 2: together with the other files of its partition"):

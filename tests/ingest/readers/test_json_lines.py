@@ -20,8 +20,8 @@ from tracehouse.core.text import LONGEST_TEXT
 from tracehouse.engines.duckdb.write import base_tables
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.declarations import Column, Table, all_traces
-from tracehouse.ingest.readers import Content, Reject
-from tracehouse.ingest.readers.formats import json_lines
+from tracehouse.ingest.readers import ReaderInput, Reject, limit_rejects
+from tracehouse.ingest.readers.json import read_lines
 from tracehouse.ingest.store import records
 
 TABLE = Table(
@@ -48,7 +48,11 @@ FIRST_ROW = ("a", 3, AT, ["x", "y"], '{"n": 1.50}', None, None, None)
 
 def read(data: str | bytes, chunk_bytes: int = 4 << 20) -> tuple[list[tuple], list[Reject]]:
     stream = io.BytesIO(data.encode() if isinstance(data, str) else data)
-    batches = list(json_lines.read(Content(stream, TABLE, "request.jsonl", chunk_bytes=chunk_bytes)))
+    batches = list(
+        limit_rejects(
+            read_lines(ReaderInput(stream, TABLE, "request.jsonl", chunk_bytes=chunk_bytes)), "request.jsonl"
+        )
+    )
     rows = [tuple(row.values()) for batch in batches for row in batch.rows.to_pylist()]
     return rows, [reject for batch in batches for reject in batch.rejects]
 

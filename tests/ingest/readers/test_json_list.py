@@ -9,9 +9,9 @@ import pytest
 
 from tracehouse.core.errors import RawFileError
 from tracehouse.ingest.declarations import Column, JsonList, Table
-from tracehouse.ingest.readers import Content, Reject
-from tracehouse.ingest.readers.formats import json_list
-from tracehouse.ingest.readers.formats.json_list import Element, elements
+from tracehouse.ingest.readers import ReaderInput, Reject
+from tracehouse.ingest.readers import json as json_reader
+from tracehouse.ingest.readers.json import Element, split_list
 
 JOB_ID = Column("id", "VARCHAR", "", required=True)
 COMMON = {"comment": "", "grain": "", "source": "", "file_name": "log"}
@@ -59,7 +59,7 @@ TABLES = pytest.mark.parametrize("table", [JOB, TRY, MACHINE], ids=lambda table:
 
 def read(table: Table, data: str | bytes, chunk_bytes: int = 1 << 20) -> tuple[list[tuple], list[Reject]]:
     stream = io.BytesIO(data.encode() if isinstance(data, str) else data)
-    batches = list(json_list.read(Content(stream, table, "log", chunk_bytes=chunk_bytes)))
+    batches = list(json_reader.READERS[1].read(ReaderInput(stream, table, "log", chunk_bytes=chunk_bytes)))
     rows = [tuple(row.values()) for batch in batches for row in batch.rows.to_pylist()]
     return rows, [reject for batch in batches for reject in batch.rejects]
 
@@ -84,12 +84,12 @@ def test_a_list_may_be_empty(table: Table) -> None:
 def test_elements_have_their_lines_and_texts() -> None:
     text = b'\n[\n {"a": 1.50,\n "b": "\\u00e9]\xc3\xa9"} ,\n\n[2] , 17,"x"\n]'
     for chunk_bytes in (1, 2, 3, 1000):
-        found = [each for part in elements(io.BytesIO(text), "log", chunk_bytes) for each in part]
+        found = [each for part in split_list(io.BytesIO(text), "log", chunk_bytes) for each in part]
         assert found == [
-            Element(1, 3, b'{"a": 1.50,\n "b": "\\u00e9]\xc3\xa9"}'),
-            Element(2, 6, b"[2]"),
-            Element(3, 6, b"17"),
-            Element(4, 6, b'"x"'),
+            Element(3, b'{"a": 1.50,\n "b": "\\u00e9]\xc3\xa9"}', "object 1 of the list: "),
+            Element(6, b"[2]", "object 2 of the list: "),
+            Element(6, b"17", "object 3 of the list: "),
+            Element(6, b'"x"', "object 4 of the list: "),
         ]
 
 
@@ -208,7 +208,7 @@ def test_rejects_file_without_list(text: str, line: int, what: str, chunk_bytes:
 
 
 def test_stops_reading_value_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_list, "LONGEST_OBJECT_BYTES", 1000)
+    monkeypatch.setattr(json_reader, "LONGEST_OBJECT_BYTES", 1000)
     with pytest.raises(RawFileError, match=r"log, line 2: a value does not end"):
         read(JOB, '[\n"' + 100_000 * "x", 100)
 
@@ -224,7 +224,7 @@ def test_rejects_other_file_of_that_name() -> None:
 def test_holds_only_part_of_list_in_memory() -> None:
     text = ("[" + ",".join([json.dumps(FIRST)] * 40_000) + "]").encode()
     tracemalloc.start()
-    count = sum(len(part) for part in elements(io.BytesIO(text), "log", 1 << 16))
+    count = sum(len(part) for part in split_list(io.BytesIO(text), "log", 1 << 16))
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert count == 40_000

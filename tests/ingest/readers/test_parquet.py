@@ -11,8 +11,7 @@ import pytest
 from tracehouse.core.errors import RawFileError
 from tracehouse.ingest.column_types import TypeName
 from tracehouse.ingest.declarations import Column, Table
-from tracehouse.ingest.readers import Batch, Content
-from tracehouse.ingest.readers.formats import parquet
+from tracehouse.ingest.readers import Batch, ReaderInput, parquet
 
 AT = datetime(2026, 3, 1, 8, 30)
 # Enough valid rows that a file with one invalid row is not refused.
@@ -36,7 +35,7 @@ def read_packed(
         file_name=r"x\.parquet",
         columns=tuple(Column(name, kind, "", required=required) for name in names),
     )
-    return list(parquet.read(Content(io.BytesIO(data), table, "x.parquet")))
+    return list(parquet.read(ReaderInput(io.BytesIO(data), table, "x.parquet")))
 
 
 def read(kind: TypeName, values: pa.Array, required: bool = False) -> list[Batch]:

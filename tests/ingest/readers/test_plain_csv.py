@@ -19,10 +19,10 @@ from random_seed import DEPTH, SEED
 
 from tracehouse.core.errors import RawFileError
 from tracehouse.ingest.declarations import Column, Table
-from tracehouse.ingest.readers import Content, Reject
-from tracehouse.ingest.readers.formats import plain_csv
-from tracehouse.ingest.readers.formats.plain_csv import CHUNK_BYTES
-from tracehouse.ingest.readers.lines import read_header
+from tracehouse.ingest.readers import ReaderInput, Reject
+from tracehouse.ingest.readers import csv as csv_reader
+from tracehouse.ingest.readers.csv import CHUNK_BYTES
+from tracehouse.ingest.readers.csv import read_names as read_header
 
 COLUMNS = (
     Column("name", "VARCHAR", "Text"),
@@ -56,7 +56,7 @@ def read(
     data: str | bytes, table: Table = TABLE, chunk_bytes: int = CHUNK_BYTES
 ) -> tuple[list[Row], list[Reject]]:
     stream = io.BytesIO(data.encode() if isinstance(data, str) else data)
-    batches = list(plain_csv.read(Content(stream, table, "t.csv", chunk_bytes=chunk_bytes)))
+    batches = list(csv_reader.read(ReaderInput(stream, table, "t.csv", chunk_bytes=chunk_bytes)))
     assert all(batch.rows.column_names == [column.name for column in table.columns] for batch in batches)
     rows = [tuple(row.values()) for batch in batches for row in batch.rows.to_pylist()]
     return rows, [reject for batch in batches for reject in batch.rejects]
@@ -241,7 +241,7 @@ def test_rejects_number_that_is_no_possible_time(kind: str, unit: str, last: int
 def test_a_header_without_rows_is_an_empty_table() -> None:
     assert read(f"{HEADER}\n") == ([], [])
     assert read(HEADER, table_of(has_header=False)) == ([], [])
-    [batch] = plain_csv.read(Content(io.BytesIO(f"\n{HEADER}\n\n".encode()), TABLE, "t.csv"))
+    [batch] = csv_reader.read(ReaderInput(io.BytesIO(f"\n{HEADER}\n\n".encode()), TABLE, "t.csv"))
     assert (batch.rows.num_rows, batch.rows.column_names, batch.rejects) == (0, NAMES, ())
 
 
@@ -406,7 +406,7 @@ NO_TIME = "not a time from 1970 to 2099:"
 def test_rejects_invalid_instants(text: str, reason: str, offset_name: str) -> None:
     table = table_of([COLUMNS[0], replace(COLUMNS[3], offset_name=offset_name)])
     data = f"name,at\na,{text}\nb,{TIME}\n" + ",\n" * 20
-    [batch] = plain_csv.read(Content(io.BytesIO(data.encode()), table, "t.csv"))
+    [batch] = csv_reader.read(ReaderInput(io.BytesIO(data.encode()), table, "t.csv"))
     assert batch.rows["at"].drop_null().to_pylist() == [INSTANT]
     assert batch.rejects == (Reject(2, f"column at (TIMESTAMPTZ): {reason} '{text}'", f"a,{text}"),)
 
@@ -545,7 +545,9 @@ def test_rejects_file_with_more_than_a_tenth_bad_rows(
 
 def test_accepts_file_whose_bad_rows_come_first() -> None:
     data = f"{HEADER}\n" + "a,x,,\n" * 15_000 + "b,1,,\n" * 135_000
-    batches = list(plain_csv.read(Content(io.BytesIO(data.encode()), TABLE, "t.csv", chunk_bytes=64 << 10)))
+    batches = list(
+        csv_reader.read(ReaderInput(io.BytesIO(data.encode()), TABLE, "t.csv", chunk_bytes=64 << 10))
+    )
     assert sum(batch.rows.num_rows for batch in batches) == 135_000
     assert sum(len(batch.rejects) for batch in batches) == 15_000
 
@@ -568,10 +570,8 @@ class Endless(io.RawIOBase):
     "line", [b"x\n", b"a,x,,\n", b"a,x,," + b"y" * 20_000 + b"\n"], ids=["short", "bad", "long"]
 )
 def test_rejects_wrong_file_before_its_end(line: bytes) -> None:
-    with pytest.raises(
-        RawFileError, match=r"of at most .* rows so far do not fit, more than a tenth"
-    ) as refused:
-        list(plain_csv.read(Content(cast(BinaryIO, Endless(line)), TABLE, "t.csv")))
+    with pytest.raises(RawFileError, match=r"of the first .* rows do not fit, more than a tenth") as refused:
+        list(csv_reader.read(ReaderInput(cast(BinaryIO, Endless(line)), TABLE, "t.csv")))
     assert refused.value.line == 2
 
 
@@ -580,7 +580,7 @@ def processor_s(data: bytes) -> float:
     costs = []
     for _ in range(3):
         begun = time.process_time()
-        for _ in plain_csv.read(Content(io.BytesIO(data), TABLE, "t.csv")):
+        for _ in csv_reader.read(ReaderInput(io.BytesIO(data), TABLE, "t.csv")):
             pass
         costs.append(time.process_time() - begun)
     return min(costs)
@@ -860,7 +860,9 @@ def test_keeps_or_rejects_each_line_of_damaged_file() -> None:
         data = damage_csv(rng, rng.choice([20, 200, 2000]))
         chunk_bytes = rng.choice([100, 1000, 10_000, CHUNK_BYTES])
         try:
-            batches = list(plain_csv.read(Content(io.BytesIO(data), TABLE, "t.csv", chunk_bytes=chunk_bytes)))
+            batches = list(
+                csv_reader.read(ReaderInput(io.BytesIO(data), TABLE, "t.csv", chunk_bytes=chunk_bytes))
+            )
         except RawFileError:
             refused += 1
             continue
@@ -898,7 +900,7 @@ def test_keeps_offset_as_written() -> None:
     )
     data = b"at,count\n2023-03-01 08:00:00+08:00,1\n2023-03-01T00:00:00Z,2.0\n,3\n2023-03-01 00:00:00,4\n"
     data += b"\n" + b",5\n" * 10
-    [batch] = plain_csv.read(Content(io.BytesIO(data), table, "t.csv"))
+    [batch] = csv_reader.read(ReaderInput(io.BytesIO(data), table, "t.csv"))
     instant = datetime(2023, 3, 1, tzinfo=UTC)
     assert batch.rows.slice(0, 3).to_pylist() == [
         {"at": instant, "count": 1, "offset": "+08:00"},

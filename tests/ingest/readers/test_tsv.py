@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 from tracehouse.core.errors import RawFileError
 from tracehouse.ingest.declarations import Column, Table
-from tracehouse.ingest.readers import Content, Reader, Reject
-from tracehouse.ingest.readers.formats import plain_csv, tsv
+from tracehouse.ingest.readers import Reader, ReaderInput, Reject
+from tracehouse.ingest.readers.csv import READERS
+
+CSV, TSV = READERS
 
 COLUMNS = (
     Column("name", "VARCHAR", "Text", required=True),
@@ -32,8 +34,8 @@ def lines(*rows: tuple[str, ...], separator: str = "\t", end: str = "\n") -> byt
     return "".join(separator.join(row) + end for row in (NAMES, *rows)).encode()
 
 
-def read(data: bytes, reader: Reader = tsv.READER, chunk_bytes: int = 0) -> tuple[list[dict], list[Reject]]:
-    batches = list(reader.read(Content(io.BytesIO(data), TABLE, "t.tsv", chunk_bytes=chunk_bytes)))
+def read(data: bytes, reader: Reader = TSV, chunk_bytes: int = 0) -> tuple[list[dict], list[Reject]]:
+    batches = list(reader.read(ReaderInput(io.BytesIO(data), TABLE, "t.tsv", chunk_bytes=chunk_bytes)))
     rejects = [reject for batch in batches for reject in batch.rejects]
     return [row for batch in batches for row in batch.rows.to_pylist()], rejects
 
@@ -94,7 +96,7 @@ ROW = st.tuples(FIELD, *[st.one_of(st.sampled_from(["", "7", "-2.5", "1e3", GOOD
 def test_rows_and_rejects_are_those_of_the_same_csv(rows: list[tuple[str, ...]], chunk_bytes: int) -> None:
     """With enough good lines that neither file is refused. A text begins each line, so that none is blank."""
     written = [("x" + row[0], *row[1:]) for row in rows] + [("b", *GOOD[1:])] * 60
-    expected = read(lines(*written, separator=","), plain_csv.READER)
+    expected = read(lines(*written, separator=","), CSV)
     found = read(lines(*written), chunk_bytes=chunk_bytes)
     assert found[0] == expected[0]
     assert [(one.line, one.reason) for one in found[1]] == [(one.line, one.reason) for one in expected[1]]

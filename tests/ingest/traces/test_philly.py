@@ -19,7 +19,7 @@ from tracehouse.ingest import pipeline
 from tracehouse.ingest.convert import raw_file
 from tracehouse.ingest.convert.incremental import Task, run_task
 from tracehouse.ingest.pipeline import IngestResult
-from tracehouse.ingest.readers.formats import json_list
+from tracehouse.ingest.readers import json as json_reader
 from tracehouse.ingest.store import lock, records
 
 # The examples in the publisher's README.
@@ -143,7 +143,7 @@ def test_number_of_5000_digits_does_not_end_the_ingest(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [(json_list, "parse_object"), (json_list, "limit_rejects"), (raw_file, "_describe_source")],
+    [(json_reader, "_parse_object"), (json_reader, "limit_rejects"), (raw_file, "_describe_source")],
 )
 def test_unexpected_error_refuses_the_file_and_reads_the_others(
     module: ModuleType, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -13,20 +13,10 @@ import pyarrow as pa
 from tracehouse.core.errors import FETCH_OR_MOVE, RawFileError
 from tracehouse.core.text import decode_text
 from tracehouse.ingest.declarations import Column, Table, Wide
-from tracehouse.ingest.readers import Batch, Content, Reader, Reject
-from tracehouse.ingest.readers.csv_chunks import parse_chunks
-from tracehouse.ingest.readers.lines import (
-    Chunk,
-    first_record,
-    first_written,
-    header_of,
-    read_header,
-    record_chunks,
-    records_of,
-    shown,
-    without,
-)
-from tracehouse.ingest.readers.values import arrow_type, convert, index_values
+from tracehouse.ingest.readers import Batch, Reader, ReaderInput, Reject, limit_rejects
+from tracehouse.ingest.readers.csv import ChunkParser, read_names, split_header
+from tracehouse.ingest.readers.lines import Chunk, first_record, read_chunks, records_of, shown, without
+from tracehouse.ingest.readers.values import convert, index_values
 
 # About 1,400 lines with 2,300 variables: enough lines to store the cells of each variable next to each other.
 CHUNK_BYTES = 8 << 20
@@ -47,31 +37,37 @@ def names_fit(table: Table, header: Sequence[str]) -> bool:
     return header[0] == index_header and len(set(names) - {"", index_header}) == len(names) > 0
 
 
-def read(content: Content) -> Iterator[Batch]:
+def read(source: ReaderInput) -> Iterator[Batch]:
     """Yield the lines of a wide CSV in batches, each line with its index and its cells.
 
     A line whose index occurred before is rejected. Raises RawFileError if the header is wrong, or if more
-    than a tenth of the lines is rejected.
+    than a tenth of the lines is rejected for another reason.
     """
-    table = content.table
-    chunks = record_chunks(content.stream, content.name, content.chunk_bytes or CHUNK_BYTES)
-    first = first_written(chunks, content.name)
-    names = header_of(first, content.name)
-    _check_header(names, content, first.first_line)
-    index = _column(table, _wide(table).index)
-    columns = [
-        replace(index, name=names[0] or index.name, required=True),
+    table = source.table
+    chunks = read_chunks(source.stream, source.name, source.chunk_bytes or CHUNK_BYTES)
+    first, record = first_record(chunks, source.name)
+    names = split_header(record, ",", source.name, first.first_line)
+    _check_header(names, source, first.first_line)
+    columns = (
+        replace(_column(table, _wide(table).index), name=names[0] or _wide(table).index, required=True),
         *(Column(name, "DOUBLE", "") for name in names[1:]),
-    ]
-    chunks = chain([without(first, len(first_record(first)))], chunks)
-    for chunk, batch in parse_chunks(chunks, columns, table.ends_in_newline, content.name, PARSED_AT_ONCE):
-        # The Polars parser returns views of texts, which Arrow cannot sort or filter.
-        indexes = batch.rows.column(0).cast(arrow_type(index))
-        rows = batch.rows.set_column(0, columns[0].name, indexes)
-        yield _reject_repeated(chunk, Batch(rows, batch.rejects), content.indexes)
-        if len(content.indexes) > MOST_LINES:
+    )
+    parser = ChunkParser(columns, source.name, table.ends_in_newline)
+    parsed = parser.parse_all(chain([without(first, len(record))], chunks), PARSED_AT_ONCE)
+    chunk = first
+
+    def unite() -> Iterator[Batch]:
+        nonlocal chunk
+        for chunk, batches in parsed:  # noqa: B007 (the loop below reads it)
+            rejects = tuple(reject for batch in batches for reject in batch.rejects)
+            yield Batch(pa.concat_tables([batch.rows for batch in batches]), rejects)
+
+    # Repeated lines do not count towards the tenth: two files may overlap.
+    for batch in limit_rejects(unite(), source.name):
+        yield _reject_repeated(chunk, batch, source.indexes)
+        if len(source.indexes) > MOST_LINES:
             raise RawFileError(
-                content.name,
+                source.name,
                 f"together with the other files of its partition, it has more than {MOST_LINES:,} lines",
                 "Reduce it to fewer samples, or move it out of the raw folder",
                 line=chunk.last_line,
@@ -87,8 +83,8 @@ def _column(table: Table, name: str) -> Column:
     return next(column for column in table.columns if column.name == name)
 
 
-def _check_header(header: Sequence[str], content: Content, line: int) -> None:
-    table = content.table
+def _check_header(header: Sequence[str], source: ReaderInput, line: int) -> None:
+    table = source.table
     wide = _wide(table)
     if names_fit(table, header):
         names = pa.array([name.encode() for name in header[1:]], pa.binary())
@@ -97,7 +93,7 @@ def _check_header(header: Sequence[str], content: Content, line: int) -> None:
         wrong = f"expected {wide.index_header or 'an empty field'} and then distinct names"
     if wrong:
         what = f"the header is {shown(header)}; {wrong}"
-        raise RawFileError(content.name, what, FETCH_OR_MOVE, line=line)
+        raise RawFileError(source.name, what, FETCH_OR_MOVE, line=line)
 
 
 def _reject_repeated(chunk: Chunk, batch: Batch, seen: set[Hashable]) -> Batch:
@@ -124,4 +120,4 @@ def _reject_repeated(chunk: Chunk, batch: Batch, seen: set[Hashable]) -> Batch:
     return Batch(batch.rows.filter(pa.array(is_new, pa.bool_())), tuple(rejects))
 
 
-READER = Reader(("csv",), reads, read, read_header, names_fit)
+READERS = (Reader(("csv",), reads, read, read_names, names_fit),)

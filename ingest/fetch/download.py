@@ -1,7 +1,6 @@
 """Fetch planned files: keep valid files, download the others and report failures."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,10 +12,9 @@ from tracehouse.core.errors import RawFileError, UserError
 from tracehouse.core.progress import Progress
 from tracehouse.ingest.declarations import Trace
 from tracehouse.ingest.discovery.raw_stream import open_raw, sha256_of
-from tracehouse.ingest.downloads.download import OnBytes, discard_partial, download_file
-from tracehouse.ingest.downloads.http import Client, SourceError
-from tracehouse.ingest.downloads.locations import Download
-from tracehouse.ingest.downloads.plan import Plan, free_bytes
+from tracehouse.ingest.fetch.client import Client, SourceError
+from tracehouse.ingest.fetch.plan import Download, Plan, free_bytes
+from tracehouse.ingest.fetch.transfer import OnBytes, discard_partial, download_file
 
 # The suffix given to an existing file that differs from the published one.
 _WRONG_SUFFIX = ".wrong"
@@ -31,7 +29,7 @@ class Failure:
 
     trace: Trace
     path: str
-    problems: tuple[str, ...]
+    problems: Sequence[str]
 
     def __str__(self) -> str:
         return "\n    ".join([f"{self.trace.name}/{self.path} could not be fetched", *self.problems])
@@ -56,21 +54,34 @@ class Outcome:
         )
 
 
-def fetch(plans: Sequence[Plan], out: Path, client: Client, progress: Progress, report: Report) -> Outcome:
+def fetch_files(
+    plans: Sequence[Plan], out: Path, client: Client, progress: Progress, report: Report
+) -> Outcome:
     """Fetch the planned files one by one. If a file fails, the next one is fetched nevertheless.
 
     Raises UserError before it fetches anything if the disk is too small or another process is fetching to
     the same folder.
     """
-    _check_disk_space(plans, out)
+    needed, free = sum(plan.missing_bytes for plan in plans), free_bytes(out)
+    if needed > free:
+        raise UserError(
+            f"{decimal(needed)} to fetch, but {out} has {decimal(free)} free: nothing was fetched. "
+            "Choose fewer traces, or another disk with --out"
+        )
     out.mkdir(parents=True, exist_ok=True)
     fetched, kept = 0, 0
     failures = [
-        Failure(plan.trace, row.path, tuple(problems))
+        Failure(plan.trace, listing.row.path, [listing.problem])
         for plan in plans
-        for row, problems in plan.unlisted.items()
+        for listing in plan.listings
+        if listing.problem
     ]
-    with _lock(out):
+    lock = FileLock(out / ".fetch.lock", timeout=0)
+    try:
+        held = lock.acquire()
+    except Timeout:
+        raise UserError(f"another `traces fetch` is writing to {out}: wait until it has finished") from None
+    with held:
         for plan, download in [(each, file) for each in plans for file in each.downloads]:
             name = f"{plan.trace.name}/{download.path}"
             try:
@@ -81,7 +92,7 @@ def fetch(plans: Sequence[Plan], out: Path, client: Client, progress: Progress, 
             except (UserError, OSError) as error:
                 size, problems = 0, [str(error)]
             if problems:
-                failures.append(Failure(plan.trace, download.path, tuple(problems)))
+                failures.append(Failure(plan.trace, download.path, problems))
                 report(f"{name}: failed")
             else:
                 fetched += 1
@@ -90,30 +101,28 @@ def fetch(plans: Sequence[Plan], out: Path, client: Client, progress: Progress, 
 
 
 def _keep(download: Download, folder: Path, progress: Progress, report: Report) -> bool:
-    """Return whether the published file exists already. Renames and reports a different file of its name."""
+    """Return whether the published file exists already, by checksum, or otherwise by first bytes and size.
+
+    Renames and reports a different file of its name.
+    """
     whole = folder / download.path
     parts = [folder / part for part in download.part_paths]
     paths = [whole] if whole.is_file() else parts if all(part.is_file() for part in parts) else []
     if not paths:
         return False
-    is_published = _is_published(paths, download, progress)
-    if not is_published:
-        for path in paths:
-            renamed = path.with_name(path.name + _WRONG_SUFFIX)
-            path.replace(renamed)
-            report(f"{path} is not the published file: renamed to {renamed.name}, and fetched again")
-    return is_published
-
-
-def _is_published(paths: Sequence[Path], download: Download, progress: Progress) -> bool:
-    """Return whether files equal the published ones by checksum, or otherwise by first bytes and size."""
     if download.sha256:
-        return _checksum(paths, progress) == download.sha256
-    try:
-        open_raw(paths).close()
-    except RawFileError:
-        return False
-    return download.bytes in (None, sum(path.stat().st_size for path in paths))
+        is_published = _checksum(paths, progress) == download.sha256
+    else:
+        is_published = download.bytes in (None, sum(path.stat().st_size for path in paths))
+        try:
+            open_raw(paths).close()
+        except RawFileError:
+            is_published = False
+    for path in () if is_published else paths:
+        renamed = path.with_name(path.name + _WRONG_SUFFIX)
+        path.replace(renamed)
+        report(f"{path} is not the published file: renamed to {renamed.name}, and fetched again")
+    return is_published
 
 
 def _download(client: Client, download: Download, folder: Path, progress: Progress) -> tuple[int, list[str]]:
@@ -171,26 +180,3 @@ def _byte_reporter(progress: Progress, path: Path) -> OnBytes:
 def _checksum(paths: Sequence[Path], progress: Progress) -> str:
     total = sum(path.stat().st_size for path in paths)
     return sha256_of(paths, lambda more: progress(f"checksum of {paths[0].name}", more, total))
-
-
-def _check_disk_space(plans: Sequence[Plan], out: Path) -> None:
-    needed, free = sum(plan.missing_bytes for plan in plans), free_bytes(out)
-    # A server may list a wrong size. A listed file larger than the free disk must not prevent the other files
-    # from being fetched; it fails later, alone.
-    listed = (file for plan in plans for file in plan.missing if file.cluster or file.archive)
-    needed -= sum(file.bytes for file in listed if file.bytes and file.bytes > free)
-    if needed > free:
-        raise UserError(
-            f"{decimal(needed)} to fetch, but {out} has {decimal(free)} free: nothing was fetched. "
-            "Choose fewer traces, or another disk with --out"
-        )
-
-
-@contextmanager
-def _lock(out: Path) -> Iterator[None]:
-    """Keep other processes from fetching to the same folder."""
-    try:
-        with FileLock(out / ".fetch.lock", timeout=0):
-            yield
-    except Timeout:
-        raise UserError(f"another `traces fetch` is writing to {out}: wait until it has finished") from None

@@ -1,7 +1,7 @@
 """Read Parquet files.
 
 A file may contain the table's keys as columns, which must agree with the keys in its path. If the path has no
-keys, only the rows of the content's partition are read. Values of other physical types are converted if the
+keys, only the rows of the partition are read. Values of other physical types are converted if the
 result is exact.
 """
 
@@ -20,15 +20,11 @@ import pyarrow.parquet as pq
 from tracehouse.core.errors import FETCH_FILE_AGAIN, FETCH_OR_MOVE, RawFileError
 from tracehouse.core.text import decode_text
 from tracehouse.ingest.declarations import Column, Table
-from tracehouse.ingest.readers import Batch, Content, Reader, Reject
+from tracehouse.ingest.readers import Batch, Reader, ReaderInput, Reject, limit_rejects
 from tracehouse.ingest.readers.lines import shown
-from tracehouse.ingest.readers.parquet_pages import Pages, check_footer
-from tracehouse.ingest.readers.rejects import limit_rejects
 from tracehouse.ingest.readers.values import Faults, arrow_type, find_faults, is_possible, without_faults
 
 BATCH_ROWS = 32_768
-# On average 2 KiB a row, four times as much as in the published files.
-MOST_BATCH_BYTES = 64 << 20
 _STREAM_BYTES = 1 << 20
 
 
@@ -40,7 +36,7 @@ def reads(table: Table, file_name: str) -> bool:
 def read_names(stream: BinaryIO, file: str) -> list[str]:
     """Return the columns' names in the footer."""
     with _explain_damage(file):
-        return _open(stream, file).schema_arrow.names
+        return _open(stream).schema_arrow.names
 
 
 def names_fit(table: Table, names: Sequence[str]) -> bool:
@@ -51,14 +47,13 @@ def names_fit(table: Table, names: Sequence[str]) -> bool:
 def read_keys(stream: BinaryIO, table: Table, file: str) -> list[dict[str, str]]:
     """Return the distinct values of a table's partition keys in a file that has them as columns."""
     with _explain_damage(file):
-        parquet = _open(stream, file)
+        parquet = _open(stream)
         columns = [column for column in table.keys if column.name in table.partition_by]
         names = [column.name for column in columns]
         _check_columns(parquet.schema_arrow, table, file, names)
         found: dict[tuple[object, ...], None] = {}
-        pages = Pages(stream, parquet.schema, file)
         for group in range(parquet.num_row_groups):
-            for rows in _decode(parquet, pages, group, names):
+            for rows in _decode(parquet, group, names):
                 keys = pa.table(
                     {column.name: _convert_key(rows[column.name], column, file) for column in columns}
                 )
@@ -76,24 +71,22 @@ def _convert_key(values: pa.ChunkedArray, column: Column, file: str) -> pa.Chunk
     return converted
 
 
-def read(content: Content) -> Iterator[Batch]:
+def read(source: ReaderInput) -> Iterator[Batch]:
     """Yield the rows of a file in batches.
 
     A row is rejected if one of its values cannot be converted exactly, is not finite, or is missing though
-    required. Raises RawFileError if the columns, their types or more than a tenth of the rows do not fit, if
-    the file is damaged, or if its pages or rows are too long.
+    required. Raises RawFileError if the columns, their types or more than a tenth of the rows do not fit, or
+    if the file is damaged.
     """
-    with _explain_damage(content.name):
-        parquet = _open(content.stream, content.name)
+    with _explain_damage(source.name):
+        parquet = _open(source.stream)
         schema = parquet.schema_arrow
-        from_columns = [column.name for column in content.table.keys if column.name not in content.keys]
-        _check_columns(schema, content.table, content.name, from_columns)
-        for _, batch in limit_rejects(_batches(parquet, content), content.name):
-            yield batch
+        from_columns = [column.name for column in source.table.keys if column.name not in source.keys]
+        _check_columns(schema, source.table, source.name, from_columns)
+        yield from limit_rejects(_batches(parquet, source), source.name)
 
 
-def _open(stream: BinaryIO, file: str) -> pq.ParquetFile:
-    check_footer(stream, file)
+def _open(stream: BinaryIO) -> pq.ParquetFile:
     # Without pre-buffering, Arrow does not read a whole row group before it converts the first rows. It
     # verifies pages that have a checksum.
     return pq.ParquetFile(
@@ -101,81 +94,62 @@ def _open(stream: BinaryIO, file: str) -> pq.ParquetFile:
     )
 
 
-def _decode(parquet: pq.ParquetFile, pages: Pages, group: int, columns: Sequence[str]) -> Iterator[pa.Table]:
-    """Yield the rows of some columns of a row group, in tables that fit in memory."""
-    batch_rows = pages.find_batch_rows(group, columns, BATCH_ROWS)
-    for batch in parquet.iter_batches(batch_rows, [group], columns=columns, use_threads=False):
+def _decode(parquet: pq.ParquetFile, group: int, columns: Sequence[str]) -> Iterator[pa.Table]:
+    for batch in parquet.iter_batches(BATCH_ROWS, [group], columns=columns, use_threads=False):
         yield pa.table(batch)
 
 
-def _batches(parquet: pq.ParquetFile, content: Content) -> Iterator[tuple[None, Batch]]:
+def _batches(parquet: pq.ParquetFile, source: ReaderInput) -> Iterator[Batch]:
     footer = parquet.metadata
     rows_of_groups = sum(footer.row_group(group).num_rows for group in range(footer.num_row_groups))
     if rows_of_groups != footer.num_rows:
         what = f"its footer lists {footer.num_rows:,} rows, and {rows_of_groups:,} in its row groups"
-        raise RawFileError(content.name, what, FETCH_FILE_AGAIN)
-    pages = Pages(content.stream, parquet.schema, content.name)
+        raise RawFileError(source.name, what, FETCH_FILE_AGAIN)
     first = 1
     for group in range(parquet.num_row_groups):
         place = f"row group {group}: "
         after = first + parquet.metadata.row_group(group).num_rows
-        if _has_partition_rows(parquet, pages, group, content):
-            line = since = first
-            size = 0
-            for rows in _decode(parquet, pages, group, parquet.schema_arrow.names):
+        if _has_partition_rows(parquet, group, source):
+            line = first
+            for rows in _decode(parquet, group, parquet.schema_arrow.names):
                 # Only this call checks the texts and lengths of a damaged page.
                 rows.validate(full=True)
-                converted = _convert(rows, line, place, content)
+                yield _convert(rows, line, place, source)
                 line += rows.num_rows
-                size += converted.rows.nbytes
-                _check_size(size, since, line - 1, content.name)
-                if line - since >= BATCH_ROWS:
-                    since, size = line, 0
-                yield None, converted
             if line != after:
                 what = f"{place}{line - first:,} rows can be read; its footer lists {after - first:,}"
-                raise RawFileError(content.name, what, FETCH_FILE_AGAIN)
+                raise RawFileError(source.name, what, FETCH_FILE_AGAIN)
         first = after
     if not parquet.num_row_groups:
-        yield None, _convert(parquet.schema_arrow.empty_table(), first, "", content)
+        yield _convert(parquet.schema_arrow.empty_table(), first, "", source)
 
 
-def _check_size(size: int, first: int, last: int, file: str) -> None:
-    if size > MOST_BATCH_BYTES:
-        raise RawFileError(
-            file,
-            f"rows {first:,} to {last:,} take {size >> 20:,} MiB; at most {MOST_BATCH_BYTES >> 20} MiB are"
-            " allowed",
-            FETCH_OR_MOVE,
-        )
-
-
-def _has_partition_rows(parquet: pq.ParquetFile, pages: Pages, group: int, content: Content) -> bool:
-    """Return whether a row group has rows of the content's partition. It reads the key columns.
+def _has_partition_rows(parquet: pq.ParquetFile, group: int, source: ReaderInput) -> bool:
+    """Return whether a row group has rows of the partition. It reads the key columns.
 
     The statistics of the row group would be faster, but may be wrong, and reading them from a damaged footer
     may crash the process.
     """
-    names = [name for name in content.partition if name in parquet.schema_arrow.names]
+    names = [name for name in source.partition if name in parquet.schema_arrow.names]
     if not names:
         return True
-    for rows in _decode(parquet, pages, group, names):
-        chosen = _partition_mask(rows, content)
+    for rows in _decode(parquet, group, names):
+        chosen = _partition_mask(rows, source)
         if chosen is None or pc.any(chosen, min_count=0).as_py():
             return True
     return False
 
 
-def _convert(rows: pa.Table, first: int, place: str, content: Content) -> Batch:
-    """Convert the rows of the content's partition. `first` is the number of the first row in the file."""
+def _convert(rows: pa.Table, first: int, place: str, source: ReaderInput) -> Batch:
+    """Convert the rows of the partition. `first` is the number of the first row in the file."""
     numbers = np.arange(first, first + rows.num_rows)
-    chosen = _partition_mask(rows, content)
+    chosen = _partition_mask(rows, source)
     if chosen is not None:
         rows, numbers = rows.filter(chosen), numbers[chosen.to_numpy(zero_copy_only=False)]
     faults: Faults = {}
     made: dict[str, pa.ChunkedArray] = {}
-    keys = [column for column in content.table.keys if column.name not in content.keys]
-    for column in (*keys, *content.table.columns):
+    keys = [column for column in source.table.keys if column.name not in source.keys]
+    for column in (*keys, *source.table.columns):
         if column.name not in rows.column_names:
             made[column.name] = pa.nulls(rows.num_rows, arrow_type(column))
             continue
@@ -184,23 +158,23 @@ def _convert(rows: pa.Table, first: int, place: str, content: Content) -> Batch:
     return Batch(without_faults(pa.table(made), faults), _rejects(rows, numbers, faults, place))
 
 
-def _partition_mask(rows: pa.Table, content: Content) -> pa.BooleanArray | None:
+def _partition_mask(rows: pa.Table, source: ReaderInput) -> pa.BooleanArray | None:
     """Return a mask of the rows that belong to the partition, or None if all rows do.
 
     Raises RawFileError if a key differs from the path.
     """
     chosen = pa.scalar(True)
-    for column in content.table.keys:
-        text = content.keys.get(column.name, content.partition.get(column.name))
+    for column in source.table.keys:
+        text = source.keys.get(column.name, source.partition.get(column.name))
         if column.name not in rows.column_names or text is None:
             continue
         values, _ = _convert_column(rows[column.name], column)
         expected = pa.scalar(text).cast(arrow_type(column))
         equal = pc.fill_null(pc.equal(values, expected), False)
-        if column.name in content.keys and not pc.all(equal, min_count=0).as_py():
+        if column.name in source.keys and not pc.all(equal, min_count=0).as_py():
             found = values.filter(pc.invert(equal))[0].as_py()
             raise RawFileError(
-                content.name,
+                source.name,
                 f"column {column.name} has {found}, and the path of the file says {expected.as_py()}",
                 "Move the file to the folder of its rows, or fetch it again",
             )
@@ -332,4 +306,4 @@ def _explain_damage(file: str) -> Iterator[None]:
         raise RawFileError(file, what, FETCH_FILE_AGAIN) from damage
 
 
-READER = Reader(("parquet",), reads, read, read_names, names_fit, read_keys)
+READERS = (Reader(("parquet",), reads, read, read_names, names_fit, read_keys),)

@@ -7,18 +7,15 @@ belong. A download is resumed only if the server still has this version (RFC 911
 import errno
 import json
 import os
-import re
-import shutil
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tracehouse.core.errors import RawFileError, UserError
 from tracehouse.ingest.discovery.packing import part_of
-from tracehouse.ingest.discovery.raw_stream import LFS_FIRST_LINE, check_first_bytes, sha256_of
-from tracehouse.ingest.downloads.http import Client, RetryableError, SourceError, content_range, validator_of
+from tracehouse.ingest.discovery.raw_stream import check_first_bytes, sha256_of
+from tracehouse.ingest.fetch.client import Client, SourceError, TransferError, content_range, validator_of
 
 if TYPE_CHECKING:
     from requests import Response
@@ -27,32 +24,10 @@ OnBytes = Callable[[int, int], None]
 """Called with the bytes received so far and the total, 0 if unknown. A restart reduces the received bytes."""
 
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# More bytes than any published file has. This is the limit for a file of unknown size, unless half of the
-# free disk space is less.
+# The limit for a file of unknown size. No such file of a publisher has more bytes.
 _MOST_BYTES = 10**10
-_LENGTH = re.compile(r"[0-9]{1,18}")
-# Enough to recognise a web page, and to contain a whole Git LFS pointer.
+# Enough to recognise a web page.
 _FIRST_BYTES = 1024
-_POINTER = re.compile(rb"oid sha256:([0-9a-f]{64})")
-_GITHUB_FILE = re.compile(r"https://github\.com/([^/]+/[^/]+)/raw/(.+)")
-
-
-@dataclass(frozen=True)
-class _Version:
-    """The version of a file that a partial download belongs to; `validator` is its ETag or date."""
-
-    url: str
-    validator: str
-    bytes: int | None
-
-
-class _LfsPointerError(Exception):
-    """The server sent a Git LFS pointer instead of the file."""
-
-    def __init__(self, first: bytes):
-        super().__init__()
-        found = _POINTER.search(first)
-        self.sha256 = found[1].decode() if found else ""
 
 
 def download_file(
@@ -66,21 +41,10 @@ def download_file(
     path.parent.mkdir(parents=True, exist_ok=True)
     part = _part_path(path)
     is_resumed = partial_size(path) > 0
-    try:
-        client.retry(
-            url,
-            lambda: _receive(client, url, path, size, bool(sha256), on_bytes),
-            lambda: partial_size(path),
-        )
-    except _LfsPointerError as pointer:
-        media = _lfs_media_url(url)
-        if media is None or not pointer.sha256:
-            raise SourceError(
-                f"{client.resolve(url)}: this is a Git LFS pointer, not the data. "
-                "Clone the repository and run `git lfs pull` in it"
-            ) from None
-        download_file(client, media, path, None, sha256 or pointer.sha256, on_bytes)
-        return
+    expected = None if sha256 else size
+    client.retry(
+        lambda: _receive(client, url, path, expected, bool(sha256), on_bytes), lambda: partial_size(path)
+    )
     if sha256 and sha256_of((part,)) != sha256:
         discard_partial(path)
         if is_resumed:
@@ -108,19 +72,6 @@ def partial_size(path: Path) -> int:
     return part.stat().st_size if part.exists() else 0
 
 
-def limit_bytes(url: str, path: Path, size: int | None, have: int) -> int:
-    """Return the most bytes to accept for a file. Raises SourceError if its known size exceeds the free disk.
-
-    `have` bytes of it are on the disk already.
-    """
-    free = shutil.disk_usage(path.parent).free
-    if size is None:
-        return min(_MOST_BYTES, (have + free) // 2)
-    if size - have > free:
-        raise SourceError(f"{url}: it does not fit on the disk ({size - have:,} bytes needed, {free:,} free)")
-    return size
-
-
 def _receive(
     client: Client, url: str, path: Path, size: int | None, has_checksum: bool, on_bytes: OnBytes
 ) -> None:
@@ -128,40 +79,25 @@ def _receive(
     resolved = client.resolve(url)
     version = _read_version(path, resolved)
     have = partial_size(path) if version else 0
-    if version and version.bytes == have:
+    if have and have == version["bytes"]:
         return
-    headers = {"Range": f"bytes={have}-", "If-Range": version.validator} if version and have else {}
+    headers = {"Range": f"bytes={have}-", "If-Range": version["validator"]} if have else {}
     with client.get(url, headers) as response:
-        if not _resumes(response, version, have):
-            if response.status_code != 200:
-                discard_partial(path)
-                raise RetryableError(f"{resolved}: the server sent another range than requested", 0)
-            have = 0
         total = _total_bytes(response)
-        blocks = client.read_blocks(response)
-        first = b"" if have else _check_first_bytes(blocks, response, path, resolved)
-        if size is not None and not has_checksum and total not in (None, size):
+        if response.status_code == 200:
+            have = 0
+        elif not have or (content_range(response)[0], total) != (have, version["bytes"]):
+            discard_partial(path)
+            raise TransferError(f"{resolved}: the server sent another range than requested")
+        if size is not None and total not in (None, size):
             raise SourceError(f"{resolved}: it has {total:,} bytes instead of the expected {size:,}")
-        has_end = has_checksum or "Transfer-Encoding" in response.headers
-        if total is None and size is None and not has_end:
+        if total is None and size is None and not has_checksum and not response.raw.chunked:
             raise SourceError(f"{resolved}: the server does not send the length, and no size is known")
-        most = limit_bytes(resolved, path, size if total is None else total, have)
+        blocks = client.read_blocks(response)
         if not have:
+            blocks = chain([_check_first_bytes(blocks, response, path, resolved)], blocks)
             _start_partial(path, response, resolved, total)
-        _append(chain([first], blocks), resolved, path, total, most, on_bytes)
-    received = partial_size(path)
-    if size is not None and not has_checksum and received != size:
-        discard_partial(path)
-        raise SourceError(f"{resolved}: received {received:,} bytes instead of the expected {size:,}")
-
-
-def _resumes(response: "Response", version: _Version | None, have: int) -> bool:
-    """Return whether the response continues the partial file."""
-    if response.status_code != 206 or version is None or not have:
-        return False
-    start, total = content_range(response)
-    is_same = validator_of(response) in ("", version.validator) and version.bytes in (None, total)
-    return start == have and is_same
+        _append(blocks, resolved, path, size if total is None else total, on_bytes)
 
 
 def _total_bytes(response: "Response") -> int | None:
@@ -169,8 +105,7 @@ def _total_bytes(response: "Response") -> int | None:
     if response.status_code == 206:
         return content_range(response)[1]
     length = response.headers.get("Content-Length", "")
-    is_known = _LENGTH.fullmatch(length) and "Transfer-Encoding" not in response.headers
-    return int(length) if is_known else None
+    return int(length) if length.isascii() and length.isdigit() and not response.raw.chunked else None
 
 
 def _check_first_bytes(blocks: Iterator[bytes], response: "Response", path: Path, url: str) -> bytes:
@@ -178,8 +113,6 @@ def _check_first_bytes(blocks: Iterator[bytes], response: "Response", path: Path
     first = b""
     while len(first) < _FIRST_BYTES and (block := next(blocks, b"")):
         first += block
-    if first.startswith(LFS_FIRST_LINE):
-        raise _LfsPointerError(first)
     encoding = response.headers.get("Content-Encoding", "identity")
     if encoding != "identity" and not path.name.endswith((".gz", ".tgz", ".xz")):
         raise SourceError(f"{url}: the server compresses the file with {encoding}, which was not requested")
@@ -193,13 +126,12 @@ def _check_first_bytes(blocks: Iterator[bytes], response: "Response", path: Path
     return first
 
 
-def _append(
-    blocks: Iterable[bytes], url: str, path: Path, total: int | None, most: int, on_bytes: OnBytes
-) -> None:
-    """Append blocks to the partial file. An interrupted download keeps every block written so far.
+def _append(blocks: Iterable[bytes], url: str, path: Path, total: int | None, on_bytes: OnBytes) -> None:
+    """Append blocks to the partial file. An interruption keeps every block written so far.
 
-    If the file gets longer than `most` bytes, removes it and raises SourceError.
+    If the file gets longer than `total`, or 10 GB if that is not known, removes it and raises SourceError.
     """
+    most = _MOST_BYTES if total is None else total
     try:
         with _part_path(path).open("ab") as file:
             have = file.tell()
@@ -220,32 +152,26 @@ def _append(
         discard_partial(path)
         raise SourceError(f"{url}: the server sends more than {most:,} bytes, and they were removed")
     if total is not None and have != total:
-        raise RetryableError(f"{url}: received {have:,} of {total:,} bytes")
+        raise TransferError(f"{url}: received {have:,} of {total:,} bytes")
 
 
 def _start_partial(path: Path, response: "Response", url: str, total: int | None) -> None:
     """Create an empty partial file, and record its version if the server sends one."""
     discard_partial(path)
     _part_path(path).touch()
-    validator = validator_of(response)
-    if validator:
-        record = json.dumps(asdict(_Version(url, validator, total)))
+    if total and validator_of(response):
+        record = json.dumps({"url": url, "validator": validator_of(response), "bytes": total})
         _version_path(path).write_text(record, encoding="utf-8")
 
 
-def _read_version(path: Path, url: str) -> _Version | None:
-    """Return the version of the partial file, or None if there is no partial file from this URL."""
+def _read_version(path: Path, url: str) -> dict[str, Any]:
+    """Return the URL, validator and size of the partial file; empty if it is not from this URL."""
     try:
-        version = _Version(**json.loads(_version_path(path).read_text(encoding="utf-8")))
-    except (FileNotFoundError, ValueError, TypeError):
-        return None
-    return version if version.url == url and _part_path(path).exists() else None
-
-
-def _lfs_media_url(url: str) -> str | None:
-    """Return the URL of the real file for the URL of a Git LFS pointer on GitHub; None for other URLs."""
-    found = _GITHUB_FILE.fullmatch(url)
-    return f"https://media.githubusercontent.com/media/{found[1]}/{found[2]}" if found else None
+        version = json.loads(_version_path(path).read_text(encoding="utf-8"))
+        is_valid = version.keys() == {"url", "validator", "bytes"} and version["url"] == url
+    except (FileNotFoundError, ValueError, AttributeError):
+        return {}
+    return version if is_valid else {}
 
 
 def _part_path(path: Path) -> Path:

@@ -1,1 +1,0 @@
-"""Download publishers' raw files: their URLs, plans of what to fetch, and resumable transfers."""

@@ -1,0 +1,1 @@
+"""Download publishers' raw files: plans of what to fetch, and resumable transfers."""

@@ -1,0 +1,396 @@
+"""Read JSON: a list of objects, or one object on each line.
+
+The texts of an object's values are converted like the fields of a CSV. A list may hold the rows of several
+tables (see `JsonList`). It is read in parts of limited size. If it is not valid JSON, for instance because it
+is truncated, the whole file is refused: the reader cannot find the start of the next object.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, BinaryIO, NamedTuple
+
+import pyarrow as pa
+
+from tracehouse.core.errors import FETCH_FILE_AGAIN, FETCH_OR_MOVE, RawFileError
+from tracehouse.core.text import decode_text
+from tracehouse.ingest.column_types import refuse_constant
+from tracehouse.ingest.declarations import Column, JsonList, Table
+from tracehouse.ingest.readers import Batch, Reader, ReaderInput, Reject, limit_rejects
+from tracehouse.ingest.readers.lines import (
+    BYTE_ORDER_MARK,
+    HEADER_CHUNK_BYTES,
+    first_record,
+    read_chunks,
+    records_of,
+    shown,
+)
+from tracehouse.ingest.readers.values import convert_rows
+
+# Parts are small, because Python's objects take many times, and short numbers a hundred times, the bytes of
+# the JSON. Published objects are much shorter than the limit.
+CHUNK_BYTES = 1 << 20
+LONGEST_OBJECT_BYTES = 4 << 20
+
+_OBJECT_BYTES = 100
+_JSON_TYPES = ("JSON", "VARCHAR[]", "BIGINT[]", "DOUBLE[]")
+# Numbers stay texts: Python refuses to convert integers of more than 4,300 digits.
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
+_SPACE = re.compile(r"[ \t\r\n]*")
+_CUT = "the file ends before its list does: it is truncated"
+# The longest tokens that may be cut at the end of a part: -Infinity, and the escape \\uD83D\\uDE00.
+_LONGEST_TOKEN = 12
+# In this encoding, each byte is one character, so that positions in the text are positions in the file. The
+# syntax of JSON is ASCII.
+_BYTE_BY_BYTE = "latin-1"
+
+
+class Element(NamedTuple):
+    """An object in a file: its first line, its text, and its name in messages if lines may have several."""
+
+    line: int
+    text: bytes
+    place: str = ""
+
+    def reject(self, reason: str) -> Reject:
+        """Return the reject of the object."""
+        return Reject(self.line, reason, decode_text(self.text))
+
+
+class MisfitError(Exception):
+    """An object that does not fit its table; the message is the reason."""
+
+
+class _Number(str):
+    """The text of a number in the file, with all digits."""
+
+    __slots__ = ()
+
+
+class _Found(NamedTuple):
+    """A value on the path to a table's rows.
+
+    `place` identifies the value in messages. `positions` are its positions in the lists of the path so far,
+    and `outermost` is the object of the file that contains it. If the value lacks the next list of the path,
+    `missing` is the name of that list.
+    """
+
+    place: str
+    positions: tuple[int, ...]
+    outermost: dict[str, Any]
+    value: Any
+    missing: str = ""
+
+
+def names_fit(table: Table, names: Sequence[str]) -> bool:
+    """Return whether names are those of a table's columns. Only optional columns may be missing."""
+    known = {column.name for column in table.columns}
+    return known - table.optional <= set(names) <= known
+
+
+def read_names(stream: BinaryIO, file: str) -> list[str]:
+    """Return the names in the object on the first line."""
+    first, record = first_record(read_chunks(stream, file, HEADER_CHUNK_BYTES), file)
+    try:
+        return list(_parse_object(record))
+    except MisfitError as misfit:
+        raise RawFileError(file, f"{misfit}", FETCH_FILE_AGAIN, line=first.first_line) from misfit
+
+
+def read_lines(source: ReaderInput) -> Iterator[Batch]:
+    """Yield the rows of JSON lines in batches; at least one batch.
+
+    An object fits if it has a value or null for each column that is not optional, and no other names. Raises
+    RawFileError if the first line is not an object of the table, or if more than a tenth of the lines is
+    rejected.
+    """
+    table = source.table
+    chunks = read_chunks(source.stream, source.name, source.chunk_bytes or CHUNK_BYTES)
+    first, record = first_record(chunks, source.name)
+    try:
+        names: Sequence[str] = list(_parse_object(record))
+        what = f"the names on the line are {shown(names)}"
+    except MisfitError as misfit:
+        names, what = [], f"{misfit}"
+    if not names_fit(table, names):
+        expected = ",".join(column.name for column in table.columns)
+        raise RawFileError(source.name, f"{what}; expected {expected}", FETCH_OR_MOVE, line=first.first_line)
+    for chunk in chain([first], chunks):
+        records = records_of(chunk)
+        texts = (text.rstrip(b"\r\n") for text in records.texts.to_pylist())
+        yield _parse(map(Element, records.lines.tolist(), texts), table, JsonList())
+
+
+def read_list(source: ReaderInput) -> Iterator[Batch]:
+    """Yield the rows of a table in batches; at least one batch.
+
+    An object that does not fit, or that lacks a list of the path, is rejected. Raises RawFileError if the
+    file is not a JSON list, or if more than a tenth of the objects is rejected.
+    """
+    options = source.table.json_list
+    assert options
+    for part in split_list(source.stream, source.name, source.chunk_bytes or CHUNK_BYTES):
+        yield _parse(part, source.table, options)
+
+
+def _parse(elements: Iterable[Element], table: Table, options: JsonList) -> Batch:
+    """Convert the rows in some objects, and reject those that do not fit."""
+    sources: list[tuple[Element, str]] = []
+    rows: list[list[str | None]] = []
+    rejects: list[Reject] = []
+    for element in elements:
+        try:
+            value = _parse_object(element.text)
+        except MisfitError as misfit:
+            rejects.append(element.reject(f"{element.place}{misfit}"))
+            continue
+        for found in _walk(_Found(element.place, (), value, value), options.path):
+            try:
+                rows.append(_texts_of(found, table, options))
+                sources.append((element, found.place))
+            except MisfitError as misfit:
+                rejects.append(element.reject(f"{found.place}{misfit}"))
+    texts = zip(*rows, strict=True) if rows else [()] * len(table.columns)
+    columns = [pa.array(map(_encode, column), pa.binary()) for column in texts]
+    converted, faults = convert_rows(columns, table.columns)
+    rejects += [sources[at][0].reject(f"{sources[at][1]}{reason}") for at, reason in faults.items()]
+    return Batch(converted, tuple(sorted(rejects, key=lambda reject: reject.line)))
+
+
+def _encode(text: str | None) -> bytes | None:
+    return None if text is None else text.encode("utf-8", "surrogatepass")
+
+
+def _parse_object(text: bytes) -> dict[str, Any]:
+    """Parse a JSON object. Raises MisfitError if the text is not a JSON object or is too long."""
+    if len(text) > LONGEST_OBJECT_BYTES:
+        raise MisfitError(f"longer than {LONGEST_OBJECT_BYTES >> 20} MiB")
+    try:
+        found = json.loads(
+            text.decode(),
+            parse_int=_Number,
+            parse_float=_Number,
+            parse_constant=refuse_constant,
+            object_pairs_hook=_refuse_repeated_names,
+        )
+    except UnicodeDecodeError:
+        raise MisfitError("invalid UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise MisfitError(f"not JSON: {error.msg}, at character {error.pos + 1}") from None
+    except ValueError as error:
+        raise MisfitError(f"not JSON: {error}") from None
+    except RecursionError:
+        raise MisfitError("JSON that is nested too deeply") from None
+    if not isinstance(found, dict):
+        raise MisfitError("not a JSON object")
+    return found
+
+
+def _refuse_repeated_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise MisfitError("an object that has a name twice")
+    return found
+
+
+def _walk(outer: _Found, path: Sequence[str]) -> Iterator[_Found]:
+    """Yield the values at the end of a path of nested lists, and each value that lacks the next list."""
+    if not path:
+        yield outer
+        return
+    name, *rest = path
+    listed = outer.value.get(name) if isinstance(outer.value, dict) else None
+    if not isinstance(listed, list):
+        yield outer._replace(missing=name)
+        return
+    for number, value in enumerate(listed, start=1):
+        place = f"{outer.place}{name} {number}: "
+        yield from _walk(_Found(place, (*outer.positions, number), outer.outermost, value), rest)
+
+
+def _texts_of(found: _Found, table: Table, options: JsonList) -> list[str | None]:
+    """Return the text of each column, None for a missing value. Raises MisfitError if the object is odd."""
+    if not isinstance(found.value, dict):
+        raise MisfitError("not a JSON object")
+    if found.missing:
+        raise MisfitError(f"no list {found.missing}")
+    own = [column for column in table.columns if column.name not in (*options.positions, *options.outer)]
+    missing = [c.name for c in own if c.name not in found.value and c.name not in table.optional]
+    if missing:
+        raise MisfitError(f"no value for {missing[0]}")
+    unknown = found.value.keys() - {column.name for column in own} - set(options.other_lists)
+    if unknown:
+        raise MisfitError(f"a value for {shown(sorted(unknown))}, which is not a column")
+    positions = dict(zip(options.positions, found.positions, strict=True))
+    return [
+        str(positions[column.name])
+        if column.name in positions
+        else _text_of(
+            (found.outermost if column.name in options.outer else found.value).get(column.name), column
+        )
+        for column in table.columns
+    ]
+
+
+def _text_of(value: Any, column: Column) -> str | None:
+    """Return the text of a value. Raises MisfitError for a list or an object in a column of another type."""
+    if value is None:
+        return None
+    # The publisher may also write a list as a string that contains the list.
+    if column.type in _JSON_TYPES and (column.type == "JSON" or not isinstance(value, str)):
+        try:
+            return _dump(value)
+        except RecursionError:
+            raise MisfitError("JSON that is nested too deeply") from None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, str):
+        raise MisfitError(f"column {column.name} ({column.type}): a list or an object")
+    return value
+
+
+def _dump(value: Any) -> str:
+    """Return a value as JSON. Except for spaces and escapes, it equals the text in the file."""
+    match value:
+        case _Number():
+            return str(value)
+        case list():
+            return f"[{', '.join(map(_dump, value))}]"
+        case dict():
+            return f"{{{', '.join(f'{_dump(name)}: {_dump(each)}' for name, each in value.items())}}}"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def split_list(stream: BinaryIO, file: str, chunk_bytes: int = CHUNK_BYTES) -> Iterator[list[Element]]:
+    """Yield the values in a JSON list, in parts of about `chunk_bytes`; at least one part, perhaps empty.
+
+    Raises RawFileError, with the line, if the file is not exactly one JSON list.
+    """
+    text = _ListText(stream, file, chunk_bytes)
+    text.expect("[", "the file is not a JSON list: it does not begin with a bracket")
+    part: list[Element] = []
+    part_bytes = 0
+    is_next = text.next_sign() != "]"
+    while is_next:
+        part.append(text.take_value())
+        part_bytes += len(part[-1].text) + _OBJECT_BYTES
+        if is_next := text.next_sign() == ",":
+            text.expect(",", "")
+            text.next_sign()
+            if part_bytes >= chunk_bytes:
+                yield part
+                part, part_bytes = [], 0
+    text.expect("]", "not JSON: a comma, or the closing bracket of the list, is missing")
+    if text.next_sign():
+        raise text.error("there is text after the end of the list", text.at)
+    yield part
+
+
+@dataclass
+class _ListText:
+    """A JSON list, of which the part that is in memory is `held`.
+
+    `at` is the position of the current character in `held`, and `line` its line in the file. `number` is the
+    number of values of the list before it. `is_whole` is true at the end of the file.
+    """
+
+    stream: BinaryIO
+    file: str
+    chunk_bytes: int
+    held: str = ""
+    at: int = 0
+    line: int = 1
+    number: int = 0
+    is_whole: bool = False
+
+    def __post_init__(self) -> None:
+        first = self.stream.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
+        self.held = first.decode(_BYTE_BY_BYTE)
+
+    def expect(self, sign: str, otherwise: str) -> None:
+        """Move past a character. Raises RawFileError with the message `otherwise` if another one is next."""
+        found = self.next_sign()
+        if found != sign:
+            raise self.error(otherwise if found else _CUT, self.at)
+        self._advance(self.at + 1)
+
+    def next_sign(self) -> str:
+        """Skip white space, and return the next character without moving past it; empty at the file's end."""
+        while True:
+            space = _SPACE.match(self.held, self.at)
+            assert space
+            self._advance(space.end())
+            if self.at < len(self.held):
+                return self.held[self.at]
+            if self.is_whole:
+                return ""
+            self._read_more()
+
+    def take_value(self) -> Element:
+        """Parse the value at the current character, and move to its end."""
+        while True:
+            try:
+                _, end = _DECODER.raw_decode(self.held, self.at)
+            except json.JSONDecodeError as error:
+                # The end of the part may cut a token or a string.
+                is_cut = error.pos >= len(self.held.rstrip()) or error.msg.startswith("Unterminated string")
+                if self.is_whole or not (is_cut or error.pos + _LONGEST_TOKEN >= len(self.held.rstrip())):
+                    raise self.error(_CUT if is_cut else f"not JSON: {error.msg}", error.pos) from None
+            except RecursionError:
+                raise self.error("JSON that is nested too deeply", self.at) from None
+            else:
+                # A number at the end of the part may continue in the next part.
+                if self.is_whole or end < len(self.held):
+                    break
+            self._read_more()
+        self.number += 1
+        text = self.held[self.at : end].encode(_BYTE_BY_BYTE)
+        element = Element(self.line, text, f"{_name_object(self.number)}: ")
+        self._advance(end)
+        return element
+
+    def error(self, what: str, at: int) -> RawFileError:
+        """Return an error about a character, with its line and the last object before it."""
+        line = self.line + self.held.count("\n", self.at, at)
+        after = f", after {_name_object(self.number)}" if self.number else ""
+        return RawFileError(self.file, f"{what}{after}", FETCH_FILE_AGAIN, line=line)
+
+    def _advance(self, at: int) -> None:
+        self.line += self.held.count("\n", self.at, at)
+        self.at = at
+
+    def _read_more(self) -> None:
+        """Read on, and double the part in memory, so that a long value is parsed only a few times."""
+        left = LONGEST_OBJECT_BYTES - (len(self.held) - self.at)
+        if left <= 0:
+            what = f"a value does not end, or is longer than {LONGEST_OBJECT_BYTES >> 20} MiB"
+            raise self.error(what, self.at)
+        block = self.stream.read(max(self.chunk_bytes, min(len(self.held) - self.at, left)))
+        self.held, self.at = self.held[self.at :] + block.decode(_BYTE_BY_BYTE), 0
+        self.is_whole = not block
+
+
+def _name_object(number: int) -> str:
+    # The whole list may be on one line.
+    return f"object {number:,} of the list"
+
+
+READERS = (
+    Reader(
+        ("jsonl", "ndjson"),
+        lambda table, name: name.endswith(".jsonl") and table.wide is None and table.json_list is None,
+        lambda source: limit_rejects(read_lines(source), source.name),
+        read_names,
+        names_fit,
+    ),
+    # A list has no header, so it belongs to all tables whose file names it matches.
+    Reader(
+        (),
+        lambda table, _: table.json_list is not None,
+        lambda source: limit_rejects(read_list(source), source.name),
+        None,
+        lambda _, __: True,
+    ),
+)
