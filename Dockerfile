@@ -4,6 +4,6 @@ FROM python:3.12-slim
 RUN apt-get update && apt-get install --yes --no-install-recommends make && rm -rf /var/lib/apt/lists/*
 WORKDIR /tracehouse
 COPY . .
-RUN make .venv/installed && .venv/bin/pip install --no-cache-dir '.[plot,fetch,report]'
+RUN make .venv/installed && .venv/bin/pip install --no-cache-dir '.[plot,fetch]'
 ENV PATH=/tracehouse/.venv/bin:$PATH
 CMD ["make", "demo"]

@@ -6,9 +6,8 @@
 # make random-test         run the tests with random input on 10 times as many examples
 # make nightly             run all of docs-test, site-test, spark-test, bi-test, hostile and random-test, and print a summary;
 #                          PARTS="hostile docs-test" runs only these two
-# make spark-test          compare every view and query on a Spark cluster with DuckDB; needs Java 17 or later
-# make bi-test             test PostgreSQL, Superset, Harlequin, marimo, the report, the browser interface and every
-#                          chart; needs the system's packages of PostgreSQL and Chromium
+# make bi-test             test PostgreSQL, Superset, Harlequin, marimo, the browser interface and every chart; needs the
+#                          system's packages of PostgreSQL and Chromium
 # make site                publish the demo as a static site in build/demo-site, or your files with RAW=folder
 # make site-test           test the static site in Chromium: accessibility, and all queries in three engines; and the DuckDB
 #                          shell over HTTP

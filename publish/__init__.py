@@ -1,1 +1,1 @@
-"""Output: formats, files, charts, the report, web pages, BI tools, simulators and MCP."""
+"""Output: formats, files, charts, web pages, BI tools, simulators and MCP."""

@@ -1,15 +1,13 @@
-"""Bind, run and render a query: the answer goes to a file, a stream, a chart or a report."""
+"""Bind, run and render a query: the answer goes to a file, a stream or a chart."""
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import duckdb
 
-from tracehouse.core.errors import UsageError
 from tracehouse.core.text import escape_text
 from tracehouse.engines.duckdb.read import answer, notes, sandbox
 from tracehouse.engines.duckdb.read.binding import Bind, BoundQuery
@@ -93,39 +91,6 @@ def draw_in_terminal(bind: Bind, warehouse: Path, limits: Limits, given: Mapping
         return [*_limit_notes(query), *query.notes]
 
     return _write(None, warehouse, limits, work, escapes=True)
-
-
-def write_report(
-    traces: Sequence[str], warehouse: Path, limits: Limits, path: Path
-) -> Iterator[tuple[str, Path]]:
-    """Write the HTML report on the named traces, by default on all.
-
-    Yields the title and the path of each page before writing it. With several traces, each trace has its own
-    page, and the page at `path` compares them.
-    """
-    from tracehouse.publish import report
-
-    output.check(path)
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise UsageError(f"{path}: a report is HTML. Choose a name that ends in .html")
-    found = sandbox.run(warehouse, limits, partial(report.traces_with_data, traces=traces))
-    own_pages = {trace: f"{path.stem}-{trace}{path.suffix}" for trace in found} if len(found) > 1 else {}
-    for trace, name in own_pages.items():
-        yield trace, path.with_name(name)
-        _write_page([trace], warehouse, limits, path.with_name(name), {})
-    yield "comparison" if own_pages else "report", path
-    _write_page(traces, warehouse, limits, path, own_pages)
-
-
-def _write_page(
-    traces: Sequence[str], warehouse: Path, limits: Limits, path: Path, own_pages: Mapping[str, str]
-) -> None:
-    from tracehouse.publish import report
-
-    def work(connection: duckdb.DuckDBPyConnection, spool: Spool, _: Spool) -> None:
-        report.write(connection, traces, spool.file, own_pages)
-
-    _write(path, warehouse, limits, work)
 
 
 def _limit_notes(query: BoundQuery) -> list[Note]:

@@ -197,12 +197,6 @@ def test_browser_shows_hostile_values_as_texts(warehouse: Path, tmp_path: Path) 
     interrupt(started)
 
 
-def test_report_shows_hostile_names_as_texts(warehouse: Path, tmp_path: Path) -> None:
-    text = write_with(warehouse, tmp_path / "report.html", "report", "--out")
-    assert find_markup(text) == []
-    assert find_missing(text, [FOLDER]) == set()
-
-
 @pytest.mark.parametrize("query", ["openb.capacity_by_model", "openb.phases_by_qos"])
 def test_picture_shows_hostile_values_as_texts(query: str, warehouse: Path, tmp_path: Path) -> None:
     text = write_with(warehouse, tmp_path / "chart.svg", "query", query, "--output")
