@@ -134,12 +134,7 @@ web/node_modules/ready: web/package-lock.json
 web: web/node_modules/ready
 	$(NPM) run build
 
-# The charts of a site need the extra.
-$(VENV)/with-plot: $(VENV)/installed
-	$(call install,$(VENV),--editable '.[plot]')
-	touch $@
-
-site: web/node_modules/ready $(VENV)/with-plot demo
+site: web/node_modules/ready demo
 	mkdir -p build
 	$(BIN)/traces publish --warehouse $(WAREHOUSE) --site build/demo-site
 

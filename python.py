@@ -146,15 +146,17 @@ class Answer:
             traces = sorted(set(self.sources["trace"].to_pylist()))
             with _in_python():
                 drawable = pictures.select_answer(self._table, line, self.name, title, traces)
-            return self._warehouse._run(
-                lambda connection: pictures.build_answer_picture(connection, drawable, self.caveats, size)
+            picture = self._warehouse._run(
+                lambda connection: pictures.lay_out(connection, drawable, self.caveats, "", size)
             )
+            return pictures.as_altair(picture)
         if not self.name:
             raise UsageError("An answer of SQL has no chart of its own: give x and y")
         given = _texts(self.values)
-        return self._warehouse._run(
+        picture = self._warehouse._run(
             lambda connection: pictures.build_query_picture(connection, self.name, given, size)
         )
+        return pictures.as_altair(picture)
 
     @property
     def columns(self) -> Sequence[str]:
@@ -199,7 +201,7 @@ class Answer:
         from tracehouse.publish.plot import pictures
 
         try:
-            return pictures.render_svg(self.plot())
+            return pictures.render_svg(self.plot().to_dict())
         except UserError:
             return ""
 

@@ -69,11 +69,9 @@ def draw_to_file(
     """Draw the answer of a named query with the given parameters to a file. Returns the notes on it."""
     from tracehouse.publish.plot import pictures
 
-    pictures.check_path(path)
-
     def work(connection: duckdb.DuckDBPyConnection, spool: Spool, _: Spool) -> Sequence[Note]:
         query = answer.run(connection, bind(connection))
-        pictures.draw(connection, query, given, path.suffix, size, spool.file)
+        spool.file.write(pictures.render(pictures.build_picture(connection, query, given, size), path.suffix))
         return [*_limit_notes(query), *query.notes]
 
     return _write(path, warehouse, limits, work)

@@ -57,7 +57,7 @@ def serve(warehouse: Path, limits: Limits, port: int, report_address: Callable[[
 
     Port 0 selects a free port. Raises UserError if there is no warehouse, or if the port is in use.
     """
-    check_installed("The pages need", "explore", "starlette", "uvicorn", "altair")
+    check_installed("The pages need", "explore", "starlette", "uvicorn")
     import uvicorn
 
     sandbox.run(warehouse, Limits(), lambda connection: None)
@@ -272,6 +272,6 @@ def _answer(connection: duckdb.DuckDBPyConnection, requested: Query) -> contract
 def _draw(connection: duckdb.DuckDBPyConnection, requested: Query) -> contract.Json:
     """The Vega-Lite specification of the chart, or the reason why there is none."""
     try:
-        return {"spec": pictures.build_query_picture(connection, requested.name, requested.given).to_dict()}
+        return {"spec": pictures.build_query_picture(connection, requested.name, requested.given)}
     except UserError as error:
         return {"no_chart": str(error)}

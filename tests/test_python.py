@@ -32,7 +32,7 @@ def test_answer_and_chart_equal_command_line(warehouse: Warehouse, tmp_path: Pat
     assert [f"caveat {note.name}: {note.text}" for note in answer.caveats] == printed.stderr.splitlines()
     assert (answer.name, answer.values, len(answer)) == ("itp.gpu_hours", {"min_gpus": 8}, answer.shape[0])
     command_line.server().run(*arguments, "--output", tmp_path / "shell.svg", "--width", "85")
-    assert pictures.render_svg(answer.plot(width_mm=85)) == (tmp_path / "shell.svg").read_text()
+    assert pictures.render_svg(answer.plot(width_mm=85).to_dict()) == (tmp_path / "shell.svg").read_text()
     for value in (8.0, "8", np.int64(8), np.float32(8)):
         again = warehouse.query("itp.gpu_hours", min_gpus=value, limit=np.int64(99))
         assert again.arrow() == answer.arrow(), value
@@ -96,10 +96,10 @@ def test_sql_takes_parameters(warehouse: Warehouse) -> None:
 def test_plots_columns_of_any_answer(warehouse: Warehouse) -> None:
     answer = warehouse.sql("select cluster, run_s, requested_gpus from itp.job limit 50")
     drawn = answer.plot(x="requested_gpus:log", y="run_s", kind="point", color="cluster", title="Runs")
-    svg = pictures.render_svg(drawn)
+    svg = pictures.render_svg(drawn.to_dict())
     texts = ("Runs", "requested GPUs", "run (s)", "synthetic data", "itp: Jobs shorter than", "Gu et al.")
     assert [text for text in texts if text not in svg] == []
-    named = pictures.render_svg(warehouse.query("itp.gpu_hours").plot(x="cluster", y="max_gpus"))
+    named = pictures.render_svg(warehouse.query("itp.gpu_hours").plot(x="cluster", y="max_gpus").to_dict())
     assert "max GPUs" in named and "GPU-hours" not in named.partition("itp.gpu_hours")[0]
 
 

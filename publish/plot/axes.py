@@ -1,4 +1,4 @@
-"""Build axes, colours and legends in Vega-Lite."""
+"""The axes, colours and legends of a chart, in Vega-Lite."""
 
 import math
 from collections.abc import Sequence
@@ -9,141 +9,98 @@ from tracehouse.publish.plot.rows import Drawable, ordered_names
 from tracehouse.publish.plot.texts import FIRST_DAY_OF_DATES, axis_title, clock_title
 from tracehouse.sql.query_files import Axis
 
+Spec = dict[str, Any]
+
 # Okabe and Ito's colours, which colour-blind people can distinguish, yellow last; then darker ones.
-COLORS = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-    "#000000",
-    "#F0E442",
-    "#004466",
-    "#7A3500",
-    "#005C43",
-    "#7C3A5E",
-    "#9A9A9A",
-)
+COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
+COLORS += ["#F0E442", "#004466", "#7A3500", "#005C43", "#7C3A5E", "#9A9A9A"]
 PALE = "#a8a8a8"
 # The numbers of colours, dashes and shapes have no common divisor: all combinations occur before one repeats.
-DASHES = ((1, 0), (6, 2), (2, 2), (8, 2, 2, 2), (10, 3), (4, 4), (1, 2), (12, 2, 2, 2, 2, 2), (3, 1))
-SHAPES = (
-    "circle",
-    "square",
-    "triangle-up",
-    "diamond",
-    "cross",
-    "triangle-down",
-    "triangle-right",
-    "triangle-left",
-)
+DASHES = [[1, 0], [6, 2], [2, 2], [8, 2, 2, 2], [10, 3], [4, 4], [1, 2], [12, 2, 2, 2, 2, 2], [3, 1]]
+SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"]
+SHAPES += ["triangle-right", "triangle-left"]
 
 # 12000 is written 12k, but 0.5 is not written 500m.
 NUMBER = "abs(datum.value) >= 1000 ? format(datum.value, '~s') : format(datum.value, '~r')"
+ROUNDED = NUMBER.replace("'~r'", "'.3~r'")
 # Labels of names. NULL is shown as `not stated`, such as the cluster of a trace without cluster names.
 NAME = "datum.label == 'NULL' ? 'not stated' : datum.label"
-PLAIN = "format(datum.value, '~r')"
-ROUNDED = NUMBER.replace("'~r'", "'.3~r'")
 CLOCK = "format(datum.value, '02d') + ':00'"
-# Axes at least this many points wide have complete dates; others have months.
-WIDTH_OF_DATES = 250
 # Labels of time ticks, by the unit in which they differ from the previous one.
 TIMES = {
     "year": "%Y",
     "month": "%b %Y",
-    "week": "%d %b",
-    "date": "%d %b",
-    "day": "%d %b",
-    "hours": "%H:%M",
-    "minutes": "%H:%M",
+    **dict.fromkeys(("week", "date", "day"), "%d %b"),
+    **dict.fromkeys(("hours", "minutes"), "%H:%M"),
     "seconds": "%H:%M:%S",
 }
-# Suffixes of columns that grow in powers of two.
-BINARY = ("gpus", "batch_size")
+# Axes at least this many points wide have complete dates; others have months.
+WIDTH_OF_DATES = 250
 # The width of a character relative to the font size.
 CHARACTER_WIDTH = 0.55
 # The angle in degrees of labels that do not fit horizontally.
 SLANT = 35
 
+SPACED: Spec = {"labelOverlap": True, "labelSeparation": 3}
+# A scale from the first value to the last.
+WITHOUT_ZERO: Spec = {"zero": False, "nice": False, "padding": 8}
 
-def build_axis(drawable: Drawable, axis: Axis, width: float, size: float) -> dict[str, Any]:
-    """Type, title, order and scale of an axis, for a view's width and a font size in points."""
-    import altair
 
-    column = axis.column
-    title = axis_title(axis.name)
+def build_x_axis(drawable: Drawable, width: float, size: float) -> Spec:
+    """The encoding of the x axis, for a view's width and a font size in points."""
+    chart, column = drawable.chart, drawable.chart.x.column
+    axis: Spec = {"field": column, "type": "quantitative", "title": axis_title(chart.x.name)}
     if drawable.is_category(column):
-        return {"type": "ordinal", "title": title, **_categories(drawable, column, width, size)}
+        names = ordered_names(drawable, column)
+        return axis | {"type": "ordinal", "sort": names, "axis": _name_labels(drawable, names, width, size)}
     if column in drawable.times:
         # Hours or days without a row stay empty. The warehouse's times are in UTC.
-        labels = altair.Axis(format=TIMES, labelOverlap=True, labelSeparation=3)
-        return {"type": "temporal", "title": title, "scale": altair.Scale(type="utc"), "axis": labels}
+        return axis | {"type": "temporal", "scale": {"type": "utc"}, "axis": {"format": TIMES, **SPACED}}
     if column in drawable.on_clock:
         title = clock_title(row[column] for row in drawable.rows)
         # Times of some traces count from 1970.
         date = f"utcFormat(datum.value * 864e5, '{'%d %b %Y' if width >= WIDTH_OF_DATES else '%b'}')"
-        numbers = _numbers(labelExpr=f"datum.value >= {FIRST_DAY_OF_DATES} ? {date} : {NUMBER}")
-        return {"type": "quantitative", "title": title, "scale": _scale_without_zero(), **numbers}
+        labels = f"datum.value >= {FIRST_DAY_OF_DATES} ? {date} : {NUMBER}"
+        return axis | {"title": title, "scale": WITHOUT_ZERO, "axis": SPACED | {"labelExpr": labels}}
     if column == "hour_of_day":
-        hours = altair.Axis(
-            values=list(range(0, 25, 3)), labelExpr=CLOCK, labelOverlap=True, labelSeparation=3
-        )
-        return {"type": "quantitative", "title": title, "scale": altair.Scale(domain=[0, 23]), "axis": hours}
-    return {"type": "quantitative", "title": title, **_scale(drawable, axis)}
+        ticks = {"values": list(range(0, 25, 3)), "labelExpr": CLOCK, **SPACED}
+        return axis | {"scale": {"domain": [0, 23]}, "axis": ticks}
+    return axis | _scale(drawable, chart.x)
 
 
-def build_y_axis(drawable: Drawable, field: str) -> dict[str, Any]:
-    """The y axis of a field: all y columns of a chart share one scale and title."""
-    title = axis_title(drawable.chart.y.name)
-    return {"field": field, "type": "quantitative", "title": title, **_scale(drawable, drawable.chart.y)}
+def build_y_axis(drawable: Drawable, field: str) -> Spec:
+    """The encoding of a field on the y axis: all y columns of a chart share one scale and title."""
+    y = drawable.chart.y
+    axis: Spec = {"field": field, "title": axis_title(y.name)}
+    if drawable.chart.kind == "heat":
+        labels = {"labelAngle": 0, "labelLimit": 0, "labelExpr": NAME}
+        return axis | {"type": "ordinal", "sort": ordered_names(drawable, field), "axis": labels}
+    return axis | {"type": "quantitative", **_scale(drawable, y)}
 
 
-def colors(drawable: Drawable, legend: Any) -> dict[str, Any]:
-    """The colour of each series; points off the Pareto front are pale."""
-    if drawable.chart.kind == "pareto":
-        return _series(drawable, legend, [COLORS[1] if name == "true" else PALE for name in drawable.series])
-    return _series(drawable, legend, COLORS)
-
-
-def dashes(drawable: Drawable) -> dict[str, Any]:
-    """The dash pattern of each series. It has no legend: the legend of the marks names the series."""
-    return _series(drawable, None, DASHES)
-
-
-def shapes(drawable: Drawable, legend: Any) -> dict[str, Any]:
-    """The shape of the marks of each series."""
-    return _series(drawable, legend, SHAPES)
-
-
-def _series(drawable: Drawable, legend: Any, values: Sequence[Any]) -> dict[str, Any]:
-    import altair
-
+def build_series(drawable: Drawable, legend: Spec | None, values: Sequence[Any]) -> Spec:
+    """The encoding of the series as colours, dashes or shapes."""
     found = drawable.series
+    if drawable.chart.kind == "pareto" and values is COLORS:
+        # Points off the Pareto front are pale.
+        values = [COLORS[1] if name == "true" else PALE for name in found]
     # An explicit common domain merges the legends of colour, dash and shape.
-    scale = altair.Scale(domain=found, range=[values[index % len(values)] for index in range(len(found))])
     return {
         "field": drawable.chart.color,
         "type": "nominal",
         "title": axis_title(drawable.chart.color),
-        "scale": scale,
+        "scale": {"domain": found, "range": values},
         "legend": legend,
     }
 
 
-def _categories(drawable: Drawable, column: str, width: float, size: float) -> dict[str, Any]:
-    import altair
-
-    found = ordered_names(drawable, column)
-    if drawable.chart.kind == "heat" and column == "hour_of_day":
+def _name_labels(drawable: Drawable, names: Sequence[str], width: float, size: float) -> Spec:
+    """The labels of categories on the x axis: horizontal, or slanted or vertical if they do not fit."""
+    if drawable.chart.kind == "heat" and drawable.chart.x.column == "hour_of_day":
         expression = CLOCK.replace("datum.value", "toNumber(datum.value)")
-        axis = altair.Axis(values=found[::3], labelExpr=expression, labelAngle=0)
-        return {"sort": found, "axis": axis}
-    if column != drawable.chart.x.column:
-        axis = altair.Axis(labelAngle=0, labelLimit=max(width / 3, 6 * size), labelExpr=NAME)
-        return {"sort": found, "axis": axis}
-    longest = max(map(len, found)) * size * CHARACTER_WIDTH
-    slot = width / len(found)
+        return {"values": names[::3], "labelExpr": expression, "labelAngle": 0}
+    longest = max(map(len, names)) * size * CHARACTER_WIDTH
+    slot = width / len(names)
     limit = max(width / 3, 6 * size)
     angle = 0
     if longest + 1.5 * size * CHARACTER_WIDTH > slot:
@@ -153,28 +110,24 @@ def _categories(drawable: Drawable, column: str, width: float, size: float) -> d
     if angle == -90:
         limit = max(width / 2, 12 * size)
     # Labels are dropped only if even vertical labels do not fit, because a bar needs its name.
-    axis = altair.Axis(labelAngle=angle, labelLimit=limit, labelOverlap=1.3 * size > slot, labelExpr=NAME)
-    return {"sort": found, "axis": axis}
+    is_dropped = 1.3 * size > slot
+    return {"labelAngle": angle, "labelLimit": limit, "labelOverlap": is_dropped, "labelExpr": NAME}
 
 
-def _scale(drawable: Drawable, axis: Axis) -> dict[str, Any]:
-    import altair
-
-    columns = drawable.chart.heights if axis is drawable.chart.y else [axis.column]
+def _scale(drawable: Drawable, axis: Axis) -> Spec:
+    chart = drawable.chart
+    columns = chart.heights if axis is chart.y else [axis.column]
     values = [row[column] for row in drawable.rows for column in columns if row[column] is not None]
+    numbers = {"labelExpr": NUMBER, **SPACED}
     if axis.is_log and min(values) <= 0:
         tens = [10.0**power for power in range(math.ceil(math.log10(max(1, *values))) + 1)]
-        return {"scale": altair.Scale(type="symlog", constant=1), **_numbers(values=[0, *tens])}
+        return {"scale": {"type": "symlog", "constant": 1}, "axis": numbers | {"values": [0, *tens]}}
     if axis.is_log:
-        scale = altair.Scale(type="log", nice=False, padding=8)
-        if drawable.chart.labels:
-            scale = altair.Scale(type="log", nice=False, domain=_labelled_domain(values))
-        return {"scale": scale, **_numbers(**log_ticks(axis.column, values))}
-    if drawable.chart.kind == "lorenz" or _adds_up_to_100(drawable):
-        return {"scale": altair.Scale(domain=[0, 100]), **_numbers()}
-    if axis is drawable.chart.x:
-        return {"scale": _scale_without_zero(), **_numbers()}
-    return _numbers()
+        ends = {"domain": labelled_domain(values)} if chart.labels else {"padding": 8}
+        return {"scale": {"type": "log", "nice": False, **ends}, "axis": numbers | log_ticks(axis, values)}
+    if chart.kind == "lorenz" or _adds_up_to_100(drawable):
+        return {"scale": {"domain": [0, 100]}, "axis": numbers}
+    return {"axis": numbers} | ({"scale": WITHOUT_ZERO} if axis is chart.x else {})
 
 
 def _adds_up_to_100(drawable: Drawable) -> bool:
@@ -189,47 +142,26 @@ def _adds_up_to_100(drawable: Drawable) -> bool:
     return math.isclose(max(heights.values()), 100)
 
 
-def _labelled_domain(values: Sequence[float]) -> list[float]:
+def labelled_domain(values: Sequence[float]) -> list[float]:
     """The domain of a logarithmic axis with space for the labels of a Pareto front."""
     low, high = min(values), max(values)
     return [low * (low / high) ** 0.2, 1.05 * high]
 
 
-def relative_position(drawable: Drawable, axis: Axis, value: float) -> float:
-    """The position of a value on an axis with labelled points, from 0 to 1."""
-    values = [row[axis.column] for row in drawable.rows]
-    low, high, at = (*_labelled_domain(values), value) if axis.is_log else (min(values), max(values), value)
-    if axis.is_log:
-        low, high, at = math.log(low), math.log(high), math.log(at)
-    return (at - low) / ((high - low) or 1)
-
-
-def _scale_without_zero() -> Any:
-    """A scale from the first value to the last, without 0."""
-    import altair
-
-    return altair.Scale(zero=False, nice=False, padding=8)
-
-
-def _numbers(**options: Any) -> dict[str, Any]:
-    import altair
-
-    return {"axis": altair.Axis(labelOverlap=True, labelSeparation=3, **{"labelExpr": NUMBER, **options})}
-
-
-def log_ticks(column: str, values: Sequence[float]) -> dict[str, Any]:
+def log_ticks(axis: Axis, values: Sequence[float]) -> Spec:
     """Ticks of a logarithmic axis: powers of ten, if at least two are in range.
 
     Columns of GPUs and batch sizes get powers of two.
     """
-    if column.endswith(BINARY):
-        first, last = math.ceil(math.log2(min(values))), math.floor(math.log2(max(values)))
-        return {"values": [2.0**power for power in range(first, last + 1)], "labelExpr": PLAIN}
-    first, last = math.ceil(math.log10(min(values))), math.floor(math.log10(max(values)))
-    return {"values": [10.0**power for power in range(first, last + 1)]} if last > first else {}
+    is_binary = axis.column.endswith(("gpus", "batch_size"))
+    base, log = (2.0, math.log2) if is_binary else (10.0, math.log10)
+    ticks = [base**power for power in range(math.ceil(log(min(values))), math.floor(log(max(values))) + 1)]
+    if is_binary:
+        return {"values": ticks, "labelExpr": "format(datum.value, '~r')"}
+    return {"values": ticks} if len(ticks) > 1 else {}
 
 
-def rows_with_labels(drawable: Drawable) -> list[dict[str, Any]]:
+def rows_with_names(drawable: Drawable) -> list[Spec]:
     """The rows, with the names of categories instead of their values."""
     texts = {column for column in drawable.chart.columns if drawable.is_category(column)}
     return [

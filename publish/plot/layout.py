@@ -1,17 +1,14 @@
-"""Build a whole picture in Vega-Lite: sizes, title, legend, small multiples and footer."""
+"""The specification of a whole picture, in Vega-Lite: sizes, title, legend, small multiples and footer."""
 
 import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
-from tracehouse.publish.plot import axes, marks
+from tracehouse.publish.plot.axes import CHARACTER_WIDTH, NAME, ROUNDED, Spec, build_x_axis, rows_with_names
+from tracehouse.publish.plot.marks import LABEL, LINES, build_layers, choose_marks, label_front
 from tracehouse.publish.plot.rows import Drawable, distinct_names
 from tracehouse.publish.plot.texts import axis_title
-
-if TYPE_CHECKING:
-    import altair
 
 # In points (72 per inch).
 WIDTH, RATIO = 560, 0.57
@@ -27,125 +24,100 @@ class Size:
     font: float = 0
 
 
-def font_size(size: Size) -> float:
-    """The font size: smaller for pictures as narrow as a paper's column."""
-    return size.font or (NARROW_FONT if 0 < size.width < NARROW else FONT)
-
-
-def build_layout(
+def build_spec(
     drawable: Drawable, subtitle: Sequence[str], footer: Sequence[str], size: Size, view: float
-) -> "altair.VConcatChart":
+) -> Spec:
     """The picture with a plot area `view` points wide; only drawing shows what width axes and legend add."""
-    import altair
-
-    letters = font_size(size)
+    letters = size.font or (NARROW_FONT if 0 < size.width < NARROW else FONT)
     whole = size.width or view + 90
     chart = drawable.chart
-    panels = distinct_names(drawable.rows, chart.facet) if chart.facet else []
+    panels = distinct_names(drawable.rows, chart.facet)
     per_row = max(1, min(math.ceil(math.sqrt(len(panels))), int(view / (9 * letters))))
     gap = 4.5 * letters
     width = (view - gap * (per_row - 1)) / per_row
-    height = _height(drawable, width)
-    x = axes.build_axis(drawable, chart.x, width, letters - 1)
-    legend = _build_legend(drawable, whole, letters)
-    data = altair.Data(values=marks.build_values(drawable, width, height, letters / FONT))
-    layers = marks.build_layers(drawable, x, legend, letters / FONT)
-    heading = altair.Title(
-        _wrap(drawable.title, whole, letters + 2, bold=True),
-        subtitle=[line for text in subtitle for line in _wrap(text, whole, letters)],
-    )
-    picture: Any
+    height = {"lorenz": 0.75, "heat": 1 / 3}.get(chart.kind, RATIO) * width
+    x = build_x_axis(drawable, width, letters - 1)
+    rows = rows_with_names(drawable)
+    if chart.labels:
+        labels = label_front(drawable, width, height, letters / FONT)
+        rows = [row | {LABEL: label} for row, label in zip(rows, labels, strict=True)]
+    plot: Spec = {
+        "layer": build_layers(drawable, x, _build_legend(drawable, whole, letters), letters / FONT),
+        "width": width,
+        "height": height,
+    }
+    scales = dict.fromkeys(("color", "shape", "strokeDash"), "shared")
     if len(panels) > 1:
-        # Values are inline because Altair refuses data frames of more than 5,000 rows.
-        layered = altair.layer(*layers).properties(width=width, height=height)
-        header = altair.Header(
-            title=None,
-            labelFontSize=letters,
-            labelPadding=2,
-            labelLimit=width + gap - letters,
-            labelExpr=axes.NAME,
-        )
-        facet = altair.Facet(chart.facet, type="nominal", sort=panels, header=header)
-        picture = layered.facet(facet=facet, columns=per_row, data=data, title=heading, spacing=gap / 2)
+        labelled: Spec = {"labelFontSize": letters, "labelLimit": width + gap - letters, "labelExpr": NAME}
+        header = labelled | {"title": None, "labelPadding": 2}
+        facet = {"field": chart.facet, "type": "nominal", "sort": panels, "header": header}
+        plot = {"facet": facet, "columns": per_row, "spec": plot, "spacing": gap / 2}
         # Panels have their own y scales, so that small clusters stay visible next to large ones. Only
         # panels of percentages share a y scale.
         is_share = all(column.endswith("_pct") for column in chart.heights)
-        picture = picture.resolve_scale(
-            x="independent" if drawable.has_several_clocks else "shared",
-            y="shared" if is_share else "independent",
-        )
-    else:
-        picture = altair.layer(*layers, data=data, title=heading).properties(width=width, height=height)
-        picture = picture.resolve_scale(color="shared", shape="shared", strokeDash="shared")
-    footer_title = altair.Title(
-        [line for text in footer for line in _wrap(text, whole, 0.75 * letters)],
-        orient="bottom",
-        anchor="start",
-        fontSize=0.75 * letters,
-        fontWeight="normal",
-        color="#555555",
-        frame="bounds",
-        offset=letters,
-    )
-    return _apply_theme(altair.vconcat(picture, title=footer_title), letters)
+        scales = {
+            "x": "independent" if drawable.has_several_clocks else "shared",
+            "y": "shared" if is_share else "independent",
+        }
+    plot["resolve"] = {"scale": scales}
+    plot["title"] = {
+        "text": _wrap([drawable.title], whole, letters + 2, bold=True),
+        "subtitle": _wrap(subtitle, whole, letters),
+    }
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        "data": {"values": rows},
+        **({"transform": choose_marks(drawable)} if chart.kind in LINES else {}),
+        "vconcat": [plot],
+        "title": {
+            "text": _wrap(footer, whole, 0.75 * letters),
+            "orient": "bottom",
+            "fontSize": 0.75 * letters,
+            "fontWeight": "normal",
+            "color": "#555555",
+        },
+        "config": _build_theme(letters),
+    }
 
 
-def _height(drawable: Drawable, width: float) -> float:
-    if drawable.chart.kind == "lorenz":
-        return 0.75 * width
-    if drawable.chart.kind == "heat":
-        return width / 3
-    return RATIO * width
-
-
-def _build_legend(drawable: Drawable, whole: float, letters: float) -> Any:
+def _build_legend(drawable: Drawable, whole: float, letters: float) -> Spec | None:
     """The legend, at the right of the plot if it fits there, otherwise below."""
-    import altair
-
+    below = {"orient": "bottom", "direction": "horizontal"}
     if drawable.chart.kind == "heat":
-        position: dict[str, Any] = (
-            {"orient": "right"} if whole >= NARROW else {"orient": "bottom", "direction": "horizontal"}
-        )
-        return altair.Legend(labelExpr=axes.ROUNDED, tickCount=4, gradientLength=0.2 * whole, **position)
-    if len(drawable.series) < 2:
+        place = {"orient": "right"} if whole >= NARROW else below
+        return {"labelExpr": ROUNDED, "tickCount": 4, "gradientLength": 0.2 * whole, **place}
+    series = drawable.series
+    if len(series) < 2:
         return None
-    longest = max(map(len, [*drawable.series, axis_title(drawable.chart.color)]))
-    if whole >= NARROW and longest <= LONGEST_AT_RIGHT and len(drawable.series) <= MOST_LINES_AT_RIGHT:
-        return altair.Legend(symbolLimit=0, symbolOpacity=1, labelLimit=whole / 3, labelExpr=axes.NAME)
-    longest = max(map(len, drawable.series))
-    columns = max(1, int(0.85 * whole / (longest * letters * axes.CHARACTER_WIDTH + 4 * letters)))
-    return altair.Legend(
-        orient="bottom",
-        direction="horizontal",
-        titleOrient="left" if columns >= len(drawable.series) and longest < 10 else "top",
-        columns=columns,
-        symbolLimit=0,
-        symbolOpacity=1,
-        labelLimit=whole,
-        labelExpr=axes.NAME,
-    )
+    symbols = {"symbolLimit": 0, "symbolOpacity": 1, "labelExpr": NAME}
+    longest = max(map(len, series))
+    widest = max(longest, len(axis_title(drawable.chart.color)))
+    if whole >= NARROW and widest <= LONGEST_AT_RIGHT and len(series) <= MOST_LINES_AT_RIGHT:
+        return symbols | {"labelLimit": whole / 3}
+    columns = max(1, int(0.85 * whole / (longest * letters * CHARACTER_WIDTH + 4 * letters)))
+    title = "left" if columns >= len(series) and longest < 10 else "top"
+    return symbols | below | {"titleOrient": title, "columns": columns, "labelLimit": whole}
 
 
-def _wrap(text: str, whole: float, letters: float, bold: bool = False) -> list[str]:
-    """Wrap a text to the width of the picture."""
-    return textwrap.wrap(
-        text, max(10, int(0.97 * whole / (letters * axes.CHARACTER_WIDTH * (1.06 if bold else 0.95))))
-    )
+def _wrap(texts: Sequence[str], whole: float, letters: float, bold: bool = False) -> list[str]:
+    """Wrap texts to the width of the picture."""
+    most = int(0.97 * whole / (letters * CHARACTER_WIDTH * (1.06 if bold else 0.95)))
+    return [line for text in texts for line in textwrap.wrap(text, max(10, most))]
 
 
-def _apply_theme(picture: Any, letters: float) -> "altair.VConcatChart":
-    small = {"labelFontSize": letters - 1, "titleFontSize": letters}
-    return (
-        picture.configure_view(stroke=None)
-        .configure_axis(**small, titlePadding=0.5 * letters, titleFontWeight="normal", gridColor="#e4e4e4")
-        .configure_legend(**small, symbolSize=7 * letters, titleFontWeight="normal", symbolStrokeWidth=0)
-        .configure_title(
-            anchor="start",
-            frame="bounds",
-            offset=letters,
-            fontSize=letters + 2,
-            subtitleFontSize=letters,
-            subtitleColor="#444444",
-        )
-        .configure_concat(spacing=0)
-    )
+def _build_theme(letters: float) -> Spec:
+    small = {"labelFontSize": letters - 1, "titleFontSize": letters, "titleFontWeight": "normal"}
+    return {
+        "view": {"stroke": None, "continuousWidth": 300, "continuousHeight": 300},
+        "axis": {**small, "titlePadding": 0.5 * letters, "gridColor": "#e4e4e4"},
+        "legend": {**small, "symbolSize": 7 * letters, "symbolStrokeWidth": 0},
+        "title": {
+            "anchor": "start",
+            "frame": "bounds",
+            "offset": letters,
+            "fontSize": letters + 2,
+            "subtitleFontSize": letters,
+            "subtitleColor": "#444444",
+        },
+        "concat": {"spacing": 0},
+    }

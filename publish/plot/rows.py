@@ -16,6 +16,7 @@ from pyarrow import types
 from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read.answer import read
 from tracehouse.engines.duckdb.read.binding import BoundQuery
+from tracehouse.engines.duckdb.read.catalog import read_rows
 from tracehouse.publish.columns import exact
 from tracehouse.sql.query_files import Chart, read_chart
 from tracehouse.views.view_files import DefinitionError
@@ -60,12 +61,7 @@ class Drawable:
     @property
     def series(self) -> list[str]:
         """The names of the lines, bars or groups of points, in the order of the answer; numbers sorted."""
-        if not self.chart.color:
-            return []
-        values = {row[self.chart.color] for row in self.rows}
-        if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
-            return [exact(value) for value in sorted(values)]
-        return ordered_names(self, self.chart.color)
+        return _sorted_numbers(self, self.chart.color) or ordered_names(self, self.chart.color)
 
     @property
     def has_several_clocks(self) -> bool:
@@ -93,14 +89,12 @@ def select_drawable(connection: duckdb.DuckDBPyConnection, query: BoundQuery) ->
 
     Raises UserError if there is nothing to draw, or only a single number.
     """
-    found = connection.execute(
-        "select title, chart from catalog.queries where query_name = $name", {"name": query.name}
-    ).fetchall()
-    # A view or base table has no chart.
-    title, line = found[0] if found else ("", "")
-    if not line:
-        raise UserError(f"{query.name} has no chart")
-    return select_rows(read(connection, query).read_all(), read_chart(line, query.name), query.name, title)
+    sql = "select title, chart from catalog.queries where query_name = $name and chart != ''"
+    for found in read_rows(connection, sql, name=query.name):
+        chart = read_chart(found["chart"], query.name)
+        return select_rows(read(connection, query).read_all(), chart, query.name, found["title"])
+    # A view or base table has no chart either.
+    raise UserError(f"{query.name} has no chart")
 
 
 def select_rows(answer: pa.Table, chart: Chart, name: str, title: str) -> Drawable:
@@ -108,36 +102,34 @@ def select_rows(answer: pa.Table, chart: Chart, name: str, title: str) -> Drawab
     _check(chart, answer.schema, name)
     kinds = {column: answer.schema.field(column).type for column in chart.columns}
     times = frozenset(column for column, kind in kinds.items() if types.is_temporal(kind))
-    on_clock = frozenset(column for column, kind in kinds.items() if is_on_clock(column, kind))
+    # The zero of a trace's own clock has no calendar date.
+    on_clock = frozenset(
+        column for column in {*kinds} - times if column in CLOCK_S or column.endswith(CLOCK_SUFFIXES)
+    )
     everything = answer.to_pylist()
-    rows, remarks = _select_rows(everything, chart)
-    rows = [{column: _plain(column, row[column], on_clock) for column in chart.columns} for row in rows]
+    placed, remarks = _without_unplaced(everything, chart)
+    rows = [{column: _plain(column, row[column], on_clock) for column in chart.columns} for row in placed]
     if not rows:
         raise UserError(f"{name}: nothing to plot, the answer has no {chart.heights[0]}")
     if len(rows) == 1 and chart.kind != "box":
-        [row] = rows
-        raise UserError(f"{name}: cannot plot a single number ({chart.heights[0]} = {row[chart.heights[0]]})")
+        single = f"{chart.heights[0]} = {rows[0][chart.heights[0]]}"
+        raise UserError(f"{name}: cannot plot a single number ({single})")
     if chart.kind == "heat" and not any(row[chart.color] for row in rows):
         raise UserError(f"{name}: nothing to plot, every {chart.color} is 0")
     if chart.count:
         remarks.append(_describe_counts(everything, chart))
-    if chart.kind == "line" and chart.x.column in times | on_clock:
-        rows, chart, day_remarks = _by_day(rows, chart)
-        remarks += day_remarks
+    if chart.kind == "line" and chart.x.column in times | on_clock and (daily := _by_day(rows, chart)):
+        rows, chart = daily, replace(chart, band=(LOW, HIGH))
+        remarks.append("line: mean of each day; band: its lowest and highest value")
     if chart.rule:
         remarks += _drop_far_rules(rows, chart)
     traces = list(dict.fromkeys(row["trace"] for row in everything if row.get("trace")))
     return Drawable(name, chart.title or title, chart, rows, times, on_clock, remarks, traces)
 
 
-def is_on_clock(column: str, kind: pa.DataType) -> bool:
-    """Whether a column has times on a trace's own clock, whose zero has no calendar date."""
-    return not types.is_temporal(kind) and (column in CLOCK_S or column.endswith(CLOCK_SUFFIXES))
-
-
 def distinct_names(rows: Sequence[Row], column: str) -> list[str]:
     """The distinct values of a column as names, in the order of the answer."""
-    return list(dict.fromkeys(exact(row[column]) for row in rows))
+    return list(dict.fromkeys(exact(row[column]) for row in rows)) if column else []
 
 
 def ordered_names(drawable: Drawable, column: str) -> list[str]:
@@ -146,21 +138,21 @@ def ordered_names(drawable: Drawable, column: str) -> list[str]:
     If a series lacks some names, the order is merged from all series. Numbers on the axes of a heat map
     are in numerical order.
     """
+    is_heat = drawable.chart.kind == "heat"
+    if is_heat and (numbers := _sorted_numbers(drawable, column)):
+        return numbers
     found = distinct_names(drawable.rows, column)
-    if drawable.chart.kind == "heat":
-        values = {row[column] for row in drawable.rows}
-        if all(isinstance(value, int | float) for value in values):
-            return [exact(value) for value in sorted(values)]
     # The colour of a heat map is a number, not a series.
-    series_column = drawable.chart.color if drawable.chart.kind != "heat" else ""
-    by = [key for key in (series_column, drawable.chart.facet) if key and key != column]
+    by = [drawable.chart.facet] if is_heat else [drawable.chart.facet, drawable.chart.color]
     series: dict[tuple, list[str]] = {}
-    for row in drawable.rows:
-        series.setdefault(tuple(row[key] for key in by), []).append(exact(row[column]))
+    for row in drawable.rows if column else ():
+        series.setdefault(tuple(row[key] for key in by if key and key != column), []).append(
+            exact(row[column])
+        )
+    sorter: TopologicalSorter[str] = TopologicalSorter(dict.fromkeys(found, ()))
     orders = [list(dict.fromkeys(order)) for order in series.values()]
     if all(order == [name for name in found if name in order] for order in orders):
         return found
-    sorter: TopologicalSorter[str] = TopologicalSorter(dict.fromkeys(found, ()))
     for before, after in (pair for order in orders for pair in pairwise(order)):
         sorter.add(after, before)
     try:
@@ -169,12 +161,18 @@ def ordered_names(drawable: Drawable, column: str) -> list[str]:
         return found
 
 
+def _sorted_numbers(drawable: Drawable, column: str) -> list[str]:
+    """The names of a column's values in numerical order; empty if one of them is not a number."""
+    values = {row[column] for row in drawable.rows} if column else set()
+    are_numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    return [exact(value) for value in sorted(values)] if are_numbers else []
+
+
 def _check(chart: Chart, answer: pa.Schema, name: str) -> None:
     """Raise DefinitionError if the answer lacks a column of the chart, or if a scale has no numbers."""
-    needed = [*chart.columns, *([chart.count] if chart.count else [])]
-    missing = [column for column in needed if column not in answer.names]
-    if missing:
-        raise DefinitionError(f"{name}: its chart has the column {missing[0]}, which its answer lacks")
+    for column in [*chart.columns, *([chart.count] if chart.count else [])]:
+        if column not in answer.names:
+            raise DefinitionError(f"{name}: its chart has the column {column}, which its answer lacks")
     scales = [chart.color] if chart.kind == "heat" else chart.heights
     for column in [*scales, *([chart.x.column] if chart.x.is_log or chart.kind == "lorenz" else [])]:
         kind = answer.field(column).type
@@ -184,18 +182,17 @@ def _check(chart: Chart, answer: pa.Schema, name: str) -> None:
             )
 
 
-def _select_rows(answer: Sequence[Row], chart: Chart) -> tuple[list[Row], list[str]]:
+def _without_unplaced(answer: Sequence[Row], chart: Chart) -> tuple[list[Row], list[str]]:
     """The rows that can be drawn, and remarks on rows that a logarithmic axis cannot show."""
     needed = [chart.color] if chart.kind == "heat" else [c for c in chart.heights if c != chart.rule]
     rows = [row for row in answer if all(row[column] is not None for column in needed)]
     remarks = []
     # Boxes keep all rows, because their scale includes 0.
-    for axis in (chart.x, chart.y) if chart.kind != "box" else ():
-        if axis.is_log:
-            placed = [row for row in rows if row[axis.column] is not None and row[axis.column] > 0]
-            if len(placed) < len(rows):
-                remarks.append(f"without {axis.column} of 0: its axis is logarithmic")
-            rows = placed
+    for column in [axis.column for axis in (chart.x, chart.y) if axis.is_log and chart.kind != "box"]:
+        placed = [row for row in rows if row[column] is not None and row[column] > 0]
+        if len(placed) < len(rows):
+            remarks.append(f"without {column} of 0: its axis is logarithmic")
+        rows = placed
     return rows, remarks
 
 
@@ -226,32 +223,28 @@ def _describe_counts(rows: Sequence[Row], chart: Chart) -> str:
     return f"{text}; few at {chart.x.column.replace('_', ' ')} {', '.join(few)}" if few else text
 
 
-def _by_day(rows: list[Row], chart: Chart) -> tuple[list[Row], Chart, list[str]]:
-    """Replace too many points of lines by the mean of each day, with a band from lowest to highest."""
-    groups: dict[tuple, list[Row]] = {}
+def _by_day(rows: list[Row], chart: Chart) -> list[Row]:
+    """The means, lowest and highest values of each day, if lines have too many points; else no rows."""
+    days: dict[tuple, list[Row]] = {}
     for row in rows:
-        series = (row.get(chart.facet), row.get(chart.color))
-        groups.setdefault((series, _day(row[chart.x.column])), []).append(row)
-    lengths = [len([1 for series, _ in groups if series == one]) for one in {series for series, _ in groups}]
-    if len(rows) <= MOST_POINTS * len(lengths) or len(groups) * 2 > len(rows):
-        return rows, chart, []
+        moment = row[chart.x.column]
+        # The middle of a day of a trace's own clock.
+        day = moment[:10] if isinstance(moment, str) else math.floor(moment) + 0.5
+        days.setdefault((row.get(chart.facet), row.get(chart.color), day), []).append(row)
+    lines = {(facet, color) for facet, color, _ in days}
+    if len(rows) <= MOST_POINTS * len(lines) or len(days) * 2 > len(rows):
+        return []
     joined = []
-    for (_, day), parts in groups.items():
+    for (*_, day), parts in days.items():
         heights = [row[chart.y.column] for row in parts]
-        means = {column: _mean([row[column] for row in parts]) for column in chart.heights}
-        joined.append(parts[0] | means | {chart.x.column: day, LOW: min(heights), HIGH: max(heights)})
-    remark = "line: mean of each day; band: its lowest and highest value"
-    return joined, replace(chart, band=(LOW, HIGH)), [remark]
+        ends = {chart.x.column: day, LOW: min(heights), HIGH: max(heights)}
+        joined.append(parts[0] | {column: _mean(parts, column) for column in chart.heights} | ends)
+    return joined
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
+def _mean(rows: Sequence[Row], column: str) -> float | None:
+    known = [row[column] for row in rows if row[column] is not None]
     return sum(known) / len(known) if known else None
-
-
-def _day(moment: Any) -> Any:
-    """The day of a moment: a date, or the middle of a day of a trace's own clock."""
-    return moment[:10] if isinstance(moment, str) else math.floor(moment) + 0.5
 
 
 def _plain(column: str, value: Any, on_clock: frozenset[str]) -> Any:

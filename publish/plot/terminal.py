@@ -8,7 +8,7 @@ from typing import Any
 
 from tracehouse.publish.columns import exact
 from tracehouse.publish.plot.axes import log_ticks
-from tracehouse.publish.plot.rows import Drawable, Row, distinct_names
+from tracehouse.publish.plot.rows import DAY_S, Drawable, Row, distinct_names
 from tracehouse.publish.plot.texts import axis_title, clock_title
 
 HEIGHT = 20
@@ -22,38 +22,44 @@ MOST_IN_PLOT = 8
 
 def draw_text(found: Drawable, subtitle: Sequence[str], footer: str, width: int) -> str:
     """The picture as text, with lines no longer than `width` characters."""
-    around = [[found.title, *subtitle], [footer]]
-    above, below = ([line for text in texts for line in textwrap.wrap(text, width)] for texts in around)
-    kind = found.chart.kind
-    if kind == "heat":
-        lines = _heat_map(found)
-    elif kind in ("bar", "stack", "box") or (kind == "point" and found.is_category(found.chart.x.column)):
-        lines = _bars(found, width)
+    chart = found.chart
+    if chart.kind == "heat":
+        lines = _draw_heat_map(found)
+    elif chart.kind in ("bar", "stack", "box") or (
+        chart.kind == "point" and found.is_category(chart.x.column)
+    ):
+        lines = _draw_bars(found, width)
     else:
-        lines = _curves(found, width)
-    return "\n".join([*above, "", *(line.rstrip() for line in lines), "", *below]) + "\n"
+        lines = _draw_curves(found, width)
+    above = [line for text in (found.title, *subtitle) for line in textwrap.wrap(text, width)]
+    plot = [line.rstrip() for line in lines]
+    return "\n".join([*above, "", *plot, "", *textwrap.wrap(footer, width)]) + "\n"
 
 
-def _curves(found: Drawable, width: int) -> list[str]:
+def _draw_curves(found: Drawable, width: int) -> list[str]:
     import plotext
 
-    chart = found.chart
-    series_column = chart.facet or (chart.color if chart.kind != "pareto" else "")
-    series = distinct_names(found.rows, series_column) if series_column else [""]
-    categories = distinct_names(found.rows, chart.x.column) if found.is_category(chart.x.column) else []
+    chart, x = found.chart, found.chart.x.column
+    column = chart.facet or (chart.color if chart.kind != "pareto" else "")
+    series = distinct_names(found.rows, column) or [""]
+    categories = distinct_names(found.rows, x) if found.is_category(x) else []
+    markers = [MARKERS[number % len(MARKERS)] for number in range(len(series))]
     plotext.clear_figure()
     plotext.theme("clear")
     plotext.plot_size(width, HEIGHT)
-    for number, name in enumerate(series):
-        rows = [row for row in found.rows if not series_column or exact(row[series_column]) == name]
+    for name, marker in zip(series, markers, strict=True):
+        rows = [row for row in found.rows if not column or exact(row[column]) == name]
         points = sorted(_points(found, rows, categories))
-        label = name if 1 < len(series) <= MOST_IN_PLOT else None
-        options = {"marker": _marker(number, series), "label": label}
-        if chart.kind in ("point", "pareto"):
-            plotext.scatter(*zip(*points, strict=True), **options)
-        else:
-            points = list(_step_corners(points)) if chart.kind == "step" else points
-            plotext.plot(*zip(*points, strict=True), **options)
+        if chart.kind == "step":
+            # A line keeps its value up to the next point.
+            corners = [[(before, y), (after, y)] for (before, y), (after, _) in pairwise(points)]
+            points = [*(point for pair in corners for point in pair), points[-1]]
+        draw = plotext.scatter if chart.kind in ("point", "pareto") else plotext.plot
+        draw(
+            *zip(*points, strict=True),
+            marker=marker if len(series) > 1 else SINGLE_MARKER,
+            label=name if 1 < len(series) <= MOST_IN_PLOT else None,
+        )
     for axis, scale, put in (
         (chart.x, plotext.xscale, plotext.xticks),
         (chart.y, plotext.yscale, plotext.yticks),
@@ -61,33 +67,24 @@ def _curves(found: Drawable, width: int) -> list[str]:
         if axis.is_log:
             scale("log")
             values = [row[axis.column] for row in found.rows]
-            ticks = log_ticks(axis.column, values).get("values", [min(values), max(values)])
+            ticks = log_ticks(axis, values).get("values", [min(values), max(values)])
             put(ticks, [f"{tick:,.12g}" for tick in ticks])
     if categories:
         plotext.xticks(range(len(categories)), categories)
-    elif chart.x.column in found.times:
-        plotext.xticks(*_time_ticks(found))
-    plotext.xlabel(_x_title(found))
+    elif x in found.times:
+        plotext.xticks(*_time_ticks([_seconds(row[x]) for row in found.rows]))
+    if found.has_several_clocks:
+        plotext.xlabel("days since the first of each line")
+    else:
+        is_clock = x in found.on_clock
+        plotext.xlabel(clock_title(row[x] for row in found.rows) if is_clock else axis_title(chart.x.name))
     plotext.ylabel(axis_title(chart.y.name))
     lines = plotext.uncolorize(plotext.build()).splitlines()
     if len(series) <= MOST_IN_PLOT:
         return lines
     # A no-break space keeps a marker and its name on one line.
-    names = (f"{_marker(number, series)} {name}".replace(" ", "\xa0") for number, name in enumerate(series))
+    names = [f"{marker} {name}".replace(" ", "\xa0") for marker, name in zip(markers, series, strict=True)]
     return [*lines, *(line.replace("\xa0", " ") for line in textwrap.wrap("   ".join(names), width))]
-
-
-def _marker(number: int, series: Sequence[str]) -> str:
-    return MARKERS[number % len(MARKERS)] if len(series) > 1 else SINGLE_MARKER
-
-
-def _x_title(found: Drawable) -> str:
-    column = found.chart.x.column
-    if found.has_several_clocks:
-        return "days since the first of each line"
-    if column in found.on_clock:
-        return clock_title(row[column] for row in found.rows)
-    return axis_title(found.chart.x.name)
 
 
 def _points(found: Drawable, rows: Sequence[Row], categories: Sequence[str]) -> Iterator[tuple[float, float]]:
@@ -99,26 +96,15 @@ def _points(found: Drawable, rows: Sequence[Row], categories: Sequence[str]) -> 
             x = categories.index(exact(x))
         elif column in found.times:
             x = _seconds(x)
-        elif found.has_several_clocks:
-            x -= first
         if x is not None:
-            yield float(x), float(row[found.chart.y.column])
+            yield float(x - first), float(row[found.chart.y.column])
 
 
-def _step_corners(points: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
-    """The corners of a line that keeps its value up to the next point."""
-    for (x, y), (next_x, _) in pairwise(points):
-        yield x, y
-        yield next_x, y
-    yield points[-1]
-
-
-def _time_ticks(found: Drawable) -> tuple[list[float], list[str]]:
+def _time_ticks(seconds: Sequence[float]) -> tuple[list[float], list[str]]:
     """Positions and labels of the ticks of a time axis."""
-    seconds = [_seconds(row[found.chart.x.column]) for row in found.rows]
     first, last = min(seconds), max(seconds)
     positions = [first + part * (last - first) / (MOST_TICKS - 1) for part in range(MOST_TICKS)]
-    form = "%Y-%m-%d" if last - first > 3 * 86_400 else "%d %H:%M"
+    form = "%Y-%m-%d" if last - first > 3 * DAY_S else "%d %H:%M"
     return positions, [dt.datetime.fromtimestamp(position, dt.UTC).strftime(form) for position in positions]
 
 
@@ -127,7 +113,7 @@ def _seconds(text: str) -> float:
     return (time if time.tzinfo else time.replace(tzinfo=dt.UTC)).timestamp()
 
 
-def _bars(found: Drawable, width: int) -> list[str]:
+def _draw_bars(found: Drawable, width: int) -> list[str]:
     """A bar per row between its name and its value; a box is drawn as its median."""
     chart = found.chart
     height = chart.heights[2] if chart.kind == "box" else chart.heights[0]
@@ -138,14 +124,16 @@ def _bars(found: Drawable, width: int) -> list[str]:
     free = width - widest - max(map(len, numbers)) - 2
     most = max(abs(row[height]) for row in found.rows) or 1
     bars = ["█" * round(free * abs(row[height]) / most) for row in found.rows]
-    lines = [
-        f"{name[:widest]:<{widest}} {bar} {number}"
-        for name, bar, number in zip(labels, bars, numbers, strict=True)
+    return [
+        f"{' / '.join(map(axis_title, by))}: {axis_title(height)}",
+        *(
+            f"{name[:widest]:<{widest}} {bar} {number}"
+            for name, bar, number in zip(labels, bars, numbers, strict=True)
+        ),
     ]
-    return [f"{' / '.join(map(axis_title, by))}: {axis_title(height)}", *lines]
 
 
-def _heat_map(found: Drawable) -> list[str]:
+def _draw_heat_map(found: Drawable) -> list[str]:
     """A line of cells per y value. The darkest cell has the highest value."""
     chart = found.chart
     across, down = distinct_names(found.rows, chart.x.column), distinct_names(found.rows, chart.y.column)

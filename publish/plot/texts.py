@@ -1,53 +1,39 @@
-"""The texts of a picture: parameters, sources and citations."""
+"""The texts of a picture: axis titles, subtitle, footer and citations."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import duckdb
 
-from tracehouse.engines.duckdb.read.catalog import base_tables
+from tracehouse.engines.duckdb.read import notes
+from tracehouse.engines.duckdb.read.catalog import base_tables, read_rows
+from tracehouse.engines.duckdb.read.notes import WRONG_RESULT, Note
+from tracehouse.publish.plot.rows import Drawable, distinct_names
 
 # Unit suffixes of column names, and their usual spelling.
-UNITS = {
-    "s": "s",
-    "ms": "ms",
-    "h": "h",
-    "w": "W",
-    "j": "J",
-    "kwh": "kWh",
-    "gb": "GB",
-    "gib": "GiB",
-    "mib": "MiB",
-    "gibps": "GiB/s",
-    "pct": "%",
-}
+UNITS = {"s": "s", "ms": "ms", "h": "h", "w": "W", "j": "J", "kwh": "kWh", "pct": "%"}
+UNITS |= {"gb": "GB", "gib": "GiB", "mib": "MiB", "gibps": "GiB/s"}
 GPU_TIME = {"gpu_h": "GPU-hours", "gpu_s": "GPU-seconds"}
-WORDS = {
-    "gpu": "GPU",
-    "gpus": "GPUs",
-    "cpu": "CPU",
-    "cpus": "CPUs",
-    "hp": "HP",
-    "lp": "LP",
-    "vc": "virtual cluster",
-    "qos": "quality of service",
-}
+WORDS = {"gpu": "GPU", "gpus": "GPUs", "cpu": "CPU", "cpus": "CPUs", "hp": "HP", "lp": "LP"}
+WORDS |= {"vc": "virtual cluster", "qos": "quality of service"}
 # Days of a trace's own clock from this one on count from 1970: they are dates. No trace lasts 27 years.
 FIRST_DAY_OF_DATES = 10_000
 
 # Defaults that filter nothing and change nothing.
 NEUTRAL = ("false", "any", "all", "")
+BOX = "boxes from the 25th to the 75th percentile, a line at the median, whiskers from the 5th to the 95th"
+MOST_CAVEATS = 4
 
 
 def axis_title(column: str) -> str:
     """A column's name as an axis title: `p90_wait_s` is p90 wait (s), `gpu_h_pct` is GPU-hours (%)."""
     for suffix, spelling in GPU_TIME.items():
         if column.endswith(suffix):
-            return f"{_words(column.removesuffix(suffix))} {spelling}".strip()
+            return f"{axis_title(column.removesuffix(suffix).rstrip('_'))} {spelling}".strip()
     words, _, last = column.rpartition("_")
     if words and last in UNITS and not words.endswith("_per"):
         return f"{axis_title(words)} ({UNITS[last]})"
-    return _words(column)
+    return " ".join(WORDS.get(word, word) for word in column.split("_"))
 
 
 def clock_title(days: Iterable[float]) -> str:
@@ -61,17 +47,70 @@ def describe_parameters(
 ) -> str:
     """The parameters that affect an answer, given ones and defaults: `on_cluster = seren`.
 
-    A default has no effect if it filters nothing: false, `any`, `all`, NULL, or an end of its range.
     `hidden` is the parameter that the chart sets. Neither this parameter nor parameters that its meaning
     names are listed, because it replaces them.
     """
-    found = connection.execute(
-        "select meaning from catalog.query_parameters where query_name = $name and parameter = $hidden",
-        {"name": name, "hidden": hidden},
-    ).fetchall()
-    replaced = {hidden, *(word for (meaning,) in found for word in meaning.split())}
-    parameters = effective_parameters(connection, name, given)
+    meaning = "select meaning from catalog.query_parameters where query_name = $name and parameter = $hidden"
+    found = read_rows(connection, meaning, name=name, hidden=hidden)
+    replaced = {hidden, *(word for row in found for word in row["meaning"].split())}
+    parameters = effective_parameters(connection, name, given).items()
     return ", ".join(f"{key} = {value}" for key, value in parameters if key not in replaced)
+
+
+def effective_parameters(
+    connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str]
+) -> dict[str, str]:
+    """The given parameters, and the defaults that affect the answer, as texts.
+
+    A default has no effect if it filters nothing: false, `any`, `all`, NULL, or an end of its range.
+    """
+    sql = "from catalog.query_parameters where query_name = $name order by position"
+    found = {}
+    for parameter in read_rows(connection, sql, name=name):
+        default = f"select cast({parameter['default_value']} as varchar)"
+        [(value,)] = connection.execute(default).fetchall()
+        if parameter["parameter"] in given:
+            found[parameter["parameter"]] = given[parameter["parameter"]]
+        elif value is not None and value not in (*NEUTRAL, parameter["at_least"], parameter["at_most"]):
+            found[parameter["parameter"]] = value
+    return found
+
+
+def write_subtitle(found: Drawable, about: Sequence[Note], parameters: str) -> list[str]:
+    """The lines below the title: synthetic data, the parameters, and rows that are not drawn."""
+    synthetic = "synthetic data" if any(note.name == "synthetic data" for note in about) else ""
+    return [line for line in (synthetic, parameters, *found.remarks) if line]
+
+
+def explain_marks(found: Drawable) -> list[str]:
+    """Explain marks that have no legend."""
+    chart = found.chart
+    lines = [BOX] if chart.kind == "box" else []
+    if any(row.get(chart.rule) is not None for row in found.rows):
+        line = "mark" if found.is_category(chart.x.column) else "dashed line"
+        lines.append(f"{line}: {axis_title(chart.rule)}")
+    # A single series or panel has neither a legend nor a heading.
+    for column in (chart.color, chart.facet) if chart.kind != "heat" else ():
+        alone = distinct_names(found.rows, column)
+        if len(alone) == 1 and alone != ["NULL"] and column != "trace" and alone != list(found.traces):
+            lines.append(f"{axis_title(column)}: {alone[0]}")
+    if chart.labels:
+        lines.append(f"labels where they fit: {' / '.join(map(axis_title, chart.labels))}")
+    return lines
+
+
+def notes_on(connection: duckdb.DuckDBPyConnection, found: Drawable) -> list[Note]:
+    """The notes on the answer of a named query."""
+    return notes.of_object(connection, found.name, found.traces or None, on_data=True)
+
+
+def list_caveats(about: Sequence[Note], name: str) -> list[str]:
+    """The summaries of the first caveats with severity WRONG_RESULT, and the number of the other ones."""
+    serious = [note for note in about if note.severity == WRONG_RESULT]
+    lines = [f"{note.name.partition('.')[0]}: {note.summary}" for note in serious[:MOST_CAVEATS]]
+    if more := len(serious) - len(lines):
+        lines.append(f"{more} more caveats" + f": traces describe {name}" * bool(name))
+    return lines
 
 
 def footer(connection: duckdb.DuckDBPyConnection, name: str, traces: Sequence[str]) -> str:
@@ -79,12 +118,10 @@ def footer(connection: duckdb.DuckDBPyConnection, name: str, traces: Sequence[st
 
     `name` is empty for an answer of SQL.
     """
-    found = connection.execute(
-        "select reads_versions from catalog.queries where query_name = $name", {"name": name}
-    ).fetchall()
-    versions = [version for (reads,) in found for version in reads]
-    tables = list(base_tables(connection, [name]))
-    cited = connection.execute(
+    queries = read_rows(connection, "from catalog.queries where query_name = $name", name=name)
+    versions = [version for query in queries for version in query["reads_versions"]]
+    cited = read_rows(
+        connection,
         """
         select trace, citation from catalog.traces
         where
@@ -98,10 +135,11 @@ def footer(connection: duckdb.DuckDBPyConnection, name: str, traces: Sequence[st
             )
         order by trace
         """,
-        {"traces": list(traces), "tables": tables},
-    ).fetchall()
+        traces=list(traces),
+        tables=list(base_tables(connection, [name])),
+    )
     parts = [name, f"reads {', '.join(versions)}" if versions else ""]
-    parts += [f"{trace}: {short_citation(citation)}" for trace, citation in cited]
+    parts += [f"{row['trace']}: {short_citation(row['citation'])}" for row in cited]
     return " · ".join(part for part in parts if part)
 
 
@@ -112,27 +150,3 @@ def short_citation(citation: str) -> str:
     author = f"{first.split()[-1]} et al." if others else authors.strip()
     venues = re.findall(r"\(([^()]*\d{2})\)", citation)
     return f"{author}, {venues[-1]}" if venues else author
-
-
-def _words(column: str) -> str:
-    return " ".join(WORDS.get(word, word) for word in column.split("_")).strip()
-
-
-def effective_parameters(
-    connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str]
-) -> Iterator[tuple[str, str]]:
-    """The given parameters, and the defaults that affect the answer, as texts."""
-    parameters = connection.execute(
-        """
-        select parameter, default_value, at_least, at_most from catalog.query_parameters
-        where query_name = $name order by position
-        """,
-        {"name": name},
-    ).fetchall()
-    for parameter, default, *ends in parameters:
-        if parameter in given:
-            yield parameter, given[parameter]
-            continue
-        [(value,)] = connection.execute(f"select cast({default} as varchar)").fetchall()
-        if value is not None and value not in (*NEUTRAL, *ends):
-            yield parameter, value
