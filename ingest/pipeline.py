@@ -4,7 +4,7 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import partial
@@ -17,8 +17,8 @@ from tracehouse.core.text import escape_name
 from tracehouse.ingest.convert.incremental import Task, TaskResult, run_task
 from tracehouse.ingest.convert.refusals import refuse_in_all_tables
 from tracehouse.ingest.declarations import Trace, all_traces
-from tracehouse.ingest.discovery.claims import Claim, Found, Group, find
-from tracehouse.ingest.discovery.packing import whole_name
+from tracehouse.ingest.find import Group, MatchedFile, find
+from tracehouse.ingest.raw_files import whole_name
 from tracehouse.ingest.selection import Selection, parse_selection, selects
 from tracehouse.ingest.store import integrity, records
 from tracehouse.ingest.store.records import Conversion, Key
@@ -36,7 +36,7 @@ class IngestResult:
 
     `conversions` are all conversions of the warehouse: those `converted` now, those `unchanged`, and those of
     raw files that this ingest did not find. `unrecognised` and `documents` are the names of files that it
-    skipped (see `claims.Found`).
+    skipped (see `find.Found`).
     """
 
     conversions: tuple[Conversion, ...]
@@ -67,15 +67,18 @@ def convert(
     """
     traces, selection = check_arguments(raw_folders, trace_names, only)
     progress("raw folders", 0, 0)
-    found = _select(find(raw_folders, traces, all_traces().values()), selection)
-    notes = []
+    found = find(raw_folders, traces, all_traces().values())
+    chosen = [matched for matched in found.matched if selects(selection, matched.group[2])]
+    if found.matched and not chosen:
+        raise UserError("no raw file has a partition that --only selects")
+    notes = list(found.notes)
     if replacing and found.problems:
         replacing = False
         notes.append("Nothing is replaced, because some files cannot be read")
     published = {c.key: c for c in records.read_conversions(warehouse)}
-    _check_unread_conversions(warehouse, published.values(), found, replacing)
+    _check_unread_conversions(warehouse, published.values(), chosen, replacing)
     stop = Event()
-    tasks = _plan_tasks(found, published, warehouse, replacing, partial(_report_bytes, progress, stop))
+    tasks = _plan_tasks(chosen, published, warehouse, replacing, partial(_report_bytes, progress, stop))
 
     def run(tasks: Sequence[Task]) -> list[TaskResult]:
         return (run_tasks or _run_tasks)(tasks, warehouse, stop)
@@ -84,7 +87,6 @@ def convert(
     converted = {key: conversion for result in results for key, conversion in result.converted.items()}
     unchanged = {key: conversion for result in results for key, conversion in result.unchanged.items()}
     now = {**published, **unchanged, **converted}
-    _discard_outdated(found.claims, now.values(), warehouse)
     removed = _find_removed(tasks, results, now, bool(selection)) if replacing else []
     for conversion in removed:
         records.discard(warehouse, conversion.key)
@@ -99,14 +101,6 @@ def convert(
     )
 
 
-def _select(found: Found, selection: Selection) -> Found:
-    """Remove the claims of partitions that are not selected. Raises UserError if no claim is left."""
-    claims = tuple(claim for claim in found.claims if selects(selection, claim.group[2]))
-    if found.claims and not claims:
-        raise UserError("no raw file has a partition that --only selects")
-    return replace(found, claims=claims)
-
-
 def _list_problems(results: Sequence[TaskResult]) -> list[RawFileError]:
     """List the errors of all tables. Equal errors of several tables about one raw file are listed once."""
     problems = [problem for result in results for problem in result.all_problems]
@@ -114,13 +108,13 @@ def _list_problems(results: Sequence[TaskResult]) -> list[RawFileError]:
 
 
 def _check_unread_conversions(
-    warehouse: Path, published: Iterable[Conversion], found: Found, replacing: bool
+    warehouse: Path, published: Iterable[Conversion], chosen: Iterable[MatchedFile], replacing: bool
 ) -> None:
     """Raise UserError if a Parquet file is damaged and its raw file was not found, so it cannot be restored.
 
     The caller checks this before it converts any file.
     """
-    keys = {claim.key for claim in found.claims}
+    keys = {matched.key for matched in chosen}
     replaced = {key[:2] for key in keys} if replacing else set()
     unread = [c for c in published if c.key not in keys and c.key[:2] not in replaced]
     integrity.check_sizes(warehouse, unread)
@@ -133,7 +127,7 @@ def _find_removed(
 
     If only some partitions are selected, conversions of the other partitions stay.
     """
-    keys = {claim.key for task in tasks for claim in task.claims}
+    keys = {matched.key for task in tasks for matched in task.matched_files}
     incomplete = {task.group[:2] for task, result in zip(tasks, results, strict=True) if result.all_problems}
     replaced = {task.group for task, result in zip(tasks, results, strict=True) if not result.all_problems}
     tables = set() if is_selection else {group[:2] for group in replaced} - incomplete
@@ -142,15 +136,6 @@ def _find_removed(
         for key, conversion in now.items()
         if key not in keys and (key[:3] in replaced or key[:2] in tables)
     ]
-
-
-def _discard_outdated(claims: Iterable[Claim], now: Iterable[Conversion], warehouse: Path) -> None:
-    """Remove finished conversions of an interrupted ingest whose raw files have other versions now."""
-    keys = {claim.key for claim in claims}
-    used = {stored.path for conversion in now for stored in conversion.all_files}
-    for conversion in records.read_finished(warehouse):
-        if conversion.key in keys and used.isdisjoint(stored.path for stored in conversion.all_files):
-            records.discard(warehouse, conversion.key)
 
 
 def describe_removal(conversion: Conversion) -> str:
@@ -167,34 +152,37 @@ def find_conversions(conversions: Sequence[Conversion], names: Sequence[str]) ->
     """
     chosen = []
     for name in names:
-        matches = [
+        found = [
             c
             for c in conversions
             if any(own == name or fnmatchcase(own, name) for own in _list_source_names(c))
         ]
-        if not matches:
-            matches = _match_end_of_path(name, conversions)
-            if not matches or not _file_exists(Path(name)):
-                raise _no_match_error(name, matches, conversions)
-        chosen += matches
+        if not found:
+            found = _find_end_of_path(name, conversions)
+            if not found or not _file_exists(Path(name)):
+                raise _no_match_error(name, found, conversions)
+        chosen += found
     return list(dict.fromkeys(chosen))
 
 
-def _match_end_of_path(path: str, conversions: Sequence[Conversion]) -> list[Conversion]:
-    """Find the conversions of the raw file whose path below its raw folder is a suffix of `path`."""
-    parts = PurePosixPath(path).parts
-    for start in range(len(parts)):
-        below = "/".join(parts[start:])
-        # Long suffixes first: `raw/a/x.csv` names the raw file `a/x.csv` rather than `x.csv`.
-        if found := [c for c in conversions if any(source.file == below for source in c.sources)]:
-            return found
-    return []
+def _list_source_names(conversion: Conversion) -> set[str]:
+    files = {source.file for source in conversion.sources}
+    return {conversion.source, *files, *(PurePosixPath(file).name for file in files)}
+
+
+def _find_end_of_path(path: str, conversions: Sequence[Conversion]) -> list[Conversion]:
+    """Find the conversions of the raw file whose path below its raw folder is the longest end of `path`."""
+    ends = [
+        source.file for c in conversions for source in c.sources if f"/{path}".endswith(f"/{source.file}")
+    ]
+    longest = max(ends, key=len, default="")
+    return [c for c in conversions if longest in {source.file for source in c.sources}]
 
 
 def _file_exists(path: Path) -> bool:
     """Return whether a file of this path exists, as a whole or split into parts.
 
-    The manifest does not record raw folders, so the file system must be read.
+    Records do not contain raw folders, so the file system must be read.
     """
     siblings = path.parent.iterdir() if path.parent.is_dir() else ()
     return path.name in {escape_name(whole_name(each.name)) for each in siblings}
@@ -213,11 +201,6 @@ def _no_match_error(
     )
 
 
-def _list_source_names(conversion: Conversion) -> set[str]:
-    files = {source.file for source in conversion.sources}
-    return {conversion.source, *files, *(PurePosixPath(file).name for file in files)}
-
-
 def _run_tasks(tasks: Sequence[Task], warehouse: Path, stop: Event) -> list[TaskResult]:
     """Run several tasks at a time, and return their results in the order of the tasks."""
     at_once = min(TABLES_AT_ONCE, os.cpu_count() or 1)
@@ -225,7 +208,7 @@ def _run_tasks(tasks: Sequence[Task], warehouse: Path, stop: Event) -> list[Task
         # The largest task runs first. If it ran last, the other threads would wait for it.
         futures = {
             task.group: pool.submit(run_task, task)
-            for task in sorted(tasks, key=lambda task: _sum_bytes(task.claims), reverse=True)
+            for task in sorted(tasks, key=lambda task: _sum_bytes(task.matched_files), reverse=True)
         }
         try:
             for future in as_completed(futures.values()):
@@ -260,28 +243,28 @@ def _select_traces(names: Sequence[str]) -> list[Trace]:
 
 
 def _plan_tasks(
-    found: Found,
+    chosen: Iterable[MatchedFile],
     published: Mapping[Key, Conversion],
     warehouse: Path,
     replacing: bool,
     report_bytes: Callable[[str, int, int], None],
 ) -> list[Task]:
     """Plan one task for each table, or partition of a table, that has raw files."""
-    groups: dict[Group, list[Claim]] = defaultdict(list)
-    for claim in found.claims:
-        groups[claim.group].append(claim)
+    groups: dict[Group, list[MatchedFile]] = defaultdict(list)
+    for matched in chosen:
+        groups[matched.group].append(matched)
     finished = {conversion.key: conversion for conversion in records.read_finished(warehouse)}
     return [
         Task(
             group,
-            tuple(claims),
+            tuple(matched_files),
             {key: conversion for key, conversion in published.items() if key[:3] == group},
             {key: conversion for key, conversion in finished.items() if key[:3] == group},
             warehouse,
             replacing,
-            partial(report_bytes, _label(group), _sum_bytes(claims)),
+            partial(report_bytes, _label(group), _sum_bytes(matched_files)),
         )
-        for group, claims in groups.items()
+        for group, matched_files in groups.items()
     ]
 
 
@@ -291,8 +274,8 @@ def _label(group: Group) -> str:
     return " ".join([f"{trace_name}.{table_name}", *values]).strip()
 
 
-def _sum_bytes(claims: Iterable[Claim]) -> int:
-    return sum(claim.raw.bytes for claim in claims)
+def _sum_bytes(matched_files: Iterable[MatchedFile]) -> int:
+    return sum(matched.raw.bytes for matched in matched_files)
 
 
 def _report_bytes(progress: Progress, stop: Event, label: str, total_bytes: int, more_bytes: int) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from tracehouse.core.errors import UsageError, UserError, check_traces
 from tracehouse.ingest.declarations import all_traces
-from tracehouse.ingest.discovery.synthetic import MARKER_NAME
+from tracehouse.ingest.synthetic import MARKER_NAME
 from tracehouse.samples import Sampler
 from tracehouse.samples import traces as modules
 from tracehouse.samples.from_declaration import sampler_of

@@ -16,8 +16,8 @@ from typing import IO, Any
 import polars as pl
 from isal import isal_zlib
 
-from tracehouse.ingest.discovery.packing import sibling
-from tracehouse.ingest.discovery.synthetic import GZIP_COMMENT, PARQUET_KEY
+from tracehouse.ingest.raw_files import part_name
+from tracehouse.ingest.synthetic import GZIP_COMMENT, PARQUET_KEY
 
 OnBytes = Callable[[int], None]
 
@@ -160,7 +160,7 @@ def split(path: Path, part_bytes: int) -> list[Path]:
     size = path.stat().st_size
     with path.open("rb") as file:
         for number, start in enumerate(range(0, size, part_bytes)):
-            part = path.with_name(sibling(f"{path.name}.partaa", number))
+            part = path.with_name(part_name(path.name, number))
             with atomic_file(part) as out:
                 _copy(file, out, min(part_bytes, size - start))
             parts.append(part)

@@ -82,7 +82,7 @@ def compute_units(session: "SparkSession", units: Sequence[Unit]) -> list[dict[s
 
 
 def _sum_bytes(task: Task) -> int:
-    return sum(claim.raw.bytes for claim in task.claims)
+    return sum(matched.raw.bytes for matched in task.matched_files)
 
 
 def _ignore_bytes(more_bytes: int) -> None:

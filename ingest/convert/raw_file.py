@@ -12,23 +12,22 @@ import pyarrow as pa
 
 from tracehouse.core.errors import FETCH_AGAIN, FETCH_OR_MOVE, RawFileError, StoppedError, UserError
 from tracehouse.core.text import join_names
-from tracehouse.ingest.convert.copies import compare_members, describe_skipped, differing_partitions
-from tracehouse.ingest.convert.previous import (
+from tracehouse.ingest.archive import data_files, data_members, seekable
+from tracehouse.ingest.convert.compare_versions import (
     checksum_of,
     compare_checksum,
     compare_with_previous,
     is_synthetic,
 )
-from tracehouse.ingest.convert.raw_input import Holdings, RawInput
+from tracehouse.ingest.convert.copies import compare_members, describe_skipped, differing_partitions
+from tracehouse.ingest.convert.raw_input import AlreadyStored, RawInput
 from tracehouse.ingest.convert.repeats import describe_repeats
 from tracehouse.ingest.convert.sorted_parquet import RunWriter, write_runs
 from tracehouse.ingest.convert.sorted_partition import write_partition
 from tracehouse.ingest.convert.unpivot import write_cells
 from tracehouse.ingest.declarations import Table
-from tracehouse.ingest.discovery import partitions
-from tracehouse.ingest.discovery.claims import Claim
-from tracehouse.ingest.discovery.raw_stream import explained, open_raw, unexpected_error
-from tracehouse.ingest.discovery.unpack import data_members, seekable
+from tracehouse.ingest.find import MatchedFile
+from tracehouse.ingest.raw_stream import open_raw, unexpected_error
 from tracehouse.ingest.readers import Batch, ReaderInput, Reject, reader_of
 from tracehouse.ingest.readers.csv import read_names
 from tracehouse.ingest.readers.lines import shown
@@ -77,7 +76,7 @@ class _UnreadableDataFileError(Exception):
 class _ReadState:
     """What has been read from a raw file so far. `counts` are by the name of the data file."""
 
-    holdings: Holdings
+    stored: AlreadyStored
     indexes: set[Hashable]
     rejected: RunWriter
     counts: dict[str, _Counts] = field(default_factory=dict)
@@ -88,34 +87,34 @@ class _ReadState:
 
 
 def convert(
-    raw_input: RawInput, holdings: Holdings, overlapping_files: tuple[OverlappingFile, ...]
+    raw_input: RawInput, stored: AlreadyStored, overlapping_files: tuple[OverlappingFile, ...]
 ) -> tuple[Conversion, list[str], list[RawFileError]]:
-    """Read a raw file, write its Parquet files, and add it to the journal and to `holdings`.
+    """Read a raw file, write its Parquet files, and add it to the journal and to `stored`.
 
-    `overlapping_files` are the pieces of a wide table whose line indexes are in `holdings`. Returns the
+    `overlapping_files` are the pieces of a wide table whose line indexes are in `stored`. Returns the
     conversion, notes for the user, and the errors of data files of a partition that cannot be read; the
     conversion then has the rows of the partition's other data files. Raises RawFileError if the raw file
     cannot be read, in which case nothing is stored, and UserError if the warehouse is not writable.
     """
     unreadable: dict[int, RawFileError] = {}
     while True:
-        left = partitions.without(raw_input.claim.raw, unreadable) if unreadable else raw_input.claim.raw
+        left = raw_input.matched.raw.without(unreadable) if unreadable else raw_input.matched.raw
         problems = list(unreadable.values())
-        reduced = replace(raw_input, claim=replace(raw_input.claim, raw=left))
+        reduced = replace(raw_input, matched=replace(raw_input.matched, raw=left))
         try:
             with lock.explain_write_errors(raw_input.warehouse, raw_input.table_name):
-                conversion, notes = _convert(reduced, holdings, overlapping_files, problems)
+                conversion, notes = _convert(reduced, stored, overlapping_files, problems)
                 return conversion, notes, problems
         except _UnreadableDataFileError as failure:
             # Rows of the unreadable file are already among the sorted rows. Read the other files again.
-            positions = [n for n in range(len(raw_input.claim.raw.members)) if n not in unreadable]
+            positions = [n for n in range(len(raw_input.matched.raw.members)) if n not in unreadable]
             if len(positions) <= 1:
                 raise _name_others(failure.problem, list(unreadable.values())) from failure
             unreadable[positions[failure.position]] = failure.problem
         except (UserError, StoppedError):
             raise
         except Exception as error:
-            raise unexpected_error(raw_input.claim.raw.paths[0], error) from error
+            raise unexpected_error(raw_input.matched.raw.paths[0], error) from error
 
 
 def _name_others(problem: RawFileError, others: Sequence[RawFileError]) -> RawFileError:
@@ -129,7 +128,7 @@ def _name_others(problem: RawFileError, others: Sequence[RawFileError]) -> RawFi
 
 def _convert(
     raw_input: RawInput,
-    holdings: Holdings,
+    stored: AlreadyStored,
     overlapping_files: tuple[OverlappingFile, ...],
     unreadable: Sequence[RawFileError],
 ) -> tuple[Conversion, list[str]]:
@@ -138,8 +137,8 @@ def _convert(
     # The name is unique because a process that lost its lock may still be converting the same raw file.
     name = uuid4().hex[:16]
     rejects = RunWriter(_REJECTED_ORDER, staging, f"{name}.{REJECTED_FOLDER}")
-    state = _ReadState(holdings, set(holdings.indexes), rejects)
-    if raw_input.claim.raw.partition:
+    state = _ReadState(stored, set(stored.indexes), rejects)
+    if raw_input.matched.raw.partition:
         rows = _read_partition(raw_input, state)
         with _explain_memory(raw_input):
             written = write_partition(rows, raw_input.table.order_by, staging, name)
@@ -169,8 +168,8 @@ def _convert(
     state.notes += describe_repeats(raw_input, written)
     # This comes last: no file may enter the store before the raw file was read to its end.
     records.add(raw_input.warehouse, conversion, [*written, *rejected])
-    holdings.add(conversion, raw_input.claim.raw)
-    holdings.indexes = state.indexes
+    stored.add(conversion, raw_input.matched.raw)
+    stored.indexes = state.indexes
     return conversion, state.notes
 
 
@@ -184,7 +183,7 @@ def _explain_memory(raw_input: RawInput) -> Iterator[None]:
         if not _NO_MEMORY.search(reason):
             raise
         what = f"its rows are too long to be sorted in memory ({reason})"
-        raise RawFileError(raw_input.claim.raw.relative_name, what, FETCH_OR_MOVE) from error
+        raise RawFileError(raw_input.matched.raw.relative_name, what, FETCH_OR_MOVE) from error
 
 
 def _check_row_counts(conversion: Conversion) -> None:
@@ -200,24 +199,21 @@ def _check_row_counts(conversion: Conversion) -> None:
 
 def _read_rows(raw_input: RawInput, state: _ReadState) -> Iterator[pa.Table]:
     """Yield the rows of a raw file in batches. `state` is complete only after the last batch."""
-    raw = raw_input.claim.raw
+    raw = raw_input.matched.raw
 
     def note_skipped(what: str) -> None:
         state.notes.append(f"{raw.relative_name}: skipped {what}")
 
-    with open_raw(raw.paths, raw_input.on_bytes) as stream, explained(raw.paths):
+    with open_raw(raw.paths, raw_input.on_bytes) as stream:
         is_data = raw_input.table.has_name
-        for member in data_members(stream, raw.form, raw.file_name, raw.folder, note_skipped, is_data):
+        for member in data_members(stream, raw, is_data, note_skipped):
             keys = raw_input.table.key_values(member.name, member.folder)
-            if member.name in raw_input.claim.elsewhere:
-                continue
             if keys is None:
-                state.notes.append(
-                    f"{raw.relative_name}: skipped {member.name}, not a file of {raw_input.table_name}"
-                )
+                if not any(table.has_name(member.name) for table in raw_input.matched.other_tables):
+                    note_skipped(f"{member.name}, which is not a file of {raw_input.table_name}")
             elif member.name in state.counts:
                 raise RawFileError(raw.paths[0], f"the archive contains {member.name} twice", FETCH_AGAIN)
-            elif held := state.holdings.members.get(member.name):
+            elif held := state.stored.members.get(member.name):
                 compare_members(member, raw_input, held)
                 state.skipped_copies.append(SkippedCopy(member.name, held.sha256))
                 state.notes.append(describe_skipped(raw, member.name, held.file))
@@ -240,16 +236,16 @@ def _read_rows(raw_input: RawInput, state: _ReadState) -> Iterator[pa.Table]:
         )
 
 
-def check_header_file(claim: Claim) -> None:
+def check_header_file(matched: MatchedFile) -> None:
     """Raise RawFileError if the separate header of a raw file does not name the columns of its table."""
-    if claim.table.has_header or claim.header_file is None:
+    if matched.table.has_header or matched.header_file is None:
         return
-    declared = ",".join(column.name_in_file for column in claim.table.columns)
-    with open_raw((claim.header_file,)) as stream, explained((claim.header_file,)):
-        found = read_names(cast(BinaryIO, stream), str(claim.header_file))
+    declared = ",".join(column.name_in_file for column in matched.table.columns)
+    with open_raw((matched.header_file,)) as stream:
+        found = read_names(cast(BinaryIO, stream), str(matched.header_file))
     if ",".join(found) != declared:
         raise RawFileError(
-            claim.header_file,
+            matched.header_file,
             f"it names the columns {shown(found)}; expected {declared}",
             "Fetch the header file again, or remove it: it is optional",
         )
@@ -257,16 +253,16 @@ def check_header_file(claim: Claim) -> None:
 
 def _read_partition(raw_input: RawInput, state: _ReadState) -> Iterator[pa.Table]:
     """Yield the rows of a partition in batches. `state` counts all its data files as one source."""
-    raw, table = raw_input.claim.raw, raw_input.table
+    raw, table = raw_input.matched.raw, raw_input.table
     state.sha256, state.bytes = checksum_of(raw_input), raw.bytes
-    if held := state.holdings.members.get(raw.partition):
+    if held := state.stored.members.get(raw.partition):
         if held.sha256 != state.sha256:
             raise differing_partitions(raw_input, held)
         state.skipped_copies.append(SkippedCopy(raw.partition, held.sha256))
         state.notes.append(describe_skipped(raw, raw.partition, held.file))
         return
     counts = state.counts[raw.partition] = _Counts()
-    with partitions.data_files(raw) as files:
+    with data_files(raw) as files:
         for position, file in enumerate(files):
             keys = table.key_values(file.path.name, file.path.parent.as_posix()) or {}
             try:
@@ -281,7 +277,7 @@ def _read_partition(raw_input: RawInput, state: _ReadState) -> Iterator[pa.Table
 def _read_file(open_file: _OpenFile, raw_input: RawInput, state: _ReadState) -> Iterator[pa.Table]:
     table = raw_input.table
     reader = reader_of(table, open_file.name)
-    values = (pair.split("=", 1) for pair in raw_input.claim.raw.partition.split("/") if pair)
+    values = (pair.split("=", 1) for pair in raw_input.matched.raw.partition.split("/") if pair)
     with seekable(open_file.stream) if reader.read_keys else nullcontext(open_file.stream) as stream:
         source = ReaderInput(
             stream, table, open_file.shown_path, state.indexes, keys=open_file.keys, partition=dict(values)
@@ -311,7 +307,7 @@ def _add_keys(rows: pa.Table, keys: dict[str, str], table: Table) -> pa.Table:
 def _reject_rows(rejects: Sequence[Reject], member_name: str, raw_input: RawInput) -> pa.Table:
     values: list[list[Any]] = [
         [raw_input.table_name] * len(rejects),
-        [raw_input.claim.raw.relative_name] * len(rejects),
+        [raw_input.matched.raw.relative_name] * len(rejects),
         [member_name] * len(rejects),
         [reject.line for reject in rejects],
         [reject.reason for reject in rejects],
@@ -321,7 +317,7 @@ def _reject_rows(rejects: Sequence[Reject], member_name: str, raw_input: RawInpu
 
 
 def _describe_source(raw_input: RawInput, member_name: str, rows: _Counts, state: _ReadState) -> Source:
-    raw = raw_input.claim.raw
+    raw = raw_input.matched.raw
     return Source(
         file=raw.relative_name,
         member=member_name,
@@ -332,6 +328,6 @@ def _describe_source(raw_input: RawInput, member_name: str, rows: _Counts, state
         rows_kept=rows.kept,
         rows_rejected=rows.rejected,
         rows_stored=rows.stored,
-        checksum=compare_checksum(raw_input.claim, state.sha256),
+        checksum=compare_checksum(raw_input.matched, state.sha256),
         synthetic=is_synthetic(raw),
     )

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tracehouse.ingest.declarations import Table
-from tracehouse.ingest.discovery.claims import Claim
-from tracehouse.ingest.discovery.raw_files import RawFile
+from tracehouse.ingest.find import MatchedFile
+from tracehouse.ingest.raw_files import RawFile
 from tracehouse.ingest.store.records import Conversion, Key
 
 
@@ -17,7 +17,7 @@ class RawInput:
     Unless `may_shrink` is true, a version with less than half of the last version's rows is refused.
     """
 
-    claim: Claim
+    matched: MatchedFile
     warehouse: Path
     before: Conversion | None
     may_shrink: bool
@@ -26,17 +26,17 @@ class RawInput:
     @property
     def key(self) -> Key:
         """The key of the raw file's conversion."""
-        return self.claim.key
+        return self.matched.key
 
     @property
     def table(self) -> Table:
         """The declaration of the base table."""
-        return self.claim.table
+        return self.matched.table
 
     @property
     def table_name(self) -> str:
         """The name of the base table with its schema."""
-        return f"{self.claim.trace.name}.{self.table.name}"
+        return f"{self.matched.trace.name}.{self.table.name}"
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class MemberSource:
 
 
 @dataclass
-class Holdings:
+class AlreadyStored:
     """The data files in a table or partition by name, and the line indexes of a wide table."""
 
     members: dict[str, MemberSource] = field(default_factory=dict)

@@ -35,16 +35,16 @@ def refuse_in_all_tables(
 def _list_refused(tasks: Sequence[Task], results: Sequence[TaskResult]) -> dict[int, dict[Key, RawFileError]]:
     """List by task number the raw files that the task accepted and another task refused."""
     problems = {
-        claim.raw: result.problems[claim.key]
+        matched.raw: result.problems[matched.key]
         for task, result in zip(tasks, results, strict=True)
-        for claim in task.claims
-        if claim.key in result.problems
+        for matched in task.matched_files
+        if matched.key in result.problems
     }
     refused = {
         number: {
-            claim.key: problems[claim.raw]
-            for claim in task.claims
-            if claim.raw in problems and claim.key not in result.problems
+            matched.key: problems[matched.raw]
+            for matched in task.matched_files
+            if matched.raw in problems and matched.key not in result.problems
         }
         for number, (task, result) in enumerate(zip(tasks, results, strict=True))
     }

@@ -25,7 +25,7 @@ def describe_repeats(raw_input: RawInput, written: Sequence[StagedFile]) -> list
         return []
     if not records.is_complete(raw_input.warehouse, before):
         return []
-    file = raw_input.claim.raw.relative_name
+    file = raw_input.matched.raw.relative_name
     spill = written[0].path.with_suffix(".repeats")
     try:
         repeats = _count_repeats([staged.path for staged in written], spill)

@@ -11,10 +11,10 @@ from rich.filesize import decimal
 from tracehouse.core.errors import RawFileError, UserError
 from tracehouse.core.progress import Progress
 from tracehouse.ingest.declarations import Trace
-from tracehouse.ingest.discovery.raw_stream import open_raw, sha256_of
 from tracehouse.ingest.fetch.client import Client, SourceError
 from tracehouse.ingest.fetch.plan import Download, Plan, free_bytes
 from tracehouse.ingest.fetch.transfer import OnBytes, discard_partial, download_file
+from tracehouse.ingest.raw_stream import check_raw, sha256_of
 
 # The suffix given to an existing file that differs from the published one.
 _WRONG_SUFFIX = ".wrong"
@@ -115,7 +115,7 @@ def _keep(download: Download, folder: Path, progress: Progress, report: Report) 
     else:
         is_published = download.bytes in (None, sum(path.stat().st_size for path in paths))
         try:
-            open_raw(paths).close()
+            check_raw(paths)
         except RawFileError:
             is_published = False
     for path in () if is_published else paths:

@@ -24,11 +24,11 @@ from rich.filesize import decimal
 from tracehouse.core.errors import UsageError, UserError, check_traces
 from tracehouse.core.text import escape_name
 from tracehouse.ingest.declarations import Trace, all_traces
-from tracehouse.ingest.discovery.synthetic import MARKER_NAME
 from tracehouse.ingest.fetch.client import Client, SourceError
 from tracehouse.ingest.fetch.remote_zip import RemoteZip
 from tracehouse.ingest.fetch.transfer import partial_size
 from tracehouse.ingest.selection import Selection, parse_selection, selects
+from tracehouse.ingest.synthetic import MARKER_NAME
 
 ALL_METRICS = "all"
 LEDGERS = Path(__file__).parents[1] / "traces"

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tracehouse.core.errors import RawFileError, UserError
-from tracehouse.ingest.discovery.packing import part_of
-from tracehouse.ingest.discovery.raw_stream import check_first_bytes, sha256_of
 from tracehouse.ingest.fetch.client import Client, SourceError, TransferError, content_range, validator_of
+from tracehouse.ingest.raw_files import part_of
+from tracehouse.ingest.raw_stream import check_first_bytes, sha256_of
 
 if TYPE_CHECKING:
     from requests import Response
@@ -118,7 +118,7 @@ def _check_first_bytes(blocks: Iterator[bytes], response: "Response", path: Path
         raise SourceError(f"{url}: the server compresses the file with {encoding}, which was not requested")
     part = part_of(path.name)
     try:
-        check_first_bytes(path, first, part.number if part else 0)
+        check_first_bytes(path, first, part[1] if part else 0)
     except RawFileError as error:
         raise SourceError(f"{url}: {error.what}") from None
     if response.headers.get("Content-Type", "").startswith("text/html"):

@@ -7,7 +7,7 @@ from pathlib import Path
 from tracehouse.core.errors import UserError, check_traces
 from tracehouse.core.progress import Progress
 from tracehouse.ingest.declarations import all_traces
-from tracehouse.ingest.discovery.raw_stream import sha256_of
+from tracehouse.ingest.raw_stream import sha256_of
 from tracehouse.ingest.store import files, records, view_store
 from tracehouse.ingest.store.records import Conversion
 

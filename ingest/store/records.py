@@ -23,7 +23,7 @@ from filelock import FileLock
 from tracehouse.core.errors import UserError
 from tracehouse.ingest.column_types import TYPES
 from tracehouse.ingest.declarations import Column, Table, Trace, all_traces
-from tracehouse.ingest.discovery.raw_stream import sha256_of
+from tracehouse.ingest.raw_stream import sha256_of
 from tracehouse.ingest.store import files
 from tracehouse.ingest.store.files import StagedFile
 from tracehouse.ingest.store.layout import RECORDS_FOLDER, TABLES_FOLDER, WORK_FOLDER, invalidate_views

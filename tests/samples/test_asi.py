@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from tracehouse.core.errors import UsageError
-from tracehouse.ingest.discovery.synthetic import is_marked
+from tracehouse.ingest.synthetic import is_marked
 from tracehouse.samples.dumps import write_sample
 
 

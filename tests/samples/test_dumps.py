@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import struct
 import tarfile
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from counting import non_empty
 
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.ingest.declarations import all_traces
-from tracehouse.ingest.discovery.synthetic import GZIP_COMMENT, MARKER_NAME, gzip_comment, is_marked
+from tracehouse.ingest.synthetic import MARKER_NAME, is_marked
 from tracehouse.samples import dumps
 from tracehouse.samples.dumps import available, write_sample
 from tracehouse.samples.files import Member, split, write_tar_gz
@@ -236,23 +235,6 @@ def test_gzips_contain_no_time(raw: Path) -> None:
     header = (raw / "pai/data/pai_task_table.tar.gz").read_bytes()[:8]
     assert header[:4] == b"\x1f\x8b\x08\x10"
     assert header[4:] == bytes(4)
-
-
-@pytest.mark.parametrize(
-    ("flags", "fields", "comment"),
-    [
-        (0x10, GZIP_COMMENT + b"\0", GZIP_COMMENT),
-        (0x18, b"a.tar\0" + GZIP_COMMENT + b"\0", GZIP_COMMENT),
-        (0x14, struct.pack("<H", 5) + b"ab\0cd" + GZIP_COMMENT + b"\0", GZIP_COMMENT),
-        (0x1E, struct.pack("<H", 1) + b"x" + b"a\0" + GZIP_COMMENT + b"\0" + b"zz", GZIP_COMMENT),
-        (0x10, b"another\0", b"another"),
-        (0x08, GZIP_COMMENT + b"\0", None),
-        (0x00, GZIP_COMMENT + b"\0", None),
-    ],
-)
-def test_reads_gzip_comments_after_optional_fields(flags: int, fields: bytes, comment: bytes | None) -> None:
-    header = b"\x1f\x8b\x08" + bytes([flags]) + bytes(6)
-    assert gzip_comment(io.BytesIO(header + fields)) == comment
 
 
 @pytest.mark.parametrize("content", [b"", b"\x1f\x8b", b"PK" + bytes(20), gzip.compress(b"x", mtime=0)])

@@ -25,7 +25,7 @@ from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.column_types import TypeName
 from tracehouse.ingest.convert import incremental, unpivot
-from tracehouse.ingest.convert.previous import read_indexes
+from tracehouse.ingest.convert.compare_versions import read_indexes
 from tracehouse.ingest.convert.raw_input import RawInput
 from tracehouse.ingest.convert.unpivot import write_cells
 from tracehouse.ingest.declarations import Column, Table, Wide

@@ -21,13 +21,13 @@ from typer.testing import CliRunner
 from tracehouse import cli
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.ingest.declarations import all_traces
-from tracehouse.ingest.discovery.claims import find
-from tracehouse.ingest.discovery.packing import form_of
-from tracehouse.ingest.discovery.synthetic import MARKER_NAME
 from tracehouse.ingest.fetch import plan
 from tracehouse.ingest.fetch.client import open_client
 from tracehouse.ingest.fetch.download import Outcome, fetch_files
 from tracehouse.ingest.fetch.plan import Download, plan_downloads, read_downloads
+from tracehouse.ingest.find import find
+from tracehouse.ingest.raw_files import form_of
+from tracehouse.ingest.synthetic import MARKER_NAME
 
 DOCS = Path(__file__).parents[3] / "docs"
 TRACES = all_traces()
@@ -176,7 +176,7 @@ def test_discovery_finds_fetched_files_and_second_run_fetches_nothing(
     assert first.failures == ()
     found = find([tmp_path / "raw"], traces, traces)
     assert (found.problems, found.unrecognised, found.documents) == ((), (), ())
-    tables = {(claim.trace.name, claim.table.name) for claim in found.claims}
+    tables = {(m.trace.name, m.table.name) for m in found.matched}
     assert tables == {(t.name, table.name) for t in traces if DOWNLOADS[t.name] for table in t.tables}
     asked = len(published.asked)
     second, messages = run(published, tmp_path / "raw")

@@ -1,4 +1,4 @@
-"""Compare a raw file with its previous conversion."""
+"""Compare a raw file with the version that the warehouse contains."""
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
@@ -7,16 +7,16 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from tracehouse.core.errors import RawFileError
-from tracehouse.ingest.convert.raw_input import Holdings, RawInput
+from tracehouse.ingest.archive import checksum
+from tracehouse.ingest.convert.raw_input import AlreadyStored, RawInput
 from tracehouse.ingest.declarations import Wide
-from tracehouse.ingest.discovery.claims import Claim
-from tracehouse.ingest.discovery.partitions import checksum, has_directory
-from tracehouse.ingest.discovery.raw_files import RawFile
-from tracehouse.ingest.discovery.raw_stream import explained
-from tracehouse.ingest.discovery.synthetic import is_marked
+from tracehouse.ingest.find import MatchedFile
+from tracehouse.ingest.raw_files import RawFile
+from tracehouse.ingest.raw_stream import translate_errors
 from tracehouse.ingest.readers.values import index_values
 from tracehouse.ingest.store import checksum_cache, records
-from tracehouse.ingest.store.records import Conversion, OverlappingFile, SkippedCopy
+from tracehouse.ingest.store.records import Conversion, OverlappingFile
+from tracehouse.ingest.synthetic import is_marked
 
 # A new version with less than half of the last version's rows is more likely a broken download than a new
 # release.
@@ -24,35 +24,33 @@ _LEAST_SHARE_OF_ROWS_BEFORE = 0.5
 
 
 def is_up_to_date(
-    raw_input: RawInput, holdings: Holdings, overlapping_files: Sequence[OverlappingFile]
+    raw_input: RawInput, stored: AlreadyStored, overlapping_files: Sequence[OverlappingFile]
 ) -> bool:
     """Return whether the last conversion is intact and a new conversion would return the same rows.
 
-    `overlapping_files` are the pieces of a wide table whose lines the conversion must have omitted.
+    `overlapping_files` are the files of a wide table whose lines the conversion must have omitted.
     """
-    before, raw = raw_input.before, raw_input.claim.raw
+    before, raw = raw_input.before, raw_input.matched.raw
     return (
         before is not None
         and before.fingerprint == raw_input.table.fingerprint()
         and before.overlapping_files == tuple(overlapping_files)
         and records.is_complete(raw_input.warehouse, before)
         and all(source.synthetic == is_synthetic(raw) for source in before.sources)
-        and not any(source.member in holdings.members for source in before.sources)
-        and all(_is_still_held(copy, holdings) for copy in before.skipped_copies)
+        and not any(source.member in stored.members for source in before.sources)
+        and all(
+            copy.member in stored.members and stored.members[copy.member].sha256 == copy.other_sha256
+            for copy in before.skipped_copies
+        )
         and _has_same_bytes(raw_input, before)
     )
 
 
-def _is_still_held(copy: SkippedCopy, holdings: Holdings) -> bool:
-    held = holdings.members.get(copy.member)
-    return held is not None and held.sha256 == copy.other_sha256
-
-
 def _has_same_bytes(raw_input: RawInput, before: Conversion) -> bool:
     same = checksum_of(raw_input, raw_input.on_bytes) == before.sha256
-    if not same and not has_directory(raw_input.claim.raw):
+    if not same and not raw_input.matched.raw.has_directory:
         # The conversion will read and report these bytes again.
-        raw_input.on_bytes(-raw_input.claim.raw.bytes)
+        raw_input.on_bytes(-raw_input.matched.raw.bytes)
     return same
 
 
@@ -61,10 +59,10 @@ def checksum_of(raw_input: RawInput, on_bytes: Callable[[int], None] = lambda _:
 
     Raises RawFileError if the content cannot be read.
     """
-    raw, table, warehouse = raw_input.claim.raw, raw_input.table, raw_input.warehouse
-    if has_directory(raw):
+    raw, table, warehouse = raw_input.matched.raw, raw_input.table, raw_input.warehouse
+    if raw.has_directory:
         return checksum(raw, table)
-    with explained(raw.paths):
+    with translate_errors(raw.paths):
         before = checksum_cache.stamp(raw.paths)
     known = checksum_cache.recall(warehouse, raw.paths, before)
     if known:
@@ -75,10 +73,10 @@ def checksum_of(raw_input: RawInput, on_bytes: Callable[[int], None] = lambda _:
     return known
 
 
-def relocate(conversion: Conversion, claim: Claim) -> Conversion:
+def relocate(conversion: Conversion, matched: MatchedFile) -> Conversion:
     """Return the conversion of an unchanged raw file with the file's current path and number of parts."""
-    raw = claim.raw
-    compared = compare_checksum(claim, conversion.sha256)
+    raw = matched.raw
+    compared = compare_checksum(matched, conversion.sha256)
     sources = (
         replace(source, file=raw.relative_name, parts=len(raw.paths), checksum=compared)
         for source in conversion.sources
@@ -105,26 +103,26 @@ def compare_with_previous(
     than half of its rows. If `unreadable` has errors and rows of the last version are missing, raises the
     first of these errors.
     """
-    file = raw_input.claim.raw.relative_name
-    # Rows read, not rows kept: a line that another piece also contains is rejected, but it is not missing.
+    file = raw_input.matched.raw.relative_name
+    # Rows read, not rows kept: a line that another file also contains is rejected, but it is not missing.
     now = {source.member: source.rows_read for source in conversion.sources}
-    elsewhere = {copy.member for copy in conversion.skipped_copies}
+    in_other_files = {copy.member for copy in conversion.skipped_copies}
     before = {
         source.member: source.rows_read
         for source in (raw_input.before.sources if raw_input.before else ())
-        if source.member not in elsewhere
+        if source.member not in in_other_files
     }
     if unreadable and sum(now.values()) < sum(before.values()):
         raise unreadable[0]
     if before and now.keys().isdisjoint(before) and not raw_input.may_shrink:
         raise RawFileError(
-            raw_input.claim.raw.paths[0],
+            raw_input.matched.raw.paths[0],
             f"it contains none of the files that the last version contained for {raw_input.table_name}",
             "Rename it; if it is a newer version of that file, ingest it with --replace",
         )
     if not raw_input.may_shrink and sum(now.values()) < _LEAST_SHARE_OF_ROWS_BEFORE * sum(before.values()):
         raise RawFileError(
-            raw_input.claim.raw.paths[0],
+            raw_input.matched.raw.paths[0],
             f"it has {sum(now.values()):,} rows for {raw_input.table_name}; "
             f"the version in the warehouse has {sum(before.values()):,}",
             "Download the file again. If the new one is the same, it is complete: ingest it with --replace",
@@ -139,7 +137,7 @@ def compare_with_previous(
             notes.append(
                 f"{file}: {member} has {now[member]:,} rows for {raw_input.table_name}; it had {rows:,}"
             )
-    if not any(now.values()) and not elsewhere:
+    if not any(now.values()) and not in_other_files:
         notes.append(f"{file} has no rows")
     return notes
 
@@ -149,9 +147,9 @@ def is_synthetic(raw: RawFile) -> bool:
     return is_marked(raw.paths[0], raw.root)
 
 
-def compare_checksum(claim: Claim, sha256: str) -> str:
+def compare_checksum(matched: MatchedFile, sha256: str) -> str:
     """Return the value of `records.Source.checksum` for a raw file with this checksum."""
-    published = claim.table.published_sha256.get(claim.raw.name)
+    published = matched.table.published_sha256.get(matched.raw.name)
     if not published:
         return "none published"
     return "published" if published == sha256 else "differs"

@@ -24,18 +24,13 @@ from isal import isal_zlib
 
 from tracehouse.core.errors import FETCH_AGAIN, RawFileError, StoppedError, UserError
 from tracehouse.core.text import escape_name
-from tracehouse.ingest.discovery.archives import READ_BYTES, UnreadableArchiveError
-from tracehouse.ingest.discovery.packing import compression_of, form_of, missing_part, part_of, whole_name
+from tracehouse.ingest.raw_files import compression_of, form_of, part_name, part_of, whole_name
 
+READ_BYTES = 1 << 20
 LFS_FIRST_LINE = b"version https://git-lfs"
 # A later part of a split archive may begin with any byte, also with "<". A web page needs a longer match.
 _WEB_PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype|!--|html|head|body|\?xml|error)", re.I)
-_MAGIC = {
-    "gz": b"\x1f\x8b",
-    "bz2": b"BZh",
-    "xz": b"\xfd7zXZ\x00",
-    "zst": b"\x28\xb5\x2f\xfd",
-}
+_MAGIC = {"gz": b"\x1f\x8b", "xz": b"\xfd7zXZ\x00"}
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 # The second signature begins a zip without files.
 _ZIP_MAGIC = (b"PK\3\4", b"PK\5\6")
@@ -48,13 +43,10 @@ DAMAGE: Any = (
     tarfile.TarError,
     zipfile.BadZipFile,
 )
-_KINDS = {
-    stat.S_ISFIFO: "a named pipe",
-    stat.S_ISSOCK: "a socket",
-    stat.S_ISDIR: "a folder",
-    stat.S_ISCHR: "a device",
-    stat.S_ISBLK: "a device",
-}
+
+
+class UnreadableArchiveError(Exception):
+    """An archive that is complete, but packed in a way that Tracehouse cannot read."""
 
 
 class RawStream(io.RawIOBase):
@@ -92,15 +84,12 @@ class RawStream(io.RawIOBase):
                 self.bytes_read += count
                 self._on_bytes(count)
                 return count
-            self.check_unchanged(self._part)
+            now, before = os.fstat(self._part.fileno()), self._before[_path(self._part)]
+            if _version(now) != _version(before):
+                raise _changed(self._part)
             self._part.close()
             self._part = None
         return 0
-
-    def check_unchanged(self, part: io.FileIO) -> None:
-        """Raise RawFileError if an open part was changed or replaced since the stream was created."""
-        if _version(os.fstat(part.fileno())) != _version(self._before[_path(part)]):
-            raise _changed(part)
 
     def close(self) -> None:
         """Do nothing: a reader that wraps this stream may close it before `sha256_of_rest` reads the rest."""
@@ -133,29 +122,38 @@ def _version(status: os.stat_result) -> tuple[int, int, int, int]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def open_raw(paths: Sequence[Path], on_bytes: Callable[[int], None] = lambda _: None) -> RawStream:
-    """Open a raw file as a stream of its bytes.
+@contextmanager
+def open_raw(paths: Sequence[Path], on_bytes: Callable[[int], None] = lambda _: None) -> Iterator[RawStream]:
+    """Open a raw file as a stream of its bytes, and translate the errors in the block (`translate_errors`).
 
     Raises RawFileError if a part is missing or the first bytes are not those of a data file.
     """
+    check_raw(paths)
+    with translate_errors(paths), RawStream(paths, on_bytes) as stream:
+        yield stream
+
+
+def check_raw(paths: Sequence[Path]) -> None:
+    """Raise RawFileError if a part is missing or the first bytes are not those of a data file."""
     _check_parts(paths)
     for number, path in enumerate(paths):
-        with explained((path,)):
-            _check_is_regular(path)
+        with translate_errors((path,)):
+            if not stat.S_ISREG(path.stat().st_mode):
+                # Opening a named pipe would wait for a writer.
+                what = "it is a named pipe, a device or a folder, not a file"
+                raise RawFileError(path, what, "Move it out of the raw folder")
             with path.open("rb") as file:
                 check_first_bytes(path, file.read(1024), number)
-    with explained(paths):
-        return RawStream(paths, on_bytes)
 
 
 def sha256_of(paths: Sequence[Path], on_bytes: Callable[[int], None] = lambda _: None) -> str:
     """Return the SHA-256 of a raw file with its parts joined. Raises RawFileError if it cannot be read."""
-    with explained(paths), RawStream(paths, on_bytes) as raw:
+    with translate_errors(paths), RawStream(paths, on_bytes) as raw:
         return raw.sha256_of_rest()
 
 
 @contextmanager
-def explained(paths: Sequence[Path]) -> Iterator[None]:
+def translate_errors(paths: Sequence[Path]) -> Iterator[None]:
     """Turn exceptions of decompressors and of the disk, and unexpected ones, into a RawFileError."""
     try:
         yield
@@ -205,31 +203,16 @@ def _damaged(paths: Sequence[Path], damage: Exception) -> RawFileError:
 
 
 def _check_parts(paths: Sequence[Path]) -> None:
-    parts = [part_of(path.name) for path in paths]
-    if parts[0] is None:
-        return
-    for first, second, part, next_part in zip(paths, paths[1:], parts, parts[1:], strict=False):
-        if part and next_part and part.number == next_part.number:
+    """Raise RawFileError if a part is missing before or between others."""
+    for number, path in enumerate(paths):
+        part = part_of(path.name)
+        if part and part[1] != number:
+            missing = path.with_name(part_name(part[0], number))
             raise RawFileError(
-                second,
-                f"it and {escape_name(first)} are the same part of {escape_name(part.whole)}",
-                "Move one of the two out of the raw folders",
+                missing,
+                "this part of the archive is missing",
+                f"Fetch {escape_name(missing.name)} into the folder of its sibling {escape_name(path.name)}",
             )
-    missing = missing_part([path.name for path in paths])
-    if missing:
-        raise RawFileError(
-            paths[0].with_name(missing),
-            "this part of the archive is missing",
-            f"Fetch {escape_name(missing)} into the folder of its sibling {escape_name(paths[-1].name)}",
-        )
-
-
-def _check_is_regular(path: Path) -> None:
-    mode = path.stat().st_mode
-    if not stat.S_ISREG(mode):
-        # Opening a named pipe would wait for a writer.
-        kind = next((kind for is_kind, kind in _KINDS.items() if is_kind(mode)), "something else")
-        raise RawFileError(path, f"it is {kind}, not a file", "Move it out of the raw folder")
 
 
 def check_first_bytes(path: Path, first: bytes, part_number: int) -> None:
@@ -249,29 +232,19 @@ def check_first_bytes(path: Path, first: bytes, part_number: int) -> None:
             "this is a web page (an error message, most likely), not the data",
             "Open it in a browser to see why, then fetch the file again",
         )
-    if part_number == 0 and (extension := _extension_of(first, form_of(whole_name(path.name)))):
-        raise RawFileError(
-            path,
-            f"this is a {extension} file; its name says that it is not compressed",
-            f"Rename it to {escape_name(path.name)}.{extension}",
-        )
     if first.startswith(_UTF_16):
         what = "this is text in UTF-16, not in UTF-8"
         raise RawFileError(path, what, "Convert it: iconv -f UTF-16 -t UTF-8")
-    if part_number == 0 and not _begins_as_named(first, whole_name(path.name)):
-        what = "the content is not what the name says: not a gzip, bzip2, xz, zstd or zip file"
+    form = form_of(whole_name(path.name))
+    if part_number or form is None:
+        return
+    found = next((name for name, magic in _MAGIC.items() if first.startswith(magic)), "")
+    if found and form != "zip" and not compression_of(form):
+        raise RawFileError(
+            path,
+            f"this is a {found} file; its name says that it is not compressed",
+            f"Rename it to {escape_name(path.name)}.{found}",
+        )
+    if not first.startswith(_ZIP_MAGIC if form == "zip" else _MAGIC.get(compression_of(form), b"")):
+        what = "the content is not what the name says: not a gzip, xz or zip file"
         raise RawFileError(path, what, FETCH_AGAIN)
-
-
-def _extension_of(first: bytes, form: str | None) -> str:
-    """Return the extension that the name of a compressed file lacks; empty if it lacks none."""
-    if form is None or form == "zip" or compression_of(form):
-        return ""
-    return next((extension for extension, magic in _MAGIC.items() if first.startswith(magic)), "")
-
-
-def _begins_as_named(first: bytes, name: str) -> bool:
-    form = form_of(name)
-    if form == "zip":
-        return first.startswith(_ZIP_MAGIC)
-    return form is None or first.startswith(_MAGIC.get(compression_of(form), b""))

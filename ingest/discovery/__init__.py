@@ -1,1 +1,0 @@
-"""Find raw files, match them to tables and open them, packed or not."""

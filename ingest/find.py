@@ -1,0 +1,383 @@
+"""Find raw files below the raw folders, and match them to tables.
+
+The publishers' names decide: of a file and its folder, or of an archive. If several tables have files of one
+name, the header decides. Files that match no table are listed as unrecognised, except hidden files and
+documents such as a README. Partitions are found in paths such as
+
+    asi_opensource_pod_hourly/day=3/hour=07/part-000.parquet
+
+which is a data file of the partition day=3. A zip of these folders is read like the tree.
+"""
+
+import os
+import re
+import stat
+import zipfile
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+
+from tracehouse.core.errors import FETCH_AGAIN, FETCH_OR_MOVE, RawFileError
+from tracehouse.core.text import escape_name
+from tracehouse.ingest.archive import data_files, data_members, directory, seekable
+from tracehouse.ingest.declarations import Table, Trace
+from tracehouse.ingest.raw_files import TREE, RawFile, form_of, is_bare, part_of, path_below, whole_name
+from tracehouse.ingest.raw_stream import check_raw, open_raw, translate_errors
+from tracehouse.ingest.readers import reader_of
+from tracehouse.ingest.readers.lines import shown
+from tracehouse.ingest.store.records import Key
+from tracehouse.ingest.synthetic import MARKER_NAME
+
+Group = tuple[str, str, str]
+"""Trace, table and partition, to which several raw files may contribute."""
+
+Candidate = tuple[Trace, Table]
+"""A table to which a raw file may belong."""
+
+# Names of files in clones and downloads that contain no data, by the start of the name or the extension.
+_NO_DATA = re.compile(
+    r"(readme|licen[cs]e|copying|notice|citation|changelog|sha\d*sums|md5sums).*"
+    r"|desktop\.ini|thumbs\.db"
+    r"|.*\.(header|md|rst|pdf|bib|tex|py|ipynb|sh|png|jpe?g|gif|svg|sha\d*|md5)",
+    re.IGNORECASE,
+)
+# A warehouse may be inside a raw folder, or be a raw folder itself. Its work folder identifies it.
+_WAREHOUSE_WORK = ".ingest"
+_IN_WAREHOUSE = re.compile(r"parquet|records|datapackage\.json.*|traces\.duckdb.*")
+
+
+@dataclass(frozen=True)
+class MatchedFile:
+    """A raw file, or a partition in it, and the table that its rows belong to.
+
+    `header_file` has the header of a CSV without one. `other_tables` are the other tables that have data
+    files in the same archive.
+    """
+
+    trace: Trace
+    table: Table
+    raw: RawFile
+    header_file: Path | None = None
+    other_tables: tuple[Table, ...] = ()
+
+    @cached_property
+    def group(self) -> Group:
+        """The table and the partition, if any, that the rows belong to."""
+        keys = self.table.key_values(self.raw.file_name, self.raw.folder) or {}
+        partition = self.raw.partition or self.table.partition_of(keys)
+        return self.trace.name, self.table.name, partition
+
+    @cached_property
+    def key(self) -> Key:
+        """The key of the raw file's conversion."""
+        return (*self.group, self.raw.source_name)
+
+
+@dataclass(frozen=True)
+class Found:
+    """The result of a search of the raw folders.
+
+    `unrecognised` names the files that match no table, and `documents` the READMEs, licences and the like,
+    which are not opened. `problems` are errors of unreadable folders and files. `notes` name archives that
+    match no table, and parts that are skipped because the whole file is next to them.
+    """
+
+    matched: tuple[MatchedFile, ...]
+    unrecognised: tuple[str, ...]
+    documents: tuple[str, ...]
+    problems: tuple[RawFileError, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A file in a raw folder. A broken link counts as a file of 0 bytes."""
+
+    root: Path
+    path: Path
+    bytes: int
+
+    @property
+    def name_below(self) -> str:
+        return path_below(self.root, self.path)
+
+
+def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Iterable[Trace]) -> Found:
+    """Search `raw_folders` for the files of `traces`, and ignore files of other traces in `all_traces`."""
+    wanted = {trace.name for trace in traces}
+    candidates = [(trace, table) for trace in all_traces for table in trace.tables]
+    matched: list[MatchedFile] = []
+    problems: list[RawFileError] = []
+    notes: list[str] = []
+    trees, entries = _find_trees(_walk(raw_folders, problems), candidates)
+    documents = [entry.name_below for entry in entries if _is_document(entry.path.name)]
+    groups, unrecognised = _group_parts(entries, candidates)
+    for group in groups:
+        try:
+            trees.append(_join_parts(group, notes))
+        except RawFileError as problem:
+            problems.append(problem)
+    for raw in trees:
+        named = _find_named(raw, candidates)
+        if named and wanted.isdisjoint(trace.name for trace, _ in named):
+            continue
+        try:
+            with translate_errors(raw.paths):
+                tables = _choose_by_header(raw, named)
+                if not tables:
+                    unrecognised += [path_below(raw.root, path) for path in raw.paths]
+                    if raw.is_archive and raw.form != TREE:
+                        notes.append(f"{raw.relative_name}: no trace has an archive of this name: unpack it")
+                if raw.form != TREE and any(trace.name in wanted for trace, _ in tables):
+                    check_raw(raw.paths)
+                for trace, table in tables:
+                    if trace.name in wanted:
+                        header_file = None if table.has_header else _find_header_file(raw, entries)
+                        others = tuple(other for _, other in tables if other is not table)
+                        for part in _split(raw, table, unrecognised):
+                            matched.append(MatchedFile(trace, table, part, header_file, others))
+        except RawFileError as problem:
+            problems.append(problem)
+    return Found(
+        tuple(matched), tuple(sorted(unrecognised)), tuple(sorted(documents)), tuple(problems), tuple(notes)
+    )
+
+
+def _walk(raw_folders: Sequence[Path], problems: list[RawFileError]) -> Iterator[_Entry]:
+    """Yield each file below the folders once, in a fixed order, without hidden files.
+
+    Appends an error to `problems` for each folder that cannot be read.
+    """
+    visited: set[str] = set()
+    for root in raw_folders:
+        waiting = [root]
+        while waiting:
+            folder = waiting.pop()
+            real = os.path.realpath(folder)
+            if real in visited:
+                continue
+            visited.add(real)
+            subfolders = []
+            for path in _paths_in(folder, problems):
+                try:
+                    status = path.stat()
+                except OSError:
+                    # A broken link. Opening it later reports the error.
+                    yield _Entry(root, path, 0)
+                    continue
+                if stat.S_ISDIR(status.st_mode):
+                    subfolders.append(path)
+                else:
+                    yield _Entry(root, path, status.st_size)
+            waiting += reversed(subfolders)
+
+
+def _paths_in(folder: Path, problems: list[RawFileError]) -> list[Path]:
+    """Return the paths in a folder, except hidden files and files that an ingest wrote."""
+    try:
+        paths = sorted(folder.iterdir())
+    except OSError as refusal:
+        what = f"the folder cannot be read ({refusal.strerror})"
+        problems.append(RawFileError(folder, what, "Make it readable, or move it away"))
+        return []
+    is_warehouse = any(path.name == _WAREHOUSE_WORK for path in paths)
+    return [
+        path
+        for path in paths
+        if not path.name.startswith(".") and not (is_warehouse and _IN_WAREHOUSE.fullmatch(path.name))
+    ]
+
+
+def _is_document(name: str) -> bool:
+    """Return whether a file of this name is a document. Header files do not count, because they are read."""
+    return bool(_NO_DATA.fullmatch(name)) and not name.endswith(".header")
+
+
+def _find_trees(
+    entries: Iterable[_Entry], candidates: Sequence[Candidate]
+) -> tuple[list[RawFile], list[_Entry]]:
+    """Combine the files in trees of folders to one raw file per partition, and return the other entries."""
+    partitioned = [table for _, table in candidates if table.converts_partitions]
+    trees: dict[tuple[Path, str], list[_Entry]] = defaultdict(list)
+    others = []
+    for entry in entries:
+        path = entry.path.absolute()
+        for table in partitioned:
+            partition = _partition_in_path(table, path.as_posix())
+            if partition:
+                trees[path.parents[table.folder_depth], partition].append(entry)
+                break
+        else:
+            others.append(entry)
+    found = []
+    for (base, partition), files in trees.items():
+        paths = tuple(entry.path for entry in files)
+        members = tuple(path.absolute().relative_to(base).as_posix() for path in paths)
+        size = sum(entry.bytes for entry in files)
+        found.append(RawFile(paths, TREE, files[0].root, size, partition, members))
+    return found, others
+
+
+def _partition_in_path(table: Table, path: str) -> str:
+    """Return the partition in a data file's path; empty if the path names none or is not of this table."""
+    folder, _, name = escape_name(path).rpartition("/")
+    return table.partition_of(table.key_values(name, folder) or {})
+
+
+def _group_parts(
+    entries: Iterable[_Entry], candidates: Sequence[Candidate]
+) -> tuple[list[list[_Entry]], list[str]]:
+    """Group the data files with their parts, sorted by name: the whole file is first.
+
+    Also returns the names of files that are neither data files nor documents.
+    """
+    groups: dict[Path, list[_Entry]] = defaultdict(list)
+    unknown = []
+    for entry in entries:
+        name = entry.path.name
+        if form_of(whole_name(name)) or (is_bare(name) and any(t.has_name(name) for _, t in candidates)):
+            groups[entry.path.with_name(whole_name(name))].append(entry)
+        elif name != MARKER_NAME and not _NO_DATA.fullmatch(name):
+            unknown.append(entry.name_below)
+    return [sorted(group, key=lambda entry: entry.path.name) for group in groups.values()], unknown
+
+
+def _join_parts(entries: Sequence[_Entry], notes: list[str]) -> RawFile:
+    """Return the raw file that consists of a whole file, or of parts.
+
+    If both exist, the whole file is read. Raises RawFileError if the parts have another size.
+    """
+    first = entries[0]
+    used, parts = ([first], entries[1:]) if part_of(first.path.name) is None else (entries, [])
+    if parts:
+        size = sum(part.bytes for part in parts)
+        if size != first.bytes:
+            raise RawFileError(
+                parts[0].path,
+                f"the {len(parts)} parts differ from {escape_name(first.path)} "
+                f"({size:,} and {first.bytes:,} bytes)",
+                "Move the parts, or the whole file, out of the raw folders",
+            )
+        notes.append(f"skipped the {len(parts)} parts of {first.name_below}: the whole file is next to them")
+    form = form_of(whole_name(first.path.name)) or "csv"
+    return RawFile(tuple(entry.path for entry in used), form, first.root, sum(entry.bytes for entry in used))
+
+
+def _find_named(raw: RawFile, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Find the tables that a raw file's name fits. For a tree of any other name, see its paths."""
+    if not raw.is_archive:
+        return [(trace, t) for trace, t in candidates if t.key_values(raw.file_name, raw.folder) is not None]
+    named = [
+        (trace, table)
+        for trace, table in candidates
+        if table.archive_stem and re.fullmatch(table.archive_stem, raw.stem)
+    ]
+    if raw.form == TREE and not named:
+        return [
+            (trace, table)
+            for trace, table in candidates
+            if table.converts_partitions and _partition_in_path(table, raw.paths[0].absolute().as_posix())
+        ]
+    return named
+
+
+def _choose_by_header(raw: RawFile, named: Sequence[Candidate]) -> Sequence[Candidate]:
+    """Choose among tables that a raw file's name fits by the columns in its first readable data file.
+
+    The members of an archive are matched by their names, and a file of some formats has rows of several
+    tables: all of them are returned. Raises RawFileError if no table fits the header of a file.
+    """
+    if len(named) < 2 or (raw.is_archive and raw.form != TREE):
+        return named
+    header: list[str] = []
+    if raw.form == TREE:
+        with data_files(raw) as files:
+            for file in files:
+                try:
+                    with file.opened() as stream:
+                        header = _read_names(stream, file.path.name, file.shown_path, named)
+                        break
+                except RawFileError:
+                    continue
+    elif all(reader_of(table, raw.file_name).read_names is None for _, table in named):
+        return named
+    else:
+        with open_raw(raw.paths) as raw_stream:
+            # Keep a reference to the iterator: Python closes the file when it deletes the iterator.
+            members = data_members(raw_stream, raw, lambda _: False)
+            header = _read_names(next(members).stream, raw.file_name, str(raw.paths[0]), named)
+    name = PurePosixPath(raw.members[0]).name if raw.members else raw.file_name
+    fitting = [(trace, table) for trace, table in named if reader_of(table, name).names_fit(table, header)]
+    if not fitting and raw.form != TREE:
+        expected = " or ".join(",".join(c.name_in_file for c in table.columns) for _, table in named)
+        what = f"the header is {shown(header)}; expected {expected}"
+        raise RawFileError(raw.paths[0], what, FETCH_OR_MOVE, line=1)
+    return fitting[:1]
+
+
+def _read_names(stream: BinaryIO, name: str, shown_path: str, named: Sequence[Candidate]) -> list[str]:
+    """Read the columns' names in a data file.
+
+    Any reader of the extension will do: formats that share an extension store the names in the same way.
+    """
+    readers = (reader_of(table, name) for _, table in named)
+    reader, read_names = next((each, each.read_names) for each in readers if each.read_names)
+    with seekable(stream) if reader.read_keys else nullcontext(stream) as content:
+        return read_names(content, shown_path)
+
+
+def _find_header_file(raw: RawFile, entries: Sequence[_Entry]) -> Path | None:
+    """Return the `.header` file of a raw file, preferably the one in its folder, or None."""
+    name = f"{raw.stem}.header"
+    found = [entry.path for entry in entries if entry.path.name == name]
+    return next(iter(sorted(found, key=lambda path: path.parent != raw.paths[0].parent)), None)
+
+
+def _split(raw: RawFile, table: Table, unrecognised: list[str]) -> list[RawFile]:
+    """Split a raw file of a table that `converts_partitions` into one raw file per partition.
+
+    Appends the data files in a zip that have no partition to `unrecognised`. Raises RawFileError if the file
+    is damaged, or packed so that its partitions cannot be read one by one.
+    """
+    if not table.converts_partitions or raw.partition:
+        return [raw]
+    if raw.form == "zip" and len(raw.paths) == 1:
+        return _split_zip(raw, table, unrecognised)
+    reader = None if raw.is_archive else reader_of(table, raw.file_name)
+    if reader is None or reader.read_keys is None or len(raw.paths) > 1:
+        raise RawFileError(
+            raw.paths[0],
+            "its partitions cannot be read one by one as it is packed",
+            "Unpack it into the raw folder, with the folders that are in it",
+        )
+    with data_files(raw) as [file], file.opened() as stream:
+        found = reader.read_keys(stream, table, file.shown_path)
+    if not found:
+        raise RawFileError(raw.paths[0], "the file has no rows", FETCH_AGAIN)
+    partitions = sorted(map(table.partition_of, found))
+    return [replace(raw, partition=one, bytes=raw.bytes // len(partitions)) for one in partitions]
+
+
+def _split_zip(raw: RawFile, table: Table, unrecognised: list[str]) -> list[RawFile]:
+    found: Mapping[str, list[zipfile.ZipInfo]] = defaultdict(list)
+    for path, info in directory(raw.paths[0]).items():
+        partition = _partition_in_path(table, path)
+        if partition:
+            found[partition].append(info)
+        elif form_of(path) and not PurePosixPath(path).name.startswith("._"):
+            unrecognised.append(f"{raw.relative_name}: {escape_name(path)}")
+    if not found:
+        raise RawFileError(raw.paths[0], f"the archive contains no file of {table.name}", FETCH_AGAIN)
+    return [
+        replace(
+            raw,
+            partition=partition,
+            members=tuple(sorted(info.filename for info in members)),
+            bytes=sum(info.compress_size for info in members),
+        )
+        for partition, members in found.items()
+    ]

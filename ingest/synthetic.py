@@ -1,0 +1,43 @@
+"""Detect synthetic raw files by a marker file in a folder, or by a mark inside a gzip or Parquet file."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+MARKER_NAME = "SYNTHETIC.txt"
+GZIP_COMMENT = b"synthetic: tracehouse sample"
+PARQUET_KEY = "synthetic"
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_FIXED_HEADER_BYTES = 10
+
+
+def is_marked(path: Path, below: Path) -> bool:
+    """Return whether the raw file at `path`, in the raw folder `below`, is synthetic."""
+    path, below = path.absolute(), below.absolute()
+    # If the file is outside the raw folder, only its own folder counts.
+    top = below if path.is_relative_to(below) else path.parent
+    folders = [folder for folder in path.parents if folder.is_relative_to(top)]
+    if any((folder / MARKER_NAME).is_file() for folder in folders):
+        return True
+    return has_parquet_key(path) if path.suffix == ".parquet" else has_gzip_comment(path)
+
+
+def has_gzip_comment(path: Path) -> bool:
+    """Return whether the header of a gzip file has the comment of a synthetic file."""
+    try:
+        with path.open("rb") as file:
+            header = file.read(_FIXED_HEADER_BYTES + len(GZIP_COMMENT) + 1)
+    except OSError:
+        return False
+    return header.startswith(_GZIP_MAGIC) and header[_FIXED_HEADER_BYTES:] == GZIP_COMMENT + b"\0"
+
+
+def has_parquet_key(path: Path) -> bool:
+    """Return whether the footer of a Parquet file has the key of a synthetic file."""
+    try:
+        return PARQUET_KEY.encode() in (pq.read_metadata(path).metadata or {})
+    # Arrow raises UnicodeDecodeError if the name of a column is damaged.
+    except (OSError, pa.ArrowException, UnicodeDecodeError):
+        return False

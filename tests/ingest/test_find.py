@@ -1,0 +1,303 @@
+"""Finding raw files: names decide, headers confirm, and each file is found, refused or listed."""
+
+import gzip
+import lzma
+import os
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from few_files import tar_gz, write, zipped
+
+from tracehouse.ingest import find as finding
+from tracehouse.ingest.declarations import Table, all_traces
+from tracehouse.ingest.find import Found, find
+from tracehouse.ingest.readers import Reader
+
+RAW_JOB = b"job_id,submission_time,duration,num_gpu\na,1,600,4\n"
+ELASTICFLOW_JOB = (
+    b"job_id,submission_time,num_iteration,model_name,deadline,batch_size,num_gpu,duration\n"
+    b"a,1,100,vgg16,900,64,4,600\n"
+)
+NODE = b"sn,cpu_milli,memory_mib,gpu,model\nn1,1000,2000,1,T4\n"
+MACHINES = b"m1,T4,96,512,2\n"
+LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" * 64 + b"\nsize 12345\n"
+PAGE = b"<!DOCTYPE html><html></html>"
+
+
+def find_in(folders: Path | Sequence[Path], *names: str) -> Found:
+    traces = all_traces()
+    chosen = [traces[name] for name in names or traces]
+    return find([folders] if isinstance(folders, Path) else folders, chosen, traces.values())
+
+
+def tables(found: Found) -> dict[str, str]:
+    """Map the path of each raw file below its raw folder to its table."""
+    return {m.raw.relative_name: f"{m.trace.name}.{m.table.name}" for m in found.matched}
+
+
+PUBLISHED = {
+    "itp/data/raw-traces.tar.gz": "itp.raw_job",
+    "itp/data/elasticflow-traces.tar.gz": "itp.elasticflow_job",
+    "clusterdata/cluster-trace-gpu-v2023/csv/openb_node_list_all_node.csv": "openb.node",
+    "clusterdata/cluster-trace-gpu-v2023/csv/openb_pod_list_default.csv": "openb.pod",
+    "clusterdata/cluster-trace-gpu-v2020/data/pai_machine_spec.tar.gz": "pai.machine_spec",
+    "zeus/trace/summary_train.csv": "zeus.train",
+    "zeus/trace/summary_power_a40.csv": "zeus.power",
+    "zeus/trace/alibaba_groups.csv.xz": "zeus.alibaba_group",
+    "AcmeTrace/data/job_trace/trace_seren.csv": "acme.job_trace",
+    "AcmeTrace/data/job_trace/trace_kalos.csv": "acme.job_trace",
+    "AcmeTrace/data/cluster_summary.csv": "acme.cluster_summary",
+    # Extracted, or compressed again.
+    "pai/pai_job_table.csv": "pai.job",
+    "pai/pai_task_table.csv.gz": "pai.task",
+    "pai/pai_instance_table.TAR": "pai.instance",
+}
+
+
+def published_bytes(name: str) -> bytes:
+    if name.endswith("csv.gz"):
+        return gzip.compress(b"x\n")
+    if name.endswith(".gz"):
+        return tar_gz({"pai_machine_spec.csv": MACHINES, "cluster01.csv": RAW_JOB})
+    return lzma.compress(b"x\n") if name.endswith(".xz") else b"x\n"
+
+
+@pytest.mark.parametrize("flat", [False, True], ids=["clones", "one folder of downloads"])
+def test_recognises_publishers_files_by_name(flat: bool, tmp_path: Path) -> None:
+    expected = {Path(name).name if flat else name: table for name, table in PUBLISHED.items()}
+    write(tmp_path, {name: published_bytes(name) for name in expected})
+    found = find_in(tmp_path)
+    assert tables(found) == expected
+    assert not found.unrecognised
+    assert not found.problems
+
+
+def test_combines_parts_unless_the_whole_file_is_next_to_them(tmp_path: Path) -> None:
+    data = tar_gz({"pai_machine_spec.csv": MACHINES})
+    parts = {"ab": data[40:80], "aa": data[:40], "ac": data[80:]}
+    write(tmp_path, {f"data/pai_machine_spec.tar.gz.part{letters}": part for letters, part in parts.items()})
+    (matched,) = find_in(tmp_path).matched
+    assert [path.suffix for path in matched.raw.paths] == [".partaa", ".partab", ".partac"]
+    assert matched.raw.relative_name == "data/pai_machine_spec.tar.gz"
+    assert matched.raw.bytes == len(data)
+
+    whole = tmp_path / "data" / "pai_machine_spec.tar.gz"
+    whole.write_bytes(data)
+    found = find_in(tmp_path)
+    assert [matched.raw.paths for matched in found.matched] == [(whole,)]
+    assert found.notes == (
+        "skipped the 3 parts of data/pai_machine_spec.tar.gz: the whole file is next to them",
+    )
+
+    whole.with_name("pai_machine_spec.tar.gz.partab").unlink()
+    found = find_in(tmp_path)
+    assert not found.matched
+    (problem,) = found.problems
+    assert f"the 2 parts differ from {whole} ({len(data) - 40} and {len(data)} bytes). Move the parts" in str(
+        problem
+    )
+
+    whole.unlink()
+    (problem,) = find_in(tmp_path).problems
+    assert str(problem).startswith(f"{whole}.partab: this part of the archive is missing. Fetch")
+
+
+def test_distinguishes_csvs_of_one_name_by_header(tmp_path: Path) -> None:
+    for ending, compress in ((".csv", bytes), (".csv.gz", gzip.compress)):
+        files = {
+            f"raw-traces/cluster01{ending}": compress(b"\xef\xbb\xbf" + RAW_JOB.replace(b"\n", b"\r\n")),
+            f"elasticflow-traces/cluster01{ending}": compress(ELASTICFLOW_JOB),
+            f"elasticflow-traces/195job{ending}": compress(ELASTICFLOW_JOB),
+        }
+        write(tmp_path / ending, files)
+        assert tables(find_in(tmp_path / ending)) == {
+            name: "itp.raw_job" if "raw" in name else "itp.elasticflow_job" for name in files
+        }
+
+
+def test_skips_documents_and_lists_unrecognised_data(tmp_path: Path) -> None:
+    others = ["mine.csv", "mine.csv.gz", "cluster_summary (1).csv", "deep/er/other.csv.xz"]
+    others += ["mine.ZIP", "mine.tar.part1", "mine.7z", "summary_train.csv.1", "summary_train.csv.crdownload"]
+    others += ["summary_train", "summary_train.parquet", "notes.txt", "summary_train.csv.aa"]
+    silent = [
+        "README.md",
+        "readme",
+        "README.zh.txt",
+        "LICENSE",
+        "LICENCE.txt",
+        "SHA256SUMS",
+        "SYNTHETIC.txt",
+        "analysis.ipynb",
+        "a.pdf",
+        "._summary_train.csv",
+        ".hidden.csv",
+        ".git/objects/summary_train.csv",
+    ]
+    silent += ["__MACOSX/._summary_train.csv", "._pai_machine_spec.tar.gz.partaa", "pai_machine_spec.header"]
+    write(tmp_path, dict.fromkeys(others + silent, b"x\n"))
+    found = find_in(tmp_path)
+    assert found.unrecognised == tuple(sorted(others))
+    assert not found.matched
+    assert not found.problems
+
+
+def test_ignores_files_of_other_traces(tmp_path: Path) -> None:
+    write(
+        tmp_path, {"summary_train.csv": b"x\n", "cluster01.csv": PAGE, "openb_node_list_all_node.csv": NODE}
+    )
+    found = find_in(tmp_path, "openb")
+    assert tables(found) == {"openb_node_list_all_node.csv": "openb.node"}
+    assert not found.unrecognised
+    assert not found.problems
+
+
+def test_finds_each_file_of_several_folders_once(tmp_path: Path) -> None:
+    write(tmp_path / "a", {"in/summary_train.csv": b"x\n"})
+    write(tmp_path / "b", {"summary_power_a40.csv": b"x\n"})
+    folders = [tmp_path / "a" / "in", tmp_path / "b", tmp_path / "a", tmp_path / "a"]
+    assert tables(find_in(folders)) == {
+        "summary_train.csv": "zeus.train",
+        "summary_power_a40.csv": "zeus.power",
+    }
+
+
+def test_follows_links_but_no_cycles(tmp_path: Path) -> None:
+    write(tmp_path / "elsewhere", {"zeus/summary_train.csv": b"x\n", "summary_power_a40.csv": b"x\n"})
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    (raw / "folder").symlink_to(tmp_path / "elsewhere" / "zeus")
+    (raw / "again").symlink_to(tmp_path / "elsewhere" / "zeus")
+    (raw / "summary_power_a40.csv").symlink_to("../elsewhere/summary_power_a40.csv")
+    (tmp_path / "elsewhere" / "zeus" / "circle").symlink_to(raw)
+    found = find_in(raw)
+    assert tables(found) == {"summary_power_a40.csv": "zeus.power", "again/summary_train.csv": "zeus.train"}
+    (tmp_path / "link").symlink_to(raw)
+    assert len(find_in(tmp_path / "link").matched) == 2
+
+
+AMBIGUOUS = {
+    "empty": (b"", "the file is empty"),
+    "only newlines": (b"\n\n", "the file is empty"),
+    "pointer": (LFS_POINTER, "this is a Git LFS pointer"),
+    "page": (PAGE, "this is a web page"),
+    "another table": (
+        NODE,
+        "the header is sn,cpu_milli,memory_mib,gpu,model; expected job_id,submission_time,",
+    ),
+    "quote": (b'"never closed', "the header is never closed; expected"),
+    "long": (b"x" * 200_000, "the header is xxxx"),
+    "binary": (bytes(range(256)), "the header is"),
+}
+
+
+def test_bad_files_are_problems_and_hide_no_others(tmp_path: Path) -> None:
+    for number, (data, what) in enumerate(AMBIGUOUS.values()):
+        folder = write(tmp_path / str(number), {"cluster01.csv": RAW_JOB, "cluster02.csv": data})
+        found = find_in(folder)
+        (problem,) = found.problems
+        assert problem.file == str(folder / "cluster02.csv")
+        assert problem.what.startswith(what)
+        assert str(problem).isprintable()
+        assert tables(found) == {"cluster01.csv": "itp.raw_job"}
+    bad = {
+        "summary_train.csv": PAGE,
+        "summary_power_a40.csv": LFS_POINTER,
+        "cluster_summary.csv": b"",
+        "pai_job_table.zip": zipped({"pai_job_table.csv": b"x\n"}),
+        "asi_opensource_pod_hourly.tar.gz": tar_gz({"x/day=1/hour=00/part-000.parquet": b"x"}),
+    }
+    folder = write(tmp_path / "more", bad | {"openb_node_list_all_node.csv": NODE})
+    (folder / "summary_power_v100.csv").symlink_to(tmp_path / "gone")
+    found = find_in(folder)
+    refused = {problem.file for problem in found.problems}
+    assert refused == {
+        str(folder / name) for name in (*bad, "summary_power_v100.csv") if name != "pai_job_table.zip"
+    }
+    # Whether the members of an archive can be read shows when they are.
+    assert tables(found) == {"openb_node_list_all_node.csv": "openb.node", "pai_job_table.zip": "pai.job"}
+
+
+def test_opens_only_regular_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Opening a pipe blocks, so the test would time out.
+    for name in ("summary_train.csv", "mine.csv", "mine.tar.gz", "mine", "pai_machine_spec.header"):
+        os.mkfifo(tmp_path / name)
+    os.mkfifo(tmp_path / "SYNTHETIC.txt")
+    monkeypatch.chdir(tmp_path)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("summary_power_a40.csv")
+        (tmp_path / "cluster_summary.csv").symlink_to("/dev/zero")
+        found = find_in(tmp_path)
+    assert [str(problem).partition(". ")[0] for problem in found.problems] == [
+        f"{tmp_path / 'cluster_summary.csv'}: it is a named pipe, a device or a folder, not a file",
+        f"{tmp_path / 'summary_power_a40.csv'}: it is a named pipe, a device or a folder, not a file",
+        f"{tmp_path / 'summary_train.csv'}: it is a named pipe, a device or a folder, not a file",
+    ]
+    assert found.unrecognised == ("mine", "mine.csv", "mine.tar.gz")
+
+
+def test_escapes_names_that_are_not_utf8(tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path) + b"/caf\xe9\x1b[2J"
+    os.makedirs(folder + b"/\xff")  # noqa: PTH103
+    for name in (b"summary_train.csv", b"summary_power_\xff.csv", b"\xff/pai_machine_spec.tar.gz"):
+        with open(folder + b"/" + name, "wb") as file:  # noqa: PTH123
+            file.write(tar_gz({"pai_machine_spec.csv": MACHINES}) if name.endswith(b"gz") else b"x\n")
+    found = find_in(tmp_path)
+    shown = "caf\\xe9\\x1b[2J"
+    assert tables(found) == {
+        f"{shown}/summary_train.csv": "zeus.train",
+        f"{shown}/\\xff/pai_machine_spec.tar.gz": "pai.machine_spec",
+    }
+    assert found.unrecognised == (f"{shown}/summary_power_\\xff.csv",)
+    with open(folder + b"/summary_train.csv", "wb"):  # noqa: PTH123
+        pass
+    (problem,) = find_in(tmp_path).problems
+    assert str(problem).startswith(f"{tmp_path}/{shown}/summary_train.csv: the file is empty")
+
+
+def test_unreadable_file_is_a_problem(tmp_path: Path) -> None:
+    write(tmp_path, {"summary_train.csv": b"x\n", "locked/summary_power_a40.csv": b"x\n"})
+    (tmp_path / "summary_train.csv").chmod(0)
+    (tmp_path / "locked").chmod(0)
+    if os.access(tmp_path / "summary_train.csv", os.R_OK):
+        pytest.skip("root may read everything")
+    try:
+        problems = find_in(tmp_path).problems
+    finally:
+        (tmp_path / "locked").chmod(0o700)
+    assert [problem.file for problem in problems] == [
+        str(tmp_path / "locked"),
+        str(tmp_path / "summary_train.csv"),
+    ]
+    assert all("cannot be read (Permission denied)" in str(problem) for problem in problems)
+
+
+def test_uses_header_file_in_folder_of_the_data(tmp_path: Path) -> None:
+    write(tmp_path / "a", {"pai_machine_spec.csv": MACHINES, "pai_machine_spec.header": b"same folder"})
+    write(tmp_path / "b", {"pai_machine_spec.header": b"another"})
+    write(tmp_path / "c", {"pai_machine_spec.tar.gz": tar_gz({"pai_machine_spec.csv": MACHINES})})
+    folders = [tmp_path / "b", tmp_path / "a", tmp_path / "c"]
+    headers = {m.raw.form: m.header_file for m in find_in(folders).matched}
+    assert headers == {
+        "csv": tmp_path / "a" / "pai_machine_spec.header",
+        "tar.gz": tmp_path / "b" / "pai_machine_spec.header",
+    }
+    assert find_in(tmp_path / "c").matched[0].header_file is None
+
+
+def test_unexpected_error_refuses_the_file_and_finds_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, {"openb_node_list_all_node.csv": NODE, "cluster01.csv": RAW_JOB})
+    before = finding.reader_of
+
+    def fail(table: Table, name: str) -> Reader:
+        return 1 // 0 if name == "cluster01.csv" else before(table, name)
+
+    monkeypatch.setattr(finding, "reader_of", fail)
+    found = find_in(tmp_path)
+    [problem] = found.problems
+    assert problem.file == str(tmp_path / "cluster01.csv")
+    assert "reading it failed unexpectedly (ZeroDivisionError" in str(problem)
+    assert tables(found) == {"openb_node_list_all_node.csv": "openb.node"}
