@@ -1,5 +1,6 @@
 # make demo [RAW=folder]   set up, ingest synthetic files or your raw files, and run four queries
-# make test                set up and run the tests on both versions of DuckDB
+# make test                set up and run the tests
+# make older-test          open a database with an older version of DuckDB
 # make goldens             write the answers over tests/fixture to tests/goldens; read the difference before you commit it
 # make test-trace TRACE=x  run the tests of one trace: its ledgers, rules, views, queries and samples
 # make hostile             run all tests with broken files, kills, concurrent readers and damage; 10 minutes
@@ -22,19 +23,9 @@
 
 PYTHON ?= python3
 VENV := .venv
-NEWER_DUCKDB := 2.0.0
 OLDER_DUCKDB := 1.5.6
 OLDER_VENV := .venv-duckdb-$(OLDER_DUCKDB)
 BIN := $(VENV)/bin
-# Tests whose result can depend on DuckDB's version: the build, edge cases of views, the parser of `traces sql`, output
-# formats, and other clients. The other tests run on the newer version only; one of them compares the answers of every
-# view and query on both versions.
-ON_OLDER_TOO := $(addprefix tests/, views/test_acme_by_hand.py views/test_acme_telemetry_by_hand.py \
-	views/test_itp_by_hand.py views/test_openb_by_hand.py views/test_pai_by_hand.py views/test_pai_demand.py \
-	views/test_unified_by_hand.py views/test_unified_on_few_jobs.py views/test_zeus_by_hand.py \
-	views/test_times_out_of_range.py sql/test_query_files.py sql/test_last_day.py engines/test_answer.py \
-	engines/test_build.py engines/test_checks.py engines/test_repeatable.py publish/test_export.py \
-	hostile/test_escapes.py clients/test_older_duckdb.py clients/test_sqlalchemy.py)
 # The files and folders that contain tests of a single trace.
 OF_A_TRACE := $(addprefix tests/, clients/test_macros.py docs/test_contributing.py docs/test_tables.py \
 	engines/test_checks.py ingest samples sql views)
@@ -49,27 +40,25 @@ HTTPFS_VENV := .venv-httpfs
 HTTPFS := $(addsuffix ==1.5.5,duckdb duckdb-cli duckdb-extension-httpfs)
 DEMO := demo
 
-.PHONY: demo test goldens test-trace spark-test bi-test site site-test hostile random-test nightly web lint lint-style \
-	lint-types lint-sql lint-web bench verified docs docs-test tables venvs clean
+.PHONY: demo test older-test goldens test-trace spark-test bi-test site site-test hostile random-test nightly web lint \
+	lint-style lint-types lint-sql lint-web bench verified docs docs-test tables venvs clean
 
 # uv takes seconds where pip takes a minute and a half. It ignores pip's configuration, so pip is the fallback.
-install = $(PYTHON) -m venv $(1) && $(1)/bin/pip install --quiet --disable-pip-version-check uv \
+install = $(PYTHON) -m venv --clear $(1) && $(1)/bin/pip install --quiet --disable-pip-version-check uv \
 	&& { $(1)/bin/uv pip install --quiet --python $(1)/bin/python $(2) \
 	|| $(1)/bin/pip install --quiet --disable-pip-version-check $(2); }
-
-EXTRAS := --editable '.[dev]' duckdb==$(NEWER_DUCKDB)
-OLDER_EXTRAS := --editable '.[test]' duckdb==$(OLDER_DUCKDB)
 
 $(VENV)/installed: pyproject.toml
 	$(call install,$(VENV),--editable .)
 	touch $@
 
 $(VENV)/ready: $(VENV)/installed
-	$(call install,$(VENV),$(EXTRAS))
+	$(call install,$(VENV),--editable '.[dev]')
 	touch $@
 
-$(OLDER_VENV)/ready: pyproject.toml
-	$(call install,$(OLDER_VENV),$(OLDER_EXTRAS))
+# Older clients open the file that the installed version builds.
+$(OLDER_VENV)/ready: Makefile
+	$(call install,$(OLDER_VENV),duckdb==$(OLDER_DUCKDB) pytz pyarrow)
 	touch $@
 
 # Separate folders keep synthetic tables out of a warehouse of real files.
@@ -96,10 +85,11 @@ endif
 
 venvs: $(VENV)/ready $(OLDER_VENV)/ready
 
-test: venvs
+test: $(VENV)/ready
 	$(BIN)/pytest --numprocesses auto --dist worksteal
-	$(OLDER_VENV)/bin/pytest --numprocesses auto --dist worksteal $(ON_OLDER_TOO) \
-		-k 'not real and not memory and not 1.4.2 and not answers_the_same and not answer_the_same and not answers_same'
+
+older-test: venvs
+	TRACEHOUSE_OLDER=$(CURDIR)/$(OLDER_VENV)/bin/python $(BIN)/pytest tests/clients/test_older_duckdb.py
 
 goldens: $(VENV)/ready
 	$(BIN)/pytest tests/test_goldens.py --write-goldens
@@ -157,7 +147,7 @@ random-test: $(VENV)/ready
 		$$(grep -rlE 'hypothesis|random_seed' --include='test_*.py' tests) tests/clients
 
 nightly: $(VENV)/ready
-	nice $(BIN)/python tests/nightly.py $(PARTS)
+	TRACEHOUSE_SEED=$${TRACEHOUSE_SEED:-$$(date +%Y%m%d)} nice $(BIN)/python tests/nightly.py $(PARTS)
 
 lint: lint-style lint-types lint-sql $(if $(shell command -v npm),lint-web)
 

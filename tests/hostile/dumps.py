@@ -3,10 +3,8 @@
 This module does not use Tracehouse: it generates the rows itself.
 """
 
-import bz2
 import gzip
 import io
-import lzma
 import tarfile
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
-import pyarrow as pa
 
 Rows = Mapping[str, float | None]
 """The rows of one file: the name of each row and its number."""
@@ -224,11 +221,6 @@ def zipped(members: Sequence[tuple[str, bytes]], method: int = zipfile.ZIP_DEFLA
     return packed.getvalue()
 
 
-def zstd(data: bytes) -> bytes:
-    """Compress to one frame. Unlike the command `zstd`, Arrow writes no checksum."""
-    return pa.Codec("zstd").compress(data, asbytes=True)
-
-
 def gz(data: bytes) -> bytes:
     return gzip.compress(data, mtime=0)
 
@@ -270,22 +262,8 @@ def _alone(compress: Callable[[bytes], bytes]) -> Callable[[Place, bytes], dict[
 
 FORMS = {
     "csv": Form(".csv", _alone(bytes)),
-    "csv.gz": Form(".csv.gz", _alone(gz)),
-    "csv.xz": Form(".csv.xz", _alone(lzma.compress)),
     "tar.gz": Form(".tar.gz", _in_tar(gz), is_archive=True),
     "parts": Form(".tar.gz", in_parts, is_archive=True),
-    "csv.bz2": Form(".csv.bz2", _alone(bz2.compress)),
-    "csv.zst": Form(".csv.zst", _alone(zstd)),
-    "CSV": Form(".CSV", _alone(bytes)),
-    "csv.zip": Form(".zip", lambda place, text: {"": zipped([(f"{place.stem}.csv", text)])}),
-    "tar": Form(".tar", _in_tar(bytes), is_archive=True),
-    "tgz": Form(".tgz", _in_tar(gz), is_archive=True),
-    "tar.bz2": Form(".tar.bz2", _in_tar(bz2.compress), is_archive=True),
-    "tar.xz": Form(".tar.xz", _in_tar(lzma.compress), is_archive=True),
-    "tar.zst": Form(".tar.zst", _in_tar(zstd), is_archive=True),
-    "numbered parts": Form(
-        ".tar.gz", lambda place, text: in_parts(place, text, ("part1", "part2", "part3")), is_archive=True
-    ),
 }
 
 

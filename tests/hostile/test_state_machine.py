@@ -1,0 +1,210 @@
+"""A Hypothesis state machine: commands on a warehouse, some killed at a step, compared with a model.
+
+The model is the version of each raw file that the warehouse must have. It follows the documentation and uses
+no code of Tracehouse.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import command_line
+import hypothesis
+import pytest
+from command_line import Run
+from counting import Count
+from hostile.dumps import ARCHIVED, NARROW, UNTOUCHED, WIDE, Place, gz, raw_folder, tar
+from hostile.expectations import manifest, opened, unsound
+from hostile_tests import TRY_ALL
+from hypothesis import HealthCheck, Phase, strategies
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+from random_seed import DEPTH
+
+OPERATIONS = 8
+SEQUENCES = 40 * DEPTH if TRY_ALL else 3
+# A pod list, a table of one file, an archive, and two partitions of a wide table.
+PLACES: Mapping[str, Place] = {
+    "openb_pod_list_a.csv": NARROW[0],
+    "summary_train.csv": NARROW[1],
+    "pai_job_table.tar.gz": ARCHIVED[0],
+    "seren/GPU_TEMP.csv": next(
+        place for place in WIDE if (place.stem, place.folder) == ("GPU_TEMP", "seren")
+    ),
+    "kalos/GPU_TEMP.csv": next(
+        place for place in WIDE if (place.stem, place.folder) == ("GPU_TEMP", "kalos")
+    ),
+}
+FILES = tuple(PLACES)
+VERSIONS = (1, 2, 3)
+DAMAGED = 0
+State = dict[str, int]
+"""The version of each raw file: absent files are not there."""
+
+# The step of a kill (None: no kill), and whether it is after the step.
+KILLS = strategies.none() | strategies.tuples(strategies.integers(1, 60), strategies.booleans())
+COUNTS: dict[str, int] = {}
+
+
+def rows_of(file: str, version: int) -> dict[str, float]:
+    """Return the rows of a version. No two versions have a value in common."""
+    names = PLACES[file].names("new", 10 + version)
+    return {name: 10_000.0 * version + n for n, name in enumerate(names)}
+
+
+def content_of(file: str, version: int) -> bytes:
+    place = PLACES[file]
+    if version == DAMAGED:
+        return b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" * 64 + b"\nsize 12345\n"
+    text = place.text(rows_of(file, version))
+    return gz(tar([(f"{place.stem}.csv", text)])) if file.endswith(".gz") else text
+
+
+class WarehouseMachine(RuleBasedStateMachine):
+    """Runs the commands that write, and knows what the warehouse must contain."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+        self.raw, self.warehouse = raw_folder(self.folder / "raw"), self.folder / "warehouse"
+        self.raw_state: State = {}
+        self.state: State = {}
+
+    def teardown(self) -> None:
+        shutil.rmtree(self.folder)
+
+    def run(self, *argv: object, kill: tuple[int, bool] | None = None) -> Run:
+        """Run a command, and check that it ends with a plain error at worst."""
+        request = {"kill_at_step": kill[0], "after_step": kill[1]} if kill else {}
+        run = command_line.server().run(*argv, "--warehouse", self.warehouse, **request)
+        assert run.code == -9 or run.faults() == [], run
+        COUNTS["kills" if run.code == -9 else argv[0]] = (
+            COUNTS.get("kills" if run.code == -9 else argv[0], 0) + 1
+        )
+        return run
+
+    def write(self, file: str, version: int | None) -> None:
+        path = self.raw / file
+        if version is None:
+            path.unlink(missing_ok=True)
+            self.raw_state.pop(file, None)
+        else:
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(content_of(file, version))
+            self.raw_state[file] = version
+
+    def expect(self, new: State, run: Run) -> None:
+        """Accept the new state, or the old one too after a kill."""
+        if run.code == -9 and self.stored() in (self.state, new):
+            new = self.stored()
+        self.state = new
+
+    def stored(self) -> State:
+        """Return the version of each raw file in the warehouse."""
+        found: State = {}
+        if not (self.warehouse / "traces.duckdb").exists():
+            return found
+        with opened(self.warehouse) as connection:
+            for file, place in PLACES.items():
+                rows = dict(connection.execute(place.question).fetchall())
+                versions = [version for version in VERSIONS if rows == rows_of(file, version)]
+                assert versions or not rows, f"{file}: not the rows of one version: {rows}"
+                found |= {file: versions[0]} if versions else {}
+        return found
+
+    @initialize(files=strategies.sets(strategies.sampled_from(FILES)))
+    def start(self, files: set[str]) -> None:
+        (self.raw / UNTOUCHED.path(".csv")).write_bytes(UNTOUCHED.text(UNTOUCHED.rows("new")))
+        for file in files:
+            self.write(file, 1)
+        self.ingest(None)
+
+    @rule(
+        changes=strategies.dictionaries(
+            strategies.sampled_from(FILES), strategies.sampled_from([*VERSIONS, DAMAGED, None]), max_size=3
+        )
+    )
+    def change_raw_files(self, changes: dict[str, int | None]) -> None:
+        for file, version in changes.items():
+            self.write(file, version)
+
+    @rule(kill=KILLS)
+    def ingest(self, kill: tuple[int, bool] | None) -> None:
+        """Ingest replaces files with a new version, and keeps the rows of refused and absent files."""
+        run = self.run("ingest", "--raw", self.raw, kill=kill)
+        good = {file: version for file, version in self.raw_state.items() if version != DAMAGED}
+        refused = [file for file in self.raw_state if file not in good]
+        assert run.code == -9 or run.code == bool(refused), run
+        if run.code != -9:
+            assert all(any(PLACES[file].stem in line for line in run.errors) for file in refused), run
+        self.expect(self.state | good, run)
+
+    @precondition(lambda self: self.state)
+    @rule(number=strategies.integers(0, len(FILES)), kill=KILLS)
+    def forget(self, number: int, kill: tuple[int, bool] | None) -> None:
+        file = sorted(self.state)[number % len(self.state)]
+        run = self.run("forget", f"*{file}", kill=kill)
+        self.expect({name: version for name, version in self.state.items() if name != file}, run)
+
+    @rule(kill=KILLS, days=strategies.sampled_from([0, 7]))
+    def vacuum(self, kill: tuple[int, bool] | None, days: int) -> None:
+        self.run("vacuum", "--older-than-days", days, kill=kill)
+
+    @rule(kill=KILLS, is_deleted=strategies.booleans())
+    def build(self, kill: tuple[int, bool] | None, is_deleted: bool) -> None:
+        """A build restores a deleted database."""
+        if is_deleted:
+            (self.warehouse / "traces.duckdb").unlink()
+        run = self.run("build", kill=kill)
+        if run.code == -9:
+            run = self.run("build")
+        assert run.code == 0, run
+
+    @precondition(lambda self: self.intact())
+    @rule(number=strategies.integers(0, 1_000))
+    def damage_a_parquet_file(self, number: int) -> None:
+        """`check` names the damaged file. Without it, an ingest reads the raw file again."""
+        paths = [path for path in manifest(self.warehouse) if path.startswith("parquet/")]
+        damaged = paths[number % len(paths)]
+        data = bytearray((self.warehouse / damaged).read_bytes())
+        data[number % len(data)] ^= 1
+        (self.warehouse / damaged).write_bytes(data)
+        check = self.run("check", "--files")
+        assert check.code == 1 and damaged in check.stdout + check.stderr, check
+        (self.warehouse / damaged).unlink()
+        assert self.run("ingest", "--raw", self.raw).code == 0
+
+    def intact(self) -> bool:
+        """Return whether the raw folder has the version of each file that the warehouse has."""
+        return self.raw_state == self.state
+
+    @invariant()
+    def warehouse_equals_model(self) -> None:
+        if (self.warehouse / "traces.duckdb").exists():
+            assert self.stored() == self.state
+            with opened(self.warehouse) as connection:
+                assert unsound(connection, self.warehouse) == []
+
+
+@pytest.mark.timeout(7200)
+def test_sequences_of_commands(count: Count) -> None:
+    COUNTS.clear()
+    run_state_machine_as_test(
+        hypothesis.seed(1)(WarehouseMachine),
+        settings=hypothesis.settings(
+            max_examples=SEQUENCES,
+            stateful_step_count=OPERATIONS,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+            phases=(Phase.generate, Phase.shrink) if TRY_ALL else (Phase.generate,),
+        ),
+    )
+    for kind, tried in COUNTS.items():
+        count(f"state machine: {kind}", tried)
