@@ -44,7 +44,8 @@ DEMO := demo
 	lint-style lint-types lint-sql lint-web bench verified docs docs-test tables venvs clean
 
 # uv takes seconds where pip takes a minute and a half. It ignores pip's configuration, so pip is the fallback.
-install = $(PYTHON) -m venv --clear $(1) && $(1)/bin/pip install --quiet --disable-pip-version-check uv \
+# An interrupted run may leave an environment without pip, which is made again.
+install = { test -x $(1)/bin/pip || $(PYTHON) -m venv --clear $(1); } && $(1)/bin/pip install --quiet --disable-pip-version-check uv \
 	&& { $(1)/bin/uv pip install --quiet --python $(1)/bin/python $(2) \
 	|| $(1)/bin/pip install --quiet --disable-pip-version-check $(2); }
 
