@@ -9,7 +9,7 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
 
@@ -119,26 +119,6 @@ class JsonList:
 # \d also matches the digits of other scripts.
 _INTEGER_KEY = re.compile("[0-9]{1,18}")
 
-# Fingerprints contain the names that these fields had when the first warehouses were written.
-_NAMES_IN_FINGERPRINT = {
-    "index_header": "time_name",
-    "variable_pattern": "device_name",
-    "index": "time",
-    "variable": "device",
-    "positions": "places",
-    "other_lists": "apart",
-}
-
-
-def _fingerprint_text(options: Wide | JsonList | None) -> str:
-    if options is None:
-        return "None"
-    values = (
-        f"{_NAMES_IN_FINGERPRINT.get(each.name, each.name)}={getattr(options, each.name)!r}"
-        for each in fields(options)
-    )
-    return f"{type(options).__name__}({', '.join(values)})"
-
 
 @dataclass(frozen=True)
 class Rule:
@@ -179,7 +159,7 @@ class Table:
     or for the names of several nested folders, separated by slashes. The named groups of both are the values
     of `keys`: columns that the publisher encodes only in names of files and folders. `archive_stem` is a
     regular expression for the name, without extension, of an archive that contains the file. Such an archive
-    may contain files of other tables, and may have any format that `packing` lists.
+    may contain files of other tables. It is a tar, or a zip if the table `converts_partitions`.
     Files may lack `optional` columns, which are then NULL. `has_header` is false if the header is in a
     separate `.header` file or missing. `ends_in_newline` is false if the publisher's files have no newline
     at the end; otherwise a last line without a newline is rejected as incomplete. `ends_in_comma` is true if
@@ -189,7 +169,8 @@ class Table:
     `key` are the columns that identify a row. `never_empty` are columns that have a value in every row.
     `traces check` tests both, the `rules`, the `references` and the limits of columns. Ingest does not reject
     rows that violate them.
-    Rows are stored in the order of `order_by`, in one directory for each value of the `partition_by` keys.
+    Rows are stored in the order of `order_by`, in one folder for each value of the `partition_by` keys, which
+    are also columns of each file.
     A minus before a name means descending order. A wide table is sorted only within each block of lines.
     If `converts_partitions`, all rows of a partition are converted together and sorted as one file. They come
     from the files in a tree of folders or in an archive, or from a file that has the keys as columns.
@@ -277,29 +258,18 @@ class Table:
 
         Ingest converts files again if the hash changes.
         """
-        columns = self.stored_columns
-        options: list[object] = [
-            [(column.name, column.type, column.null_texts, column.required) for column in columns],
-            sorted(self.optional),
-            (self.order_by, self.partition_by),
-            (READER_VERSION, self.has_header, self.file_name, self.ends_in_newline),
-            self.folder,
-        ]
-        parts = [*map(repr, options), _fingerprint_text(self.wide)]
-        # Options that older versions did not have are included only if they are set, so that the fingerprints
-        # of other tables stay the same.
-        headers = [(column.zones, _header_in_fingerprint(column)) for column in columns]
-        if self.converts_partitions:
-            parts.append("converts_partitions")
-        if self.json_list or self.ends_in_comma or any(map(any, headers)):
-            parts.append(f"({_fingerprint_text(self.json_list)}, {self.ends_in_comma}, {headers!r})")
-        return hashlib.sha256(f"({', '.join(parts)})".encode()).hexdigest()
-
-
-def _header_in_fingerprint(column: Column) -> str | bool:
-    # Fingerprints of the first warehouses contain "" if the header is the same as the name. A header that is
-    # really empty becomes True.
-    return "" if column.header is None else column.header or True
+        options = (
+            READER_VERSION,
+            [
+                (c.name, c.name_in_file, c.type, c.null_texts, c.required, c.zones)
+                for c in self.stored_columns
+            ],
+            (self.file_name, self.folder, sorted(self.optional)),
+            (self.has_header, self.ends_in_newline, self.ends_in_comma),
+            (self.order_by, self.partition_by, self.converts_partitions),
+            (self.wide, self.json_list),
+        )
+        return hashlib.sha256(repr(options).encode()).hexdigest()
 
 
 @dataclass(frozen=True)

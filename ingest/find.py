@@ -67,8 +67,11 @@ class MatchedFile:
     @cached_property
     def group(self) -> Group:
         """The table and the partition, if any, that the rows belong to."""
-        keys = self.table.key_values(self.raw.file_name, self.raw.folder) or {}
-        partition = self.raw.partition or self.table.partition_of(keys)
+        partition = self.raw.partition
+        # The files of an archive belong to several partitions, and may lie next to it as well.
+        if not partition and not self.table.archive_stem:
+            keys = self.table.key_values(self.raw.file_name, self.raw.folder) or {}
+            partition = self.table.partition_of(keys)
         return self.trace.name, self.table.name, partition
 
     @cached_property

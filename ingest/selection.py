@@ -17,7 +17,12 @@ def parse_selection(terms: Iterable[str], traces: Iterable[Trace]) -> Selection:
 
     Raises UsageError if a term is invalid or no table of the traces is partitioned by its key.
     """
-    tables = [table for trace in traces for table in trace.tables]
+    tables = [
+        table
+        for trace in traces
+        for table in trace.tables
+        if table.converts_partitions or not table.archive_stem
+    ]
     known = sorted({key for table in tables for key in table.partition_by})
     numbers = {key.name for table in tables for key in table.keys if key.type == "BIGINT"}
     selection: dict[str, list[str | range]] = {}

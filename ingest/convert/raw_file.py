@@ -4,6 +4,8 @@ import re
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, BinaryIO, cast
 from uuid import uuid4
 
@@ -33,6 +35,7 @@ from tracehouse.ingest.readers.csv import read_names
 from tracehouse.ingest.readers.lines import shown
 from tracehouse.ingest.readers.values import arrow_type
 from tracehouse.ingest.store import lock, records
+from tracehouse.ingest.store.files import StagedFile
 from tracehouse.ingest.store.layout import REJECTED_FOLDER, staging_folder
 from tracehouse.ingest.store.records import REJECTED_COLUMNS, Conversion, OverlappingFile, SkippedCopy, Source
 
@@ -138,16 +141,23 @@ def _convert(
     name = uuid4().hex[:16]
     rejects = RunWriter(_REJECTED_ORDER, staging, f"{name}.{REJECTED_FOLDER}")
     state = _ReadState(stored, set(stored.indexes), rejects)
+    written: dict[str, list[StagedFile]] = {}
     if raw_input.matched.raw.partition:
         rows = _read_partition(raw_input, state)
         with _explain_memory(raw_input):
-            written = write_partition(rows, raw_input.table.order_by, staging, name)
+            written[partition] = write_partition(rows, raw_input.table.order_by, staging, name)
     elif raw_input.table.wide:
-        written = write_cells(_read_rows(raw_input, state), raw_input.table, staging, name)
+        cells = (lines for _, lines in _read_rows(raw_input, state))
+        keys = dict(pair.split("=", 1) for pair in partition.split("/") if pair)
+        written[partition] = write_cells(cells, raw_input.table, staging, name, keys)
     else:
-        written = write_runs(_read_rows(raw_input, state), raw_input.table.order_by, staging, name)
+        for number, (part, batches) in enumerate(groupby(_read_rows(raw_input, state), itemgetter(0))):
+            of_part = (batch for _, batch in batches)
+            runs = write_runs(of_part, raw_input.table.order_by, staging, f"{name}.{number}")
+            written.setdefault(part, []).extend(runs)
     rejected = rejects.finish()
-    folder = "/".join(filter(None, (trace, table, partition)))
+    written = dict(sorted(written.items()))
+    staged_files = [file for files in written.values() for file in files]
     conversion = Conversion(
         trace,
         table,
@@ -158,16 +168,20 @@ def _convert(
         sources=tuple(
             _describe_source(raw_input, member, rows, state) for member, rows in state.counts.items()
         ),
-        files=tuple(records.describe_file(folder, file) for file in written),
+        files=tuple(
+            records.describe_file("/".join(filter(None, (trace, table, part))), file)
+            for part, files in written.items()
+            for file in files
+        ),
         rejected=tuple(records.describe_file(f"{trace}/{REJECTED_FOLDER}", file) for file in rejected),
         skipped_copies=tuple(state.skipped_copies),
         overlapping_files=overlapping_files,
     )
     _check_row_counts(conversion)
     state.notes += compare_with_previous(raw_input, conversion, unreadable)
-    state.notes += describe_repeats(raw_input, written)
+    state.notes += describe_repeats(raw_input, staged_files)
     # This comes last: no file may enter the store before the raw file was read to its end.
-    records.add(raw_input.warehouse, conversion, [*written, *rejected])
+    records.add(raw_input.warehouse, conversion, [*staged_files, *rejected])
     stored.add(conversion, raw_input.matched.raw)
     stored.indexes = state.indexes
     return conversion, state.notes
@@ -197,8 +211,11 @@ def _check_row_counts(conversion: Conversion) -> None:
             raise AssertionError(f"{conversion.key}: {expected} rows were read, {stored} were written")
 
 
-def _read_rows(raw_input: RawInput, state: _ReadState) -> Iterator[pa.Table]:
-    """Yield the rows of a raw file in batches. `state` is complete only after the last batch."""
+def _read_rows(raw_input: RawInput, state: _ReadState) -> Iterator[tuple[str, pa.Table]]:
+    """Yield the rows of a raw file in batches, each with its partition.
+
+    `state` is complete only after the last batch.
+    """
     raw = raw_input.matched.raw
 
     def note_skipped(what: str) -> None:
@@ -222,7 +239,9 @@ def _read_rows(raw_input: RawInput, state: _ReadState) -> Iterator[pa.Table]:
                 shown_path = f"{raw.paths[0]}: {member.name}" if raw.is_archive else str(raw.paths[0])
                 counts = state.counts[member.name]
                 open_file = _OpenFile(member.name, shown_path, member.stream, keys, counts)
-                yield from _read_file(open_file, raw_input, state)
+                partition = raw_input.table.partition_of(keys)
+                for rows in _read_file(open_file, raw_input, state):
+                    yield partition, rows
         state.sha256 = stream.sha256_of_rest()
         state.bytes = stream.bytes_read
     if not state.counts and not state.skipped_copies:

@@ -5,9 +5,9 @@ repeat in every block. With the encodings of this module, they take almost no sp
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import cycle
 from pathlib import Path
@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tracehouse.ingest.declarations import Column, Table, Wide
+from tracehouse.ingest.declarations import Column, Table
 from tracehouse.ingest.readers.values import arrow_type, convert
 from tracehouse.ingest.store.files import StagedFile, stage
 
@@ -60,6 +60,7 @@ class _Writer:
     table: Table
     folder: Path
     name: str
+    keys: Mapping[str, str]
     finished: list[StagedFile] = field(default_factory=list)
     parquet: pq.ParquetWriter | None = None
     rows: int = 0
@@ -70,13 +71,17 @@ class _Writer:
         return self.folder / f"{self.name}.{len(self.finished)}.parquet"
 
 
-def write_cells(blocks: Iterable[pa.Table], table: Table, folder: Path, name: str) -> list[StagedFile]:
+def write_cells(
+    blocks: Iterable[pa.Table], table: Table, folder: Path, name: str, keys: Mapping[str, str] | None = None
+) -> list[StagedFile]:
     """Write the cells of wide lines as rows to `folder/name.<n>.<n>.parquet`; no file if there are no lines.
 
-    Columns are those of `table`, without its `partition_by` keys. Returns the files. Raises the exceptions of
-    `blocks`.
+    `keys` are the values of the table's keys, which become columns. Returns the files. Raises the exceptions
+    of `blocks`.
     """
-    writers = [_Writer(table, folder, f"{name}.{number}") for number in range(WRITERS)]
+    keys = keys or {}
+    table = replace(table, columns=(*(key for key in table.keys if key.name in keys), *table.columns))
+    writers = [_Writer(table, folder, f"{name}.{number}", keys) for number in range(WRITERS)]
     threads = [ThreadPoolExecutor(1) for _ in writers]
     try:
         waiting: list[Future[None] | None] = [None] * WRITERS
@@ -96,7 +101,7 @@ def write_cells(blocks: Iterable[pa.Table], table: Table, folder: Path, name: st
 
 def _write(writer: _Writer, lines: pa.Table) -> None:
     block = _Block.of(lines)
-    for rows in _row_groups(block, writer.table):
+    for rows in _row_groups(block, writer.table, writer.keys):
         if writer.parquet is None:
             writer.parquet = _parquet(writer.path, writer.table, _are_measurements(block))
         writer.parquet.write_table(rows, rows.num_rows)
@@ -157,34 +162,40 @@ def _are_measurements(lines: _Block) -> bool:
     return len(tested.unique()) > _DISTINCT_SHARE_OF_MEASUREMENTS * len(tested)
 
 
-def _row_groups(lines: _Block, table: Table) -> Iterator[pa.Table]:
+def _row_groups(lines: _Block, table: Table, keys: Mapping[str, str]) -> Iterator[pa.Table]:
     """Yield the cells as rows: one table per row group, with as many variables as fit into it."""
     count = len(lines.index)
     if not count:
         return
     assert table.wide
     [variable] = [column for column in table.columns if column.name == table.wide.variable]
-    keys = _typed(lines.variables, variable).to_pylist()
-    in_order = sorted(range(len(keys)), key=keys.__getitem__)
+    names = _typed(lines.variables, variable).to_pylist()
+    in_order = sorted(range(len(names)), key=names.__getitem__)
     variables_at_once = min(max(1, ROW_GROUP_ROWS // count), len(in_order))
     index = lines.index.cast(_schema(table).field(table.wide.index).type)
     indexes = index.take(pa.array(np.tile(np.arange(count), variables_at_once)))
     for start in range(0, len(in_order), variables_at_once):
         group = in_order[start : start + variables_at_once]
-        yield _rows(lines, indexes[: count * len(group)], group, table, table.wide)
+        yield _rows(lines, indexes[: count * len(group)], group, table, keys)
 
 
-def _rows(lines: _Block, indexes: pa.Array, group: Sequence[int], table: Table, wide: Wide) -> pa.Table:
+def _rows(
+    lines: _Block, indexes: pa.Array, group: Sequence[int], table: Table, keys: Mapping[str, str]
+) -> pa.Table:
+    wide = table.wide
+    assert wide
     names = [lines.variables[number] for number in group]
     matches = [re.fullmatch(wide.variable_pattern, name) for name in names]
     made = {wide.index: indexes, wide.value: pa.concat_arrays([lines.cells[number] for number in group])}
     for column in table.columns:
         if column.name not in made:
-            texts = (
-                names
-                if column.name == wide.variable
-                else [match.groupdict().get(column.name) if match else None for match in matches]
-            )
+            texts: Sequence[str | None]
+            if column.name in keys:
+                texts = [keys[column.name]] * len(names)
+            elif column.name == wide.variable:
+                texts = names
+            else:
+                texts = [match.groupdict().get(column.name) if match else None for match in matches]
             made[column.name] = _repeated(texts, len(lines.index), column)
     schema = _schema(table)
     return pa.Table.from_arrays([made[name] for name in schema.names], schema=schema)

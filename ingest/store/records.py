@@ -78,6 +78,11 @@ class StoredFile:
     sha256: str
     rows: int
 
+    @property
+    def partition(self) -> str:
+        """The partition of its rows, such as ``day=3``; empty if the table has none."""
+        return "/".join(self.path.split("/")[3:-1])
+
 
 @dataclass(frozen=True)
 class SkippedCopy:
@@ -476,8 +481,7 @@ def _resources(conversion: Conversion, traces: Mapping[str, Trace]) -> Iterator[
     table = tables.get(conversion.table)
     parts = (part.replace("/", ".").replace("=", "-") for part in conversion.key if part)
     name = ".".join(parts)
-    in_path = table.partition_by if table else ()
-    columns = [column for column in table.stored_columns if column.name not in in_path] if table else []
+    columns = table.stored_columns if table else ()
     for number, stored in enumerate(conversion.files):
         suffix = f".{number}" if len(conversion.files) > 1 else ""
         yield _resource(f"{name}{suffix}", stored, columns, table.comment if table else "")

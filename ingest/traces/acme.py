@@ -42,6 +42,7 @@ JOB_TRACE = Table(
     source="README of InternLM/AcmeTrace, Job Trace",
     file_name=r"trace_(?P<cluster>seren|kalos)\.csv",
     keys=(Column("cluster", "VARCHAR", "Cluster, from the file's name: seren or kalos"),),
+    partition_by=("cluster",),
     key=(
         "cluster",
         "job_id",
@@ -426,6 +427,7 @@ SERVER_POWER = Table(
             "Types of server, from the file's name: GPU_AB and GPU_C with GPUs, CPU_D without",
         ),
     ),
+    partition_by=("server_group",),
     never_empty=(
         "Time",
         "Sys_Total_Power",

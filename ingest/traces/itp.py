@@ -76,6 +76,7 @@ RAW_JOB = Table(
     file_name=r"(?P<source_file>cluster\d+)\.csv",
     archive_stem="raw-traces",
     keys=(RAW_SOURCE_FILE,),
+    partition_by=("source_file",),
     ends_in_newline=False,
     key=(
         "source_file",
@@ -103,6 +104,7 @@ ELASTICFLOW_JOB = Table(
     file_name=r"(?P<source_file>cluster\d+|195job)\.csv",
     archive_stem="elasticflow-traces",
     keys=(SOURCE_FILE,),
+    partition_by=("source_file",),
     ends_in_newline=False,
     key=(
         "source_file",

@@ -41,6 +41,7 @@ NODE = Table(
             choices=("all_node", "gpu_node"),
         ),
     ),
+    partition_by=("node_list",),
     key=(
         "node_list",
         "sn",
@@ -93,6 +94,7 @@ POD = Table(
             pattern="default|(cpu|gpushare|gpuspec|multigpu).*",
         ),
     ),
+    partition_by=("variant",),
     key=(
         "variant",
         "name",

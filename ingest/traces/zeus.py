@@ -107,6 +107,7 @@ POWER = Table(
             choices=("a40", "p100", "rtx6000", "v100"),
         ),
     ),
+    partition_by=("gpu",),
     key=(
         "gpu",
         "dataset",

@@ -277,7 +277,7 @@ def utilization(warehouse: Path) -> list[float]:
 def test_converts_again_and_reports_damaged_parquet(tmp_path: Path) -> None:
     raw, warehouse = write(tmp_path / "raw", THREE), tmp_path / "warehouse"
     ingest(raw, warehouse)
-    (path,) = (warehouse / "parquet" / "openb" / "node").glob("*.parquet")
+    (path,) = (warehouse / "parquet" / "openb" / "node").rglob("*.parquet")
     whole = path.read_bytes()
     path.write_bytes(whole[:-50])
     outcome = ingest(raw, warehouse)
@@ -289,7 +289,7 @@ def test_converts_again_and_reports_damaged_parquet(tmp_path: Path) -> None:
 def test_damaged_parquet_without_raw_file_is_error_with_advice(tmp_path: Path) -> None:
     raw, warehouse = write(tmp_path / "raw", THREE), tmp_path / "warehouse"
     database.ingest([raw], warehouse, [], quiet)
-    (path,) = (warehouse / "parquet" / "openb" / "node").glob("*.parquet")
+    (path,) = (warehouse / "parquet" / "openb" / "node").rglob("*.parquet")
     path.write_bytes(path.read_bytes()[:-50])
     (raw / "openb_node_list_all_node.csv").unlink()
     for command in (["ingest", "--raw", raw], ["build"]):

@@ -86,8 +86,8 @@ def _create(connection: DuckDBPyConnection, name: str, rows: str, materialize: b
 def _select_partitions(table: Table, conversions: Sequence[Conversion], warehouse: Path) -> Iterator[str]:
     """Yield the select of each partition of a table."""
     files: dict[str, list[StoredFile]] = defaultdict(list)
-    for conversion in conversions:
-        files[conversion.partition] += conversion.files
+    for file in (file for conversion in conversions for file in conversion.files):
+        files[file.partition].append(file)
     for partition, stored in files.items():
         if stored:
             # DuckDB can parse these values from the paths, but it would also parse folders above the

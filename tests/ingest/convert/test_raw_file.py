@@ -365,7 +365,7 @@ def test_reports_every_byte_read(tmp_path: Path) -> None:
     reports: list[tuple[str, int, int]] = []
     files = FORMS["archive in parts"] | {"summary_power_a40.csv": POWER % 1}
     ingest(tmp_path, files, lambda *report: reports.append(report))
-    tables = {"pai.machine_spec": len(ARCHIVE), "zeus.power": len(POWER % 1)}
+    tables = {"pai.machine_spec": len(ARCHIVE), "zeus.power a40": len(POWER % 1)}
     # Reports with total 0 are those of the search of the raw folders.
     assert {(label, total) for label, _, total in reports} == {*tables.items(), ("raw folders", 0)}
     for table, size in tables.items():

@@ -462,13 +462,13 @@ def test_file_without_lines_gives_no_rows(tmp_path: Path) -> None:
     assert conversion.sources[0].rows_read == 0
 
 
-def test_rejects_archive_of_several_metrics(tmp_path: Path) -> None:
+def test_lists_archive_of_several_metrics(tmp_path: Path) -> None:
     raw = tmp_path / "raw"
     metric_file(tmp_path / "data", "kalos/GPU_UTIL.csv", "172.31.0.1-0")
     raw.mkdir()
     subprocess.run(["tar", "czf", raw / "utilization.tar.gz", "-C", tmp_path / "data", "."], check=True)
-    (problem,) = ingest(raw, tmp_path / "w").problems
-    assert "it is an archive of acme.gpu_metric, whose files are read one by one" in str(problem)
+    (note,) = ingest(raw, tmp_path / "w").notes
+    assert "no trace has an archive of this name: unpack it" in note
 
 
 def test_full_disk_is_an_error_without_traceback(tmp_path: Path) -> None:

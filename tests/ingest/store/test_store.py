@@ -248,10 +248,10 @@ def test_data_package_lists_every_output_and_input(tmp_path: Path) -> None:
     assert package["$schema"] == "https://datapackage.org/profiles/2.0/datapackage.json"
     resources = {resource["name"]: resource for resource in package["resources"]}
     assert sorted(resources) == [
-        "openb.node.openb_node_list_all_node.csv",
-        "openb.node.openb_node_list_all_node.csv.rejected",
-        "openb.node.openb_node_list_gpu_node.csv",
-        "zeus.power.summary_power_a40.csv",
+        "openb.node.node_list-all_node.openb_node_list_all_node.csv",
+        "openb.node.node_list-all_node.openb_node_list_all_node.csv.rejected",
+        "openb.node.node_list-gpu_node.openb_node_list_gpu_node.csv",
+        "zeus.power.gpu-a40.summary_power_a40.csv",
     ]
     assert {resource["path"] for resource in resources.values()} == list_parquet(tmp_path / "warehouse")
     for resource in resources.values():

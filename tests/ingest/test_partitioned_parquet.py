@@ -1,0 +1,86 @@
+"""Tables that the publisher splits by file are folders `<key>=<value>` that other programs can read."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pytest
+
+from tracehouse.engines.duckdb.write import database
+from tracehouse.ingest.declarations import Table, all_traces
+
+# Columns that only the rows of some files have say nothing about a file's name.
+SPLIT = {
+    "acme.gpu_metric": ("cluster", "metric"),
+    "acme.job_trace": ("cluster",),
+    "acme.node_metric": ("cluster", "metric"),
+    "acme.server_power": ("server_group",),
+    "asi.network_hourly": ("day",),
+    "asi.pod_hourly": ("day",),
+    "asi.server_hourly": ("day",),
+    "helios.gpu_count": ("cluster",),
+    "helios.job": ("cluster",),
+    "itp.elasticflow_job": ("source_file",),
+    "itp.raw_job": ("source_file",),
+    "openb.node": ("node_list",),
+    "openb.pod": ("variant",),
+    "zeus.power": ("gpu",),
+}
+
+
+def tables() -> Iterator[tuple[str, Table]]:
+    for trace in all_traces().values():
+        for table in trace.tables:
+            yield f"{trace.name}.{table.name}", table
+
+
+@pytest.fixture(scope="module")
+def connection(fixture_warehouse: Path) -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(str(fixture_warehouse / database.NAME), read_only=True)
+
+
+def test_tables_are_split_by_the_keys_in_names_of_files() -> None:
+    assert {name: table.partition_by for name, table in tables() if table.partition_by} == SPLIT
+    # Only the hour of ASI is a key of a file's name and not of a folder: a day is sorted as a whole.
+    assert {name for name, table in tables() if len(table.keys) > len(table.partition_by)} == {
+        "asi.network_hourly",
+        "asi.pod_hourly",
+        "asi.server_hourly",
+    }
+
+
+def test_duckdb_and_polars_read_the_folders_like_the_table(
+    fixture_warehouse: Path, connection: duckdb.DuckDBPyConnection
+) -> None:
+    for name, table in tables():
+        if not table.partition_by:
+            continue
+        folder = fixture_warehouse / "parquet" / name.replace(".", "/")
+        for path in folder.rglob("*.parquet"):
+            keys = [part.partition("=")[0] for part in path.relative_to(folder).parts[:-1]]
+            assert tuple(keys) == table.partition_by, path
+            schema = pl.read_parquet_schema(path)
+            assert set(schema) == {column.name for column in table.stored_columns}, path
+        names = ", ".join(table.partition_by)
+        statement = f"select {names}, count(*) from {{}} group by all order by all"
+        expected = connection.execute(statement.format(name)).fetchall()
+        assert len(expected) > 1, name
+        files = f"read_parquet('{folder}/**/*.parquet', hive_partitioning = true)"
+        assert connection.execute(statement.format(files)).fetchall() == expected, name
+        found = pl.scan_parquet(folder, hive_partitioning=True).group_by(table.partition_by).len()
+        assert sorted(found.collect().rows()) == expected, name
+
+
+def test_query_of_one_key_opens_only_its_files(
+    fixture_warehouse: Path, connection: duckdb.DuckDBPyConnection
+) -> None:
+    for name in SPLIT:
+        for folder in sorted((fixture_warehouse / "parquet" / name.replace(".", "/")).glob("*=*")):
+            key, _, value = folder.name.partition("=")
+            plan = connection.execute(
+                f"explain analyze select max(columns(*)::varchar) from {name} where {key} = '{value}'"
+            ).fetchall()
+            read = [int(count) for count in re.findall(r"Total Files Read: (\d+)", str(plan))]
+            assert sum(read) == len([*folder.rglob("*.parquet")]), (name, value)
