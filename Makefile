@@ -141,7 +141,7 @@ hostile: $(VENV)/ready
 	TRACEHOUSE_HOSTILE=all $(BIN)/pytest --numprocesses 2 --dist worksteal tests/hostile \
 		tests/clients/test_attached.py tests/clients/test_older_duckdb.py tests/clients/test_while_replaced.py \
 		tests/engines/test_materialized_views.py tests/ingest/convert/test_unpivot.py \
-		tests/publish/test_simulators_memory.py tests/publish/test_hostile_values.py tests/spark/test_guard.py
+		tests/publish/test_hostile_values.py tests/spark/test_guard.py
 
 random-test: $(VENV)/ready
 	TRACEHOUSE_DEPTH=10 $(BIN)/pytest --numprocesses 2 --dist worksteal --timeout 7200 \

@@ -3,16 +3,13 @@
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from tracehouse.commands.completion import complete_trace
 from tracehouse.commands.console import is_on_terminal
 from tracehouse.commands.options import WAREHOUSE, Warehouse, expand_options, flag, reject_nan, repeatable
-
-if TYPE_CHECKING:
-    from tracehouse.publish.simulators.format_spec import FormatSpec
 
 # The limits of the options: above all values in the traces, and within the ranges of the formats.
 _MOST = 1_000_000
@@ -50,18 +47,19 @@ class ExportOptions:
     ] = False
     warehouse: Warehouse = WAREHOUSE
 
-    def export(self, spec: "FormatSpec") -> None:
-        """Export the jobs of the trace in a format, and print the loss report."""
+    def export(self, format_name: str, **values: Any) -> None:
+        """Export the jobs of the trace in a format with its own options, and print the loss report."""
         from tracehouse.engines.duckdb.read.describe import Description
         from tracehouse.publish import description
         from tracehouse.publish.simulators import export, loss_report
+        from tracehouse.publish.simulators.formats import build_format
 
+        form = build_format(format_name, self.trace, values)
         exported = export.export(
             self.warehouse,
-            export.LIMITS,
             self.trace,
             self.clusters,
-            spec,
+            form,
             self.out,
             self.keep_censored,
             self.run_as_held,
@@ -71,9 +69,9 @@ class ExportOptions:
             f"Wrote {count:,} job{'s' * (count != 1)} to {self.out}, and this report to {export.REPORT} there"
         )
         gpu_time = loss_report.describe_gpu_time(exported.report)
-        notes = {f"note {number}": note for number, note in enumerate((gpu_time, *spec.notes), 1)}
+        notes = {f"note {number}": note for number, note in enumerate((gpu_time, *form.notes), 1)}
         tables = loss_report.tables(exported.report)
-        summary = Description(f"{self.trace} as {spec.name}", title, notes, tables, exported.caveats, "")
+        summary = Description(f"{self.trace} as {form.name}", title, notes, tables, exported.caveats, "")
         typer.echo(description.as_text(summary, is_on_terminal()), nl=False)
 
 
@@ -90,9 +88,7 @@ def swf(
 
     Example: traces export swf pai --out pai-swf --processors-per-gpu 100
     """
-    from tracehouse.publish.simulators import swf
-
-    options.export(swf.build_format(processors_per_gpu))
+    options.export("swf", processors_per_gpu=processors_per_gpu)
 
 
 @expand_options
@@ -112,10 +108,13 @@ def opendc(
 
     Example: traces export opendc openb --out openb-opendc --cpu-mhz 2500
     """
-    from tracehouse.publish.simulators import opendc
-
-    spec = opendc.build_format(cpu_mhz, gpu_mhz, default_cpus, default_mem_mib)
-    options.export(spec)
+    options.export(
+        "opendc",
+        cpu_mhz=cpu_mhz,
+        gpu_mhz=gpu_mhz,
+        default_cpus=default_cpus,
+        default_mem_mib=default_mem_mib,
+    )
 
 
 @expand_options
@@ -135,10 +134,12 @@ def openb(
 
     Example: traces export openb pai --out pai-openb
     """
-    from tracehouse.publish.simulators import openb
-
-    spec = openb.build_format(options.trace, gpus_per_node, default_cpu_milli, default_memory_mib)
-    options.export(spec)
+    options.export(
+        "openb",
+        gpus_per_node=gpus_per_node,
+        default_cpu_milli=default_cpu_milli,
+        default_memory_mib=default_memory_mib,
+    )
 
 
 @expand_options
@@ -161,10 +162,13 @@ def elasticflow(
 
     Example: traces export elasticflow itp --cluster cluster03
     """
-    from tracehouse.publish.simulators import elasticflow
-
-    spec = elasticflow.build_format(options.trace, model, batch_size, iterations_per_s, deadline_factor)
-    options.export(spec)
+    options.export(
+        "elasticflow",
+        model=model,
+        batch_size=batch_size,
+        iterations_per_s=iterations_per_s,
+        deadline_factor=deadline_factor,
+    )
 
 
 @expand_options
@@ -189,15 +193,13 @@ def helios(
 
     Example: traces export helios acme --out acme-helios --default-user unknown
     """
-    from tracehouse.publish.simulators import helios
-
-    spec = helios.build_format(
-        first_day.date() if first_day else None,
-        gpus_per_node,
-        default_user,
-        default_vc,
-        default_cpus,
-        default_wait_s,
-        default_state,
+    options.export(
+        "helios",
+        gpus_per_node=gpus_per_node,
+        first_day=first_day.date() if first_day else None,
+        default_user=default_user,
+        default_vc=default_vc,
+        default_cpus=default_cpus,
+        default_wait_s=default_wait_s,
+        default_state=default_state,
     )
-    options.export(spec)

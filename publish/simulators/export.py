@@ -3,29 +3,46 @@
 import json
 import secrets
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import duckdb
+import polars
+import pyarrow as pa
+import pyarrow.parquet
 
 from tracehouse.core import signals
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.read import notes as notes_on
 from tracehouse.engines.duckdb.read import sandbox
+from tracehouse.engines.duckdb.read.answer import read
+from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.engines.duckdb.read.sandbox import Limits
-from tracehouse.publish.simulators.files import write_file
-from tracehouse.publish.simulators.format_spec import NUMBERED_COLUMNS, FormatSpec
-from tracehouse.publish.simulators.loss_report import LossReport, build_loss_report
+from tracehouse.publish.simulators.formats import LEFT_OUT, File, Format, bind
+from tracehouse.publish.simulators.loss_report import (
+    LossReport,
+    build_loss_report,
+    check_options,
+    count_trace_values,
+)
 
 REPORT = "export.json"
 LIMITS = Limits(memory="1GB", most_threads=4)
 """Jobs are collected, numbered and sorted within this memory, and on disk. More threads need more memory."""
 _VIEW = "unified.jobs"
+# Columns of `job` that number the sorted values of another column from 1.
+_NUMBERED = {
+    "user_number": "user_id",
+    "group_number": "group_id",
+    "executable_number": "workload",
+    "partition_number": "job_partition",
+}
 
 
 @dataclass(frozen=True)
@@ -38,13 +55,13 @@ class ExportResult:
 
 def export(
     warehouse: Path,
-    limits: Limits,
     trace: str,
     clusters: Sequence[str],
-    spec: FormatSpec,
+    form: Format,
     folder: Path,
     keep_censored: bool = False,
     run_as_held: bool = False,
+    limits: Limits = LIMITS,
 ) -> ExportResult:
     """Write the jobs of a trace, or of some of its clusters, to a new folder.
 
@@ -53,7 +70,10 @@ def export(
     unknown, or if the format needs an option.
     """
     folder = folder.absolute()
-    _check_is_new(folder)
+    if not folder.parent.is_dir():
+        raise UserError(f"{folder.parent}: no such folder. Create it, or choose another")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UserError(f"{folder}: the folder exists and is not empty. Choose a new one, or remove it")
     staging = folder.with_name(f".{folder.name}-{secrets.token_hex(4)}")
     try:
         staging.mkdir()
@@ -62,19 +82,24 @@ def export(
 
     def work(connection: duckdb.DuckDBPyConnection) -> ExportResult:
         selected = _select_clusters(connection, trace, clusters)
-        _collect_jobs(connection, trace, selected, spec, _run_time(keep_censored, run_as_held))
-        report = build_loss_report(connection, spec)
-        if not report.jobs:
-            reasons = "; ".join(f"{left.jobs:,}: {left.reason}" for left in report.left_out)
-            raise UserError(f"{trace} has no job for {spec.name}: {reasons or 'it has no data'}")
-        facts = _describe_export(connection, trace, selected, spec, report)
-        for file in spec.files:
-            header = spec.header(facts) if spec.header and file is spec.files[0] else ()
-            write_file(connection, file, staging / file.name, header)
-        read = [_VIEW, "unified.capacity", *spec.reads.get(trace, ())]
-        notes = {note.name: note for name in read for note in notes_on.of_object(connection, name)}
-        caveats = [note for name, note in sorted(notes.items()) if name.startswith(f"{trace}.")]
-        details = _build_report(connection, trace, selected, spec, report, facts, caveats)
+        _collect_jobs(connection, trace, selected, form, _run_time(keep_censored, run_as_held))
+        values = _query_values(connection, trace, form)
+        check_options(connection, form, values)
+        counted = [count_trace_values(connection, file, values) for file in form.files]
+        facts = _describe_export(connection, trace, selected, form)
+        for file in form.files:
+            _write_file(connection, file, values, staging / file.name, facts)
+        report = build_loss_report(connection, form, values, counted, staging, limits)
+        caveats, sources = _caveats_and_sources(connection, trace, form)
+        details = {
+            "format": form.name,
+            "trace": trace,
+            "clusters": list(selected),
+            **facts,
+            **asdict(report),
+            "caveats": {note.name: note.text for note in caveats},
+            "sources": sources,
+        }
         (staging / REPORT).write_text(json.dumps(details, indent=2, ensure_ascii=False, default=str) + "\n")
         return ExportResult(report, caveats)
 
@@ -84,13 +109,6 @@ def export(
             folder.rmdir()
         staging.rename(folder)
     return exported
-
-
-def _check_is_new(folder: Path) -> None:
-    if not folder.parent.is_dir():
-        raise UserError(f"{folder.parent}: no such folder. Create it, or choose another")
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UserError(f"{folder}: the folder exists and is not empty. Choose a new one, or remove it")
 
 
 def _select_clusters(
@@ -116,30 +134,29 @@ def _run_time(keep_censored: bool, run_as_held: bool) -> str:
 
 
 def _collect_jobs(
-    connection: duckdb.DuckDBPyConnection,
-    trace: str,
-    clusters: Sequence[str],
-    spec: FormatSpec,
-    run_time: str,
+    connection: duckdb.DuckDBPyConnection, trace: str, clusters: Sequence[str], form: Format, run_time: str
 ) -> None:
     """Create the table `candidate_job` and the view `job`.
 
-    `candidate_job` has all jobs, with the reason if a job is left out. `job` has the exported jobs.
+    `candidate_job` has all jobs, with the reason if a job is left out. `job` has the exported jobs. Raises
+    UserError if there is none.
     """
-    typed = {"cluster": "varchar", "job_id": "varchar", **spec.detail_columns}
+    typed = {"cluster": "varchar", "job_id": "varchar", **form.detail_columns}
     nulls = ", ".join(f"cast(null as {kind}) as {column}" for column, kind in typed.items())
     details = f"select {nulls} limit 0"
-    if trace in spec.details:
+    if form.details:
         # Columns that the trace lacks become NULL.
-        details = f"({details}) union all by name ({spec.details[trace]})"
-    more = "".join(f", details.{column}" for column in spec.detail_columns)
+        details = f"({details}) union all by name ({form.details})"
+    more = "".join(f", details.{column}" for column in form.detail_columns)
     of_clusters = f"and list_contains([{', '.join(map(quoted, clusters))}], jobs.cluster)" if clusters else ""
-    reasons = " ".join(f"when {condition.sql} then {quoted(condition.label)}" for condition in spec.left_out)
-    job_name, partition = _name_columns(len(clusters) > 1)
+    reasons = " ".join(f"when {LEFT_OUT[reason]} then {quoted(reason)}" for reason in form.left_out)
+    # If several clusters are exported, names get the cluster as prefix, because clusters reuse them. A
+    # partition named like its cluster is unique already.
+    prefix = "coalesce(jobs.cluster || '/', '')" if len(clusters) > 1 else "''"
     numbered = ", ".join(
         f"case when {column} is not null then dense_rank() over "
         f"(partition by left_out is null, {column} is null order by {column}) end as {name}"
-        for name, column in NUMBERED_COLUMNS.items()
+        for name, column in _NUMBERED.items()
     )
     connection.execute(
         f"""
@@ -147,8 +164,9 @@ def _collect_jobs(
         with candidate as (
             select
                 jobs.* replace ({run_time} as run_s),
-                {job_name} as job_name,
-                {partition} as job_partition
+                {prefix} || jobs.job_id as job_name,
+                case when jobs.partition_name = jobs.cluster then '' else {prefix} end || jobs.partition_name
+                as job_partition
                 {more}
             from {_VIEW} as jobs
             left join ({details}) as details
@@ -169,29 +187,66 @@ def _collect_jobs(
         """
     )
     connection.execute("create temp view job as select * from candidate_job where left_out is null")
+    left_out = connection.execute("select left_out, count(*) from candidate_job group by all order by all")
+    counts = dict(left_out.fetchall())
+    if None not in counts:
+        reasons = "; ".join(f"{jobs:,}: {reason}" for reason, jobs in counts.items())
+        raise UserError(f"{trace} has no job for {form.name}: {reasons or 'it has no data'}")
 
 
-def _name_columns(has_several_clusters: bool) -> tuple[str, str]:
-    """The SQL of a job's name and partition, prefixed by the cluster if several clusters are exported."""
-    if not has_several_clusters:
-        return "jobs.job_id", "jobs.partition_name"
-    prefix = "coalesce(jobs.cluster || '/', '')"
-    # A partition named like its cluster is unique already.
-    partition = f"""
-        case
-            when jobs.partition_name = jobs.cluster then jobs.partition_name
-            else {prefix} || jobs.partition_name
-        end
-    """
-    return f"{prefix} || jobs.job_id", partition
+def _query_values(connection: duckdb.DuckDBPyConnection, trace: str, form: Format) -> dict[str, Any]:
+    """The parameters of the queries: options, the trace, and what separates a job's name from a number."""
+    # One dash more than any job name has before its final number, so that names of pods are unique.
+    [(dashes,)] = connection.execute(
+        "select coalesce(max(length(regexp_extract(job_name, '(-+)[0-9]+$', 1))), 0) from job"
+    ).fetchall()
+    options = {name: None if value == "" else value for name, value in form.options.items()}
+    return {**options, "trace": trace, "separator": "-" * (dashes + 1)}
+
+
+def _write_file(
+    connection: duckdb.DuckDBPyConnection,
+    file: File,
+    values: Mapping[str, Any],
+    path: Path,
+    facts: Mapping[str, Any],
+) -> None:
+    """Write one file of an export in batches, in constant memory."""
+    reader = read(connection, BoundQuery(file.sql, bind(file.sql, values)))
+    names = reader.schema.names[: len(file.fields)]
+    batches = (batch.select(names) for batch in reader)
+    schema = pa.schema([reader.schema.field(name) for name in names])
+    if path.suffix == ".parquet":
+        schema = pa.schema(
+            [
+                pa.field(one.name, _parquet_type(one.type), nullable=described.is_optional)
+                for one, described in zip(schema, file.fields, strict=True)
+            ]
+        )
+        with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+            for batch in batches:
+                writer.write_batch(batch.cast(schema, safe=False))
+    elif path.suffix == ".csv":
+        # Quote only where a value needs it: some simulators' parsers do not support quotes.
+        with path.open("wb") as rows:
+            rows.write(f"{','.join(names)}\n".encode())
+            for batch in batches:
+                polars.DataFrame(batch).write_csv(rows, include_header=False, quote_style="necessary")
+    else:
+        with path.open("w", encoding="utf-8") as lines:
+            lines.writelines(f"{line}\n" for line in _swf_header(values["processors_per_gpu"], facts))
+            for batch in batches:
+                columns = [column.to_pylist() for column in batch.columns]
+                for row in zip(*columns, strict=True):
+                    lines.write(" ".join("-1" if value is None else str(value) for value in row) + "\n")
+
+
+def _parquet_type(kind: pa.DataType) -> pa.DataType:
+    return pa.timestamp("ms", kind.tz) if pa.types.is_timestamp(kind) else kind
 
 
 def _describe_export(
-    connection: duckdb.DuckDBPyConnection,
-    trace: str,
-    clusters: Sequence[str],
-    spec: FormatSpec,
-    report: LossReport,
+    connection: duckdb.DuckDBPyConnection, trace: str, clusters: Sequence[str], form: Format
 ) -> dict[str, Any]:
     """Facts about the export as a whole, for headers and the report."""
     described = connection.sql(
@@ -199,20 +254,20 @@ def _describe_export(
         params={"trace": trace},
     )
     [values] = described.fetchall()
-    [(start, partitions)] = connection.execute(
-        "select min(submit_time), count(distinct partition_number) from job"
+    [(jobs, start, partitions)] = connection.execute(
+        "select count(*), min(submit_time), count(distinct partition_number) from job"
     ).fetchall()
     gpus, nodes = _capacity(connection, trace, clusters)
     return {
         **dict(zip(described.columns, values, strict=True)),
         "version": version("tracehouse"),
-        "jobs": report.jobs,
+        "jobs": jobs,
         "first_submit_time": start,
         "zone": _zone(connection, trace),
         "gpus": gpus,
         "nodes": nodes,
         "partitions": partitions,
-        "notes": spec.notes,
+        "notes": form.notes,
     }
 
 
@@ -247,23 +302,52 @@ def _zone(connection: duckdb.DuckDBPyConnection, trace: str) -> str | None:
     return rows[0][0] if len(rows) == 1 else None
 
 
-def _build_report(
-    connection: duckdb.DuckDBPyConnection,
-    trace: str,
-    clusters: Sequence[str],
-    spec: FormatSpec,
-    report: LossReport,
-    facts: dict[str, Any],
-    caveats: Sequence[Note],
-) -> dict[str, Any]:
-    sources = notes_on.sources(connection, [_VIEW, *spec.reads.get(trace, ())]).to_pylist()
-    of_trace = [source for source in sources if source["table_name"].startswith(f"{trace}.")]
-    return {
-        "format": spec.name,
-        "trace": trace,
-        "clusters": list(clusters),
-        **facts,
-        **asdict(report),
-        "caveats": {note.name: note.text for note in caveats},
-        "sources": [{key: row[key] for key in ("file", "sha256", "synthetic")} for row in of_trace],
-    }
+def _caveats_and_sources(
+    connection: duckdb.DuckDBPyConnection, trace: str, form: Format
+) -> tuple[list[Note], list[dict[str, Any]]]:
+    """The caveats of the trace, and the raw files behind the export."""
+    read = [_VIEW, "unified.capacity", *form.reads]
+    notes = {note.name: note for name in read for note in notes_on.of_object(connection, name)}
+    sources = notes_on.sources(connection, [_VIEW, *form.reads]).to_pylist()
+    return (
+        [note for name, note in sorted(notes.items()) if name.startswith(f"{trace}.")],
+        [
+            {key: source[key] for key in ("file", "sha256", "synthetic")}
+            for source in sources
+            if source["table_name"].startswith(f"{trace}.")
+        ],
+    )
+
+
+def _swf_header(processors_per_gpu: int, facts: Mapping[str, Any]) -> list[str]:
+    """The header lines, with the keys of the standard, in its order; lines of unknown values are left out."""
+    lines = [
+        ("Version", "2.2"),
+        ("Computer", f"{facts['title']}, GPUs counted as processors"),
+        ("Installation", facts["publisher"]),
+        ("Acknowledge", facts["citation"]),
+        ("Information", facts["homepage"]),
+        ("Conversion", f"Tracehouse {facts['version']}"),
+        ("MaxJobs", facts["jobs"]),
+        ("MaxRecords", facts["jobs"]),
+        *_swf_dates(facts),
+        ("MaxNodes", facts["nodes"]),
+        ("MaxProcs", facts["gpus"] and int(facts["gpus"]) * processors_per_gpu),
+        ("MaxPartitions", facts["partitions"] or None),
+        *(("Note", note) for note in facts["notes"]),
+        ("Note", f"Licence: {facts['licence']}"),
+    ]
+    return [f"; {key}: {' '.join(str(value).split())}" for key, value in lines if value is not None]
+
+
+def _swf_dates(facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Header lines on the start of the log. The time zone is left out if it is unknown."""
+    start, zone = facts["first_submit_time"], facts["zone"]
+    yield "UnixStartTime", int(start.timestamp()) if start else 0
+    if not start:
+        yield "Note", "UnixStartTime is 0 because the trace has no dates"
+    elif zone:
+        yield "TimeZoneString", zone
+        yield "StartTime", f"{start.astimezone(ZoneInfo(zone)):%a %b %d %H:%M:%S %Z %Y}"
+    else:
+        yield "StartTime", f"{start:%a %b %d %H:%M:%S UTC %Y}"

@@ -1,19 +1,36 @@
-"""Report what an export lost or defaulted: the origin of each field, dropped columns, jobs left out."""
+"""Report what an export lost or defaulted: the origin of each field, dropped columns, jobs left out.
 
-from collections.abc import Iterator, Mapping, Sequence
+The numbers of jobs, GPU-hours and missing values are read from the written files.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from itertools import islice
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
 
 import duckdb
 
 from tracehouse.core.errors import UsageError, UserError
+from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.read.describe import Grid
-from tracehouse.publish.simulators.format_spec import Condition, Field, File, FormatSpec, Origin
+from tracehouse.engines.duckdb.read.sandbox import Limits
+from tracehouse.publish.simulators.formats import MACROS, Field, File, Format, bind
 
 # An export has a single trace, and the other columns are computed from exported columns.
 _NOT_LOST = {"trace", "size_band", "hour_of_day", "weekday", "span_gpu_s"}
 # Errors of binary fractions are not counted as rounding.
 _EXACT = 1e-6
+
+
+class Origin(StrEnum):
+    """Where a value comes from: a column of the trace, a computation, an option, or nowhere."""
+
+    EXACT = "exact"
+    DERIVED = "derived"
+    DEFAULTED = "defaulted"
+    MISSING = "missing"
 
 
 @dataclass(frozen=True)
@@ -49,8 +66,8 @@ class LeftOutJobs:
 class LossReport:
     """The number of exported jobs, and the dropped and defaulted values.
 
-    `exported_gpu_h` are the requested GPUs times the run times in the files, and `held_gpu_h` the GPU-hours
-    that the jobs with a run time held in the trace.
+    `exported_gpu_h` are the GPU-hours of the jobs in the files, and `held_gpu_h` those that these jobs held
+    while the trace was recorded.
     """
 
     jobs: int
@@ -61,107 +78,167 @@ class LossReport:
     left_out: Sequence[LeftOutJobs]
 
 
-def build_loss_report(connection: duckdb.DuckDBPyConnection, spec: FormatSpec) -> LossReport:
-    """Count the origins of each field in the tables `job` and `candidate_job`.
-
-    Raises UsageError, which lists all options that must be set, and UserError if no option covers a missing
-    value.
-    """
-    counted = {(file.name, name): counts for file in spec.files for name, counts in _counts(connection, file)}
-    unset = [
-        (file, field)
-        for file in spec.files
-        for field in file.fields
-        if counted[file.name, field.name].missing and not field.missing
-    ]
-    for file, field in unset:
-        if not field.option:
-            rows = counted[file.name, field.name].missing
-            raise UserError(
-                f"{spec.name} needs {field.name} in each row of {file.name}, but {rows:,} rows of the trace "
-                "have none. Run `traces check` to see why"
-            )
-    if unset:
-        listed = " ".join(f"{option} …" for option in dict.fromkeys(field.option for _, field in unset))
-        raise UsageError(f"{spec.name} needs values that this trace does not have. Set them: {listed}")
-    fields = [
-        one
-        for file in spec.files
-        for field in file.fields
-        for one in _field_origins(file, field, counted[file.name, field.name])
-    ]
-    [(jobs, exported_gpu_h, held_gpu_h)] = connection.execute(
-        """
-        select
-            count(*),
-            coalesce(fsum(requested_gpus * run_s), 0) / 3600,
-            coalesce(fsum(held_gpu_s) filter (where run_s is not null), 0) / 3600
-        from job
-        """
-    ).fetchall()
-    return LossReport(
-        jobs,
-        exported_gpu_h,
-        held_gpu_h,
-        fields,
-        list(_dropped(connection, spec, counted)),
-        _left_out(connection),
-    )
-
-
 @dataclass(frozen=True)
-class _Counts:
-    """The numbers of rows with a field from the trace, from its default, or missing; and by condition."""
+class TraceValues:
+    """A field of a file: its written type, and in how many rows its value comes from the trace.
 
-    from_trace: int
-    defaulted: int
-    missing: int
-    counts: Sequence[tuple[str, int]]
+    `changed` counts, by label, the rows in which the value is changed.
+    """
 
-
-def _counts(connection: duckdb.DuckDBPyConnection, file: File) -> Iterator[tuple[str, _Counts]]:
-    selected = ["count(*)"]
-    for field in file.fields:
-        either = f"coalesce({field.sql}, {field.default})" if field.default else field.sql
-        selected += [f"count({field.sql})", f"count({either})"]
-        selected += [f"count(*) filter ({condition.sql})" for condition in _counted_conditions(field)]
-    [(rows, *counts)] = connection.execute(f"select {', '.join(selected)} from {file.rows}").fetchall()
-    left = iter(counts)
-    for field in file.fields:
-        from_trace, with_default = islice(left, 2)
-        counted = [(condition.label, next(left)) for condition in _counted_conditions(field)]
-        yield field.name, _Counts(from_trace, with_default - from_trace, rows - with_default, counted)
+    name: str
+    field: Field
+    type: str
+    rows: int
+    changed: Sequence[tuple[str, int]]
 
 
-def _counted_conditions(field: Field) -> list[Condition]:
-    is_rounded = f"abs({field.sql} - {field.rounding}({field.sql})) > {_EXACT}"
-    return [*([Condition("rounded", is_rounded)] if field.rounding else []), *field.counts]
+def define_macros(connection: duckdb.DuckDBPyConnection, of_trace: bool = False) -> None:
+    """Define the macros of the queries. With `of_trace`, values are those of the trace, not those written."""
+    for signature, sql in MACROS.items():
+        is_replaced = of_trace and not signature.startswith("helios_")
+        connection.execute(f"create or replace temp macro {signature} as {'x' if is_replaced else sql}")
 
 
-def _field_origins(file: File, field: Field, counts: _Counts) -> Iterator[FieldOrigin]:
-    if counts.from_trace:
-        counted = [f"{rows:,} {label}" for label, rows in counts.counts if rows]
-        origin = Origin.DERIVED if field.derivation or counted else Origin.EXACT
-        source = "; ".join([field.derivation or field.source_columns[0], *counted])
-        yield FieldOrigin(file.name, field.name, origin, counts.from_trace, source)
-    if counts.defaulted:
-        source = field.default_note or f"{field.option} {field.default}"
-        yield FieldOrigin(file.name, field.name, Origin.DEFAULTED, counts.defaulted, source)
-    if counts.missing:
-        yield FieldOrigin(file.name, field.name, Origin.MISSING, counts.missing, "the trace has no value")
+def check_options(connection: duckdb.DuckDBPyConnection, form: Format, values: Mapping[str, Any]) -> None:
+    """Raise UsageError, which lists the options to set, if fields would lack values.
+
+    Raises UserError if no option covers a missing value.
+    """
+    define_macros(connection)
+    unset = []
+    for file in form.files:
+        relation = connection.sql(file.sql, params=bind(file.sql, values))
+        names = zip(relation.columns, file.fields, strict=False)
+        required = {name: field for name, field in names if not field.is_optional}
+        sums = ", ".join(f"count(*) - count({_name(name)})" for name in required) or "0"
+        for (name, field), missing in zip(
+            required.items(), relation.aggregate(sums).fetchall()[0], strict=False
+        ):
+            if missing and not field.options:
+                raise UserError(
+                    f"{form.name} needs {name} in each row of {file.name}, but {missing:,} rows of the trace "
+                    "have none. Run `traces check` to see why"
+                )
+            if missing:
+                unset += [option for option in field.options if _value(option, values) is None]
+    if unset:
+        listed = " ".join(f"{option} …" for option in dict.fromkeys(unset))
+        raise UsageError(f"{form.name} needs values that this trace does not have. Set them: {listed}")
 
 
-def _dropped(
-    connection: duckdb.DuckDBPyConnection, spec: FormatSpec, counted: Mapping[tuple[str, str], _Counts]
-) -> Iterator[DroppedColumn]:
+def count_trace_values(
+    connection: duckdb.DuckDBPyConnection, file: File, values: Mapping[str, Any]
+) -> list[TraceValues]:
+    """Count the values of a file's fields that come from the trace."""
+    sql, bound, fields = file.sql, bind(file.sql, values), file.fields
+    define_macros(connection)
+    written = [str(kind) for kind in connection.sql(sql, params=bound).types]
+    define_macros(connection, of_trace=True)
+    relation = connection.sql(sql, params=bound)
+    names, conditions = relation.columns[: len(fields)], relation.columns[len(fields) :]
+    changes = [
+        (name, "rounded", f"abs({_name(name)} - round({_name(name)})) > {_EXACT}")
+        for name, before, after in zip(names, relation.types, written, strict=False)
+        # A fraction in a column of whole numbers is rounded when it is written.
+        if before == "DOUBLE" and after in ("BIGINT", "INTEGER")
+    ]
+    for condition in conditions:
+        name, _, label = condition.partition(": ")
+        changes.append((name, label, _name(condition)))
+    sums = [f"count({_name(name)})" for name in names]
+    sums += [f"count(*) filter ({sql})" for _, _, sql in changes]
+    [counts] = relation.aggregate(", ".join(sums)).fetchall()
+    define_macros(connection)
+    found = [
+        (name, label, count) for (name, label, _), count in zip(changes, counts[len(names) :], strict=True)
+    ]
+    return [
+        TraceValues(name, field, kind, count, [(label, n) for of, label, n in found if of == name and n])
+        for name, field, kind, count in zip(names, fields, written, counts, strict=False)
+    ]
+
+
+def build_loss_report(
+    connection: duckdb.DuckDBPyConnection,
+    form: Format,
+    values: Mapping[str, Any],
+    counted: Sequence[Sequence[TraceValues]],
+    folder: Path,
+    limits: Limits,
+) -> LossReport:
+    """Report the losses of the files in a folder. `counted` are their values that come from the trace."""
+    origins: list[FieldOrigin] = []
+    totals = []
+    with duckdb.connect() as reader:
+        reader.execute(
+            f"set memory_limit = {quoted(limits.memory)}; set threads = {limits.most_threads or 1}"
+        )
+        for file, fields in zip(form.files, counted, strict=True):
+            jobs, gpu_s, rows, *present = _read_back(reader, file, folder, fields, values)
+            totals.append((jobs, gpu_s / 3600))
+            for field, found in zip(fields, present, strict=True):
+                origins += _field_origins(file, field, rows - found, rows, values)
+    [(held_gpu_h,)] = connection.execute("select coalesce(fsum(held_gpu_s), 0) / 3600 from job").fetchall()
     # A column is dropped if its field has no value for any job, because the field also needs another column.
-    exported = {
-        column
-        for file in spec.files
-        for field in file.fields
-        if counted[file.name, field.name].from_trace
-        for column in field.source_columns
-    }
+    exported = {column for fields in counted for one in fields if one.rows for column in one.field.columns}
+    dropped = list(_dropped(connection, exported))
+    return LossReport(*totals[0], held_gpu_h, origins, dropped, _left_out(connection))
+
+
+def _read_back(
+    reader: duckdb.DuckDBPyConnection,
+    file: File,
+    folder: Path,
+    fields: Sequence[TraceValues],
+    values: Mapping[str, Any],
+) -> tuple[Any, ...]:
+    """Read a written file: its jobs, GPU-seconds and rows, and the rows with a value of each field."""
+    path = quoted(str(folder / file.name))
+    columns = ", ".join(f"{quoted(one.name)}: {quoted(one.type)}" for one in fields)
+    plain = f"auto_detect = false, columns = {{{columns}}}, allow_quoted_nulls = false"
+    source = {
+        "parquet": f"read_parquet({path})",
+        "csv": f"read_csv({path}, {plain}, header = true, delim = ',', quote = '\"', escape = '\"')",
+        "swf": f"read_csv({path}, {plain}, header = false, delim = ' ', comment = ';', nullstr = '-1')",
+    }[file.name.rpartition(".")[2]]
+    sums = [file.header("jobs", "count(*)"), f"coalesce(fsum({file.header('gpu_s', 'null')}), 0)", "count(*)"]
+    sums += [f"count({_name(one.name)})" for one in fields]
+    sql = f"select {', '.join(sums)} from {source}"
+    [counts] = reader.execute(sql, bind(sql, values)).fetchall()
+    return counts
+
+
+def _field_origins(
+    file: File, counted: TraceValues, missing: int, rows: int, values: Mapping[str, Any]
+) -> Iterator[FieldOrigin]:
+    field = counted.field
+    if counted.rows:
+        changed = [f"{count:,} {label}" for label, count in counted.changed]
+        origin = Origin.DERIVED if field.how or changed else Origin.EXACT
+        source = "; ".join([_with_values(field.how, values) or field.columns[0], *changed])
+        yield FieldOrigin(file.name, counted.name, origin, counted.rows, source)
+    if defaulted := rows - counted.rows - missing:
+        source = _with_values(field.default.removeprefix("optional: "), values)
+        yield FieldOrigin(file.name, counted.name, Origin.DEFAULTED, defaulted, source)
+    if missing:
+        yield FieldOrigin(file.name, counted.name, Origin.MISSING, missing, "the trace has no value")
+
+
+def _with_values(text: str, values: Mapping[str, Any]) -> str:
+    """Return a text with the value after each option."""
+
+    def with_value(option: re.Match[str]) -> str:
+        value = _value(option[0], values)
+        return f"{option[0]} {value:g}" if isinstance(value, float) else f"{option[0]} {value}"
+
+    return re.sub(r"--[a-z-]+", with_value, text)
+
+
+def _value(option: str, values: Mapping[str, Any]) -> Any:
+    return values[option.removeprefix("--").replace("-", "_")]
+
+
+def _dropped(connection: duckdb.DuckDBPyConnection, exported: Set[str]) -> Iterator[DroppedColumn]:
     columns = connection.execute(
         """
         select column_name, meaning from catalog.columns
@@ -192,10 +269,12 @@ def _left_out(connection: duckdb.DuckDBPyConnection) -> list[LeftOutJobs]:
 
 def describe_gpu_time(report: LossReport) -> str:
     """Compare the GPU time in the files with the time that the jobs held, in a sentence."""
-    text = f"{report.exported_gpu_h:,.1f} GPU-hours (requested GPUs times run time)"
+    text = f"{report.exported_gpu_h:,.1f} GPU-hours (GPUs times run time)"
     if not report.held_gpu_h:
         return f"The files have {text}; the trace does not say how many were held."
     more = 100 * (report.exported_gpu_h / report.held_gpu_h - 1)
+    if abs(more) < 0.05:
+        return f"The files keep all {text}."
     return f"The files have {text}, {more:+.1f} % of the {report.held_gpu_h:,.1f} that these jobs held."
 
 
@@ -229,3 +308,8 @@ def tables(report: LossReport) -> list[Grid]:
             ],
         ),
     ]
+
+
+def _name(column: str) -> str:
+    """The name of a column, quoted for SQL."""
+    return '"' + column.replace('"', '""') + '"'

@@ -1,0 +1,232 @@
+"""The formats of simulators. Each output file is a query in an SQL file of this folder.
+
+The queries read `job`, the exported jobs. It has the columns of `unified.jobs`; `number`, from 1 in the order
+of submission; `first_submit_s`; `job_name` and `job_partition`, which are job_id and partition_name, prefixed
+by the cluster if several clusters are exported; numbers of users, groups, workloads and partitions; and
+columns that only one trace has. Their parameters are the options of the command, `trace`, and `separator`.
+
+A comment above each column describes it: `-- from <columns of unified.jobs>: <how> [<default>]`. Without
+<how>, the value is the first column's. A default is `optional` if values may be missing, or else names the
+options that set it. Columns after these have a name `<field>: <text>`; they are conditions that the loss
+report counts. Lines `-- jobs:` and `-- gpu_s:` in the header are the SQL of the number of jobs and of the
+GPU-seconds of the written file.
+
+The macros `rounded`, `rounded_up` and `otherwise` (a value, or else its default) compute the written values.
+The loss report defines them as their first argument, and so tells what a value is without them.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+LEFT_OUT = {
+    "its submission time is unknown": "submit_s is null",
+    # Such a job may use GPUs. A format without a marker for unknown values would show a job without GPUs.
+    "its requested GPUs are unknown": "requested_gpus is null",
+    "it requests no GPU": "requested_gpus = 0",
+    "it was still running when the trace ended": "is_right_censored and run_s is null",
+    "its run time is unknown": "run_s is null",
+    "it starts before it is submitted": "wait_s < 0",
+    "it ends before it starts": "run_s < 0",
+}
+"""The reasons for which a format may leave out jobs, with their conditions."""
+
+MACROS = {
+    "rounded(x)": "cast(round(x) as bigint)",
+    "rounded_up(x)": "cast(ceil(x) as bigint)",
+    "int32(x)": "cast(x as integer)",
+    "otherwise(x, y)": "coalesce(x, y)",
+    "helios_time(x)": "strftime(to_timestamp(x) at time zone 'UTC', '%Y-%m-%d %H:%M:%S')",
+}
+"""The macros of the queries."""
+
+_FIELD = re.compile(r"(?:from (?P<columns>[\w, ]+?)(?:: (?P<how>.*?))?)?(?: ?\[(?P<default>.*)\])?")
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a file: the columns of `unified.jobs` that it represents, how, and what replaces NULL."""
+
+    columns: Sequence[str]
+    how: str
+    default: str
+
+    @property
+    def is_optional(self) -> bool:
+        """Whether values may be missing."""
+        return self.default.startswith("optional")
+
+    @property
+    def options(self) -> list[str]:
+        """The options that must be set if the trace lacks values."""
+        return re.findall(r"--[a-z-]+", self.default)
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of an export: its name, the query of its rows, and its fields in their order."""
+
+    name: str
+    query: str
+
+    @property
+    def sql(self) -> str:
+        """The query."""
+        return Path(__file__).with_name(f"{self.query}.sql").read_text(encoding="utf-8")
+
+    @property
+    def fields(self) -> list[Field]:
+        """The fields, read from the comments of the query."""
+        comments = re.findall(r"^ +-- ((?:from |\[).*(?:\n +-- .*)*)", self.sql, re.M)
+        found = [_FIELD.fullmatch(re.sub(r"\s+-- ", " ", comment)) for comment in comments]
+        return [
+            Field((one["columns"] or "").split(", "), one["how"] or "", one["default"] or "")
+            for one in found
+            if one
+        ]
+
+    def header(self, key: str, otherwise: str) -> str:
+        """Return the SQL of a line `-- <key>: …` at the top of the query."""
+        found = re.search(rf"^-- {key}: (.*)$", self.sql, re.M)
+        return found[1] if found else otherwise
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format, with its files and options for one trace. The first file has the jobs.
+
+    `left_out` has keys of `LEFT_OUT`. `details` is a SELECT of job_id, cluster (if the trace has clusters)
+    and columns that `unified.jobs` lacks; `detail_columns` has the names and types of these columns, which
+    are NULL if the SELECT lacks them. `reads` are other views and tables that are read; their caveats and
+    sources apply too. `notes` are for the readers of the files.
+    """
+
+    name: str
+    options: Mapping[str, Any]
+    files: Sequence[File]
+    left_out: Sequence[str]
+    notes: Sequence[str]
+    detail_columns: Mapping[str, str] = field(default_factory=dict)
+    details: str = ""
+    reads: Sequence[str] = ()
+
+
+def bind(sql: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters that occur in a query. DuckDB refuses others."""
+    return {name: value for name, value in values.items() if re.search(rf"\${name}\b", sql)}
+
+
+def build_format(name: str, trace: str, options: Mapping[str, Any]) -> Format:
+    """Return a format with the values of its options, None if they are not set."""
+    return _BUILD[name](trace, options)
+
+
+_SUBMISSION, _REQUEST, _NO_GPU, _RUNNING, _RUN_TIME, _EARLY_START, _EARLY_END = LEFT_OUT
+
+
+def _swf(trace: str, options: Mapping[str, Any]) -> Format:
+    per_gpu = options["processors_per_gpu"]
+    return Format(
+        "swf",
+        options,
+        [File("jobs.swf", "swf_jobs"), File("job_numbers.csv", "swf_job_numbers")],
+        [_SUBMISSION, _REQUEST, _NO_GPU, _EARLY_START, _EARLY_END],
+        [
+            f"Processors are GPUs: {per_gpu} processor{'s' * (per_gpu != 1)} per GPU.",
+            "Status 0 means failed or preempted, -1 unknown.",
+        ],
+    )
+
+
+def _opendc(trace: str, options: Mapping[str, Any]) -> Format:
+    gpu = f", a GPU {options['gpu_mhz']:g} MHz" if options["gpu_mhz"] else ""
+    return Format(
+        "opendc",
+        options,
+        [File("tasks.parquet", "opendc_tasks"), File("fragments.parquet", "opendc_fragments")],
+        [_SUBMISSION, _REQUEST, _RUNNING, _RUN_TIME, _EARLY_END],
+        [
+            f"A core has {options['cpu_mhz']:g} MHz{gpu}.",
+            "A task has one fragment for its whole run time, because no trace records usage over time.",
+            "Usage may exceed capacity: capacity is the request, which OpenDC uses to place the task.",
+        ],
+        {"cpu_use_of_plan": "double", "gpu_use_of_plan": "double"},
+        "select job_name || '/' || task_name as job_id, cpu_use_of_plan, gpu_use_of_plan from pai.task_usage"
+        if trace == "pai"
+        else "",
+        ["pai.task_usage"] if trace == "pai" else [],
+    )
+
+
+def _openb(trace: str, options: Mapping[str, Any]) -> Format:
+    files = [File(f"openb_pod_list_{trace}.csv", "openb_pods")]
+    notes = [
+        "Each instance of a job is a pod, or several pods if it has more than "
+        f"{options['gpus_per_node']} GPUs.",
+        "Pods have one phase without success: jobs that were cancelled or preempted, timed out or lost a "
+        "node are Failed.",
+    ]
+    if trace in ("openb", "pai"):
+        files += [File(f"openb_node_list_{trace}.csv", f"openb_nodes_{trace}")]
+    else:
+        missing = {"philly": "the cores and memory of its nodes", "spot": "the memory of its nodes"}
+        notes += [f"There is no node list: {trace} lacks {missing.get(trace, 'node data')}."]
+    details = {
+        "openb": "select name as job_id, 1 as instances, num_gpu, gpu_milli, qos, pod_phase from openb.pod "
+        "where variant = 'default'",
+        "pai": "select job_name || '/' || task_name as job_id, cast(inst_num as bigint) as instances "
+        "from pai.task",
+        "spot": "select job_name as job_id, worker_num as instances from spot.job",
+    }
+    reads = {"openb": ["openb.node"], "pai": ["pai.machine_spec"], "spot": ["spot.job"]}
+    return Format(
+        "openb",
+        options,
+        files,
+        [_SUBMISSION, _REQUEST, _EARLY_START, _EARLY_END],
+        notes,
+        {
+            "instances": "bigint",
+            "num_gpu": "bigint",
+            "gpu_milli": "bigint",
+            "qos": "varchar",
+            "pod_phase": "varchar",
+        },
+        details.get(trace, ""),
+        reads.get(trace, ()),
+    )
+
+
+def _elasticflow(trace: str, options: Mapping[str, Any]) -> Format:
+    return Format(
+        "elasticflow",
+        options,
+        [File("jobs.csv", "elasticflow_jobs")],
+        [_SUBMISSION, _REQUEST, _NO_GPU, _RUN_TIME, _EARLY_END],
+        ["Models, batch sizes, iterations and deadlines are generated, by ElasticFlow or by the options."],
+        {"model_name": "varchar", "batch_size": "bigint", "num_iteration": "bigint", "deadline_s": "bigint"},
+        "select cluster, job_id, model_name, batch_size, num_iteration, deadline_s from itp.job"
+        if trace == "itp"
+        else "",
+        ["itp.job"] if trace == "itp" else [],
+    )
+
+
+def _helios(trace: str, options: Mapping[str, Any]) -> Format:
+    # `unified.jobs` counts jobs that timed out or lost a node as failed. The format has a state for each.
+    has_states = trace in ("acme", "helios")
+    return Format(
+        "helios",
+        options,
+        [File("cluster_log.csv", "helios_cluster_log")],
+        [_SUBMISSION, _REQUEST, _RUN_TIME, _EARLY_START, _EARLY_END],
+        [f"A node has {options['gpus_per_node']} GPUs.", "Preempted jobs are CANCELLED."],
+        {"published_state": "varchar"},
+        f"select cluster, job_id, state as published_state from {trace}.job" if has_states else "",
+        [f"{trace}.job"] if has_states else [],
+    )
+
+
+_BUILD = {"swf": _swf, "opendc": _opendc, "openb": _openb, "elasticflow": _elasticflow, "helios": _helios}
