@@ -220,7 +220,7 @@ def sample(
 
 def _database_inode(warehouse: Path) -> int:
     """The inode of the database file, which changes when the file is replaced; 0 without a database."""
-    from tracehouse.engines.duckdb.names import NAME
+    from tracehouse.engines.names import DATABASE
 
-    path = warehouse / NAME
+    path = warehouse / DATABASE
     return path.stat().st_ino if path.exists() else 0

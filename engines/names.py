@@ -1,6 +1,9 @@
-"""The names of the engines, and their limits. Imports nothing heavy, so that `--help` is fast."""
+"""Names of the engines and of the database, and limits. Imports nothing heavy, so that `--help` is fast."""
 
 from enum import StrEnum
+
+DATABASE = "traces.duckdb"
+"""The name of the database's file in a warehouse."""
 
 LOCAL = "local[*]"
 """The default master of Spark: this machine."""

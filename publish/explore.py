@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import duckdb
 
 from tracehouse.core.errors import UsageError, UserError, check_installed
-from tracehouse.engines.duckdb.names import NAME
 from tracehouse.engines.duckdb.read import answer, notes, sandbox
 from tracehouse.engines.duckdb.read.binding import BoundQuery, bind_query, bind_statement
 from tracehouse.engines.duckdb.read.sandbox import Limits
+from tracehouse.engines.names import DATABASE
 from tracehouse.ingest.store.layout import resolve_warehouse
 from tracehouse.publish import answers, columns
 from tracehouse.publish.formats import Format
@@ -204,7 +204,7 @@ def build_application(warehouse: Path, limits: Limits, token: str, port: int) ->
 
     def list_objects(request: Request) -> Any:
         facts = {"engine": "local", "formats": list(FORMATS), "address": ""}
-        return facts | list_version((resolve_warehouse(warehouse) / NAME).stat().st_mtime_ns)
+        return facts | list_version((resolve_warehouse(warehouse) / DATABASE).stat().st_mtime_ns)
 
     def describe_object(request: Request) -> Any:
         name = request.path_params["name"]

@@ -112,13 +112,13 @@ def fixture_warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # One connection for all tests: DuckDB would otherwise read the database again for each test.
 @pytest.fixture(scope="session")
 def opened_real(real_warehouse: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect(str(real_warehouse / database.NAME), read_only=True) as connection:
+    with duckdb.connect(str(real_warehouse / database.DATABASE), read_only=True) as connection:
         yield connection
 
 
 @pytest.fixture(scope="session")
 def opened_sample(sample_warehouse: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect(str(sample_warehouse / database.NAME), read_only=True) as connection:
+    with duckdb.connect(str(sample_warehouse / database.DATABASE), read_only=True) as connection:
         yield connection
 
 

@@ -30,7 +30,7 @@ from tracehouse.engines.duckdb.write import database, materialized_views  # noqa
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.publish import export  # noqa: F401
 from tracehouse.sql.query_files import query_files
-from tracehouse.views import caveats, meanings
+from tracehouse.views import caveats, column_docs
 from tracehouse.views.across_traces import expanded
 from tracehouse.views.columns import columns_read
 from tracehouse.views.graph import sort_views
@@ -57,9 +57,9 @@ def main() -> None:
 def read_all_sql() -> None:
     """Parse all views and queries once. The results are cached, so no child has to parse them."""
     files = view_files()
-    tables = meanings.of_tables(all_traces().values())
+    tables = column_docs.of_tables(all_traces().values())
     views = sort_views(expanded(files), tables)
-    relations = meanings.of_views(views, files, tables)
+    relations = column_docs.of_views(views, files, tables)
     caveats.of_views(views, relations)
     for query in query_files():
         columns_read(query.tree, query.references, relations, query.path)

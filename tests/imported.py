@@ -24,7 +24,7 @@ START = {
 }
 # The modules that open a database and write output.
 READING = START | {
-    *("engines.duckdb", "engines.duckdb.attach", "engines.duckdb.names", "engines.duckdb.read"),
+    *("engines.duckdb", "engines.duckdb.read"),
     *(f"engines.duckdb.read.{name}" for name in ("landlock", "sandbox", "schema_mismatch")),
     *(f"engines.duckdb.read.{name}" for name in ("catalog", "notes", "search", "selected_traces")),
     *("ingest.store", "ingest.store.layout", "publish.output"),

@@ -74,15 +74,15 @@ def ingested(raw: Path, warehouse: Path) -> duckdb.DuckDBPyConnection:
         outcome = pipeline.convert([raw], warehouse, [], lambda *_: None)
         assert not outcome.problems and not outcome.unrecognised, outcome.problems or outcome.unrecognised
         records.publish(warehouse, outcome.conversions)
-    path = warehouse / database.NAME
+    path = warehouse / database.DATABASE
     build_file(path, outcome.conversions, warehouse.absolute(), materialize=False)
     return duckdb.connect(str(path), read_only=True)
 
 
 def without_data(warehouse: Path, materialize: bool = False) -> Path:
     """Build a database without data. With `materialize`, it has tables, so that a test can insert rows."""
-    build_file(warehouse / database.NAME, [], warehouse, materialize)
-    return warehouse / database.NAME
+    build_file(warehouse / database.DATABASE, [], warehouse, materialize)
+    return warehouse / database.DATABASE
 
 
 def assert_accounts_add_up(connection: duckdb.DuckDBPyConnection, written: Mapping[str, int]) -> None:

@@ -74,21 +74,18 @@ def broken(lock: Mapping[str, str], views: Sequence[ViewFile]) -> list[str]:
 
 
 def release(names: Sequence[str]) -> list[str]:
-    """Add views to the lock, and record released views whose text has changed and whose meaning has not.
+    """Record views in the lock: the named ones or, without names, those that are released already.
 
-    Returns the names of both. Raises SystemExit if a name is unknown, the file of a released view is missing,
-    or a released view would read a draft.
+    A view that is released already means the same in other words. Returns the names of new and changed lines.
+    Raises SystemExit if a name is unknown, the file of a released view is missing, another released view was
+    changed, or a released view reads a draft.
     """
     views = view_files()
     hashes = {view.versioned: view_hash(view) for view in views}
     before = locked()
-    problems = [
-        f"no view is called {name}: name a version, as itp.job_v1" for name in names if name not in hashes
-    ]
-    after = {name: hashes.get(name, digits) for name, digits in before.items()}
-    if names:
-        # A release does not hide a change of another view.
-        after = {**before, **{name: hashes[name] for name in names if name in hashes and name not in before}}
+    unknown = [name for name in names if name not in hashes]
+    problems = [f"no view is called {name}: name a version, as itp.job_v1" for name in unknown]
+    after = before | {name: hashes[name] for name in names or before if name in hashes}
     problems += broken(after, views)
     if problems:
         raise SystemExit("\n".join(problems))
@@ -113,7 +110,7 @@ def _main() -> None:
     parser.add_argument(
         "views",
         nargs="*",
-        help="versions to release, such as itp.job_v1; none: record released views that were rewritten",
+        help="versions to release or to record again, such as itp.job_v1; none: all released ones",
     )
     print("\n".join(release(parser.parse_args().views)) or "No released view has changed.")
 

@@ -15,7 +15,7 @@ from tracehouse.core.errors import UserError
 from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.read import schema_mismatch
 from tracehouse.engines.duckdb.read.sandbox import Access, connect
-from tracehouse.engines.duckdb.write.template import STORAGE_VERSION
+from tracehouse.engines.duckdb.write.build import STORAGE_VERSION
 from tracehouse.publish.bi import replaced_file
 from tracehouse.publish.bi.contents import Contents, LeftOut, Relation, describe_contents, select_contents
 from tracehouse.views.macros import macros_sql

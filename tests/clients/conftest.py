@@ -83,7 +83,7 @@ def sample_answers(
 
     def write(folder: Path) -> None:
         folder.mkdir()
-        answers = query_everything(sample_warehouse / database.NAME)
+        answers = query_everything(sample_warehouse / database.DATABASE)
         (folder / "answers.json").write_text(json.dumps(answers), encoding="utf-8")
 
     folder = shared(tmp_path_factory, "sample_answers", write)

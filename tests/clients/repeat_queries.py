@@ -28,7 +28,7 @@ QUESTIONS = (
 
 
 def by_python(warehouse: Path) -> list[list[int]]:
-    with duckdb.connect(str(warehouse / database.NAME), read_only=True) as connection:
+    with duckdb.connect(str(warehouse / database.DATABASE), read_only=True) as connection:
         return rows(connection)
 
 
@@ -43,7 +43,7 @@ def rows(connection: duckdb.DuckDBPyConnection) -> list[list[int]]:
 
 def by_shell(warehouse: Path) -> list[list[int]]:
     shell = Path(sysconfig.get_path("scripts")) / "duckdb"
-    command = [shell, "-no-init", "-readonly", "-csv", "-noheader", warehouse / database.NAME]
+    command = [shell, "-no-init", "-readonly", "-csv", "-noheader", warehouse / database.DATABASE]
     done = subprocess.run(command, input=";\n".join([*QUESTIONS, ""]), capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(done.stderr)

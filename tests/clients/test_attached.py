@@ -22,7 +22,7 @@ def alone(
     folder = tmp_path_factory.mktemp("alone")
     shutil.copytree(sample_warehouse, folder / "warehouse")
     run([traces, "build", "--materialize", "--warehouse", folder / "warehouse"])
-    shutil.move(folder / "warehouse" / database.NAME, folder / "bi.duckdb")
+    shutil.move(folder / "warehouse" / database.DATABASE, folder / "bi.duckdb")
     shutil.rmtree(folder / "warehouse")
     return folder / "bi.duckdb"
 
@@ -32,7 +32,7 @@ def test_answers_under_other_name_in_shell(
 ) -> None:
     """Views and tables are read with the alias as a prefix, queries after `use`."""
     statements = [
-        f"attach '{sample_warehouse / database.NAME}' as other (read_only)",
+        f"attach '{sample_warehouse / database.DATABASE}' as other (read_only)",
         *(
             f"select '{name}' as name, count(*) as rows from other.{name}"
             for name in some_sample_answers["tables"]
@@ -53,11 +53,11 @@ def test_answers_under_other_name_in_shell(
 def test_attached_twice_and_with_other_warehouse(sample_warehouse: Path, real_warehouse: Path) -> None:
     """Two warehouses are attached in one process, and one of them is also open directly."""
     with (
-        duckdb.connect(str(sample_warehouse / database.NAME), read_only=True) as own,
+        duckdb.connect(str(sample_warehouse / database.DATABASE), read_only=True) as own,
         duckdb.connect() as connection,
     ):
         for alias, warehouse in (("made_up", sample_warehouse), ("published", real_warehouse)):
-            connection.execute(f"attach '{warehouse / database.NAME}' as {alias} (read_only)")
+            connection.execute(f"attach '{warehouse / database.DATABASE}' as {alias} (read_only)")
         [(made_up, published)] = connection.execute(
             "select (select count(*) from made_up.itp.job), (select count(*) from published.itp.job)"
         ).fetchall()
@@ -78,7 +78,7 @@ def test_attached_twice_and_with_other_warehouse(sample_warehouse: Path, real_wa
 def test_read_only_attachment_rejects_changes(
     change: str, sample_warehouse: Path, run: Callable, shell: Path
 ) -> None:
-    attach = f"attach '{sample_warehouse / database.NAME}' as other (read_only)"
+    attach = f"attach '{sample_warehouse / database.DATABASE}' as other (read_only)"
     done = run([shell, "-no-init", "-c", attach, "-c", change], check=False)
     assert done.returncode == 1
     assert "read-only" in done.stderr
@@ -86,7 +86,7 @@ def test_read_only_attachment_rejects_changes(
 
 def test_error_after_move_names_old_path(moved_warehouse: Path) -> None:
     with (
-        duckdb.connect(str(moved_warehouse / database.NAME), read_only=True) as connection,
+        duckdb.connect(str(moved_warehouse / database.DATABASE), read_only=True) as connection,
         pytest.raises(duckdb.IOException, match=r"No files found .*before/parquet/itp/raw_job/"),
     ):
         connection.execute(QUESTION).fetchall()
@@ -97,7 +97,7 @@ def test_variable_sets_path_after_move(
     moved_warehouse: Path, query_everything: Callable, some_schemas: list[str], some_sample_answers: dict
 ) -> None:
     options = ("--attach", "other", "--data-root", str(moved_warehouse), "--schemas", *some_schemas)
-    assert query_everything(moved_warehouse / database.NAME, *options) == some_sample_answers
+    assert query_everything(moved_warehouse / database.DATABASE, *options) == some_sample_answers
 
 
 def test_command_line_works_after_move(moved_warehouse: Path, run: Callable, traces: Path) -> None:
@@ -129,7 +129,7 @@ def test_build_after_move_updates_path(
     here = tmp_path / "here"
     shutil.copytree(moved_warehouse, here)
     run([traces, "build", "--warehouse", here])
-    assert query_everything(here / database.NAME, "--schemas", *some_schemas) == some_sample_answers
+    assert query_everything(here / database.DATABASE, "--schemas", *some_schemas) == some_sample_answers
 
 
 def test_materialized_file_answers_without_parquet(
@@ -150,5 +150,5 @@ def test_unmaterialized_file_needs_parquet(
     sample_warehouse: Path, query_everything: Callable, objects: dict
 ) -> None:
     """The tests above rely on this: only a materialized database contains the rows."""
-    errors = query_everything(sample_warehouse / database.NAME, "--no-files")["errors"]
+    errors = query_everything(sample_warehouse / database.DATABASE, "--no-files")["errors"]
     assert set(objects["base tables"]) <= set(errors)

@@ -41,7 +41,7 @@ def test_every_object_answers(
     shell: Path,
     request: pytest.FixtureRequest,
 ) -> None:
-    path = request.getfixturevalue(warehouse) / database.NAME
+    path = request.getfixturevalue(warehouse) / database.DATABASE
     names = some(objects[kind], 30)
     names = as_calls(names) if kind == "queries" else names
     lines = run([shell, "-no-init", "-readonly", "-jsonlines", path], counts(names)).stdout.splitlines()
@@ -71,7 +71,9 @@ def test_sample_has_rows_in_every_table_and_query(sample_answers: dict) -> None:
 def test_read_only_database_rejects_changes(
     change: str, sample_warehouse: Path, run: Callable, shell: Path
 ) -> None:
-    done = run([shell, "-no-init", "-readonly", sample_warehouse / database.NAME, "-c", change], check=False)
+    done = run(
+        [shell, "-no-init", "-readonly", sample_warehouse / database.DATABASE, "-c", change], check=False
+    )
     assert done.returncode == 1
     assert "read-only" in done.stderr
 
@@ -112,4 +114,4 @@ def test_traces_shell_returns_exit_code(sample_warehouse: Path, run: Callable, t
 def test_traces_shell_reports_missing_database(tmp_path: Path, run: Callable, traces: Path) -> None:
     done = run([traces, "shell", "--warehouse", tmp_path], check=False)
     assert done.returncode == 1
-    assert done.stderr.startswith(f"error: {tmp_path / database.NAME}: no such database")
+    assert done.stderr.startswith(f"error: {tmp_path / database.DATABASE}: no such database")

@@ -41,7 +41,7 @@ def test_reads_folder_with_unusual_name(
         folder=place,
     )
     assert found.stdout == "cluster,metric\nkalos,GPU_UTIL\n"
-    with duckdb.connect(str(place / name / database.NAME), read_only=True) as connection:
+    with duckdb.connect(str(place / name / database.DATABASE), read_only=True) as connection:
         assert connection.execute("select cluster, metric, value from acme.gpu_metric").fetchall() == [
             ("kalos", "GPU_UTIL", 7)
         ]

@@ -49,7 +49,7 @@ def plain(value: Any) -> Any:
 def test_query_equals_macro(fixture_warehouse: Path) -> None:
     different = []
     with (
-        duckdb.connect(str(fixture_warehouse / database.NAME), read_only=True) as shell,
+        duckdb.connect(str(fixture_warehouse / database.DATABASE), read_only=True) as shell,
         sandbox.connect(fixture_warehouse) as opened,
     ):
         shell.execute("set timezone = 'UTC'")
@@ -67,6 +67,6 @@ def test_command_line_equals_macro(fixture_warehouse: Path) -> None:
     command = ["query", "openb.phases", "-p", "in_variant=gpushare40", "--format", "json"]
     done = command_line.server().run(*command, "--warehouse", fixture_warehouse)
     assert done.code == 0, done.stderr
-    with duckdb.connect(str(fixture_warehouse / database.NAME), read_only=True) as shell:
+    with duckdb.connect(str(fixture_warehouse / database.DATABASE), read_only=True) as shell:
         rows = shell.sql("from openb.phases(in_variant := 'gpushare40')").to_arrow_table().to_pylist()
     assert json.loads(done.stdout) == [{name: plain(value) for name, value in row.items()} for row in rows]

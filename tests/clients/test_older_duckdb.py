@@ -29,7 +29,7 @@ def python(request: pytest.FixtureRequest, python_with: Callable) -> Path:
 def answers(
     python: Path, sample_warehouse: Path, query_everything: Callable, some_schemas: list[str]
 ) -> dict[str, Any]:
-    return query_everything(sample_warehouse / database.NAME, "--schemas", *some_schemas, python=python)
+    return query_everything(sample_warehouse / database.DATABASE, "--schemas", *some_schemas, python=python)
 
 
 def test_everything_answers(answers: dict[str, Any]) -> None:
@@ -53,7 +53,7 @@ def test_answers_same_under_other_name(
     some_sample_answers: dict,
 ) -> None:
     options = ("--attach", "other", "--schemas", *some_schemas)
-    answers = query_everything(sample_warehouse / database.NAME, *options, python=python)
+    answers = query_everything(sample_warehouse / database.DATABASE, *options, python=python)
     assert answers == some_sample_answers
 
 
@@ -85,7 +85,7 @@ def stored(sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 def test_stored_views_answer_the_same(
     python: Path, stored: Path, query_everything: Callable, sample_answers: dict
 ) -> None:
-    answers = query_everything(stored / database.NAME, "--schemas", *STORING, python=python)
+    answers = query_everything(stored / database.DATABASE, "--schemas", *STORING, python=python)
     assert answers["errors"] == {}
     for kind in ("queries", "tables"):
         assert answers[kind] == {

@@ -27,7 +27,7 @@ TYPES = {
 @pytest.fixture(scope="module")
 def engine(sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sa.Engine]:
     # A process can open a file with one configuration only, and other tests have opened the original.
-    copied = shutil.copy(sample_warehouse / database.NAME, tmp_path_factory.mktemp("sqlalchemy"))
+    copied = shutil.copy(sample_warehouse / database.DATABASE, tmp_path_factory.mktemp("sqlalchemy"))
     engine = sa.create_engine(f"duckdb:///{copied}", connect_args={"read_only": True})
     yield engine
     engine.dispose()

@@ -92,7 +92,7 @@ def test_readers_see_one_complete_version(tmp_path: Path) -> None:
 
 
 def test_open_connection_keeps_version_until_vacuum(tmp_path: Path) -> None:
-    path = publish(1, tmp_path) / database.NAME
+    path = publish(1, tmp_path) / database.DATABASE
     question = "select count(*), sum(cpu_milli) from openb.node"
     with duckdb.connect(str(path), read_only=True) as connection:
         for version in (2, 3, 4):
@@ -111,7 +111,7 @@ def test_open_connection_keeps_version_until_vacuum(tmp_path: Path) -> None:
 
 def test_attaching_again_reads_the_new_version(tmp_path: Path) -> None:
     warehouse = publish(1, tmp_path)
-    attach = f"attach '{warehouse / database.NAME}' as warehouse (read_only)"
+    attach = f"attach '{warehouse / database.DATABASE}' as warehouse (read_only)"
     question = "select count(*), sum(cpu_milli) from warehouse.openb.node"
     with duckdb.connect() as connection, connection.cursor() as other:
         connection.execute(attach)
@@ -155,7 +155,7 @@ def test_next_version_survives_client_writes(sample_warehouse: Path, tmp_path: P
     """The client's write-ahead log has the name of the new database, but belongs to the replaced one."""
     warehouse = tmp_path / "warehouse"
     shutil.copytree(sample_warehouse, warehouse)
-    with writing(warehouse / database.NAME):
+    with writing(warehouse / database.DATABASE):
         pass
     path = database.build(warehouse).path
     with duckdb.connect(str(path), read_only=True) as connection:
@@ -166,7 +166,7 @@ def test_error_names_client_that_holds_database(
     sample_warehouse: Path, tmp_path: Path, run: Callable, traces: Path
 ) -> None:
     """While a process has a database open for writing, DuckDB lets no other process open it."""
-    path = shutil.copy(sample_warehouse / database.NAME, tmp_path)
+    path = shutil.copy(sample_warehouse / database.DATABASE, tmp_path)
     with writing(path) as writer:
         done = run([traces, "list", "traces", "--warehouse", tmp_path], check=False)
     assert done.returncode == 1

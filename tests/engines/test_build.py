@@ -210,7 +210,7 @@ def test_a_rejected_row_is_in_the_catalog(tmp_path: Path) -> None:
         "sn,cpu_milli,memory_mib,gpu,model\na,1,2,3,T4\nb,1,2,many,T4\n" + "c,1,2,3,T4\n" * 8
     )
     database.ingest([raw], tmp_path / "warehouse", [], lambda *_: None)
-    connection = duckdb.connect(str(tmp_path / "warehouse" / database.NAME), read_only=True)
+    connection = duckdb.connect(str(tmp_path / "warehouse" / database.DATABASE), read_only=True)
     (row,) = connection.execute("from catalog.rejected_rows").fetchall()
     file = "openb_node_list_gpu_node.csv"
     assert row[:4] == ("openb.node", file, file, 3)

@@ -48,7 +48,7 @@ def build_with(warehouse: Path, files: Mapping[str, str]) -> Built:
 
 
 def query_rows(warehouse: Path, sql: str) -> list[tuple]:
-    with duckdb.connect(str(warehouse / database.NAME), read_only=True) as connection:
+    with duckdb.connect(str(warehouse / database.DATABASE), read_only=True) as connection:
         return connection.execute(sql).fetchall()
 
 

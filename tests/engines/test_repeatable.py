@@ -130,7 +130,7 @@ def scope_of_limit(limit: exp.Limit) -> exp.Expr:
 
 def answer_rows(warehouse: Path, names: list[str], threads: int, keep_order: bool) -> dict[str, list[str]]:
     """Return the rows of queries, and the sorted rows of views, as texts with all digits of a float."""
-    with duckdb.connect(str(warehouse / database.NAME), read_only=True) as connection:
+    with duckdb.connect(str(warehouse / database.DATABASE), read_only=True) as connection:
         connection.execute(f"set threads = {threads}")
         connection.execute(f"set preserve_insertion_order = {str(keep_order).lower()}")
         answers = {}

@@ -51,7 +51,7 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
 
     def build_with(*figures: dict[str, str], warehouse: Path = tmp_path / "warehouse") -> Path:
         write_ledger(tmp_path, *figures)
-        with duckdb.connect(str(warehouse / database.NAME)) as connection:
+        with duckdb.connect(str(warehouse / database.DATABASE)) as connection:
             connection.execute("delete from catalog.published")
             catalog.fill_figures(connection, "published", ledgers.published())
         return warehouse
@@ -232,10 +232,10 @@ def test_counts_verdicts_by_kind_of_source(build: Build) -> None:
 def test_invalid_ledger_leaves_the_database_unchanged(build: Build, tmp_path: Path) -> None:
     build({})
     write_ledger(tmp_path, {}, {"value": "7"})
-    before = (tmp_path / "warehouse" / database.NAME).read_bytes()
+    before = (tmp_path / "warehouse" / database.DATABASE).read_bytes()
     with pytest.raises(DefinitionError, match=r"openb\.gpus occurs twice"):
         database.build(tmp_path / "warehouse")
-    assert (tmp_path / "warehouse" / database.NAME).read_bytes() == before
+    assert (tmp_path / "warehouse" / database.DATABASE).read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -344,7 +344,7 @@ def test_check_compares_expected_counts(build: Build, tmp_path: Path) -> None:
     ]
     write_ledger(tmp_path, *figures, name="expected.csv")
     warehouse = build()
-    with duckdb.connect(str(warehouse / database.NAME)) as connection:
+    with duckdb.connect(str(warehouse / database.DATABASE)) as connection:
         connection.execute("delete from catalog.expected")
         catalog.fill_figures(connection, "expected", ledgers.expected())
     with sandbox.connect(warehouse) as connection:

@@ -74,7 +74,7 @@ def place(made: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
         "table": file.parent,
         "parquet": parquet,
         "root": made / "warehouse",
-        "database": made / "warehouse" / database.NAME,
+        "database": made / "warehouse" / database.DATABASE,
         "manifest": made / "warehouse" / "datapackage.json",
         "cwd": made / "cwd",
         "secret": made / "secrets" / "secret.csv",

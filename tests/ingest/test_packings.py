@@ -142,7 +142,7 @@ def test_stores_names_that_are_not_utf8(tmp_path: Path) -> None:
     for outcome in (database.ingest([folder.parent], warehouse, [], quiet), ingest(tmp_path, {})):
         (problem,) = outcome.problems
         assert str(problem).startswith(f"{tmp_path}/raw/{shown}/cluster_summary.csv: the file is empty")
-    with duckdb.connect(str(warehouse / database.NAME), read_only=True) as connection:
+    with duckdb.connect(str(warehouse / database.DATABASE), read_only=True) as connection:
         sources = "select file, rows_read from catalog.sources order by file"
         assert connection.execute(sources).fetchall() == [
             (f"{shown}/\\xff/pai_machine_spec.tar.gz", 3),
@@ -158,7 +158,7 @@ def test_finds_no_raw_files_in_warehouse(tmp_path: Path) -> None:
     write(tmp_path, {"parquet/mine.csv": b"x", "raw/summary_power_a40.csv": POWER % 1})
     for warehouse, unrecognised in ((tmp_path / "warehouse", ("parquet/mine.csv",)), (tmp_path, ())):
         ingest(tmp_path, {})
-        (warehouse / database.NAME).touch()
+        (warehouse / database.DATABASE).touch()
         with lock.acquire(warehouse):
             assert pipeline.convert([tmp_path], warehouse, [], quiet).unrecognised == unrecognised
 

@@ -269,7 +269,7 @@ def test_lines_of_forgotten_piece_return_with_overlapping_files(tmp_path: Path) 
 
 
 def utilization(warehouse: Path) -> list[float]:
-    with duckdb.connect(str(warehouse / database.NAME), read_only=True) as connection:
+    with duckdb.connect(str(warehouse / database.DATABASE), read_only=True) as connection:
         rows = connection.execute("select value from acme.gpu_metric order by time").fetchall()
     return [value for (value,) in rows]
 
@@ -486,7 +486,7 @@ def test_each_problem_is_one_line_and_rest_is_published(tmp_path: Path) -> None:
     for name, what in expected.items():
         (line,) = (line for line in errors if line.startswith(f"error: {raw / name}"))
         assert what in line
-    with duckdb.connect(str(warehouse / database.NAME), read_only=True) as connection:
+    with duckdb.connect(str(warehouse / database.DATABASE), read_only=True) as connection:
         rejected = connection.execute(
             "select file, line, reason, raw_text from catalog.rejected_rows"
         ).fetchall()
@@ -510,7 +510,7 @@ def test_folder_without_data_is_error(tmp_path: Path) -> None:
     assert run.stderr == (
         "Skipped 1 documentation file: README.md\nerror: The raw folders contain no file of a known trace\n"
     )
-    assert not (tmp_path / "warehouse" / database.NAME).exists()
+    assert not (tmp_path / "warehouse" / database.DATABASE).exists()
 
 
 def kill_ingest_when(seen: Callable[[Path], bool], raw: Path, warehouse: Path) -> None:
@@ -525,7 +525,7 @@ def kill_ingest_when(seen: Callable[[Path], bool], raw: Path, warehouse: Path) -
 
 
 def answer(warehouse: Path) -> list[tuple]:
-    with duckdb.connect(str(warehouse / database.NAME), read_only=True) as connection:
+    with duckdb.connect(str(warehouse / database.DATABASE), read_only=True) as connection:
         return connection.execute(
             """
             select
@@ -568,7 +568,7 @@ def test_repeated_kills_lose_nothing(tmp_path: Path) -> None:
     done = modification_times(warehouse, records.read_finished(warehouse))
     assert done
 
-    kill_ingest_when(lambda work: (work / "staging" / database.NAME).exists(), raw, warehouse)
+    kill_ingest_when(lambda work: (work / "staging" / database.DATABASE).exists(), raw, warehouse)
     assert answer(warehouse) == [(2, 2, 2, 2)]
     assert len(records.read_finished(warehouse)) == 4
     assert done.items() <= modification_times(warehouse, records.read_finished(warehouse)).items()

@@ -15,7 +15,7 @@ from counting import Count
 from spark_tests import in_full
 from sqlglot import exp
 
-from tracehouse.engines.duckdb.write.database import NAME
+from tracehouse.engines.duckdb.write.database import DATABASE
 from tracehouse.engines.spark.register import register, unsupported_queries
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def both(
     """The connections of both engines to a warehouse."""
     warehouse = request.getfixturevalue(request.param)
     register(spark, warehouse)
-    connection = duckdb.connect(str(warehouse / NAME), read_only=True)
+    connection = duckdb.connect(str(warehouse / DATABASE), read_only=True)
     connection.execute("set timezone = 'UTC'")
     return connection, spark
 

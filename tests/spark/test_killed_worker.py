@@ -86,6 +86,6 @@ def test_query_survives_a_killed_worker(own_cluster: Cluster, sample_warehouse: 
     assert running.poll() is None
     answer, errors = running.communicate(timeout=TIMEOUT_S)
     assert running.returncode == 0, errors
-    with duckdb.connect(str(sample_warehouse / database.NAME), read_only=True) as connection:
+    with duckdb.connect(str(sample_warehouse / database.DATABASE), read_only=True) as connection:
         [(pairs,)] = connection.execute(LONG).fetchall()
     assert answer == f"pairs\n{pairs}\n"

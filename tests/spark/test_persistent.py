@@ -11,7 +11,7 @@ import pytest
 from spark_cluster import free_port, home, wait_for_line
 from spark_tests import in_full
 
-from tracehouse.engines.duckdb.write.database import NAME
+from tracehouse.engines.duckdb.write.database import DATABASE
 
 pytestmark = in_full
 
@@ -84,7 +84,7 @@ def run_beeline(server: str, statement: str) -> list[str]:
 
 def test_a_named_query_is_a_table_function(server: str, sample_warehouse: Path) -> None:
     _, *lines = run_beeline(server, "select gpu_type, tasks from pai.wait_by_gpu_type(min_gpus => 1)")
-    with duckdb.connect(str(sample_warehouse / NAME), read_only=True) as connection:
+    with duckdb.connect(str(sample_warehouse / DATABASE), read_only=True) as connection:
         rows = connection.execute(
             "select gpu_type, tasks from pai.wait_by_gpu_type(min_gpus := 1)"
         ).fetchall()
@@ -97,7 +97,7 @@ def test_tables_views_and_the_catalog_have_their_rows(server: str, sample_wareho
         select (select count(*) from itp.job), (select count(*) from itp.job_v1),
             (select count(*) from acme.gpu_metric), (select count(*) from catalog.columns)
     """
-    with duckdb.connect(str(sample_warehouse / NAME), read_only=True) as connection:
+    with duckdb.connect(str(sample_warehouse / DATABASE), read_only=True) as connection:
         [counts] = connection.execute(statement).fetchall()
     assert run_beeline(server, statement)[1] == ",".join(map(str, counts))
 

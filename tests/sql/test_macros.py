@@ -35,7 +35,7 @@ def connection() -> duckdb.DuckDBPyConnection:
 
 def test_every_file_runs_as_it_is(sample_warehouse: Path, tmp_path: Path) -> None:
     """The text of each file, unchanged, replaces the view or query in a copy of the database, and answers."""
-    copy = shutil.copyfile(sample_warehouse / database.NAME, tmp_path / "copy.duckdb")
+    copy = shutil.copyfile(sample_warehouse / database.DATABASE, tmp_path / "copy.duckdb")
     failed = {}
     with duckdb.connect(str(copy)) as opened:
         for file in [*view_files(), *query_files()]:

@@ -208,13 +208,13 @@ create table catalog.views (
     status varchar,
     sha256 varchar,
     reads varchar[],
+    base_tables varchar[],
     caveats varchar[],
     engine varchar,
     stored boolean,
     stored_at timestamp,
     stored_bytes bigint,
     stored_files varchar[],
-    stored_from varchar[],
     sql varchar
 );
 comment on table catalog.views is 'The views: one row per version of a view.';
@@ -228,13 +228,13 @@ comment on column catalog.views.source is 'Where its joins and formulas are docu
 comment on column catalog.views.status is 'released: its meaning is fixed; draft: it may still change; local: from the warehouse''s own folder local.';
 comment on column catalog.views.sha256 is 'Hash of its statement without white space, comments and the case of keywords.';
 comment on column catalog.views.reads is 'Tables and views that it reads.';
+comment on column catalog.views.base_tables is 'Base tables that it reads, directly or through views.';
 comment on column catalog.views.caveats is 'Caveats that still apply to its numbers, including those of the views it reads.';
 comment on column catalog.views.engine is 'Engine that it needs if its SQL is not portable; any.';
 comment on column catalog.views.stored is 'Whether the view is materialized: its rows are read from Parquet files that were written after an ingest.';
 comment on column catalog.views.stored_at is 'When the last of these files was written, in UTC; NULL if the view is not materialized.';
 comment on column catalog.views.stored_bytes is 'Size of these files in bytes; NULL if the view is not materialized.';
 comment on column catalog.views.stored_files is 'Paths of these files below the warehouse; for partitions, only files with rows.';
-comment on column catalog.views.stored_from is 'Base tables that its rows were computed from, directly or through views.';
 comment on column catalog.views.sql is 'Definition of the view.';
 
 create table catalog.queries (
@@ -245,6 +245,7 @@ create table catalog.queries (
     chart varchar,
     reads varchar[],
     reads_versions varchar[],
+    base_tables varchar[],
     caveats varchar[],
     sha256 varchar,
     sql varchar
@@ -257,6 +258,7 @@ comment on column catalog.queries.description is 'What the answer contains.';
 comment on column catalog.queries.chart is 'How to draw the answer: kind of chart, then column per axis.';
 comment on column catalog.queries.reads is 'Tables and views that it reads.';
 comment on column catalog.queries.reads_versions is 'Versions of these views in this database. Cite them with the hash: a plain name refers to the newest version.';
+comment on column catalog.queries.base_tables is 'Base tables that it reads, directly or through views.';
 comment on column catalog.queries.caveats is 'Caveats that still apply to its numbers.';
 comment on column catalog.queries.sha256 is 'Hash of its statement without white space, comments and the case of keywords.';
 comment on column catalog.queries.sql is 'Its definition.';

@@ -3,48 +3,9 @@
 -- source: utils.py of cluster-trace-gpu-v2020: sort by status, start_time and end_time, keep the last
 -- caveat: pai.worker_name_repeats: worker_name
 -- caveat: pai.sentinel_zero_start: start_s end_s run_s
--- materialize: parquet of repeated by worker_name
--- materialize: parquet of ranked by worker_name
 create or replace view pai.worker_v1 as
--- One worker in a hundred ran more than once. Ranking is costly, so only these are ranked.
-with repeated as (
-    select
-        worker_name,
-        count(*) as runs,
-        count(*) filter (where status = 'Terminated') as terminated_runs
-    from pai.instance
-    where worker_name is not null
-    group by worker_name
-    having count(*) > 1
-),
-
--- The rule sorts statuses alphabetically. Missing values come last, as in pandas.
-ranked as (
-    select
-        instance.worker_name,
-        instance.job_name,
-        instance.task_name,
-        instance.inst_name,
-        instance.inst_id,
-        instance.machine,
-        instance.status,
-        instance.start_time,
-        instance.end_time,
-        repeated.runs,
-        repeated.terminated_runs,
-        row_number() over (
-            partition by instance.worker_name
-            order by
-                instance.status desc nulls first,
-                case when instance.start_time > 0 then instance.start_time end desc nulls first,
-                case when instance.end_time > 0 then instance.end_time end desc nulls first,
-                instance.inst_name asc nulls last
-        ) as place
-    from pai.instance as instance
-    inner join repeated on instance.worker_name = repeated.worker_name
-),
-
-kept as (
+-- One worker in a hundred ran more than once.
+with kept as (
     select
         instance.worker_name,
         instance.job_name,
@@ -58,7 +19,7 @@ kept as (
         1 as runs,
         0 as terminated_runs
     from pai.instance as instance
-    anti join repeated on instance.worker_name = repeated.worker_name
+    anti join pai.rerun_worker_v1 as rerun on instance.worker_name = rerun.worker_name
     where instance.worker_name is not null
     union all
     select
@@ -73,8 +34,7 @@ kept as (
         end_time,
         runs,
         terminated_runs
-    from ranked
-    where place = 1
+    from pai.rerun_worker_v1
 ),
 
 timed as (
@@ -109,6 +69,11 @@ select
 from timed;
 
 comment on column pai.worker_v1.worker_name is 'Worker; measured.';
+comment on column pai.worker_v1.job_name is 'Name of the job, anonymised; measured.';
+comment on column pai.worker_v1.task_name is 'Role of the task in its job, such as ps or worker; measured.';
+comment on column pai.worker_v1.inst_name is 'Name of the instance within its task; measured.';
+comment on column pai.worker_v1.inst_id is 'Id of the job, not of an instance; one for each job_name; measured.';
+comment on column pai.worker_v1.machine is 'Machine, anonymised; measured.';
 comment on column pai.worker_v1.status is 'Status of the run that the publisher''s rule keeps; measured.';
 comment on column pai.worker_v1.start_s is 'Start in seconds of the shifted clock; NULL if it never started; measured.';
 comment on column pai.worker_v1.end_s is 'End in seconds of the shifted clock; NULL if it never ended; measured.';

@@ -8,7 +8,6 @@ import duckdb
 
 from tracehouse.core import errors
 from tracehouse.core.errors import UserError
-from tracehouse.views import graph
 
 
 def read_rows(connection: duckdb.DuckDBPyConnection, sql: str, **values: Any) -> list[dict[str, Any]]:
@@ -66,31 +65,36 @@ def keys_and_measures(connection: duckdb.DuckDBPyConnection, name: str) -> list[
 
 def queries_without_data(connection: duckdb.DuckDBPyConnection) -> set[str]:
     """Return the queries without data: every trace that they read lacks rows in a table that they read."""
-    rows = dict(connection.execute("select table_name, row_count from catalog.tables").fetchall())
-    reads = _reads(connection)
-    found = set()
-    for (name,) in connection.execute("select query_name from catalog.queries").fetchall():
-        tables = graph.sources([name], reads) & rows.keys()
-        traces = {table.partition(".")[0] for table in tables}
-        lacking = {table.partition(".")[0] for table in tables if not rows[table]}
-        if traces and traces == lacking:
-            found.add(name)
-    return found
+    sql = """
+        with read as (select query_name, unnest(base_tables) as table_name from catalog.queries),
+
+        by_trace as (
+            select read.query_name, tables.trace, min(tables.row_count) as least_rows
+            from read
+            inner join catalog.tables as tables on read.table_name = tables.table_name
+            group by all
+        )
+
+        select query_name from by_trace group by query_name having max(least_rows) = 0
+        """
+    return {name for (name,) in connection.execute(sql).fetchall()}
 
 
 def base_tables(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> set[str]:
     """Return the base tables that tables, views and queries read. A base table itself is included."""
-    tables = {name for (name,) in connection.execute("select table_name from catalog.tables").fetchall()}
-    return graph.sources(names, _reads(connection)) & tables
+    known = read_base_tables(connection)
+    return {table for name in names for table in known.get(name, ())}
 
 
-def _reads(connection: duckdb.DuckDBPyConnection) -> dict[str, Sequence[str]]:
-    """Return what each query and view reads. The newest version of a view also has its plain name as key."""
+def read_base_tables(connection: duckdb.DuckDBPyConnection) -> dict[str, Sequence[str]]:
+    """Return the base tables behind each table, query and view, by its versioned and plain name."""
     sql = """
-        select query_name, reads from catalog.queries
+        select table_name, [table_name] from catalog.tables
         union all
-        select versioned_name, reads from catalog.views
+        select query_name, base_tables from catalog.queries
         union all
-        select view_name, arg_max(reads, version) from catalog.views group by view_name
+        select versioned_name, base_tables from catalog.views
+        union all
+        select view_name, arg_max(base_tables, version) from catalog.views group by view_name
         """
     return dict(connection.execute(sql).fetchall())

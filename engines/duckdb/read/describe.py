@@ -126,7 +126,7 @@ def _stored(row: dict[str, Any]) -> str:
     files = f"{len(row['stored_files'])} file{'s' * (len(row['stored_files']) != 1)}"
     return (
         f"since {row['stored_at']:%Y-%m-%d %H:%M} UTC, {row['stored_bytes'] / 1e6:,.1f} MB in {files}, "
-        f"computed from {', '.join(row['stored_from'])}"
+        f"computed from {', '.join(row['base_tables'])}"
     )
 
 

@@ -27,10 +27,9 @@ import duckdb
 from tracehouse.core import signals
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.core.text import quoted
-from tracehouse.engines.duckdb.attach import attach
-from tracehouse.engines.duckdb.names import FOLDERS, NAME
 from tracehouse.engines.duckdb.read import landlock, schema_mismatch
-from tracehouse.ingest.store.layout import resolve_warehouse
+from tracehouse.engines.names import DATABASE
+from tracehouse.ingest.store.layout import TABLES_FOLDER, VIEWS_FOLDER, resolve_warehouse
 
 PREFIX = "tracehouse-"
 _LOCK = "in use"
@@ -38,6 +37,7 @@ _LOCK = "in use"
 _YOUNG_S = 60
 # How long an interrupted query may take to stop.
 _GRACE_S = 2.0
+_LOCKED = "Could not set lock on file"
 _LINE = re.compile(r"^LINE (\d+): ", re.M)
 _SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?) *(?:(?P<unit>[kmgt])(?P<binary>i?)b|b|bytes)", re.I)
 # DuckDB's default memory limit, and the one set here, as shares of the machine's or container's memory.
@@ -104,7 +104,10 @@ def connect(warehouse: Path, access: Access = NO_ACCESS) -> duckdb.DuckDBPyConne
     if access.most_threads:
         connection.execute(f"set threads = least(current_setting('threads'), {access.most_threads})")
     disable_async_writes(connection)
-    attach(connection, path, "warehouse")
+    try:
+        connection.execute(f"attach {quoted(str(path))} as warehouse (read_only)")
+    except duckdb.Error as error:
+        raise UserError(f"{path}: the database cannot be opened. {_explain_lock(str(error))}") from None
     connection.execute("use warehouse")
     root = path.parent.as_posix()
     connection.execute("set variable data_root = $root", {"root": root})
@@ -116,7 +119,7 @@ def connect(warehouse: Path, access: Access = NO_ACCESS) -> duckdb.DuckDBPyConne
     connection.execute("set allow_persistent_secrets = false")
     connection.execute("set autoinstall_known_extensions = false")
     connection.execute("set autoload_known_extensions = false")
-    folders = [f"{root}/{folder}" for folder in FOLDERS]
+    folders = [f"{root}/{folder}" for folder in (TABLES_FOLDER, VIEWS_FOLDER)]
     connection.execute("set allowed_directories = $folders", {"folders": folders})
     connection.execute("set allowed_paths = $files", {"files": list(access.writable)})
     connection.execute("set enable_external_access = false")
@@ -282,13 +285,24 @@ def _hold_lock(path: Path) -> Iterator[None]:
 
 
 def _database(warehouse: Path) -> Path:
-    path = resolve_warehouse(warehouse) / NAME
+    path = resolve_warehouse(warehouse) / DATABASE
     if not path.exists():
         raise UserError(
             f"{path}: no such database. Create it with `traces ingest --raw DIR`, "
             "or name the folder of an existing warehouse with --warehouse"
         )
     return path
+
+
+def _explain_lock(error: str) -> str:
+    """Return the first line of an error, or advice if another process has the database open for writing."""
+    if _LOCKED not in error:
+        return error.splitlines()[0]
+    holder = error.partition("is held in ")[2].partition(". See also")[0] or "another process"
+    return (
+        f"{holder.capitalize()} has it open for writing. Close it there. `traces shell` and "
+        "`duckdb -readonly` open it for reading only"
+    )
 
 
 def _limit_memory(connection: duckdb.DuckDBPyConnection, limit: str) -> None:

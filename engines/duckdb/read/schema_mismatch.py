@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 
 from tracehouse.core.errors import UserError
-from tracehouse.engines.duckdb.names import NAME
+from tracehouse.engines.names import DATABASE
 
 _NAME_ERRORS = ("Binder Error", "Catalog Error")
 
@@ -28,7 +28,7 @@ def explain(connection: duckdb.DuckDBPyConnection, warehouse: Path) -> Iterator[
         if not needed:
             raise
         raise UserError(
-            f"{warehouse / NAME} was built by another version of Tracehouse and lacks "
+            f"{warehouse / DATABASE} was built by another version of Tracehouse and lacks "
             f"{' and '.join(needed)}. Run `traces build`"
         ) from None
 

@@ -16,7 +16,7 @@ from tracehouse.core.errors import UserError
 from tracehouse.core.text import quoted
 from tracehouse.ingest.declarations import Column, Table, Trace
 from tracehouse.ingest.store.records import REJECTED_COLUMNS, Conversion, StoredFile
-from tracehouse.views.meanings import comment_text
+from tracehouse.views.column_docs import comment_text
 
 
 def create_base_tables(

@@ -1,21 +1,42 @@
-"""Build a database file: the template with the data of a warehouse."""
+"""Build a database file: a copy of the template, which has all definitions and no data, filled with data.
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+Tracehouse's definitions depend on the package alone. Parsing, binding and describing hundreds of SQL files
+takes seconds; copying the result takes milliseconds. The template is in the user's cache folder. Its name has
+a hash of the package's definitions and a hash of its content, so that a stale or damaged template is never
+used.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
 import duckdb
 
-from tracehouse.engines.duckdb.attach import attach
-from tracehouse.engines.duckdb.write import catalog, local, template
+from tracehouse.core.text import quoted
+from tracehouse.engines.duckdb.write import catalog, local, views
 from tracehouse.engines.duckdb.write.base_tables import create_base_tables, create_rejected_rows
-from tracehouse.engines.duckdb.write.views import replace_views
-from tracehouse.ingest.declarations import Trace, all_traces
+from tracehouse.engines.duckdb.write.build_info import hash_definitions, hash_file
+from tracehouse.engines.duckdb.write.materialized_views import StoredView
+from tracehouse.engines.duckdb.write.queries import create_queries
+from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.store.records import Conversion
-from tracehouse.views.materialization import StoredView
+from tracehouse.sql.query_files import query_files
+from tracehouse.views import ledgers
+from tracehouse.views.macros import macros_sql
+
+# The oldest storage format that supports typed macro parameters.
+STORAGE_VERSION = "v1.4.0"
 
 NO_VIEWS: Mapping[str, StoredView] = MappingProxyType({})
+_NO_FOLDER = Path("/")
+# One for each version of the package or of DuckDB; the oldest are deleted.
+_MOST_TEMPLATES = 4
 
 
 def build_file(
@@ -28,65 +49,113 @@ def build_file(
     """Write a new database at `path` over conversions of a warehouse. `warehouse` is absolute.
 
     With `materialize` the database contains copies of the base tables. `stored` are the views that read
-    materialized files, by versioned name. Returns the user's own views and queries that failed.
+    materialized files, by versioned name. Returns the user's own views and queries that failed. Raises
+    DefinitionError if a definition of Tracehouse is wrong.
     """
-    template.copy_to(path)
-    with template.open_for_writing(path) as connection:
-        connection.begin()
-        traces = list(all_traces().values())
-        catalog.fill_sources(connection, traces, conversions)
-        create_base_tables(
-            connection, _to_replace(traces, conversions, materialize), conversions, warehouse, materialize
+    shutil.copyfile(template(), path)
+    traces = list(all_traces().values())
+    with_data = {(conversion.trace, conversion.table) for conversion in conversions}
+    replaced = [
+        replace(
+            trace, tables=tuple(t for t in trace.tables if materialize or (trace.name, t.name) in with_data)
         )
+        for trace in traces
+    ]
+    with open_for_writing(path) as connection:
+        connection.begin()
+        catalog.fill_sources(connection, traces, conversions)
+        create_base_tables(connection, replaced, conversions, warehouse, materialize)
         create_rejected_rows(connection, conversions, warehouse, materialize)
-        _read_views_from(connection, stored, stored, warehouse)
+        for name, view in stored.items():
+            views.read_view_from_files(connection, name, view.files, warehouse)
+            catalog.record_stored(connection, name, view.at, view.bytes, view.files)
         connection.commit()
         return local.create(connection, warehouse / local.FOLDER)
 
 
-def _to_replace(
-    traces: Iterable[Trace], conversions: Sequence[Conversion], all_tables: bool
-) -> Iterator[Trace]:
-    """Yield each trace with only the tables that have conversions, or with all tables."""
-    with_data = {(conversion.trace, conversion.table) for conversion in conversions}
-    for trace in traces:
-        tables = (table for table in trace.tables if all_tables or (trace.name, table.name) in with_data)
-        yield replace(trace, tables=tuple(tables))
+def template() -> Path:
+    """Return a database with all definitions and no data: from the user's cache, or else a new one.
+
+    Raises DefinitionError if a definition is wrong.
+    """
+    definitions = hash_definitions()
+    for path in _cache_folder().glob(f"{definitions[:32]}-*.duckdb"):
+        if path.stem.endswith(hash_file(path)[:32]):
+            return path
+    created = Path(_temporary_folder().name) / f"{definitions}.duckdb"
+    if not created.exists():
+        create(created)
+        _keep(created, definitions)
+    return created
 
 
-def update_views(path: Path, warehouse: Path, stored: Mapping[str, StoredView]) -> None:
-    """Let the views in `stored` read their materialized Parquet files, and compute all others on demand."""
-    with template.open_for_writing(path) as connection:
+def create(path: Path) -> None:
+    """Write a database with all definitions and no data. Raises DefinitionError if one is wrong."""
+    with open_for_writing(path, f"storage_version '{STORAGE_VERSION}'") as connection:
+        # Creating views does not parallelize; waiting for idle threads would take a fifth longer.
+        connection.execute("set threads = 1")
+        # One transaction: otherwise each of a thousand statements would wait for the disk.
         connection.begin()
-        before = connection.execute("select versioned_name from catalog.views where stored").fetchall()
-        _read_views_from(connection, {*stored, *(name for (name,) in before)}, stored, warehouse)
+        _create_definitions(connection)
         connection.commit()
 
 
-def _read_views_from(
-    connection: duckdb.DuckDBPyConnection,
-    names: Collection[str],
-    stored: Mapping[str, StoredView],
-    warehouse: Path,
-) -> None:
-    """Replace the named views: those in `stored` read Parquet files, the others are computed on demand."""
-    if names:
-        replace_views(connection, names, stored, warehouse)
-        catalog.update_views(connection, {name: stored.get(name) for name in names})
-
-
-def holds_tables(path: Path) -> bool:
-    """Return whether a database contains copies of its base tables instead of views over Parquet.
-
-    Returns False if there is no database. Raises UserError if it cannot be opened.
-    """
-    if not path.exists():
-        return False
+@contextmanager
+def open_for_writing(path: Path, *options: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a database for writing, as the current database of a new connection."""
     with duckdb.connect() as connection:
-        attach(connection, path.absolute(), "before")
-        sql = """
-            select count(*) from duckdb_tables()
-            where database_name = 'before' and schema_name = 'catalog' and table_name = 'rejected_rows'
-            """
-        found = connection.execute(sql).fetchall()
-    return found == [(1,)]
+        listed = f" ({', '.join(options)})" if options else ""
+        connection.execute(f"attach {quoted(str(path))} as building{listed}")
+        connection.execute("use building")
+        yield connection
+        connection.execute("use memory")
+        connection.execute("detach building")
+
+
+def _create_definitions(connection: duckdb.DuckDBPyConnection) -> None:
+    traces = list(all_traces().values())
+    connection.execute(macros_sql())
+    catalog.create_catalog(connection)
+    catalog.fill_traces(connection, traces)
+    create_base_tables(connection, traces, [], _NO_FOLDER, materialize=False)
+    create_rejected_rows(connection, [], _NO_FOLDER, materialize=False)
+    catalog.fill_sources(connection, traces, [])
+    described = views.describe_views(connection)
+    views.create_views(connection, described)
+    catalog.fill_views(connection, described.views, described.caveats_by_object)
+    catalog.fill_columns(connection, traces, described.views, described.caveats_by_object, described.docs)
+    catalog.create_checks(connection, traces)
+    create_queries(connection, query_files(), described.caveats_by_object)
+    catalog.fill_figures(connection, "published", ledgers.published())
+    catalog.fill_figures(connection, "expected", ledgers.expected())
+    catalog.fill_metrics(connection, ledgers.metrics())
+
+
+def _cache_folder() -> Path:
+    """Return the user's cache folder, by the XDG convention; without a home, a path that cannot exist."""
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "tracehouse"
+    except RuntimeError:
+        return Path(os.devnull) / "tracehouse"
+
+
+@cache
+def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
+    """Create a folder that is removed at the end of the process."""
+    return tempfile.TemporaryDirectory(prefix="tracehouse-template-")
+
+
+def _keep(created: Path, definitions: str) -> None:
+    """Copy a new template to the cache. If the cache is not writable, every process creates a template."""
+    folder = _cache_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder) as staging:
+            staged = Path(shutil.copy(created, staging))
+            staged.replace(folder / f"{definitions[:32]}-{hash_file(created)[:32]}.duckdb")
+        for old in sorted(folder.glob("*-*.duckdb"), key=lambda each: each.stat().st_mtime)[
+            :-_MOST_TEMPLATES
+        ]:
+            old.unlink(missing_ok=True)
+    except OSError:
+        return

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple
+from datetime import datetime
 
 import sqlglot
 from duckdb import DuckDBPyConnection
@@ -10,19 +11,17 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from tracehouse.core.text import quoted
-from tracehouse.ingest.declarations import Table, Trace, all_traces
+from tracehouse.engines.duckdb.read.catalog import read_base_tables
+from tracehouse.ingest.declarations import Table, Trace
 from tracehouse.ingest.reference_curves import read_curves, traces_with_curves
 from tracehouse.ingest.store.records import Conversion
-from tracehouse.sql.query_files import query_files
 from tracehouse.views import ledgers
 from tracehouse.views.caveats import ColumnsByCaveat
+from tracehouse.views.column_docs import ColumnDocs
 from tracehouse.views.columns import Columns, is_number, lineage_of
-from tracehouse.views.graph import Reads, sources
-from tracehouse.views.materialization import StoredView
-from tracehouse.views.meanings import Relations
 from tracehouse.views.rules import all_rules
 from tracehouse.views.versions import locked
-from tracehouse.views.view_files import VIEWS, DefinitionError, ViewFile, newest, references, view_files
+from tracehouse.views.view_files import VIEWS, DefinitionError, ViewFile, newest, references
 
 
 def create_catalog(connection: DuckDBPyConnection) -> None:
@@ -59,15 +58,19 @@ def fill_sources(
 def fill_views(
     connection: DuckDBPyConnection,
     views: Sequence[ViewFile],
-    held: Mapping[str, ColumnsByCaveat],
+    caveats_by_object: Mapping[str, ColumnsByCaveat],
     status: str = "",
 ) -> None:
     """Fill `catalog.views` with views that are not materialized, and add the views to their caveats.
 
-    Without a status, a view is released if the lock has it, and otherwise a draft.
+    Each view comes after the views that it reads. Without a status, a view is released if the lock has it,
+    and otherwise a draft.
     """
     released = locked()
-    rows = [
+    base_tables = read_base_tables(connection)
+    for view in views:
+        base_tables[view.versioned] = find_base_tables(view.references, base_tables)
+    rows: list[tuple] = [
         (
             view.alias,
             view.schema,
@@ -79,59 +82,58 @@ def fill_views(
             status or ("released" if view.versioned in released else "draft"),
             view.sha256,
             sorted(view.references),
-            sorted(held[view.versioned]),
+            base_tables[view.versioned],
+            sorted(caveats_by_object[view.versioned]),
             view.header.one("engine") or "any",
-            *_stored_facts(None),
+            False,
+            None,
+            None,
+            [],
             view.text,
         )
         for view in views
     ]
     insert(connection, "views", rows)
-    name_in_caveats(connection, {view.versioned: held[view.versioned] for view in views})
+    record_in_caveats(connection, {view.versioned: caveats_by_object[view.versioned] for view in views})
 
 
-def update_views(connection: DuckDBPyConnection, stored: Mapping[str, StoredView | None]) -> None:
-    """Record in `catalog.views` which views are materialized.
-
-    `stored` has the files of each view by versioned name, None for a view that is computed on demand.
-    """
-    for name, view in stored.items():
-        connection.execute(
-            """
-            update catalog.views
-            set stored = ?, stored_at = ?, stored_bytes = ?, stored_files = ?, stored_from = ?
-            where versioned_name = ?
-            """,
-            [*_stored_facts(view), name],
-        )
+def find_base_tables(names: Iterable[str], known: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the base tables behind some objects, sorted. `known` has those of each object."""
+    return sorted({table for name in names for table in known.get(name, ())})
 
 
-def _stored_facts(stored: StoredView | None) -> tuple:
-    if stored is None:
-        return (False, None, None, [], [])
-    files = [file for _, files in stored.parts for file in files]
-    return (True, stored.at, stored.bytes, files, list(stored.base_tables))
+def record_stored(
+    connection: DuckDBPyConnection, view: str, at: datetime, size: int, files: Sequence[str]
+) -> None:
+    """Record in `catalog.views` that a view, by versioned name, is read from some files of `size` bytes."""
+    connection.execute(
+        """
+        update catalog.views set stored = true, stored_at = ?, stored_bytes = ?, stored_files = ?
+        where versioned_name = ?
+        """,
+        [at, size, list(files), view],
+    )
 
 
-def name_in_caveats(connection: DuckDBPyConnection, held: Mapping[str, Iterable[str]]) -> None:
-    """Add objects to the caveats that concern them: `held` has the caveats of each object, by its name.
+def record_in_caveats(connection: DuckDBPyConnection, caveats_by_object: Mapping[str, Iterable[str]]) -> None:
+    """Record in `catalog.caveats` which views and queries each caveat applies to.
 
     Raises DefinitionError if a caveat is unknown.
     """
     known = {caveat for (caveat,) in connection.execute("select caveat from catalog.caveats").fetchall()}
-    touched: dict[str, list[str]] = defaultdict(list)
-    for name, caveats in held.items():
+    objects: dict[str, list[str]] = defaultdict(list)
+    for name, caveats in caveats_by_object.items():
         for caveat in caveats:
             if caveat not in known:
                 raise DefinitionError(f"{name}: no ledger has the caveat {caveat}")
-            touched[caveat].append(name)
+            objects[caveat].append(name)
     connection.execute(
         """
-        update catalog.caveats set objects = list_concat(objects, touched.names)
-        from (select unnest($caveats) as caveat, unnest($names) as names) as touched
-        where caveats.caveat = touched.caveat
+        update catalog.caveats set objects = list_concat(objects, found.names)
+        from (select unnest($caveats) as caveat, unnest($names) as names) as found
+        where caveats.caveat = found.caveat
         """,
-        {"caveats": list(touched), "names": list(touched.values())},
+        {"caveats": list(objects), "names": list(objects.values())},
     )
 
 
@@ -139,8 +141,8 @@ def fill_columns(
     connection: DuckDBPyConnection,
     traces: Iterable[Trace],
     views: Sequence[ViewFile],
-    held: Mapping[str, ColumnsByCaveat],
-    relations: Relations,
+    caveats_by_object: Mapping[str, ColumnsByCaveat],
+    docs: ColumnDocs,
 ) -> None:
     """Fill `catalog.columns` with the columns of base tables and views."""
     types = column_types(connection)
@@ -152,18 +154,18 @@ def fill_columns(
             (name, position, column, kind, found.unit, found.provenance, found.meaning, [], [])
             for name in sorted(tables)
             for position, (column, (kind, _)) in enumerate(types[name].items(), 1)
-            if (found := relations[name][column])
+            if (found := docs[name][column])
         ],
     )
     named = {view.versioned: view for view in views} | newest(views)
-    fill_view_columns(connection, named, held, relations)
+    fill_view_columns(connection, named, caveats_by_object, docs)
 
 
 def fill_view_columns(
     connection: DuckDBPyConnection,
     named: Mapping[str, ViewFile],
-    held: Mapping[str, ColumnsByCaveat],
-    relations: Relations,
+    caveats_by_object: Mapping[str, ColumnsByCaveat],
+    docs: ColumnDocs,
     with_units: bool = True,
 ) -> None:
     """Fill `catalog.columns` with the columns of views, by each name of a view.
@@ -172,26 +174,28 @@ def fill_view_columns(
     """
     types = column_types(connection)
     if with_units:
-        _check_units(named, types, relations)
+        _check_units(named, types, docs)
     rows: list[tuple] = []
     for name, view in named.items():
-        origins = lineage_of(view, relations)
+        origins = lineage_of(view, docs)
         for position, (column, (kind, _)) in enumerate(types[name].items(), 1):
-            found = relations[name][column]
+            found = docs[name][column]
             unit = found.unit or "" if is_number(kind) else ""
-            about = sorted(caveat for caveat, those in held[name].items() if those and column in those)
+            about = sorted(
+                caveat for caveat, those in caveats_by_object[name].items() if those and column in those
+            )
             described = (unit, found.provenance, found.meaning, origins.get(column, []), about)
             rows.append((name, position, column, kind, *described))
     insert(connection, "columns", rows)
 
 
-def _check_units(named: Mapping[str, ViewFile], types: Mapping[str, Columns], relations: Relations) -> None:
+def _check_units(named: Mapping[str, ViewFile], types: Mapping[str, Columns], docs: ColumnDocs) -> None:
     """Raise DefinitionError with all numeric columns whose unit is unknown, if there are any."""
     missing = {
         str(view.path): [
             column
             for column, (kind, _) in types[name].items()
-            if is_number(kind) and relations[name][column].unit is None
+            if is_number(kind) and docs[name][column].unit is None
         ]
         for name, view in named.items()
     }
@@ -199,23 +203,23 @@ def _check_units(named: Mapping[str, ViewFile], types: Mapping[str, Columns], re
     if listed:
         raise DefinitionError(
             f"{listed}: no unit is known. End a name in its unit, such as run_s or free_gpus, or add it to "
-            "the schema's quantities.csv, with an empty unit for a rank, a label or an identifier"
+            "the schema's units.csv, with an empty unit for a rank, a label or an identifier"
         )
 
 
-def create_checks(connection: DuckDBPyConnection, traces: Sequence[Trace], views: Sequence[ViewFile]) -> None:
-    """Create the view `catalog.checks`, which counts violations each time it is read.
+def create_checks(connection: DuckDBPyConnection, traces: Sequence[Trace]) -> None:
+    """Create the view `catalog.checks`, which counts violations each time it is read, after all views.
 
     `catalog.rules` has the SQL of each rule, so that rules can run one by one: all at once need more memory.
+    Raises DefinitionError if a rule names an unknown object or caveat.
     """
+    known = read_base_tables(connection)
+    caveats = {caveat.name for caveat in ledgers.caveats()}
     rules = all_rules(traces)
-    tables = {f"{trace.name}.{table.name}" for trace in traces for table in trace.tables}
-    lower = {view.versioned: view.references for view in views}
-    counts = {rule.name: _check_sql(rule, tables, lower) for rule in rules}
-    connection.execute(f"create view catalog.checks as {_with_status(counts.values())}")
-    insert(
-        connection, "rules", [(rule.name, rule.trace, _with_status([counts[rule.name]])) for rule in rules]
-    )
+    counts = [_check_sql(rule, known, caveats) for rule in rules]
+    connection.execute(f"create view catalog.checks as {_with_status(counts)}")
+    rows = [(rule.name, rule.trace, _with_status([sql])) for rule, sql in zip(rules, counts, strict=True)]
+    insert(connection, "rules", rows)
     comments = {
         "check_name": "Name of the rule.",
         "trace": "Trace that it belongs to.",
@@ -265,41 +269,13 @@ def _with_status(counts: Iterable[str]) -> str:
         """
 
 
-def check_ledgers() -> None:
-    """Check every ledger, and that the objects and caveats that it names exist.
-
-    Needs no database, so that an ingest can check the ledgers before it reads raw files. Raises
-    DefinitionError.
-    """
-    caveats = {caveat.name for caveat in ledgers.caveats()}
-    ledgers.clocks()
-    tables = {f"{trace.name}.{table.name}" for trace in all_traces().values() for table in trace.tables}
-    views = {name for view in view_files() for name in (view.alias, view.versioned)}
-    for rule in all_rules(all_traces().values()):
-        _check_rule(rule, tables | views, caveats)
-    answering = views | {query.full_name for query in query_files()}
-    for figure in (*ledgers.published(), *ledgers.expected()):
-        _tables_read(figure, tables | answering)
-    for metric in ledgers.metrics():
-        _check_answer(metric, answering)
-
-
-def _check_rule(rule: ledgers.Check, objects: Collection[str], caveats: Collection[str]) -> None:
-    if rule.object_name not in objects:
-        raise DefinitionError(
-            f"{rule.name}: object must be a table or view with its schema, not {rule.object_name}"
-        )
-    if rule.caveat and rule.caveat not in caveats:
-        raise DefinitionError(f"{rule.name}: no ledger has the caveat {rule.caveat}")
-
-
 def fill_figures(connection: DuckDBPyConnection, table: str, figures: Iterable[ledgers.Figure]) -> None:
     """Fill `catalog.published` or `catalog.expected`, after the tables, views and queries that they read.
 
     Raises DefinitionError if a figure reads anything else. Does not run the SQL of the figures, because that
     takes as long as the rest of a build: SQL that does not return one number fails when it is measured.
     """
-    known = _names(connection, "tables", "views", "queries")
+    known = read_base_tables(connection)
     insert(connection, table, [(*astuple(figure), _tables_read(figure, known)) for figure in figures])
 
 
@@ -308,27 +284,15 @@ def fill_metrics(connection: DuckDBPyConnection, metrics: Sequence[ledgers.Metri
 
     Raises DefinitionError if one of these does not exist.
     """
-    known = _names(connection, "views", "queries")
+    tables = connection.execute("select table_name from catalog.tables").fetchall()
+    known = read_base_tables(connection).keys() - {name for (name,) in tables}
     for metric in metrics:
-        _check_answer(metric, known)
+        if metric.answered_by and metric.answered_by not in known:
+            raise DefinitionError(
+                f"{metric.trace}/metrics.csv: {metric.metric}: answered_by is {metric.answered_by}, not a "
+                "view or a named query"
+            )
     insert(connection, "metrics", [astuple(metric) for metric in metrics])
-
-
-def _check_answer(metric: ledgers.Metric, known: Collection[str]) -> None:
-    if metric.answered_by and metric.answered_by not in known:
-        place = f"{metric.trace}/metrics.csv: {metric.metric}"
-        raise DefinitionError(f"{place}: answered_by is {metric.answered_by}, not a view or a named query")
-
-
-def _names(connection: DuckDBPyConnection, *kinds: str) -> set[str]:
-    """Return the names of tables, views (versioned and plain) and queries in the catalog."""
-    columns = {
-        "tables": "table_name",
-        "views": "unnest([view_name, versioned_name])",
-        "queries": "query_name",
-    }
-    selects = " union all ".join(f"select {columns[kind]} from catalog.{kind}" for kind in kinds)
-    return {name for (name,) in connection.execute(selects).fetchall()}
 
 
 def _tables_read(figure: ledgers.Figure, known: Collection[str]) -> list[str]:
@@ -349,13 +313,25 @@ def _tables_read(figure: ledgers.Figure, known: Collection[str]) -> list[str]:
     return reads
 
 
-def _check_sql(rule: ledgers.Check, tables: Collection[str], lower: Reads) -> str:
-    texts = (rule.name, rule.trace, rule.object_name, rule.kind, rule.rule, rule.caveat)
-    names = ("check_name", "trace", "object_name", "kind", "rule", "caveat")
-    listed = ", ".join(f"{quoted(text)} as {name}" for text, name in zip(texts, names, strict=True))
-    query = sqlglot.parse_one(rule.sql, dialect="duckdb")
-    read = sources(references(query, rule.name), lower) & set(tables)
-    reads = ", ".join(quoted(name) for name in sorted(read))
+def _check_sql(rule: ledgers.Check, known: Mapping[str, Sequence[str]], caveats: Collection[str]) -> str:
+    """Return the select of a rule's name, texts, base tables and number of violations."""
+    if rule.object_name not in known:
+        raise DefinitionError(
+            f"{rule.name}: object must be a table or view with its schema, not {rule.object_name}"
+        )
+    if rule.caveat and rule.caveat not in caveats:
+        raise DefinitionError(f"{rule.name}: no ledger has the caveat {rule.caveat}")
+    texts = {
+        "check_name": rule.name,
+        "trace": rule.trace,
+        "object_name": rule.object_name,
+        "kind": rule.kind,
+        "rule": rule.rule,
+        "caveat": rule.caveat,
+    }
+    listed = ", ".join(f"{quoted(text)} as {name}" for name, text in texts.items())
+    read = references(sqlglot.parse_one(rule.sql, dialect="duckdb"), rule.name)
+    reads = ", ".join(quoted(name) for name in find_base_tables(read, known))
     return f"select {listed}, [{reads}] as reads, ({rule.sql}) as violations"
 
 

@@ -1,24 +1,24 @@
 """Change a warehouse: ingest, forget, build, vacuum.
 
-An ingest converts raw files, builds a database in the staging folder, publishes the manifest, renames the
-database over the old one, and computes materialized views. Every few seconds it renames a database that reads
-the finished ones over the previous database. Readers see one complete version. A kill before the first rename
-leaves the old database, which reads files that are superseded in the manifest but kept for some days. A later
-kill leaves a database that computes the other views on demand; the next ingest materializes them.
+An ingest converts raw files, builds a database in the staging folder, publishes the manifest, and renames the
+database over the old one. Then it computes the materialized views, and publishes a database that reads their
+files. Readers see one complete version. A kill before the first rename leaves the old database, which reads
+files that are superseded in the manifest but kept for some days. A later kill leaves a database that computes
+the views on demand; the next ingest materializes them.
 """
 
-import shutil
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tracehouse.core.errors import UserError
 from tracehouse.core.progress import Progress, ignore_progress
-from tracehouse.engines.duckdb.names import NAME
-from tracehouse.engines.duckdb.write import foreign_objects, freshness, materialized_views, template
-from tracehouse.engines.duckdb.write.build import build_file, holds_tables, update_views
+from tracehouse.engines.duckdb.write import build_info, materialized_views
+from tracehouse.engines.duckdb.write.build import build_file, template
+from tracehouse.engines.duckdb.write.build_info import BuildInfo
 from tracehouse.engines.duckdb.write.local import Problem
+from tracehouse.engines.duckdb.write.materialized_views import StoredView
+from tracehouse.engines.names import DATABASE
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.pipeline import IngestResult, RunTasks
 from tracehouse.ingest.store import cleanup, integrity, records
@@ -26,9 +26,6 @@ from tracehouse.ingest.store.layout import remove_staging, resolve_warehouse, st
 from tracehouse.ingest.store.lock import acquire, explain_write_errors
 from tracehouse.ingest.store.records import Conversion, Superseded, read_conversions
 from tracehouse.ingest.store.view_store import record_superseded
-
-# Publishing takes half a second of processor time.
-PUBLISH_VIEWS_EVERY_S = 15.0
 
 
 def _ignore_count(count: int) -> None:
@@ -71,10 +68,10 @@ def ingest(
     materialized views. `on_ready` is called once the database answers queries, with the number of views that
     are still to be computed. `only` are the partitions to convert of partitioned tables, empty for all.
     """
-    # Report a mistake in a ledger before hours of conversion.
-    template.check_definitions()
     # Check before the warehouse's folder is created.
     pipeline.check_arguments(raw_folders, trace_names, only)
+    # Report a mistake in a definition before hours of conversion.
+    template()
     with acquire(warehouse):
         _prepare(warehouse)
         convert = workers.convert if workers else None
@@ -114,15 +111,12 @@ def build(
     warehouse's folder does not exist.
     """
     _check_exists(warehouse)
-    template.check_definitions()
     with acquire(warehouse):
         records.check_manifest_exists(warehouse)
         # DuckDB would apply the write-ahead log of a killed build to the new database.
         remove_staging(warehouse)
-        foreign_objects.check_is_free(warehouse / NAME)
-        conversions = read_conversions(warehouse)
-        with_views = stored and not materialize
-        built = _publish(warehouse, conversions, materialize, with_views, progress, is_build=True)
+        info = BuildInfo(contains_tables=materialize, with_views=stored and not materialize)
+        built = _publish(warehouse, read_conversions(warehouse), info, progress, is_build=True)
         remove_staging(warehouse)
     return built
 
@@ -138,8 +132,7 @@ def vacuum(warehouse: Path, older_than_days: float, keep_versions: int) -> tuple
         _prepare(warehouse)
         notes = _publish_as_before(warehouse, read_conversions(warehouse))
         remove_staging(warehouse)
-        in_use = freshness.read_view_files(warehouse)
-        return cleanup.vacuum(warehouse, older_than_days, keep_versions, in_use), notes
+        return cleanup.vacuum(warehouse, older_than_days, keep_versions, _view_files_in_use(warehouse)), notes
 
 
 def _check_exists(warehouse: Path) -> None:
@@ -150,9 +143,13 @@ def _check_exists(warehouse: Path) -> None:
 
 
 def _prepare(warehouse: Path) -> None:
-    """Clean up after a killed writer, and check that no process has the database open for writing."""
-    cleanup.remove_leftovers(warehouse, freshness.read_view_files(warehouse))
-    foreign_objects.check_is_free(warehouse / NAME)
+    """Clean up after a killed writer."""
+    cleanup.remove_leftovers(warehouse, _view_files_in_use(warehouse))
+
+
+def _view_files_in_use(warehouse: Path) -> Sequence[str] | None:
+    """Return the files of materialized views that the database reads; None if they are unknown."""
+    return build_info.read(warehouse).view_files if build_info.is_unmodified(warehouse) else None
 
 
 def _publish_as_before(
@@ -164,26 +161,16 @@ def _publish_as_before(
     on_ready: Callable[[int], None] = _ignore_count,
 ) -> list[str]:
     """Publish a database of the same kind as the existing one, and return notes."""
-    notes = []
-    try:
-        materialize = holds_tables(warehouse / NAME)
-    except UserError as error:
-        materialize = False
-        notes.append(
-            f"{error}. The new database reads the Parquet files. If the old one contained its tables, run "
-            "`traces build --materialize`"
-        )
-    with_views = stored and not materialize and freshness.uses_materialized_views(warehouse)
-    built = _publish(warehouse, conversions, materialize, with_views, progress, workers, on_ready)
-    notes += [f"{problem.error}. It was not created" for problem in built.problems]
-    return [*notes, *built.notes]
+    before = build_info.read(warehouse)
+    info = replace(before, with_views=stored and before.with_views)
+    built = _publish(warehouse, conversions, info, progress, workers, on_ready)
+    return [*(f"{problem.error}. It was not created" for problem in built.problems), *built.notes]
 
 
 def _publish(
     warehouse: Path,
     conversions: Sequence[Conversion],
-    materialize: bool,
-    with_views: bool,
+    info: BuildInfo,
     progress: Progress,
     workers: Workers | None = None,
     on_ready: Callable[[int], None] = _ignore_count,
@@ -191,97 +178,55 @@ def _publish(
 ) -> Built:
     """Publish a database over some conversions, and then one that reads its materialized views from files.
 
-    Unless `is_build`, an existing database with the same inputs is kept. The manifest is published before the
-    first rename: until then the old database reads superseded files, which the store keeps for some days.
+    `info` says what kind of database. Unless `is_build`, an existing database with the same inputs is kept.
     """
     integrity.check_sizes(warehouse, conversions)
     root = resolve_warehouse(warehouse)
+    planned = materialized_views.plan(conversions) if info.with_views else {}
+    complete = materialized_views.find_complete(root, planned)
+    files = materialized_views.list_paths(planned, complete)
+    info = replace(info, input_hash=build_info.hash_inputs(conversions, root), view_files=files)
     notes: list[str] = []
     problems: Sequence[Problem] = ()
-    planned = materialized_views.plan(conversions) if with_views else {}
-    complete = materialized_views.find_complete(root, planned)
-    inputs = freshness.fingerprint_inputs(conversions, root, with_views)
-    if is_build or not freshness.is_fresh(root, inputs):
-        progress("database", 0, 0)
-        path = staging_folder(root) / NAME
-        with explain_write_errors(warehouse, NAME):
-            path.unlink(missing_ok=True)
-            problems = build_file(path, conversions, root, materialize, complete)
-        foreign_objects.check_is_free(warehouse / NAME)
-        records.publish(warehouse, conversions)
-        files = materialized_views.list_paths(planned, complete)
-        notes += _put_in_place(warehouse, inputs, files, with_views)
+    if is_build or build_info.read(root) != info or not build_info.is_unmodified(root):
+        problems = _publish_database(warehouse, conversions, info, complete, progress)
     else:
         records.publish(warehouse, conversions)
     if len(complete) < len(planned):
         on_ready(len(planned) - len(complete))
-    if planned:
-        notes += _materialize(warehouse, conversions, planned, inputs, progress, workers)
-    return Built(warehouse / NAME, notes, problems)
+        compute_units = workers.compute_units if workers else None
+        notes = materialized_views.materialize(root, conversions, planned, progress, compute_units)
+        complete = materialized_views.find_complete(root, planned)
+        info = replace(info, view_files=materialized_views.list_paths(planned, complete))
+        if build_info.read(root) != info:
+            _publish_database(warehouse, conversions, info, complete, progress)
+    return Built(warehouse / DATABASE, notes, problems)
 
 
-def _materialize(
+def _publish_database(
     warehouse: Path,
     conversions: Sequence[Conversion],
-    planned: materialized_views.Plan,
-    inputs: str,
+    info: BuildInfo,
+    complete: Mapping[str, StoredView],
     progress: Progress,
-    workers: Workers | None,
-) -> list[str]:
-    """Compute the planned views, and publish databases that read them: every few seconds, and at the end."""
-    notes: list[str] = []
-    published_s = time.monotonic()
+) -> Sequence[Problem]:
+    """Build a database, publish the manifest, and rename the database over the old one.
 
-    def publish_some() -> None:
-        nonlocal published_s
-        if time.monotonic() - published_s > PUBLISH_VIEWS_EVERY_S:
-            notes.extend(_publish_views(warehouse, conversions, planned, inputs, ignore_progress))
-            published_s = time.monotonic()
-
-    compute_units = workers.compute_units if workers else None
-    root = resolve_warehouse(warehouse)
-    failed = materialized_views.materialize(root, conversions, planned, progress, publish_some, compute_units)
-    return [*notes, *failed, *_publish_views(warehouse, conversions, planned, inputs, progress)]
-
-
-def _publish_views(
-    warehouse: Path,
-    conversions: Sequence[Conversion],
-    planned: materialized_views.Plan,
-    inputs: str,
-    progress: Progress,
-) -> list[str]:
-    """Publish a database that reads all complete views from their files, unless the current one does so."""
-    root = resolve_warehouse(warehouse)
-    complete = materialized_views.find_complete(root, planned)
-    files = materialized_views.list_paths(planned, complete)
-    if files == freshness.read_view_files(root):
-        return []
-    progress("database", 0, 0)
-    foreign_objects.check_is_free(warehouse / NAME)
-    path = staging_folder(root) / NAME
-    with explain_write_errors(warehouse, NAME):
-        shutil.copyfile(root / NAME, path)
-        if freshness.is_unmodified(root, path):
-            update_views(path, root, complete)
-        else:
-            path.unlink()
-            build_file(path, conversions, root, False, complete)
-    return _put_in_place(warehouse, inputs, files, with_views=True)
-
-
-def _put_in_place(warehouse: Path, inputs: str, view_files: Sequence[str], with_views: bool) -> list[str]:
-    """Rename the database in the staging folder over the old one.
-
-    If a user wrote into the old one, keep it and return a note. `inputs` is the fingerprint of the new one,
-    and `view_files` are the files of views that it reads.
+    Until the rename, the old database reads superseded files, which the store keeps for some days. Returns
+    the user's own views and queries that failed.
     """
     root = resolve_warehouse(warehouse)
-    staged = staging_folder(root) / NAME
-    notes = foreign_objects.keep(warehouse / NAME, freshness.read_headers(root))
-    with explain_write_errors(warehouse, NAME):
-        freshness.write_mark(root, inputs, staged, view_files, with_views)
-    staged.replace(warehouse / NAME)
-    with explain_write_errors(warehouse, NAME):
-        record_superseded(root, view_files)
-    return notes
+    progress("database", 0, 0)
+    staged = staging_folder(root) / DATABASE
+    with explain_write_errors(warehouse, DATABASE):
+        staged.unlink(missing_ok=True)
+        problems = build_file(staged, conversions, root, info.contains_tables, complete)
+    records.publish(warehouse, conversions)
+    with explain_write_errors(warehouse, DATABASE):
+        build_info.write(root, info, staged)
+        # DuckDB would apply the log of another program's changes to the new database.
+        build_info.log_of(root / DATABASE).unlink(missing_ok=True)
+    staged.replace(warehouse / DATABASE)
+    with explain_write_errors(warehouse, DATABASE):
+        record_superseded(root, info.view_files)
+    return problems

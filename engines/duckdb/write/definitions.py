@@ -1,5 +1,6 @@
 """Read the definitions of a database without its rows, so that another engine can create the same objects."""
 
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,9 +9,9 @@ from tempfile import TemporaryDirectory
 import duckdb
 import pyarrow as pa
 
-from tracehouse.engines.duckdb.names import NAME
-from tracehouse.engines.duckdb.write import catalog, template
+from tracehouse.engines.duckdb.write import build, catalog
 from tracehouse.engines.duckdb.write.catalog import column_types
+from tracehouse.engines.names import DATABASE
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.store.records import Conversion
 from tracehouse.views.columns import Columns
@@ -41,9 +42,9 @@ class Definitions:
 def definitions_over(conversions: Sequence[Conversion]) -> Definitions:
     """Read the definitions of a database over some conversions, whose files need not exist."""
     with TemporaryDirectory() as folder:
-        path = Path(folder) / NAME
-        template.copy_to(path)
-        with template.open_for_writing(path) as connection:
+        path = Path(folder) / DATABASE
+        shutil.copyfile(build.template(), path)
+        with build.open_for_writing(path) as connection:
             catalog.fill_sources(connection, all_traces().values(), conversions)
             return _read(connection)
 

@@ -18,13 +18,14 @@ import duckdb
 from tracehouse.core.errors import DefinitionError
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.queries import create_queries
-from tracehouse.engines.duckdb.write.views import create_aliases, create_view, describe_views
+from tracehouse.engines.duckdb.write.views import create_aliases, create_view
 from tracehouse.sql.names import OWN
 from tracehouse.sql.query_files import QueryFile, parse_query_file
-from tracehouse.views import caveats, graph, meanings
+from tracehouse.views import caveats, column_docs, graph
 from tracehouse.views.across_traces import SCHEMA as EACH_TRACE
 from tracehouse.views.caveats import ColumnsByCaveat
-from tracehouse.views.meanings import Relations
+from tracehouse.views.column_docs import ColumnDoc, ColumnDocs
+from tracehouse.views.columns import split_comment
 from tracehouse.views.sql_text import normal, statements
 from tracehouse.views.view_files import ViewFile, newest, parsed_view_file
 
@@ -76,8 +77,7 @@ def create(connection: duckdb.DuckDBPyConnection, folder: Path) -> list[Problem]
         return []
     reserved = _schemas(connection)
     found, problems = _read(folder, reserved)
-    described = describe_views(connection)
-    of_views, meant = described.held, dict(described.relations)
+    docs, caveats_by_object = _read_docs(connection), _read_caveats(connection)
     aliases = newest([one for one in found if isinstance(one, ViewFile)])
     by_path = {str(one.path): one for one in found}
     in_order, _ = graph.sort(_reads(found, aliases))
@@ -86,9 +86,9 @@ def create(connection: duckdb.DuckDBPyConnection, folder: Path) -> list[Problem]
             connection.begin()
             _check_reads(one, [problem for problem in problems if problem.schema not in reserved])
             if isinstance(one, ViewFile):
-                _create_view(connection, one, aliases, meant, of_views)
+                _create_view(connection, one, aliases, docs, caveats_by_object)
             else:
-                create_queries(connection, [one], of_views, explained=False)
+                create_queries(connection, [one], caveats_by_object, explained=False)
             connection.commit()
         except (DefinitionError, duckdb.Error) as error:
             connection.rollback()
@@ -101,6 +101,41 @@ def create(connection: duckdb.DuckDBPyConnection, folder: Path) -> list[Problem]
     problems.sort(key=lambda problem: problem.error)
     catalog.insert(connection, "not_built", [(problem.name, problem.error) for problem in problems])
     return problems
+
+
+def _read_docs(connection: duckdb.DuckDBPyConnection) -> ColumnDocs:
+    """Return the columns of all tables and views of a database."""
+    sql = "select object_name, column_name, meaning, provenance, unit from catalog.columns"
+    known = {(name, column): docs for name, column, *docs in connection.execute(sql).fetchall()}
+    return {
+        name: {
+            # `catalog.columns` has no columns of the catalog itself.
+            column: ColumnDoc(comment or "", *known.get((name, column), (*split_comment(comment), None)))
+            for column, (_, comment) in columns.items()
+        }
+        for name, columns in catalog.column_types(connection).items()
+    }
+
+
+def _read_caveats(connection: duckdb.DuckDBPyConnection) -> dict[str, ColumnsByCaveat]:
+    """Return the caveats of all views of a database, by versioned and by plain name."""
+    sql = """
+        select versioned_name, caveats from catalog.views
+        union all
+        select view_name, arg_max(caveats, version) from catalog.views group by view_name
+        """
+    found: dict[str, ColumnsByCaveat]
+    found = {name: dict.fromkeys(listed) for name, listed in connection.execute(sql).fetchall()}
+    sql = """
+        with of_columns as (select object_name, column_name, unnest(caveats) as caveat from catalog.columns)
+
+        select object_name, caveat, list(column_name) from of_columns
+        where object_name in (select unnest([view_name, versioned_name]) from catalog.views)
+        group by all
+        """
+    for name, caveat, columns in connection.execute(sql).fetchall():
+        found[name][caveat] = frozenset(columns)
+    return found
 
 
 def _schemas(connection: duckdb.DuckDBPyConnection) -> set[str]:
@@ -182,23 +217,23 @@ def _create_view(
     connection: duckdb.DuckDBPyConnection,
     view: ViewFile,
     aliases: Mapping[str, ViewFile],
-    relations: Relations,
-    held: dict[str, ColumnsByCaveat],
+    docs: ColumnDocs,
+    caveats_by_object: dict[str, ColumnsByCaveat],
 ) -> None:
-    """Create a view, and add it to the catalog, to `relations` and to `held`."""
+    """Create a view, and add it to the catalog, to `docs` and to `caveats_by_object`."""
     connection.execute(f'create schema if not exists "{view.schema}"')
     create_view(connection, view)
     # The column names come from the database, because the view's SQL may be `select *`.
     columns = catalog.column_types(connection)[view.versioned]
-    meant = meanings.of_view(view, relations, view.column_comments, columns)
-    for statement in meanings.inherited_comments(view, meant):
+    own = column_docs.of_view(view, docs, view.column_comments, columns)
+    for statement in column_docs.inherited_comments(view, own):
         connection.execute(statement)
     named = dict.fromkeys(_list_names(view, aliases), view)
     create_aliases(connection, {name: view for name in named if name != view.versioned})
-    relations.update(dict.fromkeys(named, meant))
-    held.update(dict.fromkeys(named, caveats.of_view(view, relations, held)))
-    catalog.fill_views(connection, [view], held, STATUS)
-    catalog.fill_view_columns(connection, named, held, relations, with_units=False)
+    docs.update(dict.fromkeys(named, own))
+    caveats_by_object.update(dict.fromkeys(named, caveats.of_view(view, docs, caveats_by_object)))
+    catalog.fill_views(connection, [view], caveats_by_object, STATUS)
+    catalog.fill_view_columns(connection, named, caveats_by_object, docs, with_units=False)
 
 
 def _problem(path: Path, folder: Path, error: str) -> Problem:

@@ -1,9 +1,9 @@
 """Write the rows of expensive views to Parquet files, and write new files when the inputs change.
 
-A view whose header has a `materialize` line has one file, one file per partition of its base tables, or one
-file for a CTE (see views/materialization.py). The file name is a hash of the view's SQL, the SQL of the views
-that it reads and the files of its base tables, so that an existing file of that name is always current. A
-view whose files cannot be written is computed on demand, like any other view.
+A view whose header has a `materialize` line has one file, or one file per partition of its base tables (see
+views/materialization.py). The file name is a hash of the view's SQL, the SQL of the views that it reads and
+the files of its base tables, so that an existing file of that name is always current. A view whose files
+cannot be written is computed on demand, like any other view.
 """
 
 import hashlib
@@ -22,9 +22,8 @@ from tracehouse.core.progress import Progress
 from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.read.sandbox import disable_async_writes
 from tracehouse.engines.duckdb.write import catalog
-from tracehouse.engines.duckdb.write.base_tables import create_base_table, read_parquet
-from tracehouse.engines.duckdb.write.statements import view_query
-from tracehouse.engines.duckdb.write.views import create_view
+from tracehouse.engines.duckdb.write.base_tables import create_base_table
+from tracehouse.engines.duckdb.write.views import create_view, read_view_from_files
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.store import view_store
 from tracehouse.ingest.store.files import PARQUET_OPTIONS, stage
@@ -33,9 +32,9 @@ from tracehouse.ingest.store.layout import VIEWS_FOLDER, staging_folder
 from tracehouse.ingest.store.records import Conversion
 from tracehouse.views import ledgers
 from tracehouse.views.across_traces import expanded
-from tracehouse.views.graph import sources, view_dependencies
+from tracehouse.views.graph import sources, with_dependencies
 from tracehouse.views.macros import macros_hash, macros_sql
-from tracehouse.views.materialization import StoredView, Storing, storings
+from tracehouse.views.materialization import StorageRule, storage_rule
 from tracehouse.views.view_files import DefinitionError, ViewFile, view_files
 
 # With fewer rows in the base tables, computing a view takes no longer than opening its file.
@@ -58,11 +57,11 @@ _HASH_DIGITS = 16
 class Part:
     """A planned file with rows of a view. `path` is relative to the warehouse.
 
-    The rows are computed from one `partition` of the base tables, or from all if it is None. `bytes_read` is
-    the size of the base tables' files.
+    The rows are sorted by `order`, and computed from one `partition` of the base tables, or from all if it is
+    None. `bytes_read` is the size of the base tables' files.
     """
 
-    how: Storing
+    order: tuple[str, ...]
     partition: str | None
     path: str
     bytes_read: int
@@ -70,6 +69,18 @@ class Part:
 
 Plan = Mapping[str, Sequence[Part]]
 """The planned files of views by versioned name. Each view comes after the views that it reads."""
+
+
+@dataclass(frozen=True)
+class StoredView:
+    """A materialized view: its files below the warehouse, their size, and the time of the newest, in UTC.
+
+    `files` are the files with rows, or one file if all are empty. `bytes` is the size of all files.
+    """
+
+    files: tuple[str, ...]
+    bytes: int
+    at: datetime
 
 
 @dataclass(frozen=True)
@@ -92,22 +103,25 @@ def plan(conversions: Sequence[Conversion]) -> Plan:
     if sum(conversion.rows for conversion in conversions) < LEAST_ROWS:
         return {}
     views = _views_in_order()
-    return {
-        view.versioned: parts
-        for view in views.values()
-        if (parts := [part for how in storings(view) for part in _plan_parts(view, how, views, conversions)])
+    planned = {
+        name: _plan_parts(view, rule, views, conversions)
+        for name, view in views.items()
+        if (rule := storage_rule(view))
     }
+    return {name: parts for name, parts in planned.items() if parts}
 
 
 def find_complete(warehouse: Path, planned: Plan) -> dict[str, StoredView]:
     """Return the planned views whose files all exist, by versioned name."""
-    views = _views_in_order() if planned else {}
     found = {}
     for name, parts in planned.items():
-        counts = {part: view_store.count_rows(warehouse, part.path) for part in parts}
-        if None not in counts.values():
-            base_tables = tuple(tables_read(views[name], views))
-            found[name] = _describe_view(warehouse, counts, base_tables)
+        rows = {part.path: view_store.count_rows(warehouse, part.path) for part in parts}
+        if None not in rows.values():
+            facts = [(warehouse / path).stat() for path in rows]
+            newest = datetime.fromtimestamp(max(fact.st_mtime for fact in facts), UTC)
+            files = tuple([path for path in rows if rows[path]] or [parts[0].path])
+            size = sum(fact.st_size for fact in facts)
+            found[name] = StoredView(files, size, newest.replace(tzinfo=None, microsecond=0))
     return found
 
 
@@ -121,20 +135,13 @@ def materialize(
     conversions: Sequence[Conversion],
     planned: Plan,
     progress: Progress,
-    on_computed: Callable[[], None],
     compute_units: ComputeUnits | None = None,
 ) -> list[str]:
     """Compute the planned files that are missing, by `compute_units` or else in this process.
 
-    Views that read few bytes come first. Calls `on_computed` after each view, or after each unit of
-    `compute_units`. Reports `bytes_read` of each file as progress. Returns a note on each view that is still
-    incomplete.
+    Reports `bytes_read` of each file as progress. Returns a note on each view that is still incomplete.
     """
     missing = [part for parts in planned.values() for part in parts if _is_missing(warehouse, part)]
-    partitions = sorted({part.partition for part in missing}, key=lambda partition: partition or "")
-    units = [
-        Unit(warehouse, _of_partition(conversions, partition), planned, partition) for partition in partitions
-    ]
     total = sum(part.bytes_read for part in missing)
 
     def report_bytes(more_bytes: int) -> None:
@@ -143,19 +150,17 @@ def materialize(
     if missing:
         report_bytes(0)
     failures: dict[str, str] = {}
+    partitions = sorted({part.partition for part in missing if part.partition is not _ALL})
     # Views over all partitions may read files of views that were computed partition by partition.
-    for batch in (
-        [unit for unit in units if unit.partition is not _ALL],
-        [unit for unit in units if unit.partition is _ALL],
-    ):
+    for batch in (partitions, [_ALL] if any(part.partition is _ALL for part in missing) else []):
+        units = [Unit(warehouse, _of_partition(conversions, one), planned, one) for one in batch]
         if compute_units is None:
-            for unit in batch:
-                failures |= compute_unit(unit, report_bytes, on_computed)
+            for unit in units:
+                failures |= compute_unit(unit, report_bytes)
             continue
-        for unit, failed in zip(batch, compute_units(batch), strict=True):
+        for unit, failed in zip(units, compute_units(units), strict=True):
             failures |= failed
             report_bytes(sum(part.bytes_read for part in missing if part.partition == unit.partition))
-            on_computed()
     complete = find_complete(warehouse, planned)
     return [
         f"{name} is not materialized, so that each query computes it: "
@@ -165,35 +170,50 @@ def materialize(
     ]
 
 
-def compute_unit(
-    unit: Unit, on_bytes: OnBytes = lambda _: None, on_computed: Callable[[], None] = lambda: None
-) -> dict[str, str]:
+def compute_unit(unit: Unit, on_bytes: OnBytes = lambda _: None) -> dict[str, str]:
     """Compute a unit in this process. Returns the failed views by versioned name, with reasons."""
-    with closing(_connect(unit.warehouse)) as connection:
-        return _compute_unit(connection, unit, on_bytes, on_computed)
+    warehouse = unit.warehouse
+    views = _views_in_order()
+    missing = {
+        name: lacking
+        for name, parts in unit.plan.items()
+        if (lacking := [p for p in parts if p.partition == unit.partition and _is_missing(warehouse, p)])
+    }
+    needed = [views[name] for name in _dependencies(missing, views)]
+    failures = {}
+    with closing(_connect(warehouse)) as connection:
+        _create_tables(connection, needed, _of_partition(unit.conversions, unit.partition), warehouse)
+        for view in needed:
+            name = view.versioned
+            create_view(connection, view)
+            for part in missing.get(name, ()):
+                if failure := _write_part(connection, warehouse, name, part):
+                    failures[name] = failure
+                on_bytes(part.bytes_read)
+            # A file over all partitions cannot replace the file of one partition.
+            own = [p for p in unit.plan.get(name, ()) if unit.partition in (_ALL, p.partition)]
+            if own and not any(_is_missing(warehouse, part) for part in own):
+                read_view_from_files(connection, name, [part.path for part in own], warehouse)
+    return failures
 
 
 def _views_in_order() -> dict[str, ViewFile]:
     """Return all released and draft views by their versioned names, each after the views that it reads."""
     views = {view.versioned: view for view in expanded(view_files())}
-    return {one.versioned: one for view in views.values() for one in view_dependencies(view, views)}
+    return {name: views[name] for name in _dependencies(views, views)}
 
 
-def tables_read(view: ViewFile, views: Mapping[str, ViewFile]) -> list[str]:
-    """The names of the tables that a view reads, directly or through other views, sorted."""
-    return sorted(sources([view.versioned], {name: one.references for name, one in views.items()}))
-
-
-def _bytes_read(view: ViewFile, views: Mapping[str, ViewFile], conversions: Sequence[Conversion]) -> int:
-    tables = tables_read(view, views)
-    return sum(stored.bytes for one in conversions if one.table_name in tables for stored in one.files)
+def _dependencies(names: Iterable[str], views: Mapping[str, ViewFile]) -> list[str]:
+    """Return views and the views that they read, directly or through others, each after its own."""
+    reads = {name: view.references for name, view in views.items()}
+    return [name for name in with_dependencies(names, reads) if name in views]
 
 
 def _plan_parts(
-    view: ViewFile, how: Storing, views: Mapping[str, ViewFile], conversions: Sequence[Conversion]
+    view: ViewFile, rule: StorageRule, views: Mapping[str, ViewFile], conversions: Sequence[Conversion]
 ) -> list[Part]:
     """Plan the files of a view; none if its base tables have few rows."""
-    tables = tables_read(view, views)
+    tables = sources([view.versioned], {name: one.references for name, one in views.items()})
     if catalog_tables := [name for name in tables if name.startswith("catalog.") and name != _CLOCKS]:
         raise DefinitionError(
             f"{view.path}: has a line `-- materialize:` and reads {catalog_tables[0]}, which builds refill"
@@ -201,57 +221,34 @@ def _plan_parts(
     read = [conversion for conversion in conversions if conversion.table_name in tables and conversion.files]
     if not read or sum(conversion.rows for conversion in read) < LEAST_ROWS:
         return []
-    partitions = {conversion.partition for conversion in read} if how.per_partition else {_ALL}
+    # Everything that decides the rows of a view, in addition to the files of its base tables.
+    clocks = [astuple(clock) for clock in ledgers.clocks()] if _CLOCKS in tables else []
+    statements = [(name, views[name].sha256) for name in _dependencies([view.versioned], views)]
+    definition = [statements, macros_hash(), rule.order, *clocks]
     folder = f"{VIEWS_FOLDER}/{view.schema}/{view.versioned.split('.')[1]}"
-    return [
-        Part(
-            how,
-            partition,
-            f"{folder}/{_hash_inputs(view, how, views, _of_partition(read, partition))}.parquet",
-            _bytes_read(view, views, _of_partition(read, partition)),
-        )
-        for partition in sorted(partitions, key=str)
-    ]
+    parts = []
+    for partition in sorted({one.partition for one in read}) if rule.per_partition else [_ALL]:
+        files = [
+            (one.table_name, one.partition, stored.sha256, stored.bytes)
+            for one in _of_partition(read, partition)
+            for stored in one.files
+        ]
+        path = f"{folder}/{_hash_inputs(definition, files)}.parquet"
+        parts.append(Part(rule.order, partition, path, sum(file[-1] for file in files)))
+    return parts
+
+
+def _hash_inputs(definition: Sequence[object], files: Iterable[tuple]) -> str:
+    inputs = json.dumps([definition, sorted(files)])
+    return hashlib.sha256(inputs.encode()).hexdigest()[:_HASH_DIGITS]
 
 
 def _of_partition(conversions: Sequence[Conversion], partition: str | None) -> list[Conversion]:
     return [one for one in conversions if partition is _ALL or one.partition == partition]
 
 
-def _hash_inputs(
-    view: ViewFile, how: Storing, views: Mapping[str, ViewFile], conversions: Sequence[Conversion]
-) -> str:
-    """Hash everything that decides the rows of a view over some conversions."""
-    files = sorted(
-        (one.table_name, one.partition, stored.sha256) for one in conversions for stored in one.files
-    )
-    statements = [(one.versioned, one.sha256) for one in view_dependencies(view, views)]
-    clocks = [astuple(clock) for clock in ledgers.clocks()] if _CLOCKS in tables_read(view, views) else []
-    inputs = json.dumps([statements, macros_hash(), how.cte, how.order, files, *clocks])
-    return hashlib.sha256(inputs.encode()).hexdigest()[:_HASH_DIGITS]
-
-
 def _is_missing(warehouse: Path, part: Part) -> bool:
     return view_store.count_rows(warehouse, part.path) is None
-
-
-def _describe_view(
-    warehouse: Path, counts: Mapping[Part, int | None], base_tables: tuple[str, ...]
-) -> StoredView:
-    """Describe a view whose files all exist. It reads the files with rows, or one file if all are empty."""
-    by_cte: dict[str, list[Part]] = {}
-    for part in counts:
-        by_cte.setdefault(part.how.cte, []).append(part)
-    facts = [(warehouse / part.path).stat() for part in counts]
-    return StoredView(
-        tuple(
-            (cte, tuple([part.path for part in parts if counts[part]] or [parts[0].path]))
-            for cte, parts in by_cte.items()
-        ),
-        sum(fact.st_size for fact in facts),
-        datetime.fromtimestamp(max(fact.st_mtime for fact in facts), UTC).replace(tzinfo=None, microsecond=0),
-        base_tables,
-    )
 
 
 def _connect(warehouse: Path) -> duckdb.DuckDBPyConnection:
@@ -263,34 +260,6 @@ def _connect(warehouse: Path) -> duckdb.DuckDBPyConnection:
     connection.execute("set timezone = 'UTC'")
     connection.execute(macros_sql())
     return connection
-
-
-def _compute_unit(
-    connection: duckdb.DuckDBPyConnection, unit: Unit, on_bytes: OnBytes, on_computed: Callable[[], None]
-) -> dict[str, str]:
-    warehouse, partition = unit.warehouse, unit.partition
-    views = _views_in_order()
-    missing = {
-        name: lacking
-        for name, parts in unit.plan.items()
-        if (lacking := [p for p in parts if p.partition == partition and _is_missing(warehouse, p)])
-    }
-    needed = {one.versioned: one for name in missing for one in view_dependencies(views[name], views)}
-    conversions = _of_partition(unit.conversions, partition)
-    _create_tables(connection, needed.values(), conversions, warehouse)
-    bytes_read = {name: _bytes_read(view, views, conversions) for name, view in needed.items()}
-    failures = {}
-    # The sort is stable, and a view reads at least the bytes of each view that it reads: it comes after them.
-    for name in sorted((name for name in views if name in needed), key=lambda name: bytes_read[name]):
-        view, parts = needed[name], unit.plan.get(name, ())
-        for part in missing.get(name, ()):
-            query = view_query(view, _table_functions(warehouse, parts, partition), part.how.cte)
-            if failure := _write_part(connection, warehouse, name, query, part):
-                failures[name] = failure
-            on_bytes(part.bytes_read)
-            on_computed()
-        create_view(connection, view, _table_functions(warehouse, parts, partition))
-    return failures
 
 
 def _create_tables(
@@ -313,33 +282,17 @@ def _create_tables(
                 create_base_table(connection, trace, table, conversions, warehouse, materialize=False)
 
 
-def _table_functions(warehouse: Path, parts: Sequence[Part], partition: str | None) -> dict[str, str]:
-    """Return the table functions that read a view's CTEs over a partition, for CTEs whose files all exist."""
-    by_cte: dict[str, list[Part]] = {}
-    for part in parts:
-        # A file over all partitions cannot replace the file of one partition.
-        if partition is _ALL or part.partition == partition:
-            by_cte.setdefault(part.how.cte, []).append(part)
-    return {
-        cte: read_parquet((part.path for part in found), warehouse)
-        for cte, found in by_cte.items()
-        if not any(_is_missing(warehouse, part) for part in found)
-    }
-
-
-def _write_part(
-    connection: duckdb.DuckDBPyConnection, warehouse: Path, name: str, query: str, part: Part
-) -> str:
-    """Write the rows of a query to the file of a part. Returns the reason of a failure, or an empty text."""
+def _write_part(connection: duckdb.DuckDBPyConnection, warehouse: Path, name: str, part: Part) -> str:
+    """Write the rows of a view to the file of a part. Returns the reason of a failure, or an empty text."""
     # The name is unique, because a process that is considered dead may still be writing.
     path = staging_folder(warehouse) / f"{name}-{uuid.uuid4().hex}.parquet"
-    order = ", ".join(f'"{column}"' for column in part.how.order)
+    order = ", ".join(f'"{column}"' for column in part.order)
     footer = f"kv_metadata {{{view_store.PATH_IN_FOOTER}: {quoted(part.path)}}}"
     try:
         connection.execute(
-            f"copy (from ({query}) order by {order}) to {quoted(str(path))} ({PARQUET_OPTIONS}, {footer})"
+            f"copy (from {name} order by {order}) to {quoted(str(path))} ({PARQUET_OPTIONS}, {footer})"
         )
-        if mismatch := _find_type_mismatch(connection, query, path):
+        if mismatch := _find_type_mismatch(connection, name, path):
             return mismatch
         if shutil.disk_usage(warehouse).free < LEAST_FREE_BYTES:
             return "it would fill the disk. Free disk space"
@@ -351,11 +304,11 @@ def _write_part(
     return ""
 
 
-def _find_type_mismatch(connection: duckdb.DuckDBPyConnection, query: str, file: Path) -> str:
+def _find_type_mismatch(connection: duckdb.DuckDBPyConnection, name: str, file: Path) -> str:
     """Describe a column whose type Parquet cannot represent; empty if there is none."""
-    computed = connection.execute(f"describe {query}").fetchall()
+    computed = connection.execute(f"describe {name}").fetchall()
     stored = connection.execute(f"describe from read_parquet({quoted(str(file))})").fetchall()
-    for (name, kind, *_), (_, other, *_) in zip(computed, stored, strict=True):
+    for (column, kind, *_), (_, other, *_) in zip(computed, stored, strict=True):
         if kind != other:
-            return f"Parquet stores its column {name} as {other} and not {kind}"
+            return f"Parquet stores its column {column} as {other} and not {kind}"
     return ""

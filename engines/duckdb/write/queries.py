@@ -6,26 +6,32 @@ from typing import cast
 import duckdb
 from sqlglot import exp
 
-from tracehouse.engines.duckdb.write.catalog import column_types, insert, name_in_caveats
+from tracehouse.engines.duckdb.read.catalog import read_base_tables
+from tracehouse.engines.duckdb.write.catalog import (
+    column_types,
+    find_base_tables,
+    insert,
+    record_in_caveats,
+)
 from tracehouse.engines.duckdb.write.statements import query_statements, sql_error
 from tracehouse.sql.query_files import QueryFile
 from tracehouse.views import caveats
 from tracehouse.views.caveats import ColumnsByCaveat
 from tracehouse.views.columns import Columns, columns_read, passed_on, split_comment
-from tracehouse.views.quantities import quantities, unit_in
+from tracehouse.views.units import read_units, unit_in
 from tracehouse.views.view_files import DefinitionError
 
 
 def create_queries(
     connection: duckdb.DuckDBPyConnection,
     queries: Sequence[QueryFile],
-    held: Mapping[str, ColumnsByCaveat],
+    caveats_by_object: Mapping[str, ColumnsByCaveat],
     explained: bool = True,
 ) -> None:
     """Create named queries as table macros, and add them to the catalog.
 
-    `held` are the caveats of the views. Raises DefinitionError if a query does not fit the views that it
-    reads, or, if `explained`, does not describe each of its columns.
+    `caveats_by_object` has the caveats of views. Raises DefinitionError if a query does not fit the views
+    that it reads, or, if `explained`, does not describe each of its columns.
     """
     columns = column_types(connection)
     for schema in {query.schema for query in queries}:
@@ -40,10 +46,10 @@ def create_queries(
     of_queries = {}
     for query in queries:
         read = columns_read(query.tree, query.references, columns, query.path)
-        of_queries[query.full_name] = caveats.of_query(query.header, read, held)
+        of_queries[query.full_name] = caveats.of_query(query.header, read, caveats_by_object)
     _insert_queries(connection, queries, of_queries)
     insert(connection, "columns", [row for query in queries for row in _columns(query, columns, explained)])
-    name_in_caveats(connection, of_queries)
+    record_in_caveats(connection, of_queries)
 
 
 def _check_parameter_names(query: QueryFile, columns: Mapping[str, Collection[str]]) -> None:
@@ -70,7 +76,7 @@ def _columns(query: QueryFile, types: Mapping[str, Columns], explained: bool) ->
     """Yield the rows of `catalog.columns` for the result of a query.
 
     The meaning of a column is from the query's file, otherwise from the view column that the query passes on,
-    otherwise from quantities.csv. Raises DefinitionError if a column has no meaning, or if the file describes
+    otherwise from units.csv. Raises DefinitionError if a column has no meaning, or if the file describes
     a column that the result does not have. Types are omitted: DuckDB takes as long to infer them as to create
     all queries.
     """
@@ -78,7 +84,7 @@ def _columns(query: QueryFile, types: Mapping[str, Columns], explained: bool) ->
     unknown = sorted(query.meanings.keys() - set(answer))
     if unknown:
         raise DefinitionError(f"{query.path}: its answer has no column {unknown[0]}")
-    known = quantities(query.schema)
+    known = read_units(query.schema)
     origins = passed_on(query.tree, query.references, types, query.path)
     for position, column in enumerate(answer, 1):
         origin = origins.get(column)
@@ -88,7 +94,7 @@ def _columns(query: QueryFile, types: Mapping[str, Columns], explained: bool) ->
         if explained and not meaning:
             raise DefinitionError(
                 f"{query.path}: describe the column {column} by `-- column: {column}: …`, "
-                f"or for all queries in views/{query.schema}/quantities.csv"
+                f"or for all queries in views/{query.schema}/units.csv"
             )
         unit = known[column].unit if column in known else unit_in(column) or ""
         lineage = [".".join(origin)] if origin else []
@@ -96,7 +102,9 @@ def _columns(query: QueryFile, types: Mapping[str, Columns], explained: bool) ->
 
 
 def _insert_queries(
-    connection: duckdb.DuckDBPyConnection, queries: Sequence[QueryFile], held: Mapping[str, Sequence[str]]
+    connection: duckdb.DuckDBPyConnection,
+    queries: Sequence[QueryFile],
+    caveats_by_query: Mapping[str, Sequence[str]],
 ) -> None:
     """Add queries and their parameters to the catalog."""
     sql = """
@@ -106,6 +114,7 @@ def _insert_queries(
         """
     comments = dict(connection.execute(sql).fetchall())
     versions = _versions(connection)
+    base_tables = read_base_tables(connection)
     rows = [
         (
             query.full_name,
@@ -115,7 +124,8 @@ def _insert_queries(
             query.header.one("chart"),
             sorted(query.references),
             sorted(versions[name] for name in query.references if name in versions),
-            list(held[query.full_name]),
+            find_base_tables(query.references, base_tables),
+            list(caveats_by_query[query.full_name]),
             query.sha256,
             query.text,
         )

@@ -4,13 +4,11 @@ They are the SQL of the files, and a query fails on parameters outside its choic
 """
 
 import re
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import cast
 
 import duckdb
-import sqlglot
 from sqlglot import exp
 
 from tracehouse.core.text import quoted
@@ -24,43 +22,6 @@ _LINE = re.compile(r"^LINE (\d+):", re.M)
 def view_statements(view: ViewFile) -> str:
     """Return the statements that create a view and its comments."""
     return ";\n".join([*view.unions, view.statement, *view.comments])
-
-
-def materialized_view_statements(view: ViewFile, functions: Mapping[str, str]) -> str:
-    """Return the statements that create a view over files. `functions` is as in `view_query`."""
-    query = view_query(view, functions)
-    return ";\n".join([f"create or replace view {view.versioned} as {query}", *view.comments])
-
-
-def view_query(view: ViewFile, functions: Mapping[str, str], cte: str = "") -> str:
-    """Return the query of a view, or of one of its CTEs.
-
-    `functions` are the table functions that read the rows of CTEs, by name; an empty name is the whole view.
-    """
-    query = view.tree.expression
-    if not cte and "" in functions:
-        return _select_columns(query, functions[""])
-    parts = {
-        one.alias: _select_columns(one.this, functions[one.alias])
-        if one.alias in functions
-        else one.this.sql(dialect="duckdb")
-        for one in query.ctes
-    }
-    if cte:
-        names = [*parts][: [*parts].index(cte) + 1]
-        listed = ", ".join(f"{name} as ({parts[name]})" for name in names)
-        return f"with {listed} from {cte}"
-    query = query.copy()
-    for one in query.ctes:
-        if one.alias in functions:
-            one.set("this", sqlglot.parse_one(parts[one.alias], dialect="duckdb"))
-    return query.sql(dialect="duckdb")
-
-
-def _select_columns(query: exp.Query, function: str) -> str:
-    """Return the select of a query's columns from a table function."""
-    listed = ", ".join(f'"{column}"' for column in query.named_selects)
-    return f"select {listed} from {function}"
 
 
 @cache

@@ -1,6 +1,6 @@
 """Create views in a database that has the base tables."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -11,39 +11,33 @@ from duckdb import Error as DuckDBError
 from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.base_tables import read_parquet
-from tracehouse.engines.duckdb.write.statements import (
-    materialized_view_statements,
-    sql_error,
-    view_statements,
-)
+from tracehouse.engines.duckdb.write.statements import sql_error, view_statements
 from tracehouse.ingest.declarations import all_traces
-from tracehouse.views import caveats, meanings
+from tracehouse.views import caveats, column_docs
 from tracehouse.views.across_traces import check_types, expanded, united
 from tracehouse.views.caveats import ColumnsByCaveat
+from tracehouse.views.column_docs import ColumnDoc, ColumnDocs
 from tracehouse.views.graph import sort_views
-from tracehouse.views.materialization import StoredView
-from tracehouse.views.meanings import Column, Relations
 from tracehouse.views.view_files import ViewFile, newest, view_files
 
-NO_FUNCTIONS: Mapping[str, str] = MappingProxyType({})
-NOT_INHERITED: Mapping[str, Column] = MappingProxyType({})
+NOT_INHERITED: Mapping[str, ColumnDoc] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
 class Described:
-    """All views, each after the views that it reads; the meanings of all columns; and the views' caveats."""
+    """All views, each after the views that it reads; the docs of all columns; and the caveats of views."""
 
     views: list[ViewFile]
-    relations: Relations
-    held: dict[str, ColumnsByCaveat]
+    docs: ColumnDocs
+    caveats_by_object: dict[str, ColumnsByCaveat]
 
 
 def describe_views(connection: DuckDBPyConnection) -> Described:
     """Describe the views over the tables of a database."""
     files = view_files()
     views = sort_views(expanded(files), catalog.column_types(connection))
-    relations = meanings.of_views(views, files, meanings.of_tables(all_traces().values()))
-    return Described(views, relations, caveats.of_views(views, relations))
+    docs = column_docs.of_views(views, files, column_docs.of_tables(all_traces().values()))
+    return Described(views, docs, caveats.of_views(views, docs))
 
 
 def create_views(connection: DuckDBPyConnection, described: Described) -> None:
@@ -51,52 +45,46 @@ def create_views(connection: DuckDBPyConnection, described: Described) -> None:
     for schema in {view.schema for view in described.views}:
         connection.execute(f'create schema if not exists "{schema}"')
     for view in described.views:
-        create_view(connection, view, columns=described.relations[view.versioned])
+        create_view(connection, view, described.docs[view.versioned])
     _check_united(connection, view_files())
     create_aliases(connection, newest(described.views))
 
 
-def replace_views(
-    connection: DuckDBPyConnection, names: Collection[str], stored: Mapping[str, StoredView], warehouse: Path
-) -> None:
-    """Replace views: those in `stored` read their files, the others compute their rows on demand.
-
-    `names` are versioned names. Comments are kept.
-    """
-    sql = """
-        select schema_name || '.' || table_name, column_name, comment from duckdb_columns()
-        where database_name = current_database() and comment is not null
-        """
-    comments = connection.execute(sql).fetchall()
-    for view in expanded(view_files()):
-        if view.versioned in names:
-            create_view(connection, view, _table_functions(stored.get(view.versioned), warehouse))
-    for name, column, comment in comments:
-        if name in names:
-            connection.execute(f'comment on column {name}."{column}" is {quoted(comment)}')
-
-
-def _table_functions(view: StoredView | None, warehouse: Path) -> dict[str, str]:
-    """Return the table functions that read a materialized view's CTEs; none for a computed view."""
-    return {cte: read_parquet(files, warehouse) for cte, files in view.parts} if view else {}
-
-
 def create_view(
-    connection: DuckDBPyConnection,
-    view: ViewFile,
-    functions: Mapping[str, str] = NO_FUNCTIONS,
-    columns: Mapping[str, Column] = NOT_INHERITED,
+    connection: DuckDBPyConnection, view: ViewFile, columns: Mapping[str, ColumnDoc] = NOT_INHERITED
 ) -> None:
     """Create a view with its own comments and the comments that its `columns` inherit.
 
-    `functions` are the table functions that read its rows from files (see `statements.view_query`). Raises
-    DefinitionError with the line if the SQL fails.
+    Raises DefinitionError with the line if the SQL fails.
     """
-    created = materialized_view_statements(view, functions) if functions else view_statements(view)
     try:
-        connection.execute(";\n".join([created, *meanings.inherited_comments(view, columns)]))
+        connection.execute(
+            ";\n".join([view_statements(view), *column_docs.inherited_comments(view, columns)])
+        )
     except DuckDBError as error:
         raise sql_error(error, view.path, view.statement, view.text) from error
+
+
+def read_view_from_files(
+    connection: DuckDBPyConnection, name: str, paths: Iterable[str], warehouse: Path
+) -> None:
+    """Replace a view by one that reads the same columns from Parquet files. Its comments are kept."""
+    sql = """
+        select column_name, comment from duckdb_columns()
+        where database_name = current_database() and schema_name || '.' || table_name = $name
+        order by column_index
+        """
+    columns = connection.execute(sql, {"name": name}).fetchall()
+    listed = ", ".join(f'"{column}"' for column, _ in columns)
+    sql = "select comment from duckdb_views() where schema_name || '.' || view_name = $name and not internal"
+    [(title,)] = connection.execute(sql, {"name": name}).fetchall()
+    connection.execute(
+        f"create or replace view {name} as select {listed} from {read_parquet(paths, warehouse)}"
+    )
+    connection.execute(f"comment on view {name} is {quoted(title or '')}")
+    for column, comment in columns:
+        if comment:
+            connection.execute(f'comment on column {name}."{column}" is {quoted(comment)}')
 
 
 def _check_united(connection: DuckDBPyConnection, files: Sequence[ViewFile]) -> None:

@@ -37,7 +37,7 @@ def both(sample_warehouse: Path, published: Path) -> Iterator[duckdb.DuckDBPyCon
     """A connection to the warehouse and to the published file, without access to other files."""
     with duckdb.connect() as connection:
         connection.execute("set timezone = 'UTC'")
-        connection.execute(f"attach '{sample_warehouse / database.NAME}' as warehouse (read_only)")
+        connection.execute(f"attach '{sample_warehouse / database.DATABASE}' as warehouse (read_only)")
         connection.execute(f"attach '{published}' as published (read_only)")
         connection.execute(f"set allowed_directories = ['{sample_warehouse}']")
         connection.execute("set enable_external_access = false")
@@ -155,7 +155,7 @@ def test_whole_includes_every_sample(sample_raw: Path, publish, tmp_path: Path) 
     run = publish(warehouse, "--out", path, "--whole")
     assert "sample" not in run.stderr
     with duckdb.connect(str(path), read_only=True) as connection:
-        connection.execute(f"attach '{warehouse / database.NAME}' as warehouse (read_only)")
+        connection.execute(f"attach '{warehouse / database.DATABASE}' as warehouse (read_only)")
         assert connection.execute("from catalog.left_out where name like 'acme%'").fetchall() == []
         for name in (*WIDE, "acme.gpu_memory_used", "acme.gpu_memory_used_v1"):
             assert digest(connection, f"from {name}") == digest(connection, f"from warehouse.{name}"), name
@@ -197,7 +197,7 @@ def test_foreign_objects_are_not_replaced(what: str, small_warehouse: Path, publ
     elif what == "a folder":
         path.mkdir()
     else:
-        shutil.copy(small_warehouse / database.NAME, path)
+        shutil.copy(small_warehouse / database.DATABASE, path)
     before = path.read_bytes() if path.is_file() else None
     run = publish(small_warehouse, "--out", path, succeeds=False)
     assert str(path) in run.errors[0]

@@ -85,7 +85,7 @@ def test_tables_have_rows_of_warehouse(server: Server, whole: str, sample_wareho
 
     with duckdb.connect() as connection, dbapi.connect(server.url(whole)) as postgresql:
         connection.execute("set timezone = 'UTC'")
-        connection.execute(f"attach '{sample_warehouse / database.NAME}' as warehouse (read_only)")
+        connection.execute(f"attach '{sample_warehouse / database.DATABASE}' as warehouse (read_only)")
         connection.execute("use warehouse")
         with postgresql.cursor() as cursor:
             cursor.execute("select name, kind, row_count from catalog.contents")

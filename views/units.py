@@ -1,9 +1,8 @@
 """Read the unit and meaning of column names.
 
-`views/quantities.csv` declares names that several schemas share, `views/<schema>/quantities.csv` names of one
-schema. Two kinds of names need no line. A statistic has the unit and the meaning of its quantity:
-`p95_wait_s` and `mean_wait_s` follow from `wait_s`. Any other name has the unit that it ends in: `free_gpus`
-counts GPUs.
+`views/units.csv` declares names that several schemas share, `views/<schema>/units.csv` names of one schema.
+Two kinds of names need no line. A statistic has the unit and the meaning of its quantity: `p95_wait_s` and
+`mean_wait_s` follow from `wait_s`. Any other name has the unit that it ends in: `free_gpus` counts GPUs.
 """
 
 import csv
@@ -16,7 +15,7 @@ from tracehouse.core.errors import DefinitionError
 from tracehouse.core.units import spell_unit
 from tracehouse.views.view_files import VIEWS
 
-_FILE = "quantities.csv"
+_FILE = "units.csv"
 _FIELDS = ["quantity", "unit", "meaning"]
 
 # The prefixes of the name and of the meaning of a statistic.
@@ -85,7 +84,7 @@ class Quantity:
 
 
 @cache
-def quantities(schema: str, folder: Path = VIEWS) -> Mapping[str, Quantity]:
+def read_units(schema: str, folder: Path = VIEWS) -> Mapping[str, Quantity]:
     """Return the quantities of a schema by name: shared ones, its own, and the statistics of both.
 
     Raises DefinitionError if a file is not valid, or a name has two units.

@@ -7,7 +7,7 @@ Every other column of a view has the comment of the first of these columns that 
 2. the same column of the view that unites this one with those of other traces (`each_trace`);
 3. the column that it passes through unchanged.
 
-The unit of a column is that of its name in `quantities.csv`, or else of the column that it passes through, or
+The unit of a column is that of its name in `units.csv`, or else of the column that it passes through, or
 else the one that its name ends in.
 """
 
@@ -22,7 +22,7 @@ from tracehouse.ingest.declarations import Trace
 from tracehouse.ingest.store.records import REJECTED_COLUMNS
 from tracehouse.views.across_traces import united
 from tracehouse.views.columns import passed_on, split_comment
-from tracehouse.views.quantities import quantities, unit_in
+from tracehouse.views.units import read_units, unit_in
 from tracehouse.views.view_files import VIEWS, ViewFile
 
 _CATALOG = VIEWS / "catalog" / "tables.sql"
@@ -30,10 +30,10 @@ _COLUMN_OF_CATALOG = re.compile(r"^comment on column (\w+\.\w+)\.(\w+) is '(.*)'
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnDoc:
     """The meaning, provenance and unit of a column, and its comment in the database, which has all three.
 
-    `unit` is None if neither a declaration nor `quantities.csv` has one, and the name does not end in one.
+    `unit` is None if neither a declaration nor `units.csv` has one, and the name does not end in one.
     """
 
     comment: str
@@ -42,13 +42,13 @@ class Column:
     unit: str | None
 
 
-Relations = dict[str, dict[str, Column]]
+ColumnDocs = dict[str, dict[str, ColumnDoc]]
 """The columns of tables and views: by the name of the table or view, then by column name, in order."""
 
-_UNKNOWN = Column("", "", "", None)
+_UNKNOWN = ColumnDoc("", "", "", None)
 
 
-def of_tables(traces: Iterable[Trace]) -> Relations:
+def of_tables(traces: Iterable[Trace]) -> ColumnDocs:
     """Return the columns of base tables and of the catalog."""
     found = {
         f"{trace.name}.{table.name}": {column.name: _declared(column) for column in table.stored_columns}
@@ -58,11 +58,11 @@ def of_tables(traces: Iterable[Trace]) -> Relations:
     found["catalog.rejected_rows"] = {column.name: _declared(column) for column in REJECTED_COLUMNS}
     for table, column, comment in _COLUMN_OF_CATALOG.findall(_CATALOG.read_text()):
         text = comment.replace("''", "'")
-        found.setdefault(table, {})[column] = Column(text, *split_comment(text), None)
+        found.setdefault(table, {})[column] = ColumnDoc(text, *split_comment(text), None)
     return found
 
 
-def of_views(views: Sequence[ViewFile], files: Sequence[ViewFile], tables: Relations) -> Relations:
+def of_views(views: Sequence[ViewFile], files: Sequence[ViewFile], tables: ColumnDocs) -> ColumnDocs:
     """Return the columns of tables and views. The newest version of a view also has its plain name as key.
 
     `views` are sorted, each after the views that it reads. `files` are the same views before `each_trace` is
@@ -82,19 +82,19 @@ def of_views(views: Sequence[ViewFile], files: Sequence[ViewFile], tables: Relat
 
 
 def of_view(
-    view: ViewFile, relations: Relations, comments: Mapping[str, str], columns: Iterable[str]
-) -> dict[str, Column]:
+    view: ViewFile, docs: ColumnDocs, comments: Mapping[str, str], columns: Iterable[str]
+) -> dict[str, ColumnDoc]:
     """Return the columns of a view, given its inputs and the comments that it does not inherit."""
-    passed = passed_on(view.tree.expression, view.references, relations, view.path)
-    units = quantities(view.schema)
+    passed = passed_on(view.tree.expression, view.references, docs, view.path)
+    units = read_units(view.schema)
     found = {}
     for name in columns:
         table, column = passed.get(name, ("", ""))
-        meant = relations.get(table, {}).get(column, _UNKNOWN)
+        doc = docs.get(table, {}).get(column, _UNKNOWN)
         if name in comments:
-            meant = Column(comments[name], *split_comment(comments[name]), meant.unit)
-        unit = units[name].unit if name in units else meant.unit
-        found[name] = replace(meant, unit=unit_in(name) if unit is None else unit)
+            doc = ColumnDoc(comments[name], *split_comment(comments[name]), doc.unit)
+        unit = units[name].unit if name in units else doc.unit
+        found[name] = replace(doc, unit=unit_in(name) if unit is None else unit)
     return found
 
 
@@ -104,15 +104,15 @@ def comment_text(column: declarations.Column) -> str:
     return f"{column.comment}{unit}; {column.provenance}."
 
 
-def inherited_comments(view: ViewFile, columns: Mapping[str, Column]) -> Iterator[str]:
+def inherited_comments(view: ViewFile, columns: Mapping[str, ColumnDoc]) -> Iterator[str]:
     """Yield the statements for inherited comments: on the columns on which the view's file has none."""
     for name, column in columns.items():
         if column.comment and name not in view.column_comments:
             yield f'comment on column {view.versioned}."{name}" is {quoted(column.comment)}'
 
 
-def _declared(column: declarations.Column) -> Column:
-    return Column(comment_text(column), column.comment, column.provenance, spell_unit(column.unit))
+def _declared(column: declarations.Column) -> ColumnDoc:
+    return ColumnDoc(comment_text(column), column.comment, column.provenance, spell_unit(column.unit))
 
 
 def _comments_of_versions(view: ViewFile, versions: Mapping[str, ViewFile]) -> dict[str, str]:

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from tracehouse.ingest.declarations import all_traces
-from tracehouse.views import meanings
+from tracehouse.views import column_docs
 from tracehouse.views.across_traces import expanded, united
+from tracehouse.views.column_docs import ColumnDocs as Relations
 from tracehouse.views.graph import sort_views
-from tracehouse.views.meanings import Relations
 from tracehouse.views.view_files import ViewFile, read_view_file, view_files
 
 RUN = """create or replace view itp.run_v1 as
@@ -17,8 +17,8 @@ comment on column itp.run_v1.gpu_s is 'GPUs'' time; derived.';
 
 
 def relations(files: list[ViewFile]) -> Relations:
-    tables = meanings.of_tables(all_traces().values())
-    return meanings.of_views(sort_views(expanded(files), tables), files, tables)
+    tables = column_docs.of_tables(all_traces().values())
+    return column_docs.of_views(sort_views(expanded(files), tables), files, tables)
 
 
 def write_views(folder: Path, **texts: str) -> list[ViewFile]:
@@ -42,7 +42,7 @@ def test_a_passed_through_column_inherits_comment_provenance_and_unit(tmp_path: 
     assert found["itp.run_v1"]["run_s"] == found["itp.upper"]["run_s"] == base["duration"]
     own = found["itp.upper_v1"]["gpu_s"]
     assert (own.comment, own.meaning, own.provenance) == ("GPUs' time; derived.", "GPUs' time", "derived")
-    assert found["itp.upper_v1"]["more"] == meanings.Column("", "", "", None)
+    assert found["itp.upper_v1"]["more"] == column_docs.ColumnDoc("", "", "", None)
 
 
 def test_a_view_overrides_what_it_inherits(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_a_view_overrides_what_it_inherits(tmp_path: Path) -> None:
     [run] = write_views(tmp_path, itp__run=overriding)
     column = relations([run])["itp.run_v1"]["run_s"]
     assert (column.meaning, column.provenance, column.unit) == ("Run", "derived", "s")
-    inherited = list(meanings.inherited_comments(run, relations([run])["itp.run_v1"]))
+    inherited = list(column_docs.inherited_comments(run, relations([run])["itp.run_v1"]))
     assert len(inherited) == 1 and inherited[0].startswith('comment on column itp.run_v1."job_id" is ')
 
 
@@ -92,8 +92,8 @@ def test_no_view_file_repeats_a_comment_that_it_inherits() -> None:
         before = versions.get(f"{view.alias}_v{view.version - 1}")
         without_own: dict[str, str] = {}
         for one in (uniting.get(view.versioned), before):
-            without_own |= meanings._comments_of_versions(one, versions) if one else {}
-        inherited = meanings.of_view(view, found, without_own, view.tree.expression.named_selects)
+            without_own |= column_docs._comments_of_versions(one, versions) if one else {}
+        inherited = column_docs.of_view(view, found, without_own, view.tree.expression.named_selects)
         repeated += [
             f"{view.versioned}.{name}"
             for name, text in view.column_comments.items()

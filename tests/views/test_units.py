@@ -9,18 +9,18 @@ from tracehouse.core.errors import DefinitionError
 from tracehouse.core.units import spell_unit
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.sql.query_files import query_files
-from tracehouse.views import meanings
+from tracehouse.views import column_docs
 from tracehouse.views.columns import PROVENANCES, is_number
-from tracehouse.views.quantities import Quantity, quantities, unit_in
+from tracehouse.views.units import Quantity, read_units, unit_in
 from tracehouse.views.view_files import read_view_file
 
 HEADER = "quantity,unit,meaning\n"
 
 
 def write(folder: Path, **texts: str) -> Path:
-    """Write a quantities.csv per schema, and the shared one from `shared`. Return the folder."""
+    """Write a units.csv per schema, and the shared one from `shared`. Return the folder."""
     for schema, text in texts.items():
-        path = folder / ("quantities.csv" if schema == "shared" else f"{schema}/quantities.csv")
+        path = folder / ("units.csv" if schema == "shared" else f"{schema}/units.csv")
         path.parent.mkdir(exist_ok=True)
         path.write_text(HEADER + text)
     return folder
@@ -28,14 +28,14 @@ def write(folder: Path, **texts: str) -> Path:
 
 def test_a_schema_has_its_own_names_and_the_shared_ones(tmp_path: Path) -> None:
     folder = write(tmp_path, shared="jobs,jobs,Jobs\n", mars="sols,sols,Days\n", venus="clouds,clouds,\n")
-    assert quantities("mars", folder)["jobs"].unit == "jobs"
-    assert quantities("mars", folder)["sols"].unit == "sols"
-    assert "clouds" not in quantities("mars", folder) and "sols" not in quantities("unknown", folder)
+    assert read_units("mars", folder)["jobs"].unit == "jobs"
+    assert read_units("mars", folder)["sols"].unit == "sols"
+    assert "clouds" not in read_units("mars", folder) and "sols" not in read_units("unknown", folder)
 
 
 def test_statistics_inherit_unit_and_meaning(tmp_path: Path) -> None:
     shared = "wait_s,s,Queueing delay\ngpu_pct,percent,GPU utilisation\nmax_gpu_pct,percent,Own text\n"
-    found = quantities("mars", write(tmp_path, shared=shared))
+    found = read_units("mars", write(tmp_path, shared=shared))
     assert found["p95_wait_s"] == Quantity("p95_wait_s", "s", "95th percentile of the queueing delay")
     assert found["mean_wait_s"] == Quantity("mean_wait_s", "s", "Mean queueing delay")
     assert found["median_gpu_pct"] == Quantity("median_gpu_pct", "percent", "Median GPU utilisation")
@@ -59,15 +59,15 @@ def test_other_names_have_the_unit_that_they_end_in() -> None:
         ({"shared": "", "mars": "x,GPU-hours,\n"}, "write the unit GPU-hours as GPU-h"),
     ],
 )
-def test_rejects_invalid_quantities(texts: dict[str, str], message: str, tmp_path: Path) -> None:
+def test_rejects_invalid_read_units(texts: dict[str, str], message: str, tmp_path: Path) -> None:
     with pytest.raises(DefinitionError, match=message):
-        quantities("mars", write(tmp_path, **texts))
+        read_units("mars", write(tmp_path, **texts))
 
 
 def test_rejects_another_header(tmp_path: Path) -> None:
-    (tmp_path / "quantities.csv").write_text("name,unit\n")
+    (tmp_path / "units.csv").write_text("name,unit\n")
     with pytest.raises(DefinitionError, match="the header must be quantity,unit,meaning"):
-        quantities("mars", tmp_path)
+        read_units("mars", tmp_path)
 
 
 @pytest.mark.each_trace
@@ -90,7 +90,7 @@ def test_build_lists_all_numbers_without_unit(tmp_path: Path) -> None:
         "label": ("VARCHAR", None),
         "second_number": ("DOUBLE", None),
     }
-    unknown = {column: meanings.Column("", "", "", None) for column in numbers}
+    unknown = {column: column_docs.ColumnDoc("", "", "", None) for column in numbers}
     with pytest.raises(DefinitionError, match=r"odd\.v1\.sql: first_number, second_number: no unit is known"):
         catalog._check_units({"itp.odd": file}, {"itp.odd": numbers}, {"itp.odd": unknown})
 
@@ -106,7 +106,7 @@ def test_every_column_of_every_query_is_described(synthetic: duckdb.DuckDBPyConn
         assert columns[query.full_name] == [column for column, *_ in answer], query.full_name
         for column, kind, *_ in answer:
             if is_number(kind):
-                has_unit = column in quantities(query.schema) or unit_in(column) is not None
+                has_unit = column in read_units(query.schema) or unit_in(column) is not None
                 assert has_unit, f"{query.path}: no unit of {column} is known"
     rows = synthetic.execute(
         """
