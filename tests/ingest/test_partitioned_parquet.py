@@ -38,7 +38,7 @@ def tables() -> Iterator[tuple[str, Table]]:
 
 @pytest.fixture(scope="module")
 def connection(fixture_warehouse: Path) -> duckdb.DuckDBPyConnection:
-    return duckdb.connect(str(fixture_warehouse / database.NAME), read_only=True)
+    return duckdb.connect(str(fixture_warehouse / database.DATABASE), read_only=True)
 
 
 def test_tables_are_split_by_the_keys_in_names_of_files() -> None:
