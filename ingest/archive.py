@@ -51,8 +51,8 @@ from tracehouse.ingest.raw_stream import (
 # Published archives have thousands of files at most.
 MOST_MEMBERS = 20_000
 
-# Extended headers contain long names, and attributes from the system that wrote the archive.
-_LONGEST_TAR_HEADERS_BYTES = 16 << 20
+# An extended header contains a long name, or attributes from the system that wrote the archive.
+_LONGEST_TAR_HEADER_BYTES = 1 << 20
 _TAR_END = bytes(tarfile.BLOCKSIZE)
 _ZIP_END_MARK = b"PK\5\6"
 _ZIP_END_BYTES = 22 + (1 << 16)
@@ -134,22 +134,16 @@ class _ForwardStream:
     def __init__(self, stream: BinaryIO):
         self._stream = stream
         self._position = 0
-        self._header_bytes = 0
         self.last_read = b""
 
     def read(self, size: int) -> bytes:
-        """Read a header for tarfile. Raises ReadError if the headers of a member are absurdly long.
+        """Read a header for tarfile, which trusts the size that the header states.
 
-        tarfile trusts the size that a header states, and keeps all extended headers of a member in memory.
+        Raises ReadError if the size is absurd.
         """
-        self._header_bytes += size
-        if size < 0 or self._header_bytes > _LONGEST_TAR_HEADERS_BYTES:
+        if not 0 <= size <= _LONGEST_TAR_HEADER_BYTES:
             raise tarfile.ReadError(f"a header of {size:,} bytes is not valid")
         return self.take(size)
-
-    def begin_member(self) -> None:
-        """Reset the count of header bytes for the next member."""
-        self._header_bytes = 0
 
     def take(self, size: int) -> bytes:
         self.last_read = self._stream.read(size)
@@ -195,7 +189,7 @@ def _tar_members(
     with _parsing(tarfile.ReadError):
         tar = tarfile.TarFile(fileobj=cast(BinaryIO, stream))
     count = 0
-    while (info := _next_header(tar, stream)) is not None:
+    while (info := _next_header(tar)) is not None:
         count += 1
         _check_count(count)
         path = PurePosixPath(info.name)
@@ -223,15 +217,11 @@ def _tar_members(
             raise tarfile.ReadError("more data after the end of the archive")
 
 
-def _next_header(tar: tarfile.TarFile, stream: _ForwardStream) -> tarfile.TarInfo | None:
-    stream.begin_member()
+def _next_header(tar: tarfile.TarFile) -> tarfile.TarInfo | None:
     with _parsing(tarfile.ReadError):
         info = tar.next()
-    # tarfile keeps the headers of all members, which would fill the memory. It needs the headers of the whole
-    # archive for each member, so only their size is limited.
+    # tarfile keeps the headers of all members, which would fill the memory.
     tar.members.clear()  # type: ignore[attr-defined]
-    if sum(map(len, tar.pax_headers.values())) > _LONGEST_TAR_HEADERS_BYTES:
-        raise tarfile.ReadError("its headers are too long")
     if info is not None and info.size < 0:
         raise tarfile.ReadError(f"a header is damaged: {escape_name(info.name)} has {info.size:,} bytes")
     return info

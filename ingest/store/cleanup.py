@@ -22,9 +22,8 @@ def remove_leftovers(warehouse: Path, views_in_use: Collection[str] | None = Non
     If the manifest is missing or damaged, raises UserError and removes nothing. For `views_in_use` see
     `vacuum`.
     """
-    records.check_manifest_exists(warehouse)
-    remove_staging(warehouse)
     records.discard_incomplete(warehouse)
+    remove_staging(warehouse)
     vacuum(warehouse, KEEP_SUPERSEDED_DAYS, KEEP_SUPERSEDED_VERSIONS, views_in_use)
 
 

@@ -12,6 +12,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -215,6 +216,11 @@ def read(warehouse: Path) -> Manifest:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
+        if records := _list_records(warehouse):
+            raise UserError(
+                f"{path}: the manifest is missing, but there are records of {len(records):,} conversions. "
+                f"{_ADVICE}"
+            ) from None
         return Manifest()
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot read the manifest ({error}). {_ADVICE}") from error
@@ -229,7 +235,7 @@ def read_conversions(warehouse: Path) -> list[Conversion]:
 
 def parse_record_names(text: str, origin: Path | str) -> list[str]:
     """Return the names of the records that a manifest names. Raises UserError if the text is invalid."""
-    with _Parsing(origin):
+    with _explain_damage(origin):
         names = json.loads(text)["records"]
         if not all(_RECORD_NAME.fullmatch(name) for name in names):
             raise ValueError("a name of a record is invalid")
@@ -241,7 +247,7 @@ def parse(text: str, origin: Path | str, records: Mapping[str, str]) -> Manifest
 
     Raises UserError if one of them is invalid; the message names `origin`.
     """
-    with _Parsing(origin):
+    with _explain_damage(origin):
         package = json.loads(text)
         superseded = tuple(Superseded(**entry) for entry in package["superseded"])
         for old in superseded:
@@ -251,20 +257,16 @@ def parse(text: str, origin: Path | str, records: Mapping[str, str]) -> Manifest
         return Manifest(int(package["version"]), conversions, superseded)
 
 
-class _Parsing:
+@contextmanager
+def _explain_damage(origin: Path | str) -> Iterator[None]:
     """Turn the exceptions of invalid JSON into a UserError about `origin`."""
-
-    def __init__(self, origin: Path | str):
-        self.origin = origin
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if isinstance(error, ValueError | LookupError | TypeError | AttributeError | RecursionError):
-            raise UserError(
-                f"{self.origin}: the manifest is damaged, or another version of Tracehouse wrote it "
-                f"({error!r}). {_ADVICE}"
-            ) from error
+    try:
+        yield
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise UserError(
+            f"{origin}: the manifest is damaged, or another version of Tracehouse wrote it ({error!r}). "
+            f"{_ADVICE}"
+        ) from error
 
 
 def _read_text(path: Path) -> str:
@@ -429,16 +431,6 @@ def _remove(warehouse: Path, paths: Sequence[Path]) -> None:
                 (warehouse / stored.path).unlink(missing_ok=True)
         # This comes last. If the process is killed before, the record still lists the files to remove.
         path.unlink(missing_ok=True)
-
-
-def check_manifest_exists(warehouse: Path) -> None:
-    """Raise UserError if the manifest is missing although there are records."""
-    records = [] if (warehouse / NAME).exists() else _list_records(warehouse)
-    if records:
-        raise UserError(
-            f"{warehouse / NAME}: the manifest is missing, but there are records of {len(records):,} "
-            f"conversions. {_ADVICE}"
-        )
 
 
 def write(warehouse: Path, manifest: Manifest) -> None:

@@ -15,7 +15,7 @@ from tracehouse.ingest.declarations import Column, Table, Trace, all_traces
 from tracehouse.ingest.readers import all_readers
 
 TRACES = list(all_traces().values())
-TABLES = [pytest.param(table, id=f"{trace.name}.{table.name}") for trace in TRACES for table in trace.tables]
+TABLES = [table for trace in TRACES for table in trace.tables]
 
 REAL_FILES = Path(os.environ.get("TRACES_TEST_DATA", Path(__file__).parents[3] / "shared" / "data"))
 needs_real_files = pytest.mark.skipif(
@@ -41,40 +41,40 @@ def test_table_names_are_unique(trace: Trace) -> None:
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize("table", TABLES)
-def test_table_has_description(table: Table) -> None:
-    assert all([table.comment, table.grain, table.source, table.columns, table.order_by])
+def test_table_has_description() -> None:
+    for table in TABLES:
+        assert all([table.comment, table.grain, table.source, table.columns, table.order_by])
 
 
-@pytest.mark.parametrize("table", TABLES)
-def test_keys_are_the_named_groups_of_the_file_names(table: Table) -> None:
-    groups = [*re.compile(table.file_name).groupindex, *re.compile(table.folder).groupindex]
-    assert sorted(key.name for key in table.keys) == sorted(groups)
+def test_keys_are_the_named_groups_of_the_file_names() -> None:
+    for table in TABLES:
+        groups = [*re.compile(table.file_name).groupindex, *re.compile(table.folder).groupindex]
+        assert sorted(key.name for key in table.keys) == sorted(groups)
 
 
-@pytest.mark.parametrize("table", TABLES)
-def test_wide_table_declares_columns_of_its_cells(table: Table) -> None:
-    if table.wide:
-        of_the_name = re.compile(table.wide.variable_pattern).groupindex
-        made = {*of_the_name, table.wide.variable, table.wide.index, table.wide.value}
-        assert {column.name for column in table.columns} == made
+def test_wide_table_declares_columns_of_its_cells() -> None:
+    for table in TABLES:
+        if table.wide:
+            of_the_name = re.compile(table.wide.variable_pattern).groupindex
+            made = {*of_the_name, table.wide.variable, table.wide.index, table.wide.value}
+            assert {column.name for column in table.columns} == made
 
 
-@pytest.mark.parametrize("table", TABLES)
-def test_column_names_are_unique(table: Table) -> None:
-    for columns in (table.stored_columns, table.columns):
-        names = [column.name for column in columns]
-        assert len(set(names)) == len(names)
-    headers = [column.name_in_file for column in table.columns]
-    assert len(set(headers)) == len(headers)
+def test_column_names_are_unique() -> None:
+    for table in TABLES:
+        for columns in (table.stored_columns, table.columns):
+            names = [column.name for column in columns]
+            assert len(set(names)) == len(names)
+        headers = [column.name_in_file for column in table.columns]
+        assert len(set(headers)) == len(headers)
 
 
-@pytest.mark.parametrize("table", TABLES)
-def test_table_refers_only_to_its_columns(table: Table) -> None:
-    ordered = {name.removeprefix("-") for name in table.order_by}
-    assert ordered <= {column.name for column in table.stored_columns}
-    assert set(table.partition_by) <= {key.name for key in table.keys}
-    assert table.optional < {column.name for column in table.columns}
+def test_table_refers_only_to_its_columns() -> None:
+    for table in TABLES:
+        ordered = {name.removeprefix("-") for name in table.order_by}
+        assert ordered <= {column.name for column in table.stored_columns}
+        assert set(table.partition_by) <= {key.name for key in table.keys}
+        assert table.optional < {column.name for column in table.columns}
 
 
 FINGERPRINTED = Table(
@@ -93,13 +93,13 @@ def test_fingerprint_depends_on_the_header_in_the_file() -> None:
     assert len({table.fingerprint() for table in tables}) == len(headers)
 
 
-@pytest.mark.parametrize("table", TABLES)
-def test_every_column_has_description(table: Table) -> None:
-    for column in non_empty(table.stored_columns):
-        assert column.comment, column.name
-        assert not column.comment.endswith("."), column.name
-        assert column.provenance in {"measured", "derived", "synthetic"}, column.name
-        assert column.type in TYPES, column.name
+def test_every_column_has_description() -> None:
+    for table in TABLES:
+        for column in non_empty(table.stored_columns):
+            assert column.comment, column.name
+            assert not column.comment.endswith("."), column.name
+            assert column.provenance in {"measured", "derived", "synthetic"}, column.name
+            assert column.type in TYPES, column.name
 
 
 def test_published_checksums_belong_to_one_file_of_their_table() -> None:
@@ -184,7 +184,7 @@ def archived_headers(table: Table, path: Path) -> Iterator[tuple[Table, str, lis
                 yield table, f"{path.name}/{member.name}", names_in(table, content.readline())
 
 
-@pytest.mark.parametrize("table", TABLES)
-def test_exactly_one_reader_accepts_each_file_of_a_table(table: Table) -> None:
-    for name in ("x", "x.csv", "x.jsonl"):
-        assert len([reader for reader in all_readers() if reader.reads(table, name)]) == 1
+def test_exactly_one_reader_accepts_each_file_of_a_table() -> None:
+    for table in TABLES:
+        for name in ("x", "x.csv", "x.jsonl"):
+            assert len([reader for reader in all_readers() if reader.reads(table, name)]) == 1

@@ -112,7 +112,6 @@ def build(
     """
     _check_exists(warehouse)
     with acquire(warehouse):
-        records.check_manifest_exists(warehouse)
         # DuckDB would apply the write-ahead log of a killed build to the new database.
         remove_staging(warehouse)
         info = BuildInfo(contains_tables=materialize, with_views=stored and not materialize)

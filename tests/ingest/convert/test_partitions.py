@@ -5,10 +5,8 @@ import io
 import struct
 import zipfile
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -16,7 +14,6 @@ from added_trace import added_trace
 from few_files import ingest, quiet, refusal, stored, write, zipped
 
 from tracehouse.core.errors import UserError
-from tracehouse.engines.duckdb.write import base_tables
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.convert import raw_file
 from tracehouse.ingest.convert.raw_input import RawInput
@@ -169,32 +166,6 @@ def test_real_rows_equal_their_csv_export(packing: str, tmp_path: Path, real_asi
     assert found == [{"day": 0, "hour": 23} | row for row in in_order]
 
 
-def test_thousands_of_files_are_one_view(tmp_path: Path) -> None:
-    days = 50
-    rows = pa.table(
-        {
-            "pod": [f"p{day}" for day in range(days)],
-            "gpus": [1.0] * days,
-            "day": range(days),
-            "hour": [7] * days,
-        }
-    )
-    outcome = ingest(tmp_path, {"probe_pod_day0_49.parquet": parquet(rows)})
-    files = [stored for conversion in outcome.conversions for stored in conversion.files]
-    assert len(files) == days
-    # As many files as 185 days with twenty files each have.
-    many = [replace(c, files=c.files * 74) for c in outcome.conversions]
-    with duckdb.connect() as connection:
-        probe = [all_traces()["probe"]]
-        base_tables.create_base_tables(
-            connection, probe, many, (tmp_path / "warehouse").absolute(), materialize=False
-        )
-        assert connection.sql("select count(*), sum(day) from probe.pod").fetchall() == [
-            (74 * days, 74 * sum(range(days)))
-        ]
-        assert connection.sql("select distinct pod from probe.pod where day = 49").fetchall() == [("p49",)]
-
-
 def test_reads_zip64(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 100)
     packed = zipped(tree(3))
@@ -328,17 +299,6 @@ def change_footer(data: bytes, before: bytes, after: bytes) -> bytes:
     return data[:start] + data[start:].replace(before, after)
 
 
-def test_errors_use_the_given_name_of_the_raw_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    damaged = {path_of(3, 7): WHOLE[:-20], "probe_pod_day0_29.parquet": WHOLE[:-20]}
-    write(tmp_path / "raw", tree(3) | damaged)
-    monkeypatch.chdir(tmp_path)
-    for raw in ("raw", "raw/probe_pod/day=3", str(tmp_path / "raw")):
-        outcome = pipeline.convert([Path(raw)], tmp_path / "warehouse", [], quiet)
-        assert {row.rows for row in outcome.conversions} == {6}
-        assert {str(problem).startswith(f"{raw}/") for problem in outcome.problems} == {True}
-        assert any("hour=07/part-000.parquet" in str(problem) for problem in outcome.problems)
-
-
 def test_lists_files_of_a_zip_without_partition(tmp_path: Path) -> None:
     others = ("probe_pod/part-000.parquet", "probe_pod/day=x/hour=07/part-000.parquet", "more.csv")
     no_data = {"probe_pod/README.md": b"", "__MACOSX/probe_pod/._part-000.parquet": b""}
@@ -359,12 +319,6 @@ def test_wrong_footer_does_not_crash_the_process(tmp_path: Path) -> None:
     data = change_footer(days(3, 3, 4), b"\x25\x02\x18\x03pod", b"\x25\x00\x18\x03pod")
     outcome = ingest(tmp_path, {"probe_pod_day0_29.parquet": data})
     assert "not Parquet, cut short or damaged" in refusal(outcome)
-
-
-@pytest.mark.parametrize("day", ["٣", "9" * 19, "9" * 5000])
-def test_a_day_is_a_number_of_few_digits(day: str, tmp_path: Path) -> None:
-    packed = zipped({f"probe_pod/day={day}/hour=7/part-000.parquet": parquet(pods(7))})
-    assert "the archive contains no file of pod" in refusal(ingest(tmp_path, {"probe_pod.zip": packed}))
 
 
 @pytest.mark.parametrize("packing", ["tree", "zip"])
