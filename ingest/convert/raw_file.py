@@ -1,18 +1,16 @@
 """Convert a raw file: read its data files, write sorted Parquet files, and count all rows."""
 
-import re
 from collections.abc import Hashable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, BinaryIO, cast
 from uuid import uuid4
 
-import duckdb
 import pyarrow as pa
 
-from tracehouse.core.errors import FETCH_AGAIN, FETCH_OR_MOVE, RawFileError, StoppedError, UserError
+from tracehouse.core.errors import FETCH_AGAIN, RawFileError, StoppedError, UserError
 from tracehouse.core.text import join_names
 from tracehouse.ingest.archive import data_files, data_members, seekable
 from tracehouse.ingest.convert.compare_versions import (
@@ -22,10 +20,9 @@ from tracehouse.ingest.convert.compare_versions import (
     is_synthetic,
 )
 from tracehouse.ingest.convert.copies import compare_members, describe_skipped, differing_partitions
+from tracehouse.ingest.convert.parquet_out import RunWriter, write_partition, write_runs
 from tracehouse.ingest.convert.raw_input import AlreadyStored, RawInput
 from tracehouse.ingest.convert.repeats import describe_repeats
-from tracehouse.ingest.convert.sorted_parquet import RunWriter, write_runs
-from tracehouse.ingest.convert.sorted_partition import write_partition
 from tracehouse.ingest.convert.unpivot import write_cells
 from tracehouse.ingest.declarations import Table
 from tracehouse.ingest.find import MatchedFile
@@ -39,8 +36,6 @@ from tracehouse.ingest.store.files import StagedFile
 from tracehouse.ingest.store.layout import REJECTED_FOLDER, staging_folder
 from tracehouse.ingest.store.records import REJECTED_COLUMNS, Conversion, OverlappingFile, SkippedCopy, Source
 
-# DuckDB raises the same exception type if it cannot move rows to the disk. Only the text differs.
-_NO_MEMORY = re.compile(r"(could not allocate|failed to (pin|allocate)) .*block")
 _REJECTED_ORDER = ("table_name", "file", "line")
 
 
@@ -144,8 +139,8 @@ def _convert(
     written: dict[str, list[StagedFile]] = {}
     if raw_input.matched.raw.partition:
         rows = _read_partition(raw_input, state)
-        with _explain_memory(raw_input):
-            written[partition] = write_partition(rows, raw_input.table.order_by, staging, name)
+        file = raw_input.matched.raw.relative_name
+        written[partition] = write_partition(rows, raw_input.table.order_by, staging, name, file)
     elif raw_input.table.wide:
         cells = (lines for _, lines in _read_rows(raw_input, state))
         keys = dict(pair.split("=", 1) for pair in partition.split("/") if pair)
@@ -185,19 +180,6 @@ def _convert(
     stored.add(conversion, raw_input.matched.raw)
     stored.indexes = state.indexes
     return conversion, state.notes
-
-
-@contextmanager
-def _explain_memory(raw_input: RawInput) -> Iterator[None]:
-    """Raise RawFileError if DuckDB lacks memory to sort the rows. Errors about a full disk pass unchanged."""
-    try:
-        yield
-    except duckdb.OutOfMemoryException as error:
-        reason = str(error).splitlines()[0]
-        if not _NO_MEMORY.search(reason):
-            raise
-        what = f"its rows are too long to be sorted in memory ({reason})"
-        raise RawFileError(raw_input.matched.raw.relative_name, what, FETCH_OR_MOVE) from error
 
 
 def _check_row_counts(conversion: Conversion) -> None:

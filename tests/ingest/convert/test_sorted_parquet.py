@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from random_seed import DEPTH
 
 from tracehouse.ingest.column_types import TYPES
-from tracehouse.ingest.convert.sorted_parquet import ROW_GROUP_ROWS, RunWriter, write_runs
+from tracehouse.ingest.convert.parquet_out import ROW_GROUP_ROWS, write_runs
 from tracehouse.ingest.declarations import Column
 from tracehouse.ingest.readers.csv import _prefetch as prefetch
 from tracehouse.ingest.readers.values import arrow_type
@@ -56,30 +56,6 @@ def test_writes_each_row_once_in_sorted_files(
     assert remaining == []
 
 
-@settings(max_examples=30 * DEPTH)
-@given(batches=st.lists(st.lists(ROW, min_size=1, max_size=5), max_size=8), run_bytes=st.integers(1, 200))
-def test_writes_a_file_when_its_rows_reach_the_size(
-    batches: list[list[tuple]], run_bytes: int, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    folder = tmp_path_factory.mktemp("runs")
-    writer = RunWriter(("job",), folder, "t", run_bytes)
-    added = held = 0
-    for rows in map(batch, batches):
-        writer.add(rows)
-        added += rows.num_rows
-        held += rows.nbytes
-        if held >= run_bytes:
-            held = 0
-            assert sum(pq.read_metadata(path).num_rows for path in folder.iterdir()) == added
-    runs = writer.finish()
-    assert sorted(run.path for run in runs) == sorted(folder.iterdir())
-    expected = [row for rows in batches for row in rows]
-    for run in runs:
-        of_run, expected = expected[: run.rows], expected[run.rows :]
-        assert rows_of(run.path) == sorted(of_run, key=lambda row: nulls_last(row[:1]))
-    assert expected == []
-
-
 def test_table_without_rows_is_one_empty_file(tmp_path: Path) -> None:
     (run,) = write_runs([batch([])], ("job",), tmp_path, "t")
     assert run.rows == 0
@@ -100,7 +76,7 @@ import hashlib, io, sys
 from pathlib import Path
 import polars
 from tracehouse.ingest.declarations import Column, Table
-from tracehouse.ingest.convert.sorted_parquet import write_runs
+from tracehouse.ingest.convert.parquet_out import write_runs
 from tracehouse.ingest.readers import ReaderInput
 from tracehouse.ingest.readers.csv import read
 
