@@ -29,12 +29,12 @@ from tracehouse.ingest.readers.lines import (
     BYTE_ORDER_MARK,
     HEADER_CHUNK_BYTES,
     Chunk,
-    Records,
     count_bytes,
     first_record,
     read_chunks,
     records_of,
     shown,
+    split_chunk,
     without,
 )
 from tracehouse.ingest.readers.values import Faults, are_possible, arrow_type, convert_rows
@@ -106,7 +106,7 @@ def read(source: ReaderInput, delimiter: str = ",") -> Iterator[Batch]:
             what = f"the line has {len(header)} columns; expected {len(columns)}: {listed}"
         raise RawFileError(source.name, what, FETCH_OR_MOVE, line=first.first_line)
     parser = ChunkParser(tuple(in_order), source.name, table.ends_in_newline, delimiter)
-    parsed = (batch for _, batches in parser.parse_all(chain([first], chunks)) for batch in batches)
+    parsed = (batch for _, batch in parser.parse_all(chain([first], chunks)))
     for batch in limit_rejects(parsed, source.name):
         yield Batch(_arrange(batch.rows, table), batch.rejects)
 
@@ -163,23 +163,22 @@ class ChunkParser:
     ends_in_newline: bool
     delimiter: str = ","
 
-    def parse_all(self, chunks: Iterable[Chunk], at_once: int = 1) -> Iterator[tuple[Chunk, list[Batch]]]:
-        """Parse `at_once` chunks at a time. Yields each chunk with its batches, in order."""
-        return _map_ahead(lambda chunk: (chunk, self.parse(chunk)), _prefetch(iter(chunks)), at_once)
+    def parse_all(self, chunks: Iterable[Chunk], at_once: int = 1) -> Iterator[tuple[Chunk, Batch]]:
+        """Parse `at_once` chunks at a time. Yields each chunk, or its parts, with the rows and rejects."""
+        for parsed in _map_ahead(self._parse, _prefetch(iter(chunks)), at_once):
+            yield from parsed
 
-    def parse(self, chunk: Chunk) -> list[Batch]:
-        """Return the rows and rejects of a chunk, in one batch or more."""
-        is_truncated = chunk.is_cut and self.ends_in_newline
-        rows = None if is_truncated else self._parse_typed(chunk)
+    def _parse(self, chunk: Chunk) -> Iterable[tuple[Chunk, Batch]]:
+        if chunk.is_cut and self.ends_in_newline:
+            records = records_of(chunk)
+            rejects = records.reject(dict.fromkeys(range(len(records.lines)), _CUT))
+            return [(chunk, Batch(self._parse_texts(replace(chunk, data=b"")).rows, rejects))]
+        rows = self._parse_typed(chunk)
         if rows is not None:
-            return [Batch(rows)]
-        records = records_of(chunk)
-        if is_truncated:
-            no_rows = self._parse_texts(records.slice(0, 0)).rows
-            return [Batch(no_rows, records.reject(dict.fromkeys(range(len(records.lines)), _CUT)))]
-        # A chunk may have millions of bad lines, whose rejects would take a hundred times its size.
-        starts = range(0, max(1, len(records.lines)), MOST_REJECTS)
-        return [self._parse_texts(records.slice(start, MOST_REJECTS)) for start in starts]
+            return [(chunk, Batch(rows))]
+        # A chunk may have millions of bad lines, whose rejects would take a hundred times its size. Parse its
+        # parts only when the caller has accepted the rejects of the parts before.
+        return ((part, self._parse_texts(part)) for part in split_chunk(chunk, MOST_REJECTS))
 
     def _parse_typed(self, chunk: Chunk) -> pa.Table | None:
         """Parse with Arrow's types. Returns None if a line does not fit or Arrow may misread the chunk."""
@@ -213,13 +212,15 @@ class ChunkParser:
                     rows = rows.append_column(name, converted[name])
         return rows if are_possible(rows, self.columns) else None
 
-    def _parse_texts(self, records: Records) -> Batch:
-        """Split records into texts, convert those that fit, and reject the others."""
+    def _parse_texts(self, chunk: Chunk) -> Batch:
+        """Split lines into texts, convert those that fit, and reject the others."""
+        records = records_of(chunk)
         faults = self._find_malformed(records.texts)
         is_sound = np.ones(len(records.lines), bool)
         is_sound[list(faults)] = False
-        sound = records.texts.filter(pa.array(is_sound))
-        rows, unfit = convert_rows(self._split_fields(sound, records), self.columns)
+        rows, unfit = convert_rows(
+            self._split_fields(records.texts.filter(pa.array(is_sound)), chunk), self.columns
+        )
         positions = np.flatnonzero(is_sound)
         faults |= {int(positions[row]): reason for row, reason in unfit.items()}
         return Batch(rows, records.reject(faults))
@@ -240,7 +241,7 @@ class ChunkParser:
             for row in rows
         }
 
-    def _split_fields(self, texts: pa.BinaryArray, records: Records) -> list[pa.BinaryArray]:
+    def _split_fields(self, texts: pa.BinaryArray, chunk: Chunk) -> list[pa.BinaryArray]:
         """Return the fields of well-formed records as one array of texts per column."""
         if not len(texts):
             return [pa.array([], pa.binary()) for _ in self.columns]
@@ -249,9 +250,9 @@ class ChunkParser:
             raise RawFileError(
                 self.file,
                 f"the CSV parser returns {rows.num_rows:,} rows for {len(texts):,} lines up to"
-                f" line {records.lines[-1]:,}",
+                f" line {chunk.last_line:,}",
                 "This is a defect of Tracehouse: please report it with these lines",
-                line=int(records.lines[0]),
+                line=chunk.first_line,
             )
         return [_contiguous(column) for column in rows.columns]
 

@@ -52,10 +52,6 @@ class Records:
     lines: np.ndarray
     texts: pa.BinaryArray
 
-    def slice(self, start: int, count: int) -> "Records":
-        """Return `count` records from `start`."""
-        return Records(self.lines[start : start + count], self.texts.slice(start, count))
-
     def reject(self, reasons: dict[int, str]) -> tuple[Reject, ...]:
         """Return the rejects of records by their positions, in order."""
         positions = sorted(reasons)
@@ -146,6 +142,21 @@ def records_of(chunk: Chunk) -> Records:
     offsets = np.append(starts, len(values)).astype(np.int32)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(chunk.data)]
     return Records(lines, pa.Array.from_buffers(pa.binary(), len(starts), buffers))
+
+
+def split_chunk(chunk: Chunk, most: int) -> Iterator[Chunk]:
+    """Yield parts of a chunk, each with at most `most` records; at least one part, which may be empty."""
+    records = records_of(chunk)
+    starts = np.frombuffer(records.texts.buffers()[1], np.int32)[:-1:most].tolist()
+    lines = records.lines[::most].tolist()
+    for start, line, end, next_line in zip(
+        starts or [0],
+        lines or [chunk.first_line],
+        [*starts[1:], len(chunk.data)],
+        [*lines[1:], chunk.first_line + chunk.line_ends],
+        strict=True,
+    ):
+        yield replace(chunk, first_line=line, data=chunk.data[start:end], line_ends=next_line - line)
 
 
 def shown(names: Sequence[str]) -> str:

@@ -56,14 +56,13 @@ def read(source: ReaderInput) -> Iterator[Batch]:
     parsed = parser.parse_all(chain([without(first, len(record))], chunks), PARSED_AT_ONCE)
     chunk = first
 
-    def unite() -> Iterator[Batch]:
+    def batches() -> Iterator[Batch]:
         nonlocal chunk
-        for chunk, batches in parsed:  # noqa: B007 (the loop below reads it)
-            rejects = tuple(reject for batch in batches for reject in batch.rejects)
-            yield Batch(pa.concat_tables([batch.rows for batch in batches]), rejects)
+        for chunk, batch in parsed:  # noqa: B007 (the loop below reads it)
+            yield batch
 
     # Repeated lines do not count towards the tenth: two files may overlap.
-    for batch in limit_rejects(unite(), source.name):
+    for batch in limit_rejects(batches(), source.name):
         yield _reject_repeated(chunk, batch, source.indexes)
         if len(source.indexes) > MOST_LINES:
             raise RawFileError(
