@@ -2,9 +2,8 @@
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import duckdb
 
@@ -15,13 +14,13 @@ from tracehouse.engines.duckdb.read.notes import NO_DATA, Note
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.publish import export, output
 from tracehouse.publish.formats import LAID_OUT, Format
-from tracehouse.publish.output import Spool
 
 # The command line imports this module at its start. To start fast, functions import other modules.
 if TYPE_CHECKING:
     from tracehouse.publish.plot.layout import Size
 
-T = TypeVar("T")
+# Renders an answer to the first file, with a second file for a draft. Returns the notes on it.
+Render = Callable[[duckdb.DuckDBPyConnection, BoundQuery, Path, Path], Sequence[Note]]
 
 
 def write_answer(
@@ -43,12 +42,13 @@ def write_answer(
     """
     options = export.Options(path is None, output.is_terminal(path), guard_formulas, wide, brief)
 
-    def work(connection: duckdb.DuckDBPyConnection, spool: Spool, draft: Spool) -> Sequence[Note]:
-        query = answer.run(connection, bind(connection))
+    def render(
+        connection: duckdb.DuckDBPyConnection, query: BoundQuery, file: Path, draft: Path
+    ) -> Sequence[Note]:
         if query.explain or query.plan:
-            spool.file.write(f"{escape_text(answer.plan(connection, query))}\n".encode())
+            file.write_text(f"{escape_text(answer.plan(connection, query))}\n")
             return query.notes
-        rendered = export.write(connection, query, form, spool, draft, options)
+        rendered = export.write(connection, query, form, file, draft, options)
         found = query.notes
         if not rendered.rows and not query.is_cut:
             why = notes.why_empty(connection, query)
@@ -59,8 +59,7 @@ def write_answer(
         return [*rendered.notes, *cut, *found]
 
     # Tables and records use escape sequences for colours; those in their values are escaped already.
-    escapes = form not in LAID_OUT
-    return _write(path, warehouse, limits, work, escapes=escapes, pages=pages, exit_after=exit_after)
+    return _write(bind, warehouse, limits, path, render, form not in LAID_OUT, pages, exit_after)
 
 
 def draw_to_file(
@@ -69,12 +68,14 @@ def draw_to_file(
     """Draw the answer of a named query with the given parameters to a file. Returns the notes on it."""
     from tracehouse.publish.plot import pictures
 
-    def work(connection: duckdb.DuckDBPyConnection, spool: Spool, _: Spool) -> Sequence[Note]:
-        query = answer.run(connection, bind(connection))
-        spool.file.write(pictures.render(pictures.build_picture(connection, query, given, size), path.suffix))
+    def render(
+        connection: duckdb.DuckDBPyConnection, query: BoundQuery, file: Path, _: Path
+    ) -> Sequence[Note]:
+        picture = pictures.build_picture(connection, query, given, size)
+        file.write_bytes(pictures.render(picture, path.suffix))
         return [*_limit_notes(query), *query.notes]
 
-    return _write(path, warehouse, limits, work)
+    return _write(bind, warehouse, limits, path, render)
 
 
 def draw_in_terminal(bind: Bind, warehouse: Path, limits: Limits, given: Mapping[str, str]) -> Sequence[Note]:
@@ -83,12 +84,13 @@ def draw_in_terminal(bind: Bind, warehouse: Path, limits: Limits, given: Mapping
 
     columns = shutil.get_terminal_size().columns
 
-    def work(connection: duckdb.DuckDBPyConnection, spool: Spool, _: Spool) -> Sequence[Note]:
-        query = answer.run(connection, bind(connection))
-        spool.file.write(pictures.render_text(connection, query, given, columns).encode())
+    def render(
+        connection: duckdb.DuckDBPyConnection, query: BoundQuery, file: Path, _: Path
+    ) -> Sequence[Note]:
+        file.write_text(pictures.render_text(connection, query, given, columns))
         return [*_limit_notes(query), *query.notes]
 
-    return _write(None, warehouse, limits, work, escapes=True)
+    return _write(bind, warehouse, limits, None, render, escapes=True)
 
 
 def _limit_notes(query: BoundQuery) -> list[Note]:
@@ -98,20 +100,24 @@ def _limit_notes(query: BoundQuery) -> list[Note]:
 
 
 def _write(
-    path: Path | None,
+    bind: Bind,
     warehouse: Path,
     limits: Limits,
-    work: Callable[[duckdb.DuckDBPyConnection, Spool, Spool], T],
+    path: Path | None,
+    render: Render,
     escapes: bool = False,
     pages: bool = False,
     exit_after: bool = False,
-) -> T:
-    """Run some work in the sandbox with two spools: one for the output, one for a draft of the output."""
-    with ExitStack() as stack:
-        scratch = stack.enter_context(sandbox.scratch_folder())
-        spool = stack.enter_context(output.open_spool(path, scratch, escapes, pages))
-        draft = stack.enter_context(output.create_spool(scratch))
-        files = [spool.writable, draft.writable]
-        return sandbox.run_in(
-            scratch, warehouse, limits, lambda c: work(c, spool, draft), files, exit_after=exit_after
-        )
+) -> Sequence[Note]:
+    """Run a query in the sandbox, which lets it write the answer and a draft of it, and no other file."""
+    with (
+        sandbox.scratch_folder() as scratch,
+        output.open_output(path, scratch, escapes, pages) as file,
+    ):
+        draft = scratch / "draft"
+        draft.touch()
+
+        def work(connection: duckdb.DuckDBPyConnection) -> Sequence[Note]:
+            return render(connection, answer.run(connection, bind(connection)), file, draft)
+
+        return sandbox.run_in(scratch, warehouse, limits, work, [file, draft], exit_after=exit_after)

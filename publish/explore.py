@@ -9,9 +9,9 @@ import secrets
 import socket
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,21 +19,23 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import duckdb
 
 from tracehouse.core.errors import UsageError, UserError, check_installed
-from tracehouse.engines.duckdb.read import answer, notes, sandbox
-from tracehouse.engines.duckdb.read.binding import BoundQuery, bind_query, bind_statement
+from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.engines.names import DATABASE
 from tracehouse.ingest.store.layout import resolve_warehouse
-from tracehouse.publish import answers, columns
+from tracehouse.publish import answers
 from tracehouse.publish.formats import Format
 from tracehouse.publish.plot import pictures
 from tracehouse.publish.site import contract
-from tracehouse.publish.site.contract import APPLICATION
+from tracehouse.publish.site.contract import APPLICATION, Json, Request
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
-    from starlette.requests import Request
+    from starlette.requests import Request as HttpRequest
     from starlette.responses import Response
+
+    Page = Callable[[HttpRequest], Response]
+    Work = Callable[[HttpRequest], Any]
 
 HOST = "127.0.0.1"
 # The largest number of queries at a time: each may take half of the machine's memory.
@@ -73,7 +75,7 @@ def serve(warehouse: Path, limits: Limits, port: int, report_address: Callable[[
         token = secrets.token_urlsafe(24)
         bound = listening.getsockname()[1]
         config = uvicorn.Config(
-            build_application(warehouse, limits, token, bound),
+            build_application(Service(warehouse, limits), token, bound),
             log_level="warning",
             access_log=False,
             lifespan="off",
@@ -112,8 +114,10 @@ class Service:
         if connection := self.running.get(name):
             connection.interrupt()
 
-    def export(self, requested: "Query", ending: str) -> bytes:
+    def export(self, requested: Request, ending: str) -> bytes:
         """Write the answer to a file as the command line does, and return its content."""
+        if ending not in FORMATS:
+            raise UsageError(f"{ending} is not a download format. Formats: {', '.join(FORMATS)}")
         with self.slots, tempfile.TemporaryDirectory(prefix=sandbox.PREFIX) as folder:
             path = Path(folder) / f"answer.{ending}"
             answers.write_answer(requested.bind, self.warehouse, self.limits, FORMATS[ending], path)
@@ -121,9 +125,6 @@ class Service:
 
     @contextmanager
     def _named(self, name: str, connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
-        if not name:
-            yield
-            return
         self.running[name] = connection
         try:
             yield
@@ -131,39 +132,19 @@ class Service:
             self.running.pop(name, None)
 
 
-@dataclass(frozen=True)
-class Query:
-    """A query of a page: a named query with parameters as texts, a table or view, or a SQL statement."""
-
-    name: str
-    given: Mapping[str, str]
-    statement: str
-
-    def bind(self, connection: duckdb.DuckDBPyConnection, limit: int | None = None) -> BoundQuery:
-        """Bind the query to a connection. Raises UserError if the query is not valid."""
-        if not self.statement:
-            return bind_query(connection, self.name, self.given, limit)
-        query = bind_statement(connection, self.statement, limit)
-        if query.explain:
-            raise UsageError("EXPLAIN is not supported here. Send a statement that returns rows")
-        return query
-
-
-def build_application(warehouse: Path, limits: Limits, token: str, port: int) -> "Starlette":
+def build_application(service: Service, token: str, port: int) -> "Starlette":
     """Build the ASGI application. The first request has the token in its URL, later ones in a cookie."""
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
     from starlette.middleware.trustedhost import TrustedHostMiddleware
-    from starlette.requests import Request
     from starlette.responses import FileResponse, PlainTextResponse, RedirectResponse, Response
     from starlette.routing import Route
 
-    service = Service(warehouse, limits)
     cookie = f"tracehouse-{port}"
     files = {path.relative_to(APPLICATION).as_posix(): path for path in APPLICATION.rglob("*.*")}
 
-    def require_token(page: "Callable[[Request], Response]") -> "Callable[[Request], Response]":
-        def respond(request: Request) -> Response:
+    def require_token(page: "Page") -> "Page":
+        def respond(request: "HttpRequest") -> Response:
             given = request.query_params.get("token", "")
             if request.url.path == "/" and secrets.compare_digest(given.encode(), token.encode()):
                 response: Response = RedirectResponse("/", 303)
@@ -179,14 +160,14 @@ def build_application(warehouse: Path, limits: Limits, token: str, port: int) ->
 
         return respond
 
-    def show_file(request: Request) -> Response:
+    def show_file(request: "HttpRequest") -> Response:
         path = files.get(request.path_params["path"] or "index.html")
         return FileResponse(path) if path else PlainTextResponse("Not found\n", 404)
 
-    def call(work: "Callable[[Request], Any]") -> "Callable[[Request], Response]":
+    def call(work: "Work") -> "Page":
         """An endpoint that returns the result of some work as bytes or JSON, or the error as JSON."""
 
-        def respond(request: Request) -> Response:
+        def respond(request: "HttpRequest") -> Response:
             status = 200
             try:
                 found = work(request)
@@ -199,38 +180,35 @@ def build_application(warehouse: Path, limits: Limits, token: str, port: int) ->
         return require_token(respond)
 
     @lru_cache(maxsize=1)
-    def list_version(_changed: int) -> contract.Json:
+    def list_version(_changed: int) -> Json:
         return service.run(contract.list_objects)
 
-    def list_objects(request: Request) -> Any:
+    def list_objects(request: "HttpRequest") -> Json:
         facts = {"engine": "local", "formats": list(FORMATS), "address": ""}
-        return facts | list_version((resolve_warehouse(warehouse) / DATABASE).stat().st_mtime_ns)
+        return facts | list_version((resolve_warehouse(service.warehouse) / DATABASE).stat().st_mtime_ns)
 
-    def describe_object(request: Request) -> Any:
+    def describe_object(request: "HttpRequest") -> Json:
         name = request.path_params["name"]
         return service.run(lambda connection: contract.describe_object(connection, name))
 
-    def bind(request: Request) -> Any:
-        service.run(_query(request).bind)
+    def bind(request: "HttpRequest") -> Json:
+        service.run(_parse(request).bind)
         return {}
 
-    def run(request: Request) -> Any:
-        requested = _query(request)
-        return service.run(lambda c: _answer(c, requested), request.query_params.get("id", ""))
+    def run(request: "HttpRequest") -> Json:
+        requested, name = _parse(request), request.query_params.get("id", "")
+        return service.run(lambda c: contract.answer_request(c, requested, MOST_ROWS_SHOWN), name)
 
-    def draw(request: Request) -> Any:
-        requested = _query(request)
-        return service.run(lambda c: _draw(c, requested), request.query_params.get("id", ""))
+    def draw(request: "HttpRequest") -> Json:
+        requested, name = _parse(request), request.query_params.get("id", "")
+        return service.run(lambda c: _draw(c, requested), name)
 
-    def cancel(request: Request) -> Any:
+    def cancel(request: "HttpRequest") -> Json:
         service.cancel(request.query_params.get("id", ""))
         return {}
 
-    def export(request: Request) -> Any:
-        ending = request.path_params["ending"]
-        if ending not in FORMATS:
-            raise UsageError(f"{ending} is not a download format. Formats: {', '.join(FORMATS)}")
-        return service.export(_query(request), ending)
+    def export(request: "HttpRequest") -> bytes:
+        return service.export(_parse(request), request.path_params["ending"])
 
     return Starlette(
         routes=[
@@ -245,32 +223,18 @@ def build_application(warehouse: Path, limits: Limits, token: str, port: int) ->
     )
 
 
-def _query(request: "Request") -> Query:
+def _parse(request: "HttpRequest") -> Request:
     """Parse the query of a request. Raises UsageError if the request has no valid query."""
     try:
         sent = json.loads(request.query_params.get("query", ""))
         given = {str(key): str(text) for key, text in sent.get("given", {}).items()}
-        return Query(str(sent.get("name", "")), given, str(sent.get("statement", "")))
+        return Request(str(sent.get("name", "")), given, str(sent.get("statement", "")))
     except (ValueError, AttributeError):
         raise UsageError("The request needs a query as JSON") from None
 
 
-def _answer(connection: duckdb.DuckDBPyConnection, requested: Query) -> contract.Json:
-    query = answer.run(connection, requested.bind(connection, MOST_ROWS_SHOWN))
-    names = columns.columns_of(connection, query)
-    rows = list(columns.rows_of(connection, query, names))
-    found = [*query.notes, *(notes.why_empty(connection, query) if not rows else [])]
-    return {
-        "columns": [{"name": name, "type": kind} for name, kind in names],
-        "rows": rows,
-        "is_cut": query.is_cut,
-        "notes": [asdict(note) for note in found],
-        "sources": contract.describe_sources(connection, sorted(query.reads) or [query.name]),
-    }
-
-
-def _draw(connection: duckdb.DuckDBPyConnection, requested: Query) -> contract.Json:
-    """The Vega-Lite specification of the chart, or the reason why there is none."""
+def _draw(connection: duckdb.DuckDBPyConnection, requested: Request) -> Json:
+    """The specification of the chart in Vega-Lite, or the reason why there is none."""
     try:
         return {"spec": pictures.build_query_picture(connection, requested.name, requested.given)}
     except UserError as error:

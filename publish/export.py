@@ -1,16 +1,14 @@
 """Render answers: CSV, JSON, NDJSON, Markdown, Parquet, Arrow, Excel workbooks, and tables for a terminal.
 
 DuckDB writes CSV, JSON and Parquet itself while it computes the answer, in constant memory and with exact
-values. It writes to a spool (see `output`), so that an answer whose computation fails is not shown in part.
+values. It writes to a temporary file (see `output`), so that a failed answer is not shown in part.
 """
 
-import io
 import re
 import shutil
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
 
 import duckdb
 
@@ -19,24 +17,11 @@ from tracehouse.core.text import escape_text, quoted
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.catalog import keys_and_measures
 from tracehouse.engines.duckdb.read.notes import Note
-from tracehouse.publish.columns import (
-    columns_of,
-    converting,
-    exact,
-    is_number,
-    is_wide_integer,
-    may_be_text,
-    rows_of,
-    selecting,
-)
+from tracehouse.publish.columns import columns_of, convert_columns, exact, is_number, may_be_text, rows_of
 from tracehouse.publish.formats import BINARY, BY_SUFFIX, Format
-from tracehouse.publish.output import Spool, is_stream, is_terminal
+from tracehouse.publish.output import is_stream, is_terminal
 
 # The command line imports this module at its start. To start fast, functions import the modules of formats.
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from tracehouse.publish import table
 
 _COPY_OPTIONS = {
     Format.CSV: "format csv, header",
@@ -110,65 +95,54 @@ def write(
     connection: duckdb.DuckDBPyConnection,
     query: BoundQuery,
     form: Format,
-    spool: Spool,
-    draft: Spool,
+    file: Path,
+    draft: Path,
     options: Options = FILE_OPTIONS,
 ) -> Rendered:
-    """Render the answer of a query to a spool. Returns the number of rows, and notes on changed values.
+    """Render the answer of a query to a file. Returns the number of rows, and notes on changed values.
 
-    The connection must be allowed to write to the spool and to the draft.
+    The connection must be allowed to write to the file and to the draft.
     """
     if options.guard_formulas and form is not Format.CSV:
         raise UsageError("--guard-formulas applies only to csv")
     if form in _JSON:
         rows = _copy(connection, _with_unique_names(connection, query), form, draft)
-        return Rendered(rows, _replace_not_finite(draft.file, spool.file))
+        return Rendered(rows, _replace_not_finite(draft, file))
+    if form in BINARY - {Format.XLSX}:
+        query = convert_columns(query, columns_of(connection, query), _wide_as_decimal)
     if form in _COPY_OPTIONS:
-        guarded = _guarded(connection, query) if options.guard_formulas else query
-        binary = _wide_as_decimals(connection, guarded) if form in BINARY else guarded
-        return Rendered(_copy(connection, binary, form, spool))
+        guarded = _with_apostrophes(connection, query) if options.guard_formulas else query
+        return Rendered(_copy(connection, guarded, form, file))
     if form is Format.ARROW:
-        from tracehouse.engines.duckdb.read.answer import read
-
-        reader = read(connection, _wide_as_decimals(connection, query))
-        return Rendered(_write_arrow(reader, spool.file, options.to_stream))
+        return Rendered(_write_arrow(connection, query, file, options.to_stream))
     if form is Format.XLSX:
         from tracehouse.publish import xlsx
 
-        return Rendered(*xlsx.write(connection, query, spool.file))
+        return Rendered(*xlsx.write(connection, query, file))
     if form is Format.MARKDOWN:
         # The first two lines are the header.
-        return Rendered(_write_lines(markdown(connection, query), spool.file) - 2)
-    from tracehouse.publish import table
-
-    layout = table.table if form is Format.TABLE else table.records
-    style = _style(options)
-    if style.width and query.name:
-        style = replace(style, first=keys_and_measures(connection, query.name))
-    rows, lines = layout(connection, query, style)
-    _write_lines(lines, spool.file)
-    return Rendered(rows)
-
-
-def _style(options: Options) -> "table.TableStyle":
+        return Rendered(_write_lines(markdown(connection, query), file) - 2)
     from tracehouse.publish import table
 
     fits = options.to_terminal and not options.wide
-    return table.TableStyle(
+    style = table.TableStyle(
         width=shutil.get_terminal_size().columns if fits else None,
         has_styles=options.to_terminal,
         most_rows=table.TABLE_ROWS if options.to_stream and not options.brief else None,
         only=options.brief,
+        first=keys_and_measures(connection, query.name) if fits and query.name else (),
     )
+    rows, lines = (table.table if form is Format.TABLE else table.records)(connection, query, style)
+    _write_lines(lines, file)
+    return Rendered(rows)
 
 
-def _write_lines(lines: Iterable[str], file: BinaryIO) -> int:
-    text = io.TextIOWrapper(file, encoding="utf-8", errors="surrogateescape", newline="\n")
+def _write_lines(lines: Iterable[str], file: Path) -> int:
     count = 0
-    for line in lines:
-        text.write(f"{line}\n")
-        count += 1
-    text.detach()
+    with file.open("w", encoding="utf-8", errors="surrogateescape", newline="\n") as text:
+        for line in lines:
+            text.write(f"{line}\n")
+            count += 1
     return count
 
 
@@ -185,21 +159,28 @@ def _markdown_row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _copy(connection: duckdb.DuckDBPyConnection, query: BoundQuery, form: Format, spool: Spool) -> int:
+def _copy(connection: duckdb.DuckDBPyConnection, query: BoundQuery, form: Format, file: Path) -> int:
     """Let DuckDB write an answer. Returns the number of rows."""
     options = f"{_COPY_OPTIONS[form]}, use_tmp_file false"
-    sql = f"copy (from ({query.sql}\n)) to {quoted(spool.path)} ({options})"
+    sql = f"copy (from ({query.sql}\n)) to {quoted(str(file))} ({options})"
     [(rows,)] = connection.execute(sql, dict(query.values)).fetchall()
     return int(rows)
 
 
-def _write_arrow(reader: "pa.RecordBatchReader", file: BinaryIO, to_stream: bool) -> int:
+def _write_arrow(
+    connection: duckdb.DuckDBPyConnection, query: BoundQuery, file: Path, to_stream: bool
+) -> int:
     """Write an answer as Arrow. Returns the number of rows."""
     import pyarrow as pa
 
-    kind = pa.ipc.new_stream if to_stream else pa.ipc.new_file
+    from tracehouse.engines.duckdb.read.answer import read
+
+    reader = read(connection, query)
     rows = 0
-    with kind(file, reader.schema) as writer:
+    with (
+        file.open("wb") as sink,
+        (pa.ipc.new_stream if to_stream else pa.ipc.new_file)(sink, reader.schema) as writer,
+    ):
         for batch in reader:
             writer.write_batch(batch)
             rows += batch.num_rows
@@ -209,58 +190,43 @@ def _write_arrow(reader: "pa.RecordBatchReader", file: BinaryIO, to_stream: bool
 def _with_unique_names(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> BoundQuery:
     """A query whose columns have unique names, as the keys of a JSON object must."""
     columns = columns_of(connection, query)
+    unique: list[str] = []
     taken: set[str] = set()
-    unique = []
-    for name, kind in columns:
-        new, count = name, 0
-        while new.casefold() in taken:
-            count += 1
-            new = f"{name}_{count}"
-        taken.add(new.casefold())
-        unique.append((new, kind))
-    if unique == columns:
-        return query
-    return selecting(query, unique, [f"c{index}" for index in range(len(columns))])
-
-
-def _wide_as_decimals(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> BoundQuery:
-    """A query with 128-bit integers cast to decimals of 38 digits; an integer with more digits is an error.
-
-    Parquet and Arrow have no 128-bit integers, and would store a rounded or a wrong number.
-    """
-    return converting(query, columns_of(connection, query), _wide_as_decimal)
+    for name, _ in columns:
+        numbered = (name, *(f"{name}_{count}" for count in range(1, len(columns) + 1)))
+        unique.append(next(new for new in numbered if new.casefold() not in taken))
+        taken.add(unique[-1].casefold())
+    return convert_columns(query, columns, lambda value, _: value, unique)
 
 
 def _wide_as_decimal(value: str, old: str) -> str:
-    new = _HUGE_IN_TYPE.sub(_decimal_for_huge, old)
+    """The SQL of a value with 128-bit integers cast to decimals of 38 digits; more digits are an error.
+
+    Parquet and Arrow have no 128-bit integers, and would store a rounded or a wrong number.
+    """
+    new = _HUGE_IN_TYPE.sub(lambda found: "DECIMAL(38,0)" if found[0].endswith("HUGEINT") else found[0], old)
     if new == old:
         return value
-    if not is_wide_integer(old):
+    if new != "DECIMAL(38,0)":
         return f"cast({value} as {new})"
     failure = "An integer has more than the 38 digits that this format can store. Cast it to varchar"
     return f"coalesce(try_cast({value} as {new}), if({value} is null, null, error({quoted(failure)})))"
 
 
-def _decimal_for_huge(found: re.Match[str]) -> str:
-    return "DECIMAL(38,0)" if found[0].endswith("HUGEINT") else found[0]
-
-
-def _guarded(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> BoundQuery:
+def _with_apostrophes(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> BoundQuery:
     """A query with an apostrophe before each text that a spreadsheet would run as a formula."""
+
+    def guard(value: str, kind: str) -> str:
+        text = f"cast({value} as varchar)"
+        guarded = f"if(regexp_matches({text}, {quoted(_FORMULA)}), '''' || {text}, {text})"
+        return guarded if may_be_text(kind) else value
+
     columns = columns_of(connection, query)
-    values = [
-        f"c{index}" if not may_be_text(kind) else _guarded_value(f"cast(c{index} as varchar)")
-        for index, (_, kind) in enumerate(columns)
-    ]
     names = [f"'{name}" if re.match(_FORMULA, name) else name for name, _ in columns]
-    return selecting(query, [(name, "") for name in names], values)
+    return convert_columns(query, columns, guard, names)
 
 
-def _guarded_value(value: str) -> str:
-    return f"case when regexp_matches({value}, {quoted(_FORMULA)}) then '''' || {value} else {value} end"
-
-
-def _replace_not_finite(draft: BinaryIO, file: BinaryIO) -> list[Note]:
+def _replace_not_finite(draft: Path, file: Path) -> list[Note]:
     """Copy JSON with null for NaN and infinity, which JSON does not have. Returns a note on their number."""
     found = 0
 
@@ -271,16 +237,12 @@ def _replace_not_finite(draft: BinaryIO, file: BinaryIO) -> list[Note]:
         found += 1
         return b"null"
 
-    draft.seek(0)
-    while chunk := draft.read(_CHUNK_BYTES):
-        # A value never spans lines, so the chunk is completed to the end of its last line.
-        chunk += draft.readline()
-        if _MAY_BE_NOT_FINITE.search(chunk):
-            chunk = b"".join(
-                _TEXT_OR_NOT_FINITE.sub(null_or_text, line) if _MAY_BE_NOT_FINITE.search(line) else line
-                for line in chunk.splitlines(keepends=True)
-            )
-        file.write(chunk)
+    with draft.open("rb") as lines, file.open("wb") as json:
+        while chunk := lines.read(_CHUNK_BYTES):
+            # A value never spans lines.
+            chunk += lines.readline()
+            has_some = _MAY_BE_NOT_FINITE.search(chunk)
+            json.write(_TEXT_OR_NOT_FINITE.sub(null_or_text, chunk) if has_some else chunk)
     if not found:
         return []
     subject = "value was NaN or infinite" if found == 1 else "values were NaN or infinite"

@@ -1,29 +1,24 @@
 """MCP server of a warehouse, on standard input and output.
 
-Every answer includes its caveats and its raw files. Rows, bytes and run time are limited. Statements are
-read-only and sandboxed, as in `traces sql`.
+Every answer includes its caveats and its raw files, in the JSON that the pages get (see `site.contract`).
+Rows, bytes and run time are limited. Statements are read-only and sandboxed, as in `traces sql`.
 """
 
-import datetime as dt
 import json
-import math
-import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from decimal import Decimal
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import duckdb
-import numpy as np
-import pyarrow as pa
 
-from tracehouse.core.errors import UsageError, UserError, check_installed
-from tracehouse.engines.duckdb.read import answer, describe, notes, sandbox
-from tracehouse.engines.duckdb.read.binding import BoundQuery, bind_list, bind_query, bind_statement
+from tracehouse.core.errors import UserError, check_installed
+from tracehouse.engines.duckdb.read import describe, sandbox
+from tracehouse.engines.duckdb.read.binding import bind_list
 from tracehouse.engines.duckdb.read.sandbox import Limits
-from tracehouse.publish import description
-from tracehouse.publish.columns import columns_of, converting, exact
+from tracehouse.publish import columns, description
+from tracehouse.publish.site import contract
+from tracehouse.publish.site.contract import Json, Request
 from tracehouse.sql.lists import Kind
 
 if TYPE_CHECKING:
@@ -41,26 +36,7 @@ _DEFAULT_ROWS = 200
 # More than a client can use; the protocol sends each answer twice, as text and as a structure.
 _MOST_BYTES = 1_000_000
 _MOST_CHARACTERS = 20_000
-# The type BIT in the text of a type such as STRUCT(a BIT). Quoted names of fields match first and stay.
-_BITS = re.compile(r'("(?:[^"]|"")*")|\bBIT\b')
-_INFINITE_DATE, _INFINITE_TIME = (1 << 31) - 1, (1 << 63) - 1
 Parameter = str | int | float | bool
-
-
-@dataclass(frozen=True)
-class Answer:
-    """Columns and rows of an answer, its caveats, and the raw files that it was computed from.
-
-    `cut` is a message if the answer was too large and rows were left out; otherwise it is empty.
-    """
-
-    columns: list[str]
-    types: list[str]
-    rows: list[list[Any]]
-    has_more_rows: bool
-    cut: str
-    caveats: list[dict[str, str]]
-    sources: list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -79,6 +55,10 @@ class Service:
             return sandbox.run(self.folder, self.limits, work)
         except UserError as error:
             raise ToolError(str(error)) from None
+
+    def answer(self, request: Request, limit: int) -> Json:
+        """Run a query. `cut` is a message if the answer was too large and rows were left out."""
+        return self.run(lambda connection: _shorten(contract.answer_request(connection, request, limit)))
 
 
 def serve(folder: Path, limits: Limits, most_rows: int) -> None:
@@ -114,16 +94,21 @@ def build_server(service: Service) -> "MCPServer":
         search: Annotated[
             str, Field(description="Only objects that match these words, best match first.")
         ] = "",
-    ) -> list[dict[str, Any]]:
+    ) -> list[Json]:
         """List traces, tables, views or named queries with their descriptions."""
-        return service.run(
-            lambda connection: _read_dicts(connection, bind_list(connection, kind, trace, search))
-        )
+
+        def work(connection: duckdb.DuckDBPyConnection) -> list[Json]:
+            found = bind_list(connection, kind, trace, search)
+            kinds = columns.columns_of(connection, found)
+            names = [name for name, _ in kinds]
+            return [dict(zip(names, row, strict=True)) for row in columns.rows_of(connection, found, kinds)]
+
+        return service.run(work)
 
     @server.tool(name="describe", annotations=read_only)
     def describe_(
         name: Annotated[str, Field(description="For example itp.job, itp.raw_job or itp.gpu_hours.")],
-    ) -> dict[str, Any]:
+    ) -> Json:
         """Describe a table, view or named query: columns, units, parameters, caveats and SQL."""
         return service.run(lambda connection: description.as_data(describe.describe(connection, name)))
 
@@ -135,128 +120,38 @@ def build_server(service: Service) -> "MCPServer":
             Field(description="Values by parameter name. `describe` shows types, choices and ranges."),
         ] = None,
         limit: Annotated[int, rows] = default_rows,
-    ) -> Answer:
+    ) -> Json:
         """Run a named query."""
-
-        def work(connection: duckdb.DuckDBPyConnection) -> Answer:
-            texts = {key: exact(value) for key, value in (parameters or {}).items()}
-            found = answer.run(connection, bind_query(connection, name, texts))
-            return _answer(connection, found, [name], limit)
-
-        return service.run(work)
+        texts = {key: columns.exact(value) for key, value in (parameters or {}).items()}
+        return service.answer(Request(name, texts), limit)
 
     @server.tool(annotations=read_only)
     def sql(
         statement: Annotated[str, Field(description="One read-only statement in DuckDB's SQL.")],
         limit: Annotated[int, rows] = default_rows,
-    ) -> Answer:
+    ) -> Json:
         """Run one SQL statement. Its caveats are those of the columns that it reads."""
-
-        def work(connection: duckdb.DuckDBPyConnection) -> Answer:
-            found = bind_statement(connection, statement)
-            if found.explain:
-                raise UsageError("EXPLAIN is not supported here. Send a statement that returns rows")
-            return _answer(connection, found, sorted(found.reads), limit)
-
-        return service.run(work)
+        return service.answer(Request(statement=statement), limit)
 
     return server
 
 
-def _answer(
-    connection: duckdb.DuckDBPyConnection,
-    query: BoundQuery,
-    names: Sequence[str],
-    limit: int,
-) -> Answer:
-    sources = notes.sources(connection, names)
-    reader = answer.read(connection, _with_bits_as_texts(connection, query))
+def _shorten(found: Json) -> Json:
+    """Truncate long texts, and leave out rows beyond the limit of bytes."""
     rows: list[list[Any]] = []
-    # Rows beyond the limit are not computed.
-    while len(rows) <= limit and (batch := next(reader, None)) is not None:
-        taken = batch.slice(0, limit + 1 - len(rows))
-        rows += [[_to_json(_to_python(value)) for value in row] for row in zip(*taken.columns, strict=True)]
-    kept = _count_that_fit(rows[:limit])
-    cut = ""
-    if kept < len(rows[:limit]):
-        cut = f"Only {kept} rows are returned: the answer exceeds {_MOST_BYTES:,} bytes"
-    return Answer(
-        reader.schema.names,
-        [str(kind) for kind in reader.schema.types],
-        rows[:kept],
-        len(rows) > kept,
-        cut,
-        [asdict(note) for note in query.notes],
-        sources.select(["table_name", "file", "sha256", "checksum", "synthetic"]).to_pylist(),
-    )
-
-
-def _with_bits_as_texts(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> BoundQuery:
-    """The query with values of type BIT cast to text: Arrow would get the bytes that DuckDB stores."""
-
-    def convert(value: str, kind: str) -> str:
-        new = _BITS.sub(lambda found: found[1] or "VARCHAR", kind)
-        return value if new == kind else f"cast({value} as {new})"
-
-    return converting(query, columns_of(connection, query), convert)
-
-
-def _read_dicts(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> list[dict[str, Any]]:
-    rows = answer.read(connection, query).read_all().to_pylist()
-    return [{name: _to_json(value) for name, value in row.items()} for row in rows]
-
-
-def _count_that_fit(rows: Sequence[Sequence[Any]]) -> int:
-    """Count the first rows that fit in the limit of bytes as JSON."""
     size = 0
-    for count, row in enumerate(rows):
-        size += len(json.dumps(row))
+    for row in found["rows"]:
+        rows.append([_truncate(value) for value in contract.plain(row)])
+        size += len(json.dumps(rows[-1]))
         if size > _MOST_BYTES:
-            return count
-    return len(rows)
+            rows.pop()
+            cut = f"Only {len(rows)} rows are returned: the answer exceeds {_MOST_BYTES:,} bytes"
+            return found | {"rows": rows, "is_cut": True, "cut": cut}
+    return found | {"rows": rows, "cut": ""}
 
 
-def _to_python(value: pa.Scalar) -> Any:
-    """Convert an Arrow value to a Python value; times outside Python's range of years become text."""
-    if not value.is_valid:
-        return None
-    if isinstance(value, pa.StructScalar):
-        return {name: _to_python(one) for name, one in value.items()}
-    if isinstance(value, pa.ListScalar):
-        return [_to_python(one) for one in value.values]
-    try:
-        return value.as_py()
-    except (OverflowError, ValueError):
-        return _format_time(value.value, getattr(value.type, "unit", "D"))
-
-
-def _format_time(number: int, unit: Any) -> str:
-    """Format a time that is infinite or outside Python's range of years, as DuckDB prints it."""
-    if abs(number) == (_INFINITE_DATE if unit == "D" else _INFINITE_TIME):
-        return "infinity" if number > 0 else "-infinity"
-    text = str(np.datetime64(number, unit))
-    year, _, rest = text.removeprefix("-").partition("-")
-    # NumPy counts the year 1 BC as 0, DuckDB does not.
-    return text if not text.startswith("-") and int(year) else f"{int(year) + 1:04}-{rest} (BC)"
-
-
-def _to_json(value: Any) -> Any:
-    """Convert a value for JSON: NaN and infinity become null, and types that JSON lacks become text.
-
-    A long text is truncated, and its number of characters is appended.
-    """
-    if isinstance(value, str) and len(value) > _MOST_CHARACTERS:
-        return f"{value[:_MOST_CHARACTERS]}… ({len(value):,} characters)"
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else str(value)
-    if isinstance(value, dt.date | dt.time):
-        return value.isoformat()
-    if isinstance(value, bytes):
-        return value.hex()
-    if isinstance(value, Mapping):
-        return {str(key): _to_json(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_to_json(one) for one in value]
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+def _truncate(value: Any) -> Any:
+    """Truncate a long text, and append its number of characters."""
+    if not isinstance(value, str) or len(value) <= _MOST_CHARACTERS:
+        return value
+    return f"{value[:_MOST_CHARACTERS]}… ({len(value):,} characters)"

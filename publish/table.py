@@ -7,7 +7,7 @@ how many are hidden.
 
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -18,7 +18,7 @@ from rich.cells import cell_len, set_cell_size
 from tracehouse.core.text import escape_text
 from tracehouse.engines.duckdb.read.answer import limit_message
 from tracehouse.engines.duckdb.read.binding import BoundQuery
-from tracehouse.publish.columns import columns_of, exact, is_number, may_be_text, rounded, rows_of
+from tracehouse.publish.columns import Columns, columns_of, exact, is_number, may_be_text, rows_of
 
 TABLE_ROWS = 200
 
@@ -45,6 +45,11 @@ class TableStyle:
     only: Sequence[str] = ()
     first: Sequence[str] = ()
 
+    def paint(self, text: str, code: str) -> str:
+        """The text in an ANSI style, if there are styles."""
+        is_dumb = os.environ.get("TERM", "").lower() in ("dumb", "unknown")
+        return f"\x1b[{code}m{text}\x1b[0m" if text and self.has_styles and not is_dumb else text
+
 
 @dataclass(frozen=True)
 class _Column:
@@ -63,33 +68,8 @@ def table(
 ) -> tuple[int, Iterator[str]]:
     """The number of rows of an answer, and its lines as a table with a footer."""
     kinds = columns_of(connection, query)
-    rows, total = _rows(connection, query, kinds, style.most_rows)
-    return total, _as_table(kinds, rows, _count(len(rows), total, query), style)
-
-
-def _as_table(
-    kinds: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]], count: str, style: TableStyle
-) -> Iterator[str]:
-    columns = [_column(name, kind, [row[index] for row in rows]) for index, (name, kind) in enumerate(kinds)]
-    fitting = columns if style.width is None else _fitted(columns, style)
-    paint = _painter(style)
-    yield " " + _BETWEEN.join(paint(_padded(column.name, column), _HEADING) for column in fitting).rstrip()
-    yield " " + "─" * _width(fitting)
-    is_truncated = any(cell_len(cell) > column.width for column in fitting for cell in column.cells)
-    for index in range(len(rows)):
-        cells = (
-            paint(_padded(column.cells[index], column), _NULL if index in column.nulls else "")
-            for column in fitting
-        )
-        yield f" {_BETWEEN.join(cells)}".rstrip()
-    yield ""
-    yield count
-    hidden = len(columns) - sum(column.name != _MORE for column in fitting)
-    losses = [f"{hidden} of {len(columns)} columns hidden"] * bool(hidden) + [
-        "texts truncated"
-    ] * is_truncated
-    if losses:
-        yield f"{', '.join(losses)}; show all with --wide or --records"
+    rows, total = _read_rows(connection, query, kinds, style.most_rows)
+    return total, _lay_out_table(kinds, rows, _count(len(rows), total, query), style)
 
 
 def records(
@@ -97,38 +77,62 @@ def records(
 ) -> tuple[int, Iterator[str]]:
     """The number of rows of an answer, and its lines as records: a line per value below the row number."""
     kinds = columns_of(connection, query)
-    rows, total = _rows(connection, query, kinds, style.most_rows)
-    return total, _as_records(kinds, rows, _count(len(rows), total, query), style)
+    rows, total = _read_rows(connection, query, kinds, style.most_rows)
+    return total, _lay_out_records(kinds, rows, _count(len(rows), total, query), style)
 
 
-def _as_records(
-    kinds: Sequence[tuple[str, str]], rows: Sequence[Sequence[Any]], count: str, style: TableStyle
+def _lay_out_table(
+    kinds: Columns, rows: Sequence[Sequence[Any]], count: str, style: TableStyle
 ) -> Iterator[str]:
+    columns = [_column(name, kind, [row[index] for row in rows]) for index, (name, kind) in enumerate(kinds)]
+    fitting = columns if style.width is None else _fit(columns, style, style.width - 1)
+    names = (style.paint(_pad(column.name, column), _HEADING) for column in fitting)
+    yield f" {_BETWEEN.join(names)}".rstrip()
+    yield " " + "─" * _width(fitting)
+    for index in range(len(rows)):
+        cells = [_pad(column.cells[index], column) for column in fitting]
+        are_null = [index in column.nulls for column in fitting]
+        painted = [
+            style.paint(cell, _NULL) if null else cell for cell, null in zip(cells, are_null, strict=True)
+        ]
+        yield f" {_BETWEEN.join(painted)}".rstrip()
+    yield from ("", count)
+    hidden = len(columns) - sum(column.name != _MORE for column in fitting)
+    losses = [f"{hidden} of {len(columns)} columns hidden"] if hidden else []
+    if any(cell_len(cell) > column.width for column in fitting for cell in column.cells):
+        losses.append("texts truncated")
+    if losses:
+        yield f"{', '.join(losses)}; show all with --wide or --records"
+
+
+def _lay_out_records(
+    kinds: Columns, rows: Sequence[Sequence[Any]], count: str, style: TableStyle
+) -> Iterator[str]:
+    # Imported here, because only records need it.
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console()
     names = [_on_a_line(name) for name, _ in kinds]
     widest = max(map(cell_len, names))
-    paint = _painter(style)
-    wrapped = _wrapping()
     if not rows:
         yield f"columns: {', '.join(names)}"
     for number, row in enumerate(rows, 1):
-        yield paint(f"─[ {number:,} ]".ljust(widest + 1, "─") + "┬" + "─" * 20, _HEADING)
+        yield style.paint(f"─[ {number:,} ]".ljust(widest + 1, "─") + "┬" + "─" * 20, _HEADING)
         for name, (_, kind), value in zip(names, kinds, row, strict=True):
             lines = escape_text(_short(value)).split("\n")
             if style.width and may_be_text(kind):
                 available = max(_LEAST_TEXT, style.width - widest - 3)
-                lines = [part for line in lines for part in wrapped(line, available)] or [""]
+                wrapped = [part for line in lines for part in Text(line).wrap(console, available)]
+                lines = [str(part).rstrip() for part in wrapped] or [""]
             for left, line in zip((name, *[""] * len(lines)), lines, strict=False):
-                text = paint(line, _NULL) if value is None else line
+                text = style.paint(line, _NULL) if value is None else line
                 yield f"{set_cell_size(left, widest)} │ {text}".rstrip()
-    yield ""
-    yield count
+    yield from ("", count)
 
 
-def _rows(
-    connection: duckdb.DuckDBPyConnection,
-    query: BoundQuery,
-    kinds: Sequence[tuple[str, str]],
-    most: int | None,
+def _read_rows(
+    connection: duckdb.DuckDBPyConnection, query: BoundQuery, kinds: Columns, most: int | None
 ) -> tuple[list[Sequence[Any]], int]:
     """The first rows of an answer, and the number of all its rows."""
     if most is not None and query.is_relation:
@@ -152,16 +156,14 @@ def _column(name: str, kind: str, values: Sequence[Any]) -> _Column:
     return _Column(heading, kind, cells, nulls, width, least)
 
 
-def _fitted(columns: Sequence[_Column], style: TableStyle) -> list[_Column]:
+def _fit(columns: Sequence[_Column], style: TableStyle, available: int) -> list[_Column]:
     """The columns that fit a terminal: texts are truncated first, then columns are hidden."""
-    assert style.width is not None
-    available = style.width - 1
     fitting = [column for column in columns if not style.only or column.name in style.only]
     # The first column, which names the rows, is not truncated unless it would take more than half the width.
     complete = replace(fitting[0], least=max(fitting[0].least, min(fitting[0].width, available // 2)))
     if not style.only or _width([complete, *fitting[1:]], "least") <= available:
         fitting[0] = complete
-    fitting = _without_some(fitting, style.first, available)
+    fitting = _hide_some(fitting, style.first, available)
     widths = [min(column.width, max(column.least, available)) for column in fitting]
     while sum(widths) + len(_BETWEEN) * (len(widths) - 1) > available:
         truncatable = [index for index, column in enumerate(fitting) if widths[index] > column.least]
@@ -171,23 +173,18 @@ def _fitted(columns: Sequence[_Column], style: TableStyle) -> list[_Column]:
     return [replace(column, width=width) for column, width in zip(fitting, widths, strict=True)]
 
 
-def _without_some(columns: Sequence[_Column], first: Sequence[str], available: int) -> list[_Column]:
+def _hide_some(columns: Sequence[_Column], first: Sequence[str], available: int) -> list[_Column]:
     """Hide columns until the others fit, and show … for the first hidden column.
 
-    Columns without any value are hidden first, columns in `first` last.
-
-    The first column is never hidden.
+    Columns without any value are hidden first, columns in `first` last, and the first column never.
     """
     importance = {name: len(first) - index for index, name in enumerate(first)}
-    middle = len(columns) / 2
-    order = sorted(
-        range(1, len(columns)),
-        key=lambda index: (
-            len(columns[index].nulls) < len(columns[index].cells),
-            importance.get(columns[index].name, 0),
-            abs(index - middle),
-        ),
-    )
+
+    def rank(index: int) -> tuple[bool, int, float]:
+        has_values = len(columns[index].nulls) < len(columns[index].cells)
+        return has_values, importance.get(columns[index].name, 0), abs(index - len(columns) / 2)
+
+    order = sorted(range(1, len(columns)), key=rank)
     gap = _Column(_MORE, "VARCHAR", [_MORE] * len(columns[0].cells), frozenset(), 1, 1)
     for count in range(len(columns)):
         hidden = set(order[:count])
@@ -203,7 +200,7 @@ def _width(columns: Sequence[_Column], which: str = "width") -> int:
     return sum(getattr(column, which) for column in columns) + len(_BETWEEN) * (len(columns) - 1)
 
 
-def _padded(text: str, column: _Column) -> str:
+def _pad(text: str, column: _Column) -> str:
     """A text in the width of its column, truncated or padded; numbers are aligned right."""
     if (missing := column.width - cell_len(text)) >= 0:
         return " " * missing + text if is_number(column.kind) else text + " " * missing
@@ -212,21 +209,6 @@ def _padded(text: str, column: _Column) -> str:
         # The values of a list may be numbers, which must not be truncated.
         kept = kept[: kept.rfind(",") + 1]
     return set_cell_size(kept.rstrip() + _MORE, column.width)
-
-
-def _painter(style: TableStyle) -> Callable[[str, str], str]:
-    has_styles = style.has_styles and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
-    return lambda text, style: f"\x1b[{style}m{text}\x1b[0m" if text and style and has_styles else text
-
-
-def _wrapping() -> Callable[[str, int], list[str]]:
-    """A function that wraps a line to a width."""
-    # Imported here, because only records need it.
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console()
-    return lambda line, width: [str(part).rstrip() for part in Text(line).wrap(console, width)]
 
 
 def _count(shown_rows: int, total: int, query: BoundQuery) -> str:
@@ -242,4 +224,9 @@ def _on_a_line(text: str) -> str:
 
 def _short(value: Any) -> str:
     """A value for display. Floats are rounded to about seven digits, with at most four decimals."""
-    return rounded(value) if isinstance(value, float) and math.isfinite(value) else exact(value)
+    if not isinstance(value, float) or not math.isfinite(value):
+        return exact(value)
+    if value and abs(value) < 0.001:
+        return f"{value:.4g}"
+    decimals = max(1, min(4, 7 - len(str(int(abs(value))))))
+    return f"{value:.{decimals}f}".rstrip("0").rstrip(".")

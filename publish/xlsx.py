@@ -8,7 +8,7 @@ import datetime as dt
 import math
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import duckdb
 
@@ -25,10 +25,8 @@ _DIGITS = 15
 _FIRST_YEAR = 1901
 _FORMATS: dict[type, str] = {dt.date: "yyyy-mm-dd", dt.datetime: "yyyy-mm-dd hh:mm:ss.000"}
 
-_Cell = str | float | bool | dt.date | None
 
-
-def write(connection: duckdb.DuckDBPyConnection, query: BoundQuery, file: BinaryIO) -> tuple[int, list[Note]]:
+def write(connection: duckdb.DuckDBPyConnection, query: BoundQuery, path: Path) -> tuple[int, list[Note]]:
     """Write an answer to a file. Returns the number of rows, and notes on changed values.
 
     Raises UserError if the answer exceeds the limits of a sheet or a cell.
@@ -41,22 +39,20 @@ def write(connection: duckdb.DuckDBPyConnection, query: BoundQuery, file: Binary
         raise UserError(f"The answer has {len(columns):,} columns; a sheet can have {MOST_COLUMNS:,}")
     # Rows are written one by one, through a temporary file if the connection has a folder for it: all cells
     # together could take gigabytes of memory.
-    [(scratch,)] = connection.execute("select current_setting('temp_directory')").fetchall()
-    options = {
-        "constant_memory": True,
-        "use_zip64": True,
-        "tmpdir": scratch if Path(scratch).is_dir() else None,
-    }
-    with Workbook(file, options) as book:
+    [(folder,)] = connection.execute("select current_setting('temp_directory')").fetchall()
+    scratch = folder if Path(folder).is_dir() else None
+    rows, changed = 0, 0
+    with (
+        path.open("wb") as file,
+        Workbook(file, {"constant_memory": True, "use_zip64": True, "tmpdir": scratch}) as book,
+    ):
         sheet = book.add_worksheet("answer")
         sheet.freeze_panes(1, 0)
         heading = book.add_format({"bold": True})
         for index, (name, _) in enumerate(columns):
             sheet.write_string(0, index, name, heading)
         formats = {kind: book.add_format({"num_format": text}) for kind, text in _FORMATS.items()}
-        rows, changed = 0, 0
-        for row in rows_of(connection, query, columns):
-            rows += 1
+        for rows, row in enumerate(rows_of(connection, query, columns), 1):
             if rows == MOST_ROWS:
                 raise UserError(
                     f"The answer has more rows than a sheet can have ({MOST_ROWS:,} with the header). Give "
@@ -74,7 +70,7 @@ def write(connection: duckdb.DuckDBPyConnection, query: BoundQuery, file: Binary
     return rows, _notes(changed)
 
 
-def _cell(value: Any, kind: str) -> _Cell:
+def _cell(value: Any, kind: str) -> str | float | bool | dt.date | None:
     """Convert a value for a cell. Returns a text if a cell cannot hold the value exactly."""
     if value is None or isinstance(value, bool):
         return value

@@ -47,7 +47,7 @@ def ingested(folder: Path, **files: str) -> Path:
 
 def test_commands_import_few_modules(sample_warehouse: Path, tmp_path: Path) -> None:
     tables, described = ANSWERING | {"publish.table"}, {"engines.duckdb.read.describe", "publish.description"}
-    on_terminal, rich = tables | {"publish.pager"}, TYPER | DUCKDB | {"rich"}
+    rich = TYPER | DUCKDB | {"rich"}
     different = []
     for line, to_terminal, packages, ours in (
         ("--help", False, TYPER, START),
@@ -55,8 +55,8 @@ def test_commands_import_few_modules(sample_warehouse: Path, tmp_path: Path) -> 
         ("query openb.phases -p gpu_only=false --limit 3 --format csv", False, TYPER | DUCKDB, ANSWERING),
         ("query openb.pod --format csv --output pods.csv", False, TYPER | DUCKDB, ANSWERING),
         ("list queries", False, TYPER | DUCKDB, ANSWERING),
-        ("query openb.phases", True, rich, on_terminal),
-        ("list", True, rich, on_terminal),
+        ("query openb.phases", True, rich, tables),
+        ("list", True, rich, tables),
         ("query openb.pod --format table", False, rich, tables),
         ("describe openb.phases", False, rich, READING | described | {"views", "views.sql_text"}),
     ):

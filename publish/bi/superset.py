@@ -287,6 +287,6 @@ def _caveats(connection: duckdb.DuckDBPyConnection, trace: str) -> str:
 def write_bundle(path: Path, target: Path) -> list[str]:
     """Write the bundle for a published file atomically, and return notes on it."""
     content, notes = build_bundle(path)
-    with output.open_spool(target, target.parent) as spool:
-        spool.file.write(content)
+    with output.open_output(target, target.parent) as file:
+        file.write_bytes(content)
     return notes

@@ -1,21 +1,24 @@
-"""The contents of a warehouse for the pages, as JSON: the list of objects, and the description of each.
+"""The contents of a warehouse as JSON: the list of objects, the description of each, and answers.
 
-`traces explore` serves them, and `traces publish --site` writes them to files. `web/src/contract.ts` declares
-the same types.
+`traces explore` and the MCP server serve them, and `traces publish --site` writes them to files.
+`web/src/contract.ts` declares the same types.
 """
 
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from tracehouse.core.errors import UserError
-from tracehouse.engines.duckdb.read import describe, notes, search
+from tracehouse.core.errors import UsageError, UserError
+from tracehouse.engines.duckdb.read import answer, describe, notes, search
+from tracehouse.engines.duckdb.read.binding import BoundQuery, bind_query, bind_statement
 from tracehouse.engines.duckdb.read.catalog import base_tables, read_rows
+from tracehouse.publish.columns import columns_of, rows_of
 from tracehouse.publish.plot import template
 from tracehouse.sql.lists import Kind
 
@@ -30,9 +33,27 @@ MOST_SUGGESTED = 1000
 _LARGEST = 2**53
 
 
+@dataclass(frozen=True)
+class Request:
+    """A named query with parameters as texts, a table or view, or a SQL statement."""
+
+    name: str = ""
+    given: Mapping[str, str] = field(default_factory=dict)
+    statement: str = ""
+
+    def bind(self, connection: duckdb.DuckDBPyConnection, limit: int | None = None) -> BoundQuery:
+        """Bind the query to a connection. Raises UserError if the query is not valid."""
+        if not self.statement:
+            return bind_query(connection, self.name, self.given, limit)
+        query = bind_statement(connection, self.statement, limit)
+        if query.explain:
+            raise UsageError("EXPLAIN is not supported here. Send a statement that returns rows")
+        return query
+
+
 def as_json(value: Any) -> str:
     """A value as JSON for a page. Numbers that JavaScript or JSON cannot represent become texts."""
-    return json.dumps(_plain(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return json.dumps(plain(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def list_objects(connection: duckdb.DuckDBPyConnection) -> Json:
@@ -79,6 +100,7 @@ def describe_object(connection: duckdb.DuckDBPyConnection, name: str) -> Json:
     [*queries] = read_rows(
         connection, "select chart from catalog.queries where query_name = $name", name=found.name
     )
+    upstream = _upstream(connection, found.name)
     return {
         "name": found.name,
         "kind": "query" if queries else "table" if found.facts["kind"] == "base table" else "view",
@@ -86,9 +108,9 @@ def describe_object(connection: duckdb.DuckDBPyConnection, name: str) -> Json:
         "facts": {fact: text for fact, text in found.facts.items() if text},
         "parameters": _parameters(connection, found.name),
         "columns": _columns(connection, found),
-        "reads": _reads(connection, found.name),
+        "reads": sorted(read for node in upstream if node["name"] == found.name for read in node["reads"]),
         "read_by": _read_by(connection, name),
-        "upstream": _upstream(connection, found.name),
+        "upstream": upstream,
         "notes": [asdict(note) for note in notes.of_object(connection, found.name, on_data=bool(queries))],
         "sources": describe_sources(connection, [found.name]),
         "sql": found.sql,
@@ -100,6 +122,26 @@ def describe_sources(connection: duckdb.DuckDBPyConnection, names: Sequence[str]
     """The raw files from which the rows of some objects come."""
     kept = ["table_name", "file", "member", "rows_kept", "synthetic", "sha256"]
     return notes.sources(connection, names).select(kept).to_pylist()
+
+
+def answer_request(connection: duckdb.DuckDBPyConnection, request: Request, limit: int) -> Json:
+    """Run a query: its columns, first rows, notes and raw files."""
+    query = answer.run(connection, request.bind(connection, limit))
+    found = read_answer(connection, query)
+    about = [*query.notes, *(notes.why_empty(connection, query) if not found["rows"] else [])]
+    return {
+        **found,
+        "is_cut": query.is_cut,
+        "notes": [asdict(note) for note in about],
+        "sources": describe_sources(connection, sorted(query.reads) or [query.name]),
+    }
+
+
+def read_answer(connection: duckdb.DuckDBPyConnection, query: BoundQuery, most: int | None = None) -> Json:
+    """The columns of an answer, and its rows or its first ones."""
+    columns = columns_of(connection, query)
+    rows = list(islice(rows_of(connection, query, columns), most))
+    return {"columns": [{"name": name, "type": kind} for name, kind in columns], "rows": rows}
 
 
 def draw_template(connection: duckdb.DuckDBPyConnection, name: str) -> Json:
@@ -202,19 +244,6 @@ def _columns(connection: duckdb.DuckDBPyConnection, found: describe.Description)
     return [{**column, "lineage": lineage.get(column["column"], [])} for column in named]
 
 
-def _reads(connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
-    rows = connection.execute(
-        """
-        select unnest(reads) as name from catalog.queries where query_name = $name
-        union
-        select unnest(reads) from catalog.views where versioned_name = $name
-        order by name
-        """,
-        {"name": name},
-    ).fetchall()
-    return [read for (read,) in rows]
-
-
 def _read_by(connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
     """The views and queries that read an object by its plain name or by its newest version."""
     rows = connection.execute(
@@ -268,11 +297,12 @@ def _upstream(connection: duckdb.DuckDBPyConnection, name: str) -> list[Json]:
     )
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A value without numbers that JavaScript or JSON cannot represent: they become texts."""
     if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
+        return {key: plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [plain(one) for one in value]
     is_number = isinstance(value, float) and math.isfinite(value)
     is_number |= isinstance(value, int) and abs(value) <= _LARGEST
     return value if value is None or is_number or isinstance(value, str | bool) else str(value)

@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 import duckdb
@@ -21,7 +20,7 @@ from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.sandbox import Limits
-from tracehouse.publish import columns, output
+from tracehouse.publish import output
 from tracehouse.publish.bi import database_file
 from tracehouse.publish.bi.database_file import Published
 from tracehouse.publish.site import contract
@@ -224,9 +223,6 @@ def _answer_defaults(database: Path, described: Mapping[str, contract.Json]) -> 
 
 def _answer(connection: duckdb.DuckDBPyConnection, call: str) -> contract.Json | None:
     """The columns and rows of an answer, None where it is too large to be stored a second time."""
-    query = BoundQuery(f"from {call}", {})
-    names = columns.columns_of(connection, query)
-    rows = list(islice(columns.rows_of(connection, query, names), MOST_ROWS + 1))
-    answer = {"columns": [{"name": name, "type": kind} for name, kind in names], "rows": rows}
-    is_small = len(rows) <= MOST_ROWS and len(contract.as_json(answer)) <= MOST_BYTES
+    answer = contract.read_answer(connection, BoundQuery(f"from {call}", {}), MOST_ROWS + 1)
+    is_small = len(answer["rows"]) <= MOST_ROWS and len(contract.as_json(answer)) <= MOST_BYTES
     return answer if is_small else None

@@ -16,7 +16,7 @@ from hostile.escapes import ESCAPES, Escape
 from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read import answer, binding, landlock, sandbox
 from tracehouse.engines.duckdb.write import database
-from tracehouse.publish import export, output
+from tracehouse.publish import export
 from tracehouse.publish.formats import Format
 
 T = TypeVar("T")
@@ -48,6 +48,13 @@ class Place:
             for path in sorted(self.folder.rglob("*"))
             if path != self.scratch and self.scratch not in path.parents
         }
+
+    def output_files(self) -> list[Path]:
+        """Create the files that the answer may be written to."""
+        files = [self.scratch / "output", self.scratch / "draft"]
+        for file in files:
+            file.touch()
+        return files
 
     def fill_in(self, sql: str) -> str:
         return sql.format(**self.names)
@@ -88,17 +95,16 @@ def run_in_thread(work: Callable[[], T]) -> T:
         return thread.submit(work).result()
 
 
-def run_statement(connection: duckdb.DuckDBPyConnection, sql: str, spools: list[output.Spool]) -> str:
+def run_statement(connection: duckdb.DuckDBPyConnection, sql: str, files: list[Path]) -> str:
     """Run a statement as `traces sql` does, and return the answer, the plan, or the error."""
     try:
         query = binding.bind_statement(connection, sql)
         if query.explain:
             return answer.plan(connection, query)
-        export.write(connection, query, Format.CSV, spools[0], spools[1])
+        export.write(connection, query, Format.CSV, *files)
     except (UserError, duckdb.Error) as error:
         return f"refused: {error}"
-    spools[0].file.seek(0)
-    return spools[0].file.read().decode()
+    return files[0].read_text()
 
 
 def test_escapes_change_no_file_and_read_no_other(place: Place, record_property: Callable) -> None:
@@ -107,15 +113,12 @@ def test_escapes_change_no_file_and_read_no_other(place: Place, record_property:
     before = place.state()
 
     def work() -> dict[str, str]:
-        with output.create_spool(place.scratch) as spool, output.create_spool(place.scratch) as draft:
-            spools = [spool, draft]
-            landlock.confine_thread([place.scratch], [spool.file.fileno() for spool in spools])
-            access = sandbox.Access([spool.path for spool in spools], place.scratch)
-            with sandbox.connect(place.warehouse, access) as connection:
-                return {
-                    escape.sql: run_statement(connection, place.fill_in(escape.sql), spools)
-                    for escape in ESCAPES
-                }
+        files = place.output_files()
+        landlock.confine_thread([place.scratch, *files])
+        with sandbox.connect(place.warehouse, sandbox.Access(files, place.scratch)) as connection:
+            return {
+                escape.sql: run_statement(connection, place.fill_in(escape.sql), files) for escape in ESCAPES
+            }
 
     found = run_in_thread(work)
     assert place.state() == before
@@ -133,7 +136,7 @@ def test_landlock_blocks_writes_without_check(place: Place, record_property: Cal
     before = place.state()
 
     def work() -> dict[str, str]:
-        landlock.confine_thread([place.scratch], [])
+        landlock.confine_thread([place.scratch])
         return dict(run(place, tried))
 
     found = run_in_thread(work)
@@ -218,8 +221,7 @@ def test_statement_writes_without_landlock(place: Place) -> None:
     ],
 )
 def test_runs_reading_statements(sql: str, place: Place) -> None:
-    with output.create_spool(place.scratch) as spool, output.create_spool(place.scratch) as draft:
-        access = sandbox.Access([spool.path, draft.path], place.scratch)
-        with sandbox.connect(place.warehouse, access) as connection:
-            found = run_statement(connection, place.fill_in(sql), [spool, draft])
+    files = place.output_files()
+    with sandbox.connect(place.warehouse, sandbox.Access(files, place.scratch)) as connection:
+        found = run_statement(connection, place.fill_in(sql), files)
     assert not found.startswith("refused"), found

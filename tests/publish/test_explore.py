@@ -102,31 +102,21 @@ def call(opener: Opener, served: Server, work: str, **query: object) -> Reply:
     return reply(opener, f"{served.root}/api/{work}?query={urllib.parse.quote(json.dumps(query))}&id=here")
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_refuses_requests_without_token(served: Server, page: str) -> None:
+def test_refuses_strangers(served: Server, visitor: Opener) -> None:
     stranger = urllib.request.build_opener()
     port = urllib.parse.urlsplit(served.address).port
-    for headers in ({}, {"Cookie": f"tracehouse-{port}=wrong"}):
-        refused = reply(stranger, served.root + page, **headers)
-        assert refused.status == 403
-        assert b"itp" not in refused.body and "Set-Cookie" not in refused.headers
-
-
-def test_rejects_other_host_names(served: Server, visitor: Opener) -> None:
+    for page in PAGES:
+        for headers in ({}, {"Cookie": f"tracehouse-{port}=wrong"}):
+            refused = reply(stranger, served.root + page, **headers)
+            assert refused.status == 403
+            assert b"itp" not in refused.body and "Set-Cookie" not in refused.headers
     assert reply(visitor, served.root, Host="evil.example").status == 400
-
-
-def test_listens_on_loopback_only(served: Server) -> None:
-    port = urllib.parse.urlsplit(served.address).port
+    with pytest.raises(urllib.error.HTTPError, match="405"):
+        visitor.open(urllib.request.Request(f"{served.root}/api/run", data=b"query={}"))
+    # It listens on this machine only.
     table = [line.split()[1:4] for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     listening = [local for local, _, state in table if state == "0A" and local.endswith(f":{port:04X}")]
     assert listening == [f"0100007F:{port:04X}"]
-
-
-def test_rejects_post_requests(served: Server, visitor: Opener) -> None:
-    sent = urllib.request.Request(f"{served.root}/api/run", data=b"query={}")
-    with pytest.raises(urllib.error.HTTPError, match="405"):
-        visitor.open(sent)
 
 
 def test_serves_the_built_pages_only(served: Server, visitor: Opener) -> None:
@@ -150,33 +140,27 @@ def test_lists_objects_with_data_first(served: Server, visitor: Opener) -> None:
     assert itp["jobs"] > 0 and itp["gpus"] > 0 and itp["synthetic"]
 
 
-@pytest.mark.parametrize(
-    ("name", "given"),
-    [
+def test_answer_equals_the_command_lines(served: Server, visitor: Opener, warehouse: Path) -> None:
+    calls: list[tuple[str, dict[str, str]]] = [
         ("itp.gpu_hours", {"min_gpus": "8", "with_total": "true"}),
-        ("openb.request_tiers", {"in_variant": "default"}),
         ("unified.run_cdf", {}),
         ("itp.job", {}),
-    ],
-)
-def test_answer_equals_the_command_lines(
-    name: str, given: dict[str, str], served: Server, visitor: Opener, warehouse: Path
-) -> None:
-    options = [part for key, text in given.items() for part in ("-p", f"{key}={text}")]
-    expected = query_as_csv(warehouse, name, *options)
-    assert call(visitor, served, "bind", name=name, given=given).json == {}
-    assert call(visitor, served, "export/csv", name=name, given=given).body.decode() == expected
-    parquet = call(visitor, served, "export/parquet", name=name, given=given).body
-    rows = list(csv.reader(io.StringIO(expected)))
-    table = pq.read_table(io.BytesIO(parquet))
-    assert [table.column_names, table.num_rows] == [rows[0], len(rows) - 1]
-
-    found = call(visitor, served, "run", name=name, given=given).json
-    assert [column["name"] for column in found["columns"]] == rows[0]
-    assert [row[0] for row in found["rows"]] == [row[0] for row in rows[1:]]
-    assert "synthetic data" in {note["name"] for note in found["notes"]} and found["sources"]
-    drawn = call(visitor, served, "draw", name=name, given=given).json
-    assert "has no chart" in drawn["no_chart"] if name == "itp.job" else drawn["spec"]["data"]["values"]
+    ]
+    for name, given in calls:
+        options = [part for key, text in given.items() for part in ("-p", f"{key}={text}")]
+        expected = query_as_csv(warehouse, name, *options)
+        assert call(visitor, served, "bind", name=name, given=given).json == {}
+        assert call(visitor, served, "export/csv", name=name, given=given).body.decode() == expected
+        parquet = call(visitor, served, "export/parquet", name=name, given=given).body
+        rows = list(csv.reader(io.StringIO(expected)))
+        table = pq.read_table(io.BytesIO(parquet))
+        assert [table.column_names, table.num_rows] == [rows[0], len(rows) - 1]
+        found = call(visitor, served, "run", name=name, given=given).json
+        assert [column["name"] for column in found["columns"]] == rows[0]
+        assert [row[0] for row in found["rows"]] == [row[0] for row in rows[1:]]
+        assert "synthetic data" in {note["name"] for note in found["notes"]} and found["sources"]
+        drawn = call(visitor, served, "draw", name=name, given=given).json
+        assert "has no chart" in drawn["no_chart"] if name == "itp.job" else drawn["spec"]["data"]["values"]
 
 
 def test_statement_has_caveats_of_its_columns(served: Server, visitor: Opener) -> None:
@@ -208,24 +192,16 @@ def test_description_has_parameters_of_each_kind(served: Server, visitor: Opener
     assert local["of_job"]["default"] is None and len(local["of_job"]["choices"]) > 100
 
 
-@pytest.mark.parametrize("work", ["bind", "run", "export/csv"])
-def test_invalid_value_gives_error_of_command_line(
-    work: str, served: Server, visitor: Opener, warehouse: Path
-) -> None:
-    wrong = call(visitor, served, work, name="itp.gpu_hours", given={"min_gpus": "<b>"})
+def test_invalid_requests_are_errors(served: Server, visitor: Opener, warehouse: Path) -> None:
     run = command_line.server().run("query", "itp.gpu_hours", "-p", "min_gpus=<b>", "-w", warehouse)
     assert run.code == 2
-    assert wrong.status == 400
-    assert wrong.json["error"].startswith(run.errors[0].removeprefix("error: "))
-
-
-@pytest.mark.parametrize("query", ["", "1", "[]", '{"given": 1}'])
-def test_malformed_query_is_an_error(query: str, served: Server, visitor: Opener) -> None:
-    wrong = reply(visitor, f"{served.root}/api/run?query={urllib.parse.quote(query)}")
-    assert wrong.status == 400 and "query as JSON" in wrong.json["error"]
-
-
-def test_unknown_names_are_errors(served: Server, visitor: Opener) -> None:
+    for work in ("bind", "run", "export/csv"):
+        wrong = call(visitor, served, work, name="itp.gpu_hours", given={"min_gpus": "<b>"})
+        assert wrong.status == 400
+        assert wrong.json["error"].startswith(run.errors[0].removeprefix("error: "))
+    for query in ("", "1", "[]", '{"given": 1}'):
+        wrong = reply(visitor, f"{served.root}/api/run?query={urllib.parse.quote(query)}")
+        assert wrong.status == 400 and "query as JSON" in wrong.json["error"]
     for name in ("itp.nix", "itp.gpu_hours() union select 1"):
         assert call(visitor, served, "run", name=name).status == 400
         assert reply(visitor, f"{served.root}/api/describe/{urllib.parse.quote(name)}.json").status == 400
@@ -255,12 +231,9 @@ def test_cancel_interrupts_the_query(served: Server, visitor: Opener) -> None:
     assert replies[0].status == 503 and "INTERRUPT" in replies[0].json["error"]
 
 
-def test_reports_port_in_use(served: Server, warehouse: Path) -> None:
+def test_does_not_start_without_port_or_warehouse(served: Server, warehouse: Path, tmp_path: Path) -> None:
     port = str(urllib.parse.urlsplit(served.address).port)
     run = command_line.server().run("explore", "--no-browser", "--port", port, "-w", warehouse)
     assert run.code == 1 and f"Cannot listen on port {port}" in run.stderr
-
-
-def test_does_not_start_without_warehouse(tmp_path: Path) -> None:
     run = command_line.server().run("explore", "--no-browser", "-w", tmp_path)
     assert run.code == 1 and "no such database" in run.stderr

@@ -92,7 +92,9 @@ def call(warehouse: Path, path: str, **query: object) -> tuple[str, str]:
     async def send(message: dict) -> None:
         sent.append(message)
 
-    asyncio.run(explore.build_application(warehouse, Limits(), TOKEN, 1)(scope, receive, send))
+    asyncio.run(
+        explore.build_application(explore.Service(warehouse, Limits()), TOKEN, 1)(scope, receive, send)
+    )
     headers = dict(sent[0]["headers"])
     assert headers[b"x-content-type-options"] == b"nosniff"
     return headers[b"content-type"].decode(), b"".join(message.get("body", b"") for message in sent).decode()

@@ -1,12 +1,10 @@
 """Tests of the pager for output longer than the terminal."""
 
-import os
 import signal
 import sys
 from pathlib import Path
 
 import pytest
-from command_line import by_itself
 from terminal import end, plain, terminal
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the terminal is made as Linux has it")
@@ -32,58 +30,36 @@ def test_long_list_opens_less_until_q(sample_warehouse: Path) -> None:
     assert "zeus." in plain(opened) and "Traceback" not in plain(opened) and "error: " not in plain(opened)
 
 
-def test_description_is_paged(sample_warehouse: Path) -> None:
-    with terminal("describe", "pai.task_wait", "--full", warehouse=sample_warehouse) as opened:
-        opened.expect_exact(PROMPT)
-        opened.send("q")
-        assert end(opened) == 0
-    assert "create or replace view" not in plain(opened)
-
-
-def test_pager_may_exit_early(sample_warehouse: Path) -> None:
+def test_pager_may_exit_early(sample_warehouse: Path, tmp_path: Path) -> None:
     statement = "select range as n, repeat('x', 60) as text from range(100000)"
-    arguments = ("sql", statement, "--format", "csv")
-    with terminal(*arguments, warehouse=sample_warehouse, TRACES_PAGER="head -n 2") as opened:
+    settings = {"TRACES_PAGER": "head -n 2", "TMPDIR": tmp_path}
+    with terminal("sql", statement, "--format", "csv", warehouse=sample_warehouse, **settings) as opened:
         assert end(opened) == 0
-    assert plain(opened) == f"n,text\n0,{'x' * 60}\n"
-
-
-def test_ctrl_c_in_pager_leaves_no_files(sample_warehouse: Path, tmp_path: Path) -> None:
-    # A single program prints everything and waits, because a shell may lose Ctrl-C between two programs.
-    with terminal(*LONG, warehouse=sample_warehouse, PAGER="cat - /dev/tty", TMPDIR=tmp_path) as opened:
-        opened.expect_exact("zeus.")
-        opened.sendintr()
-        assert end(opened) == 0
-    assert "Traceback" not in plain(opened) and list(tmp_path.iterdir()) == []
+    assert plain(opened) == f"n,text\n0,{'x' * 60}\n" and list(tmp_path.iterdir()) == []
 
 
 def test_signal_ends_both_processes(sample_warehouse: Path) -> None:
-    with terminal(*LONG, warehouse=sample_warehouse) as opened:
+    with terminal("describe", "pai.task_wait", "--full", warehouse=sample_warehouse) as opened:
         opened.expect_exact(PROMPT)
         opened.kill(signal.SIGTERM)
         # The terminal closes only when no process has it open.
         assert end(opened) == 128 + signal.SIGTERM
 
 
-@pytest.mark.parametrize(
-    ("arguments", "environment"),
-    [
-        (("--no-pager", *LONG), {}),
+def test_prints_directly_without_pager(sample_warehouse: Path) -> None:
+    settings: tuple[tuple[tuple[str, ...], dict[str, str]], ...] = (
         ((*LONG, "--no-pager"), {}),
-        (LONG, {"TRACES_PAGER": ""}),
         (LONG, {"TRACES_PAGER": "cat", "PAGER": "false"}),
         (LONG, {"PAGER": "no-such-pager --at-all"}),
         (LONG, {"TERM": "dumb"}),
         (("list", "traces"), {"PAGER": "echo paged #"}),
-    ],
-    ids=["before", "behind", "empty", "cat", "not there", "dumb", "short"],
-)
-def test_prints_directly_without_pager(
-    arguments: tuple[str, ...], environment: dict[str, str], sample_warehouse: Path
-) -> None:
-    with terminal(*arguments, warehouse=sample_warehouse, **environment) as opened:
-        assert end(opened) == 0
-    assert "acme" in plain(opened) and "zeus" in plain(opened) and "paged" not in plain(opened)
+    )
+    for arguments, environment in settings:
+        with terminal(*arguments, warehouse=sample_warehouse, **environment) as opened:
+            assert end(opened) == 0
+        assert "acme" in plain(opened) and "zeus" in plain(opened) and "paged" not in plain(opened), (
+            environment
+        )
 
 
 def test_pager_gets_colours_but_no_escapes_from_data(sample_warehouse: Path) -> None:
@@ -94,9 +70,3 @@ def test_pager_gets_colours_but_no_escapes_from_data(sample_warehouse: Path) -> 
             assert end(opened) == 0
         assert "\\x1b[2J" in plain(opened) and "^[[2J" not in plain(opened)
         assert ("^[[2mNULL" in plain(opened)) == (form == "table")
-
-
-def test_pipe_gets_no_pager(sample_warehouse: Path) -> None:
-    environment = os.environ | {"PAGER": "false", "TERM": "xterm", "TRACES_WAREHOUSE": str(sample_warehouse)}
-    run = by_itself(*LONG, "--format", "table", env=environment)
-    assert run.code == 0 and "zeus." in run.stdout

@@ -15,9 +15,9 @@ from tracehouse.publish import xlsx
 
 
 def write_workbook(sql: str, path: Path) -> tuple[list[tuple], list[Note]]:
-    with duckdb.connect() as connection, path.open("wb") as file:
+    with duckdb.connect() as connection:
         connection.execute("set timezone = 'UTC'")
-        rows, notes = xlsx.write(connection, BoundQuery(sql), file)
+        rows, notes = xlsx.write(connection, BoundQuery(sql), path)
     found = list(load_workbook(path).active.values)
     assert len(found) == rows + 1
     return found, notes

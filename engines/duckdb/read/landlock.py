@@ -39,11 +39,10 @@ def available() -> bool:
     return _abi() > 0
 
 
-def confine_thread(folders: Iterable[Path], files: Iterable[int]) -> bool:
-    """Restrict this thread, and threads that it starts, to write only in some folders and to some open files.
+def confine_thread(paths: Iterable[Path]) -> bool:
+    """Restrict this thread, and threads that it starts, to write only in some folders and to some files.
 
-    This cannot be undone. `files` are file descriptors. Returns whether the thread is confined: False if the
-    kernel lacks Landlock.
+    This cannot be undone. Returns whether the thread is confined: False if the kernel lacks Landlock.
     """
     abi = _abi()
     if abi < 1:
@@ -55,14 +54,13 @@ def confine_thread(folders: Iterable[Path], files: Iterable[int]) -> bool:
     size = ctypes.sizeof(rules) if abi >= 4 else ctypes.sizeof(ctypes.c_uint64)
     ruleset = _check_result(_libc().syscall(_CREATE_RULESET, ctypes.byref(rules), size, 0))
     try:
-        for folder in folders:
-            parent = os.open(folder, os.O_PATH | os.O_CLOEXEC)
+        for path in paths:
+            parent = os.open(path, os.O_PATH | os.O_CLOEXEC)
             try:
-                _allow(ruleset, parent, rights & ~_EXECUTE)
+                allowed = rights & ~_EXECUTE if path.is_dir() else rights & (_WRITE_FILE | _TRUNCATE)
+                _allow(ruleset, parent, allowed)
             finally:
                 os.close(parent)
-        for file in files:
-            _allow(ruleset, file, rights & (_WRITE_FILE | _TRUNCATE))
         _check_result(_libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
         _check_result(_libc().syscall(_RESTRICT_SELF, ruleset, 0))
     finally:

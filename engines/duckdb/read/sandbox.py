@@ -1,8 +1,8 @@
 """Open a warehouse's database read-only, and run work on it within limits of time, memory and writing.
 
 The work runs in a separate thread. Landlock lets that thread write only to its scratch folder and to the
-answer's spool (see `landlock`), in addition to the check of the statement (see `guard`). DuckDB is opened in
-that thread, so its own threads are confined too. The main thread waits and handles signals.
+file of the answer (see `landlock`), in addition to the check of the statement (see `guard`). DuckDB is opened
+in that thread, so its own threads are confined too. The main thread waits and handles signals.
 """
 
 import fcntl
@@ -73,7 +73,7 @@ class Access:
     except those that let DuckDB read other files.
     """
 
-    writable: Sequence[str] = ()
+    writable: Sequence[str | Path] = ()
     scratch: Path | None = None
     memory_limit: str = ""
     most_threads: int | None = None
@@ -81,14 +81,6 @@ class Access:
 
 
 NO_ACCESS = Access()
-
-
-@dataclass(frozen=True)
-class Writable:
-    """A file that the work may write: its open descriptor, and the path by which this process reopens it."""
-
-    path: str
-    descriptor: int
 
 
 def connect(warehouse: Path, access: Access = NO_ACCESS) -> duckdb.DuckDBPyConnection:
@@ -121,7 +113,7 @@ def connect(warehouse: Path, access: Access = NO_ACCESS) -> duckdb.DuckDBPyConne
     connection.execute("set autoload_known_extensions = false")
     folders = [f"{root}/{folder}" for folder in (TABLES_FOLDER, VIEWS_FOLDER)]
     connection.execute("set allowed_directories = $folders", {"folders": folders})
-    connection.execute("set allowed_paths = $files", {"files": list(access.writable)})
+    connection.execute("set allowed_paths = $files", {"files": [str(path) for path in access.writable]})
     connection.execute("set enable_external_access = false")
     if access.is_locked:
         connection.execute("set lock_configuration = true")
@@ -173,7 +165,7 @@ def run_in(
     warehouse: Path,
     limits: Limits,
     work: Callable[[duckdb.DuckDBPyConnection], T],
-    writable: Sequence[Writable] = (),
+    writable: Sequence[Path] = (),
     confined: bool = True,
     exit_after: bool = False,
 ) -> T:
@@ -181,12 +173,12 @@ def run_in(
 
     Raises UserError if the function fails or exceeds its limits. `confined` and `exit_after` are as in `run`.
     """
-    access = Access([file.path for file in writable], scratch, limits.memory, limits.most_threads)
+    access = Access(writable, scratch, limits.memory, limits.most_threads)
     opened: list[duckdb.DuckDBPyConnection] = []
 
     def confined_work() -> T:
         if confined:
-            landlock.confine_thread([scratch], [file.descriptor for file in writable])
+            landlock.confine_thread([scratch, *writable])
         connection = connect(warehouse, access)
         opened.append(connection)
         if exit_after:
