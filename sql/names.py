@@ -17,9 +17,12 @@ _VIEWS, _QUERIES, _TRACES = _PACKAGE / "views", _PACKAGE / "sql", Path(traces.__
 # The folder below a warehouse with the user's own views and queries.
 OWN = "local"
 _NAME = re.compile(r"\w+\.\w+")
-_PARAM = re.compile(r"^-- param: (\w+): (.*)$", re.M)
 _SIGNATURE = re.compile(r"macro [\w.]+\((.*?)\)\s*as table", re.S | re.I)
-_DEFAULT = re.compile(r"(\w+) [\w ]+(?:\([\d, ]+\))? := ('[^']*'|[^,)\s]+)")
+_PARAMETER = re.compile(
+    r"(?P<comment>(?:\s*--[^\n]*\n)*)\s*(?P<name>\w+) [\w ]+(?:\([\d, ]+\))? := (?P<default>'[^']*'|[^,)\s]+)"
+)
+_COLUMN = re.compile(r"\w+\.\w+\.\w+")
+_LIMIT = re.compile(r"(?P<meaning>.*?)\s*(?:\[(?P<limit>[^\[\]]*)\])?", re.S)
 
 
 def trace_names() -> list[str]:
@@ -61,50 +64,54 @@ def caveat_names() -> Iterator[tuple[str, str]]:
 
 def query_parameters(query: str, warehouse: Path | None = None) -> Iterator[tuple[str, str, list[str]]]:
     """Yield the name, meaning and values of each parameter of a query, the default value first."""
-    schema, _, name = query.partition(".")
-    paths = list(_files(_QUERIES, warehouse, f"{schema}/{name}.sql")) if _NAME.fullmatch(query) else []
-    if not paths:
-        return
-    text = paths[0].read_text(encoding="utf-8", errors="replace")
-    own = dict(_PARAM.findall(text))
-    shared = shared_parameters(schema) if paths[0].is_relative_to(_QUERIES) else {}
-    signature = _SIGNATURE.search(text)
-    for parameter, default in _DEFAULT.findall(signature[1] if signature else ""):
-        meaning, (key, limit) = shared.get(parameter, ("", ("", "")))
-        choices = re.search(rf"^-- choices: {parameter}: (.*)$", text, re.M)
+    for parameter, default, meaning, limit in _read_parameters(query, warehouse):
         value = default.strip("'")
         values = [value] if value not in ("", "null") else []
-        if choices or key == "choices":
-            values += (choices[1] if choices else limit).split()
-        elif value in ("true", "false"):
+        if value in ("true", "false"):
             values += ["true", "false"]
-        yield parameter, own.get(parameter, meaning), list(dict.fromkeys(values))
+        elif limit != "any" and " to " not in limit and not _COLUMN.fullmatch(limit):
+            values += limit.split()
+        yield parameter, meaning, list(dict.fromkeys(values))
 
 
 def values_column(query: str, parameter: str, warehouse: Path | None = None) -> str:
     """Return the column that holds the values of a parameter of a query; empty if there is none."""
+    limits = {name: limit for name, _, _, limit in _read_parameters(query, warehouse)}
+    limit = limits.get(parameter, "")
+    return limit if _COLUMN.fullmatch(limit) else ""
+
+
+def _read_parameters(query: str, warehouse: Path | None) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the name, default, meaning and limit of each parameter of a query."""
     schema, _, name = query.partition(".")
     for path in _files(_QUERIES, warehouse, f"{schema}/{name}.sql") if _NAME.fullmatch(query) else ():
-        text = path.read_text(encoding="utf-8", errors="replace")
-        own = re.search(rf"^-- values: {re.escape(parameter)}: (.*)$", text, re.M)
-        _, (key, limit) = shared_parameters(schema).get(parameter, ("", ("", "")))
-        return own[1].strip() if own else limit if key == "values" else ""
-    return ""
+        signature = _SIGNATURE.search(path.read_text(encoding="utf-8", errors="replace"))
+        shared = shared_parameters(schema) if path.is_relative_to(_QUERIES) else {}
+        for found in _PARAMETER.finditer(signature[1] if signature else ""):
+            meaning, limit = split_comment(found["comment"])
+            shared_meaning, shared_limit = shared.get(found["name"], ("", ""))
+            yield found["name"], found["default"], meaning or shared_meaning, limit or shared_limit
+        return
+
+
+def split_comment(text: str) -> tuple[str, str]:
+    """Split the comment above a parameter into its meaning and its limit, in brackets; both may be empty."""
+    lines = (line.strip() for line in text.splitlines())
+    found = _LIMIT.fullmatch(" ".join(line.removeprefix("--").strip() for line in lines if line[:2] == "--"))
+    return (found["meaning"], found["limit"] or "") if found else ("", "")
 
 
 @cache
-def shared_parameters(schema: str) -> Mapping[str, tuple[str, tuple[str, str]]]:
-    """Return the meaning and the limit of the parameters that several queries of a schema share.
+def shared_parameters(schema: str) -> Mapping[str, tuple[str, str]]:
+    """Return the meaning and the limit of the parameters that several queries of a schema share, by name.
 
-    A limit is the key and text of a header line, such as ("range", "0 to 1"); both are empty if there is
-    none. A row without a schema applies to every schema that has no row of its own.
+    A row without a schema applies to every schema that has no row of its own.
     """
     found = {}
     with (_QUERIES / "parameters.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             if row["schema"] in ("", schema):
-                key, _, text = row["limit"].partition(": ")
-                found[row["parameter"]] = (row["meaning"], (key, text))
+                found[row["parameter"]] = (row["meaning"], row["limit"])
     return found
 
 

@@ -1,21 +1,22 @@
 """Parse query files: `sql/<schema>/<name>.sql`, each one a table macro with typed parameters and defaults.
 
 -- GPU-hours by cluster (ITP jobs)
--- param: min_gpus: smallest number of GPUs of a job to include
--- choices: node_list: all_node gpu_node
--- range: min_gpus: 0 to 64
--- values: in_variant: openb.pod.variant
--- any: residual_table: a table of your own
 -- chart: bar x=cluster y=gpu_h
 -- column: jobs: Jobs of at least min_gpus GPUs
-create or replace macro itp.gpu_hours(min_gpus integer := 1) as table …;
+create or replace macro itp.gpu_hours(
+    -- smallest number of GPUs of a job to include [0 to 64]
+    min_gpus integer := 1,
+    -- type of its nodes [all gpu cpu]
+    node_type varchar := 'all'
+) as table …;
 comment on macro table itp.gpu_hours is '…';
 
 The first line is the title: a noun phrase with the population in parentheses, at most 60 characters long.
 
-Each parameter that is not a boolean has one limit: its choices; a range of numbers or days, including both
-ends; the column that holds its values; or the reason why any value of its type is allowed. Parameters that
-several queries share have their text and limit in `parameters.csv`; a file repeats them only to change them.
+The comment above a parameter is its meaning, and in brackets its limit, which each parameter has that is not
+a boolean: its choices; a range of numbers or days, including both ends; the column that holds its values
+(`[openb.pod.variant]`); or `[any]`. Parameters that several queries of a schema share are described in
+`parameters.csv`; a comment above one replaces its meaning or its limit.
 
 The chart line is a kind of chart and columns of the result:
 
@@ -49,18 +50,13 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-from tracehouse.sql.names import shared_parameters
+from tracehouse.sql.names import shared_parameters, split_comment
 from tracehouse.views.sql_text import first_statement, sql_hash
 from tracehouse.views.view_files import DefinitionError, Header, parsed, read_header, references
 
 QUERIES = Path(__file__).parent
 
 QUERY_KEYS = {
-    "param": "what a parameter means, after its name and a colon",
-    "choices": "the values that a parameter accepts",
-    "range": "the smallest and the largest value that a parameter accepts",
-    "values": "the column that holds the values of a parameter",
-    "any": "why a parameter accepts any value of its type",
     "chart": "how to draw the result",
     "column": "what a column of the result means, after its name and a colon, if its name does not tell",
     "engine": "the engine that the query needs and why, if it does not run on Spark",
@@ -83,9 +79,6 @@ _DAY = r"\d{4}-\d{2}-\d{2}"
 _RANGE = re.compile(rf"(?P<at_least>{_NUMBER}) to (?P<at_most>{_NUMBER})")
 _RANGE_OF_DAYS = re.compile(rf"(?P<at_least>{_DAY}) to (?P<at_most>{_DAY})")
 _COLUMN = re.compile(r"[a-z0-9_]+\.[a-z0-9_]+\.\w+")
-
-# The header lines that limit a parameter. A parameter has one of them.
-_LIMITS = ("choices", "range", "values", "any")
 
 
 @dataclass(frozen=True)
@@ -200,7 +193,7 @@ def is_query(name: str) -> bool:
 def read_query_file(path: Path) -> QueryFile:
     """Parse a query file of this package.
 
-    Takes missing `param` lines and limits of parameters from parameters.csv. Raises
+    Takes the meanings and limits of parameters that it does not have from parameters.csv. Raises
     DefinitionError if the file breaks the project's rules for queries.
     """
     return parse_query_file(path, path.read_text(), is_ours=True)
@@ -223,7 +216,7 @@ def parse_query_file(path: Path, text: str, is_ours: bool = False) -> QueryFile:
         text=text,
         header=header,
         chart=read_chart(header.one("chart"), path) if header.one("chart") else None,
-        parameters=tuple(_parameters(statement[macro.end() : body_start.start()], header, path, is_ours)),
+        parameters=tuple(_parameters(statement[macro.end() : body_start.start()], path, is_ours)),
         meanings=_meanings(header, path),
         references=references(tree, path),
         sha256=sql_hash(statement),
@@ -282,53 +275,41 @@ def _axis(text: str, name: str) -> Axis:
     return Axis(column, text.endswith(":log"), name or column)
 
 
-def _parameters(signature: str, header: Header, path: Path, is_ours: bool) -> Iterator[Parameter]:
+def _parameters(signature: str, path: Path, is_ours: bool) -> Iterator[Parameter]:
     """Parse the parameters between the brackets of a macro: `name type := default, …)`."""
-    meanings = dict(_split_keys(header.all("param")))
-    limits = [(name, key, text) for key in _LIMITS for name, text in _split_keys(header.all(key))]
-    found = []
+    shared = shared_parameters(path.parent.name) if is_ours else {}
+    end = 0
     for tokens in _split_at_commas(sqlglot.tokenize(signature, dialect="duckdb")):
         assign = next((i for i, t in enumerate(tokens) if t.token_type == TokenType.COLON_EQ), None)
         if assign is None or assign < 2:
             raise DefinitionError(f"{path}: write each parameter as `name type := default`")
-        kind = " ".join(token.text for token in tokens[1:assign]).upper()
-        default = signature[tokens[assign].end + 1 : tokens[-1].end + 1].strip()
-        found.append(Parameter(tokens[0].text, kind, default, meanings.get(tokens[0].text, "")))
-    unknown = {*meanings, *(name for name, _, _ in limits)} - {parameter.name for parameter in found}
-    if unknown:
-        raise DefinitionError(f"{path}: there is no parameter {min(unknown)}")
-    shared = shared_parameters(path.parent.name) if is_ours else {}
-    for parameter in found:
-        meaning, limit = shared.get(parameter.name, ("", ("", "")))
-        own = [(key, text) for name, key, text in limits if name == parameter.name and text]
-        described = replace(parameter, meaning=parameter.meaning or meaning)
-        if len(own) > 1:
-            raise DefinitionError(f"{path}: give one limit for {parameter.name}, not {len(own)}")
-        key, text = own[0] if own else limit
-        if is_ours:
-            _check_described(described, key, path)
-        yield _with_limit(described, key, text, path)
+        name = tokens[0].text
+        meaning, limit = split_comment(signature[end : tokens[0].start])
+        shared_meaning, shared_limit = shared.get(name, ("", ""))
+        parameter = Parameter(
+            name,
+            " ".join(token.text for token in tokens[1:assign]).upper(),
+            signature[tokens[assign].end + 1 : tokens[-1].end + 1].strip(),
+            meaning or shared_meaning,
+        )
+        end = tokens[-1].end + 1
+        if is_ours and not parameter.meaning:
+            raise DefinitionError(f"{path}: describe {name} by a comment above it")
+        if is_ours and not (limit or shared_limit) and parameter.type != "BOOLEAN":
+            raise DefinitionError(
+                f"{path}: end the comment on {name} with a limit: a range [0 to 64], choices [a b], "
+                "the column that holds its values [schema.table.column], or [any]"
+            )
+        yield _with_limit(parameter, limit or shared_limit, path)
 
 
-def _check_described(parameter: Parameter, limit: str, path: Path) -> None:
-    """Raise DefinitionError if the meaning or the limit of a parameter is missing."""
-    name = parameter.name
-    if not parameter.meaning:
-        raise DefinitionError(f"{path}: describe the parameter: `-- param: {name}: …`")
-    if not limit and parameter.type != "BOOLEAN":
-        ways = ", ".join(f"`-- {key}: {name}: …`" for key in _LIMITS)
-        raise DefinitionError(f"{path}: limit the values of {name} by one of {ways}")
-
-
-def _with_limit(parameter: Parameter, key: str, text: str, path: Path) -> Parameter:
-    """Return a parameter with the limit of one header line."""
-    if key == "choices":
-        return replace(parameter, choices=tuple(text.split()))
-    if key == "range":
-        return replace(parameter, range=_range(text, parameter.type, path))
-    if key == "values" and not _COLUMN.fullmatch(text):
-        raise DefinitionError(f"{path}: write values as `schema.table.column`, not {text!r}")
-    return replace(parameter, values_of=text) if key == "values" else parameter
+def _with_limit(parameter: Parameter, limit: str, path: Path) -> Parameter:
+    """Return a parameter with the limit that is written in the brackets of its comment."""
+    if _COLUMN.fullmatch(limit):
+        return replace(parameter, values_of=limit)
+    if " to " in limit:
+        return replace(parameter, range=_range(limit, parameter.type, path))
+    return replace(parameter, choices=() if limit == "any" else tuple(limit.split()))
 
 
 def _range(text: str, kind: str, path: Path) -> Range:
@@ -348,17 +329,12 @@ def _order_key(bound: str) -> float:
 
 def _meanings(header: Header, path: Path) -> dict[str, str]:
     found: dict[str, str] = {}
-    for column, meaning in _split_keys(header.all("column")):
+    for line in header.all("column"):
+        column, _, meaning = (part.strip() for part in line.partition(":"))
         if column in found:
             raise DefinitionError(f"{path}: describes the column {column} twice")
         found[column] = meaning
     return found
-
-
-def _split_keys(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-    for line in lines:
-        name, _, text = line.partition(":")
-        yield name.strip(), text.strip()
 
 
 def _split_at_commas(tokens: Sequence[Token]) -> Iterator[list[Token]]:

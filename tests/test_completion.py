@@ -70,8 +70,9 @@ def test_completes_objects_of_the_user(tmp_path: Path) -> None:
     for path, text in (
         (
             query,
-            "-- How many jobs are big?\n-- param: min_gpus: what is big\n-- range: min_gpus: 1 to 64\n"
-            "create macro mine.big_jobs(min_gpus integer := 8) as table select 1 as a;\n",
+            "-- Big jobs\n"
+            "create macro mine.big_jobs(\n    -- what is big [1 to 64]\n    min_gpus integer := 8\n)"
+            " as table select 1 as a;\n",
         ),
         (view, "-- Big jobs\ncreate view mine.big_job_v1 as select 1 as a;\n"),
     ):

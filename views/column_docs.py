@@ -23,7 +23,7 @@ from tracehouse.ingest.store.records import REJECTED_COLUMNS
 from tracehouse.views.across_traces import united
 from tracehouse.views.columns import passed_on, split_comment
 from tracehouse.views.units import read_units, unit_in
-from tracehouse.views.view_files import VIEWS, ViewFile
+from tracehouse.views.view_files import VIEWS, ViewFile, newest
 
 _CATALOG = VIEWS / "catalog" / "tables.sql"
 _COLUMN_OF_CATALOG = re.compile(r"^comment on column (\w+\.\w+)\.(\w+) is '(.*)';$", re.M)
@@ -76,9 +76,7 @@ def of_views(views: Sequence[ViewFile], files: Sequence[ViewFile], tables: Colum
         if view.versioned in uniting:
             comments = {**_comments_of_versions(uniting[view.versioned], versions), **comments}
         found[view.versioned] = of_view(view, found, comments, view.tree.expression.named_selects)
-        # No view reads a newer version of itself, so the last version is the newest.
-        found[view.alias] = found[view.versioned]
-    return found
+    return found | {alias: found[view.versioned] for alias, view in newest(views).items()}
 
 
 def of_view(

@@ -3,7 +3,6 @@
 -- caveat: acme.states_beyond_readme
 -- caveat: acme.types_differ_by_cluster
 -- caveat: acme.paper_counts_more_jobs
--- param: by_type: one row per type of work and band instead of one per band
 -- chart: bar x=size_band y=gpu_h_per_failure color=workload_type
 -- column: jobs: Jobs of the type and band, or the GPU jobs with gpu_only
 -- column: failed_jobs: Jobs of the type and band that failed
@@ -13,6 +12,7 @@ create or replace macro acme.failure_rate(
     on_cluster varchar := 'seren',
     gpu_only boolean := true,
     preempted_fails boolean := false,
+    -- one row per type of work and band instead of one per band
     by_type boolean := true
 ) as table
 -- The bands of unified.jobs.

@@ -1,13 +1,13 @@
 -- Telemetry of each GPU in one hour (Acme GPUs)
--- choices: on_metric: GPU_UTIL GPU_TEMP MEMORY_TEMP MEM_CLOCK SM_CLOCK MEM_COPY_UTIL FB_FREE FB_USED POWER_USAGE DRAM_ACTIVE PIPE_TENSOR_ACTIVE SM_ACTIVE SM_OCCUPANCY XID_ERRORS
--- param: from_time: start of the hour; NULL for the first full hour of the metric
--- range: from_time: 2023-01-01 to 2024-01-01
 -- caveat: acme.telemetry_units_by_convention
 -- chart: point x=node y=mean_value
 -- column: samples: Samples of the hour
 create or replace macro acme.fleet_hour(
     on_cluster varchar := 'kalos',
+    -- [GPU_UTIL GPU_TEMP MEMORY_TEMP MEM_CLOCK SM_CLOCK MEM_COPY_UTIL FB_FREE FB_USED POWER_USAGE DRAM_ACTIVE
+    -- PIPE_TENSOR_ACTIVE SM_ACTIVE SM_OCCUPANCY XID_ERRORS]
     on_metric varchar := 'GPU_UTIL',
+    -- start of the hour; NULL for the first full hour of the metric [2023-01-01 to 2024-01-01]
     from_time timestamp with time zone := null
 ) as table
 -- Only read if from_time is NULL. With order by and limit, DuckDB reads few row groups.

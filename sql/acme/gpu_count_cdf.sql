@@ -1,9 +1,11 @@
 -- Job size distribution and GPU-hours by size (Acme GPU jobs)
 -- caveat: acme.paper_counts_more_jobs
--- param: every_value: one row per observed job size instead of powers of two
 -- chart: step x=at_most_gpus:log y=jobs_pct color=cluster with=every_value title=Job size distribution by cluster (Acme GPU jobs)
 -- column: jobs: GPU jobs that request at most this number of GPUs
-create or replace macro acme.gpu_count_cdf(every_value boolean := false) as table
+create or replace macro acme.gpu_count_cdf(
+    -- one row per observed job size instead of powers of two
+    every_value boolean := false
+) as table
 with powers as (
     select unnest([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048]) as at_most_gpus
     where not every_value

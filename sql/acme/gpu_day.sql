@@ -1,18 +1,16 @@
 -- Telemetry of one GPU on one day (Acme GPUs)
--- choices: on_metric: GPU_UTIL GPU_TEMP MEMORY_TEMP MEM_CLOCK SM_CLOCK MEM_COPY_UTIL FB_FREE FB_USED POWER_USAGE DRAM_ACTIVE PIPE_TENSOR_ACTIVE SM_ACTIVE SM_OCCUPANCY XID_ERRORS
--- param: on_node: address of the node; NULL for the first by name
--- values: on_node: acme.gpu_metric.node
--- param: on_gpu: number of the GPU on its node; NULL for samples that name only the node
--- range: on_gpu: 0 to 7
--- param: on_day: day in UTC+8; NULL for the first day of the metric
--- range: on_day: 2023-01-01 to 2023-12-31
 -- caveat: acme.telemetry_units_by_convention
 -- chart: line x=time y=value yname=metric_value
 create or replace macro acme.gpu_day(
     on_cluster varchar := 'kalos',
+    -- [GPU_UTIL GPU_TEMP MEMORY_TEMP MEM_CLOCK SM_CLOCK MEM_COPY_UTIL FB_FREE FB_USED POWER_USAGE DRAM_ACTIVE
+    -- PIPE_TENSOR_ACTIVE SM_ACTIVE SM_OCCUPANCY XID_ERRORS]
     on_metric varchar := 'GPU_UTIL',
+    -- address of the node; NULL for the first by name [acme.gpu_metric.node]
     on_node varchar := null,
+    -- number of the GPU on its node; NULL for samples that name only the node [0 to 7]
     on_gpu bigint := 0,
+    -- day in UTC+8; NULL for the first day of the metric [2023-01-01 to 2023-12-31]
     on_day date := null
 ) as table
 -- Only read if on_node or on_day is NULL. With order by and limit, DuckDB reads few row groups.

@@ -1,9 +1,10 @@
 -- Percentiles of a telemetry metric (Acme telemetry)
 -- caveat: acme.medians_differ_from_paper
--- param: every_value: all 201 percentiles of acme.metric_cdf instead of eleven
 -- chart: step x=value y=percentile color=cluster with=every_value xname=metric_value
 create or replace macro acme.metric_percentiles(
-    on_metric varchar := 'GPU_UTIL', every_value boolean := false
+    on_metric varchar := 'GPU_UTIL',
+    -- all 201 percentiles of acme.metric_cdf instead of eleven
+    every_value boolean := false
 ) as table
 select
     cluster,

@@ -1,9 +1,8 @@
 -- Share of samples equal to a value (Acme telemetry)
--- param: at_value: value, in the unit of the metric
--- range: at_value: 0 to 1000000000000000
 -- chart: bar x=cluster y=at_pct yname=samples_at_the_value_pct
 create or replace macro acme.share_at(
     on_metric varchar := 'GPU_UTIL',
+    -- value, in the unit of the metric [0 to 1000000000000000]
     at_value double := 0
 ) as table
 select

@@ -1,9 +1,8 @@
 -- Share of samples above a value (Acme telemetry)
--- param: over_value: value, in the unit of the metric
--- range: over_value: 0 to 1000000000000000
 -- chart: bar x=cluster y=over_pct yname=samples_above_the_value_pct
 create or replace macro acme.share_over(
     on_metric varchar := 'GPU_TEMP',
+    -- value, in the unit of the metric [0 to 1000000000000000]
     over_value double := 65
 ) as table
 select

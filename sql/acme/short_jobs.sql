@@ -1,11 +1,11 @@
 -- Share of short jobs by cluster (Acme jobs)
 -- caveat: acme.cpu_jobs_included
 -- caveat: acme.paper_counts_more_jobs
--- param: under_s: a job is short if its run time in seconds is below this
--- range: under_s: 0 to 100000000
 -- chart: bar x=cluster y=short_pct yname=short_jobs_pct
 create or replace macro acme.short_jobs(
-    under_s double := 300, by_publisher boolean := false
+    -- a job is short if its run time in seconds is below this [0 to 100000000]
+    under_s double := 300,
+    by_publisher boolean := false
 ) as table
 with timed_jobs as (
     select

@@ -3,14 +3,14 @@
 -- caveat: acme.failure_needs_a_rule
 -- caveat: acme.summary_does_not_reproduce
 -- caveat: acme.paper_counts_more_jobs
--- param: by_outcome: group by outcome (completed, cancelled, failed) instead of the published state
--- param: preempted_fails: count preempted jobs as failed; has an effect only with by_outcome
 -- chart: bar x=final_state y=gpu_h_pct title=Share of GPU-hours by final status (Acme jobs)
 -- column: jobs: Jobs of the cluster, or its GPU jobs with gpu_only
 create or replace macro acme.states(
     on_cluster varchar := 'seren',
     gpu_only boolean := true,
+    -- group by outcome (completed, cancelled, failed) instead of the published state
     by_outcome boolean := false,
+    -- count preempted jobs as failed; has an effect only with by_outcome
     preempted_fails boolean := false
 ) as table
 with ended as (

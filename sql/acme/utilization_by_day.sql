@@ -2,14 +2,14 @@
 -- caveat: acme.telemetry_units_by_convention
 -- caveat: acme.telemetry_covers_part
 -- caveat: acme.capacity_from_paper
--- choices: on_metric: GPU_UTIL MEM_COPY_UTIL SM_ACTIVE SM_OCCUPANCY PIPE_TENSOR_ACTIVE DRAM_ACTIVE
--- param: over_pct: a GPU is busy if its daily mean is above this percentage
--- range: over_pct: 0 to 100
 -- chart: line x=day y=mean_pct color=cluster yname=mean_utilisation_pct
 -- column: samples: Samples of the metric on the day
 -- column: devices: GPUs with a sample on the day
 create or replace macro acme.utilization_by_day(
-    on_metric varchar := 'GPU_UTIL', over_pct double := 50
+    -- [GPU_UTIL MEM_COPY_UTIL SM_ACTIVE SM_OCCUPANCY PIPE_TENSOR_ACTIVE DRAM_ACTIVE]
+    on_metric varchar := 'GPU_UTIL',
+    -- a GPU is busy if its daily mean is above this percentage [0 to 100]
+    over_pct double := 50
 ) as table
 with clock as (
     select local_offset_s

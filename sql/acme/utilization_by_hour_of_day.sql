@@ -1,7 +1,10 @@
 -- Utilisation by hour of day (Acme GPUs and nodes)
--- choices: on_metric: GPU_UTIL MEM_COPY_UTIL SM_ACTIVE SM_OCCUPANCY PIPE_TENSOR_ACTIVE DRAM_ACTIVE NODE_CPU_UTILIZATION NODE_MEMORY_UTILIZATION
 -- chart: line x=hour_of_day y=mean_pct color=cluster yname=mean_utilisation_pct
-create or replace macro acme.utilization_by_hour_of_day(on_metric varchar := 'GPU_UTIL') as table
+create or replace macro acme.utilization_by_hour_of_day(
+    -- [GPU_UTIL MEM_COPY_UTIL SM_ACTIVE SM_OCCUPANCY PIPE_TENSOR_ACTIVE DRAM_ACTIVE NODE_CPU_UTILIZATION
+    -- NODE_MEMORY_UTILIZATION]
+    on_metric varchar := 'GPU_UTIL'
+) as table
 with clock as (
     select local_offset_s
     from catalog.clocks

@@ -1,8 +1,9 @@
 -- Bursts of GPU errors (Acme GPUs)
--- param: min_gpus: smallest number of GPUs of a burst to include
--- range: min_gpus: 1 to 10000
 -- chart: point x=burst_start y=gpus color=cluster
-create or replace macro acme.xid_bursts(min_gpus bigint := 10) as table
+create or replace macro acme.xid_bursts(
+    -- smallest number of GPUs of a burst to include [1 to 10000]
+    min_gpus bigint := 10
+) as table
 select
     cluster,
     burst_start,

@@ -1,12 +1,13 @@
 -- Allocated GPUs by GPU model (ASI servers)
--- param: gpus_by: count the GPU time that pods held, or the GPUs that they request
--- choices: gpus_by: held requested
 -- chart: bar x=gpu_model y=allocated_pct rule=hp_allocated_pct
 -- column: server_hours: Servers and hours that are counted
 -- column: hp_allocated_pct: GPUs of HP pods in percent of all GPUs, including standby GPUs that LP pods do not use
 -- column: allocated_pct: GPUs of HP and LP pods in percent of all GPUs, including standby GPUs that LP pods do not use
 create or replace macro asi.allocation_by_model(
-    from_day integer := 109, to_day integer := 115, gpus_by varchar := 'held'
+    from_day integer := 109,
+    to_day integer := 115,
+    -- count the GPU time that pods held, or the GPUs that they request [held requested]
+    gpus_by varchar := 'held'
 ) as table
 with servers as (
     select

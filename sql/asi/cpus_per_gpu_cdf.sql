@@ -1,10 +1,12 @@
 -- CPU cores per GPU distribution by kind of job (ASI GPU pods)
--- param: is_rounded: round GPUs and CPU cores per GPU up to whole numbers
 -- chart: step x=cpus_per_gpu:log y=percentile color=job_type
 -- column: cpus_per_gpu: CPU cores that a pod requests per GPU
 -- column: percentile: Percentage of the pods of the kind, counted in each hour, with at most this ratio
 create or replace macro asi.cpus_per_gpu_cdf(
-    from_day integer := 109, to_day integer := 115, is_rounded boolean := true
+    from_day integer := 109,
+    to_day integer := 115,
+    -- round GPUs and CPU cores per GPU up to whole numbers
+    is_rounded boolean := true
 ) as table
 with pods as ( -- noqa: ST03
     select

@@ -1,8 +1,4 @@
 -- Sets of GPUs within a cluster and a switch (ASI servers)
--- param: at_hour: hour of the day
--- range: at_hour: 0 to 23
--- param: min_set_gpus: smallest set to include
--- range: min_set_gpus: 8 to 256
 -- chart: bar x=set_gpus y=sets color=fits_in facet=gpu_model
 -- column: gpu_model: GPU model, or any of the four
 -- column: set_gpus: GPUs of a set
@@ -12,7 +8,9 @@
 create or replace macro asi.gpu_sets(
     from_day integer := 109,
     to_day integer := 115,
+    -- hour of the day [0 to 23]
     at_hour integer := 10,
+    -- smallest set to include [8 to 256]
     min_set_gpus integer := 128
 ) as table
 with servers as (

@@ -1,5 +1,4 @@
 -- GPU time by kind of job (ASI GPU pods)
--- param: by_priority: distinguish HP and LP pods and leave out others
 -- chart: bar x=job_type y=held_gpu_h_pct color=priority
 -- column: priority: HP or LP, or all priorities together
 -- column: held_gpu_h: GPU time held by pods of the priority and kind
@@ -8,6 +7,7 @@ create or replace macro asi.gpu_time_by_job_type(
     from_day integer := 109,
     to_day integer := 184,
     gpu_pods_by varchar := 'memory',
+    -- distinguish HP and LP pods and leave out others
     by_priority boolean := false
 ) as table
 with pods as (

@@ -1,12 +1,13 @@
 -- GPU time by kind of model (ASI GPU pods)
--- param: per: what to group the GPU time by: job_type or gpu_model
--- choices: per: job_type gpu_model
 -- chart: stack x=class y=held_gpu_h_pct color=model_type xname=job_type_or_gpu_model
 -- column: class: Kind of job, or GPU model
 -- column: held_gpu_h: GPU time held by pods of the class and kind of model
 -- column: held_gpu_h_pct: Share of the GPU time of the class
 create or replace macro asi.gpu_time_by_model_type(
-    from_day integer := 109, to_day integer := 115, per varchar := 'job_type'
+    from_day integer := 109,
+    to_day integer := 115,
+    -- what to group the GPU time by: job_type or gpu_model [job_type gpu_model]
+    per varchar := 'job_type'
 ) as table
 with classed as (
     select

@@ -1,6 +1,4 @@
 -- Lifetimes of pods by class (ASI pods)
--- param: per: what to group the pods by: priority, job_type, model_type or gpu_model
--- choices: per: priority job_type model_type gpu_model
 -- chart: step x=lifetime_h:log y=percentile color=class band=low_pct,high_pct with=every_value
 -- column: class: Priority, kind of job, kind of model, or GPU model
 -- column: percentile: Estimated percentage of the pods of the class whose lifetime does not exceed lifetime_h
@@ -8,7 +6,11 @@
 -- column: left_censored_pct: Share of the pods that began before the loaded data
 -- column: censored_pct: Share of the pods that the end of the loaded data cuts off
 create or replace macro asi.lifetimes(
-    per varchar := 'priority', gpu_only boolean := true, every_value boolean := false
+    -- what to group the pods by: priority, job_type, model_type or gpu_model [priority job_type model_type
+    -- gpu_model]
+    per varchar := 'priority',
+    gpu_only boolean := true,
+    every_value boolean := false
 ) as table
 with percentiles as (
     select unnest([1, 5, 10, 25, 50, 75, 90, 95, 99]) as percentile

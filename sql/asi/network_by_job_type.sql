@@ -1,10 +1,12 @@
 -- Network use by kinds of jobs (ASI servers)
--- param: per_gpu: divide the traffic by the GPUs of the server, and count servers of any number of GPUs instead of 8
 -- chart: box x=job_types y=traffic_gibps:log facet=direction
 -- column: direction: Whether servers received or sent the traffic
 -- column: server_hours: Hours of servers with more than 0.001 GiB/s
 create or replace macro asi.network_by_job_type(
-    from_day integer := 109, to_day integer := 115, per_gpu boolean := false
+    from_day integer := 109,
+    to_day integer := 115,
+    -- divide the traffic by the GPUs of the server, and count servers of any number of GPUs instead of 8
+    per_gpu boolean := false
 ) as table
 with directions as (
     select known.direction

@@ -1,15 +1,13 @@
 -- Network use distribution by kinds of jobs (ASI servers)
--- param: direction: traffic that servers received or sent
--- choices: direction: received sent
--- param: above_gibps: count only hours with more traffic than this, in GiB/s
--- range: above_gibps: 0 to 1000
 -- chart: step x=traffic_gibps:log y=percentile color=job_types
 -- column: traffic_gibps: Mean traffic of a server in an hour
 -- column: percentile: Percentage of the hours of servers with at most this traffic
 create or replace macro asi.network_cdf(
     from_day integer := 109,
     to_day integer := 115,
+    -- traffic that servers received or sent [received sent]
     direction varchar := 'received',
+    -- count only hours with more traffic than this, in GiB/s [0 to 1000]
     above_gibps double := 0.001
 ) as table
 with measured as (

@@ -1,11 +1,12 @@
 -- Run times by kind of job or model (ASI spans)
 -- caveat: asi.spans_without_times
--- param: per: what to group the spans by: job_type or model_type
--- choices: per: job_type model_type
 -- chart: box x=class y=run_s:log xname=job_type_or_model_type
 -- column: class: Kind of job or of model
 -- column: spans: Execution spans
-create or replace macro asi.run_by_type(per varchar := 'job_type') as table
+create or replace macro asi.run_by_type(
+    -- what to group the spans by: job_type or model_type [job_type model_type]
+    per varchar := 'job_type'
+) as table
 with spans as (
     select
         case per when 'job_type' then job_type_public else model_type_public end as class,

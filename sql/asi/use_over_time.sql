@@ -1,9 +1,4 @@
 -- Allocation and use over time (ASI GPU pods)
--- param: per: what to group the GPUs by: gpu_model, cluster, priority or switch
--- choices: per: gpu_model cluster priority switch
--- param: by_day: give one row per day instead of one per hour
--- param: most_classes: number of classes with most GPUs to distinguish; the others are added up
--- range: most_classes: 1 to 100000
 -- chart: line x=hour y=allocated_pct facet=class rule=used_pct
 -- column: day: Day since the start of the trace
 -- column: hour: Hour since the start of the trace in which the hour or the day begins
@@ -17,8 +12,11 @@
 create or replace macro asi.use_over_time(
     from_day integer := 109,
     to_day integer := 115,
+    -- what to group the GPUs by: gpu_model, cluster, priority or switch [gpu_model cluster priority switch]
     per varchar := 'gpu_model',
+    -- give one row per day instead of one per hour
     by_day boolean := false,
+    -- number of classes with most GPUs to distinguish; the others are added up [1 to 100000]
     most_classes integer := 12
 ) as table
 with hours as (

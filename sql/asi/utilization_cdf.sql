@@ -1,11 +1,13 @@
 -- Utilisation distribution by kind of job (ASI ready GPU pods)
--- param: quantity: column of asi.pod_hour with the use: SM, CPU or host memory in percent, or GPU memory in GiB
--- choices: quantity: gpu_pct cpu_pct memory_pct gpu_memory_gib
 -- chart: step x=value:log y=percentile color=job_type xname=used_quantity
 -- column: value: Use of a pod in an hour, in the unit of the quantity, rounded up to three significant digits and, above 100, to whole numbers
 -- column: percentile: Percentage of the pods of the kind, counted in each hour, with at most this use
 create or replace macro asi.utilization_cdf(
-    from_day integer := 109, to_day integer := 115, quantity varchar := 'gpu_pct'
+    from_day integer := 109,
+    to_day integer := 115,
+    -- column of asi.pod_hour with the use: SM, CPU or host memory in percent, or GPU memory in GiB [gpu_pct
+    -- cpu_pct memory_pct gpu_memory_gib]
+    quantity varchar := 'gpu_pct'
 ) as table
 with pods as ( -- noqa: ST03
     select

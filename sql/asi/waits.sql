@@ -1,11 +1,13 @@
 -- Queueing delay of at most a day by size (ASI GPU pods)
--- param: by_size: distinguish pods by the GPUs that they request
 -- chart: box x=gpu_band y=wait_s:log facet=priority
 -- column: gpu_band: Band of the GPUs that a pod requests, or all sizes together
 -- column: pods: Pods with a GPU
 -- column: unknown_wait_pods: Pods whose queueing delay is unknown
 create or replace macro asi.waits(
-    from_day integer := 109, to_day integer := 184, by_size boolean := true
+    from_day integer := 109,
+    to_day integer := 184,
+    -- distinguish pods by the GPUs that they request
+    by_size boolean := true
 ) as table
 with numbered as (
     select

@@ -1,6 +1,4 @@
 -- GPUs held per hour by service (DLRM GPU instances)
--- param: top_services: number of services with the most GPU-hours to list; the others are added up as others
--- range: top_services: 0 to 156
 -- chart: line x=hour_start_s y=held_gpus color=service
 -- column: service: Service, or others: those that hold fewer GPU-hours in the trace
 -- column: services: Services that the row counts
@@ -9,7 +7,10 @@
 -- column: held_gpus: GPUs that running instances hold, mean over the covered seconds of the hour
 -- column: left_censored_gpus: Part of the held GPUs whose instance began before the trace
 -- column: right_censored_gpus: Part of the held GPUs whose instance has no recorded end
-create or replace macro dlrm.held_gpus_by_service(top_services integer := 10) as table
+create or replace macro dlrm.held_gpus_by_service(
+    -- number of services with the most GPU-hours to list; the others are added up as others [0 to 156]
+    top_services integer := 10
+) as table
 with instances as (
     select
         group_id,

@@ -1,9 +1,10 @@
 -- Queueing delay by role (DLRM instances)
--- param: on_role: role of the instances: CN, HN or all
--- choices: on_role: all CN HN
 -- chart: box x=role y=wait_s:log
 -- column: instances: Instances created in the trace
-create or replace macro dlrm.waits(on_role varchar := 'all') as table
+create or replace macro dlrm.waits(
+    -- role of the instances: CN, HN or all [all CN HN]
+    on_role varchar := 'all'
+) as table
 select
     partition_name as role,
     count(*) as instances,

@@ -1,8 +1,9 @@
 -- Latency of a stage by hour of day (GenAI containers)
--- param: of_stage: serving stage
--- choices: of_stage: queue pipeline_update base_model lora controlnet inference end_to_end
 -- chart: line x=hour_of_day y=median_ms count=minutes title=Median latency of a stage by hour of day (GenAI containers)
-create or replace macro genai.latency_by_hour(of_stage varchar := 'end_to_end') as table
+create or replace macro genai.latency_by_hour(
+    -- serving stage [queue pipeline_update base_model lora controlnet inference end_to_end]
+    of_stage varchar := 'end_to_end'
+) as table
 select
     hour_of_day,
     count(*) as minutes,

@@ -1,9 +1,5 @@
 -- Latency by request rate or queue size (GenAI containers)
 -- caveat: genai.values_are_scaled
--- param: of_stage: serving stage
--- choices: of_stage: queue pipeline_update base_model lora controlnet inference end_to_end
--- param: by_load: request_rate, the generative requests per second of all containers, or queue_size, of the gateway
--- choices: by_load: request_rate queue_size
 -- chart: box x=load_band y=ms:log yname=latency_ms
 -- column: load_band: Upper end of the band of load, in percent of the busiest minute; NULL if the load of the minute is not recorded
 -- column: minutes_of_day: Minutes of the day in the band in which the stage was measured
@@ -11,7 +7,11 @@
 -- column: mean_request_rate: Mean of the generative requests per second of all containers over the minutes of the band, on the publisher's scale
 -- column: mean_queued_requests: Mean queue size of the gateway over the minutes of the band
 create or replace macro genai.latency_by_load(
-    of_stage varchar := 'end_to_end', by_load varchar := 'request_rate'
+    -- serving stage [queue pipeline_update base_model lora controlnet inference end_to_end]
+    of_stage varchar := 'end_to_end',
+    -- request_rate, the generative requests per second of all containers, or queue_size, of the gateway
+    -- [request_rate queue_size]
+    by_load varchar := 'request_rate'
 ) as table
 with rates as (
     select

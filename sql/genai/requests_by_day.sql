@@ -1,9 +1,10 @@
 -- Served and failed requests per day (GenAI requests)
 -- caveat: genai.requests_in_both_files
--- param: of_type: type of task, or all
--- choices: of_type: all TXT_2_IMG IMG_2_IMG INPAINTING
 -- chart: line x=day y=requests title=Requests per day (GenAI requests)
-create or replace macro genai.requests_by_day(of_type varchar := 'all') as table
+create or replace macro genai.requests_by_day(
+    -- type of task, or all [all TXT_2_IMG IMG_2_IMG INPAINTING]
+    of_type varchar := 'all'
+) as table
 with requests as (
     select
         request.predict_type,

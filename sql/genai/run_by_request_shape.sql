@@ -1,15 +1,15 @@
 -- Execution time by request shape (GenAI requests)
 -- caveat: genai.requests_in_both_files
--- param: by_shape: what to group requests by: characters of the prompt, diffusion steps, images or LoRA adapters
--- choices: by_shape: prompt_length inference_steps images adapters
--- param: of_type: type of task, or all
--- choices: of_type: all TXT_2_IMG IMG_2_IMG INPAINTING
 -- chart: box x=shape_band y=run_s:log
 -- column: requests: Requests of the band, in any state
 -- column: failed_requests: Requests of the band that failed
 -- column: timed_requests: Successful requests of the band; the percentiles are of their execution times
 create or replace macro genai.run_by_request_shape(
-    by_shape varchar := 'prompt_length', of_type varchar := 'all'
+    -- what to group requests by: characters of the prompt, diffusion steps, images or LoRA adapters
+    -- [prompt_length inference_steps images adapters]
+    by_shape varchar := 'prompt_length',
+    -- type of task, or all [all TXT_2_IMG IMG_2_IMG INPAINTING]
+    of_type varchar := 'all'
 ) as table
 with bands as (
     select

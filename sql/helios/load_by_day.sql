@@ -1,9 +1,10 @@
 -- Allocated GPUs and capacity per day (Helios GPU jobs)
--- param: on_cluster: cluster to report on, or all
--- choices: on_cluster: all Earth Saturn Uranus Venus
 -- chart: line x=day y=held_gpus rule=capacity_gpus facet=cluster
 -- column: jobs: GPU jobs submitted on the day
-create or replace macro helios.load_by_day(on_cluster varchar := 'all') as table
+create or replace macro helios.load_by_day(
+    -- cluster to report on, or all [all Earth Saturn Uranus Venus]
+    on_cluster varchar := 'all'
+) as table
 with jobs as (
     select
         cluster,

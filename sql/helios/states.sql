@@ -1,9 +1,11 @@
 -- Jobs and GPU-hours by final status (Helios jobs)
--- param: on_cluster: cluster to report on, or all
--- choices: on_cluster: all Earth Saturn Uranus Venus
 -- chart: bar x=final_state y=gpu_h_pct title=Share of GPU-hours by final status (Helios jobs)
 -- column: jobs: Jobs of the selected clusters, or their GPU jobs with gpu_only
-create or replace macro helios.states(on_cluster varchar := 'all', gpu_only boolean := true) as table
+create or replace macro helios.states(
+    -- cluster to report on, or all [all Earth Saturn Uranus Venus]
+    on_cluster varchar := 'all',
+    gpu_only boolean := true
+) as table
 with states as (
     select
         status as final_state,

@@ -1,8 +1,9 @@
 -- Tightness of generated deadlines (ITP jobs)
--- param: bin_width: width of a bin of tightness
--- range: bin_width: 0.001 to 100
 -- chart: bar x=tightness_from y=jobs
-create or replace macro itp.deadline_tightness(bin_width double := 0.1) as table
+create or replace macro itp.deadline_tightness(
+    -- width of a bin of tightness [0.001 to 100]
+    bin_width double := 0.1
+) as table
 with binned as (
     select
         -- Without the rounding, a tightness of 0.6 falls into the bin below: 0.6 / 0.1 is 5.99….

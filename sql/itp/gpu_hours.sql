@@ -1,8 +1,10 @@
 -- Jobs and GPU-hours by cluster (ITP jobs)
--- param: min_gpus: smallest number of GPUs of a job to include
--- range: min_gpus: 0 to 10000
 -- chart: bar x=cluster y=gpu_h title=GPU-hours by cluster (ITP jobs)
-create or replace macro itp.gpu_hours(min_gpus integer := 1, with_total boolean := false) as table
+create or replace macro itp.gpu_hours(
+    -- smallest number of GPUs of a job to include [0 to 10000]
+    min_gpus integer := 1,
+    with_total boolean := false
+) as table
 select
     coalesce(cluster, 'all') as cluster,
     count(*) as jobs,

@@ -1,10 +1,12 @@
 -- Jobs and GPU-hours by job size (ITP jobs)
 -- caveat: itp.clusters_differ_in_kind
 -- caveat: itp.num_gpu_requested_or_used
--- param: on_cluster: cluster to report on, or all
--- choices: on_cluster: all cluster01 cluster02 cluster03 cluster04 cluster05 cluster06 cluster07 cluster08 cluster09 cluster10
 -- chart: bar x=requested_gpus y=gpu_h_pct title=Share of GPU-hours by job size (ITP jobs)
-create or replace macro itp.size_mix(on_cluster varchar := 'all') as table
+create or replace macro itp.size_mix(
+    -- cluster to report on, or all [all cluster01 cluster02 cluster03 cluster04 cluster05 cluster06 cluster07
+    -- cluster08 cluster09 cluster10]
+    on_cluster varchar := 'all'
+) as table
 with sizes as (
     select
         requested_gpus,

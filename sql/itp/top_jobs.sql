@@ -1,7 +1,9 @@
 -- GPU-hour share of the largest jobs (ITP jobs)
 -- caveat: itp.gpu_hours_are_concentrated
--- param: top_pct: percentage of jobs that count as the largest
-create or replace macro itp.top_jobs(top_pct double := 1) as table
+create or replace macro itp.top_jobs(
+    -- percentage of jobs that count as the largest
+    top_pct double := 1
+) as table
 with ranked as (
     select
         requested_gpus * run_s as gpu_s,

@@ -1,9 +1,9 @@
 -- Nodes and capacity by GPU model (openb nodes)
--- param: in_list: node list to report on
--- choices: in_list: gpu_node all_node
 -- chart: bar x=model y=gpus title=GPUs by GPU model (openb nodes)
 create or replace macro openb.capacity_by_model(
-    in_list varchar := 'gpu_node', with_total boolean := false
+    -- node list to report on [gpu_node all_node]
+    in_list varchar := 'gpu_node',
+    with_total boolean := false
 ) as table
 select
     coalesce(model, case when grouping(model) = 1 then 'all' else 'no GPU' end) as model,

@@ -2,11 +2,11 @@
 -- engine: duckdb (query_table: functions of other engines do not accept a table name)
 -- caveat: openb.no_placement
 -- caveat: openb.cpu_classes_fragment
--- param: residual_table: table or view of the free resources of each GPU, with the columns of openb.empty_residual
--- any: residual_table: a table of your own, which you can create only in the DuckDB shell
--- param: in_variant: pod list that defines the expected pods
 create or replace macro openb.fragmentation_of(
-    residual_table varchar := 'openb.empty_residual', in_variant varchar := 'default'
+    -- table or view of the free resources of each GPU, with the columns of openb.empty_residual [any]
+    residual_table varchar := 'openb.empty_residual',
+    -- pod list that defines the expected pods
+    in_variant varchar := 'default'
 ) as table
 with residual as (
     select

@@ -1,10 +1,9 @@
 -- Fitting nodes by request and model (unscheduled openb pods)
--- param: min_pods: smallest number of pods of a class to include
--- range: min_pods: 1 to 100000
 -- column: nodes: Nodes of the model, or of all models, the same for each class
 create or replace macro openb.pending_fit(
     in_variant varchar := 'default',
     gpu_only boolean := true,
+    -- smallest number of pods of a class to include [1 to 100000]
     min_pods bigint := 1,
     with_total boolean := false
 ) as table

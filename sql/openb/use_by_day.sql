@@ -3,11 +3,13 @@
 -- caveat: openb.time_origin_shifted
 -- caveat: openb.deletion_never_empty
 -- caveat: openb.variants_are_resampled
--- param: from_day: first day to include; all but 19 pods of the default list come after day 110
--- range: from_day: 0 to 149
 -- chart: line x=day y=mean_gpu_capacity_pct yname=mean_allocated_capacity_pct title=Allocated share of GPU capacity per day (openb pods)
 -- column: day: Day of 86,400 s on the clock of the pod list, counted from 0
-create or replace macro openb.use_by_day(in_variant varchar := 'default', from_day bigint := 110) as table
+create or replace macro openb.use_by_day(
+    in_variant varchar := 'default',
+    -- first day to include; all but 19 pods of the default list come after day 110 [0 to 149]
+    from_day bigint := 110
+) as table
 with pods as (
     select
         creation_time,

@@ -1,14 +1,15 @@
 -- Run time on shared against unshared GPUs (PAI workers)
 -- caveat: pai.gpu_type_is_assigned
--- param: min_workers: workers of each kind that a recurring group needs to be compared
--- range: min_workers: 1 to 1000
 -- chart: box x=gpu_type y=slowdown
 -- column: workers: Workers that terminated, with a known GPU and run time
 -- column: sharing_workers: Workers that started on a GPU on which a worker of another job ran
 -- column: compared_workers: Workers of the compared groups
 -- column: groups: Groups with at least min_workers workers of each kind, which are compared
 -- column: slower_pct: Share of the compared groups whose sharing workers ran longer
-create or replace macro pai.colocation_slowdown(min_workers integer := 5) as table
+create or replace macro pai.colocation_slowdown(
+    -- workers of each kind that a recurring group needs to be compared [1 to 1000]
+    min_workers integer := 5
+) as table
 -- A longer run overlaps more workers. Only the workers at its start are independent of its length.
 with groups as (
     select

@@ -1,13 +1,13 @@
 -- Share of failed tasks over the trace (PAI tasks)
 -- caveat: pai.status_mix_drifts
 -- caveat: pai.shifted_clock
--- param: in_parts: number of parts of the trace
--- range: in_parts: 1 to 10000
--- param: by_time: parts of equal length instead of parts with equally many tasks
 -- chart: bar x=part y=failed_pct xname=part_of_the_trace
 -- column: tasks: Tasks that started in the part
 create or replace macro pai.failures_over_time(
-    in_parts integer := 4, by_time boolean := false
+    -- number of parts of the trace [1 to 10000]
+    in_parts integer := 4,
+    -- parts of equal length instead of parts with equally many tasks
+    by_time boolean := false
 ) as table
 with parts as (
     select unnest(generate_series(1, in_parts)) as part

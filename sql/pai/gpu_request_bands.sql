@@ -1,9 +1,10 @@
 -- Tasks by requested share of a GPU (PAI GPU tasks)
--- param: with_status: count only tasks with this status
--- choices: with_status: any Terminated Failed Running Waiting
 -- chart: bar x=band y=share_pct yname=tasks_pct
 -- column: tasks: GPU tasks of the band
-create or replace macro pai.gpu_request_bands(with_status varchar := 'any') as table
+create or replace macro pai.gpu_request_bands(
+    -- count only tasks with this status [any Terminated Failed Running Waiting]
+    with_status varchar := 'any'
+) as table
 with bands as (
     select
         known.place,

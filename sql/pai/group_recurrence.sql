@@ -1,10 +1,12 @@
 -- Recurrence distribution (PAI tasks)
 -- caveat: pai.group_falls_back_to_user
--- param: with_flagged: also count tasks whose job has no group, grouped by user
 -- chart: step x=at_least:log y=tasks_pct xname=at_least_tasks_of_the_group
 -- column: tasks: Tasks whose group, or user without a group, has at least this number of tasks
 -- column: tasks_pct: Share of the tasks with a group or a user
-create or replace macro pai.group_recurrence(with_flagged boolean := true) as table
+create or replace macro pai.group_recurrence(
+    -- also count tasks whose job has no group, grouped by user
+    with_flagged boolean := true
+) as table
 with recurrences as (
     select unnest([1, 2, 5, 10, 50, 100, 1000]) as at_least
 ),

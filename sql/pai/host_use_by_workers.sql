@@ -3,8 +3,6 @@
 -- caveat: pai.sensor_is_lifetime_average
 -- caveat: pai.sensor_covers_two_fifths
 -- caveat: pai.network_units
--- param: on_gpu_type: type of the GPUs of the machine; CPU is a machine without one
--- choices: on_gpu_type: all CPU MISC P100 T4 V100 V100M32
 -- chart: bar x=worker_band y=mean_iowait_pct title=Mean iowait by workers on the machine (PAI machines)
 -- column: worker_band: Workers on the machine, a mean over the worker's life; a band includes its lower and excludes its upper bound
 -- column: workers: Workers with machine metrics and a known life
@@ -17,7 +15,10 @@
 -- column: sensed_workers: Workers of the band whose network operations were measured
 -- column: median_reads: Median network reads of a worker, a mean over its life
 -- column: median_writes: Median network writes of a worker, a mean over its life
-create or replace macro pai.host_use_by_workers(on_gpu_type varchar := 'all') as table
+create or replace macro pai.host_use_by_workers(
+    -- type of the GPUs of the machine; CPU is a machine without one [all CPU MISC P100 T4 V100 V100M32]
+    on_gpu_type varchar := 'all'
+) as table
 with observed as (
     select
         spec.gpu_type,

@@ -5,17 +5,15 @@
 -- caveat: pai.gpu_type_null
 -- caveat: pai.plan_is_per_instance
 -- caveat: pai.tasks_without_instances
--- param: every: length of a period, on the clock in China
--- choices: every: day hour
--- param: on_gpu_type: assigned GPU type of the tasks
--- choices: on_gpu_type: any MISC T4 P100 V100 V100M32
 -- chart: line x=period_start_s y=held_gpus rule=capacity_gpus facet=gpu_type title=Allocated GPUs over time by GPU type (PAI tasks)
 -- column: unended_instances: GPU instances that started in the period without an end, left out of the GPUs held
 -- column: tasks: GPU tasks submitted in the period
 -- column: tasks_with_size: GPU tasks that state a number of instances
 -- column: never_started_tasks: GPU tasks submitted in the period without a launched instance
 create or replace macro pai.load_over_time(
+    -- length of a period, on the clock in China [day hour]
     every varchar := 'day',
+    -- assigned GPU type of the tasks [any MISC T4 P100 V100 V100M32]
     on_gpu_type varchar := 'any',
     from_hour bigint := 0,
     to_hour bigint := 100000

@@ -1,8 +1,10 @@
 -- Machines and capacity by GPU type (PAI machines)
--- param: min_gpus: smallest number of GPUs of a machine to include
--- range: min_gpus: 0 to 100
 -- chart: bar x=gpu_type y=gpus title=GPUs by GPU type (PAI machines)
-create or replace macro pai.machines(min_gpus integer := 0, with_total boolean := false) as table
+create or replace macro pai.machines(
+    -- smallest number of GPUs of a machine to include [0 to 100]
+    min_gpus integer := 0,
+    with_total boolean := false
+) as table
 select
     coalesce(gpu_type, 'all') as gpu_type,
     count(*) as machines,

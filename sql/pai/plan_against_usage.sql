@@ -1,9 +1,10 @@
 -- Requested compared with used resources (PAI tasks)
--- param: min_workers: smallest number of workers with sensor data of a task to include
--- range: min_workers: 1 to 100000
 -- chart: bar x=resource y=used_less_pct yname=tasks_that_use_less_pct title=Tasks that use less than they request (PAI tasks)
 -- column: tasks: Tasks with a request, sensor data and a known machine
-create or replace macro pai.plan_against_usage(min_workers integer := 1) as table
+create or replace macro pai.plan_against_usage(
+    -- smallest number of workers with sensor data of a task to include [1 to 100000]
+    min_workers integer := 1
+) as table
 with tasks as (
     select
         cpu_margin_of_capacity,

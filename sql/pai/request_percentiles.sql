@@ -1,10 +1,11 @@
 -- Requested CPU, GPU and memory percentiles (PAI tasks)
 -- caveat: pai.plan_is_per_instance
 -- caveat: pai.memory_gb_looks_binary
--- param: at_pct: percentile to report in addition to the median
--- range: at_pct: 0 to 100
 -- chart: bar x=resource y=at_percentile facet=resource yname=requested_amount
-create or replace macro pai.request_percentiles(at_pct double := 95) as table
+create or replace macro pai.request_percentiles(
+    -- percentile to report in addition to the median [0 to 100]
+    at_pct double := 95
+) as table
 with resources as (
     select
         known.resource,

@@ -1,8 +1,9 @@
 -- Final status by level (PAI jobs, tasks and instances)
--- param: at_level: level to count
--- choices: at_level: any job task instance
 -- chart: stack x=level y=share_pct color=status
-create or replace macro pai.status_counts(at_level varchar := 'any') as table
+create or replace macro pai.status_counts(
+    -- level to count [any job task instance]
+    at_level varchar := 'any'
+) as table
 select
     level,
     status,

@@ -2,11 +2,12 @@
 -- caveat: pai.gpu_type_is_assigned
 -- caveat: pai.gpu_type_null
 -- caveat: pai.tasks_without_instances
--- param: min_gpus: smallest number of requested GPUs per instance of a task to include
--- range: min_gpus: 0 to 1000
 -- chart: box x=gpu_type y=wait_s:log
 -- column: tasks: Started tasks to which the type was assigned
-create or replace macro pai.wait_by_gpu_type(min_gpus double := 0.01) as table
+create or replace macro pai.wait_by_gpu_type(
+    -- smallest number of requested GPUs per instance of a task to include [0 to 1000]
+    min_gpus double := 0.01
+) as table
 with requested as (
     select
         gpu_type,

@@ -1,15 +1,14 @@
 -- Queueing delay as a share of turnaround time (PAI tasks)
 -- caveat: pai.tasks_without_instances
--- param: short_below_s: a task with a shorter run time is short
--- range: short_below_s: 0 to 100000000
--- param: over_half: part of the turnaround time above which the queueing delay is long
--- range: over_half: 0 to 1
 -- chart: bar x=run_class y=waited_over_pct yname=tasks_that_mostly_waited_pct title=Tasks that waited over half their turnaround (PAI tasks)
 -- column: tasks: Tasks of the class
 -- column: never_started_tasks: Tasks without a launch or a launched instance, the same in each row
 -- column: unended_tasks: Tasks that had not ended, or without an instance that did, the same in each row
 create or replace macro pai.wait_share(
-    short_below_s double := 3600, over_half double := 0.5
+    -- a task with a shorter run time is short [0 to 100000000]
+    short_below_s double := 3600,
+    -- part of the turnaround time above which the queueing delay is long [0 to 1]
+    over_half double := 0.5
 ) as table
 with classes as (
     select

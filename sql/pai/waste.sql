@@ -1,12 +1,13 @@
 -- Requested but unused GPU-hours by owner (PAI GPU tasks)
--- param: per: what to group by
--- choices: per: user group gpu_type workload
--- param: top: number of classes to list, those with the most unused GPU-hours
--- range: top: 1 to 1000000
 -- chart: bar x=class y=wasted_gpu_h
 -- column: tasks: GPU tasks of the class
 -- column: held_gpu_h: GPU-hours held by the class
-create or replace macro pai.waste(per varchar := 'user', top integer := 20) as table
+create or replace macro pai.waste(
+    -- what to group by [user group gpu_type workload]
+    per varchar := 'user',
+    -- number of classes to list, those with the most unused GPU-hours [1 to 1000000]
+    top integer := 20
+) as table
 with tasks as (
     select
         case per

@@ -5,11 +5,12 @@
 -- caveat: pai.memory_gb_looks_binary
 -- caveat: pai.gpu_type_is_assigned
 -- caveat: pai.gpu_type_null
--- param: per: what to group by
--- choices: per: gpu_type workload
 -- chart: bar x=class y=median_gpu_memory_gb title=Median GPU memory in use (PAI GPU workers)
 -- column: class: GPU type or workload tag, NULL for workers without one
-create or replace macro pai.worker_memory_and_network(per varchar := 'gpu_type') as table
+create or replace macro pai.worker_memory_and_network(
+    -- what to group by [gpu_type workload]
+    per varchar := 'gpu_type'
+) as table
 -- Counts all workers, because those without a sensor show how much the sensors cover.
 with counted as (
     select

@@ -1,8 +1,4 @@
 -- Free GPUs that no job on one machine can use (Philly GPUs)
--- param: job_gpus: GPUs of a job that must fit on one machine
--- range: job_gpus: 1 to 8
--- param: bin_minutes: minutes per row; all values are means over them
--- range: bin_minutes: 1 to 1440
 -- chart: line x=bin_start y=unusable_gpus rule=free_gpus xname=date
 -- column: bin_start: Start of the bin on the clock of the job log, whose time zone is not stated
 -- column: held_gpus: GPUs that an attempt holds, mean over the bin; a GPU held by two attempts counts once
@@ -11,7 +7,12 @@
 -- column: fitting_jobs: Jobs of job_gpus GPUs that would fit on the free GPUs, each on one machine; mean over the bin
 -- column: unusable_gpus: Free GPUs that remain if as many such jobs as fit are placed, mean over the bin
 -- column: unusable_pct: Share of the free GPUs that are unusable
-create or replace macro philly.fragmentation(job_gpus integer := 8, bin_minutes integer := 60) as table
+create or replace macro philly.fragmentation(
+    -- GPUs of a job that must fit on one machine [1 to 8]
+    job_gpus integer := 8,
+    -- minutes per row; all values are means over them [1 to 1440]
+    bin_minutes integer := 60
+) as table
 with machines as (
     select
         machine_id,

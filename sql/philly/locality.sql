@@ -1,12 +1,13 @@
 -- Locality and GPU utilisation by job size (Philly attempts)
--- param: min_gpus: smallest number of GPUs of an attempt to include
--- range: min_gpus: 0 to 4096
 -- chart: heat x=allocated_gpus y=machines color=attempts_pct title=Machines per attempt by allocated GPUs (Philly attempts)
 -- column: machines: Machines on which an attempt is placed
 -- column: attempts_pct: Share of the attempts on this number of GPUs
 -- column: gpu_minutes: Measured GPU-minutes of the attempts
 -- column: mean_gpu_pct: Mean GPU utilisation over the measured GPU-minutes of the attempts
-create or replace macro philly.locality(min_gpus integer := 2) as table
+create or replace macro philly.locality(
+    -- smallest number of GPUs of an attempt to include [0 to 4096]
+    min_gpus integer := 2
+) as table
 with placed as (
     select
         job_id,

@@ -1,11 +1,13 @@
 -- Queueing delay of first and later attempts (Philly attempts)
--- param: retried_only: count only jobs that were attempted more than once
 -- chart: box x=gpu_band y=wait_s:log facet=attempt_class
 -- column: gpu_band: Band of GPUs of the first attempt of the job
 -- column: attempts: Attempts of the class whose queueing delay is known
 -- column: attempts_without_wait: Attempts of the class without a logged start, or with no logged end of the attempt before
 -- column: wait_pct: Share of the summed queueing delays of the band
-create or replace macro philly.wait_by_attempt(retried_only boolean := true) as table
+create or replace macro philly.wait_by_attempt(
+    -- count only jobs that were attempted more than once
+    retried_only boolean := true
+) as table
 with waits as (
     select
         job.gpu_band,

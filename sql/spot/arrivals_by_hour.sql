@@ -1,10 +1,11 @@
 -- Job arrivals per hour by job type (spot jobs)
--- param: from_hour: first hour to include; hour 0 contains the jobs that already ran when the trace began
--- range: from_hour: 0 to 100000
 -- chart: line x=hour_start_s y=jobs color=job_type
 -- column: jobs: Jobs submitted in the hour
 -- column: requested_gpus: GPUs that the submitted jobs request
-create or replace macro spot.arrivals_by_hour(from_hour bigint := 1) as table
+create or replace macro spot.arrivals_by_hour(
+    -- first hour to include; hour 0 contains the jobs that already ran when the trace began [0 to 100000]
+    from_hour bigint := 1
+) as table
 with arrivals as (
     select
         cast(floor(submit_s / 3600) as bigint) as hour_number,

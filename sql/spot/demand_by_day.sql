@@ -1,9 +1,10 @@
 -- GPU demand and capacity per day (spot jobs)
 -- caveat: spot.demand_over_capacity
--- param: on_job_type: type of job, or all
--- choices: on_job_type: all HP Spot
 -- chart: line x=day_start_s y=demanded_gpus rule=capacity_gpus facet=gpu_model
-create or replace macro spot.demand_by_day(on_job_type varchar := 'all') as table
+create or replace macro spot.demand_by_day(
+    -- type of job, or all [all HP Spot]
+    on_job_type varchar := 'all'
+) as table
 -- A job that ends at midnight does not count on the following day.
 with spans as (
     select

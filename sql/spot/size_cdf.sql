@@ -1,10 +1,12 @@
 -- Job size distribution and GPU-hours by size (spot jobs)
--- param: every_value: one row per observed job size instead of powers of two
 -- chart: step x=at_most_gpus:log y=jobs_pct color=job_type with=every_value title=Job size distribution by job type (spot jobs)
 -- column: jobs: Jobs of the type that request at most this number of GPUs
 -- column: jobs_pct: Share of the jobs of the type
 -- column: gpu_h_pct: Share of the GPU-hours of the type
-create or replace macro spot.size_cdf(every_value boolean := false) as table
+create or replace macro spot.size_cdf(
+    -- one row per observed job size instead of powers of two
+    every_value boolean := false
+) as table
 with powers as (
     select unnest([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]) as at_most_gpus
     where not every_value

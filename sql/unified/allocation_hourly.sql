@@ -1,12 +1,12 @@
 -- Held and queued GPUs per hour (GPU jobs per trace)
--- param: by_partition: one row per partition of a cluster, such as the GPU types of PAI
--- param: offered: let each job start at its submission; the only load of traces without queueing delays, such as ITP
 -- column: trace_cluster: Trace and cluster in one text, for the chart
 -- chart: line x=hour_start_s y=held_gpus color=partition_name rule=capacity_gpus facet=trace_cluster title=Held GPUs per hour (GPU jobs per trace)
 create or replace macro unified.allocation_hourly(
     in_trace varchar := null,
+    -- one row per partition of a cluster, such as the GPU types of PAI
     by_partition boolean := false,
     from_hour bigint := null,
+    -- let each job start at its submission; the only load of traces without queueing delays, such as ITP
     offered boolean := false
 ) as table
 with started as (

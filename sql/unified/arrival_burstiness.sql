@@ -1,11 +1,13 @@
 -- Burstiness of job arrivals by cluster (all traces)
--- param: burst_s: a job belongs to a burst if it comes at most this many seconds after the previous job of its user
--- range: burst_s: 0 to 1000000
 -- chart: point x=trace y=dispersion yname=variance_over_mean_of_jobs_per_hour
 -- column: jobs: Jobs submitted in the trace, except skipped jobs; only GPU jobs if gpu_only is true
 -- column: skipped_jobs: First jobs of the cluster, which are left out
 create or replace macro unified.arrival_burstiness(
-    gpu_only boolean := true, skip_first_pct double := 0, burst_s double := 60
+    gpu_only boolean := true,
+    skip_first_pct double := 0,
+    -- a job belongs to a burst if it comes at most this many seconds after the previous job of its user [0 to
+    -- 1000000]
+    burst_s double := 60
 ) as table
 -- A job that may have been submitted before the trace began has no known submission.
 with jobs as (

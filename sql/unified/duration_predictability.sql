@@ -1,12 +1,12 @@
 -- Run time prediction error by predictor (all traces)
 -- engine: duckdb (a parameter bounds a window, and asof joins: other engines accept neither)
--- param: last_jobs: number of jobs that ended last over which a median is taken
--- range: last_jobs: 1 to 100
 -- chart: bar x=predictor y=median_error color=trace yname=median_relative_error
 -- column: predictor: Last or median run time of the same user, group or trace: last of user, median of user, and so on
 -- column: jobs: Jobs of the trace, the same for each predictor
 create or replace macro unified.duration_predictability(
-    gpu_only boolean := true, last_jobs bigint := 5
+    gpu_only boolean := true,
+    -- number of jobs that ended last over which a median is taken [1 to 100]
+    last_jobs bigint := 5
 ) as table
 with counted as (
     select

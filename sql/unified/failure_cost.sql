@@ -1,8 +1,10 @@
 -- GPU-hours by outcome and job size (all traces)
--- param: by_workload: group by workload tag as well
 -- column: workload: Workload tag, NULL without by_workload and for jobs without one
 create or replace macro unified.failure_cost(
-    gpu_only boolean := true, preempted_fails boolean := false, by_workload boolean := false
+    gpu_only boolean := true,
+    preempted_fails boolean := false,
+    -- group by workload tag as well
+    by_workload boolean := false
 ) as table
 with outcomes as (
     select

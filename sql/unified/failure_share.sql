@@ -1,9 +1,10 @@
 -- Share of failed jobs and GPU-hours (all traces)
--- param: sampled_by: units that a confidence interval treats as independent: days or users
--- choices: sampled_by: day user
 -- chart: bar x=trace y=failed_of_all_pct color=cluster band=low_failed_of_all_pct,high_failed_of_all_pct title=Share of failed jobs by cluster (all traces)
 create or replace macro unified.failure_share(
-    gpu_only boolean := true, preempted_fails boolean := false, sampled_by varchar := 'day'
+    gpu_only boolean := true,
+    preempted_fails boolean := false,
+    -- units that a confidence interval treats as independent: days or users [day user]
+    sampled_by varchar := 'day'
 ) as table
 with outcomes as (
     select

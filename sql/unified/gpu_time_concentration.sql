@@ -1,12 +1,13 @@
 -- GPU-hour share of the largest jobs (all traces)
--- param: top_pct: percentage of GPU jobs that count as the largest
--- param: sampled_by: units that a confidence interval treats as independent: days or users
--- choices: sampled_by: day user
 -- chart: lorenz x=heaviest_pct y=top_gpu_time_pct color=trace with=every_pct xname=largest_jobs_pct
 -- column: heaviest_pct: Percentage of GPU jobs that count as the largest
 -- column: top_gpu_time_pct: Share of the GPU-hours held by the largest jobs
 create or replace macro unified.gpu_time_concentration(
-    top_pct double := 1, every_pct boolean := false, sampled_by varchar := 'day'
+    -- percentage of GPU jobs that count as the largest
+    top_pct double := 1,
+    every_pct boolean := false,
+    -- units that a confidence interval treats as independent: days or users [day user]
+    sampled_by varchar := 'day'
 ) as table
 with cuts as (
     select unnest(generate_series(0, 100)) as heaviest_pct

@@ -1,10 +1,13 @@
 -- Run time distribution by trace (GPU jobs of all traces)
--- param: min_run_s: shortest run time to include, such as 600 to compare with ITP, which has no shorter one
--- range: min_run_s: 0 to 100000000
 -- column: jobs: Started GPU jobs that were observed for at least min_run_s
 -- column: percentile: Estimated percentage of run times that do not exceed run_s
 -- chart: step x=run_s:log y=percentile color=trace band=low_pct,high_pct with=every_value
-create or replace macro unified.run_cdf(min_run_s double := 0, every_value boolean := false) as table
+create or replace macro unified.run_cdf(
+    -- shortest run time to include, such as 600 to compare with ITP, which has no shorter one [0 to
+    -- 100000000]
+    min_run_s double := 0,
+    every_value boolean := false
+) as table
 with percentiles as (
     select unnest([1, 5, 10, 25, 50, 75, 90, 95, 99]) as percentile
     where not every_value

@@ -1,11 +1,12 @@
 -- Queueing delay distribution by size (GPU jobs per trace)
--- param: sampled_by: units that a confidence interval treats as independent: days or users
--- choices: sampled_by: day user
 -- chart: step x=wait_s:log y=percentile color=size_band facet=trace band=low_pct,high_pct with=every_value
 -- column: jobs: GPU jobs of the band that were observed to wait
 -- column: percentile: Estimated percentage of the jobs of the band whose queueing delay does not exceed wait_s
 create or replace macro unified.wait_cdf(
-    in_trace varchar := null, every_value boolean := false, sampled_by varchar := 'day'
+    in_trace varchar := null,
+    every_value boolean := false,
+    -- units that a confidence interval treats as independent: days or users [day user]
+    sampled_by varchar := 'day'
 ) as table
 with percentiles as (
     select unnest([10, 25, 50, 75, 90, 95, 99]) as percentile

@@ -1,10 +1,11 @@
 -- Epochs to target by batch size (Zeus runs)
 -- caveat: zeus.target_scales_differ
--- param: to_target: validation metric to reach, one that the data set has; NULL for the publisher's default
--- values: to_target: zeus.train.target_metric
 -- chart: line x=batch_size:log y=mean_reached_epochs
 create or replace macro zeus.epochs_by_batch_size(
-    of_dataset varchar := 'librispeech', to_target double := null
+    of_dataset varchar := 'librispeech',
+    -- validation metric to reach, one that the data set has; NULL for the publisher's default
+    -- [zeus.train.target_metric]
+    to_target double := null
 ) as table
 with targets as (
     select

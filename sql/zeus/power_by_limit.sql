@@ -5,12 +5,12 @@
 -- caveat: zeus.max_power_differs
 -- caveat: zeus.default_batch_is_capped
 -- caveat: zeus.librispeech_default_differs
--- param: at_batch_size: training batch size; NULL for the publisher's default, or the largest measured on the GPU if that is smaller
--- values: at_batch_size: zeus.power.batch_size
 -- chart: line x=power_limit_w y=energy_per_epoch_j color=optimizer title=Energy per epoch by power limit (Zeus profiles)
 create or replace macro zeus.power_by_limit(
     on_gpu varchar := 'v100',
     of_dataset varchar := 'librispeech',
+    -- training batch size; NULL for the publisher's default, or the largest measured on the GPU if that is
+    -- smaller [zeus.power.batch_size]
     at_batch_size bigint := null,
     eta double := 0.5
 ) as table

@@ -2,11 +2,11 @@
 -- caveat: zeus.alibaba_groups_is_a_schedule
 -- caveat: zeus.power_measured_once
 -- caveat: zeus.train_has_no_gpu
--- param: policy: what to choose instead of the default: nothing, the batch size at the largest power limit, the power limit at the default batch size, or both (oracle)
--- choices: policy: default batch_only power_only oracle
 -- chart: bar x=dataset y=policy_saved_pct yname=saved_energy_pct
 create or replace macro zeus.recurring_replay(
     on_gpu varchar := 'v100',
+    -- what to choose instead of the default: nothing, the batch size at the largest power limit, the power
+    -- limit at the default batch size, or both (oracle) [default batch_only power_only oracle]
     policy varchar := 'power_only',
     eta double := 0.5,
     with_total boolean := false

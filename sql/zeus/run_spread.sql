@@ -3,9 +3,12 @@
 -- caveat: zeus.power_measured_once
 -- caveat: zeus.max_power_differs
 -- caveat: zeus.configurations_differ
--- param: every_target: every target in the files instead of only the publisher's default
 -- chart: point x=batch_size:log y=cv_reached_epochs color=dataset yname=deviation_over_mean_of_epochs title=Spread of epochs to target by batch size (Zeus runs)
-create or replace macro zeus.run_spread(on_gpu varchar := 'v100', every_target boolean := false) as table
+create or replace macro zeus.run_spread(
+    on_gpu varchar := 'v100',
+    -- every target in the files instead of only the publisher's default
+    every_target boolean := false
+) as table
 with marked as (
     select
         spread.dataset,

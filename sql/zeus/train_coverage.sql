@@ -1,10 +1,10 @@
 -- Training runs and unreached targets (Zeus runs)
 -- caveat: zeus.target_never_reached
--- param: max_batch_size: largest batch size to include
--- range: max_batch_size: 1 to 1000000
 -- chart: bar x=dataset y=train_rows yname=runs_and_targets title=Rows of runs and targets by data set (Zeus runs)
 create or replace macro zeus.train_coverage(
-    max_batch_size integer := 1000000, with_total boolean := false
+    -- largest batch size to include [1 to 1000000]
+    max_batch_size integer := 1000000,
+    with_total boolean := false
 ) as table
 select
     coalesce(dataset, 'all') as dataset,

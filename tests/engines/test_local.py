@@ -139,8 +139,7 @@ WRONG = {
         "reads mine.big, which failed",
     ),
     "sql/mine/limited.sql": (
-        "-- choices: a: x y\ncreate macro mine.limited(a varchar := 'x') as table\n"
-        "select\n    nosuch\nfrom openb.node",
+        "create macro mine.limited(\n-- [x y]\na varchar := 'x') as table\nselect nosuch from openb.node",
         ", line 4: Binder Error: ",
     ),
     "sql/mine/no_macro.sql": ("select 1", "must contain `create or replace macro … as table …`"),

@@ -30,11 +30,12 @@ select count(*) as pairs from range(10000000) as a, range(10000000) as b where a
 """
 
 ONE_JOB = """-- Run time of a job
--- param: of_job: job ID
--- values: of_job: itp.raw_job.job_id
--- param: in_cluster: only this cluster
--- values: in_cluster: itp.job.cluster
-create or replace macro mine.one_job(of_job varchar := null, in_cluster varchar := null) as table
+create or replace macro mine.one_job(
+    -- job ID [itp.raw_job.job_id]
+    of_job varchar := null,
+    -- only this cluster [itp.job.cluster]
+    in_cluster varchar := null
+) as table
 select job_id, run_s from itp.job where job_id = of_job and (in_cluster is null or cluster = in_cluster);
 """
 

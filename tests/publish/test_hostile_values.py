@@ -32,10 +32,11 @@ HOSTILE = (
 )
 FOLDER = "<hostile onhostile=1>"
 QUERY = """-- Pods by quality of service
--- param: of_qos: quality of service
--- values: of_qos: openb.pod.qos
 -- chart: bar x=qos y=pods
-create or replace macro mine.by_qos(of_qos varchar := null) as table
+create or replace macro mine.by_qos(
+    -- quality of service [openb.pod.qos]
+    of_qos varchar := null
+) as table
 select qos, count(*) as pods from openb.pod where of_qos is null or qos = of_qos group by qos order by qos;
 """
 NODE = "sn,cpu_milli,memory_mib,gpu,model"

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from counting import non_empty
 
-from tracehouse.sql.names import shared_parameters
 from tracehouse.sql.query_files import (
     QUERIES,
     Axis,
@@ -20,21 +19,19 @@ from tracehouse.sql.query_files import (
 from tracehouse.views.view_files import DefinitionError
 
 QUERY = """-- Numbers by kind, as table (ITP jobs)
--- param: kind: what to count
--- choices: kind: a b
--- param: at_least: least size
--- range: at_least: -0.5 to 10
--- param: on_day: day of submission
--- range: on_day: 2023-01-01 to 2023-12-31
--- param: of_user: whose jobs
--- values: of_user: itp.raw_job.job_id
--- param: note: what to call it
--- any: note: a name of your own
--- param: gpu_only: count only GPU jobs
 -- chart: point x=kind y=jobs:log color=kind rule=limit
 create or replace macro itp.many(
-    kind varchar := 'a, (b);', at_least decimal(10, 2) := round(1.5, 1), on_day date := null,
-    of_user varchar := null, note varchar := '', gpu_only boolean := false
+    -- what to
+    -- count [a b]
+    kind varchar := 'a, (b);',
+    -- least size [-0.5 to 10]
+    at_least decimal(10, 2) := round(1.5, 1),
+    -- day of submission [2023-01-01 to 2023-12-31]
+    on_day date := null,
+    -- whose jobs [itp.raw_job.job_id]
+    of_user varchar := null,
+    -- what to call it [any]
+    note varchar := '', gpu_only boolean := false
 ) as table
 with mine as (select job_id from itp.raw_job where job_id = kind)
 
@@ -70,25 +67,15 @@ def test_parses_signature_and_header(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("found", "instead", "complaint"),
     [
-        ("-- param: kind: what to count\n", "", "describe the parameter: `-- param: kind: …`"),
-        ("-- param: at_least", "-- param: no_such", "there is no parameter no_such"),
-        (
-            "-- param: kind: what to count\n",
-            "-- param: kind: what to count\n-- column: n: a\n-- column: n: b\n",
-            "describes the column n twice",
-        ),
-        ("-- range: at_least: -0.5 to 10\n", "", "limit the values of at_least by one of "),
-        ("-- any: note: a name of your own\n", "", "limit the values of note by one of "),
-        ("-- any: note: a name of your own\n", "-- any: note:\n", "limit the values of note"),
-        ("-- any: note", "-- any: kind", "give one limit for kind, not 2"),
-        ("values: of_user: itp.raw_job.job_id", "values: of_user: job_id", "values as `schema"),
+        ("    -- least size [-0.5 to 10]\n", "", "describe at_least by a comment above it"),
+        ("least size [", "[", "describe at_least by a comment above it"),
+        (" [-0.5 to 10]", "", r"end the comment on at_least with a limit: a range \[0 to 64\]"),
+        ("-- chart", "-- column: n: a\n-- column: n: b\n-- chart", "describes the column n twice"),
+        ("-- chart", "-- param: kind: what\n-- chart", "the keys of its header are"),
         ("2023-01-01 to", "0 to", "write a range as `2023-01-01 to 2023-12-31`, not '0 to 2023-12-31'"),
         ("2023-01-01 to", "2024-01-01 to", "write a range as"),
         ("-0.5 to 10", "2023-01-01 to 2023-12-31", "write a range as `0 to 1`"),
-        ("-- choices: kind", "-- choices: no_such", "there is no parameter no_such"),
-        ("-- range: at_least", "-- range: no_such", "there is no parameter no_such"),
         ("-0.5 to 10", "10 to -0.5", "write a range as `0 to 1`, not '10 to -0.5'"),
-        ("-0.5 to 10", "over 0", "write a range as `0 to 1`, not 'over 0'"),
         ("-0.5 to 10", "nan to 1", "write a range as `0 to 1`, not 'nan to 1'"),
         (" := round(1.5, 1)", "", "write each parameter as `name type := default`"),
         ("macro itp.many(", "macro itp.few(", r"creates itp\.few; .* itp\.many"),
@@ -151,20 +138,6 @@ def test_with_total_is_the_last_parameter_with_one_text() -> None:
     assert meaning == 'add subtotal rows labelled "all" after the rows they summarise'
 
 
-@pytest.mark.each_trace
-def test_no_file_repeats_a_shared_parameter() -> None:
-    repeated = []
-    for query in query_files():
-        shared = shared_parameters(query.schema)
-        for key in ("param", "choices", "range", "values"):
-            for line in query.header.all(key):
-                name, _, text = line.partition(": ")
-                meaning, limit = shared.get(name, ("", ("", "")))
-                if text == meaning or (key, text) == limit:
-                    repeated.append(f"{query.full_name}: {key}: {line}")
-    assert repeated == []
-
-
 def test_shared_parameters_are_used_by_several_queries() -> None:
     own = {(query.schema, p.name, query.full_name) for query in query_files() for p in query.parameters}
     with (QUERIES / "parameters.csv").open() as file:
@@ -175,14 +148,6 @@ def test_shared_parameters_are_used_by_several_queries() -> None:
                 if parameter == row["parameter"] and row["schema"] in ("", schema)
             ]
             assert len(users) > 1, row
-
-
-@pytest.mark.each_trace
-def test_every_parameter_has_a_limit() -> None:
-    parameters = [p for query in query_files() for p in query.parameters]
-    open_ones = [p for p in parameters if not (p.choices or p.range or p.values_of or p.type == "BOOLEAN")]
-    # The name of a user's own table has no limit.
-    assert [(p.name, p.type) for p in open_ones] == [("residual_table", "VARCHAR")]
 
 
 @pytest.mark.each_trace

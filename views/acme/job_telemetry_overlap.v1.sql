@@ -4,36 +4,15 @@
 -- caveat: acme.no_nodes_on_jobs
 -- caveat: acme.telemetry_covers_part: first_submit telemetry_first telemetry_last jobs_in_telemetry jobs_in_telemetry_pct failed_jobs_in_xid
 create or replace view acme.job_telemetry_overlap_v1 as
-with spans as (
+with telemetry as (
     select
         cluster,
         min(time) as first_time,
         max(time) as last_time,
         min(time) filter (where metric = 'XID_ERRORS') as xid_first_time,
         max(time) filter (where metric = 'XID_ERRORS') as xid_last_time
-    from acme.gpu_metric
-    where node is not null
-    group by cluster
-    union all
-    select
-        cluster,
-        min(time) as first_time,
-        max(time) as last_time,
-        cast(null as timestamptz) as xid_first_time,
-        cast(null as timestamptz) as xid_last_time
-    from acme.node_metric
-    where node is not null
-    group by cluster
-),
-
-telemetry as (
-    select
-        cluster,
-        min(first_time) as first_time,
-        max(last_time) as last_time,
-        min(xid_first_time) as xid_first_time,
-        max(xid_last_time) as xid_last_time
-    from spans
+    from acme.telemetry_time_v1
+    where device_cells > 0
     group by cluster
 ),
 

@@ -2,43 +2,20 @@
 -- grain: one row per (server_group, has_memory_power)
 -- source: data/generate_utilization_pkl.ipynb of AcmeTrace; the rest is no column of the publisher
 -- caveat: acme.ipmi_is_seren_only
+-- Version 2 gives the same rows.
 create or replace view acme.server_power_share_v1 as
-with samples as (
-    select
-        server_group,
-        "Sys_Total_Power" as total_w,
-        "CPU_Power" as cpu_w,
-        coalesce("MEM_Power", "Memory_Power") as memory_w
-    from acme.server_power
-),
-
-with_rest as (
-    select
-        server_group,
-        memory_w is not null as has_memory_power,
-        total_w,
-        cpu_w,
-        memory_w,
-        -- NULL if the processors' power is NULL: the remainder would then include it.
-        case
-            when total_w > 0 then 100 * (total_w - cpu_w - coalesce(memory_w, 0)) / total_w
-        end as rest_pct
-    from samples
-)
-
 select
     server_group,
     has_memory_power,
-    count(*) as samples,
-    stats.favg(total_w) as mean_total_w,
-    median(total_w) as median_total_w,
-    max(total_w) as max_total_w,
-    stats.favg(cpu_w) as mean_cpu_w,
-    stats.favg(memory_w) as mean_memory_w,
-    stats.favg(rest_pct) as mean_rest_pct,
-    median(rest_pct) as median_rest_pct
-from with_rest
-group by server_group, has_memory_power;
+    samples,
+    mean_total_w,
+    median_total_w,
+    max_total_w,
+    mean_cpu_w,
+    mean_memory_w,
+    mean_rest_pct,
+    median_rest_pct
+from acme.server_power_share_v2;
 
 comment on column acme.server_power_share_v1.has_memory_power is 'Whether the samples have the memory''s power; if not, it is part of the rest; derived.';
 comment on column acme.server_power_share_v1.samples is 'Samples of all servers; derived.';

@@ -5,6 +5,7 @@
 -- caveat: acme.device_names_vary: unattributed_devices
 -- caveat: acme.dram_active_one_row
 -- caveat: acme.telemetry_covers_part: first_time last_time times median_gap_s max_gap_s
+-- materialize: parquet per partition
 create or replace view acme.telemetry_coverage_v1 as
 with cells as (
     select
@@ -13,9 +14,7 @@ with cells as (
         metric,
         node,
         gpu,
-        device,
-        time,
-        value
+        device
     from acme.gpu_metric
     union all
     select
@@ -24,9 +23,7 @@ with cells as (
         metric,
         node,
         cast(null as bigint) as gpu,
-        device,
-        time,
-        value
+        device
     from acme.node_metric
 ),
 
@@ -36,10 +33,9 @@ times as (
         source_table,
         metric,
         time,
-        count(*) as listed,
-        count(value) as samples
-    from cells
-    group by cluster, source_table, metric, time
+        cells as listed,
+        samples
+    from acme.telemetry_time_v1
     union all
     select
         'seren' as cluster,

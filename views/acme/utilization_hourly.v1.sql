@@ -6,77 +6,19 @@
 -- caveat: acme.dram_active_one_row
 -- caveat: acme.kalos_host_cpu_over_100: devices samples empty_samples mean_pct max_pct zero_pct
 -- caveat: acme.node_memory_bad_columns
+-- Version 2 gives the same rows.
 create or replace view acme.utilization_hourly_v1 as
-with cells as (
-    select
-        cluster,
-        metric,
-        node,
-        gpu,
-        epoch_us(time) // 3600000000 as hour_number,
-        value
-    from acme.gpu_metric
-    where
-        metric in (
-            'GPU_UTIL', 'MEM_COPY_UTIL', 'SM_ACTIVE', 'SM_OCCUPANCY', 'PIPE_TENSOR_ACTIVE', 'DRAM_ACTIVE'
-        )
-        and node is not null
-    union all
-    select
-        cluster,
-        metric,
-        node,
-        cast(null as bigint) as gpu,
-        epoch_us(time) // 3600000000 as hour_number,
-        value
-    from acme.node_metric
-    where metric in ('NODE_CPU_UTILIZATION', 'NODE_MEMORY_UTILIZATION') and node is not null
-),
-
--- Groups by device and hour first, so that few rows remain for counting devices.
-device_hours as (
-    select
-        cluster,
-        metric,
-        node,
-        gpu,
-        hour_number,
-        count(*) as listed,
-        count(value) as samples,
-        stats.fsum(value) as total,
-        max(value) as largest,
-        count(*) filter (where value = 0) as zeros
-    from cells
-    group by cluster, metric, node, gpu, hour_number
-),
-
-hours as (
-    select
-        cluster,
-        metric,
-        hour_number,
-        count(*) filter (where samples > 0) as devices,
-        stats.fsum(samples) as samples,
-        stats.fsum(listed) as listed,
-        stats.fsum(total) as total,
-        max(largest) as largest,
-        stats.fsum(zeros) as zeros
-    from device_hours
-    group by cluster, metric, hour_number
-)
-
 select
     cluster,
     metric,
-    -- Not date_trunc: in a session whose time zone has an offset of half an hour, its hours would differ.
-    to_timestamp(3600 * hour_number) as hour,
+    hour,
     devices,
-    cast(samples as bigint) as samples,
-    cast(listed - samples as bigint) as empty_samples,
-    total / nullif(samples, 0) as mean_pct,
-    largest as max_pct,
-    100.0 * zeros / nullif(samples, 0) as zero_pct
-from hours;
+    samples,
+    empty_samples,
+    mean_pct,
+    max_pct,
+    zero_pct
+from acme.utilization_hourly_v2;
 
 comment on column acme.utilization_hourly_v1.cluster is 'Cluster: seren or kalos; measured.';
 comment on column acme.utilization_hourly_v1.metric is 'Metric of utilisation, of GPUs or, where it begins with NODE, of nodes; measured.';

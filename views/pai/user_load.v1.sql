@@ -4,55 +4,8 @@
 -- caveat: pai.sentinel_zero_start: gpu_h
 -- caveat: pai.plan_is_per_instance: gpu_tasks gpu_h
 -- caveat: pai.tasks_without_instances
+-- Version 2 gives the same rows.
 create or replace view pai.user_load_v1 as
-with job_tasks as (
-    select
-        job_name,
-        count(*) as tasks,
-        count(*) filter (where plan_gpu > 0) as gpu_tasks
-    from pai.task
-    group by job_name
-),
-
-task_instances as (
-    select
-        job_name,
-        task_name,
-        count(*) as instances,
-        stats.fsum(
-            case when start_time > 0 and end_time > start_time then end_time - start_time end
-        ) as held_s
-    from pai.instance
-    group by job_name, task_name
-),
-
--- An instance counts for its job even if its task, which has the number of GPUs, is unknown.
-job_instances as (
-    select
-        held.job_name,
-        stats.fsum(held.instances) as instances,
-        stats.fsum(task.plan_gpu / 100.0 * held.held_s / 3600.0) as gpu_h
-    from task_instances as held
-    left join pai.task as task on held.job_name = task.job_name and held.task_name = task.task_name
-    group by held.job_name
-),
-
-totals as (
-    select
-        job."user" as user_id,
-        count(*) as jobs,
-        cast(coalesce(stats.fsum(job_tasks.tasks), 0) as bigint) as tasks,
-        cast(coalesce(stats.fsum(job_tasks.gpu_tasks), 0) as bigint) as gpu_tasks,
-        cast(coalesce(stats.fsum(job_instances.instances), 0) as bigint) as instances,
-        coalesce(stats.fsum(job_instances.gpu_h), 0) as gpu_h,
-        count(*) filter (where job.status = 'Failed') as failed_jobs
-    from pai.job as job
-    left join job_tasks on job.job_name = job_tasks.job_name
-    left join job_instances on job.job_name = job_instances.job_name
-    where job."user" is not null
-    group by job."user"
-)
-
 select
     user_id,
     jobs,
@@ -61,8 +14,8 @@ select
     instances,
     gpu_h,
     failed_jobs,
-    row_number() over (order by instances desc, user_id asc) as instance_rank
-from totals;
+    instance_rank
+from pai.user_load_v2;
 
 comment on column pai.user_load_v1.jobs is 'Jobs of the user; derived.';
 comment on column pai.user_load_v1.tasks is 'Tasks of the user''s jobs; derived.';
