@@ -162,4 +162,17 @@ order by
     case cluster when 'seren' then 1 when 'kalos' then 2 when 'philly' then 3 when 'helios' then 4 else 5 end,
     origin;
 
-comment on macro table acme.clusters_compared is 'One row per cluster and origin. Rows with origin published hold the figures of cluster_summary.csv for seren, kalos, philly, helios and pai; rows with origin measured are computed from the jobs of seren and kalos. jobs counts all jobs. cpu_jobs counts jobs without a GPU and is NULL where cpu_jobs and gpu_jobs do not add up to jobs, as for pai, which counts tasks. All other columns describe GPU jobs. Measured run time is end - start and measured queueing delay is start - submit, or the published duration and queue with by_publisher. covered_pct is the percentage of GPU jobs with a known run time, NULL in published rows; jobs without one are left out of run time and gpu_h. Medians are interpolated; max_run_s and max_gpus are those of a single job. Published gpu_h is the sum of the completed, cancelled and failed GPU-hours. The outcome columns are percentages of gpu_jobs and of gpu_h; published ones have three decimals of the fraction. In measured rows TIMEOUT, NODE_FAIL and PREEMPTED count as failed, as they appear to in the summary, and jobs in other states count only in the total. Columns are NULL where the summary has no figure, such as the outcomes of pai. The published rows of seren count 213,223 GPU jobs that its job file does not contain.';
+comment on macro table acme.clusters_compared is
+'One row per cluster and origin. Rows with origin published hold the figures of cluster_summary.csv for '
+'seren, kalos, philly, helios and pai; rows with origin measured are computed from the jobs of seren and '
+'kalos. jobs counts all jobs. cpu_jobs counts jobs without a GPU and is NULL where cpu_jobs and gpu_jobs '
+'do not add up to jobs, as for pai, which counts tasks. All other columns describe GPU jobs. Measured run '
+'time is end - start and measured queueing delay is start - submit, or the published duration and queue '
+'with by_publisher. covered_pct is the percentage of GPU jobs with a known run time, NULL in published '
+'rows; jobs without one are left out of run time and gpu_h. Medians are interpolated; max_run_s and '
+'max_gpus are those of a single job. Published gpu_h is the sum of the completed, cancelled and failed '
+'GPU-hours. The outcome columns are percentages of gpu_jobs and of gpu_h; published ones have three '
+'decimals of the fraction. In measured rows TIMEOUT, NODE_FAIL and PREEMPTED count as failed, as they '
+'appear to in the summary, and jobs in other states count only in the total. Columns are NULL where the '
+'summary has no figure, such as the outcomes of pai. The published rows of seren count 213,223 GPU jobs '
+'that its job file does not contain.';

@@ -65,4 +65,12 @@ select
 from counted
 order by workload_type asc nulls last, least_gpus asc;
 
-comment on macro table acme.failure_rate is 'Jobs of the cluster by type of work (one row named all where by_type is false) and by band of requested GPUs: no GPU, 1, 2 to 7, 8, 9 to 63, 64 to 511, 512 and more. A band without jobs of the type has no row. failed_jobs ended FAILED, TIMEOUT or NODE_FAIL, or PREEMPTED with preempted_fails. held_gpu_h is requested GPUs times end_time - start_time, summed over all jobs of the row for all outcomes, and NULL where no job has both times. covered_pct is the percentage of jobs with both times; known_pct is the percentage of jobs whose state is COMPLETED, CANCELLED, FAILED, TIMEOUT, NODE_FAIL or PREEMPTED. gpu_h_per_failure is held_gpu_h divided by failed_jobs, NULL where no job failed or the jobs held no GPU time.';
+comment on macro table acme.failure_rate is
+'Jobs of the cluster by type of work (one row named all where by_type is false) and by band of requested '
+'GPUs: no GPU, 1, 2 to 7, 8, 9 to 63, 64 to 511, 512 and more. A band without jobs of the type has no '
+'row. failed_jobs ended FAILED, TIMEOUT or NODE_FAIL, or PREEMPTED with preempted_fails. held_gpu_h is '
+'requested GPUs times end_time - start_time, summed over all jobs of the row for all outcomes, and NULL '
+'where no job has both times. covered_pct is the percentage of jobs with both times; known_pct is the '
+'percentage of jobs whose state is COMPLETED, CANCELLED, FAILED, TIMEOUT, NODE_FAIL or PREEMPTED. '
+'gpu_h_per_failure is held_gpu_h divided by failed_jobs, NULL where no job failed or the jobs held no GPU '
+'time.';

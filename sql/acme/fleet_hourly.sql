@@ -143,4 +143,16 @@ left join power on hours.hour = power.hour
 left join errors on hours.hour = errors.hour
 order by hours.hour;
 
-comment on macro table acme.fleet_hourly is 'One row per hour in which a GPU job of the cluster ran, a GPU job without an end started, GPU_UTIL or POWER_USAGE of a GPU was sampled, or its XID_ERRORS were recorded. hour is the start of the hour, on the full hour in UTC. held_gpus is the mean over the hour of the GPUs that jobs hold from start_time to end_time; held_gpus_pct is the same in percent of the published fleet (2,288 GPUs of Seren, 2,416 of Kalos). unended_jobs are GPU jobs that started in the hour and have no end, or an end before their start; held_gpus leaves them out. mean_gpu_util_pct and mean_power_w are means over all samples of GPU_UTIL and POWER_USAGE of all sampled GPUs, whether or not a job holds them; NULL without samples. onsets counts errors that started, as in acme.xid_onset; NULL where no error codes were recorded in the hour. util_gpus_pct and power_gpus_pct are the GPUs with a sample in percent of the fleet. util_covered_pct, power_covered_pct and xid_covered_pct are the share of the 60 minutes of the hour in which a GPU was sampled; for error codes an empty cell counts too, because it means that there was no error. Jobs and telemetry are joined by hour only: no row describes the GPUs of a particular job.';
+comment on macro table acme.fleet_hourly is
+'One row per hour in which a GPU job of the cluster ran, a GPU job without an end started, GPU_UTIL or '
+'POWER_USAGE of a GPU was sampled, or its XID_ERRORS were recorded. hour is the start of the hour, on the '
+'full hour in UTC. held_gpus is the mean over the hour of the GPUs that jobs hold from start_time to '
+'end_time; held_gpus_pct is the same in percent of the published fleet (2,288 GPUs of Seren, 2,416 of '
+'Kalos). unended_jobs are GPU jobs that started in the hour and have no end, or an end before their '
+'start; held_gpus leaves them out. mean_gpu_util_pct and mean_power_w are means over all samples of '
+'GPU_UTIL and POWER_USAGE of all sampled GPUs, whether or not a job holds them; NULL without samples. '
+'onsets counts errors that started, as in acme.xid_onset; NULL where no error codes were recorded in the '
+'hour. util_gpus_pct and power_gpus_pct are the GPUs with a sample in percent of the fleet. '
+'util_covered_pct, power_covered_pct and xid_covered_pct are the share of the 60 minutes of the hour in '
+'which a GPU was sampled; for error codes an empty cell counts too, because it means that there was no '
+'error. Jobs and telemetry are joined by hour only: no row describes the GPUs of a particular job.';

@@ -92,4 +92,16 @@ left join metric_sums on known.cluster = metric_sums.cluster and known.metric = 
 left join percentiles on known.cluster = percentiles.cluster and known.metric = percentiles.metric
 order by known.cluster, known.metric;
 
-comment on macro table acme.infiniband is 'One row per cluster and direction (NODE_IB_SEND and NODE_IB_RECEIVE, the only network metrics), including directions without recorded data: nodes is 0 there and values are NULL. Values are in the unit of the publisher''s files, which is not documented. They can be compared with each other but not with the rate of a link, which is not published either. nodes counts nodes with a sample; nodes_pct is their share of the 286 nodes of Seren or the 302 of Kalos. first_time and last_time refer to cells; samples counts cells with a value and empty_samples cells without one. zero_pct is the share of samples that are 0; mean_value is the mean of all samples and mean_busy_value the mean of samples other than 0. A percentile is the least value that so many percent of the samples do not exceed; values other than whole numbers below a million are rounded to four significant digits first. median_node_value is the interpolated median of the means per node and busiest_node_value the largest of them. Where a node has columns for several ports, each is a sample of the node; ports are not added up. Columns whose name is not an address are left out. No file records link errors, Ethernet or storage traffic.';
+comment on macro table acme.infiniband is
+'One row per cluster and direction (NODE_IB_SEND and NODE_IB_RECEIVE, the only network metrics), '
+'including directions without recorded data: nodes is 0 there and values are NULL. Values are in the unit '
+'of the publisher''s files, which is not documented. They can be compared with each other but not with '
+'the rate of a link, which is not published either. nodes counts nodes with a sample; nodes_pct is their '
+'share of the 286 nodes of Seren or the 302 of Kalos. first_time and last_time refer to cells; samples '
+'counts cells with a value and empty_samples cells without one. zero_pct is the share of samples that are '
+'0; mean_value is the mean of all samples and mean_busy_value the mean of samples other than 0. A '
+'percentile is the least value that so many percent of the samples do not exceed; values other than whole '
+'numbers below a million are rounded to four significant digits first. median_node_value is the '
+'interpolated median of the means per node and busiest_node_value the largest of them. Where a node has '
+'columns for several ports, each is a sample of the node; ports are not added up. Columns whose name is '
+'not an address are left out. No file records link errors, Ethernet or storage traffic.';

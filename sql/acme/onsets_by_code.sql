@@ -70,4 +70,12 @@ cross join observed
 left join acme.xid_code as code on counted.xid = code.xid
 order by counted.onsets desc, counted.xid asc;
 
-comment on macro table acme.onsets_by_code is 'One row per error code that occurs in the cluster. An onset is a change of XID_ERRORS from 0, an empty cell or no sample to a code, as in acme.xid_onset. meaning is the name that NVIDIA gives the code, NULL where acme.xid_code does not list it. bursts counts the distinct bursts of acme.xid_burst that contain these onsets: many onsets in few bursts are few events. gpus and nodes count those with an onset. observed_gpu_h is the time during which error codes of GPUs were recorded, the same in each row: at each time of XID_ERRORS, the number of listed GPUs, with a value or an empty cell, times the seconds to the next time, at most 300, and 0 after the last. Columns whose name is not an address are left out. onsets_per_gpu_day is the number of onsets per 24 observed GPU-hours, NULL without observed time.';
+comment on macro table acme.onsets_by_code is
+'One row per error code that occurs in the cluster. An onset is a change of XID_ERRORS from 0, an empty '
+'cell or no sample to a code, as in acme.xid_onset. meaning is the name that NVIDIA gives the code, NULL '
+'where acme.xid_code does not list it. bursts counts the distinct bursts of acme.xid_burst that contain '
+'these onsets: many onsets in few bursts are few events. gpus and nodes count those with an onset. '
+'observed_gpu_h is the time during which error codes of GPUs were recorded, the same in each row: at each '
+'time of XID_ERRORS, the number of listed GPUs, with a value or an empty cell, times the seconds to the '
+'next time, at most 300, and 0 after the last. Columns whose name is not an address are left out. '
+'onsets_per_gpu_day is the number of onsets per 24 observed GPU-hours, NULL without observed time.';

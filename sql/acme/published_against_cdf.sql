@@ -106,4 +106,14 @@ from compared
 cross join origins
 order by origins.origin desc, compared.value asc;
 
-comment on macro table acme.published_against_cdf is 'Two rows per value of the published curve, rounded to four significant digits: one with origin published, one with origin measured. samples_pct is the percentage of samples that do not exceed the value. In published rows it is the largest percentile at which catalog.reference_curves, a thinned copy of the curve, has the value; where many samples share a value, the true share may be slightly larger. Measured rows use all samples of the metric that the curve is about, rounded to four significant digits too. FB_USED is in percent of 80 GiB. curve4_pct uses PIPE_TENSOR_ACTIVE. gpu_server_power_w uses Sys_Total_Power of GPU_AB and GPU_C, and cpu_server_power_w that of CPU_D. The name of the curve ends with the unit of the values; ib_send and ib_receive have no stated unit. samples is the number of measured samples, NULL in published rows, where it is unknown; where it is 0, the measured samples_pct is NULL.';
+comment on macro table acme.published_against_cdf is
+'Two rows per value of the published curve, rounded to four significant digits: one with origin '
+'published, one with origin measured. samples_pct is the percentage of samples that do not exceed the '
+'value. In published rows it is the largest percentile at which catalog.reference_curves, a thinned copy '
+'of the curve, has the value; where many samples share a value, the true share may be slightly larger. '
+'Measured rows use all samples of the metric that the curve is about, rounded to four significant digits '
+'too. FB_USED is in percent of 80 GiB. curve4_pct uses PIPE_TENSOR_ACTIVE. gpu_server_power_w uses '
+'Sys_Total_Power of GPU_AB and GPU_C, and cpu_server_power_w that of CPU_D. The name of the curve ends '
+'with the unit of the values; ib_send and ib_receive have no stated unit. samples is the number of '
+'measured samples, NULL in published rows, where it is unknown; where it is 0, the measured samples_pct '
+'is NULL.';

@@ -76,4 +76,11 @@ inner join recorded on days.cluster = recorded.cluster and days.day = recorded.d
 left join acme.cluster_capacity as fleet on days.cluster = fleet.cluster
 order by days.cluster, days.day;
 
-comment on macro table acme.utilization_by_day is 'One row per cluster and day in UTC+8 on which a GPU has a sample of the metric. Empty cells and columns whose name is not an address are left out. mean_pct is the mean of all samples and zero_pct the share of samples that are 0. median_gpu_pct is the interpolated median of the daily means per GPU, and gpus_over_pct the share of GPUs whose daily mean is above over_pct. devices counts GPUs with a sample; devices_pct is their share of the published fleet (2,288 in Seren, 2,416 in Kalos). day_covered_pct is the share of the 1,440 minutes of the day in which a GPU of the cluster has a sample; 100 means that no minute is missing.';
+comment on macro table acme.utilization_by_day is
+'One row per cluster and day in UTC+8 on which a GPU has a sample of the metric. Empty cells and columns '
+'whose name is not an address are left out. mean_pct is the mean of all samples and zero_pct the share of '
+'samples that are 0. median_gpu_pct is the interpolated median of the daily means per GPU, and '
+'gpus_over_pct the share of GPUs whose daily mean is above over_pct. devices counts GPUs with a sample; '
+'devices_pct is their share of the published fleet (2,288 in Seren, 2,416 in Kalos). day_covered_pct is '
+'the share of the 1,440 minutes of the day in which a GPU of the cluster has a sample; 100 means that no '
+'minute is missing.';

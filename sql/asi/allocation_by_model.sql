@@ -51,4 +51,9 @@ from hours
 group by shown_model
 order by gpu_model;
 
-comment on macro table asi.allocation_by_model is 'Share of the GPUs that pods held in even hours and hour 23, as in the publisher''s gpu_spec_alloc_ratio: averaged over servers and then over hours. The publisher counts the GPU time that pods held, so that a pod that began within the hour counts less than it was allocated, and rounds the ratio of each server to six digits. With gpus_by := requested, a pod counts with the GPUs that it requests, and nothing is rounded; pods that follow each other within an hour then count together.';
+comment on macro table asi.allocation_by_model is
+'Share of the GPUs that pods held in even hours and hour 23, as in the publisher''s gpu_spec_alloc_ratio: '
+'averaged over servers and then over hours. The publisher counts the GPU time that pods held, so that a '
+'pod that began within the hour counts less than it was allocated, and rounds the ratio of each server to '
+'six digits. With gpus_by := requested, a pod counts with the GPUs that it requests, and nothing is '
+'rounded; pods that follow each other within an hour then count together.';

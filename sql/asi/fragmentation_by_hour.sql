@@ -121,4 +121,11 @@ left join fragmented
         and hours.gpu_model = fragmented.gpu_model
 order by hours.day, hours.hour_of_day, hours.gpu_model;
 
-comment on macro table asi.fragmentation_by_hour is 'GPUs of each model, the idle ones as in asi.idle_fragmentation, and how many of these the next HP pod could not use, by the same measure as openb.fragmentation_of: expected over the most frequent requests of GPUs and CPU cores of HP pods with a GPU on servers of the model in these days, which together are 95 % of them; a pod counts once a day. A server that lacks GPUs or cores for a request has all its idle GPUs fragmented; any other only a GPU whose idle part is too small. At most one GPU of a server is taken to be in use in part, as the trace does not tell which GPU a pod uses. Unlike in openb, pods without a GPU do not count. NULL for a model without HP pods.';
+comment on macro table asi.fragmentation_by_hour is
+'GPUs of each model, the idle ones as in asi.idle_fragmentation, and how many of these the next HP pod '
+'could not use, by the same measure as openb.fragmentation_of: expected over the most frequent requests '
+'of GPUs and CPU cores of HP pods with a GPU on servers of the model in these days, which together are 95 '
+'% of them; a pod counts once a day. A server that lacks GPUs or cores for a request has all its idle '
+'GPUs fragmented; any other only a GPU whose idle part is too small. At most one GPU of a server is taken '
+'to be in use in part, as the trace does not tell which GPU a pod uses. Unlike in openb, pods without a '
+'GPU do not count. NULL for a model without HP pods.';

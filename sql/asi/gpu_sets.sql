@@ -100,4 +100,8 @@ cross join days
 group by places.place, places.gpu_model, sizes.set_gpus, places.fits_in
 order by places.place, places.gpu_model, sizes.set_gpus, places.fits_in;
 
-comment on macro table asi.gpu_sets is 'Complete sets of 128 and 256 GPUs that HP pods leave at 10:00 within one cluster and within one access switch, as in the publisher''s asw_available_slots: on servers with an HP pod and a known switch, for four GPU models and for sets of any of them. LP pods do not count, because HP pods preempt them. Sets are complete or do not count, so that the sets of the models do not add up to those of any model.';
+comment on macro table asi.gpu_sets is
+'Complete sets of 128 and 256 GPUs that HP pods leave at 10:00 within one cluster and within one access '
+'switch, as in the publisher''s asw_available_slots: on servers with an HP pod and a known switch, for '
+'four GPU models and for sets of any of them. LP pods do not count, because HP pods preempt them. Sets '
+'are complete or do not count, so that the sets of the models do not add up to those of any model.';

@@ -41,4 +41,7 @@ select
 from kinds
 order by priority, job_type;
 
-comment on macro table asi.gpu_time_by_job_type is 'GPU time that GPU pods of a known kind held in some days, as in the publisher''s job_type_distribution; with by_priority, as in his job_type_priority_distribution. GPU pods are those that request GPU memory, as in his script; with gpu_pods_by := gpus, those that request GPUs, as in his other figures.';
+comment on macro table asi.gpu_time_by_job_type is
+'GPU time that GPU pods of a known kind held in some days, as in the publisher''s job_type_distribution; '
+'with by_priority, as in his job_type_priority_distribution. GPU pods are those that request GPU memory, '
+'as in his script; with gpu_pods_by := gpus, those that request GPUs, as in his other figures.';

@@ -80,4 +80,7 @@ from hours
 group by job_gpus, job_cpus, place, reason
 order by job_gpus, job_cpus, place;
 
-comment on macro table asi.idle_fragmentation is 'Idle GPUs that a job of a number of GPUs and CPU cores could not use, in even hours, by reason, as in the publisher''s idle_gpu_fragmentation; servers of 16 GPUs are left out. Where a server has too few free CPU cores, at most the GPUs of one job count.';
+comment on macro table asi.idle_fragmentation is
+'Idle GPUs that a job of a number of GPUs and CPU cores could not use, in even hours, by reason, as in '
+'the publisher''s idle_gpu_fragmentation; servers of 16 GPUs are left out. Where a server has too few '
+'free CPU cores, at most the GPUs of one job count.';

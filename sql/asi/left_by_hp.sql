@@ -82,4 +82,7 @@ select
 from divided
 order by first_hour, class, place;
 
-comment on macro table asi.left_by_hp is 'GPU time of the servers by use: held by active HP pods; used by LP pods; held by HP pods in standby and idle; free. LP pods of a server count as users of its standby first, and for no more than HP pods leave there; the trace does not say which GPUs a pod has. Pods of other priorities count as free.';
+comment on macro table asi.left_by_hp is
+'GPU time of the servers by use: held by active HP pods; used by LP pods; held by HP pods in standby and '
+'idle; free. LP pods of a server count as users of its standby first, and for no more than HP pods leave '
+'there; the trace does not say which GPUs a pod has. Pods of other priorities count as free.';

@@ -98,4 +98,13 @@ from points
 inner join counted on points.class = counted.class
 order by points.class, points.percentile;
 
-comment on macro table asi.lifetimes is 'Percentiles of the lifetime of pods, from the first to the last hour in which they were seen, per class, estimated by Kaplan-Meier: a pod that was there in the last hour that is loaded counts as living longer. A pod that lives for less than an hour has a lifetime of 1 or 2, as it may be seen in two hours. low_lifetime_h and high_lifetime_h are the bounds of the 95 % confidence interval, which treats pods as independent. A value is NULL where too few pods ended to estimate it. With every_value, observed lifetimes with the percentage of pods that do not exceed each, and low_pct and high_pct, the bounds of its confidence interval. pods are the pods of the estimate, censored_pct those of them that the end of the loaded data cuts off, and gap_pct those that were missing in an hour between. left_censored_pct is the percentage of the pods of the class that were there when the loaded data begin, which are left out.';
+comment on macro table asi.lifetimes is
+'Percentiles of the lifetime of pods, from the first to the last hour in which they were seen, per class, '
+'estimated by Kaplan-Meier: a pod that was there in the last hour that is loaded counts as living longer. '
+'A pod that lives for less than an hour has a lifetime of 1 or 2, as it may be seen in two hours. '
+'low_lifetime_h and high_lifetime_h are the bounds of the 95 % confidence interval, which treats pods as '
+'independent. A value is NULL where too few pods ended to estimate it. With every_value, observed '
+'lifetimes with the percentage of pods that do not exceed each, and low_pct and high_pct, the bounds of '
+'its confidence interval. pods are the pods of the estimate, censored_pct those of them that the end of '
+'the loaded data cuts off, and gap_pct those that were missing in an hour between. left_censored_pct is '
+'the percentage of the pods of the class that were there when the loaded data begin, which are left out.';

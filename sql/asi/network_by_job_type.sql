@@ -70,4 +70,8 @@ from counted
 group by direction, job_types
 order by direction, job_types;
 
-comment on macro table asi.network_by_job_type is 'Mean traffic per hour of servers, by the kinds of jobs that their GPU pods have in that hour: by default with the medians and 95th percentiles of the publisher''s server_network_cdf, over servers of 8 GPUs and values above 0.001 GiB/s. Traffic is of the server, so that pods without a GPU and of an unknown kind share it.';
+comment on macro table asi.network_by_job_type is
+'Mean traffic per hour of servers, by the kinds of jobs that their GPU pods have in that hour: by default '
+'with the medians and 95th percentiles of the publisher''s server_network_cdf, over servers of 8 GPUs and '
+'values above 0.001 GiB/s. Traffic is of the server, so that pods without a GPU and of an unknown kind '
+'share it.';

@@ -45,4 +45,8 @@ select
 from stats.cdf_points('traffic', job_types, traffic_gibps, server_hours)
 order by job_types, traffic_gibps;
 
-comment on macro table asi.network_cdf is 'Mean traffic per hour of servers of 8 GPUs, by the kinds of jobs that their GPU pods have in that hour, as in the publisher''s server_network_cdf. Servers with other combinations of kinds are left out, and so are hours with no more than above_gibps, which he leaves out of medians and 95th percentiles (asi.network_by_job_type). A curve has at most 501 points.';
+comment on macro table asi.network_cdf is
+'Mean traffic per hour of servers of 8 GPUs, by the kinds of jobs that their GPU pods have in that hour, '
+'as in the publisher''s server_network_cdf. Servers with other combinations of kinds are left out, and so '
+'are hours with no more than above_gibps, which he leaves out of medians and 95th percentiles '
+'(asi.network_by_job_type). A curve has at most 501 points.';

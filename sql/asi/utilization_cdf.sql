@@ -29,4 +29,8 @@ select
 from stats.cdf_points('pods', job_type, value, pod_hours)
 order by job_type, value;
 
-comment on macro table asi.utilization_cdf is 'Use of the SMs of the requested GPUs, of the requested CPU cores, of the memory or of GPU memory by ready GPU pods, as in the publisher''s pod_resource_util_cdf. Pods without a measurement are left out. Pods in standby count. A curve has at most 501 points, each of them exact; a logarithmic chart leaves out values of 0 and less.';
+comment on macro table asi.utilization_cdf is
+'Use of the SMs of the requested GPUs, of the requested CPU cores, of the memory or of GPU memory by '
+'ready GPU pods, as in the publisher''s pod_resource_util_cdf. Pods without a measurement are left out. '
+'Pods in standby count. A curve has at most 501 points, each of them exact; a logarithmic chart leaves '
+'out values of 0 and less.';

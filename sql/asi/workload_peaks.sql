@@ -50,4 +50,8 @@ from peaks
 group by place, resource, kind
 order by place, kind;
 
-comment on macro table asi.workload_peaks is 'GPUs and CPU cores that the GPU pods of a workload request together in the hour in which it requests most GPUs, the first of equals, as in the publisher''s gpu_cpu_request_num_box_plot. He compares days and hours as texts, which finds another first hour only where days below 100 and from 100 on mix. Both quantities are of the same hour.';
+comment on macro table asi.workload_peaks is
+'GPUs and CPU cores that the GPU pods of a workload request together in the hour in which it requests '
+'most GPUs, the first of equals, as in the publisher''s gpu_cpu_request_num_box_plot. He compares days '
+'and hours as texts, which finds another first hour only where days below 100 and from 100 on mix. Both '
+'quantities are of the same hour.';

@@ -89,4 +89,8 @@ inner join spreads on counted.spread_number = spreads.spread_number
 inner join banded on counted.gpu_band = banded.gpu_band
 order by banded.least_gpus, counted.spread_number;
 
-comment on macro table asi.workload_spread is 'Whether the GPU pods of a workload share a server, an access switch or a cluster, in the hour in which the workload requests most GPUs, the first of equals. Several switches are those of one cluster. The switch is unknown if a server has none recorded. Pods without a workload, most of them of low priority, are left out.';
+comment on macro table asi.workload_spread is
+'Whether the GPU pods of a workload share a server, an access switch or a cluster, in the hour in which '
+'the workload requests most GPUs, the first of equals. Several switches are those of one cluster. The '
+'switch is unknown if a server has none recorded. Pods without a workload, most of them of low priority, '
+'are left out.';

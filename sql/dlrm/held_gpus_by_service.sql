@@ -125,4 +125,8 @@ from covered
 left join held on covered.service = held.service and covered.hour = held.hour
 order by covered.place, covered.hour;
 
-comment on macro table dlrm.held_gpus_by_service is 'GPUs held by running GPU instances per hour of the trace and service, for the services with the most GPU-hours and all others together; every hour has a row. Instances that ran before the trace began hold their GPUs from its first second, and instances without a recorded end hold theirs to its last recorded time.';
+comment on macro table dlrm.held_gpus_by_service is
+'GPUs held by running GPU instances per hour of the trace and service, for the services with the most '
+'GPU-hours and all others together; every hour has a row. Instances that ran before the trace began hold '
+'their GPUs from its first second, and instances without a recorded end hold theirs to its last recorded '
+'time.';

@@ -44,4 +44,7 @@ from instances
 group by role
 order by role;
 
-comment on macro table dlrm.requests_by_role is 'Instances and services per role; the GPUs, CPU cores and memory that all instances of the month request, and what running instances hold on average, which is the load. Instances that ran before the trace began count from its first second, and instances without a recorded end to its last recorded time.';
+comment on macro table dlrm.requests_by_role is
+'Instances and services per role; the GPUs, CPU cores and memory that all instances of the month request, '
+'and what running instances hold on average, which is the load. Instances that ran before the trace began '
+'count from its first second, and instances without a recorded end to its last recorded time.';

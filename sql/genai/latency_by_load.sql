@@ -116,4 +116,9 @@ from load_bands
 inner join latency_bands on load_bands.load_band is not distinct from latency_bands.load_band
 order by load_bands.load_band asc nulls last;
 
-comment on macro table genai.latency_by_load is 'Interpolated percentiles of the latency of a stage over container-minutes, per tenth of the load of the busiest minute of the day. The load is that of the whole system in the same minute: the sum of the request rates of containers, or the queue size of the gateway. A minute without a record of the load is in the band NULL; whether requests were served in it is unknown. Request rates are scaled by an unknown factor, and latencies are means over an unknown number of events.';
+comment on macro table genai.latency_by_load is
+'Interpolated percentiles of the latency of a stage over container-minutes, per tenth of the load of the '
+'busiest minute of the day. The load is that of the whole system in the same minute: the sum of the '
+'request rates of containers, or the queue size of the gateway. A minute without a record of the load is '
+'in the band NULL; whether requests were served in it is unknown. Request rates are scaled by an unknown '
+'factor, and latencies are means over an unknown number of events.';

@@ -79,4 +79,8 @@ left join bands
 group by bands.over_amount, bands.shape_band
 order by bands.over_amount asc nulls last;
 
-comment on macro table genai.run_by_request_shape is 'Requests and failed requests, and interpolated percentiles of the execution time of successful requests, per band of prompt length in characters, diffusion steps, images per prompt or LoRA adapters. The band is NULL where the request does not record it. Shapes are not independent: requests with more images or adapters run longer, so compare bands within one type of task.';
+comment on macro table genai.run_by_request_shape is
+'Requests and failed requests, and interpolated percentiles of the execution time of successful requests, '
+'per band of prompt length in characters, diffusion steps, images per prompt or LoRA adapters. The band '
+'is NULL where the request does not record it. Shapes are not independent: requests with more images or '
+'adapters run longer, so compare bands within one type of task.';

@@ -14,4 +14,7 @@ from genai.container_minute
 group by hour_of_day
 order by hour_of_day;
 
-comment on macro table genai.use_by_hour is 'Containers and containers with a measured GPU utilisation per hour of the day in China, and means of GPU utilisation and memory over the container-minutes that have them. 64 of the 207 containers never have a GPU utilisation: they have no GPU or it was not measured.';
+comment on macro table genai.use_by_hour is
+'Containers and containers with a measured GPU utilisation per hour of the day in China, and means of GPU '
+'utilisation and memory over the container-minutes that have them. 64 of the 207 containers never have a '
+'GPU utilisation: they have no GPU or it was not measured.';

@@ -108,4 +108,7 @@ left join held on days.cluster = held.cluster and days.day_number = held.day_num
 left join capacity on days.cluster = capacity.cluster and days.day_number = capacity.day_number
 order by days.cluster, days.day_number;
 
-comment on macro table helios.load_by_day is 'GPU jobs submitted per day, GPUs that they request, GPUs that jobs hold from start to end (mean over the day), and GPUs of the cluster on that day. Days are in local time, from the first to the last day on which a GPU job of the cluster is submitted or runs.';
+comment on macro table helios.load_by_day is
+'GPU jobs submitted per day, GPUs that they request, GPUs that jobs hold from start to end (mean over the '
+'day), and GPUs of the cluster on that day. Days are in local time, from the first to the last day on '
+'which a GPU job of the cluster is submitted or runs.';

@@ -61,4 +61,7 @@ left join arrivals on days.day = arrivals.day
 left join capacity on true
 order by days.day;
 
-comment on macro table itp.load_by_day is 'GPUs that the jobs of a cluster would hold if each started at submission, as mean and peak of the day, and submitted jobs. Days count from the start of the collection, from the first submission to the last end. simulated_gpus is the capacity that the ElasticFlow simulation gives the cluster.';
+comment on macro table itp.load_by_day is
+'GPUs that the jobs of a cluster would hold if each started at submission, as mean and peak of the day, '
+'and submitted jobs. Days count from the start of the collection, from the first submission to the last '
+'end. simulated_gpus is the capacity that the ElasticFlow simulation gives the cluster.';

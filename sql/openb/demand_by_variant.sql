@@ -41,4 +41,8 @@ from demand
 cross join capacity
 order by demand.variant;
 
-comment on macro table openb.demand_by_variant is 'Pods per list and pods that request a GPU; percentage of pods without a GPU; percentage of GPU pods that are bound to GPU models; percentage of GPU demand from pods that share a GPU and from pods with several GPUs; and demand in percent of the capacity. All pods count. Lists without gpu_spec have no pods that are bound to models.';
+comment on macro table openb.demand_by_variant is
+'Pods per list and pods that request a GPU; percentage of pods without a GPU; percentage of GPU pods that '
+'are bound to GPU models; percentage of GPU demand from pods that share a GPU and from pods with several '
+'GPUs; and demand in percent of the capacity. All pods count. Lists without gpu_spec have no pods that '
+'are bound to models.';

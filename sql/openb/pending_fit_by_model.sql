@@ -65,4 +65,10 @@ from models
 where with_total or not is_all
 order by is_all, models.model;
 
-comment on macro table openb.pending_fit_by_model is 'Nodes per GPU model (no GPU: nodes without one) in the list of all nodes; classes of equal requests (GPUs, share of each, acceptable models, CPU, memory) among pods that were created and never scheduled, and the classes that at least one of the nodes could run if it were empty, as in openb.pending_fit; and the pods of all classes, of fitting and of unfit classes, and the percentage that fits. A class may fit on several models, so pods do not add up over models. In the total row a class fits if it fits on any node. The result is empty if the pod list has no times or the list of all nodes is missing.';
+comment on macro table openb.pending_fit_by_model is
+'Nodes per GPU model (no GPU: nodes without one) in the list of all nodes; classes of equal requests '
+'(GPUs, share of each, acceptable models, CPU, memory) among pods that were created and never scheduled, '
+'and the classes that at least one of the nodes could run if it were empty, as in openb.pending_fit; and '
+'the pods of all classes, of fitting and of unfit classes, and the percentage that fits. A class may fit '
+'on several models, so pods do not add up over models. In the total row a class fits if it fits on any '
+'node. The result is empty if the pod list has no times or the list of all nodes is missing.';

@@ -158,4 +158,14 @@ from days
 cross join capacity
 order by days.day;
 
-comment on macro table openb.use_by_day is 'Resources that the pods of a list hold from scheduling to deletion, per day of 86,400 seconds of the list''s clock, which starts at the creation of the first pod (of the second pod in gpushare20, 60, 80 and 100): pods, GPUs (including fractions), CPU cores and GiB of memory requested, as time-weighted mean and as peak, and the last three in percent of the cluster. The GPU capacity is that of the list of GPU nodes, CPU and memory that of the list of all nodes. covered_h is the part of the day between the first creation and the last deletion of the list; means are taken over that part, so the incomplete last day is not too low. A day in between without running pods has 0. Pods that were never scheduled hold nothing. A pod counts on every day on which it runs; a pod that is deleted in the second of its scheduling does not count. Days before from_day are left out. The result is empty if the list has no times.';
+comment on macro table openb.use_by_day is
+'Resources that the pods of a list hold from scheduling to deletion, per day of 86,400 seconds of the '
+'list''s clock, which starts at the creation of the first pod (of the second pod in gpushare20, 60, 80 '
+'and 100): pods, GPUs (including fractions), CPU cores and GiB of memory requested, as time-weighted mean '
+'and as peak, and the last three in percent of the cluster. The GPU capacity is that of the list of GPU '
+'nodes, CPU and memory that of the list of all nodes. covered_h is the part of the day between the first '
+'creation and the last deletion of the list; means are taken over that part, so the incomplete last day '
+'is not too low. A day in between without running pods has 0. Pods that were never scheduled hold '
+'nothing. A pod counts on every day on which it runs; a pod that is deleted in the second of its '
+'scheduling does not count. Days before from_day are left out. The result is empty if the list has no '
+'times.';

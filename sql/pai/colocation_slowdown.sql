@@ -63,4 +63,10 @@ from compared
 group by gpu_type
 order by gpu_type asc nulls last;
 
-comment on macro table pai.colocation_slowdown is 'Ratio of median run times of terminated workers that started on a GPU on which a worker of another job was running, and of those that did not, within one group of recurring jobs, one role of a task and one GPU type; interpolated percentiles over these groups. A worker that gets company after its start counts as unshared, as a longer run is more likely to get it, so the slowdown is underestimated. Workers whose GPU or run time is not known are left out. Groups fall back to the user where a job has none. The comparison is not an experiment: the scheduler chose which workers share.';
+comment on macro table pai.colocation_slowdown is
+'Ratio of median run times of terminated workers that started on a GPU on which a worker of another job '
+'was running, and of those that did not, within one group of recurring jobs, one role of a task and one '
+'GPU type; interpolated percentiles over these groups. A worker that gets company after its start counts '
+'as unshared, as a longer run is more likely to get it, so the slowdown is underestimated. Workers whose '
+'GPU or run time is not known are left out. Groups fall back to the user where a job has none. The '
+'comparison is not an experiment: the scheduler chose which workers share.';

@@ -17,4 +17,9 @@ where hour between from_hour and to_hour
 group by hour_of_day
 order by hour_of_day;
 
-comment on macro table pai.demand_by_hour_of_day is 'Means over the days of the resources that running instances requested, per hour of the day in China, and the number of hours averaged. Instances without an end are left out, so the means are too low; unended_instances is the number of them that started in these hours. The default covers seven whole weeks, Sunday to Saturday: from hour 568 (1970-01-25 00:00 in China), where the publisher''s weekly plots begin, to hour 1743. The last two days of the trace come after that.';
+comment on macro table pai.demand_by_hour_of_day is
+'Means over the days of the resources that running instances requested, per hour of the day in China, and '
+'the number of hours averaged. Instances without an end are left out, so the means are too low; '
+'unended_instances is the number of them that started in these hours. The default covers seven whole '
+'weeks, Sunday to Saturday: from hour 568 (1970-01-25 00:00 in China), where the publisher''s weekly '
+'plots begin, to hour 1743. The last two days of the trace come after that.';

@@ -15,4 +15,10 @@ where hour between from_hour and to_hour
 group by weekday, hour_of_day
 order by weekday, hour_of_day;
 
-comment on macro table pai.demand_by_week_hour is 'Means over the weeks of the resources that running instances requested, per hour of the week in China (weekday is 1 for Monday to 7 for Sunday), and the number of hours averaged. Instances without an end are left out, so the means are too low; unended_instances is the number of them that started in these hours. The default covers seven whole weeks, Sunday to Saturday: from hour 568 (1970-01-25 00:00 in China), where the publisher''s weekly plots begin, to hour 1743. The last two days of the trace come after that.';
+comment on macro table pai.demand_by_week_hour is
+'Means over the weeks of the resources that running instances requested, per hour of the week in China '
+'(weekday is 1 for Monday to 7 for Sunday), and the number of hours averaged. Instances without an end '
+'are left out, so the means are too low; unended_instances is the number of them that started in these '
+'hours. The default covers seven whole weeks, Sunday to Saturday: from hour 568 (1970-01-25 00:00 in '
+'China), where the publisher''s weekly plots begin, to hour 1743. The last two days of the trace come '
+'after that.';

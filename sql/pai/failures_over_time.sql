@@ -81,4 +81,8 @@ from parts
 left join counted on parts.part = counted.part
 order by parts.part;
 
-comment on macro table pai.failures_over_time is 'Tasks in order of their start, split into parts of the trace: tasks, failed tasks, and the share that failed of all tasks, of tasks that request a GPU and of tasks that do not. Parts have equally many tasks (tasks with the same start stay in one part) or, with by_time, equal length. Tasks without a start are left out.';
+comment on macro table pai.failures_over_time is
+'Tasks in order of their start, split into parts of the trace: tasks, failed tasks, and the share that '
+'failed of all tasks, of tasks that request a GPU and of tasks that do not. Parts have equally many tasks '
+'(tasks with the same start stay in one part) or, with by_time, equal length. Tasks without a start are '
+'left out.';

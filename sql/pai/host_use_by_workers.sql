@@ -88,4 +88,9 @@ from banded
 group by place, worker_band
 order by place asc nulls last;
 
-comment on macro table pai.host_use_by_workers is 'Metrics of the machines that workers ran on, weighted by the lives of the workers, and network reads and writes of the workers, per number of workers on the machine. A machine counts once for each of its workers, so the means are what a worker sees, not the use of the fleet; pai.machine_use_by_type has that. The band is NULL where the number of workers is not recorded. Intervals of network traffic and operations are not documented.';
+comment on macro table pai.host_use_by_workers is
+'Metrics of the machines that workers ran on, weighted by the lives of the workers, and network reads and '
+'writes of the workers, per number of workers on the machine. A machine counts once for each of its '
+'workers, so the means are what a worker sees, not the use of the fleet; pai.machine_use_by_type has '
+'that. The band is NULL where the number of workers is not recorded. Intervals of network traffic and '
+'operations are not documented.';

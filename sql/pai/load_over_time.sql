@@ -173,4 +173,18 @@ from filled
 where period_start_s between 3600 * from_hour and 3600 * to_hour
 order by period_start_s, gpu_type;
 
-comment on macro table pai.load_over_time is 'GPU tasks per day or hour of the clock in China and per assigned GPU type (NULL: none). There is a row for each type and each period between the first and the last in which a selected task of any type was submitted, or a launch of its instances started or had not ended. period_start_s is the start of the period in seconds of the shifted clock, weekday its day of the week in China (1 Monday to 7 Sunday) and hour_of_day its hour there, NULL where periods are days. The first and the last period are covered only in part. tasks counts tasks whose start lies in the period; tasks without a start are left out. submitted_gpus is the sum of inst_num times plan_gpu / 100 over the tasks_with_size that have an inst_num. held_gpus is the mean over the period of the GPUs requested by running instances, whenever their task was submitted, over all launches with a start and a later end, including re-runs. unended_instances counts launches that started in the period without a later end; held_gpus never includes them. capacity_gpus counts the GPUs of the machines of the type (NULL for none); held_pct is held_gpus in percent of it. Queueing delay runs from the start of the task to the first start of an instance and is reported for tasks submitted in the period, as interpolated percentiles; never_started_tasks have no instance with a start, so no percentile includes them.';
+comment on macro table pai.load_over_time is
+'GPU tasks per day or hour of the clock in China and per assigned GPU type (NULL: none). There is a row '
+'for each type and each period between the first and the last in which a selected task of any type was '
+'submitted, or a launch of its instances started or had not ended. period_start_s is the start of the '
+'period in seconds of the shifted clock, weekday its day of the week in China (1 Monday to 7 Sunday) and '
+'hour_of_day its hour there, NULL where periods are days. The first and the last period are covered only '
+'in part. tasks counts tasks whose start lies in the period; tasks without a start are left out. '
+'submitted_gpus is the sum of inst_num times plan_gpu / 100 over the tasks_with_size that have an '
+'inst_num. held_gpus is the mean over the period of the GPUs requested by running instances, whenever '
+'their task was submitted, over all launches with a start and a later end, including re-runs. '
+'unended_instances counts launches that started in the period without a later end; held_gpus never '
+'includes them. capacity_gpus counts the GPUs of the machines of the type (NULL for none); held_pct is '
+'held_gpus in percent of it. Queueing delay runs from the start of the task to the first start of an '
+'instance and is reported for tasks submitted in the period, as interpolated percentiles; '
+'never_started_tasks have no instance with a start, so no percentile includes them.';

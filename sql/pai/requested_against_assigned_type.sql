@@ -62,4 +62,12 @@ order by
     cells.instances desc,
     cells.machine_gpu_type asc nulls last;
 
-comment on macro table pai.requested_against_assigned_type is 'Tasks (only those that request a GPU with gpu_only) by the GPU type that their job requested, NULL where it requested none or has no tag, and by the GPU type of the machines of their launches according to machine_spec: CPU for machines without a GPU, NULL for launches without a machine or whose machine is missing from machine_spec, and for tasks without a launch. A task whose launches are on several types counts in the row of each, so tasks_pct, the share of all tasks with that request, may add up to more than 100. instances counts rows of the instance table, including re-runs and waiting ones; instances_pct is their share of the rows of all tasks with that request, NULL where these tasks have no launch. Combinations without tasks have no row.';
+comment on macro table pai.requested_against_assigned_type is
+'Tasks (only those that request a GPU with gpu_only) by the GPU type that their job requested, NULL where '
+'it requested none or has no tag, and by the GPU type of the machines of their launches according to '
+'machine_spec: CPU for machines without a GPU, NULL for launches without a machine or whose machine is '
+'missing from machine_spec, and for tasks without a launch. A task whose launches are on several types '
+'counts in the row of each, so tasks_pct, the share of all tasks with that request, may add up to more '
+'than 100. instances counts rows of the instance table, including re-runs and waiting ones; instances_pct '
+'is their share of the rows of all tasks with that request, NULL where these tasks have no launch. '
+'Combinations without tasks have no row.';

@@ -30,4 +30,8 @@ where not gpu_only or requested_gpus_per_instance > 0
 group by status
 order by status asc nulls last;
 
-comment on macro table pai.run_by_status is 'Tasks per status, tasks with a run time, percentiles of it (from the first start of an instance to the last end), GPU-hours that the instances held, and GPU-hours that all instances would have held from the first start to the last end. Only tasks that terminated or failed have a run time; of the others, the instances that ended count in held_gpu_h.';
+comment on macro table pai.run_by_status is
+'Tasks per status, tasks with a run time, percentiles of it (from the first start of an instance to the '
+'last end), GPU-hours that the instances held, and GPU-hours that all instances would have held from the '
+'first start to the last end. Only tasks that terminated or failed have a run time; of the others, the '
+'instances that ended count in held_gpu_h.';

@@ -44,4 +44,8 @@ from requested
 left join delays on requested.request = delays.request
 order by requested.request;
 
-comment on macro table pai.wait_by_sharing is 'Started GPU tasks, and interpolated percentiles of their queueing delay from the launch of the task to the launch of its first instance: tasks that request less than one GPU per instance, and tasks that request one or more. never_started_tasks have no launch or no launched instance, so no percentile includes them.';
+comment on macro table pai.wait_by_sharing is
+'Started GPU tasks, and interpolated percentiles of their queueing delay from the launch of the task to '
+'the launch of its first instance: tasks that request less than one GPU per instance, and tasks that '
+'request one or more. never_started_tasks have no launch or no launched instance, so no percentile '
+'includes them.';

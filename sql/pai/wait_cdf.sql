@@ -71,4 +71,8 @@ select
 from counted
 order by gpu_type, point_s;
 
-comment on macro table pai.wait_cdf is 'Started GPU tasks of an assigned GPU type whose queueing delay, from launch to their first instance, is at most the given value, and their share of the started tasks of the type. never_started_tasks of the type have no launch or no launched instance, so no share includes them; the number is the same in each row. Tasks without a type are left out.';
+comment on macro table pai.wait_cdf is
+'Started GPU tasks of an assigned GPU type whose queueing delay, from launch to their first instance, is '
+'at most the given value, and their share of the started tasks of the type. never_started_tasks of the '
+'type have no launch or no launched instance, so no share includes them; the number is the same in each '
+'row. Tasks without a type are left out.';

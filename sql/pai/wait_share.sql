@@ -75,4 +75,10 @@ cross join started
 left join counted on classes.run_class = counted.run_class
 order by classes.place;
 
-comment on macro table pai.wait_share is 'Share of tasks whose queueing delay exceeds the given part of their turnaround time (queueing delay plus run time), and the median part, for tasks with a short and a long run time; one queueing delay and one run time per task. Tasks without a known run time are in neither class: never_started_tasks have no launch or no launched instance, unended_tasks neither terminated nor failed, or have no instance with an end; both numbers are the same in both rows. Tasks whose queueing delay and run time are both 0 are left out too.';
+comment on macro table pai.wait_share is
+'Share of tasks whose queueing delay exceeds the given part of their turnaround time (queueing delay plus '
+'run time), and the median part, for tasks with a short and a long run time; one queueing delay and one '
+'run time per task. Tasks without a known run time are in neither class: never_started_tasks have no '
+'launch or no launched instance, unended_tasks neither terminated nor failed, or have no instance with an '
+'end; both numbers are the same in both rows. Tasks whose queueing delay and run time are both 0 are left '
+'out too.';

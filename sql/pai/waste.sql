@@ -64,4 +64,17 @@ from ranked
 where place <= top
 order by place;
 
-comment on macro table pai.waste is 'GPU tasks by user, group of the job, assigned GPU type or workload tag. class is NULL for tasks without one, and such tasks count as one class. held_gpu_h is requested GPUs per instance times the time from start to end, over all launches with a start and a later end, NULL where there is none. The other columns cover the measured_workers: workers whose GPU use a sensor measured and whose run, the one that the publisher''s rule keeps per worker_name, has a start and a later end. measured_gpu_h is the GPU time these requested, used_gpu_h the GPU time they used according to the mean over the lifetime of the worker, and wasted_gpu_h the requested but unused GPU time of workers that used less than requested. Use above the request is not negative waste but over_plan_gpu_h: measured_gpu_h + over_plan_gpu_h = used_gpu_h + wasted_gpu_h. wasted_pct is wasted_gpu_h in percent of measured_gpu_h; wasted_of_all_pct is in percent of the waste of all classes, listed or not; measured_pct is measured_gpu_h in percent of held_gpu_h, that is, how much the sensors cover. Where no worker was measured, measured_gpu_h is 0 and used, wasted and over-plan GPU-hours are NULL. Classes are sorted by wasted_gpu_h (rounded to six digits, then by name), largest first, NULL last.';
+comment on macro table pai.waste is
+'GPU tasks by user, group of the job, assigned GPU type or workload tag. class is NULL for tasks without '
+'one, and such tasks count as one class. held_gpu_h is requested GPUs per instance times the time from '
+'start to end, over all launches with a start and a later end, NULL where there is none. The other '
+'columns cover the measured_workers: workers whose GPU use a sensor measured and whose run, the one that '
+'the publisher''s rule keeps per worker_name, has a start and a later end. measured_gpu_h is the GPU time '
+'these requested, used_gpu_h the GPU time they used according to the mean over the lifetime of the '
+'worker, and wasted_gpu_h the requested but unused GPU time of workers that used less than requested. Use '
+'above the request is not negative waste but over_plan_gpu_h: measured_gpu_h + over_plan_gpu_h = '
+'used_gpu_h + wasted_gpu_h. wasted_pct is wasted_gpu_h in percent of measured_gpu_h; wasted_of_all_pct is '
+'in percent of the waste of all classes, listed or not; measured_pct is measured_gpu_h in percent of '
+'held_gpu_h, that is, how much the sensors cover. Where no worker was measured, measured_gpu_h is 0 and '
+'used, wasted and over-plan GPU-hours are NULL. Classes are sorted by wasted_gpu_h (rounded to six '
+'digits, then by name), largest first, NULL last.';

@@ -100,4 +100,12 @@ from counted
 left join used on counted.class is not distinct from used.class
 order by counted.class asc nulls last;
 
-comment on macro table pai.worker_memory_and_network is 'Workers of tasks that request a GPU, one per worker_name, located by the run that the publisher''s rule keeps, per GPU type assigned to the task or per workload tag of the job; class is NULL for workers without one. For each figure, the percentage of workers whose sensor row has it (…_known_pct) and its interpolated percentiles; each worker counts once, however long it ran. GPU memory is in GB: the mean over the lifetime of the worker, and the peak, its maximum. Bytes read from and written to the network are means over the lifetime over an interval that the publisher does not name; its notebook treats them as bytes per second. Workers that used nothing count with 0. Percentiles are NULL where no worker has the figure.';
+comment on macro table pai.worker_memory_and_network is
+'Workers of tasks that request a GPU, one per worker_name, located by the run that the publisher''s rule '
+'keeps, per GPU type assigned to the task or per workload tag of the job; class is NULL for workers '
+'without one. For each figure, the percentage of workers whose sensor row has it (…_known_pct) and its '
+'interpolated percentiles; each worker counts once, however long it ran. GPU memory is in GB: the mean '
+'over the lifetime of the worker, and the peak, its maximum. Bytes read from and written to the network '
+'are means over the lifetime over an interval that the publisher does not name; its notebook treats them '
+'as bytes per second. Workers that used nothing count with 0. Percentiles are NULL where no worker has '
+'the figure.';

@@ -84,4 +84,19 @@ select
 from with_totals
 order by with_totals.jobs desc, workload asc nulls last;
 
-comment on macro table pai.workload_classes is 'Tasks (only those that request a GPU with gpu_only) by the workload tag of their job, NULL for jobs without a tag. Few jobs have one, and they are not a random sample. jobs counts jobs with such a task, jobs_pct is their share of all jobs with one, and tagged_jobs_pct, the same in each row, the share of jobs with a tag. known_pct is the share of tasks whose outcome is known (Terminated or Failed) and failed_of_known_pct the share of these that failed. held_gpu_h is requested GPUs per instance times the time from start to end, over all launches with a start and a later end, including re-runs, NULL where there is none; held_gpu_h_pct is its share of the total. measured_pct is the percentage of held_gpu_h held by workers whose GPU use a sensor measured, in the run that the publisher''s rule keeps per worker_name, if it has a start and a later end; used_of_plan_pct is the GPU time these workers used according to the mean over their lifetime, in percent of their requested GPU time, including use above the request. Median run time, from the first start of an instance to the last end, covers the tasks_with_run: Terminated or Failed tasks with both times. Queueing delay, from the start of the task to the first start of an instance, covers the tasks_with_wait. Percentiles are interpolated. Where no worker was measured, measured_pct is 0 and used_of_plan_pct NULL. Percentages of 0 and percentiles of no tasks are NULL.';
+comment on macro table pai.workload_classes is
+'Tasks (only those that request a GPU with gpu_only) by the workload tag of their job, NULL for jobs '
+'without a tag. Few jobs have one, and they are not a random sample. jobs counts jobs with such a task, '
+'jobs_pct is their share of all jobs with one, and tagged_jobs_pct, the same in each row, the share of '
+'jobs with a tag. known_pct is the share of tasks whose outcome is known (Terminated or Failed) and '
+'failed_of_known_pct the share of these that failed. held_gpu_h is requested GPUs per instance times the '
+'time from start to end, over all launches with a start and a later end, including re-runs, NULL where '
+'there is none; held_gpu_h_pct is its share of the total. measured_pct is the percentage of held_gpu_h '
+'held by workers whose GPU use a sensor measured, in the run that the publisher''s rule keeps per '
+'worker_name, if it has a start and a later end; used_of_plan_pct is the GPU time these workers used '
+'according to the mean over their lifetime, in percent of their requested GPU time, including use above '
+'the request. Median run time, from the first start of an instance to the last end, covers the '
+'tasks_with_run: Terminated or Failed tasks with both times. Queueing delay, from the start of the task '
+'to the first start of an instance, covers the tasks_with_wait. Percentiles are interpolated. Where no '
+'worker was measured, measured_pct is 0 and used_of_plan_pct NULL. Percentages of 0 and percentiles of no '
+'tasks are NULL.';

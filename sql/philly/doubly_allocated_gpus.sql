@@ -80,4 +80,8 @@ from days
 left join untimed on days.day_number = untimed.day_number
 order by days.day_number;
 
-comment on macro table philly.doubly_allocated_gpus is 'Allocations of single GPUs to attempts per day of their start, those that begin while an earlier allocation of the same GPU of the same machine lasts, and the GPU-hours of the overlaps. GPU-hours count the whole length of an allocation on the day of its start. Whether two attempts shared the GPU or the log is wrong is not documented. Days without an allocation that has a start and an end are left out.';
+comment on macro table philly.doubly_allocated_gpus is
+'Allocations of single GPUs to attempts per day of their start, those that begin while an earlier '
+'allocation of the same GPU of the same machine lasts, and the GPU-hours of the overlaps. GPU-hours count '
+'the whole length of an allocation on the day of its start. Whether two attempts shared the GPU or the '
+'log is wrong is not documented. Days without an allocation that has a start and an end are left out.';

@@ -185,4 +185,8 @@ select
 from free
 order by bin;
 
-comment on macro table philly.fragmentation is 'Held and free GPUs, the jobs of job_gpus GPUs that would fit on single machines, and the free GPUs that remain then, per bin of bin_minutes on the job log''s clock; exact means over the seconds of the bin. Attempts without a start or an end hold no GPUs, and machines count as available all the time, so free GPUs are an upper bound. The bound is weaker for GPUs that only the job log or the measurements name.';
+comment on macro table philly.fragmentation is
+'Held and free GPUs, the jobs of job_gpus GPUs that would fit on single machines, and the free GPUs that '
+'remain then, per bin of bin_minutes on the job log''s clock; exact means over the seconds of the bin. '
+'Attempts without a start or an end hold no GPUs, and machines count as available all the time, so free '
+'GPUs are an upper bound. The bound is weaker for GPUs that only the job log or the measurements name.';

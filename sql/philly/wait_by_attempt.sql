@@ -61,4 +61,9 @@ select
 from placed
 order by band_place, attempt_class;
 
-comment on macro table philly.wait_by_attempt is 'Queueing delay of first attempts, from submission, and of later attempts, from the end of the attempt before, as in figure 3 of the publisher''s notebook, which leaves out delays of 0; with interpolated percentiles, their sum, and the share of first and later attempts in the sum of the band. The delay of a later attempt includes any time between a failure and the next submission to the queue, which the log does not record.';
+comment on macro table philly.wait_by_attempt is
+'Queueing delay of first attempts, from submission, and of later attempts, from the end of the attempt '
+'before, as in figure 3 of the publisher''s notebook, which leaves out delays of 0; with interpolated '
+'percentiles, their sum, and the share of first and later attempts in the sum of the band. The delay of a '
+'later attempt includes any time between a failure and the next submission to the queue, which the log '
+'does not record.';

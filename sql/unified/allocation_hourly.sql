@@ -317,4 +317,23 @@ left join unended
         and compared.partition_name is not distinct from unended.partition_name
 order by compared.trace, compared.cluster nulls first, compared.partition_name nulls first, compared.hour;
 
-comment on macro table unified.allocation_hourly is 'GPU jobs per hour of the clock of each trace and per cluster, or per cluster and partition with by_partition. Each has a row for every hour from the first to the last hour in which any of the jobs of the trace is submitted, starts, ends or is last seen. All figures are means over the hour; each job counts for the seconds it covers. running_jobs and held_gpus cover jobs while they are seen running: from their start, or from the beginning of the trace if they ran before, to their end, or to the last time that they are known to have run if the trace does not contain it (as a rule the end of the trace). A job holds its GPU-hours spread evenly over that time, so that held_gpus over all hours add up to the held_gpu_s of unified.jobs. queued_jobs and queued_gpus, the GPUs that they request, cover jobs while they are seen waiting: from submission to start, to the withdrawal, or to the end of the trace. With offered, each job starts at its submission, or at the beginning of the trace if it ran before, the queue is NULL, and held_gpus may exceed the capacity; otherwise a trace without recorded starts has no rows, and with offered one without recorded submissions, such as ASI. The queue is NULL as well where no job has a recorded wait after a submission. A job that started but of which no later time is known is left out from its start on; unended_jobs counts such jobs by the hour of their start. placed_pct is the percentage of GPU jobs of the cluster or partition that are placed with a start and an end, or as waiting without a start; the others are missing in part or completely. capacity_gpus counts the GPUs of the cluster or partition (for ITP, those of a simulation; for ASI, those of the hour), NULL where the trace has none of that name; held_of_capacity_pct is held_gpus in percent of them. Hours before from_hour are hidden, but jobs that began earlier count.';
+comment on macro table unified.allocation_hourly is
+'GPU jobs per hour of the clock of each trace and per cluster, or per cluster and partition with '
+'by_partition. Each has a row for every hour from the first to the last hour in which any of the jobs of '
+'the trace is submitted, starts, ends or is last seen. All figures are means over the hour; each job '
+'counts for the seconds it covers. running_jobs and held_gpus cover jobs while they are seen running: '
+'from their start, or from the beginning of the trace if they ran before, to their end, or to the last '
+'time that they are known to have run if the trace does not contain it (as a rule the end of the trace). '
+'A job holds its GPU-hours spread evenly over that time, so that held_gpus over all hours add up to the '
+'held_gpu_s of unified.jobs. queued_jobs and queued_gpus, the GPUs that they request, cover jobs while '
+'they are seen waiting: from submission to start, to the withdrawal, or to the end of the trace. With '
+'offered, each job starts at its submission, or at the beginning of the trace if it ran before, the queue '
+'is NULL, and held_gpus may exceed the capacity; otherwise a trace without recorded starts has no rows, '
+'and with offered one without recorded submissions, such as ASI. The queue is NULL as well where no job '
+'has a recorded wait after a submission. A job that started but of which no later time is known is left '
+'out from its start on; unended_jobs counts such jobs by the hour of their start. placed_pct is the '
+'percentage of GPU jobs of the cluster or partition that are placed with a start and an end, or as '
+'waiting without a start; the others are missing in part or completely. capacity_gpus counts the GPUs of '
+'the cluster or partition (for ITP, those of a simulation; for ASI, those of the hour), NULL where the '
+'trace has none of that name; held_of_capacity_pct is held_gpus in percent of them. Hours before '
+'from_hour are hidden, but jobs that began earlier count.';

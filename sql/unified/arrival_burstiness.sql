@@ -218,4 +218,18 @@ left join bursts
     on measured.trace = bursts.trace and measured.cluster is not distinct from bursts.cluster
 order by measured.trace, measured.cluster nulls first;
 
-comment on macro table unified.arrival_burstiness is 'Jobs submitted in the trace per cluster. skip_first_pct percent of them, rounded down, are left out in order of submission and job_id; skipped_jobs counts these. hours counts all whole hours of the trace''s own clock from that of the first job to that of the last, including hours without a job; mean_hourly_jobs and max_hourly_jobs are the mean and maximum of jobs per hour. dispersion is the population variance of jobs per hour over their mean: 1 where jobs arrive independently at a constant rate, larger for bursts or a rate that changes over the day. cv_hourly_jobs is their standard deviation over their mean. autocorrelation_24h and autocorrelation_168h measure how similar an hour is to the same hour of the previous day and week: the sum of products of deviations from the mean over all pairs of hours that far apart, over the sum of squared deviations; 0 without repetition, NULL if fewer than 48 or 336 hours are counted or all hours are equal. user_burst_pct is the percentage of jobs with a known user that came at most burst_s seconds after the previous job of that user in the cluster; with_user_pct is the percentage of jobs with a known user; user_burst_pct is NULL where no user is known. with_submission_pct is the percentage of jobs of the cluster with a submission in the trace; the others, and those that may have been submitted before it began (spot, in the first second), are left out.';
+comment on macro table unified.arrival_burstiness is
+'Jobs submitted in the trace per cluster. skip_first_pct percent of them, rounded down, are left out in '
+'order of submission and job_id; skipped_jobs counts these. hours counts all whole hours of the trace''s '
+'own clock from that of the first job to that of the last, including hours without a job; '
+'mean_hourly_jobs and max_hourly_jobs are the mean and maximum of jobs per hour. dispersion is the '
+'population variance of jobs per hour over their mean: 1 where jobs arrive independently at a constant '
+'rate, larger for bursts or a rate that changes over the day. cv_hourly_jobs is their standard deviation '
+'over their mean. autocorrelation_24h and autocorrelation_168h measure how similar an hour is to the same '
+'hour of the previous day and week: the sum of products of deviations from the mean over all pairs of '
+'hours that far apart, over the sum of squared deviations; 0 without repetition, NULL if fewer than 48 or '
+'336 hours are counted or all hours are equal. user_burst_pct is the percentage of jobs with a known user '
+'that came at most burst_s seconds after the previous job of that user in the cluster; with_user_pct is '
+'the percentage of jobs with a known user; user_burst_pct is NULL where no user is known. '
+'with_submission_pct is the percentage of jobs of the cluster with a submission in the trace; the others, '
+'and those that may have been submitted before it began (spot, in the first second), are left out.';

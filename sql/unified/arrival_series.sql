@@ -74,4 +74,11 @@ left join hourly
         and hours.hour = hourly.hour
 order by hours.trace, hours.cluster nulls first, hours.hour;
 
-comment on macro table unified.arrival_series is 'Jobs submitted in each hour, per trace and cluster: from the hour of the first submission that counts to that of the last, including hours without jobs. The trace may cover the first and the last hour only in part. hour counts from the zero of the trace''s own clock and hour_start_s is its start in seconds; submitted_gpus is the sum of the GPUs that the jobs of the hour request, including fractions. Jobs submitted before from_hour, jobs without a submission and jobs that may have been submitted before the trace began (spot, in the first second) are left out; with_submission_pct is the percentage of jobs of the cluster with a submission in the trace.';
+comment on macro table unified.arrival_series is
+'Jobs submitted in each hour, per trace and cluster: from the hour of the first submission that counts to '
+'that of the last, including hours without jobs. The trace may cover the first and the last hour only in '
+'part. hour counts from the zero of the trace''s own clock and hour_start_s is its start in seconds; '
+'submitted_gpus is the sum of the GPUs that the jobs of the hour request, including fractions. Jobs '
+'submitted before from_hour, jobs without a submission and jobs that may have been submitted before the '
+'trace began (spot, in the first second) are left out; with_submission_pct is the percentage of jobs of '
+'the cluster with a submission in the trace.';

@@ -117,4 +117,11 @@ inner join coverage
     on counted.trace = coverage.trace and counted.cluster is not distinct from coverage.cluster
 order by counted.trace, counted.cluster nulls first;
 
-comment on macro table unified.arrivals is 'Jobs submitted in the trace, per cluster; if gpu_only is true, only jobs that request a GPU. The first skip_first_pct percent of them are skipped; skipped_jobs is their number. Of the other jobs: days from the first to the last of them, gaps between consecutive submissions, and percentage of jobs submitted in the same second as another. cv_gap is the standard deviation of the gaps over their mean: 1 where jobs arrive independently at a constant rate, larger for bursts or a rate that changes over the day. Jobs without a submission, and those that may have been submitted before the trace began (spot, in the first second), are left out; with_submission_pct is the percentage of jobs of the cluster that are not.';
+comment on macro table unified.arrivals is
+'Jobs submitted in the trace, per cluster; if gpu_only is true, only jobs that request a GPU. The first '
+'skip_first_pct percent of them are skipped; skipped_jobs is their number. Of the other jobs: days from '
+'the first to the last of them, gaps between consecutive submissions, and percentage of jobs submitted in '
+'the same second as another. cv_gap is the standard deviation of the gaps over their mean: 1 where jobs '
+'arrive independently at a constant rate, larger for bursts or a rate that changes over the day. Jobs '
+'without a submission, and those that may have been submitted before the trace began (spot, in the first '
+'second), are left out; with_submission_pct is the percentage of jobs of the cluster that are not.';

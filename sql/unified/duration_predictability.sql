@@ -222,4 +222,17 @@ cross join predictors
 left join errors on traces.trace = errors.trace and predictors.predictor = errors.predictor
 order by traces.trace, predictors.predictor;
 
-comment on macro table unified.duration_predictability is 'How well the run times of jobs that ended before a job was submitted predict its run time, per trace and predictor. The predictor is the run time of the job that ended last, or the median run time of the last_jobs jobs that ended last (of all, if there were fewer), among jobs of the same user, of the same group, or of the trace, in any cluster. jobs counts all jobs of the trace, or those that request a GPU with gpu_only. whole_run_pct is the percentage of them with a submission and a whole run time above 0 s; only these are predicted and used for prediction. A job counts as ended if its end is less than the submission; where the end is unknown (ITP), submission plus run time replaces it, as if the job had not waited. Of jobs that ended in the same second, the one submitted last counts as last, then the longest. predicted_jobs counts jobs with at least one such earlier job; covered_pct is their share of the jobs with a whole run time. The error is the absolute difference of predicted and actual run time over the actual one, as a ratio, with interpolated percentiles; within_factor_2_pct is the percentage of predictions between half and twice the actual run time. Predictors cover different jobs; errors are NULL where nothing is predicted, as in traces without users or groups.';
+comment on macro table unified.duration_predictability is
+'How well the run times of jobs that ended before a job was submitted predict its run time, per trace and '
+'predictor. The predictor is the run time of the job that ended last, or the median run time of the '
+'last_jobs jobs that ended last (of all, if there were fewer), among jobs of the same user, of the same '
+'group, or of the trace, in any cluster. jobs counts all jobs of the trace, or those that request a GPU '
+'with gpu_only. whole_run_pct is the percentage of them with a submission and a whole run time above 0 s; '
+'only these are predicted and used for prediction. A job counts as ended if its end is less than the '
+'submission; where the end is unknown (ITP), submission plus run time replaces it, as if the job had not '
+'waited. Of jobs that ended in the same second, the one submitted last counts as last, then the longest. '
+'predicted_jobs counts jobs with at least one such earlier job; covered_pct is their share of the jobs '
+'with a whole run time. The error is the absolute difference of predicted and actual run time over the '
+'actual one, as a ratio, with interpolated percentiles; within_factor_2_pct is the percentage of '
+'predictions between half and twice the actual run time. Predictors cover different jobs; errors are NULL '
+'where nothing is predicted, as in traces without users or groups.';

@@ -61,4 +61,12 @@ from counted
 inner join totals on counted.trace = totals.trace
 order by counted.trace, counted.workload nulls last, counted.outcome, counted.least_gpus nulls last;
 
-comment on macro table unified.failure_cost is 'Jobs per trace, workload (with by_workload; otherwise, and for jobs without one, NULL), outcome and band of all GPUs that a job requests: jobs and their share of all counted jobs of the trace, and the GPU-hours they held and their share of the GPU-hours of all counted jobs of the trace. outcome is the status of unified.jobs: completed, failed, cancelled, preempted or unknown; preempted jobs count as failed with preempted_fails. uncovered_pct is the percentage of jobs of the row without known GPU-hours, which add nothing; where no job has known GPU-hours, held_gpu_h and gpu_time_pct are NULL. censored_pct and left_censored_pct are the percentages of jobs that the end and the beginning of the trace cut off, of whose GPU-hours the part inside the trace counts.';
+comment on macro table unified.failure_cost is
+'Jobs per trace, workload (with by_workload; otherwise, and for jobs without one, NULL), outcome and band '
+'of all GPUs that a job requests: jobs and their share of all counted jobs of the trace, and the '
+'GPU-hours they held and their share of the GPU-hours of all counted jobs of the trace. outcome is the '
+'status of unified.jobs: completed, failed, cancelled, preempted or unknown; preempted jobs count as '
+'failed with preempted_fails. uncovered_pct is the percentage of jobs of the row without known GPU-hours, '
+'which add nothing; where no job has known GPU-hours, held_gpu_h and gpu_time_pct are NULL. censored_pct '
+'and left_censored_pct are the percentages of jobs that the end and the beginning of the trace cut off, '
+'of whose GPU-hours the part inside the trace counts.';

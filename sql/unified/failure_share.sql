@@ -101,4 +101,12 @@ left join intervals_of_gpu_time as of_gpu_time
     on counted.trace = of_gpu_time.trace and coalesce(counted.cluster, '') = of_gpu_time.cluster
 order by counted.trace, counted.cluster nulls first;
 
-comment on macro table unified.failure_share is 'Jobs per cluster, percentage of jobs with a known outcome, failed jobs in percent of all jobs, the same if all jobs of unknown outcome had failed (the share of failed jobs lies between these two), failed jobs in percent of the jobs with a known outcome, which represents all jobs only if most outcomes are known, and cancelled jobs; percentage of the GPU-hours of jobs with a known outcome that failed jobs held, and percentage of failed jobs with known GPU-hours; and percentages of all GPU-hours in jobs that the end and the beginning of the trace cut off. NULL where no outcome is known. low_… and high_… are the bounds of the 95 % confidence interval, from a bootstrap over the days on which jobs were submitted, or over users; NULL with fewer than ten, or where the trace does not record them.';
+comment on macro table unified.failure_share is
+'Jobs per cluster, percentage of jobs with a known outcome, failed jobs in percent of all jobs, the same '
+'if all jobs of unknown outcome had failed (the share of failed jobs lies between these two), failed jobs '
+'in percent of the jobs with a known outcome, which represents all jobs only if most outcomes are known, '
+'and cancelled jobs; percentage of the GPU-hours of jobs with a known outcome that failed jobs held, and '
+'percentage of failed jobs with known GPU-hours; and percentages of all GPU-hours in jobs that the end '
+'and the beginning of the trace cut off. NULL where no outcome is known. low_… and high_… are the bounds '
+'of the 95 % confidence interval, from a bootstrap over the days on which jobs were submitted, or over '
+'users; NULL with fewer than ten, or where the trace does not record them.';

@@ -111,4 +111,10 @@ left join intervals on parts.trace = intervals.trace
 group by parts.trace, cuts.heaviest_pct
 order by parts.trace, cuts.heaviest_pct;
 
-comment on macro table unified.gpu_time_concentration is 'GPU jobs per trace, the number of largest jobs (the given percentage, rounded up), and the percentage of the GPU-hours that the jobs with the most GPU-hours held; percentage of jobs with known GPU-hours, and percentages of these GPU-hours in jobs that the end and the beginning of the trace cut off. low_… and high_… are the bounds of the 95 % confidence interval, from a bootstrap over the days on which jobs were submitted, or over users; NULL with fewer than ten, where the trace does not record them, and with every_pct.';
+comment on macro table unified.gpu_time_concentration is
+'GPU jobs per trace, the number of largest jobs (the given percentage, rounded up), and the percentage of '
+'the GPU-hours that the jobs with the most GPU-hours held; percentage of jobs with known GPU-hours, and '
+'percentages of these GPU-hours in jobs that the end and the beginning of the trace cut off. low_… and '
+'high_… are the bounds of the 95 % confidence interval, from a bootstrap over the days on which jobs were '
+'submitted, or over users; NULL with fewer than ten, where the trace does not record them, and with '
+'every_pct.';

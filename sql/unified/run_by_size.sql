@@ -36,4 +36,8 @@ select
 from counted
 order by trace, least_gpus;
 
-comment on macro table unified.run_by_size is 'GPU jobs per trace and band of all GPUs that a job requests: number and share of jobs, GPU-hours held, medians of run time and queueing delay, percentage of jobs with a run time, of jobs that the end and that the beginning of the trace cut off, of jobs with a known outcome, and of these the percentage that failed. NULL where a trace does not record the quantity.';
+comment on macro table unified.run_by_size is
+'GPU jobs per trace and band of all GPUs that a job requests: number and share of jobs, GPU-hours held, '
+'medians of run time and queueing delay, percentage of jobs with a run time, of jobs that the end and '
+'that the beginning of the trace cut off, of jobs with a known outcome, and of these the percentage that '
+'failed. NULL where a trace does not record the quantity.';

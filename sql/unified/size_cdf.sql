@@ -61,4 +61,8 @@ inner join coverage on loads.trace = coverage.trace
 group by loads.trace, sizes.at_most_gpus
 order by loads.trace, sizes.at_most_gpus;
 
-comment on macro table unified.size_cdf is 'Percentage of the GPU jobs that request at most the given number of GPUs, and of the GPU-hours that they held, per trace. A PAI job is a task with all its instances. covered_pct is the percentage of GPU jobs of the trace with known GPU-hours; censored_gpu_time_pct and left_censored_gpu_time_pct are the percentages of these GPU-hours in jobs that the end and the beginning of the trace cut off.';
+comment on macro table unified.size_cdf is
+'Percentage of the GPU jobs that request at most the given number of GPUs, and of the GPU-hours that they '
+'held, per trace. A PAI job is a task with all its instances. covered_pct is the percentage of GPU jobs '
+'of the trace with known GPU-hours; censored_gpu_time_pct and left_censored_gpu_time_pct are the '
+'percentages of these GPU-hours in jobs that the end and the beginning of the trace cut off.';

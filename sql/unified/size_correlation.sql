@@ -126,4 +126,9 @@ inner join traces on placed.trace = traces.trace
 group by placed.trace, placed.measure
 order by placed.trace, placed.measure;
 
-comment on macro table unified.size_correlation is 'Spearman''s rank correlation of the GPUs that a job requests, over all its instances, with its run time, its queueing delay, and whether it failed, per trace, over GPU jobs that have a run time, a queueing delay, or a known outcome. 1 means that larger jobs always have larger values, 0 that size has no effect. covered_pct is their share of all GPU jobs of the trace; a correlation over few of them need not hold for all. Jobs with equal values share their mean rank. NULL where all values are equal.';
+comment on macro table unified.size_correlation is
+'Spearman''s rank correlation of the GPUs that a job requests, over all its instances, with its run time, '
+'its queueing delay, and whether it failed, per trace, over GPU jobs that have a run time, a queueing '
+'delay, or a known outcome. 1 means that larger jobs always have larger values, 0 that size has no '
+'effect. covered_pct is their share of all GPU jobs of the trace; a correlation over few of them need not '
+'hold for all. Jobs with equal values share their mean rank. NULL where all values are equal.';

@@ -127,4 +127,8 @@ select
 from compared
 order by trace, cluster, measure_place;
 
-comment on macro table unified.summary_against_published is 'Each measure of cluster_summary.csv next to the same measure computed from the jobs, for clusters and whole traces that both contain. The table counts preempted jobs as failed, so its failures are next to those of failed and preempted jobs together. difference is the measured value minus the published value, NULL where the table has none.';
+comment on macro table unified.summary_against_published is
+'Each measure of cluster_summary.csv next to the same measure computed from the jobs, for clusters and '
+'whole traces that both contain. The table counts preempted jobs as failed, so its failures are next to '
+'those of failed and preempted jobs together. difference is the measured value minus the published value, '
+'NULL where the table has none.';

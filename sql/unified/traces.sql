@@ -44,4 +44,11 @@ select
 from counted
 order by trace, cluster;
 
-comment on macro table unified.traces is 'Jobs, GPU-hours held, size, run time and queueing delay per trace and cluster. covered_pct is the percentage of jobs with known GPU-hours; censored_gpu_time_pct and left_censored_gpu_time_pct are the percentages of these GPU-hours in jobs that the end and the beginning of the trace cut off, of which the part inside the trace counts; the medians cover the jobs whose run was seen whole, whole_run_pct percent of all, and those with a queueing delay, all but without_wait_pct percent; known_pct is the percentage of jobs with a known outcome; failed jobs are given in percent of all jobs and of jobs with a known outcome. NULL where a trace does not record the quantity.';
+comment on macro table unified.traces is
+'Jobs, GPU-hours held, size, run time and queueing delay per trace and cluster. covered_pct is the '
+'percentage of jobs with known GPU-hours; censored_gpu_time_pct and left_censored_gpu_time_pct are the '
+'percentages of these GPU-hours in jobs that the end and the beginning of the trace cut off, of which the '
+'part inside the trace counts; the medians cover the jobs whose run was seen whole, whole_run_pct percent '
+'of all, and those with a queueing delay, all but without_wait_pct percent; known_pct is the percentage '
+'of jobs with a known outcome; failed jobs are given in percent of all jobs and of jobs with a known '
+'outcome. NULL where a trace does not record the quantity.';

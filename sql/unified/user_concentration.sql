@@ -65,4 +65,9 @@ inner join coverage on ranked.trace = coverage.trace
 group by ranked.trace, cuts.heaviest_pct
 order by ranked.trace, cuts.heaviest_pct;
 
-comment on macro table unified.user_concentration is 'Number of users with GPU jobs per trace that records users, number of heaviest users (the given percentage, rounded up), and the percentage of all GPU-hours that they held. The same name on two clusters of a trace is one user. covered_pct is the percentage of their jobs with known GPU-hours; censored_gpu_time_pct and left_censored_gpu_time_pct are the percentages of these GPU-hours in jobs that the end and the beginning of the trace cut off.';
+comment on macro table unified.user_concentration is
+'Number of users with GPU jobs per trace that records users, number of heaviest users (the given '
+'percentage, rounded up), and the percentage of all GPU-hours that they held. The same name on two '
+'clusters of a trace is one user. covered_pct is the percentage of their jobs with known GPU-hours; '
+'censored_gpu_time_pct and left_censored_gpu_time_pct are the percentages of these GPU-hours in jobs that '
+'the end and the beginning of the trace cut off.';

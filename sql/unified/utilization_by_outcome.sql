@@ -43,4 +43,13 @@ from jobs
 group by trace, sampled_per, status
 order by trace, status;
 
-comment on macro table unified.utilization_by_outcome is 'GPU utilisation of GPU jobs per trace and outcome, weighted by allocated GPU time, with the share of the GPU time that was measured. Philly measures each GPU every minute; an attempt is joined with the minutes of the GPUs that it held, which assumes that the job log and the measurements use the same clock. PAI measures each worker over its whole life, in percent of one GPU, so that a task that requests half a GPU and uses a quarter has 50 %, and one that uses more than it requests has more than 100 %; its jobs are tasks. Measured GPU-hours exceed the GPU-hours held where attempts share a GPU. Acme is left out: its jobs name no nodes, so that no job can be joined with a measurement; acme.utilization_by_day has the utilisation of each cluster. ASI is left out: the outcome of its pods is unknown; asi.utilization_by_hour has their utilisation. Other traces record no utilisation of jobs.';
+comment on macro table unified.utilization_by_outcome is
+'GPU utilisation of GPU jobs per trace and outcome, weighted by allocated GPU time, with the share of the '
+'GPU time that was measured. Philly measures each GPU every minute; an attempt is joined with the minutes '
+'of the GPUs that it held, which assumes that the job log and the measurements use the same clock. PAI '
+'measures each worker over its whole life, in percent of one GPU, so that a task that requests half a GPU '
+'and uses a quarter has 50 %, and one that uses more than it requests has more than 100 %; its jobs are '
+'tasks. Measured GPU-hours exceed the GPU-hours held where attempts share a GPU. Acme is left out: its '
+'jobs name no nodes, so that no job can be joined with a measurement; acme.utilization_by_day has the '
+'utilisation of each cluster. ASI is left out: the outcome of its pods is unknown; '
+'asi.utilization_by_hour has their utilisation. Other traces record no utilisation of jobs.';

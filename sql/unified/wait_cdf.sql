@@ -205,4 +205,14 @@ from points
 inner join counted on points.trace = counted.trace and points.size_band = counted.size_band
 order by counted.trace, counted.least_gpus, points.percentile;
 
-comment on macro table unified.wait_cdf is 'Percentiles of the queueing delay of the GPU jobs per trace and band of sizes, estimated by Kaplan-Meier: a job that was withdrawn, or still waited when the trace ended, counts as waiting longer than it was observed. low_wait_s and high_wait_s are the bounds of the 95 % confidence interval, from a bootstrap over the days on which jobs were submitted, or over users; NULL with fewer than ten. A value is NULL where too few jobs started to estimate it. With every_value, observed queueing delays with the percentage of jobs that do not exceed each, and low_pct and high_pct, the bounds of its 95 % confidence interval by Greenwood, which treats jobs as independent. jobs are the jobs of the estimate, never_started_pct the percentage of these without a start; unknown_pct is the percentage of the GPU jobs of the band whose queueing delay is unknown, because they were submitted before the trace began or have no times. A trace that records no queueing delays, such as ITP, has no rows.';
+comment on macro table unified.wait_cdf is
+'Percentiles of the queueing delay of the GPU jobs per trace and band of sizes, estimated by '
+'Kaplan-Meier: a job that was withdrawn, or still waited when the trace ended, counts as waiting longer '
+'than it was observed. low_wait_s and high_wait_s are the bounds of the 95 % confidence interval, from a '
+'bootstrap over the days on which jobs were submitted, or over users; NULL with fewer than ten. A value '
+'is NULL where too few jobs started to estimate it. With every_value, observed queueing delays with the '
+'percentage of jobs that do not exceed each, and low_pct and high_pct, the bounds of its 95 % confidence '
+'interval by Greenwood, which treats jobs as independent. jobs are the jobs of the estimate, '
+'never_started_pct the percentage of these without a start; unknown_pct is the percentage of the GPU jobs '
+'of the band whose queueing delay is unknown, because they were submitted before the trace began or have '
+'no times. A trace that records no queueing delays, such as ITP, has no rows.';

@@ -54,4 +54,9 @@ left join counted on covered.trace = counted.trace and covered.weekday = counted
 where covered.days > 0
 order by covered.trace, covered.weekday;
 
-comment on macro table unified.weekday_profile is 'Jobs (if gpu_only is true, only those that request a GPU) per day of the week at the location of the cluster (1 Monday to 7 Sunday): number of such days from the first submission to the last, counting the first and the last day as whole days, jobs submitted on them, jobs per such day, and their share of these jobs of the trace. Traces whose clock does not give the weekday and jobs without a submission are left out.';
+comment on macro table unified.weekday_profile is
+'Jobs (if gpu_only is true, only those that request a GPU) per day of the week at the location of the '
+'cluster (1 Monday to 7 Sunday): number of such days from the first submission to the last, counting the '
+'first and the last day as whole days, jobs submitted on them, jobs per such day, and their share of '
+'these jobs of the trace. Traces whose clock does not give the weekday and jobs without a submission are '
+'left out.';

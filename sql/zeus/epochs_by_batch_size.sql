@@ -37,4 +37,10 @@ inner join targets
         and spread.target_metric = targets.target_metric
 order by spread.network, spread.optimizer, spread.batch_size;
 
-comment on macro table zeus.epochs_by_batch_size is 'Training runs of a data set to one target per network, optimizer and batch size (the learning rate depends on the batch size): all runs, runs that reached the target, runs that did not, and the minimum, median, mean and maximum of the epochs of runs that reached it, NULL if none did. cv_reached_epochs is the sample standard deviation (divisor n - 1) of these epochs over their mean, NULL if fewer than two runs reached the target. Where runs_unreached is above 0, the epochs cover the successful runs only and are too low.';
+comment on macro table zeus.epochs_by_batch_size is
+'Training runs of a data set to one target per network, optimizer and batch size (the learning rate '
+'depends on the batch size): all runs, runs that reached the target, runs that did not, and the minimum, '
+'median, mean and maximum of the epochs of runs that reached it, NULL if none did. cv_reached_epochs is '
+'the sample standard deviation (divisor n - 1) of these epochs over their mean, NULL if fewer than two '
+'runs reached the target. Where runs_unreached is above 0, the epochs cover the successful runs only and '
+'are too low.';

@@ -94,4 +94,11 @@ select
 from compared
 order by network, optimizer, power_limit_w;
 
-comment on macro table zeus.power_by_limit is 'One epoch of a data set at one batch size on one GPU, per network, optimizer and measured power limit: seconds, average power in watts, energy (their product) in joules, and cost: eta times energy plus (1 - eta) times the largest power limit in the GPU''s file times the seconds. energy_saved_pct and time_added_pct compare with the largest limit; both are negative if the comparison goes the other way and NULL if the configuration was not measured there. is_cheapest marks the limit of least cost, the lowest of equal ones. The default batch size is the publisher''s, or the largest of the network and optimizer measured on the GPU if that is smaller. V100 has cifar100 with two optimizers.';
+comment on macro table zeus.power_by_limit is
+'One epoch of a data set at one batch size on one GPU, per network, optimizer and measured power limit: '
+'seconds, average power in watts, energy (their product) in joules, and cost: eta times energy plus (1 - '
+'eta) times the largest power limit in the GPU''s file times the seconds. energy_saved_pct and '
+'time_added_pct compare with the largest limit; both are negative if the comparison goes the other way '
+'and NULL if the configuration was not measured there. is_cheapest marks the limit of least cost, the '
+'lowest of equal ones. The default batch size is the publisher''s, or the largest of the network and '
+'optimizer measured on the GPU if that is smaller. V100 has cifar100 with two optimizers.';

@@ -188,4 +188,22 @@ from summed
 where with_total or not is_all
 order by is_all, dataset, network;
 
-comment on macro table zeus.recurring_replay is 'Jobs of recurring groups that the publisher mapped to the six workloads (alibaba_groups, jobs of PAI; jobs of other data sets are left out), replayed as trainings to the default target on the chosen GPU, per data set. Each training takes the mean epochs of its runs, times the time per epoch and average power of its configuration; only configurations in which every run reached the target count. default is the publisher''s default batch size, or the largest profiled on the GPU if that is smaller, at the largest power limit in the GPU''s file. oracle is the configuration of least cost: eta times energy plus (1 - eta) times that limit times time; of equal costs the smaller batch size, then the lower limit. policy is the configuration of least cost among the batch sizes at the largest limit (batch_only), among the limits at the default batch size (power_only), or the default or the oracle itself. baseline_energy_j, policy_energy_j and oracle_energy_j are joules of one training and do not depend on the schedule. Where the default did not reach its target or was not measured on the GPU, the columns of the other policies are NULL too. The total row has no configuration and no joules. Energy in kWh and hours are those of one training times runtime_ratio (run time of a job over the mean of its data set), summed over the replayed jobs: jobs with a ratio, of a data set whose default reached its target on the GPU; NULL without such jobs. policy_saved_pct and oracle_saved_pct are the percentages of default_energy_kwh saved, NULL without replayed jobs. A group counts once in each data set in which it has jobs. All jobs use the same configuration; the cost of searching for it is not included. Each training uses one GPU, as measured.';
+comment on macro table zeus.recurring_replay is
+'Jobs of recurring groups that the publisher mapped to the six workloads (alibaba_groups, jobs of PAI; '
+'jobs of other data sets are left out), replayed as trainings to the default target on the chosen GPU, '
+'per data set. Each training takes the mean epochs of its runs, times the time per epoch and average '
+'power of its configuration; only configurations in which every run reached the target count. default is '
+'the publisher''s default batch size, or the largest profiled on the GPU if that is smaller, at the '
+'largest power limit in the GPU''s file. oracle is the configuration of least cost: eta times energy plus '
+'(1 - eta) times that limit times time; of equal costs the smaller batch size, then the lower limit. '
+'policy is the configuration of least cost among the batch sizes at the largest limit (batch_only), among '
+'the limits at the default batch size (power_only), or the default or the oracle itself. '
+'baseline_energy_j, policy_energy_j and oracle_energy_j are joules of one training and do not depend on '
+'the schedule. Where the default did not reach its target or was not measured on the GPU, the columns of '
+'the other policies are NULL too. The total row has no configuration and no joules. Energy in kWh and '
+'hours are those of one training times runtime_ratio (run time of a job over the mean of its data set), '
+'summed over the replayed jobs: jobs with a ratio, of a data set whose default reached its target on the '
+'GPU; NULL without such jobs. policy_saved_pct and oracle_saved_pct are the percentages of '
+'default_energy_kwh saved, NULL without replayed jobs. A group counts once in each data set in which it '
+'has jobs. All jobs use the same configuration; the cost of searching for it is not included. Each '
+'training uses one GPU, as measured.';

@@ -114,4 +114,12 @@ inner join priced
         and chosen.target_metric = priced.target_metric
 order by chosen.dataset, chosen.network, chosen.optimizer, chosen.batch_size, chosen.target_metric;
 
-comment on macro table zeus.run_spread is 'Training runs per data set, network, optimizer and batch size to the publisher''s default target, or to every target: all runs, runs that reached the target, and the minimum, median, mean and maximum of their epochs, NULL if none did. cv_reached_epochs is the sample standard deviation (divisor n - 1) of these epochs over their mean, NULL if fewer than two runs reached the target. Time and energy to accuracy are these epochs times the seconds and joules (seconds times average power) of one epoch on the chosen GPU at the largest power limit in its file; columns without a prefix are means. They are NULL unless every run reached the target, and where the configuration was not measured on the GPU. An epoch was measured once, so all spread comes from the epochs, and cv_reached_epochs also applies to time and energy.';
+comment on macro table zeus.run_spread is
+'Training runs per data set, network, optimizer and batch size to the publisher''s default target, or to '
+'every target: all runs, runs that reached the target, and the minimum, median, mean and maximum of their '
+'epochs, NULL if none did. cv_reached_epochs is the sample standard deviation (divisor n - 1) of these '
+'epochs over their mean, NULL if fewer than two runs reached the target. Time and energy to accuracy are '
+'these epochs times the seconds and joules (seconds times average power) of one epoch on the chosen GPU '
+'at the largest power limit in its file; columns without a prefix are means. They are NULL unless every '
+'run reached the target, and where the configuration was not measured on the GPU. An epoch was measured '
+'once, so all spread comes from the epochs, and cv_reached_epochs also applies to time and energy.';

@@ -49,7 +49,7 @@ from each_trace.standard_job_v1;
 
 comment on column unified.jobs_v2.user_id is 'User; NULL where the trace records none, see catalog.metrics; measured.';
 comment on column unified.jobs_v2.group_id is 'Group of recurring jobs (PAI), workload (ASI), organisation that pays (spot), or service (DLRM); measured.';
-comment on column unified.jobs_v2.submit_time is 'Submission as an instant: Acme''s, and Helios'' if its clusters keep the time of China, for no zone is written; NULL elsewhere, as PAI''s dates are shifted, Philly''s have no known time zone, and other traces with jobs count from their start; derived.';
+comment on column unified.jobs_v2.submit_time is 'Submission time in UTC, for Acme and Helios (assumed UTC+8); NULL for all other traces; derived.';
 comment on column unified.jobs_v2.local_submit_s is 'Submission in seconds whose hour and weekday are local to the cluster; NULL if the trace''s clock does not give them, see catalog.clocks; derived.';
 comment on column unified.jobs_v2.hour_of_day is 'Hour of the submission where the cluster is, 0 to 23; NULL if the trace''s clock does not give it; derived.';
 comment on column unified.jobs_v2.weekday is 'Day of the week of the submission where the cluster is, 1 Monday to 7 Sunday; NULL if the trace''s clock does not give it; derived.';
@@ -57,7 +57,7 @@ comment on column unified.jobs_v2.wait_s is 'Seconds from submission to start; N
 comment on column unified.jobs_v2.observed_wait_s is 'Seconds that the job was seen waiting: wait_s, or for a job without a start the time to its withdrawal or to the end of the trace, a lower bound of the wait; NULL if unknown or left-censored; derived.';
 comment on column unified.jobs_v2.observed_start_s is 'First second at which the job is seen running, on the trace''s own clock: its start, or the beginning of the trace if it ran before; NULL if it never started or the trace records no starts (ITP, spot); derived.';
 comment on column unified.jobs_v2.run_s is 'Seconds from start to end, of runs seen from start to end only; for PAI from its first instance''s start to its last instance''s end; derived.';
-comment on column unified.jobs_v2.observed_run_s is 'Seconds that the job was seen running: run_s, or for a censored job the part inside the trace, a lower bound of the run; for PAI''s and Philly''s jobs without an end, up to their last known time; NULL if the job never started or nothing is known; derived.';
+comment on column unified.jobs_v2.observed_run_s is 'Seconds that the job was seen running: run_s, or for a censored job the part inside the trace, a lower bound of the run; for jobs of PAI and Philly without an end, up to their last known time; NULL if it never started or nothing is known; derived.';
 comment on column unified.jobs_v2.end_s is 'End in seconds of the trace''s own clock, also of jobs that never started; NULL where the trace records no starts, and for jobs cut off by the end of the trace; derived.';
 comment on column unified.jobs_v2.requested_gpus is 'GPUs requested, all instances together, fractions included; 0 for a CPU job, NULL if not recorded; derived.';
 comment on column unified.jobs_v2.requested_gpus_per_instance is 'GPUs that each instance requests, for PAI; all that the job requests elsewhere; derived.';
