@@ -4,9 +4,10 @@ Each construct that Spark lacks or interprets differently has a rewrite. A const
 the same is refused with an error that names it.
 """
 
-from collections.abc import Callable, Collection, Mapping
+import re
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from sqlglot import exp
 
 from tracehouse.core.errors import DefinitionError
 from tracehouse.views.macros import inlined
+from tracehouse.views.view_files import parsed, references
 
 # Functions that sqlglot translates and that return the same values in Spark. `round` with digits has a
 # rewrite.
@@ -66,16 +68,15 @@ def _casts_to_other_width(node: exp.Cast) -> bool:
     return node.to.this in exp.DataType.INTEGER_TYPES - {exp.DType.BIGINT, exp.DType.INT}
 
 
-def _subtracts_unknown(node: exp.Sub) -> bool:
+def _subtracts_dates(node: exp.Sub) -> bool:
     # The difference of two dates is an interval in Spark.
-    sides = [_is_cast_to(side.unnest(), exp.DType.DATE) for side in (node.this, node.expression)]
-    return sides in ([True, False], [False, True]) and not isinstance(
-        node.expression.unnest(), exp.Interval | exp.Literal
-    )
+    sides = (node.this.unnest(), node.expression.unnest())
+    is_date = any(_is_cast_to(side, exp.DType.DATE) for side in sides)
+    return is_date and not isinstance(sides[1], exp.Interval | exp.Literal)
 
 
-def _measures_list(node: exp.Length) -> bool:
-    return isinstance(node.this, exp.Array | exp.Split | exp.GenerateSeries)
+def _may_have_escape(node: exp.Expr) -> bool:
+    return not isinstance(node.expression, exp.Literal) or "\\" in node.expression.this
 
 
 def _has_computed_bound(node: exp.WindowSpec) -> bool:
@@ -83,109 +84,129 @@ def _has_computed_bound(node: exp.WindowSpec) -> bool:
     return any(isinstance(bound, exp.Expr) and bound.find(exp.Column) for bound in bounds)
 
 
-def _orders_by_window(node: exp.Order) -> bool:
-    return isinstance(node.parent, exp.Query) and node.find(exp.Window) is not None
-
-
-def _reads_no_percentile(node: exp.Bracket) -> bool:
-    return not isinstance(node.this, exp.PercentileCont)
-
-
 def _always(_: exp.Expr) -> bool:
     return True
 
 
+_LIST = exp.Array | exp.Split | exp.GenerateSeries
 # Other constructs that Spark lacks or interprets differently: node class, condition, name, and advice.
-REFUSED: tuple[tuple[type[exp.Expr], Callable[[Any], bool], str, str], ...] = (
+REFUSED: tuple[tuple[Any, Callable[[Any], bool], str, str], ...] = (
     (exp.Pivot, _always, "pivot", "aggregate with `filter` for each column"),
     (exp.PositionalColumn, _always, "a column by its position", "name the column"),
-    (exp.Bracket, _reads_no_percentile, "an element or a slice of a list", "unnest the list"),
+    (
+        exp.Bracket,
+        lambda node: not isinstance(node.this, exp.PercentileCont),
+        "an element or a slice of a list",
+        "unnest the list",
+    ),
     (exp.Comprehension, _always, "a list comprehension", "unnest the list"),
-    (exp.Length, _measures_list, "the length of a list", "unnest the list and count"),
+    (
+        exp.Length,
+        lambda node: isinstance(node.this, _LIST),
+        "the length of a list",
+        "unnest the list and count",
+    ),
     (exp.Select, lambda node: len(_own(node, exp.Explode)) > 1, "a second unnest", "put each into a CTE"),
     (exp.AtTimeZone, _always, "at time zone", "add the offset with `to_seconds`"),
-    (exp.Sub, _subtracts_unknown, "a date minus a value of an unknown type", "cast both to `date`"),
+    (exp.Sub, _subtracts_dates, "a date minus a date", "subtract their `epoch`"),
     (exp.Cast, _casts_decimal, "a cast of a decimal number to an integer", "round it first"),
     (exp.Cast, _casts_to_other_width, "a cast to this type", "use `integer` or `bigint`"),
-    (exp.Escape, _always, "like with escape", "compare the text, or a part from `split_part`, with `=`"),
+    (exp.Escape, _always, "like with escape", "compare a part from `split_part` with `=`"),
+    (
+        (exp.Like, exp.ILike),
+        _may_have_escape,
+        "like with a computed pattern or a backslash",
+        "use a constant",
+    ),
     (exp.Split, _splits_by_unknown, "a split by an empty or computed text", "split by a constant"),
     (exp.SplitPart, _splits_by_unknown, "a split by an empty or computed text", "split by a constant"),
     (exp.SplitPart, _takes_unknown_part, "part 0 of a split, or a computed one", "use a constant from 1"),
     (exp.WithinGroup, _always, "within group", "use `quantile_cont(x, q)`"),
     (exp.WindowSpec, lambda node: node.args.get("exclude"), "exclude in a window", "subtract the value"),
-    (exp.Order, _orders_by_window, "a window function in order by", "compute it in a CTE"),
+    (
+        exp.Order,
+        lambda node: isinstance(node.parent, exp.Query) and node.find(exp.Window),
+        "a window function in order by",
+        "compute it in a CTE",
+    ),
     (exp.WindowSpec, _has_computed_bound, "a parameter as a bound of a window", "write a constant"),
 )
 
 
 @dataclass(frozen=True)
-class Rewrite:
-    """A rewrite of a DuckDB construct for Spark, and its reason. A column name stands for any expression."""
+class Transform:
+    """A construct of DuckDB, its node class, and its form in Spark SQL.
+
+    In the form, `:x` is the part that the construct calls x. `applies` is a further condition on the node.
+    """
 
     construct: str
-    spark_form: str
+    kind: type[exp.Expr]
+    form: str
     reason: str
     applies: Callable[[Any], bool] = _always
-    """An additional condition on nodes that match the construct."""
 
     def apply(self, node: exp.Expr) -> exp.Expr | None:
-        """Return the replacement of a node, or None if the node does not match the construct."""
-        pattern = _parsed(self.construct, "duckdb")
-        if type(pattern) is not type(node) or (parts := _match(pattern, node)) is None:
+        """Return the replacement of a node, or None if this transform does not apply to it."""
+        names = re.findall(r"\b[a-z]\b", self.construct)
+        parts = [*node.iter_expressions()]
+        if type(node) is not self.kind or len(parts) < len(names) or not self.applies(node):
             return None
-        if not self.applies(node):
-            return None
-        written = _parsed(self.spark_form, "spark").copy()
-        for name in list(written.find_all(exp.Column)):
-            part = parts[name.name].copy()
-            name.replace(part if isinstance(name.parent, exp.Func) else exp.paren(part))
-        return written
+        values = {
+            name: part.copy() if isinstance(part, exp.Column | exp.Literal | exp.Cast) else exp.paren(part)
+            for name, part in zip(names, parts, strict=False)
+        }
+        found = exp.replace_placeholders(_parsed(self.form), **values)
+        if node.args.get("negate"):
+            found.set("negate", True)
+        return found
 
 
 @cache
-def _parsed(sql: str, dialect: str) -> exp.Expr:
-    return sqlglot.parse_one(sql, dialect=dialect)
+def _parsed(form: str) -> exp.Expr:
+    return sqlglot.parse_one(form, dialect="spark")
 
 
-def _match(pattern: Any, node: Any) -> Mapping[str, exp.Expr] | None:
-    """Return the expressions that match a pattern's columns, or None if the node does not match."""
-    if isinstance(pattern, exp.Column):
-        return {pattern.name: node} if isinstance(node, exp.Expr) else None
-    if isinstance(pattern, list) and isinstance(node, list) and len(pattern) == len(node):
-        found = [_match(*pair) for pair in zip(pattern, node, strict=True)]
-    elif (
-        isinstance(pattern, exp.Expr) and isinstance(node, exp.Expr) and type(pattern) is type(node.unnest())
-    ):
-        theirs = node.unnest().args
-        found = [_match(pattern.args.get(key), theirs.get(key)) for key in {*pattern.args, *theirs}]
-    else:
-        is_same = not (pattern or node) or str(pattern).lower() == str(node).lower()
-        return {} if is_same else None
-    return None if None in found else {name: part for parts in found if parts for name, part in parts.items()}
+def _call(construct: str, form: str, reason: str, applies: Callable[[Any], bool] = _always) -> Transform:
+    """Return the transform of a function of one argument that sqlglot does not know."""
+    name = construct.partition("(")[0]
+    return Transform(
+        construct, exp.Anonymous, form, reason, lambda node: node.name.lower() == name and applies(node)
+    )
 
 
-def _may_be_fraction(node: exp.Cast) -> bool:
-    """Whether a value that is cast may have a fraction, as far as its SQL expression shows.
+def _may_be_fraction(node: exp.Cast, kind: exp.DType) -> bool:
+    """Whether a value that is cast to this type may have a fraction, as far as its SQL expression shows.
 
-    A rewritten value is an `if`.
+    A transformed value is an `if`.
     """
     value = node.this.unnest()
     if isinstance(value, exp.If):
         value = value.args["true"]
     whole = exp.Floor | exp.Ceil | exp.IntDiv | exp.Count | exp.RowNumber | exp.Null | exp.Literal
-    return not isinstance(value, whole)
+    return _is_cast_to(node, kind) and not isinstance(value, whole)
 
 
-def _is_no_literal(node: exp.Cast) -> bool:
-    return not isinstance(node.this, exp.Null | exp.Literal)
+_is_cast_to_bigint = partial(_may_be_fraction, kind=exp.DType.BIGINT)
+_is_cast_to_int = partial(_may_be_fraction, kind=exp.DType.INT)
+
+
+def _is_inclusive(node: exp.GenerateSeries) -> bool:
+    return not node.args.get("step") and not node.args.get("is_end_exclusive")
+
+
+def _is_text_of_value(node: exp.Cast) -> bool:
+    return _is_cast_to(node, exp.DType.TEXT, exp.DType.VARCHAR) and not isinstance(
+        node.this, exp.Null | exp.Literal
+    )
+
+
+def _is_unary(node: exp.Expr) -> bool:
+    return len([*node.iter_expressions()]) == 1
 
 
 def _has_base(node: exp.Log) -> bool:
     return isinstance(node.this, exp.Literal) and float(node.this.this) > 1
-
-
-def _may_have_escape(node: exp.Expr) -> bool:
-    return not isinstance(node.expression, exp.Literal) or "\\" in node.expression.this
 
 
 def _is_number_or_instant(node: exp.Anonymous) -> bool:
@@ -194,84 +215,53 @@ def _is_number_or_instant(node: exp.Anonymous) -> bool:
 
 INFINITY = "cast('Infinity' as double)"
 # Larger doubles have no fraction, and may exceed BIGINT.
-SMALL = "abs(x) < 9.007199254740992e15"
+SMALL = "abs(:x) < 9.007199254740992e15"
 NO_LOGARITHM = "raise_error('cannot take the logarithm of 0 or less')"
 NO_TEXT = (
     "raise_error('Spark writes fractions and times with a zone differently from DuckDB: "
     "cast them to an integer or to timestamp first')"
 )
-SCALE = "pow(1e1, abs(n))"
-BEHIND_POINT = f"round(x * {SCALE}) / {SCALE}"
-BEFORE_POINT = f"round(x / {SCALE}) * {SCALE}"
+INSTANT = "timestamp_micros(cast(rint(cast(:s as double) * 1e6) as bigint))"
+TEXT = f"if(typeof(:x) in ('double', 'float', 'timestamp'), {NO_TEXT}, cast(:x as string))"
+CONTAINS = "if(:x is null or :y is null, null, coalesce(array_contains(:x, :y), false))"
+SERIES = "case when :b >= :a then sequence(:a, :b) when :b < :a then array() end"
+SCALE = "pow(1e1, abs(:n))"
+BEHIND_POINT = f"round(:x * {SCALE}) / {SCALE}"
+BEFORE_POINT = f"round(:x / {SCALE}) * {SCALE}"
 # If the scale overflows, rounding keeps all digits (n >= 0) or returns 0 (n < 0).
 ROUNDED = (
-    f"case when n >= 0 then if(abs({BEHIND_POINT}) < {INFINITY}, {BEHIND_POINT}, x) "
-    f"when n < 0 then if(abs({BEFORE_POINT}) < {INFINITY}, {BEFORE_POINT}, "
-    f"if({SCALE} = {INFINITY} and abs(x) < {INFINITY}, 0e0, x)) end"
+    f"case when :n >= 0 then if(abs({BEHIND_POINT}) < {INFINITY}, {BEHIND_POINT}, :x) "
+    f"when :n < 0 then if(abs({BEFORE_POINT}) < {INFINITY}, {BEFORE_POINT}, "
+    f"if({SCALE} = {INFINITY} and abs(:x) < {INFINITY}, 0e0, :x)) end"
 )
-ESCAPED = r"replace(y, '\\', '\\\\')"
-IS_FRACTION = "typeof(x) in ('double', 'float')"
-
-
-REWRITES = (
-    Rewrite("epoch_us(t)", "unix_micros(cast(t as timestamp))", "other name"),
-    Rewrite("epoch(t)", "(unix_micros(cast(t as timestamp)) / 1e6)", "Spark drops fractions"),
-    Rewrite(
-        "to_timestamp(s)",
-        "timestamp_micros(cast(rint(cast(s as double) * 1e6) as bigint))",
-        "Spark's takes a text",
+WHOLE = "if(typeof(:x) in ('double', 'float'), cast(rint(cast(:x as double)) as {0}), cast(:x as {0}))"
+TRANSFORMS = (
+    _call("epoch_us(t)", "unix_micros(cast(:t as timestamp))", "other name"),
+    Transform(
+        "epoch(t)", exp.TimeToUnix, "unix_micros(cast(:t as timestamp)) / 1e6", "Spark drops fractions"
     ),
-    Rewrite("to_seconds(s)", "make_interval(0, 0, 0, 0, 0, 0, s)", "other name"),
+    Transform("to_timestamp(s)", exp.UnixToTime, INSTANT, "Spark's takes a text"),
+    _call("to_seconds(s)", "make_interval(0, 0, 0, 0, 0, 0, :s)", "other name"),
     # Casting a time with a zone gives its seconds.
-    Rewrite("isfinite(x)", f"(abs(cast(x as double)) < {INFINITY})", "Spark has none", _is_number_or_instant),
-    Rewrite(
-        "bit_count(x)", "bit_count(cast(x as bigint))", "equal, except for negative numbers below 64 bits"
+    _call("isfinite(x)", f"abs(cast(:x as double)) < {INFINITY}", "Spark has none", _is_number_or_instant),
+    _call("bit_count(x)", "bit_count(cast(:x as bigint))", "differs for negative numbers below 64 bits"),
+    Transform("quantile_cont(x, q)", exp.PercentileCont, "percentile(:x, :q)", "other name"),
+    Transform("q[n]", exp.Bracket, "element_at(:q, :n)", "Spark's brackets count from 0"),
+    Transform("round(x, n)", exp.Round, ROUNDED, "Spark rounds printed digits, and needs a constant n"),
+    Transform(
+        "trunc(x)", exp.Trunc, f"if({SMALL}, cast(:x as bigint), :x)", "Spark's is for dates", _is_unary
     ),
-    Rewrite("quantile_cont(x, q)", "percentile(x, q)", "other name"),
-    Rewrite("q[n]", "element_at(q, n)", "Spark's brackets count from 0"),
-    Rewrite("round(x, n)", ROUNDED, "Spark rounds the printed digits, and needs a constant number of them"),
-    Rewrite("trunc(x)", f"if({SMALL}, cast(x as bigint), x)", "Spark's is for dates"),
-    Rewrite("floor(x)", f"if({SMALL}, floor(x), x)", "Spark's is a BIGINT"),
-    Rewrite("ceil(x)", f"if({SMALL}, ceil(x), x)", "Spark's is a BIGINT"),
-    Rewrite("ln(x)", f"if(x <= 0, {NO_LOGARITHM}, ln(x))", "Spark's is NULL where x is 0 or less"),
-    Rewrite("log(x)", f"if(x <= 0, {NO_LOGARITHM}, log10(x))", "Spark's is natural, or NULL"),
-    Rewrite("log(b, x)", f"if(x <= 0, {NO_LOGARITHM}, log(b, x))", "Spark's is natural, or NULL", _has_base),
-    *(
-        Rewrite(
-            f"cast(x as {kind})",
-            f"if({IS_FRACTION}, cast(rint(cast(x as double)) as {kind}), cast(x as {kind}))",
-            "Spark truncates",
-            _may_be_fraction,
-        )
-        for kind in ("bigint", "integer")
-    ),
-    Rewrite(
-        "cast(x as text)",
-        f"if(typeof(x) in ('double', 'float', 'timestamp'), {NO_TEXT}, cast(x as string))",
-        "Spark writes other texts",
-        _is_no_literal,
-    ),
-    Rewrite(
-        "list_contains(x, y)",
-        "if(x is null or y is null, null, coalesce(array_contains(x, y), false))",
-        "Spark's is NULL where a list has a NULL",
-    ),
-    *(
-        Rewrite(f"x {like} y", f"x {like} {ESCAPED}", "Spark has a default escape", _may_have_escape)
-        for like in ("like", "not like", "ilike", "not ilike")
-    ),
-    Rewrite(
-        "cast(x as date) - cast(y as date)",
-        "cast(datediff(cast(x as date), cast(y as date)) as bigint)",
-        "Spark's is an interval",
-    ),
-    Rewrite(
-        "generate_series(a, b)",
-        "case when b >= a then sequence(a, b) when b < a then array() end",
-        "Spark counts down where b is less",
-    ),
+    Transform("floor(x)", exp.Floor, f"if({SMALL}, floor(:x), :x)", "Spark's is a BIGINT", _is_unary),
+    Transform("ceil(x)", exp.Ceil, f"if({SMALL}, ceil(:x), :x)", "Spark's is a BIGINT", _is_unary),
+    Transform("ln(x)", exp.Ln, f"if(:x <= 0, {NO_LOGARITHM}, ln(:x))", "Spark's is NULL for x of 0 or less"),
+    Transform("log(b, x)", exp.Log, f"if(:x <= 0, {NO_LOGARITHM}, log(:b, :x))", "the same", _has_base),
+    Transform("cast(x as bigint)", exp.Cast, WHOLE.format("bigint"), "Spark truncates", _is_cast_to_bigint),
+    Transform("cast(x as integer)", exp.Cast, WHOLE.format("int"), "Spark truncates", _is_cast_to_int),
+    Transform("cast(x as text)", exp.Cast, TEXT, "Spark writes other texts", _is_text_of_value),
+    Transform("list_contains(x, y)", exp.ArrayContains, CONTAINS, "Spark's is NULL where a list has a NULL"),
+    Transform("generate_series(a, b)", exp.GenerateSeries, SERIES, "Spark counts down", _is_inclusive),
 )
-# Rewrites by `_rewrite`, `_qualify_grouping` and `_join_parameters`, for the table in docs/spark.md.
+# Other transforms (by macros.py, `_rewrite`, `_qualify_grouping`, `_join_parameters`), for docs/spark.md.
 OTHERS = (
     ("stats.fsum(x)", "sum(x)", "equal except for the last digits"),
     ("3600.0", "cast(3600.0 as double)", "decimal division loses digits"),
@@ -284,6 +274,17 @@ def spark_type(kind: str) -> str:
     """Return the Spark type of a DuckDB type. HUGEINT, the type of integer sums, is BIGINT in Spark."""
     known = kind.replace("HUGEINT", "BIGINT").replace("JSON", "VARCHAR")
     return exp.DataType.build(known, dialect="duckdb").sql("spark")
+
+
+def translate_statement(text: str) -> tuple[str, frozenset[str]]:
+    """Translate a user's query to Spark SQL. Returns it, and the names that it reads, in lower case.
+
+    Raises DefinitionError for anything else than a query, and for a name without its schema.
+    """
+    tree = parsed(text, text, Path("the statement"))
+    if not isinstance(tree, exp.Query):
+        raise DefinitionError("Spark answers only queries. Omit --engine")
+    return to_spark(tree, "the statement"), frozenset(map(str.lower, references(tree, "the statement")))
 
 
 def to_spark(tree: exp.Expr, place: Path | str, parameters: Collection[str] = ()) -> str:
@@ -307,20 +308,23 @@ def to_spark(tree: exp.Expr, place: Path | str, parameters: Collection[str] = ()
 def _check(tree: exp.Expr, place: Path | str) -> None:
     for node in tree.walk():
         refused = next((why for kind, holds, *why in REFUSED if isinstance(node, kind) and holds(node)), None)
-        if isinstance(node, exp.Func) and type(node).__name__ not in SAME and _rewrite(node) is None:
+        is_known = type(node).__name__ in SAME or (isinstance(node.parent, exp.Table) and node.parent.db)
+        if isinstance(node, exp.Func) and not is_known and not _rewrite(node):
             name = node.name if isinstance(node, exp.Anonymous) else node.sql_name()
             refused = [name.lower(), "use a function that the table there lists"]
         if refused:
-            construct, instead = refused
             raise DefinitionError(
-                f"{place}: {construct} does not translate to Spark (see docs/spark.md): {instead}"
+                f"{place}: {refused[0]} does not translate to Spark (see docs/spark.md): {refused[1]}"
             )
 
 
 def _rewrite(node: exp.Expr) -> exp.Expr | None:
     if isinstance(node, exp.Literal) and not node.is_string and not node.this.isdecimal():
         return exp.cast(node.copy(), "double")
-    return next((found for one in REWRITES if (found := one.apply(node)) is not None), None)
+    if isinstance(node, exp.PropertyEQ) and isinstance(node.parent, exp.Anonymous):
+        # An argument of a named query.
+        return exp.Kwarg(this=exp.var(node.this.name), expression=node.expression.copy())
+    return next((found for one in TRANSFORMS if (found := one.apply(node)) is not None), None)
 
 
 def _qualify_grouping(select: exp.Select) -> None:

@@ -4,21 +4,24 @@ DuckDB binds names and parameters, and finds the caveats in the warehouse's cata
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from tracehouse.engines.duckdb.read import binding, notes, sandbox
+from sqlglot import exp
+
+from tracehouse.core.errors import UserError
+from tracehouse.engines.duckdb.read import binding, sandbox
 from tracehouse.engines.duckdb.read.binding import Bind, BoundQuery
 from tracehouse.engines.duckdb.read.sandbox import Limits
-from tracehouse.engines.spark import guard, session
-from tracehouse.engines.spark.guard import Statement
-from tracehouse.engines.spark.register import register
+from tracehouse.engines.spark import session
+from tracehouse.engines.spark.dialect import translate_statement
+from tracehouse.engines.spark.register import register, unsupported_queries
+from tracehouse.sql.query_files import is_query
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from duckdb import DuckDBPyConnection
     from pyspark.sql import SparkSession
 
 T = TypeVar("T")
@@ -42,8 +45,10 @@ def run_query(
     """
     bind = partial(binding.bind_query, name=name, texts=texts, with_total=with_total, for_chart=for_chart)
     query = sandbox.run(warehouse, limits, bind)
-    statement = guard.build_call(name, query.values, _with_one_more(limit, explain))
-    found = _in_session(master, limits, lambda spark: _compute(spark, warehouse, statement, explain))
+    if needs := unsupported_queries().get(name):
+        raise UserError(f"{name} does not run on Spark: it needs {needs}. Omit --engine")
+    work = partial(_compute, warehouse, build_call(name, query.values), [name], limit, explain)
+    found = _in_session(master, limits, work)
     if isinstance(found, str):
         return lambda _: BoundQuery("", plan=found)
     return partial(binding.bind_rows, rows=found, name=query.name, given=query.given, limit=limit)
@@ -52,39 +57,39 @@ def run_query(
 def run_statement(
     warehouse: Path, master: str, limits: Limits, text: str, limit: int | None, explain: bool
 ) -> Bind:
-    """Run a statement in Spark's SQL, with at most `limit` rows.
+    """Run a statement, with at most `limit` rows. DuckDB checks it, and it is translated to Spark SQL.
 
     Returns a function that binds the rows, or with `explain` the query plan, in DuckDB.
     """
-
-    def work(spark: "SparkSession") -> "tuple[pa.Table | str, frozenset[str]]":
-        statement = guard.add_limit(guard.check_statement(spark, text), _with_one_more(limit, explain))
-        return _compute(spark, warehouse, statement, explain), statement.reads
-
-    found, reads = _in_session(master, limits, work)
+    bound = sandbox.run(warehouse, limits, partial(binding.bind_statement, sql=text))
+    sql, reads = translate_statement(bound.sql)
+    work = partial(_compute, warehouse, sql, bound.reads | reads, limit, explain or bool(bound.explain))
+    found = _in_session(master, limits, work)
     if isinstance(found, str):
         return lambda _: BoundQuery("", plan=found)
-    return partial(_bind_statement_rows, rows=found, text=text, reads=reads, limit=limit)
+    return partial(binding.bind_rows, rows=found, limit=limit, notes=bound.notes)
 
 
-def _bind_statement_rows(
-    connection: "DuckDBPyConnection", rows: "pa.Table", text: str, reads: frozenset[str], limit: int | None
-) -> BoundQuery:
-    found = notes.of_statement(connection, text, reads)
-    return binding.bind_rows(connection, rows, limit=limit, notes=found)
+def build_call(name: str, values: Mapping[str, Any]) -> str:
+    """Return the statement that calls a named query, or selects the rows of a table or view."""
+    arguments = ", ".join(f"{key} => {exp.convert(value).sql('spark')}" for key, value in values.items())
+    return f"select * from {name}({arguments})" if is_query(name) else f"select * from {name}"
 
 
-def _with_one_more(limit: int | None, explain: bool) -> int | None:
-    """Return the limit for Spark: one row more, to see whether the user's limit omits rows."""
-    return limit if limit is None or explain else limit + 1
-
-
-def _compute(spark: "SparkSession", warehouse: Path, statement: Statement, explain: bool) -> "pa.Table | str":
-    """Return the rows of a statement, or its query plan as text."""
-    register(spark, warehouse, statement.reads)
+def _compute(
+    warehouse: Path,
+    sql: str,
+    reads: Collection[str],
+    limit: int | None,
+    explain: bool,
+    spark: "SparkSession",
+) -> "pa.Table | str":
+    """Return the rows of a statement that reads some objects, or its query plan as text."""
+    register(spark, warehouse, reads)
     if explain:
-        return "\n".join(text for (text,) in spark.sql(f"explain formatted {statement.sql}").collect())
-    return spark.sql(statement.sql).toArrow()
+        return "\n".join(text for (text,) in spark.sql(f"explain formatted {sql}").collect())
+    # One row more shows whether the limit omits rows.
+    return spark.sql(sql if limit is None else f"select * from ({sql}) limit {limit + 1}").toArrow()
 
 
 def _in_session(master: str, limits: Limits, work: "Callable[[SparkSession], T]") -> T:
