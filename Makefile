@@ -171,7 +171,6 @@ lint-types: $(VENV)/ready
 
 lint-sql: $(VENV)/ready
 	$(BIN)/sqlfluff lint --quiet --processes 2 views sql
-	$(BIN)/python -m tracehouse.engines.spark.portability
 
 bench: $(VENV)/ready
 	$(BIN)/python -m tracehouse.bench.overview

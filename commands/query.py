@@ -247,7 +247,7 @@ def sql(
     """Run a read-only SQL statement.
 
     The statement can read only the warehouse, and cannot write files. The caveats are those of the columns
-    that the statement reads. With --engine spark, the statement must be in Spark SQL.
+    that the statement reads. With --engine spark, the statement is translated to Spark SQL.
 
     Example: traces sql "select count(*) from itp.job"
     """

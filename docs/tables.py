@@ -45,9 +45,11 @@ def portable_sql() -> str:
     """Return a table of the functions that views and queries may use, and their translation to Spark."""
     same = ", ".join(f"`{name}`" for name in sorted(map(_sql_name, dialect.SAME)))
     refused = "; ".join(sorted({construct for _, _, construct, _ in dialect.REFUSED}))
-    rewrites = [(one.construct, shorten(one.spark_form, 100), one.reason) for one in dialect.REWRITES]
+    forms = [
+        (one.construct, shorten(one.form.replace(":", ""), 100), one.reason) for one in dialect.TRANSFORMS
+    ]
     lines = ["| in views and queries | on Spark | reason |", "|---|---|---|"]
-    lines += [f"| `{written}` | `{there}` | {why} |" for written, there, why in rewrites]
+    lines += [f"| `{written}` | `{there}` | {why} |" for written, there, why in forms]
     lines += [f"| `{written}` | `{there}` | {why} |" for written, there, why in dialect.OTHERS]
     return "\n".join([*lines, f"| {same} | the same | |", f"| {refused}; any other function | refused | |"])
 
