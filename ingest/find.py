@@ -116,15 +116,15 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
     matched: list[MatchedFile] = []
     problems: list[RawFileError] = []
     notes: list[str] = []
-    trees, entries = _find_trees(_walk(raw_folders, problems), candidates)
+    raw_files, entries = _find_trees(_walk(raw_folders, problems), candidates)
     documents = [entry.name_below for entry in entries if _is_document(entry.path.name)]
     groups, unrecognised = _group_parts(entries, candidates)
     for group in groups:
         try:
-            trees.append(_join_parts(group, notes))
+            raw_files.append(_join_parts(group, notes))
         except RawFileError as problem:
             problems.append(problem)
-    for raw in trees:
+    for raw in raw_files:
         named = _find_named(raw, candidates)
         if named and wanted.isdisjoint(trace.name for trace, _ in named):
             continue

@@ -87,9 +87,9 @@ class _ReadState:
 def convert(
     raw_input: RawInput, stored: AlreadyStored, overlapping_files: tuple[OverlappingFile, ...]
 ) -> tuple[Conversion, list[str], list[RawFileError]]:
-    """Read a raw file, write its Parquet files, and add it to the journal and to `stored`.
+    """Read a raw file, write its Parquet files, write its record, and add it to `stored`.
 
-    `overlapping_files` are the pieces of a wide table whose line indexes are in `stored`. Returns the
+    `overlapping_files` are the files of a wide table whose line indexes are in `stored`. Returns the
     conversion, notes for the user, and the errors of data files of a partition that cannot be read; the
     conversion then has the rows of the partition's other data files. Raises RawFileError if the raw file
     cannot be read, in which case nothing is stored, and UserError if the warehouse is not writable.

@@ -1,1 +1,1 @@
-"""Store a warehouse's Parquet files: manifest, journal, checksums and clean-up."""
+"""Store a warehouse's Parquet files: records, manifest, checksums and clean-up."""

@@ -17,17 +17,12 @@ OnBytes = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Artifact:
-    """A Parquet file as it was written. `bytes` is None if the size was not recorded.
-
-    `advice` says how to restore the file if it is missing or its size is wrong, and `advice_on_content` if
-    only its content is wrong.
-    """
+    """A Parquet file as it was written, and how to restore it. `bytes` is None if it was not recorded."""
 
     path: str
     sha256: str
     bytes: int | None
     advice: str
-    advice_on_content: str
 
 
 @dataclass(frozen=True)
@@ -85,8 +80,7 @@ def _find_damages(warehouse: Path, artifacts: Iterable[Artifact], on_bytes: OnBy
         if damage := _check_size(warehouse, artifact):
             yield damage
         elif sha256_of((warehouse / artifact.path,), on_bytes) != artifact.sha256:
-            problem = "its content is not what was written"
-            yield Damage(artifact.path, problem, artifact.advice_on_content)
+            yield Damage(artifact.path, "its content is not what was written", artifact.advice)
 
 
 def _check_size(warehouse: Path, artifact: Artifact) -> Damage | None:
@@ -102,24 +96,22 @@ def _check_size(warehouse: Path, artifact: Artifact) -> Damage | None:
 def _list_table_files(conversions: Iterable[Conversion]) -> Iterator[Artifact]:
     for conversion in conversions:
         source = conversion.shown_source
+        # Ingest compares only sizes. It would keep a file of the right size unless the user deletes it.
         advice = (
-            f"`traces ingest` with {source} below the raw folder, which reads the file again; or remove its "
-            f"rows: traces forget {source}"
+            f"Delete it, if it exists, and run `traces ingest` with {source} below the raw folder, which "
+            f"reads the file again; or remove its rows: traces forget {source}"
         )
         for stored in conversion.all_files:
-            # Ingest compares only sizes. It would keep a file of the right size unless the user deletes it.
-            on_content = f"Delete it, and run {advice}"
-            yield Artifact(stored.path, stored.sha256, stored.bytes, f"Run {advice}", on_content)
+            yield Artifact(stored.path, stored.sha256, stored.bytes, advice)
 
 
 def _list_view_files(warehouse: Path, traces: Sequence[str]) -> Iterator[Artifact]:
     for path, sha256 in view_store.read_checksums(warehouse, traces).items():
-        # A build checks only that a file is readable, so the user must delete a damaged file. The checksum
-        # must be deleted too: if no database reads the file any more, a build does not restore it, and it
-        # would count as missing as long as its checksum exists.
+        # A build checks only that a file is readable, and restores only files that the database reads. A file
+        # without a checksum does not count as missing.
         checksum = view_store.checksum_file(Path(path)).name
         advice = (
             f"Delete it, if it exists, and {checksum} next to it, and run `traces build`, which computes the "
             "view again"
         )
-        yield Artifact(path, sha256, None, advice, advice)
+        yield Artifact(path, sha256, None, advice)

@@ -77,7 +77,7 @@ def remove_staging(warehouse: Path) -> None:
         unfinished.unlink(missing_ok=True)
 
 
-def database_mark(warehouse: Path) -> Path:
+def build_info_file(warehouse: Path) -> Path:
     """Return the file that records the inputs of the database."""
     return warehouse / WORK_FOLDER / "database.json"
 

@@ -106,11 +106,11 @@ def leave_changes_in_a_log(warehouse: Path) -> None:
 
 
 def delete_record(warehouse: Path) -> None:
-    layout.database_mark(warehouse).unlink()
+    layout.build_info_file(warehouse).unlink()
 
 
 def damage_record(warehouse: Path) -> None:
-    layout.database_mark(warehouse).write_text("[]")
+    layout.build_info_file(warehouse).write_text("[]")
 
 
 def test_rebuilds_a_modified_database(warehouse: Path) -> None:

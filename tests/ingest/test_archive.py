@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from random_seed import DEPTH
 
 from tracehouse.core.errors import RawFileError
-from tracehouse.core.text import escape_name
 from tracehouse.ingest.archive import data_files, data_members, directory
 from tracehouse.ingest.raw_files import RawFile, form_of, part_name, whole_name
 from tracehouse.ingest.raw_stream import open_raw, sha256_of
@@ -411,73 +410,3 @@ def test_damage_is_an_error_or_changes_no_data(
         assert str(path) in str(error)
     else:
         assert found == {"x.csv": CSV}
-
-
-TAR_FORMATS = [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT]
-LONG_NAME = "long/" * 30 + "c.csv"
-
-
-def tar_in(tar_format: int) -> tuple[bytes, list[int]]:
-    """Return a tar and the positions of its header blocks."""
-    members = {"a.csv": CSV[:700], "LICENSE": b"MIT", LONG_NAME: CSV[:512], "d.csv": b"", "e.csv": CSV[:20]}
-    if tar_format == tarfile.USTAR_FORMAT:
-        members["c.csv"] = members.pop(LONG_NAME)
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w", format=tar_format) as archive:
-        add(archive, members)
-    packed.seek(0)
-    with tarfile.open(fileobj=packed) as archive:
-        blocks = sorted(
-            {block for info in archive for block in range(info.offset, info.offset_data, tarfile.BLOCKSIZE)}
-        )
-    return packed.getvalue(), blocks
-
-
-def read_by_tarfile(tar: bytes) -> dict[str, bytes]:
-    """Return the CSVs that Python's tarfile reads from a tar."""
-    found = {}
-    with tarfile.open(fileobj=io.BytesIO(tar), mode="r:") as archive:
-        for info in archive:
-            name = info.name.rpartition("/")[2]
-            content = archive.extractfile(info) if info.isreg() else None
-            if content and name.lower().endswith(".csv") and not name.startswith("._"):
-                found[escape_name(name[:-4]) + ".csv"] = content.read()
-    return found
-
-
-@settings(max_examples=200 * DEPTH)
-@given(
-    tar_format=st.sampled_from(TAR_FORMATS),
-    which=st.integers(0, 20),
-    changes=st.lists(
-        st.tuples(
-            # Position and length of name, size, type, the prefix or sparse map, and of the whole header.
-            st.sampled_from([(0, 100), (124, 12), (124, 12), (156, 1), (156, 1), (345, 155), (0, 512)]),
-            st.floats(0, 1, exclude_max=True),
-            st.one_of(
-                st.binary(min_size=1, max_size=12),
-                st.sampled_from(
-                    [b"\xff" * 12, b"\x80" + b"\xff" * 11, b"-7", b"0", b"777777", b"S", b"x", b"L"]
-                ),
-            ),
-        ),
-        max_size=3,
-    ),
-)
-def test_rejects_tar_or_reads_it_as_tarfile_does(
-    scratch: Path, tar_format: int, which: int, changes: list[tuple[tuple[int, int], float, bytes]]
-) -> None:
-    tar, blocks = tar_in(tar_format)
-    start = blocks[which % len(blocks)]
-    header = bytearray(tar[start : start + 512])
-    for (field, length), at, new in changes:
-        place = field + int(at * length)
-        header[place : place + len(new)] = new
-    damaged = tar[:start] + with_checksum(bytes(header[:512])) + tar[start + 512 :]
-    path = write(scratch, "x.tar.gz", gzip.compress(damaged, 1))
-    try:
-        found = contents([path])
-    except RawFileError as error:
-        assert str(path) in str(error)
-    else:
-        assert found == read_by_tarfile(damaged)

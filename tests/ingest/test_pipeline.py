@@ -219,16 +219,16 @@ def test_forget_accepts_path_from_error_message(tmp_path: Path, monkeypatch: pyt
     ]
 
 
-def test_lines_of_forgotten_piece_return_with_overlapping_files(tmp_path: Path) -> None:
+def test_lines_of_forgotten_part_return_with_overlapping_files(tmp_path: Path) -> None:
     header, line = b"Time,172.31.0.1-0\n", b"2023-07-01 00:00:%02d+08:00,%d\n"
-    pieces = {
+    parts = {
         "utilization/kalos/GPU_UTIL-2023-07.csv": header + line % (0, 1) + line % (15, 2),
         "utilization/kalos/GPU_UTIL-2023-08.csv": header + line % (15, 3) + line % (30, 4),
     }
-    raw, warehouse = write(tmp_path / "raw", pieces), tmp_path / "warehouse"
+    raw, warehouse = write(tmp_path / "raw", parts), tmp_path / "warehouse"
     database.ingest([raw], warehouse, [], quiet)
     assert utilization(warehouse) == [1, 2, 4]
-    # A later piece omits the lines of earlier pieces, even if these are not found again.
+    # A later part omits the lines of earlier parts, even if these are not found again.
     later = write(tmp_path / "later", {"utilization/kalos/GPU_UTIL-2023-06.csv": header + line % (30, 9)})
     database.ingest([later], warehouse, [], quiet)
     assert utilization(warehouse) == [1, 2, 4]

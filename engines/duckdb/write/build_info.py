@@ -18,7 +18,7 @@ import sqlglot
 from tracehouse.engines.duckdb.write import local
 from tracehouse.engines.names import DATABASE
 from tracehouse.ingest.store.files import write_atomically
-from tracehouse.ingest.store.layout import database_mark
+from tracehouse.ingest.store.layout import build_info_file
 from tracehouse.ingest.store.records import Conversion, record_name
 
 _PACKAGE = Path(__file__).parents[3]
@@ -84,7 +84,7 @@ def read(warehouse: Path) -> BuildInfo:
 def write(warehouse: Path, info: BuildInfo, built: Path) -> None:
     """Record the inputs of the database at `built`, before it replaces the one in the warehouse."""
     record = {"sha256": hash_file(built), "info": asdict(info)}
-    write_atomically(database_mark(warehouse), json.dumps(record))
+    write_atomically(build_info_file(warehouse), json.dumps(record))
 
 
 def is_unmodified(warehouse: Path) -> bool:
@@ -108,7 +108,7 @@ def hash_file(path: Path) -> str:
 
 def _read_record(warehouse: Path) -> dict:
     try:
-        record = json.loads(database_mark(warehouse).read_text(encoding="utf-8"))
+        record = json.loads(build_info_file(warehouse).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return record if isinstance(record, dict) else {}

@@ -22,7 +22,7 @@ JANUARY, FEBRUARY, MARCH = (f"kalos/GPU_UTIL-2023-0{month}.csv" for month in (1,
 JOB = "job_id,submission_time,duration,num_gpu\n"
 
 
-def piece(first: int, last: int, value: int = 1) -> str:
+def lines_of(first: int, last: int, value: int = 1) -> str:
     """Return a wide CSV with a line for each minute of a range."""
     lines = (f"2023-07-01 {n // 60:02}:{n % 60:02}:00+08:00,{value}\n" for n in range(first, last))
     return "Time,172.31.0.1-0\n" + "".join(lines)
@@ -81,18 +81,18 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path)
 
 
-PIECES = {JANUARY: piece(0, 100), FEBRUARY: piece(50, 150), MARCH: piece(120, 200)}
+PARTS = {JANUARY: lines_of(0, 100), FEBRUARY: lines_of(50, 150), MARCH: lines_of(120, 200)}
 
 
-@pytest.mark.parametrize("order", permutations(PIECES), ids=lambda order: "-".join(n[-5] for n in order))
-def test_shared_lines_of_pieces_are_stored_once_in_any_order(order: Sequence[str], store: Store) -> None:
+@pytest.mark.parametrize("order", list(permutations(PARTS)), ids=lambda order: "-".join(n[-5] for n in order))
+def test_shared_lines_of_parts_are_stored_once_in_any_order(order: Sequence[str], store: Store) -> None:
     for name in order:
-        store.ingest({name: PIECES[name]})
+        store.ingest({name: PARTS[name]})
     assert store.minutes() == list(range(200))
-    # When all pieces are ingested, each line comes from the same piece as in a single ingest.
-    assert not store.ingest(PIECES).problems
+    # When all parts are ingested, each line comes from the same part as in a single ingest.
+    assert not store.ingest(PARTS).problems
     assert store.minutes() == list(range(200))
-    again = store.ingest(PIECES)
+    again = store.ingest(PARTS)
     assert again.converted == ()
     stored = {c.source: c.rows for c in again.conversions}
     assert stored == {"GPU_UTIL-2023-01.csv": 100, "GPU_UTIL-2023-02.csv": 50, "GPU_UTIL-2023-03.csv": 50}
@@ -113,11 +113,11 @@ def stop_before(number: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[], in
 
 
 @pytest.mark.parametrize("after", ["all", "the first", "another trace"])
-def test_interruption_between_pieces_duplicates_no_line(
+def test_interruption_between_parts_duplicates_no_line(
     after: str, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    both = {name: PIECES[name] for name in (JANUARY, FEBRUARY)}
-    store.ingest({FEBRUARY: PIECES[FEBRUARY]})
+    both = {name: PARTS[name] for name in (JANUARY, FEBRUARY)}
+    store.ingest({FEBRUARY: PARTS[FEBRUARY]})
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         stop_before(2, patch)
         store.ingest(both)
@@ -127,13 +127,13 @@ def test_interruption_between_pieces_duplicates_no_line(
         assert len(store.rows("time")) == 101
         # Finished conversions are kept.
         assert [c.source for c in records.read_finished(store.warehouse)] == ["GPU_UTIL-2023-01.csv"]
-    outcome = store.ingest(both if after != "the first" else {JANUARY: PIECES[JANUARY]}, "acme")
+    outcome = store.ingest(both if after != "the first" else {JANUARY: PARTS[JANUARY]}, "acme")
     assert not outcome.problems
     assert sorted(minute for minute in store.minutes() if minute is not None) == list(range(150))
 
 
-def test_damaged_piece_keeps_lines_without_duplicates(store: Store) -> None:
-    both = {name: PIECES[name] for name in (JANUARY, FEBRUARY)}
+def test_damaged_part_keeps_lines_without_duplicates(store: Store) -> None:
+    both = {name: PARTS[name] for name in (JANUARY, FEBRUARY)}
     store.ingest(both)
     for _ in range(2):
         assert len(store.ingest(both | {JANUARY: "garbage\n"}).problems) == 1
@@ -142,31 +142,31 @@ def test_damaged_piece_keeps_lines_without_duplicates(store: Store) -> None:
     assert store.minutes() == list(range(150))
 
 
-def test_rejects_shrunk_piece_without_duplicates(store: Store) -> None:
-    both = {name: PIECES[name] for name in (JANUARY, FEBRUARY)}
+def test_rejects_shrunk_part_without_duplicates(store: Store) -> None:
+    both = {name: PARTS[name] for name in (JANUARY, FEBRUARY)}
     store.ingest(both)
-    (problem,) = store.ingest(both | {JANUARY: piece(0, 30)}).problems
+    (problem,) = store.ingest(both | {JANUARY: lines_of(0, 30)}).problems
     assert "it has 30 rows for acme.gpu_metric; the version in the warehouse has 100" in str(problem)
     assert store.minutes() == list(range(150))
 
 
-def test_lines_moved_to_another_piece_are_not_missing(store: Store) -> None:
-    store.ingest({FEBRUARY: piece(0, 100)})
-    assert not store.ingest({JANUARY: piece(0, 80), FEBRUARY: piece(0, 100)}).problems
+def test_lines_moved_to_another_part_are_not_missing(store: Store) -> None:
+    store.ingest({FEBRUARY: lines_of(0, 100)})
+    assert not store.ingest({JANUARY: lines_of(0, 80), FEBRUARY: lines_of(0, 100)}).problems
     assert store.minutes() == list(range(100))
 
 
-def test_lines_dropped_by_later_piece_return_from_earlier(store: Store) -> None:
-    store.ingest({FEBRUARY: PIECES[FEBRUARY]})
-    store.ingest({JANUARY: PIECES[JANUARY]})
+def test_lines_dropped_by_later_part_return_from_earlier(store: Store) -> None:
+    store.ingest({FEBRUARY: PARTS[FEBRUARY]})
+    store.ingest({JANUARY: PARTS[JANUARY]})
     assert store.minutes() == list(range(150))
-    assert not store.ingest({JANUARY: PIECES[JANUARY], FEBRUARY: piece(80, 150)}).problems
+    assert not store.ingest({JANUARY: PARTS[JANUARY], FEBRUARY: lines_of(80, 150)}).problems
     assert store.minutes() == list(range(150))
 
 
-def test_replace_restores_lines_of_removed_piece(store: Store) -> None:
-    store.ingest({name: PIECES[name] for name in (JANUARY, FEBRUARY)})
-    outcome = store.ingest({FEBRUARY: PIECES[FEBRUARY]}, replacing=True)
+def test_replace_restores_lines_of_removed_lines_of(store: Store) -> None:
+    store.ingest({name: PARTS[name] for name in (JANUARY, FEBRUARY)})
+    outcome = store.ingest({FEBRUARY: PARTS[FEBRUARY]}, replacing=True)
     assert outcome.notes == ("kalos/GPU_UTIL-2023-01.csv: removed its 100 rows from acme.gpu_metric",)
     assert store.minutes() == list(range(50, 150))
 
@@ -242,7 +242,7 @@ def test_reports_unrestorable_damage_before_reading(store: Store) -> None:
     (stored,) = records.read_conversions(store.warehouse)[0].files
     (store.warehouse / stored.path).write_bytes(b"short")
     with pytest.raises(UserError, match=r"5 bytes; .* were written"):
-        store.ingest({JANUARY: PIECES[JANUARY]})
+        store.ingest({JANUARY: PARTS[JANUARY]})
     assert records.read_finished(store.warehouse) == []
 
 
