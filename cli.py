@@ -11,7 +11,7 @@ import typer
 
 from tracehouse.commands import data, export, maintain, publish, query, validate
 from tracehouse.commands.console import is_on_terminal, print_error
-from tracehouse.commands.options import NO_PAGER, flag
+from tracehouse.commands.options import NO_PAGER, option
 from tracehouse.core import signals
 from tracehouse.core.errors import UsageError, UserError
 
@@ -26,35 +26,21 @@ PANELS: dict[str, Sequence[Callable[..., None]]] = {
 EXPORTS = (export.swf, export.opendc, export.openb, export.elasticflow, export.helios)
 
 
-def _create_app() -> typer.Typer:
-    # Only a terminal gets Rich's panels and colours.
-    is_terminal = is_on_terminal() and sys.stderr is not None and sys.stderr.isatty()
-    return typer.Typer(
-        rich_markup_mode="markdown" if is_terminal else None,
-        pretty_exceptions_enable=False,
-        no_args_is_help=True,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-
-
-app = _create_app()
-exports = typer.Typer(no_args_is_help=True)
+# Only a terminal gets Rich's panels and colours.
+_IS_TERMINAL = is_on_terminal() and sys.stderr is not None and sys.stderr.isatty()
+app = typer.Typer(
+    rich_markup_mode="markdown" if _IS_TERMINAL else None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+exports = typer.Typer(no_args_is_help=True, help=export.__doc__)
+app.add_typer(exports, name="export", rich_help_panel="Publish")
 for _panel, _commands in PANELS.items():
     for _command in _commands:
         app.command(_command.__name__.rstrip("_"), rich_help_panel=_panel)(_command)
 for _command in EXPORTS:
     exports.command()(_command)
-app.add_typer(exports, name="export", rich_help_panel="Publish")
-
-
-@exports.callback()
-def _describe_exports() -> None:
-    """Export the jobs of a trace for scheduler simulators.
-
-    The folder also gets a report of dropped and defaulted fields.
-
-    Example: traces export swf itp --out itp-swf
-    """
 
 
 def _print_version(requested: bool) -> None:
@@ -67,12 +53,10 @@ def _print_version(requested: bool) -> None:
 
 @app.callback()
 def _set_defaults(
-    warehouse: Annotated[
-        Path | None, typer.Option("--warehouse", "-w", metavar="DIR", help="Folder of the warehouse.")
-    ] = None,
-    no_pager: Annotated[bool, flag("--no-pager", NO_PAGER)] = False,
+    warehouse: Annotated[Path | None, option("--warehouse -w", "Folder of the warehouse.", "DIR")] = None,
+    no_pager: Annotated[bool, option("--no-pager", NO_PAGER)] = False,
     version: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version.")
+        bool, option("--version", "Print the version.", is_eager=True, callback=_print_version)
     ] = False,
 ) -> None:
     """A columnar warehouse of public GPU-cluster traces."""

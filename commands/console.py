@@ -6,7 +6,7 @@ import sys
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import typer
 
@@ -29,44 +29,37 @@ def say(text: str, stderr: bool = False) -> None:
 
 
 def print_error(error: object) -> None:
-    """Print an error to standard error; on a terminal, wrap its long lines between words."""
-    lines = escape_text(f"error: {error}").splitlines()
-    if sys.stderr.isatty():
-        width = shutil.get_terminal_size().columns
-        # DuckDB marks a place in the statement below such a line.
-        lines = [line if line.startswith("LINE ") else _wrap(line, width) for line in lines]
-    typer.echo("\n".join(lines), err=True)
-
-
-def _wrap(line: str, width: int) -> str:
-    indent = " " * (len(line) - len(line.lstrip()))
-    return textwrap.fill(
-        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    """Print an error to standard error."""
+    typer.echo(
+        "\n".join(_wrap(line, sys.stderr) for line in escape_text(f"error: {error}").splitlines()), err=True
     )
 
 
 def print_notes(notes: "Sequence[Note]", stderr: bool, complete: bool = False) -> None:
-    """Print notes on an answer, or without `complete` a summary of them; dim and wrapped on a terminal."""
+    """Print notes on an answer, or without `complete` a summary of them; dim on a terminal."""
     if not notes:
         return
-    is_terminal = (sys.stderr if stderr else sys.stdout).isatty()
+    stream = sys.stderr if stderr else sys.stdout
     if complete:
         lines = [f"{note.word} {note.name}: {note.text}" for note in notes]
     else:
         from tracehouse.engines.duckdb.read.notes import summarize
 
-        width = shutil.get_terminal_size().columns if is_terminal else None
+        width = shutil.get_terminal_size().columns if stream.isatty() else None
         lines = summarize(notes, "; show with --caveats", width)
-    if not is_terminal and not {"FORCE_COLOR", "TTY_COMPATIBLE"} & os.environ.keys():
-        for line in lines:
-            say(line, stderr)
-        return
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(stderr=stderr)
     for line in lines:
-        console.print(Text(escape_text(line), "dim"), soft_wrap=not console.is_terminal)
+        typer.secho(_wrap(escape_text(line), stream), dim=True, err=stderr)
+
+
+def _wrap(line: str, stream: TextIO) -> str:
+    """Wrap a line between words if it is printed on a terminal."""
+    # DuckDB marks a place in the statement below a line that begins with LINE.
+    if not stream.isatty() or line.startswith("LINE "):
+        return line
+    width, indent = shutil.get_terminal_size().columns, line[: len(line) - len(line.lstrip())]
+    return textwrap.fill(
+        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def print_ingest(result: "IngestResult", warehouse: Path, next_step: str = "") -> None:

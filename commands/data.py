@@ -6,45 +6,40 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from tracehouse.commands import options
 from tracehouse.commands.console import print_ingest, say
-from tracehouse.commands.options import (
-    RAW,
-    WAREHOUSE,
-    EngineChoice,
-    Master,
-    NoStored,
-    Only,
-    Out,
-    TraceNames,
-    Warehouse,
-    flag,
-    key_values,
-    repeatable,
-)
+from tracehouse.commands.options import RAW, WAREHOUSE, Only, Out, TraceNames, key_values, option, repeatable
 from tracehouse.core import signals
 from tracehouse.core.errors import UserError
 from tracehouse.engines.names import LOCAL, Engine
 from tracehouse.sql.names import trace_names
 
+_Metrics = Annotated[list[str], repeatable("--metric", "Also telemetry of this metric, or all.", "NAME")]
+_Clusters = Annotated[list[str], repeatable("--cluster", "Also telemetry of this cluster.", "NAME")]
+_Mirrors = Annotated[list[str], repeatable("--mirror", "Request URL instead of https://HOST.", "HOST=URL")]
+_Yes = Annotated[bool, option("--yes", "Download even hundreds of gigabytes.")]
+_DryRun = Annotated[bool, option("--dry-run", "List the files and URLs without fetching them.")]
+_Raw = Annotated[
+    list[Path] | None,
+    option("--raw -r", "Folders with raw files.", "DIR", envvar="TRACES_RAW", show_default=str(RAW)),
+]
+_Replace = Annotated[
+    bool, option("--replace", "Remove rows of missing files; accept files that lost most rows.")
+]
+_Scale = Annotated[float, option("--scale -s", "Size relative to the original data.", "NUMBER")]
+_Seed = Annotated[int, option("--seed", "The same seed and scale give the same files.", "NUMBER")]
+_Days = Annotated[int | None, option("--days", "Number of days, for traces with files per day.", "NUMBER")]
+
 
 def fetch(
     traces: TraceNames,
-    metrics: Annotated[
-        list[str],
-        repeatable("--metric", metavar="NAME", text="Also fetch telemetry of this metric (or all)."),
-    ],
-    clusters: Annotated[
-        list[str], repeatable("--cluster", metavar="NAME", text="Also fetch telemetry of this cluster.")
-    ],
-    mirrors: Annotated[
-        list[str], repeatable("--mirror", metavar="HOST=URL", text="Request URL instead of https://HOST.")
-    ],
+    metrics: _Metrics,
+    clusters: _Clusters,
+    mirrors: _Mirrors,
     only: Only,
     out: Out = RAW,
-    yes: Annotated[bool, flag("--yes", "Download even hundreds of gigabytes.")] = False,
-    dry_run: Annotated[bool, flag("--dry-run", "List the files and URLs without fetching them.")] = False,
+    yes: _Yes = False,
+    dry_run: _DryRun = False,
 ) -> None:
     """Download the publishers' raw files.
 
@@ -87,27 +82,12 @@ def fetch(
 def ingest(
     traces: TraceNames,
     only: Only,
-    raw: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--raw",
-            "-r",
-            envvar="TRACES_RAW",
-            show_default=str(RAW),
-            metavar="DIR",
-            help="Folder with raw files; several may follow.",
-        ),
-    ] = None,
-    warehouse: Warehouse = WAREHOUSE,
-    replace: Annotated[
-        bool,
-        flag(
-            "--replace", "Remove the rows of files that are not found, and accept files that lost most rows."
-        ),
-    ] = False,
-    no_stored: NoStored = False,
-    engine: EngineChoice = Engine.DUCKDB,
-    master: Master = LOCAL,
+    raw: _Raw = None,
+    warehouse: options.Warehouse = WAREHOUSE,
+    replace: _Replace = False,
+    no_stored: options.NoStored = False,
+    engine: options.EngineChoice = Engine.DUCKDB,
+    master: options.Master = LOCAL,
 ) -> None:
     """Convert raw files into the warehouse.
 
@@ -181,23 +161,7 @@ def run_ingest(
 
 
 def sample(
-    traces: TraceNames,
-    out: Out = RAW,
-    scale: Annotated[
-        float,
-        typer.Option(
-            "--scale",
-            "-s",
-            metavar="NUMBER",
-            help="Size relative to the original data; telemetry grows with the square.",
-        ),
-    ] = 0.01,
-    seed: Annotated[
-        int, typer.Option(metavar="NUMBER", help="The same seed and scale give the same files.")
-    ] = 0,
-    days: Annotated[
-        int | None, typer.Option(metavar="NUMBER", help="Number of days, for traces with files per day.")
-    ] = None,
+    traces: TraceNames, out: Out = RAW, scale: _Scale = 0.01, seed: _Seed = 0, days: _Days = None
 ) -> None:
     """Generate synthetic raw files in the publishers' formats.
 

@@ -1,15 +1,23 @@
-"""The commands `traces export …`: the jobs of a trace in the formats of scheduler simulators."""
+"""Export the jobs of a trace for scheduler simulators.
 
+The folder also gets a report of dropped and defaulted fields.
+
+Example: traces export swf itp --out itp-swf
+"""
+
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from tracehouse.commands import options
 from tracehouse.commands.completion import complete_trace
 from tracehouse.commands.console import is_on_terminal
-from tracehouse.commands.options import WAREHOUSE, Warehouse, expand_options, flag, reject_nan, repeatable
+from tracehouse.commands.options import expand_options, option, reject_nan, repeatable
 
 # The limits of the options: above all values in the traces, and within the ranges of the formats.
 _MOST = 1_000_000
@@ -28,26 +36,44 @@ def _text(text: str) -> Any:
 
 _GpusPerNode = Annotated[int, _number(1, _MOST, "GPUs per node.")]
 _DefaultCpus = Annotated[int | None, _number(1, _MOST, "CPU cores of jobs that request none.")]
+_ProcessorsPerGpu = Annotated[int, _number(1, _MOST, "Processors per GPU; 100 keeps hundredths of a GPU.")]
+_CpuMhz = Annotated[float, _number(1, _MOST, "Clock rate of a CPU core.")]
+_GpuMhz = Annotated[float | None, _number(1, _MOST, "Clock rate of a GPU. Default: unknown.")]
+_DefaultMemMib = Annotated[int | None, _number(1, _MOST_MIB, "Memory of jobs that request none.")]
+_DefaultCpuMilli = Annotated[int | None, _number(0, _MOST * 1000, "CPU of pods that request none.")]
+_DefaultMemoryMib = Annotated[int | None, _number(0, _MOST_MIB, "Memory of pods that request none.")]
+_Model = Annotated[str, _text("Model of jobs without one.")]
+_BatchSize = Annotated[int | None, _number(1, _MOST, "Samples per batch of jobs without one.")]
+_IterationsPerS = Annotated[float | None, _number(_LEAST_ABOVE_0, _MOST, "Speed of jobs without iterations.")]
+_DeadlineFactor = Annotated[
+    float | None, _number(_LEAST_ABOVE_0, _MOST, "Default deadline: run time times this.")
+]
+_FirstDay = Annotated[
+    datetime | None,
+    typer.Option(
+        formats=["%Y-%m-%d"], metavar="DATE", help="Date of the first job, for traces without dates."
+    ),
+]
+_DefaultUser = Annotated[str, _text("User of jobs without one.")]
+_DefaultVc = Annotated[str, _text("Virtual cluster of jobs without one.")]
+_DefaultWaitS = Annotated[int | None, _number(0, _MOST_S, "Queueing delay of jobs without one.")]
+_DefaultState = Annotated[str, _text("State of jobs without a known status.")]
 
 
 @dataclass(frozen=True)
 class ExportOptions:
     """The options shared by all formats."""
 
-    trace: Annotated[
-        str, typer.Argument(metavar="TRACE", help="Trace with jobs.", autocompletion=complete_trace)
-    ]
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to create.")]
-    clusters: Annotated[list[str], repeatable("--cluster", metavar="NAME", text="Only jobs of this cluster.")]
-    keep_censored: Annotated[
-        bool, flag("--keep-censored", "Keep jobs that the trace cuts off, with their observed run time.")
-    ] = False
-    run_as_held: Annotated[
-        bool, flag("--run-as-held", "Write the held GPU time divided by the requested GPUs as run time.")
-    ] = False
-    warehouse: Warehouse = WAREHOUSE
+    trace: Annotated[str, options.argument("TRACE", "Trace with jobs.", autocompletion=complete_trace)]
+    out: Annotated[Path, option("--out -o", "Folder to create.", "DIR")]
+    clusters: Annotated[list[str], repeatable("--cluster", "Only jobs of this cluster.", "NAME")]
+    keep_censored: Annotated[bool, option("--keep-censored", "Keep jobs that the trace cuts off.")] = False
+    run_as_held: Annotated[bool, option("--run-as-held", "Run time = held GPU time / requested GPUs.")] = (
+        False
+    )
+    warehouse: options.Warehouse = options.WAREHOUSE
 
-    def export(self, format_name: str, **values: Any) -> None:
+    def export(self, format_name: str, values: Mapping[str, Any]) -> None:
         """Export the jobs of the trace in a format with its own options, and print the loss report."""
         from tracehouse.engines.duckdb.read.describe import Description
         from tracehouse.publish import description
@@ -55,19 +81,11 @@ class ExportOptions:
         from tracehouse.publish.simulators.formats import build_format
 
         form = build_format(format_name, self.trace, values)
-        exported = export.export(
-            self.warehouse,
-            self.trace,
-            self.clusters,
-            form,
-            self.out,
-            self.keep_censored,
-            self.run_as_held,
-        )
+        shared = (self.trace, self.clusters, form, self.out, self.keep_censored, self.run_as_held)
+        exported = export.export(self.warehouse, *shared)
         count = exported.report.jobs
-        title = (
-            f"Wrote {count:,} job{'s' * (count != 1)} to {self.out}, and this report to {export.REPORT} there"
-        )
+        jobs = f"{count:,} job{'s' * (count != 1)}"
+        title = f"Wrote {jobs} to {self.out}, and this report to {export.REPORT} there"
         gpu_time = loss_report.describe_gpu_time(exported.report)
         notes = {f"note {number}": note for number, note in enumerate((gpu_time, *form.notes), 1)}
         tables = loss_report.tables(exported.report)
@@ -75,32 +93,34 @@ class ExportOptions:
         typer.echo(description.as_text(summary, is_on_terminal()), nl=False)
 
 
-@expand_options
-def swf(
-    options: ExportOptions,
-    processors_per_gpu: Annotated[
-        int, _number(1, _MOST, "Processors per GPU; 100 keeps hundredths of a GPU.")
-    ] = 1,
-) -> None:
+def _export(command: Callable[..., None]) -> Callable[..., None]:
+    """Complete a command that declares the options of the format of its name: it exports in this format."""
+
+    @wraps(command)
+    def run(jobs: ExportOptions, **values: Any) -> None:
+        days = {name: day.date() for name, day in values.items() if isinstance(day, datetime)}
+        jobs.export(command.__name__, values | days)
+
+    return expand_options(run)
+
+
+@_export
+def swf(jobs: ExportOptions, processors_per_gpu: _ProcessorsPerGpu = 1) -> None:
     """Write the Standard Workload Format 2.2.
 
     A processor is a GPU, or a fraction of one. Unknown values are -1.
 
     Example: traces export swf pai --out pai-swf --processors-per-gpu 100
     """
-    options.export("swf", processors_per_gpu=processors_per_gpu)
 
 
-@expand_options
+@_export
 def opendc(
-    options: ExportOptions,
-    cpu_mhz: Annotated[float, _number(1, _MOST, "Clock rate of a CPU core.")],
-    gpu_mhz: Annotated[
-        float | None,
-        _number(1, _MOST, "Clock rate of a GPU; without it, only the number of GPUs is written."),
-    ] = None,
+    jobs: ExportOptions,
+    cpu_mhz: _CpuMhz,
+    gpu_mhz: _GpuMhz = None,
     default_cpus: _DefaultCpus = None,
-    default_mem_mib: Annotated[int | None, _number(1, _MOST_MIB, "Memory of jobs that request none.")] = None,
+    default_mem_mib: _DefaultMemMib = None,
 ) -> None:
     """Write OpenDC's tasks and fragments.
 
@@ -108,25 +128,14 @@ def opendc(
 
     Example: traces export opendc openb --out openb-opendc --cpu-mhz 2500
     """
-    options.export(
-        "opendc",
-        cpu_mhz=cpu_mhz,
-        gpu_mhz=gpu_mhz,
-        default_cpus=default_cpus,
-        default_mem_mib=default_mem_mib,
-    )
 
 
-@expand_options
+@_export
 def openb(
-    options: ExportOptions,
+    jobs: ExportOptions,
     gpus_per_node: _GpusPerNode = 8,
-    default_cpu_milli: Annotated[
-        int | None, _number(0, _MOST * 1000, "CPU of pods that request none.")
-    ] = None,
-    default_memory_mib: Annotated[
-        int | None, _number(0, _MOST_MIB, "Memory of pods that request none.")
-    ] = None,
+    default_cpu_milli: _DefaultCpuMilli = None,
+    default_memory_mib: _DefaultMemoryMib = None,
 ) -> None:
     """Write pod and node lists in the format of openb.
 
@@ -134,27 +143,15 @@ def openb(
 
     Example: traces export openb pai --out pai-openb
     """
-    options.export(
-        "openb",
-        gpus_per_node=gpus_per_node,
-        default_cpu_milli=default_cpu_milli,
-        default_memory_mib=default_memory_mib,
-    )
 
 
-@expand_options
+@_export
 def elasticflow(
-    options: ExportOptions,
-    model: Annotated[str, _text("Model of jobs without one.")] = "",
-    batch_size: Annotated[
-        int | None, _number(1, _MOST, "Batch size of jobs without one, in samples.")
-    ] = None,
-    iterations_per_s: Annotated[
-        float | None, _number(_LEAST_ABOVE_0, _MOST, "Training speed of jobs without iterations.")
-    ] = None,
-    deadline_factor: Annotated[
-        float | None, _number(_LEAST_ABOVE_0, _MOST, "Deadline of jobs without one: run time times factor.")
-    ] = None,
+    jobs: ExportOptions,
+    model: _Model = "",
+    batch_size: _BatchSize = None,
+    iterations_per_s: _IterationsPerS = None,
+    deadline_factor: _DeadlineFactor = None,
 ) -> None:
     """Write ElasticFlow's training jobs.
 
@@ -162,30 +159,18 @@ def elasticflow(
 
     Example: traces export elasticflow itp --cluster cluster03
     """
-    options.export(
-        "elasticflow",
-        model=model,
-        batch_size=batch_size,
-        iterations_per_s=iterations_per_s,
-        deadline_factor=deadline_factor,
-    )
 
 
-@expand_options
+@_export
 def helios(
-    options: ExportOptions,
+    jobs: ExportOptions,
     gpus_per_node: _GpusPerNode = 8,
-    first_day: Annotated[
-        datetime | None,
-        typer.Option(
-            formats=["%Y-%m-%d"], metavar="DATE", help="Date of the first job, for traces without dates."
-        ),
-    ] = None,
-    default_user: Annotated[str, _text("User of jobs without one.")] = "",
-    default_vc: Annotated[str, _text("Virtual cluster of jobs without one.")] = "",
+    first_day: _FirstDay = None,
+    default_user: _DefaultUser = "",
+    default_vc: _DefaultVc = "",
     default_cpus: _DefaultCpus = None,
-    default_wait_s: Annotated[int | None, _number(0, _MOST_S, "Queueing delay of jobs without one.")] = None,
-    default_state: Annotated[str, _text("State of jobs without a known status.")] = "",
+    default_wait_s: _DefaultWaitS = None,
+    default_state: _DefaultState = "",
 ) -> None:
     """Write Helios's job log, cluster_log.csv.
 
@@ -193,13 +178,3 @@ def helios(
 
     Example: traces export helios acme --out acme-helios --default-user unknown
     """
-    options.export(
-        "helios",
-        gpus_per_node=gpus_per_node,
-        first_day=first_day.date() if first_day else None,
-        default_user=default_user,
-        default_vc=default_vc,
-        default_cpus=default_cpus,
-        default_wait_s=default_wait_s,
-        default_state=default_state,
-    )

@@ -2,19 +2,31 @@
 
 from typing import Annotated
 
-import typer
-
 from tracehouse.commands.console import say
-from tracehouse.commands.options import WAREHOUSE, NoStored, Warehouse, flag, reject_nan
+from tracehouse.commands.options import WAREHOUSE, NoStored, Warehouse, argument, option, reject_nan
 from tracehouse.core.errors import UserError
+
+_Materialize = Annotated[
+    bool, option("--materialize", "Copy the tables into the database, which then needs no other file.")
+]
+_Sources = Annotated[list[str], argument("SOURCE...", "Raw files: a path, a name, or a pattern.")]
+_OlderThanDays = Annotated[
+    float,
+    option(
+        "--older-than-days",
+        "Only files superseded at least this long ago.",
+        "DAYS",
+        min=0,
+        callback=reject_nan,
+    ),
+]
+_KeepVersions = Annotated[
+    int, option("--keep-versions", "Keep the files of this many earlier versions.", "NUMBER", min=0)
+]
 
 
 def build(
-    warehouse: Warehouse = WAREHOUSE,
-    materialize: Annotated[
-        bool, flag("--materialize", "Copy the tables into the database, which then needs no other file.")
-    ] = False,
-    no_stored: NoStored = False,
+    warehouse: Warehouse = WAREHOUSE, materialize: _Materialize = False, no_stored: NoStored = False
 ) -> None:
     """Rebuild the database over the warehouse's Parquet files.
 
@@ -38,12 +50,7 @@ def build(
         raise UserError(f"{count} of your own definitions could not be built; all other objects were built")
 
 
-def forget(
-    sources: Annotated[
-        list[str], typer.Argument(metavar="SOURCE...", help="Raw files: a path, a name, or a pattern.")
-    ],
-    warehouse: Warehouse = WAREHOUSE,
-) -> None:
+def forget(sources: _Sources, warehouse: Warehouse = WAREHOUSE) -> None:
     """Remove the rows of raw files from the warehouse.
 
     The raw files themselves are kept; the next ingest that finds them converts them again.
@@ -57,16 +64,7 @@ def forget(
 
 
 def vacuum(
-    warehouse: Warehouse = WAREHOUSE,
-    older_than_days: Annotated[
-        float,
-        typer.Option(
-            min=0, callback=reject_nan, metavar="DAYS", help="Only files superseded at least this long ago."
-        ),
-    ] = 7,
-    keep_versions: Annotated[
-        int, typer.Option(min=0, metavar="NUMBER", help="Keep the files of this many earlier versions.")
-    ] = 3,
+    warehouse: Warehouse = WAREHOUSE, older_than_days: _OlderThanDays = 7, keep_versions: _KeepVersions = 3
 ) -> None:
     """Delete superseded Parquet files.
 

@@ -1,4 +1,4 @@
-"""The options and arguments that several commands share, as annotated types."""
+"""Declare options and arguments, and those that several commands share."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -13,7 +13,6 @@ import typer
 from tracehouse.commands.completion import complete_trace
 from tracehouse.commands.console import is_on_terminal
 from tracehouse.core.errors import UsageError
-from tracehouse.core.text import escape_text
 from tracehouse.engines.names import Engine
 from tracehouse.publish.formats import Format
 
@@ -28,14 +27,22 @@ RAW = Path("raw")
 PARAMETERS, CHART, OUTPUT, ENGINE = "Parameters", "Chart", "Output", "Engine"
 
 
-def utf8(value: str | list[str] | None) -> str | list[str] | None:
-    """Return a text or texts. Rejects an argument whose bytes are not valid UTF-8."""
-    for text in [value] if isinstance(value, str) else value or ():
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            raise typer.BadParameter(f"{escape_text(text)} is not valid UTF-8") from None
-    return value
+def option(names: str, text: str, metavar: str = "", panel: str = "", **more: Any) -> Any:
+    """Declare an option with its names, its help, and the panel that lists it."""
+    return typer.Option(
+        *names.split(), help=text, metavar=metavar or None, rich_help_panel=panel or None, **more
+    )
+
+
+def repeatable(names: str, text: str, metavar: str, panel: str = "", **more: Any) -> Any:
+    """Declare an option that may be given several times; its value is a list."""
+    text = f"{text} Repeatable."
+    return option(names, text, metavar, panel, default_factory=list, show_default=False, **more)
+
+
+def argument(metavar: str, text: str, **more: Any) -> Any:
+    """Declare an argument with its help."""
+    return typer.Argument(metavar=metavar, help=text, **more)
 
 
 def reject_nan(number: float | None) -> float | None:
@@ -54,82 +61,47 @@ def key_values(texts: Sequence[str], expected: str = "A parameter must be KEY=VA
     return {key: value for key, _, value in pairs}
 
 
-def flag(name: str, text: str, panel: str | None = None) -> Any:
-    """Declare an option without a value."""
-    return typer.Option(name, help=text, rich_help_panel=panel)
-
-
-def repeatable(*names: str, metavar: str, text: str, **more: Any) -> Any:
-    """Declare an option that may be given several times; its value is a list."""
-    text = f"{text} Repeatable."
-    return typer.Option(*names, default_factory=list, show_default=False, metavar=metavar, help=text, **more)
-
-
 TraceNames = Annotated[
     list[str],
-    typer.Argument(
+    argument(
+        "[TRACE]...",
+        "Traces. Default: all.",
         default_factory=list,
         show_default=False,
-        metavar="[TRACE]...",
-        help="Names of traces. Default: all.",
         autocompletion=complete_trace,
     ),
 ]
-Only = Annotated[
-    list[str],
-    repeatable(
-        "--only", metavar="KEY=VALUES", text="Only these partitions of partitioned tables: day=109..115."
-    ),
-]
-Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write to.")]
+Only = Annotated[list[str], repeatable("--only", "Only these partitions: day=109..115.", "KEY=VALUES")]
+Out = Annotated[Path, option("--out -o", "Folder to write to.", "DIR")]
 Warehouse = Annotated[
-    Path,
-    typer.Option(
-        "--warehouse", "-w", envvar="TRACES_WAREHOUSE", metavar="DIR", help="Folder of the warehouse."
-    ),
+    Path, option("--warehouse -w", "Folder of the warehouse.", "DIR", envvar="TRACES_WAREHOUSE")
 ]
-NoStored = Annotated[
-    bool, flag("--no-stored", "Do not cache expensive views as Parquet; compute them in each query.")
-]
-Limit = Annotated[
-    int | None,
-    typer.Option(
-        "--limit", "-n", metavar="ROWS", help="Return at most this many rows.", rich_help_panel=OUTPUT
-    ),
-]
-Caveats = Annotated[bool, flag("--caveats", "Print the full text of every caveat.", OUTPUT)]
+NoStored = Annotated[bool, option("--no-stored", "Do not cache slow views; compute them in each query.")]
+Limit = Annotated[int | None, option("--limit -n", "Return at most this many rows.", "ROWS", OUTPUT)]
+Caveats = Annotated[bool, option("--caveats", "Print the full text of every caveat.", panel=OUTPUT)]
 NO_PAGER = "Do not page long output. (Pager: $TRACES_PAGER, $PAGER or less.)"
-NoPager = Annotated[bool, flag("--no-pager", NO_PAGER, OUTPUT)]
+NoPager = Annotated[bool, option("--no-pager", NO_PAGER, panel=OUTPUT)]
 GuardFormulas = Annotated[
     bool,
-    flag(
+    option(
         "--guard-formulas",
-        "In CSV, put ' before texts that start with = + - or @, so that spreadsheets do not run them.",
-        OUTPUT,
+        "In CSV, put ' before texts that a spreadsheet would run as formulas.",
+        panel=OUTPUT,
     ),
 ]
-EngineChoice = Annotated[
-    Engine,
-    typer.Option(
-        metavar="ENGINE", help="duckdb, or spark for warehouses beyond one machine.", rich_help_panel=ENGINE
-    ),
-]
+EngineChoice = Annotated[Engine, option("--engine", "duckdb, or spark for larger data.", "ENGINE", ENGINE)]
 Master = Annotated[
-    str,
-    typer.Option(
-        metavar="URL",
-        help="Spark master: local[N], spark://HOST:PORT, yarn or k8s://…",
-        rich_help_panel=ENGINE,
-    ),
+    str, option("--master", "Master of Spark, such as local[4] or spark://HOST:PORT.", "URL", ENGINE)
 ]
-Explain = Annotated[bool, flag("--explain", "Print the query plan instead of the answer.", ENGINE)]
-Timeout = typer.Option(metavar="SECONDS", help="Stop a query after this time.", rich_help_panel=ENGINE)
+Explain = Annotated[bool, option("--explain", "Print the query plan instead of the answer.", panel=ENGINE)]
+TIMEOUT = option("--timeout", "Stop a query after this time.", "SECONDS", ENGINE)
 MemoryLimit = Annotated[
     str,
-    typer.Option(
-        metavar="SIZE",
-        help="Memory limit, such as 4GB; beyond it, queries use the disk. Default: half of the memory.",
-        rich_help_panel=ENGINE,
+    option(
+        "--memory-limit",
+        "Memory limit, such as 4GB; beyond it, queries use the disk. Default: half of the memory.",
+        "SIZE",
+        ENGINE,
     ),
 ]
 
@@ -140,39 +112,34 @@ class AnswerOptions:
 
     form: Annotated[
         Format | None,
-        typer.Option(
+        option(
             "--format",
-            metavar="FORMAT",
-            help=f"Output format: {', '.join(Format)}. Default: table on a terminal, else csv.",
-            rich_help_panel=OUTPUT,
+            f"Output format: {', '.join(Format)}. Default: table on a terminal, else csv.",
+            "FORMAT",
+            OUTPUT,
         ),
     ] = None
-    json: Annotated[bool, flag("--json", "Same as --format json.", OUTPUT)] = False
-    records: Annotated[bool, flag("--records", "Same as --format records: one line per value.", OUTPUT)] = (
+    json: Annotated[bool, option("--json", "Same as --format json.", panel=OUTPUT)] = False
+    records: Annotated[
+        bool, option("--records", "Same as --format records: one line per value.", panel=OUTPUT)
+    ] = False
+    wide: Annotated[bool, option("--wide", "Show all columns and full texts in tables.", panel=OUTPUT)] = (
         False
     )
-    wide: Annotated[bool, flag("--wide", "Show all columns and full texts in tables.", OUTPUT)] = False
     no_pager: NoPager = False
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write to this file. Its extension selects the format.",
-            rich_help_panel=OUTPUT,
-        ),
+        option("--output -o", "Write to this file. Its extension selects the format.", "FILE", OUTPUT),
     ] = None
-    timeout: Annotated[float | None, Timeout] = None
+    timeout: Annotated[float | None, TIMEOUT] = None
     memory_limit: MemoryLimit = ""
     warehouse: Warehouse = WAREHOUSE
 
     @property
     def requested_format(self) -> Format | None:
         """The format that the user requested, if any. Raises UsageError for several formats."""
-        requested = {self.form} if self.form else set()
-        requested |= {Format.JSON} if self.json else set()
-        requested |= {Format.RECORDS} if self.records else set()
+        flags = {Format.JSON: self.json, Format.RECORDS: self.records}
+        requested = {form for form, is_set in flags.items() if is_set} | ({self.form} if self.form else set())
         if len(requested) > 1:
             raise UsageError("Give only one of --format, --json and --records")
         return next(iter(requested), None)

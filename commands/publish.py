@@ -3,35 +3,31 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from tracehouse.commands.console import say
-from tracehouse.commands.options import WAREHOUSE, MemoryLimit, Timeout, Warehouse, flag
+from tracehouse.commands.options import TIMEOUT, WAREHOUSE, MemoryLimit, Warehouse, option
+
+_Out = Annotated[Path | None, option("--out -o", "DuckDB file to write.", "FILE")]
+_To = Annotated[str, option("--to", "PostgreSQL database to fill. The password is in PGPASSWORD.", "URL")]
+_Site = Annotated[Path | None, option("--site", "Static site to write, with DuckDB in the browser.", "DIR")]
+_DuckdbWasm = Annotated[
+    Path | None, option("--duckdb-wasm", "Files of DuckDB-WASM for the site, if not in web/.", "DIR")
+]
+_BaseUrl = Annotated[str, option("--base-url", "Address of the site, for links.", "URL")]
+_Whole = Annotated[bool, option("--whole", "Include every telemetry sample, not only hourly values.")]
+_Port = Annotated[int, option("--port", "Port; 0 selects a free one.", "PORT", min=0, max=65535)]
+_NoBrowser = Annotated[bool, option("--no-browser", "Print the URL without opening it.")]
+_Timeout = Annotated[float, TIMEOUT]
+_MaxRows = Annotated[int, option("--max-rows", "Maximum number of rows in an answer.", "ROWS", min=1)]
 
 
 def publish(
     warehouse: Warehouse = WAREHOUSE,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="DuckDB file to write.")
-    ] = None,
-    to: Annotated[
-        str,
-        typer.Option(
-            metavar="URL",
-            help="PostgreSQL database to fill: postgresql://user@host/database. The password is in "
-            "PGPASSWORD.",
-        ),
-    ] = "",
-    site: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Static site to write, with DuckDB in the browser.")
-    ] = None,
-    duckdb_wasm: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Files of DuckDB-WASM for the site, if not in web/.")
-    ] = None,
-    base_url: Annotated[str, typer.Option(metavar="URL", help="Address of the site, for links.")] = "",
-    whole: Annotated[
-        bool, flag("--whole", "Include every telemetry sample, not only hourly values.")
-    ] = False,
+    out: _Out = None,
+    to: _To = "",
+    site: _Site = None,
+    duckdb_wasm: _DuckdbWasm = None,
+    base_url: _BaseUrl = "",
+    whole: _Whole = False,
 ) -> None:
     """Write a database for BI tools, or a static site.
 
@@ -51,11 +47,9 @@ def publish(
 
 def explore(
     warehouse: Warehouse = WAREHOUSE,
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, metavar="PORT", help="Port; 0 selects a free one.")
-    ] = 0,
-    no_browser: Annotated[bool, flag("--no-browser", "Print the URL without opening it.")] = False,
-    timeout: Annotated[float, Timeout] = 60,
+    port: _Port = 0,
+    no_browser: _NoBrowser = False,
+    timeout: _Timeout = 60,
     memory_limit: MemoryLimit = "",
 ) -> None:
     """Run named queries in the browser. Ctrl-C stops the server.
@@ -80,11 +74,9 @@ def explore(
 
 def mcp(
     warehouse: Warehouse = WAREHOUSE,
-    timeout: Annotated[float, Timeout] = 60,
+    timeout: _Timeout = 60,
     memory_limit: MemoryLimit = "",
-    max_rows: Annotated[
-        int, typer.Option(min=1, metavar="ROWS", help="Maximum number of rows in an answer.")
-    ] = 1000,
+    max_rows: _MaxRows = 1000,
 ) -> None:
     """Run an MCP server on standard input and output.
 

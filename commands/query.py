@@ -6,35 +6,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from tracehouse.commands.completion import (
-    complete_object,
-    complete_parameter,
-    complete_query,
-    complete_schema,
-    complete_value,
-)
+from tracehouse.commands import completion, options
 from tracehouse.commands.console import is_on_terminal, print_notes, say
-from tracehouse.commands.options import (
-    CHART,
-    PARAMETERS,
-    WAREHOUSE,
-    AnswerOptions,
-    Caveats,
-    EngineChoice,
-    Explain,
-    GuardFormulas,
-    Limit,
-    Master,
-    NoPager,
-    Warehouse,
-    expand_options,
-    flag,
-    key_values,
-    repeatable,
-    utf8,
-)
+from tracehouse.commands.options import AnswerOptions, argument, expand_options, option
+from tracehouse.core.arguments import check_text
 from tracehouse.core.errors import UsageError
 from tracehouse.core.text import escape_text
 from tracehouse.engines.names import LOCAL, Engine
@@ -45,26 +20,60 @@ if TYPE_CHECKING:
     from tracehouse.engines.duckdb.read.binding import Bind
 
 
+_Kind = Annotated[Kind, argument("KIND", "traces, tables, views or queries.")]
+_Trace = Annotated[
+    str, argument("TRACE", "Only of this trace, or unified.", autocompletion=completion.complete_schema)
+]
+_Search = Annotated[str, option("--search -s", "Only what matches all words, best first.", "WORDS")]
+_All = Annotated[bool, option("--all", "Also list queries of tables without data.")]
+_Object = Annotated[
+    str, argument("NAME", "Such as itp or itp.job.run_s.", autocompletion=completion.complete_object)
+]
+_Full = Annotated[bool, option("--full", "Print all texts and the SQL, as in a pipe.")]
+_Relation = Annotated[
+    str,
+    argument(
+        "NAME", "Query, view or table; see `traces list queries`.", autocompletion=completion.complete_query
+    ),
+]
+# The usage line, which errors print too, shows how to set parameters.
+_Words = Annotated[
+    list[str],
+    argument(
+        "[-p KEY=VALUE]...", "", default_factory=list, hidden=True, autocompletion=completion.complete_value
+    ),
+]
+_Parameters = Annotated[
+    list[str],
+    options.repeatable(
+        "--param -p",
+        "Set a parameter.",
+        "KEY=VALUE",
+        options.PARAMETERS,
+        autocompletion=completion.complete_parameter,
+    ),
+]
+_Plot = Annotated[
+    bool, option("--plot", "Draw a chart in the terminal; to a file: --output FILE.png", panel=options.CHART)
+]
+_Width = Annotated[
+    float | None, option("--width", "Width of the chart's file, such as 85.", "MM", options.CHART)
+]
+_FontSize = Annotated[
+    float | None, option("--font-size", "Font size in the chart's file.", "POINTS", options.CHART)
+]
+_Statement = Annotated[str | None, argument("STATEMENT", "The statement; default, or -: standard input.")]
+_File = Annotated[Path | None, option("--file -f", "File with the statement.", "FILE")]
+
+
 @expand_options
 def list_(
-    options: AnswerOptions,
-    kind: Annotated[
-        Kind, typer.Argument(metavar="KIND", help="traces, tables, views or queries.")
-    ] = Kind.TRACES,
-    trace: Annotated[
-        str,
-        typer.Argument(
-            metavar="TRACE", help="Only objects of this trace, or unified.", autocompletion=complete_schema
-        ),
-    ] = "",
-    search: Annotated[
-        str,
-        typer.Option(
-            "--search", "-s", metavar="WORDS", help="Only objects that match all words, best match first."
-        ),
-    ] = "",
-    with_empty: Annotated[bool, flag("--all", "Also list queries of tables without data.")] = False,
-    limit: Limit = None,
+    answer: AnswerOptions,
+    kind: _Kind = Kind.TRACES,
+    trace: _Trace = "",
+    search: _Search = "",
+    with_empty: _All = False,
+    limit: options.Limit = None,
 ) -> None:
     """List traces, tables, views or queries.
 
@@ -76,29 +85,15 @@ def list_(
     from tracehouse.engines.duckdb.read.binding import bind_list
 
     bind = partial(bind_list, kind=kind, trace=trace, words=search, limit=limit, with_empty=with_empty)
-    print_notes(options.write(bind, brief=BRIEF[kind]), stderr=options.notes_to_stderr)
+    print_notes(answer.write(bind, brief=BRIEF[kind]), stderr=answer.notes_to_stderr)
 
 
 def describe(
-    name: Annotated[
-        str,
-        typer.Argument(
-            callback=utf8,
-            metavar="NAME",
-            help="Name of the object, such as itp.job.run_s.",
-            autocompletion=complete_object,
-        ),
-    ],
-    warehouse: Warehouse = WAREHOUSE,
-    json: Annotated[bool, flag("--json", "Print a JSON object.")] = False,
-    full: Annotated[
-        bool,
-        flag(
-            "--full",
-            "Print everything, also texts, provenance and SQL. Default if the output is no terminal.",
-        ),
-    ] = False,
-    no_pager: NoPager = False,
+    name: _Object,
+    warehouse: options.Warehouse = options.WAREHOUSE,
+    json: Annotated[bool, option("--json", "Print a JSON object.")] = False,
+    full: _Full = False,
+    no_pager: options.NoPager = False,
 ) -> None:
     """Describe a table, view, query, trace, column, caveat or published figure.
 
@@ -108,6 +103,7 @@ def describe(
     from tracehouse.engines.duckdb.read.describe import describe
     from tracehouse.publish import description, output
 
+    check_text("NAME", name)
     to_terminal = is_on_terminal()
     full = full or not to_terminal
     found = sandbox.run(
@@ -119,61 +115,19 @@ def describe(
 
 @expand_options
 def query(
-    options: AnswerOptions,
-    name: Annotated[
-        str,
-        typer.Argument(
-            callback=utf8,
-            metavar="NAME",
-            help="Name of the query, view or table. List: `traces list queries`",
-            autocompletion=complete_query,
-        ),
-    ],
-    # Shows how to give a parameter in the usage line, which errors print too.
-    words: Annotated[
-        list[str],
-        typer.Argument(
-            default_factory=list, hidden=True, metavar="[-p KEY=VALUE]...", autocompletion=complete_value
-        ),
-    ],
-    parameters: Annotated[
-        list[str],
-        repeatable(
-            "--param",
-            "-p",
-            metavar="KEY=VALUE",
-            text="Set a parameter.",
-            callback=utf8,
-            autocompletion=complete_parameter,
-            rich_help_panel=PARAMETERS,
-        ),
-    ],
-    plot: Annotated[
-        bool,
-        flag(
-            "--plot",
-            "Draw a chart in the terminal. To draw it to a file: --output FILE.png, .svg or .pdf.",
-            CHART,
-        ),
-    ] = False,
-    width: Annotated[
-        float | None,
-        typer.Option(
-            metavar="MM",
-            help="Width of the chart's file, such as 85 for a paper's column.",
-            rich_help_panel=CHART,
-        ),
-    ] = None,
-    font_size: Annotated[
-        float | None,
-        typer.Option(metavar="POINTS", help="Font size in the chart's file.", rich_help_panel=CHART),
-    ] = None,
-    limit: Limit = None,
-    caveats: Caveats = False,
-    guard_formulas: GuardFormulas = False,
-    engine: EngineChoice = Engine.DUCKDB,
-    master: Master = LOCAL,
-    explain: Explain = False,
+    answer: AnswerOptions,
+    name: _Relation,
+    words: _Words,
+    parameters: _Parameters,
+    plot: _Plot = False,
+    width: _Width = None,
+    font_size: _FontSize = None,
+    limit: options.Limit = None,
+    caveats: options.Caveats = False,
+    guard_formulas: options.GuardFormulas = False,
+    engine: options.EngineChoice = Engine.DUCKDB,
+    master: options.Master = LOCAL,
+    explain: options.Explain = False,
 ) -> None:
     """Run a named query, or read the rows of a view or table.
 
@@ -189,21 +143,23 @@ def query(
     if words:
         hint = f". Set a parameter with `-p {words[0]}`" if "=" in words[0] else ""
         raise UsageError(f"Unexpected argument {words[0]}{hint}")
-    path = options.output if options.output and options.output.suffix in PICTURES else None
-    if plot and options.output and not path:
-        raise UsageError(f"{options.output}: the file of a chart must end in {', '.join(PICTURES)}")
+    for text in (name, *parameters):
+        check_text("argument", text)
+    path = answer.output if answer.output and answer.output.suffix in PICTURES else None
+    if plot and answer.output and not path:
+        raise UsageError(f"{answer.output}: the file of a chart must end in {', '.join(PICTURES)}")
     is_chart = plot or path is not None
-    if is_chart and (options.requested_format or explain or guard_formulas):
+    if is_chart and (answer.requested_format or explain or guard_formulas):
         raise UsageError("A chart excludes --format, --json, --records, --explain and --guard-formulas")
     if not path and (width is not None or font_size is not None):
         raise UsageError("--width and --font-size need a chart's file: --output FILE.png, .svg or .pdf")
-    given = key_values(parameters)
+    given = options.key_values(parameters)
     request: dict[str, Any] = {
         "name": name,
         "texts": given,
         "limit": limit,
         # Only tables, which people read, have totals: a program that sums rows would count them twice.
-        "with_total": not is_chart and options.output_format is Format.TABLE,
+        "with_total": not is_chart and answer.output_format is Format.TABLE,
         "explain": explain,
         "for_chart": is_chart,
     }
@@ -211,38 +167,31 @@ def query(
     if engine is Engine.SPARK:
         from tracehouse.engines.spark import runner
 
-        bind = runner.run_query(options.warehouse, master, options.limits, **request)
+        bind = runner.run_query(answer.warehouse, master, answer.limits, **request)
     if path:
         from tracehouse.publish.plot import pictures
 
         size = pictures.parse_size(width, font_size)
-        notes = answers.draw_to_file(bind, options.warehouse, options.limits, path, given, size)
+        notes = answers.draw_to_file(bind, answer.warehouse, answer.limits, path, given, size)
         say(f"Drew {path}")
     elif plot:
-        notes = answers.draw_in_terminal(bind, options.warehouse, options.limits, given)
+        notes = answers.draw_in_terminal(bind, answer.warehouse, answer.limits, given)
     else:
-        notes = options.write(bind, guard_formulas=guard_formulas)
-    print_notes(notes, stderr=options.notes_to_stderr, complete=caveats)
+        notes = answer.write(bind, guard_formulas=guard_formulas)
+    print_notes(notes, stderr=answer.notes_to_stderr, complete=caveats)
 
 
 @expand_options
 def sql(
-    options: AnswerOptions,
-    statement: Annotated[
-        str | None,
-        typer.Argument(
-            callback=utf8, metavar="STATEMENT", help="The statement; - or none reads standard input."
-        ),
-    ] = None,
-    file: Annotated[
-        Path | None, typer.Option("--file", "-f", metavar="FILE", help="File with the statement.")
-    ] = None,
-    limit: Limit = None,
-    caveats: Caveats = False,
-    guard_formulas: GuardFormulas = False,
-    engine: EngineChoice = Engine.DUCKDB,
-    master: Master = LOCAL,
-    explain: Explain = False,
+    answer: AnswerOptions,
+    statement: _Statement = None,
+    file: _File = None,
+    limit: options.Limit = None,
+    caveats: options.Caveats = False,
+    guard_formulas: options.GuardFormulas = False,
+    engine: options.EngineChoice = Engine.DUCKDB,
+    master: options.Master = LOCAL,
+    explain: options.Explain = False,
 ) -> None:
     """Run a read-only SQL statement.
 
@@ -258,14 +207,14 @@ def sql(
     if engine is Engine.SPARK:
         from tracehouse.engines.spark import runner
 
-        bind = runner.run_statement(options.warehouse, master, options.limits, text, limit, explain)
+        bind = runner.run_statement(answer.warehouse, master, answer.limits, text, limit, explain)
     else:
         bind = partial(bind_statement, sql=text, limit=limit, explain=explain)
-    notes = options.write(bind, guard_formulas=guard_formulas)
-    print_notes(notes, stderr=options.notes_to_stderr, complete=caveats)
+    notes = answer.write(bind, guard_formulas=guard_formulas)
+    print_notes(notes, stderr=answer.notes_to_stderr, complete=caveats)
 
 
-def shell(warehouse: Warehouse = WAREHOUSE) -> None:
+def shell(warehouse: options.Warehouse = options.WAREHOUSE) -> None:
     """Open the database read-only in the DuckDB shell.
 
     Example: traces shell --warehouse warehouse
@@ -283,7 +232,7 @@ def _statement(statement: str | None, file: Path | None) -> str:
     if file:
         return _decode(file.read_bytes(), str(file))
     if is_given:
-        return str(statement)
+        return check_text("STATEMENT", statement)
     if sys.stdin is None or sys.stdin.isatty():
         raise UsageError("No statement. Give it as an argument, with --file, or on standard input")
     return _decode(sys.stdin.buffer.read(), "standard input")

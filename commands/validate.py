@@ -6,18 +6,14 @@ from pathlib import Path
 from typing import Annotated
 
 from tracehouse.commands.console import print_notes, say
-from tracehouse.commands.options import AnswerOptions, TraceNames, expand_options, flag
+from tracehouse.commands.options import AnswerOptions, TraceNames, expand_options, option
 from tracehouse.core.errors import UserError
+
+_Files = Annotated[bool, option("--files", "Check the Parquet files instead: size and checksum of each.")]
 
 
 @expand_options
-def check(
-    options: AnswerOptions,
-    traces: TraceNames,
-    files: Annotated[
-        bool, flag("--files", "Check the Parquet files instead: size and checksum of each.")
-    ] = False,
-) -> None:
+def check(options: AnswerOptions, traces: TraceNames, files: _Files = False) -> None:
     """Check the data against the rules of the catalog and the expected counts of the published files.
 
     Exits with 1 if a rule or count fails. Expected counts do not apply to synthetic data. With --files,

@@ -6,6 +6,7 @@ from operator import index
 from pathlib import Path
 
 from tracehouse.core.errors import UsageError
+from tracehouse.core.text import escape_text
 
 
 def check_text(argument: str, value: object) -> str:
@@ -15,7 +16,7 @@ def check_text(argument: str, value: object) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise UsageError(f"{argument}: {value!r} is not valid UTF-8") from None
+        raise UsageError(f"{argument}: {escape_text(value)} is not valid UTF-8") from None
     return value
 
 

@@ -16,7 +16,7 @@ START = {
     *("cli", "commands"),
     *(f"commands.{name}" for name in ("completion", "console", "data", "export")),
     *(f"commands.{name}" for name in ("maintain", "options", "publish", "query", "validate")),
-    *("core", "core.errors", "core.signals", "core.text"),
+    *("core", "core.arguments", "core.errors", "core.signals", "core.text"),
     *("engines", "engines.names"),
     *("ingest", "ingest.traces"),
     *("publish", "publish.formats"),

@@ -306,19 +306,18 @@ def test_unusual_input_and_output(sample_warehouse: Path) -> None:
 
 
 def test_full_temporary_folder_gets_clear_error(sample_warehouse: Path, tmp_path: Path) -> None:
-    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(tmp_path)]
-    if os.geteuid() or subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("only root can mount a small disk")
     environment = {"TMPDIR": str(tmp_path), "TRACES_WAREHOUSE": str(sample_warehouse)}
-    statements = (
+    for line in (
         ["select range, hash(range) as h from range(3000000)"],
         ["select hash(range) as h from range(30000000) order by h", "--memory-limit", "200MB"],
-    )
-    try:
-        runs = [command_line.server().run("sql", *line, environment=environment) for line in statements]
-    finally:
-        subprocess.run(["umount", str(tmp_path)], check=True)
-    for run in runs:
+    ):
+        mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(tmp_path)]
+        if os.geteuid() or subprocess.run(mount, capture_output=True).returncode:
+            pytest.skip("only root can mount a small disk")
+        try:
+            run = command_line.server().run("sql", *line, environment=environment)
+        finally:
+            subprocess.run(["umount", str(tmp_path)], check=True)
         assert (run.code, run.stdout) == (1, "")
         assert run.stderr.startswith("error: No space left for the answer, or for data that does not fit")
 

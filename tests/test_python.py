@@ -198,7 +198,7 @@ def two_rows(opened: Warehouse) -> tracehouse.python.Answer:
     return opened.sql("select 1 as a, 2 as b union all select 2, 3")
 
 
-NOT_UTF8 = r"'\ud800' is not valid UTF-8"
+NOT_UTF8 = r"\ud800 is not valid UTF-8"
 MOST_ROWS = "The limit must be a number of rows from 0 to 2147483646, not "
 USAGE_ERRORS: list[tuple[Callable[[Warehouse], object], str]] = [
     # Wrong types name the argument.
