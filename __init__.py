@@ -13,7 +13,8 @@ import tracehouse.ingest as _package
 from tracehouse.core.errors import UsageError, UserError
 
 if TYPE_CHECKING:
-    from tracehouse.python import Warehouse, fetch, open, sample  # noqa: A004
+    from tracehouse.python import Warehouse, fetch, sample
+    from tracehouse.python import Warehouse as open  # noqa: A004, N813
 
 __all__ = ["UsageError", "UserError", "fetch", "ingest", "open", "sample"]
 
@@ -24,7 +25,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from tracehouse import python
 
-    return getattr(python, name)
+    return python.Warehouse if name == "open" else getattr(python, name)
 
 
 class _Ingest(ModuleType):

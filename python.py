@@ -11,8 +11,9 @@ import datetime as dt
 import html
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -23,7 +24,7 @@ import pyarrow as pa
 from tracehouse.core.arguments import check_number, check_path, check_text, check_whole_number
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.duckdb.read import answer, describe, notes, sandbox
-from tracehouse.engines.duckdb.read.binding import BoundQuery, bind_list, bind_query, bind_statement
+from tracehouse.engines.duckdb.read.binding import Bind, BoundQuery, bind_list, bind_query, bind_statement
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.publish.columns import exact
@@ -76,7 +77,7 @@ _COMMANDS = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Answer:
     """An answer: its rows, caveats and sources.
 
@@ -91,8 +92,8 @@ class Answer:
     values: Mapping[str, Value]
     caveats: Sequence[Note]
     sources: pa.Table
-    _table: pa.Table = field(repr=False)
-    _warehouse: "Warehouse" = field(repr=False)
+    _table: pa.Table
+    _warehouse: "Warehouse"
 
     def arrow(self) -> pa.Table:
         """The rows as an Arrow table. Sums of integers are 64-bit integers, or decimals if larger."""
@@ -180,30 +181,25 @@ class Answer:
         return self._table.num_rows
 
     def __repr__(self) -> str:
-        return str(self)
-
-    def __str__(self) -> str:
         return "\n".join([str(self.pl()), *notes.summarize(self.caveats)])
 
     def _repr_html_(self) -> str:
         """HTML for a notebook: the first rows, the caveats, and the chart if there is one."""
-        shown = self._table.slice(0, _MOST_ROWS_SHOWN)
-        more = len(self) - shown.num_rows
-        notes = "".join(
-            f"<p><b>{html.escape(note.name)}</b>: {html.escape(note.text)}</p>" for note in self.caveats
-        )
-        return "".join(
-            [_html_table(shown), f"<p>and {more:,} more rows</p>" if more else "", notes, self._chart_svg()]
-        )
+        import polars
 
-    def _chart_svg(self) -> str:
-        """The chart as SVG; empty if the query has no chart, or if the extra `plot` is not installed."""
         from tracehouse.publish.plot import pictures
 
-        try:
-            return pictures.render_svg(self.plot().to_dict())
-        except UserError:
-            return ""
+        shown = self._table.slice(0, _MOST_ROWS_SHOWN)
+        with polars.Config(tbl_rows=_MOST_ROWS_SHOWN, tbl_cols=-1, fmt_str_lengths=80):
+            parts = [str(polars.DataFrame(shown)._repr_html_())]
+        if len(self) > shown.num_rows:
+            parts.append(f"<p>and {len(self) - shown.num_rows:,} more rows</p>")
+        for note in self.caveats:
+            parts.append(f"<p><b>{html.escape(note.name)}</b>: {html.escape(note.text)}</p>")
+        # Not every query has a chart, and the extra `plot` may be missing.
+        with suppress(UserError):
+            parts.append(pictures.render_svg(self.plot().to_dict()))
+        return "".join(parts)
 
 
 @dataclass(frozen=True)
@@ -282,14 +278,8 @@ class Warehouse:
         """
         check_text("name", name)
         limit = None if limit is None else check_whole_number("limit", limit)
-        texts = _texts(parameters)
-
-        def work(connection: duckdb.DuckDBPyConnection) -> Answer:
-            query = answer.run(connection, bind_query(connection, name, texts, limit))
-            rows = _rows(connection, query)
-            return Answer(name, parameters, query.notes, notes.sources(connection, [name]), rows, self)
-
-        return self._run(work)
+        bind = partial(bind_query, name=name, texts=_texts(parameters), limit=limit)
+        return self._answer(bind, name, parameters)
 
     def sql(self, statement: str, values: Mapping[str, Value] | None = None) -> Answer:
         """Run one read-only SQL statement. `values` has the values of its parameters, such as `$name`.
@@ -300,13 +290,7 @@ class Warehouse:
         if values is not None and not isinstance(values, Mapping):
             raise UsageError(f"values must be a dictionary, such as {{'n': 8}} for $n, not {values!r}")
         given = {key: _plain(key, value) for key, value in (values or {}).items()}
-
-        def work(connection: duckdb.DuckDBPyConnection) -> Answer:
-            query = bind_statement(connection, statement, values=given)
-            rows = _rows(connection, query)
-            return Answer("", given, query.notes, notes.sources(connection, query.reads), rows, self)
-
-        return self._run(work)
+        return self._answer(partial(bind_statement, sql=statement, values=given), "", given)
 
     def list(
         self, kind: str = "traces", trace: str = "", search: str = "", with_empty: bool = False
@@ -350,16 +334,19 @@ class Warehouse:
     def __repr__(self) -> str:
         return f"tracehouse.open({str(self.folder)!r})"
 
+    def _answer(self, bind: Bind, name: str, values: Mapping[str, Value]) -> Answer:
+        """Run a named query, or with an empty name a statement."""
+
+        def work(connection: duckdb.DuckDBPyConnection) -> Answer:
+            query = answer.run(connection, bind(connection))
+            sources = notes.sources(connection, [name] if name else query.reads)
+            return Answer(name, values, query.notes, sources, _rows(connection, query), self)
+
+        return self._run(work)
+
     def _run(self, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
         with _in_python():
             return sandbox.run(self.folder, self._limits, work, confined=False)
-
-
-def open(  # noqa: A001
-    folder: str | Path = "warehouse", timeout_s: float | None = None, memory_limit: str = ""
-) -> Warehouse:
-    """Open the warehouse in a folder; see `Warehouse`."""
-    return Warehouse(folder, timeout_s, memory_limit)
 
 
 def ingest(
@@ -464,10 +451,3 @@ def _rows(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> pa.Table:
                 # A sum of more than 63 bits remains a decimal.
                 continue
     return table
-
-
-def _html_table(table: pa.Table) -> str:
-    import polars
-
-    with polars.Config(tbl_rows=_MOST_ROWS_SHOWN, tbl_cols=-1, fmt_str_lengths=80):
-        return str(polars.DataFrame(table)._repr_html_())

@@ -20,8 +20,7 @@ _Mirrors = Annotated[list[str], repeatable("--mirror", "Request URL instead of h
 _Yes = Annotated[bool, option("--yes", "Download even hundreds of gigabytes.")]
 _DryRun = Annotated[bool, option("--dry-run", "List the files and URLs without fetching them.")]
 _Raw = Annotated[
-    list[Path] | None,
-    option("--raw -r", "Folders with raw files.", "DIR", envvar="TRACES_RAW", show_default=str(RAW)),
+    list[Path] | None, option("--raw -r", "Folders with raw files. Default: raw.", "DIR", envvar="TRACES_RAW")
 ]
 _Replace = Annotated[
     bool, option("--replace", "Remove rows of missing files; accept files that lost most rows.")
