@@ -1,4 +1,4 @@
-"""List the modules that a run of `traces` imports, and those that it may import."""
+"""List the libraries and the slow modules that a run of `traces` imports."""
 
 import os
 import subprocess
@@ -10,30 +10,11 @@ from terminal import end, terminal
 DUCKDB = {"duckdb", "_duckdb"}
 TYPER = {"typer", "annotated_doc", "shellingham"}
 
-# The modules that `traces --help` and shell completion may import.
-START = {
-    "__main__",
-    *("cli", "commands"),
-    *(f"commands.{name}" for name in ("completion", "console", "data", "export")),
-    *(f"commands.{name}" for name in ("maintain", "options", "publish", "query", "validate")),
-    *("core", "core.arguments", "core.errors", "core.signals", "core.text"),
-    *("engines", "engines.names"),
-    *("ingest", "ingest.traces"),
-    *("publish", "publish.formats"),
-    *("sql", "sql.lists", "sql.names"),
-}
-# The modules that open a database and write output.
-READING = START | {
-    *("engines.duckdb", "engines.duckdb.read"),
-    *(f"engines.duckdb.read.{name}" for name in ("landlock", "sandbox", "schema_mismatch")),
-    *(f"engines.duckdb.read.{name}" for name in ("catalog", "notes", "search", "selected_traces")),
-    *("ingest.store", "ingest.store.layout", "publish.output"),
-    *("views", "views.graph"),
-}
-ANSWERING = READING | {
-    *(f"engines.duckdb.read.{name}" for name in ("answer", "binding", "guard")),
-    *("publish.answers", "publish.columns", "publish.export"),
-}
+# Parts of Tracehouse that are slow to import. Help, completion and queries need none of them.
+_SLOW = (
+    *("engines.duckdb.write", "engines.spark", "ingest.convert", "ingest.declarations", "ingest.readers"),
+    *("publish.plot", "publish.site", "samples", "sql.query_files", "views.view_files"),
+)
 
 # The command line always ends with `os._exit`.
 _CODE = """
@@ -53,17 +34,20 @@ main()
 def modules_of(
     *arguments: object, folder: Path, on_terminal: bool = False, **environment: object
 ) -> tuple[set[str], set[str]]:
-    """Return the third-party packages that a run imports, and the modules of Tracehouse."""
+    """Return the third-party packages that a run imports, and the slow modules of Tracehouse."""
     listed = folder / "modules"
     command = [sys.executable, "-c", _CODE, *map(str, arguments)]
     variables = {name: str(value) for name, value in environment.items()} | {"MODULES_FILE": str(listed)}
     if on_terminal:
-        with terminal(*command, **variables) as opened:
+        with terminal(*command, folder=folder, **variables) as opened:
             assert end(opened) == 0
     else:
-        subprocess.run(command, env=os.environ | variables, capture_output=True, check=True)
+        subprocess.run(command, env=os.environ | variables, capture_output=True, check=True, cwd=folder)
     names = listed.read_text().split()
     packages = {name.partition(".")[0] for name in names} - sys.stdlib_module_names
     # These find packages of editable installs.
     packages = {name for name in packages if name != "_distutils_hack" and not name.startswith("__")}
-    return packages - {"tracehouse"}, {name.partition(".")[2] for name in names if "tracehouse." in name}
+    ours = {name.removeprefix("tracehouse.") for name in names}
+    return packages - {"tracehouse"}, {
+        name for name in ours if f"{name}.".startswith(tuple(f"{slow}." for slow in _SLOW))
+    }
