@@ -14,8 +14,7 @@ from threading import Event
 from tracehouse.core.errors import RawFileError, StoppedError, UsageError, UserError, check_traces
 from tracehouse.core.progress import Progress
 from tracehouse.core.text import escape_name
-from tracehouse.ingest.convert.incremental import Task, TaskResult, run_task
-from tracehouse.ingest.convert.refusals import refuse_in_all_tables
+from tracehouse.ingest.convert.incremental import Task, TaskResult, refuse_in_all_tables, run_task
 from tracehouse.ingest.declarations import Trace, all_traces
 from tracehouse.ingest.find import Group, MatchedFile, find
 from tracehouse.ingest.raw_files import whole_name

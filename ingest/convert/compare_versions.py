@@ -4,6 +4,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import duckdb
 import pyarrow.parquet as pq
 
 from tracehouse.core.errors import RawFileError
@@ -15,12 +16,14 @@ from tracehouse.ingest.raw_files import RawFile
 from tracehouse.ingest.raw_stream import translate_errors
 from tracehouse.ingest.readers.values import index_values
 from tracehouse.ingest.store import checksum_cache, records
+from tracehouse.ingest.store.files import StagedFile
 from tracehouse.ingest.store.records import Conversion, OverlappingFile
 from tracehouse.ingest.synthetic import is_marked
 
 # A new version with less than half of the last version's rows is more likely a broken download than a new
 # release.
 _LEAST_SHARE_OF_ROWS_BEFORE = 0.5
+_MEMORY = "1GB"
 
 
 def is_up_to_date(
@@ -30,7 +33,7 @@ def is_up_to_date(
 
     `overlapping_files` are the files of a wide table whose lines the conversion must have omitted.
     """
-    before, raw = raw_input.before, raw_input.matched.raw
+    before, raw = raw_input.before, raw_input.raw
     return (
         before is not None
         and before.fingerprint == raw_input.table.fingerprint()
@@ -48,9 +51,9 @@ def is_up_to_date(
 
 def _has_same_bytes(raw_input: RawInput, before: Conversion) -> bool:
     same = checksum_of(raw_input, raw_input.on_bytes) == before.sha256
-    if not same and not raw_input.matched.raw.has_directory:
+    if not same and not raw_input.raw.has_directory:
         # The conversion will read and report these bytes again.
-        raw_input.on_bytes(-raw_input.matched.raw.bytes)
+        raw_input.on_bytes(-raw_input.raw.bytes)
     return same
 
 
@@ -59,7 +62,7 @@ def checksum_of(raw_input: RawInput, on_bytes: Callable[[int], None] = lambda _:
 
     Raises RawFileError if the content cannot be read.
     """
-    raw, table, warehouse = raw_input.matched.raw, raw_input.table, raw_input.warehouse
+    raw, table, warehouse = raw_input.raw, raw_input.table, raw_input.warehouse
     if raw.has_directory:
         return checksum(raw, table)
     with translate_errors(raw.paths):
@@ -103,7 +106,7 @@ def compare_with_previous(
     than half of its rows. If `unreadable` has errors and rows of the last version are missing, raises the
     first of these errors.
     """
-    file = raw_input.matched.raw.relative_name
+    file = raw_input.raw.relative_name
     # Rows read, not rows kept: a line that another file also contains is rejected, but it is not missing.
     now = {source.member: source.rows_read for source in conversion.sources}
     in_other_files = {copy.member for copy in conversion.skipped_copies}
@@ -116,13 +119,13 @@ def compare_with_previous(
         raise unreadable[0]
     if before and now.keys().isdisjoint(before) and not raw_input.may_shrink:
         raise RawFileError(
-            raw_input.matched.raw.paths[0],
+            raw_input.raw.paths[0],
             f"it contains none of the files that the last version contained for {raw_input.table_name}",
             "Rename it; if it is a newer version of that file, ingest it with --replace",
         )
     if not raw_input.may_shrink and sum(now.values()) < _LEAST_SHARE_OF_ROWS_BEFORE * sum(before.values()):
         raise RawFileError(
-            raw_input.matched.raw.paths[0],
+            raw_input.raw.paths[0],
             f"it has {sum(now.values()):,} rows for {raw_input.table_name}; "
             f"the version in the warehouse has {sum(before.values()):,}",
             "Download the file again. If the new one is the same, it is complete: ingest it with --replace",
@@ -140,6 +143,45 @@ def compare_with_previous(
     if not any(now.values()) and not in_other_files:
         notes.append(f"{file} has no rows")
     return notes
+
+
+def compare_duplicate_rows(raw_input: RawInput, written: Sequence[StagedFile]) -> list[str]:
+    """Return a note if the new version has more rows that equal another row in all columns than the last.
+
+    In a table without a key, no other check finds them; in a wide table, the reader rejects them. They are
+    counted only if the new version has more rows than the last one, because counting takes time.
+    """
+    before, table_name = raw_input.before, raw_input.table_name
+    if raw_input.table.wide or not before or sum(file.rows for file in written) <= before.rows:
+        return []
+    if not records.is_complete(raw_input.warehouse, before):
+        return []
+    file = raw_input.raw.relative_name
+    spill = written[0].path.with_suffix(".spill")
+    try:
+        now = _count_duplicate_rows([staged.path for staged in written], spill)
+        earlier = _count_duplicate_rows([raw_input.warehouse / stored.path for stored in before.files], spill)
+    except duckdb.Error as error:
+        reason = str(error).partition("\n")[0]
+        return [f"{file}: rows for {table_name} that repeat another one were not counted ({reason})"]
+    what = f"rows for {table_name} that repeat another one in all columns; it had {earlier:,}"
+    return [f"{file} has {now:,} {what}"] if now > earlier else []
+
+
+def _count_duplicate_rows(paths: Sequence[Path], spill: Path) -> int:
+    """Count the rows that equal an earlier row. DuckDB spills data that exceeds its memory to `spill`."""
+    if not paths:
+        return 0
+    names = ", ".join(f'"{name}"' for name in pq.read_schema(paths[0]).names)
+    with duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": str(spill)}) as connection:
+        # Equal hashes count as equal rows. Among a billion different rows, the probability that two share a
+        # hash is 3 percent.
+        found = connection.execute(
+            f"select count(*) - count(distinct hash({names})) from read_parquet($files)",
+            {"files": list(map(str, paths))},
+        ).fetchone()
+    assert found
+    return int(found[0])
 
 
 def is_synthetic(raw: RawFile) -> bool:

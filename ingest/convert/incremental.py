@@ -12,9 +12,8 @@ from pathlib import Path
 
 from tracehouse.core.errors import RawFileError
 from tracehouse.ingest.convert.compare_versions import is_up_to_date, read_indexes, relocate
-from tracehouse.ingest.convert.copies import compare_raw_files
 from tracehouse.ingest.convert.raw_file import check_header_file, convert
-from tracehouse.ingest.convert.raw_input import AlreadyStored, RawInput
+from tracehouse.ingest.convert.raw_input import AlreadyStored, RawInput, compare_raw_files
 from tracehouse.ingest.find import Group, MatchedFile
 from tracehouse.ingest.store import integrity, records
 from tracehouse.ingest.store.records import Conversion, Key, OverlappingFile
@@ -85,6 +84,41 @@ def run_task(task: Task) -> TaskResult:
         result.notes.append(f"{table_name}: nothing is replaced, because a file cannot be read")
     result.notes = list(dict.fromkeys(result.notes))
     return result
+
+
+def refuse_in_all_tables(
+    tasks: Sequence[Task], results: Sequence[TaskResult], run: Callable[[Sequence[Task]], list[TaskResult]]
+) -> list[TaskResult]:
+    """Return the results of tasks after each raw file that one task refused is refused by all tasks.
+
+    Otherwise the rows of one table would be newer than those of another. A task that accepted the file runs
+    again without it. Its other conversions are kept, unless they relied on the rows of the refused file.
+    """
+    results = list(results)
+    while True:
+        pairs = list(zip(tasks, results, strict=True))
+        problems = {
+            matched.raw: result.problems[matched.key]
+            for task, result in pairs
+            for matched in task.matched_files
+            if matched.key in result.problems
+        }
+        again: dict[int, Task] = {}
+        for number, (task, result) in enumerate(pairs):
+            refused = {m.key: problems[m.raw] for m in task.matched_files if m.raw in problems}
+            for key in refused.keys() - result.problems.keys():
+                _undo(result, key, task.warehouse)
+                finished = {**task.finished, **result.converted}
+                again[number] = replace(task, finished=finished, refused={**refused, **result.problems})
+        if not again:
+            return results
+        for number, result in zip(again, run(list(again.values())), strict=True):
+            first = results[number]
+            # The second run reports what the first run converted as unchanged.
+            kept = {key: one for key, one in first.converted.items() if result.unchanged.pop(key, None)}
+            result.converted = {**kept, **result.converted}
+            result.notes = list(dict.fromkeys([*first.notes, *result.notes]))
+            results[number] = result
 
 
 def _skip_copies(task: Task, result: TaskResult) -> Task:

@@ -1,11 +1,13 @@
 """Convert a raw file: read its data files, write sorted Parquet files, and count all rows."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, BinaryIO, cast
+from pathlib import Path
+from typing import BinaryIO, cast
 from uuid import uuid4
 
 import pyarrow as pa
@@ -16,18 +18,17 @@ from tracehouse.ingest.archive import data_files, data_members, seekable
 from tracehouse.ingest.convert.compare_versions import (
     checksum_of,
     compare_checksum,
+    compare_duplicate_rows,
     compare_with_previous,
     is_synthetic,
 )
-from tracehouse.ingest.convert.copies import compare_members, describe_skipped, differing_partitions
 from tracehouse.ingest.convert.parquet_out import RunWriter, write_partition, write_runs
-from tracehouse.ingest.convert.raw_input import AlreadyStored, RawInput
-from tracehouse.ingest.convert.repeats import describe_repeats
+from tracehouse.ingest.convert.raw_input import AlreadyStored, MemberSource, RawInput, describe_skipped
 from tracehouse.ingest.convert.unpivot import write_cells
 from tracehouse.ingest.declarations import Table
 from tracehouse.ingest.find import MatchedFile
 from tracehouse.ingest.raw_stream import open_raw, unexpected_error
-from tracehouse.ingest.readers import Batch, ReaderInput, Reject, reader_of
+from tracehouse.ingest.readers import ReaderInput, reader_of
 from tracehouse.ingest.readers.csv import read_names
 from tracehouse.ingest.readers.lines import shown
 from tracehouse.ingest.readers.values import arrow_type
@@ -37,28 +38,7 @@ from tracehouse.ingest.store.layout import REJECTED_FOLDER, staging_folder
 from tracehouse.ingest.store.records import REJECTED_COLUMNS, Conversion, OverlappingFile, SkippedCopy, Source
 
 _REJECTED_ORDER = ("table_name", "file", "line")
-
-
-@dataclass
-class _Counts:
-    kept: int = 0
-    rejected: int = 0
-    stored: int = 0
-
-
-@dataclass(frozen=True)
-class _OpenFile:
-    """A data file that is being read.
-
-    `name` is its name in the raw file, `shown_path` its path for errors, and `keys` are the values of the
-    table's keys in its path. `counts` is updated with each batch.
-    """
-
-    name: str
-    shown_path: str
-    stream: BinaryIO
-    keys: dict[str, str]
-    counts: _Counts
+_REJECTED_SCHEMA = pa.schema([(column.name, arrow_type(column)) for column in REJECTED_COLUMNS])
 
 
 class _UnreadableDataFileError(Exception):
@@ -68,20 +48,6 @@ class _UnreadableDataFileError(Exception):
         super().__init__()
         self.position = position
         self.problem = problem
-
-
-@dataclass
-class _ReadState:
-    """What has been read from a raw file so far. `counts` are by the name of the data file."""
-
-    stored: AlreadyStored
-    indexes: set[Hashable]
-    rejected: RunWriter
-    counts: dict[str, _Counts] = field(default_factory=dict)
-    skipped_copies: list[SkippedCopy] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    sha256: str = ""
-    bytes: int = 0
 
 
 def convert(
@@ -94,25 +60,24 @@ def convert(
     conversion then has the rows of the partition's other data files. Raises RawFileError if the raw file
     cannot be read, in which case nothing is stored, and UserError if the warehouse is not writable.
     """
-    unreadable: dict[int, RawFileError] = {}
+    unreadable: list[RawFileError] = []
     while True:
-        left = raw_input.matched.raw.without(unreadable) if unreadable else raw_input.matched.raw
-        problems = list(unreadable.values())
-        reduced = replace(raw_input, matched=replace(raw_input.matched, raw=left))
         try:
             with lock.explain_write_errors(raw_input.warehouse, raw_input.table_name):
-                conversion, notes = _convert(reduced, stored, overlapping_files, problems)
-                return conversion, notes, problems
+                conversion, notes = _convert(raw_input, stored, overlapping_files, unreadable)
+                return conversion, notes, unreadable
         except _UnreadableDataFileError as failure:
+            raw = raw_input.raw
+            if len(raw.members) <= 1:
+                raise _name_others(failure.problem, unreadable) from failure
             # Rows of the unreadable file are already among the sorted rows. Read the other files again.
-            positions = [n for n in range(len(raw_input.matched.raw.members)) if n not in unreadable]
-            if len(positions) <= 1:
-                raise _name_others(failure.problem, list(unreadable.values())) from failure
-            unreadable[positions[failure.position]] = failure.problem
+            unreadable.append(failure.problem)
+            others = raw.without([failure.position])
+            raw_input = replace(raw_input, matched=replace(raw_input.matched, raw=others))
         except (UserError, StoppedError):
             raise
         except Exception as error:
-            raise unexpected_error(raw_input.matched.raw.paths[0], error) from error
+            raise unexpected_error(raw_input.raw.paths[0], error) from error
 
 
 def _name_others(problem: RawFileError, others: Sequence[RawFileError]) -> RawFileError:
@@ -134,24 +99,10 @@ def _convert(
     staging = staging_folder(raw_input.warehouse)
     # The name is unique because a process that lost its lock may still be converting the same raw file.
     name = uuid4().hex[:16]
-    rejects = RunWriter(_REJECTED_ORDER, staging, f"{name}.{REJECTED_FOLDER}")
-    state = _ReadState(stored, set(stored.indexes), rejects)
-    written: dict[str, list[StagedFile]] = {}
-    if raw_input.matched.raw.partition:
-        rows = _read_partition(raw_input, state)
-        file = raw_input.matched.raw.relative_name
-        written[partition] = write_partition(rows, raw_input.table.order_by, staging, name, file)
-    elif raw_input.table.wide:
-        cells = (lines for _, lines in _read_rows(raw_input, state))
-        keys = dict(pair.split("=", 1) for pair in partition.split("/") if pair)
-        written[partition] = write_cells(cells, raw_input.table, staging, name, keys)
-    else:
-        for number, (part, batches) in enumerate(groupby(_read_rows(raw_input, state), itemgetter(0))):
-            of_part = (batch for _, batch in batches)
-            runs = write_runs(of_part, raw_input.table.order_by, staging, f"{name}.{number}")
-            written.setdefault(part, []).extend(runs)
-    rejected = rejects.finish()
-    written = dict(sorted(written.items()))
+    with RunWriter(_REJECTED_ORDER, staging, f"{name}.{REJECTED_FOLDER}") as rejects:
+        reading = _Reading(raw_input, stored, rejects)
+        written = dict(sorted(_write(reading, partition, staging / name).items()))
+        rejected = rejects.finish()
     staged_files = [file for files in written.values() for file in files]
     conversion = Conversion(
         trace,
@@ -159,27 +110,45 @@ def _convert(
         partition,
         source,
         fingerprint=raw_input.table.fingerprint(),
-        sha256=state.sha256,
-        sources=tuple(
-            _describe_source(raw_input, member, rows, state) for member, rows in state.counts.items()
-        ),
+        sha256=reading.sha256,
+        sources=reading.list_sources(),
         files=tuple(
             records.describe_file("/".join(filter(None, (trace, table, part))), file)
             for part, files in written.items()
             for file in files
         ),
         rejected=tuple(records.describe_file(f"{trace}/{REJECTED_FOLDER}", file) for file in rejected),
-        skipped_copies=tuple(state.skipped_copies),
+        skipped_copies=tuple(reading.skipped_copies),
         overlapping_files=overlapping_files,
     )
     _check_row_counts(conversion)
-    state.notes += compare_with_previous(raw_input, conversion, unreadable)
-    state.notes += describe_repeats(raw_input, staged_files)
+    notes = reading.notes + compare_with_previous(raw_input, conversion, unreadable)
+    notes += compare_duplicate_rows(raw_input, staged_files)
     # This comes last: no file may enter the store before the raw file was read to its end.
     records.add(raw_input.warehouse, conversion, [*staged_files, *rejected])
-    stored.add(conversion, raw_input.matched.raw)
-    stored.indexes = state.indexes
-    return conversion, state.notes
+    stored.add(conversion, raw_input.raw)
+    stored.indexes = reading.indexes
+    return conversion, notes
+
+
+def _write(reading: "_Reading", partition: str, path: Path) -> dict[str, list[StagedFile]]:
+    """Read a raw file and write its rows. Returns the Parquet files, whose paths begin with `path`."""
+    table, raw = reading.table, reading.raw
+    if raw.partition:
+        rows = reading.read_partition()
+        return {partition: write_partition(rows, table.order_by, path.parent, path.name, raw.relative_name)}
+    if table.wide:
+        lines = (lines for _, lines in reading.read_members())
+        return {partition: write_cells(lines, table, path.parent, path.name, _parse_partition(partition))}
+    written: dict[str, list[StagedFile]] = defaultdict(list)
+    for number, (part, batches) in enumerate(groupby(reading.read_members(), itemgetter(0))):
+        rows = (rows for _, rows in batches)
+        written[part] += write_runs(rows, table.order_by, path.parent, f"{path.name}.{number}")
+    return written
+
+
+def _parse_partition(partition: str) -> dict[str, str]:
+    return dict(pair.split("=", 1) for pair in partition.split("/") if pair)
 
 
 def _check_row_counts(conversion: Conversion) -> None:
@@ -193,48 +162,128 @@ def _check_row_counts(conversion: Conversion) -> None:
             raise AssertionError(f"{conversion.key}: {expected} rows were read, {stored} were written")
 
 
-def _read_rows(raw_input: RawInput, state: _ReadState) -> Iterator[tuple[str, pa.Table]]:
-    """Yield the rows of a raw file in batches, each with its partition.
+class _Reading:
+    """Reads the data files of a raw file, and counts their rows. It is complete only after the last batch."""
 
-    `state` is complete only after the last batch.
-    """
-    raw = raw_input.matched.raw
+    def __init__(self, raw_input: RawInput, stored: AlreadyStored, rejects: RunWriter) -> None:
+        self.raw, self.table = raw_input.raw, raw_input.table
+        self.indexes = set(stored.indexes)
+        self.skipped_copies: list[SkippedCopy] = []
+        self.notes: list[str] = []
+        self.sha256, self.bytes = "", 0
+        self._raw_input, self._stored, self._rejects = raw_input, stored, rejects
+        self._counts: dict[str, Counter[str]] = defaultdict(Counter)
 
-    def note_skipped(what: str) -> None:
-        state.notes.append(f"{raw.relative_name}: skipped {what}")
-
-    with open_raw(raw.paths, raw_input.on_bytes) as stream:
-        is_data = raw_input.table.has_name
-        for member in data_members(stream, raw, is_data, note_skipped):
-            keys = raw_input.table.key_values(member.name, member.folder)
-            if keys is None:
-                if not any(table.has_name(member.name) for table in raw_input.matched.other_tables):
-                    note_skipped(f"{member.name}, which is not a file of {raw_input.table_name}")
-            elif member.name in state.counts:
-                raise RawFileError(raw.paths[0], f"the archive contains {member.name} twice", FETCH_AGAIN)
-            elif held := state.stored.members.get(member.name):
-                compare_members(member, raw_input, held)
-                state.skipped_copies.append(SkippedCopy(member.name, held.sha256))
-                state.notes.append(describe_skipped(raw, member.name, held.file))
-            else:
-                state.counts[member.name] = _Counts()
-                shown_path = f"{raw.paths[0]}: {member.name}" if raw.is_archive else str(raw.paths[0])
-                counts = state.counts[member.name]
-                open_file = _OpenFile(member.name, shown_path, member.stream, keys, counts)
-                partition = raw_input.table.partition_of(keys)
-                for rows in _read_file(open_file, raw_input, state):
-                    yield partition, rows
-        state.sha256 = stream.sha256_of_rest()
-        state.bytes = stream.bytes_read
-    if not state.counts and not state.skipped_copies:
-        what = f"the archive contains no file of {raw_input.table_name}"
-        raise RawFileError(raw.paths[0], what, FETCH_AGAIN)
-
-    published = raw_input.table.published_sha256.get(raw.name, state.sha256)
-    if state.sha256 != published and not is_synthetic(raw):
-        state.notes.append(
-            f"{raw.relative_name}: its SHA-256 is {state.sha256}; the publisher's is {published}"
+    def list_sources(self) -> tuple[Source, ...]:
+        """Return the data files with their numbers of rows."""
+        return tuple(
+            Source(
+                file=self.raw.relative_name,
+                member=member,
+                sha256=self.sha256,
+                bytes=self.bytes,
+                parts=len(self.raw.paths),
+                rows_read=count["kept"] + count["rejected"],
+                rows_kept=count["kept"],
+                rows_rejected=count["rejected"],
+                rows_stored=count["stored"],
+                checksum=compare_checksum(self._raw_input.matched, self.sha256),
+                synthetic=is_synthetic(self.raw),
+            )
+            for member, count in self._counts.items()
         )
+
+    def read_members(self) -> Iterator[tuple[str, pa.Table]]:
+        """Yield the rows in batches, each with its partition."""
+        raw, table, table_name = self.raw, self.table, self._raw_input.table_name
+        with open_raw(raw.paths, self._raw_input.on_bytes) as stream:
+            for member in data_members(stream, raw, table.has_name, self._note_skipped):
+                keys = table.key_values(member.name, member.folder)
+                if keys is None:
+                    if not any(other.has_name(member.name) for other in self._raw_input.matched.other_tables):
+                        self._note_skipped(f"{member.name}, which is not a file of {table_name}")
+                elif member.name in self._counts:
+                    raise RawFileError(raw.paths[0], f"the archive contains {member.name} twice", FETCH_AGAIN)
+                elif before := self._stored.members.get(member.name):
+                    before.check_equal(member, self._raw_input)
+                    self._skip_copy(member.name, before)
+                else:
+                    place = f"{raw.paths[0]}: {member.name}" if raw.is_archive else str(raw.paths[0])
+                    for rows in self._read(member.stream, member.name, place, keys, member.name):
+                        yield table.partition_of(keys), rows
+            self.sha256 = stream.sha256_of_rest()
+            self.bytes = stream.bytes_read
+        if not self._counts and not self.skipped_copies:
+            raise RawFileError(raw.paths[0], f"the archive contains no file of {table_name}", FETCH_AGAIN)
+        if compare_checksum(self._raw_input.matched, self.sha256) == "differs" and not is_synthetic(raw):
+            published = table.published_sha256[raw.name]
+            self.notes.append(
+                f"{raw.relative_name}: its SHA-256 is {self.sha256}; the publisher's is {published}"
+            )
+
+    def read_partition(self) -> Iterator[pa.Table]:
+        """Yield the rows of a partition in batches. All its data files count as one source."""
+        raw = self.raw
+        self.sha256, self.bytes = checksum_of(self._raw_input), raw.bytes
+        if before := self._stored.members.get(raw.partition):
+            if before.sha256 != self.sha256:
+                raise RawFileError(
+                    raw.relative_name,
+                    f"{self._raw_input.table_name} already has {raw.partition} from {before.file}, and the"
+                    " two differ or cannot be compared",
+                    "Move one of the two away, or remove the other from the warehouse: traces forget"
+                    f" {before.file}",
+                )
+            self._skip_copy(raw.partition, before)
+            return
+        with data_files(raw) as files:
+            for position, file in enumerate(files):
+                keys = self.table.key_values(file.path.name, file.path.parent.as_posix()) or {}
+                try:
+                    with file.opened() as stream:
+                        name = file.path.as_posix()
+                        yield from self._read(stream, name, file.shown_path, keys, raw.partition)
+                except RawFileError as problem:
+                    raise _UnreadableDataFileError(position, problem) from problem
+                self._raw_input.on_bytes(raw.bytes // len(files))
+
+    def _note_skipped(self, what: str) -> None:
+        self.notes.append(f"{self.raw.relative_name}: skipped {what}")
+
+    def _skip_copy(self, name: str, before: MemberSource) -> None:
+        self.skipped_copies.append(SkippedCopy(name, before.sha256))
+        self.notes.append(describe_skipped(self.raw, name, before.file))
+
+    def _read(
+        self, stream: BinaryIO, name: str, shown_path: str, keys: Mapping[str, str], counted_as: str
+    ) -> Iterator[pa.Table]:
+        """Yield the rows of a data file in batches, with the keys in its path, and count them.
+
+        `name` is the file's name in the raw file, and `shown_path` its path for errors.
+        """
+        table, count = self.table, self._counts[counted_as]
+        reader = reader_of(table, name)
+        with seekable(stream) if reader.read_keys else nullcontext(stream) as content:
+            partition = _parse_partition(self.raw.partition)
+            source = ReaderInput(content, table, shown_path, self.indexes, keys=keys, partition=partition)
+            for batch in reader.read(source):
+                rows, kept = batch.rows, batch.rows.num_rows
+                cells = kept * (rows.num_columns - 1)
+                count.update(kept=kept, rejected=len(batch.rejects), stored=cells if table.wide else kept)
+                if batch.rejects:
+                    place = (self._raw_input.table_name, self.raw.relative_name, name)
+                    rejects = [(*place, one.line, one.reason, one.raw_text) for one in batch.rejects]
+                    columns = [list(values) for values in zip(*rejects, strict=True)]
+                    self._rejects.add(pa.table(columns, _REJECTED_SCHEMA))
+                yield rows if table.wide else _add_keys(rows, keys, table)
+
+
+def _add_keys(rows: pa.Table, keys: Mapping[str, str], table: Table) -> pa.Table:
+    for column in table.keys:
+        if column.name in keys:
+            value = pa.scalar(keys[column.name]).cast(arrow_type(column))
+            rows = rows.append_column(column.name, pa.repeat(value, rows.num_rows))
+    return rows.select([column.name for column in table.stored_columns])
 
 
 def check_header_file(matched: MatchedFile) -> None:
@@ -250,85 +299,3 @@ def check_header_file(matched: MatchedFile) -> None:
             f"it names the columns {shown(found)}; expected {declared}",
             "Fetch the header file again, or remove it: it is optional",
         )
-
-
-def _read_partition(raw_input: RawInput, state: _ReadState) -> Iterator[pa.Table]:
-    """Yield the rows of a partition in batches. `state` counts all its data files as one source."""
-    raw, table = raw_input.matched.raw, raw_input.table
-    state.sha256, state.bytes = checksum_of(raw_input), raw.bytes
-    if held := state.stored.members.get(raw.partition):
-        if held.sha256 != state.sha256:
-            raise differing_partitions(raw_input, held)
-        state.skipped_copies.append(SkippedCopy(raw.partition, held.sha256))
-        state.notes.append(describe_skipped(raw, raw.partition, held.file))
-        return
-    counts = state.counts[raw.partition] = _Counts()
-    with data_files(raw) as files:
-        for position, file in enumerate(files):
-            keys = table.key_values(file.path.name, file.path.parent.as_posix()) or {}
-            try:
-                with file.opened() as stream:
-                    open_file = _OpenFile(file.path.as_posix(), file.shown_path, stream, keys, counts)
-                    yield from _read_file(open_file, raw_input, state)
-            except RawFileError as problem:
-                raise _UnreadableDataFileError(position, problem) from problem
-            raw_input.on_bytes(raw.bytes // len(files))
-
-
-def _read_file(open_file: _OpenFile, raw_input: RawInput, state: _ReadState) -> Iterator[pa.Table]:
-    table = raw_input.table
-    reader = reader_of(table, open_file.name)
-    values = (pair.split("=", 1) for pair in raw_input.matched.raw.partition.split("/") if pair)
-    with seekable(open_file.stream) if reader.read_keys else nullcontext(open_file.stream) as stream:
-        source = ReaderInput(
-            stream, table, open_file.shown_path, state.indexes, keys=open_file.keys, partition=dict(values)
-        )
-        for batch in reader.read(source):
-            _count(open_file, batch, raw_input, state)
-            yield batch.rows if table.wide else _add_keys(batch.rows, open_file.keys, table)
-
-
-def _count(open_file: _OpenFile, batch: Batch, raw_input: RawInput, state: _ReadState) -> None:
-    kept = batch.rows.num_rows
-    open_file.counts.kept += kept
-    open_file.counts.stored += kept * (batch.rows.num_columns - 1) if raw_input.table.wide else kept
-    open_file.counts.rejected += len(batch.rejects)
-    if batch.rejects:
-        state.rejected.add(_reject_rows(batch.rejects, open_file.name, raw_input))
-
-
-def _add_keys(rows: pa.Table, keys: dict[str, str], table: Table) -> pa.Table:
-    for column in table.keys:
-        if column.name in keys:
-            value = pa.scalar(keys[column.name]).cast(arrow_type(column))
-            rows = rows.append_column(column.name, pa.repeat(value, rows.num_rows))
-    return rows.select([column.name for column in table.stored_columns])
-
-
-def _reject_rows(rejects: Sequence[Reject], member_name: str, raw_input: RawInput) -> pa.Table:
-    values: list[list[Any]] = [
-        [raw_input.table_name] * len(rejects),
-        [raw_input.matched.raw.relative_name] * len(rejects),
-        [member_name] * len(rejects),
-        [reject.line for reject in rejects],
-        [reject.reason for reject in rejects],
-        [reject.raw_text for reject in rejects],
-    ]
-    return pa.table(values, pa.schema([(column.name, arrow_type(column)) for column in REJECTED_COLUMNS]))
-
-
-def _describe_source(raw_input: RawInput, member_name: str, rows: _Counts, state: _ReadState) -> Source:
-    raw = raw_input.matched.raw
-    return Source(
-        file=raw.relative_name,
-        member=member_name,
-        sha256=state.sha256,
-        bytes=state.bytes,
-        parts=len(raw.paths),
-        rows_read=rows.kept + rows.rejected,
-        rows_kept=rows.kept,
-        rows_rejected=rows.rejected,
-        rows_stored=rows.stored,
-        checksum=compare_checksum(raw_input.matched, state.sha256),
-        synthetic=is_synthetic(raw),
-    )

@@ -143,12 +143,12 @@ def test_number_of_5000_digits_does_not_end_the_ingest(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [(json_reader, "_parse_object"), (json_reader, "limit_rejects"), (raw_file, "_describe_source")],
+    [(json_reader, "_parse_object"), (json_reader, "limit_rejects"), (raw_file, "reader_of")],
 )
 def test_unexpected_error_refuses_the_file_and_reads_the_others(
     module: ModuleType, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The error occurs when a row is parsed, when batches are read, or when a conversion is recorded."""
+    """The error occurs when a row is parsed, when batches are read, or when a reader is chosen."""
     before = getattr(module, name)
 
     def fail(*arguments: object) -> object:
