@@ -36,7 +36,6 @@ from tracehouse.ingest.raw_files import (
     data_file_name,
     form_of,
     is_bare,
-    needs_seek,
     whole_name,
 )
 from tracehouse.ingest.raw_stream import (
@@ -47,6 +46,7 @@ from tracehouse.ingest.raw_stream import (
     sha256_of,
     translate_errors,
 )
+from tracehouse.ingest.readers import all_readers
 
 # Published archives have thousands of files at most.
 MOST_MEMBERS = 20_000
@@ -87,7 +87,7 @@ def data_members(
     """
     if raw.form == "zip":
         raise UnreadableArchiveError("a zip of single files")
-    if needs_seek(raw.form) and len(raw.paths) == 1:
+    if len(raw.paths) == 1 and any(each.read_keys and raw.form in each.extensions for each in all_readers()):
         # The reader seeks in a handle of its own. `stream` hashes the bytes afterwards.
         with raw.paths[0].open("rb") as file:
             yield Member(raw.file_name, raw.folder, file)

@@ -71,16 +71,6 @@ def compression_of(form: Form) -> str:
     return form.partition(".")[2]
 
 
-def is_archive(form: Form) -> bool:
-    """Return whether a file of this form contains other files with their own names."""
-    return form.startswith(("tar", "zip", TREE))
-
-
-def needs_seek(form: Form) -> bool:
-    """Return whether files of this form are uncompressed and their reader needs to seek."""
-    return any(reader.read_keys and form in reader.extensions for reader in all_readers())
-
-
 def is_bare(name: str) -> bool:
     """Return whether a name has no extension and therefore does not show the file's format."""
     return "." not in name
@@ -89,7 +79,7 @@ def is_bare(name: str) -> bool:
 def data_file_name(name: str) -> str | None:
     """Return the name of an uncompressed data file with the usual extension of its format; otherwise None."""
     form = form_of(name)
-    return f"{stem_of(name)}.{form}" if form and "." not in form and not is_archive(form) else None
+    return f"{stem_of(name)}.{form}" if form and "." not in form and form not in ("tar", "zip") else None
 
 
 @dataclass(frozen=True)
@@ -139,7 +129,7 @@ class RawFile:
     @cached_property
     def is_archive(self) -> bool:
         """Whether the raw file contains data files with their own names."""
-        return is_archive(self.form)
+        return self.form.startswith(("tar", "zip", TREE))
 
     @cached_property
     def folder(self) -> str:

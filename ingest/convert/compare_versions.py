@@ -13,7 +13,6 @@ from tracehouse.ingest.convert.raw_input import AlreadyStored, RawInput
 from tracehouse.ingest.declarations import Wide
 from tracehouse.ingest.find import MatchedFile
 from tracehouse.ingest.raw_files import RawFile
-from tracehouse.ingest.raw_stream import translate_errors
 from tracehouse.ingest.readers.values import index_values
 from tracehouse.ingest.store import checksum_cache, records
 from tracehouse.ingest.store.files import StagedFile
@@ -65,15 +64,12 @@ def checksum_of(raw_input: RawInput, on_bytes: Callable[[int], None] = lambda _:
     raw, table, warehouse = raw_input.raw, raw_input.table, raw_input.warehouse
     if raw.has_directory:
         return checksum(raw, table)
-    with translate_errors(raw.paths):
-        before = checksum_cache.stamp(raw.paths)
-    known = checksum_cache.recall(warehouse, raw.paths, before)
-    if known:
+    found, is_cached = checksum_cache.checksum_of(
+        warehouse, raw.paths, lambda: checksum(raw, table, on_bytes)
+    )
+    if is_cached:
         on_bytes(raw.bytes)
-        return known
-    known = checksum(raw, table, on_bytes)
-    checksum_cache.remember(warehouse, raw.paths, before, known)
-    return known
+    return found
 
 
 def relocate(conversion: Conversion, matched: MatchedFile) -> Conversion:

@@ -8,9 +8,10 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from tracehouse.ingest.raw_stream import translate_errors
 from tracehouse.ingest.store.files import write_atomically
 from tracehouse.ingest.store.layout import WORK_FOLDER
 
@@ -19,31 +20,25 @@ _SETTLED_S = 2.0
 # Several tables of one raw file may be converted at the same time.
 _WRITING = threading.Lock()
 
-Stamp = list[list[int]]
-"""The size, time of change and inode of each file."""
 
+def checksum_of(warehouse: Path, paths: Sequence[Path], compute: Callable[[], str]) -> tuple[str, bool]:
+    """Return the cached checksum of files, or compute it; and whether it was cached.
 
-def stamp(paths: Sequence[Path]) -> Stamp:
-    """Return the current stamp of files. The caller must call this before it reads their content."""
-    return [[s.st_size, s.st_mtime_ns, s.st_ino] for s in (path.stat() for path in paths)]
-
-
-def recall(warehouse: Path, paths: Sequence[Path], now: Stamp) -> str:
-    """Return the cached checksum of files if their stamp is still `now`, otherwise an empty string."""
-    try:
-        known = json.loads(_entry(warehouse, paths).read_text(encoding="utf-8"))
-        return str(known["sha256"]) if known["stamp"] == now else ""
-    except (OSError, ValueError, LookupError, TypeError):
-        return ""
-
-
-def remember(warehouse: Path, paths: Sequence[Path], before: Stamp, sha256: str) -> None:
-    """Store the checksum of files with this stamp, unless they changed less than two seconds ago."""
-    if all(time.time() - changed_ns / 1e9 > _SETTLED_S for _, changed_ns, _ in before):
-        with _WRITING:
-            write_atomically(_entry(warehouse, paths), json.dumps({"stamp": before, "sha256": sha256}))
-
-
-def _entry(warehouse: Path, paths: Sequence[Path]) -> Path:
+    Raises RawFileError if a file does not exist.
+    """
+    # The files may change while `compute` reads them.
+    with translate_errors(paths):
+        stamp = [[s.st_size, s.st_mtime_ns, s.st_ino] for s in (path.stat() for path in paths)]
     name = hashlib.sha256("\n".join(str(path.absolute()) for path in paths).encode(errors="surrogateescape"))
-    return warehouse / WORK_FOLDER / "checksums" / f"{name.hexdigest()[:16]}.json"
+    entry = warehouse / WORK_FOLDER / "checksums" / f"{name.hexdigest()[:16]}.json"
+    try:
+        known = json.loads(entry.read_text(encoding="utf-8"))
+        if known["stamp"] == stamp:
+            return str(known["sha256"]), True
+    except (OSError, ValueError, LookupError, TypeError):
+        pass
+    sha256 = compute()
+    if all(time.time() - changed_ns / 1e9 > _SETTLED_S for _, changed_ns, _ in stamp):
+        with _WRITING:
+            write_atomically(entry, json.dumps({"stamp": stamp, "sha256": sha256}))
+    return sha256, False

@@ -300,11 +300,10 @@ def test_tables_of_one_file_remember_its_checksum_at_once(
     monkeypatch.setattr(checksum_cache, "_SETTLED_S", -1)
     file = tmp_path / "raw.json"
     file.write_text("[]")
-    stamp = checksum_cache.stamp([file])
     with ThreadPoolExecutor(8) as pool:
-        for _ in pool.map(lambda _: checksum_cache.remember(tmp_path, [file], stamp, "abc"), range(200)):
-            pass
-    assert checksum_cache.recall(tmp_path, [file], stamp) == "abc"
+        found = pool.map(lambda _: checksum_cache.checksum_of(tmp_path, [file], lambda: "abc"), range(200))
+        assert {sha256 for sha256, _ in found} == {"abc"}
+    assert checksum_cache.checksum_of(tmp_path, [file], lambda: "not used") == ("abc", True)
 
 
 def test_file_of_a_view_is_incomplete_if_arrow_cannot_decode_the_name_of_a_column(tmp_path: Path) -> None:
