@@ -14,8 +14,6 @@ import pytest
 
 REPOSITORY = Path(__file__).parents[2]
 BUILDER = REPOSITORY / ".venv" / "bin" / "python"
-# Before DuckDB 2, `round` decides ties after a multiplication: 11.415 becomes 11.42 instead of 11.41.
-ROUNDED = ("from acme.metric_histogram_v1", "from acme.metric_cdf_v1", "from acme.published_against_cdf(")
 
 
 @pytest.fixture(scope="module")
@@ -31,16 +29,12 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_older_client_gives_the_golden_answers(built: Path) -> None:
-    different = []
     with duckdb.connect() as connection:
         # A client may attach the file under any name.
-        connection.execute(f"attach '{built}' as renamed (read_only); use renamed; set timezone = 'UTC'")
-        for path in sorted(goldens.FOLDER.glob("*.txt")):
-            for statement, expected in goldens.answers(path.read_text()).items():
-                try:
-                    found = goldens.answer(connection, statement)
-                except duckdb.Error as error:
-                    found = str(error).splitlines()[0]
-                if found != expected and not (found.startswith("  ") and statement.startswith(ROUNDED)):
-                    different.append((statement, found[:300], expected[:300]))
+        connection.execute(f"attach '{built}' as renamed (read_only); use renamed")
+        different = [
+            (statement, found[:300])
+            for statement, found in goldens.differences(connection)
+            if not (found.startswith("  ") and statement.startswith(goldens.ROUNDED))
+        ]
     assert different == []

@@ -4,9 +4,9 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import pytest
 import sqlalchemy as sa
-from counting import non_empty
 
 from tracehouse.engines.duckdb.write import database
 
@@ -25,9 +25,9 @@ TYPES = {
 
 
 @pytest.fixture(scope="module")
-def engine(sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sa.Engine]:
+def engine(fixture_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sa.Engine]:
     # A process can open a file with one configuration only, and other tests have opened the original.
-    copied = shutil.copy(sample_warehouse / database.DATABASE, tmp_path_factory.mktemp("sqlalchemy"))
+    copied = shutil.copy(fixture_warehouse / database.DATABASE, tmp_path_factory.mktemp("sqlalchemy"))
     engine = sa.create_engine(f"duckdb:///{copied}", connect_args={"read_only": True})
     yield engine
     engine.dispose()
@@ -38,44 +38,32 @@ def inspector(engine: sa.Engine) -> sa.Inspector:
     return sa.inspect(engine)
 
 
-def by_schema(names: list[str]) -> dict[str, set[str]]:
-    schemas: dict[str, set[str]] = {}
-    for full_name in names:
-        schema, _, name = full_name.partition(".")
-        schemas.setdefault(schema, set()).add(name)
-    return schemas
+@pytest.fixture(scope="module")
+def columns(fixture_warehouse: Path) -> list[tuple[str, str, str, str, str]]:
+    """The schema, object, column, type and comment of every column, as DuckDB lists them."""
+    with duckdb.connect(str(fixture_warehouse / database.DATABASE), read_only=True) as connection:
+        return connection.execute(
+            "select schema_name, table_name, column_name, data_type, comment from duckdb_columns()"
+            " where not internal and schema_name <> 'main'"
+        ).fetchall()
 
 
-def test_inspector_finds_schemas(inspector: sa.Inspector, objects: dict[str, list[str]]) -> None:
-    found = [
-        name.removeprefix("traces.") for name in inspector.get_schema_names() if name.startswith("traces.")
-    ]
-    assert set(found) == {"main"} | set(by_schema([name for names in objects.values() for name in names]))
-
-
-def test_inspector_finds_views_and_tables(inspector: sa.Inspector, objects: dict[str, list[str]]) -> None:
-    views = by_schema([*objects["views"], *objects["base tables"]])
-    for schema, names in views.items():
-        assert set(inspector.get_view_names(schema=schema)) == names
-        assert inspector.get_table_names(schema=schema) == []
-    found = inspector.get_table_names(schema="catalog") + inspector.get_view_names(schema="catalog")
-    assert set(found) == by_schema(objects["catalog"])["catalog"]
-
-
-def test_inspector_finds_columns_with_types_and_comments(
-    inspector: sa.Inspector, sample_answers: dict
+def test_inspector_finds_schemas_views_and_columns(
+    inspector: sa.Inspector, columns: list[tuple[str, str, str, str, str]]
 ) -> None:
-    for full_name, table in non_empty(sample_answers["tables"].items()):
-        schema, _, name = full_name.partition(".")
-        columns = inspector.get_columns(name, schema=schema)
-        assert {column["name"]: column["comment"] for column in columns} == {
-            name: comment for name, (_, comment) in table["columns"].items()
-        }
-        for column in columns:
-            kind, _ = table["columns"][column["name"]]
-            assert isinstance(column["type"], TYPES[kind]), f"{full_name}.{column['name']}: {kind}"
-            assert not isinstance(column["type"], sa.types.NullType)
-        assert inspector.get_table_comment(name, schema=schema) == {"text": table["comment"]}
+    found = {
+        name.removeprefix("traces.") for name in inspector.get_schema_names() if name.startswith("traces.")
+    }
+    assert found >= {schema for schema, *_ in columns}
+    for schema, name in sorted({(schema, name) for schema, name, *_ in columns}):
+        expected = {column: (kind, text) for s, n, column, kind, text in columns if (s, n) == (schema, name)}
+        names = inspector.get_view_names(schema=schema) + inspector.get_table_names(schema=schema)
+        assert name in names
+        for column in inspector.get_columns(name, schema=schema):
+            kind, comment = expected.pop(column["name"])
+            assert isinstance(column["type"], TYPES[kind]), f"{schema}.{name}.{column['name']}: {kind}"
+            assert column["comment"] == comment
+        assert expected == {}
 
 
 def test_timestamps_have_time_zone(inspector: sa.Inspector) -> None:
@@ -83,7 +71,7 @@ def test_timestamps_have_time_zone(inspector: sa.Inspector) -> None:
     assert columns["submit_time"].timezone
 
 
-def test_selects_from_reflected_view(engine: sa.Engine, sample_answers: dict) -> None:
+def test_selects_from_reflected_view(engine: sa.Engine) -> None:
     job = sa.Table("job", sa.MetaData(), schema="itp", autoload_with=engine)
     question = (
         sa.select(job.c.cluster, sa.func.count().label("jobs"), sa.func.sum(job.c.gpu_h).label("gpu_h"))
@@ -101,12 +89,12 @@ def test_selects_from_reflected_view(engine: sa.Engine, sample_answers: dict) ->
         assert by_view == [(cluster, jobs, pytest.approx(gpu_h)) for cluster, jobs, gpu_h in by_query]
 
 
-def test_named_query_is_data_set(engine: sa.Engine, sample_answers: dict) -> None:
+def test_named_query_is_data_set(engine: sa.Engine) -> None:
     """BI tools wrap a data set in a select of their own."""
-    for name, query in non_empty(sample_answers["queries"].items()):
-        sql = f"select count(*) as rows from (from {name}()) as virtual_table limit 1001"
-        with engine.connect() as connection:
-            assert connection.execute(sa.text(sql)).scalar() == len(query["rows"])
+    with engine.connect() as connection:
+        sql = "select count(*) as rows from (from openb.phases()) as virtual_table limit 1001"
+        rows = connection.execute(sa.text("from openb.phases()")).all()
+        assert connection.execute(sa.text(sql)).scalar() == len(rows) > 0
 
 
 def test_binds_parameter_of_named_query(engine: sa.Engine) -> None:
