@@ -33,6 +33,7 @@ from tracehouse.bench.measure import (
     write,
 )
 from tracehouse.ingest.declarations import all_traces
+from tracehouse.samples.output import Output
 from tracehouse.samples.traces import acme
 
 THREADS = 2
@@ -89,7 +90,9 @@ def write_raw(raw: Path, scale: float) -> Path:
     sample("asi", raw, ASI_SCALE * scale, "--days", ASI_DAYS)
     # The scale applies to the lines and to the devices of the telemetry.
     sample("acme", raw, TELEMETRY_SCALE * scale)
-    acme.write_jobs(raw / "acme", scale, np.random.default_rng(1), lambda _: None)
+    jobs = Output(raw / "acme", 1, lambda _: None)
+    acme.write_jobs(jobs, scale, np.random.default_rng(1))
+    jobs.close()
     return raw
 
 

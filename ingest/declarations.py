@@ -15,6 +15,7 @@ from typing import Literal
 
 from tracehouse.ingest import traces
 from tracehouse.ingest.column_types import TYPES, TypeName
+from tracehouse.ingest.distributions import Distribution
 
 # Increase this number when a reader returns other rows for the same bytes. Ingest then converts all files
 # again.
@@ -34,6 +35,7 @@ class Column:
     `examples` are texts as the publisher writes them. Synthetic samples draw from them. If the column is a
     time in seconds or milliseconds, the samples' times start at the first example and advance in steps of the
     difference between the first two.
+    Synthetic samples draw the values from `sample`, if set.
     A TIMESTAMPTZ is stored as an instant. `offset_name`, if set, names an additional column that keeps the
     UTC offset in the file. `zones` maps names of time zones in the file to UTC offsets: ("PST", "-08:00").
     `header` is the column's name in the header of a CSV if it differs from `name`; "" if that field is empty.
@@ -60,6 +62,7 @@ class Column:
     below: Limit | None = None
     choices: tuple[str | int, ...] = ()
     pattern: str = ""
+    sample: Distribution | None = field(default=None, compare=False, repr=False)
 
     @property
     def name_in_file(self) -> str:

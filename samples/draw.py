@@ -1,7 +1,7 @@
 """Draw random numbers, categories, times and identifiers."""
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,7 @@ Ints = NDArray[np.signedinteger[Any]]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-DAY_S = 86_400
-HOUR_S = 3_600
+DAY_S, HOUR_S = 86_400, 3_600
 
 # Relative arrivals in each hour and on each weekday of the local clock.
 _HOUR_WEIGHTS = 1.0 - 0.6 * np.cos((np.arange(24) - 3) / 24 * 2 * np.pi)
@@ -24,7 +23,7 @@ _EPOCH_WEEKDAY = 3  # 1970-01-01 was a Thursday
 _HEX_PAIRS = np.frombuffer(b"".join(b"%02x" % value for value in range(256)), dtype=np.uint16)
 
 
-def scaled(count: int, scale: float, least: int = 1) -> int:
+def scaled(count: float, scale: float, least: int = 1) -> int:
     """Return a count times the scale, rounded, and at least `least`."""
     return max(least, round(count * scale))
 
@@ -60,20 +59,15 @@ def heavy_users(rng: np.random.Generator, count: int, users: int) -> Ints:
     return spread(rng, count, 1 / np.arange(1, users + 1))
 
 
-def pick(rng: np.random.Generator, weights: ArrayLike, count: int) -> Ints:
-    """Draw `count` different positions of the weights; twice the weight is about twice as likely."""
-    shares = np.asarray(weights, dtype=np.float64)
-    if count <= 0:
-        return np.empty(0, dtype=np.int64)
-    with np.errstate(divide="ignore"):
-        order = rng.exponential(size=len(shares)) / shares
-    return np.argpartition(order, min(count, len(order)) - 1)[:count]
-
-
-def mask_of(size: int, positions: Ints) -> Bools:
-    """Return a mask of `size` values that is true at the positions."""
-    mask = np.zeros(size, dtype=np.bool_)
-    mask[positions] = True
+def pick(rng: np.random.Generator, weights: ArrayLike, count: int) -> Bools:
+    """Draw `count` different positions; twice the weight is about twice as likely. Return a mask of them."""
+    likely = np.asarray(weights, dtype=np.float64)
+    mask = np.zeros(len(likely), dtype=np.bool_)
+    count = min(count, int((likely > 0).sum()))
+    if count > 0:
+        with np.errstate(divide="ignore"):
+            order = rng.exponential(size=len(likely)) / likely
+        mask[np.argpartition(order, count - 1)[:count]] = True
     return mask
 
 
@@ -98,50 +92,22 @@ def arrivals(rng: np.random.Generator, size: int, first_s: int, last_s: int, utc
     return times
 
 
-def local_times(seconds: Ints) -> pl.Series:
-    """Format Unix seconds as `2023-07-01 00:00:00`."""
-    return pl.Series(seconds * 1_000_000).cast(pl.Datetime("us")).dt.strftime("%Y-%m-%d %H:%M:%S")
+def local_times(seconds: ArrayLike) -> pl.Series:
+    """Format Unix seconds as `2023-07-01 00:00:00`; NaN is NULL."""
+    series = pl.Series(np.asarray(seconds, dtype=np.float64), nan_to_null=True) * 1e6
+    return series.cast(pl.Int64).cast(pl.Datetime("us")).dt.strftime("%Y-%m-%d %H:%M:%S")
 
 
-def labels(codes: Ints, names: Sequence[str | None]) -> pl.Series:
-    """Return the name at the position of each code; None becomes NULL."""
-    return pl.Series(names, dtype=pl.String).gather(codes)
+def hex_ids(numbers: pl.Series, seed: int, kind: str, digits: int) -> pl.Series:
+    """Return a hexadecimal identifier for each number, NULL for NULL and negative numbers.
 
-
-def floats(values: ArrayLike) -> pl.Series:
-    """Return a column of floats; NaN is NULL."""
-    return pl.Series(np.asarray(values, dtype=np.float64), nan_to_null=True)
-
-
-def whole(values: ArrayLike, null: Bools | None = None) -> pl.Series:
-    """Return a column of integers, NULL where `null` is true."""
-    return set_nulls(pl.Series(np.asarray(values, dtype=np.int64)), null)
-
-
-def set_nulls(values: pl.Series, null: Bools | None) -> pl.Series:
-    """Return a column that is NULL where `null` is true."""
-    return values if null is None else pl.select(pl.when(pl.Series(~null)).then(values)).to_series()
-
-
-def salt_of(seed: int, kind: str) -> int:
-    """Return a salt that makes identifiers of different kinds differ."""
-    return (seed + (zlib.crc32(kind.encode()) << 31)) % 2**63
-
-
-def hex_ids(index: Ints, salt: int, digits: int, null: Bools | None = None) -> pl.Series:
-    """Return a hexadecimal identifier for each number; equal numbers and salts give equal identifiers."""
-    return _strings(_hex(index, salt, digits), null)
-
-
-def uuids(index: Ints, salt: int) -> pl.Series:
-    """Return an identifier with the layout of a UUID for each number."""
-    digits = _hex(index, salt, 32)
-    return _strings(np.insert(digits, (8, 12, 16, 20), ord("-"), axis=1), None)
-
-
-def _hex(index: Ints, salt: int, digits: int) -> NDArray[np.uint8]:
+    Equal numbers of a kind get equal identifiers. Creates no Python object per string.
+    """
+    valid = (numbers.is_not_null() & (numbers >= 0)).to_numpy()
+    index = numbers.fill_null(0).to_numpy().astype(np.uint64)
     words = -(-digits // 16)
-    mixed: NDArray[np.uint64] = np.asarray(index).astype(np.uint64)[:, None] * np.uint64(words)
+    salt = (seed + (zlib.crc32(kind.encode()) << 31)) % 2**63
+    mixed: NDArray[np.uint64] = index[:, None] * np.uint64(words)
     mixed = mixed + np.arange(words).astype(np.uint64) + np.uint64(salt)
     # The finaliser of splitmix64 is a bijection, so the first 16 digits are unique.
     mixed *= np.uint64(0x9E3779B97F4A7C15)
@@ -150,14 +116,8 @@ def _hex(index: Ints, salt: int, digits: int) -> NDArray[np.uint8]:
     mixed ^= mixed >> np.uint64(27)
     mixed *= np.uint64(0x94D049BB133111EB)
     mixed ^= mixed >> np.uint64(31)
-    octets = mixed.astype("<u8").view(np.uint8)[:, : digits // 2]
-    return np.ascontiguousarray(_HEX_PAIRS[octets]).view(np.uint8)
-
-
-def _strings(text: NDArray[np.uint8], null: Bools | None) -> pl.Series:
-    """Return a string for each row of a matrix of ASCII codes. This creates no Python object per string."""
-    rows, width = text.shape
-    offsets = np.arange(rows + 1, dtype=np.int64) * width
-    valid = None if null is None else pa.py_buffer(np.packbits(~null, bitorder="little"))
-    buffers = [valid, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(text))]
-    return pl.Series(pa.Array.from_buffers(pa.large_string(), rows, buffers))
+    text = np.ascontiguousarray(_HEX_PAIRS[mixed.astype("<u8").view(np.uint8)[:, : digits // 2]])
+    offsets = np.arange(len(index) + 1, dtype=np.int64) * digits
+    bitmap = pa.py_buffer(np.packbits(valid, bitorder="little"))
+    buffers = [bitmap, pa.py_buffer(offsets), pa.py_buffer(text)]
+    return pl.Series(pa.Array.from_buffers(pa.large_string(), len(index), buffers))

@@ -1,27 +1,29 @@
 """Write synthetic samples of traces, each in a folder that is marked as synthetic.
 
-If `tracehouse.samples.traces` has a module with the name of the trace, its ``SAMPLER`` writes the sample.
+If `tracehouse.samples.traces` has a module with the name of the trace, its `write` writes the sample.
 Otherwise the sample is drawn from the declaration of the trace.
 """
 
-import importlib
+import importlib.util
 import math
 import pkgutil
 import shutil
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
 from tracehouse.core.errors import UsageError, UserError, check_traces
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.synthetic import MARKER_NAME
-from tracehouse.samples import Sampler
+from tracehouse.samples import drawn
 from tracehouse.samples import traces as modules
-from tracehouse.samples.from_declaration import sampler_of
+from tracehouse.samples.output import Output
 
-GENERATOR_VERSION = 2
+GENERATOR_VERSION = 3
+BYTES_PER_FIELD = 10
 
 _MARKER_TEXT = """\
 This folder is SYNTHETIC. No publisher's data is in it.
@@ -36,32 +38,36 @@ scale: {scale!r} (1.0 is the number of rows in the publisher's files)
 
 
 def available() -> list[str]:
-    """Return the names of the traces that have a sampler, sorted."""
-    return list(_samplers())
+    """Return the names of the traces that have a sample, sorted."""
+    written = {found.name for found in pkgutil.iter_modules(modules.__path__)}
+    return [name for name, trace in all_traces().items() if name in written or drawn.has_sample(trace)]
 
 
-@cache
-def _samplers() -> dict[str, Sampler]:
-    """Return the samplers by the name of the trace, sorted."""
-    own = {found.name for found in pkgutil.iter_modules(modules.__path__)}
-    found = {
-        name: importlib.import_module(f"{modules.__name__}.{name}").SAMPLER
-        if name in own
-        else sampler_of(trace)
-        for name, trace in all_traces().items()
-    }
-    return {name: sampler for name, sampler in found.items() if sampler is not None}
+def has_days(trace: str) -> bool:
+    """Return whether the sample of a trace has a number of days."""
+    return hasattr(_module(trace), "DEFAULT_DAYS")
 
 
 def expected_bytes(traces: Sequence[str], scale: float, days: int | None = None) -> int:
     """Estimate the bytes of raw text in a sample of `traces`."""
-    return sum(_sampler(trace, days).expected_bytes(scale) for trace in traces)
+    return sum(_expected_bytes(trace, scale, days) for trace in traces)
 
 
-def _sampler(trace: str, days: int | None) -> Sampler:
-    """Return the sampler of a trace, for a number of days if the trace has days."""
-    found = _samplers()[trace]
-    return found.of_days(days) if days is not None and found.of_days else found
+@cache
+def _module(trace: str) -> ModuleType | None:
+    """Return the module that writes the sample of a trace, or None if its declaration suffices."""
+    name = f"{modules.__name__}.{trace}"
+    return importlib.import_module(name) if importlib.util.find_spec(name) else None
+
+
+def _expected_bytes(trace: str, scale: float, days: int | None) -> int:
+    module = _module(trace)
+    if module and has_days(trace):
+        return module.expected_bytes(scale, days or module.DEFAULT_DAYS)
+    if module and hasattr(module, "expected_bytes"):
+        return module.expected_bytes(scale)
+    tables = all_traces()[trace].tables
+    return sum(drawn.rows_of(table, scale) * len(table.columns) * BYTES_PER_FIELD for table in tables)
 
 
 def write_sample(
@@ -86,13 +92,13 @@ def write_sample(
     if seed < 0:
         raise UsageError(f"the seed of a sample must be 0 or more, not {seed}")
     check_traces(traces, all_traces())
-    if without := [trace for trace in traces if trace not in _samplers()]:
+    if without := [trace for trace in traces if trace not in available()]:
         raise UsageError(
             f"{without[0]} has no sample. Declare `examples` for its keys in names of files and the variables"
             f" of its wide tables, or write samples/traces/{without[0]}.py"
         )
     if days is not None:
-        with_days = [trace for trace, sampler in _samplers().items() if sampler.of_days]
+        with_days = [trace for trace in available() if has_days(trace)]
         if days < 1 or not set(traces) & set(with_days):
             raise UsageError(f"--days must be 1 or more, for {', '.join(with_days)}")
     for trace in traces:
@@ -103,7 +109,15 @@ def write_sample(
         folder = out / trace
         _mark(folder, trace, scale, seed)
         rng = np.random.default_rng([seed, *trace.encode()])
-        written += _sampler(trace, days).write(folder, scale, rng, partial(on_bytes, trace))
+        output = Output(folder, int(rng.integers(2**31)), partial(on_bytes, trace))
+        module = _module(trace)
+        if module is None:
+            drawn.write(all_traces()[trace], output, scale, rng)
+        elif has_days(trace):
+            module.write(output, scale, rng, days or module.DEFAULT_DAYS)
+        else:
+            module.write(output, scale, rng)
+        written += output.close(getattr(module, "IN_PARTS", {}))
     return written
 
 

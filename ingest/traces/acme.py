@@ -30,6 +30,7 @@ Pitfalls:
 
 from tracehouse.ingest.column_types import TypeName
 from tracehouse.ingest.declarations import Column, Rule, Table, Trace, Wide
+from tracehouse.ingest.distributions import Arrivals, Names
 
 JOB_TRACE = Table(
     name="job_trace",
@@ -56,7 +57,13 @@ JOB_TRACE = Table(
     ),
     columns=(
         Column("job_id", "VARCHAR", "Job id; digits in Seren, letters and digits in Kalos"),
-        Column("user", "VARCHAR", "Hashed user, beginning with u", pattern="u.*"),
+        Column(
+            "user",
+            "VARCHAR",
+            "Hashed user, beginning with u",
+            pattern="u.*",
+            sample=Names("user", 6, "u", count=160),
+        ),
         Column("node_num", "BIGINT", "Nodes of the job", unit="nodes", least=0),
         Column("gpu_num", "BIGINT", "GPUs requested; 0 for a CPU job", unit="GPUs", least=0),
         Column("cpu_num", "BIGINT", "CPUs requested", unit="CPUs", least=0),
@@ -92,6 +99,7 @@ JOB_TRACE = Table(
             offset_name="utc_offset",
             least="2023-03-01 00:00:00+08:00",
             below="2023-09-01 00:00:00+08:00",
+            sample=Arrivals(1_677_600_000, 1_693_497_599, 8),
         ),
         Column("start_time", "TIMESTAMPTZ", "Start of execution"),
         Column("end_time", "TIMESTAMPTZ", "Termination"),
@@ -126,6 +134,7 @@ JOB_TRACE = Table(
         ),
     ),
     optional=frozenset({"mem_per_pod_GB", "shared_mem_per_pod", "fail_time", "stop_time"}),
+    about_rows=880_740,
     order_by=("cluster", "submit_time", "job_id"),
     rules=(
         Rule(

@@ -25,6 +25,7 @@ Pitfalls:
 from dataclasses import replace
 
 from tracehouse.ingest.declarations import Column, Reference, Table, Trace
+from tracehouse.ingest.distributions import LogNormal, Names
 
 SCHEMA = "docs/schema.md of cluster-trace-gpu-v2026"
 
@@ -39,10 +40,17 @@ JOB_TYPES = ("training", "online_inference", "offline_inference", "dev", "other"
 STATES = ("Standby", "Running", "Pending", "Succeeded", "Failed", "Unknown")
 MODEL_TYPES = ("genai", "rec", "cv", "embedding", "dev", "unknown")
 
+SERVER = Column("server_id", "VARCHAR", "Server, as a hash", sample=Names("server", 32))
+CLUSTER = Column("cluster_id", "VARCHAR", "Cluster, as a hash", sample=Names("cluster", 32))
 IDENTITY = (
-    Column("pod_id", "VARCHAR", "Pod, as a hash"),
-    Column("workload_id", "VARCHAR", "Workload that the pod belongs to, as a hash; empty where unknown"),
-    Column("server_id", "VARCHAR", "Server, as a hash"),
+    Column("pod_id", "VARCHAR", "Pod, as a hash", sample=Names("pod", 32)),
+    Column(
+        "workload_id",
+        "VARCHAR",
+        "Workload that the pod belongs to, as a hash; empty where unknown",
+        sample=Names("workload", 32),
+    ),
+    SERVER,
 )
 KIND = (
     Column("priority_class", "VARCHAR", "HP (high priority), LP (low priority) or Other", choices=PRIORITIES),
@@ -55,12 +63,23 @@ KIND = (
     ),
     Column("gpu_request", "DOUBLE", "GPUs that the pod requests, fractions included", "GPUs", least=0),
 )
-DELAYS = {
-    "schedule_delay_sec": "Time from creation to scheduling; -1 is unknown, and values end below a day",
-    "ready_delay_sec": "Time from scheduling to readiness; -1 is unknown, and values end below a day",
-}
-SCHEDULE_DELAY, READY_DELAY = (
-    Column(name, "BIGINT", comment, "s", is_duration=True, below=86_400) for name, comment in DELAYS.items()
+SCHEDULE_DELAY = Column(
+    "schedule_delay_sec",
+    "BIGINT",
+    "Time from creation to scheduling; -1 is unknown, and values end below a day",
+    "s",
+    is_duration=True,
+    below=86_400,
+    sample=LogNormal(60, 2.3, zeros=0.6, most=86_399),
+)
+READY_DELAY = Column(
+    "ready_delay_sec",
+    "BIGINT",
+    "Time from scheduling to readiness; -1 is unknown, and values end below a day",
+    "s",
+    is_duration=True,
+    below=86_400,
+    sample=LogNormal(20, 1.2, most=86_399),
 )
 READY_STATUS = Column("ready_status", "BOOLEAN", "Whether the pod became ready")
 
@@ -89,7 +108,7 @@ POD_HOURLY = replace(
     archive_stem="asi_opensource_pod_hourly",
     columns=(
         *IDENTITY,
-        Column("cluster_id", "VARCHAR", "Cluster, as a hash"),
+        CLUSTER,
         Column(
             "state_public",
             "VARCHAR",
@@ -104,7 +123,13 @@ POD_HOURLY = replace(
         Column("cpu_request_cores", "DOUBLE", "CPU cores that the pod requests", "CPU cores", least=0),
         Column("used_gpu_hours", "DOUBLE", "GPU time that the pod held in the hour", "GPU-h", least=0),
         Column(
-            "avg_gpu_sm_util", "DOUBLE", "SM utilisation, added up over the pod's GPUs", "percent", least=0
+            "avg_gpu_sm_util",
+            "DOUBLE",
+            "SM utilisation, added up over the pod's GPUs",
+            "percent",
+            least=0,
+            # Of each GPU.
+            sample=LogNormal(4.6, 2.4, most=100),
         ),
         Column("avg_gpu_mem_gib", "DOUBLE", "GPU memory in use", "GiB", least=0),
         Column(
@@ -113,6 +138,7 @@ POD_HOURLY = replace(
             "Used share of the requested CPU cores; may exceed 1",
             "ratio",
             least=0,
+            sample=LogNormal(0.2, 1.4, most=3_072),
         ),
         Column("avg_memory_util", "DOUBLE", "Used share of the memory", "ratio"),
         READY_STATUS,
@@ -132,9 +158,9 @@ SERVER_HOURLY = replace(
     file_name=r"part-\d+\.parquet|asi_opensource_server_hourly.*\.parquet",
     archive_stem="asi_opensource_server_hourly",
     columns=(
-        Column("server_id", "VARCHAR", "Server, as a hash"),
-        Column("cluster_id", "VARCHAR", "Cluster, as a hash"),
-        Column("asw_id", "VARCHAR", "Access switch, as a hash; may be empty"),
+        SERVER,
+        CLUSTER,
+        Column("asw_id", "VARCHAR", "Access switch, as a hash; may be empty", sample=Names("switch", 32)),
         GPU_MODEL,
         Column("gpu_count", "DOUBLE", "GPUs of the server", "GPUs", least=0),
         Column("cpu_capacity_cores", "DOUBLE", "CPU cores of the server", "CPU cores", least=0),
@@ -153,9 +179,19 @@ NETWORK_HOURLY = replace(
     file_name=r"part-\d+\.parquet|asi_opensource_network_hourly.*\.parquet",
     archive_stem="asi_opensource_network_hourly",
     columns=(
-        Column("server_id", "VARCHAR", "Server, as a hash"),
-        Column("rx_gibps_avg", "DOUBLE", "Mean received traffic", "GiB/s", least=0),
-        Column("tx_gibps_avg", "DOUBLE", "Mean sent traffic", "GiB/s", least=0),
+        SERVER,
+        *(
+            Column(
+                f"{way}_gibps_avg",
+                "DOUBLE",
+                f"Mean {meaning} traffic",
+                "GiB/s",
+                least=0,
+                # Relative to the median of servers with the same jobs.
+                sample=LogNormal(1, 1.2, zeros=0.01),
+            )
+            for way, meaning in (("rx", "received"), ("tx", "sent"))
+        ),
     ),
     key=("day", "hour", "server_id"),
     never_empty=("server_id",),

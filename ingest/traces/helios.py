@@ -20,6 +20,7 @@ Pitfalls:
 """
 
 from tracehouse.ingest.declarations import Column, Rule, Table, Trace, Wide
+from tracehouse.ingest.distributions import Arrivals, LogNormal, Names
 
 README = "README of S-Lab-System-Group/HeliosData"
 FOLDER = r"(?P<cluster>Earth|Saturn|Uranus|Venus)"
@@ -37,11 +38,28 @@ JOB = Table(
     never_empty=("job_id", "user", "vc", "gpu_num", "cpu_num", "node_num", "state", "submit_time"),
     columns=(
         Column("job_id", "VARCHAR", "Job id, given in the order of submission within a cluster"),
-        Column("user", "VARCHAR", "Hashed user, beginning with u", pattern="u.*"),
         Column(
-            "vc", "VARCHAR", "Hashed virtual cluster, beginning with vc; clusters share names", pattern="vc.*"
+            "user",
+            "VARCHAR",
+            "Hashed user, beginning with u",
+            pattern="u.*",
+            sample=Names("user", 4, "u", count=400),
         ),
-        Column("gpu_num", "BIGINT", "GPUs required; 0 for a CPU job", "GPUs", least=0),
+        Column(
+            "vc",
+            "VARCHAR",
+            "Hashed virtual cluster, beginning with vc; clusters share names",
+            pattern="vc.*",
+            sample=Names("vc", 4, "vc", count=22),
+        ),
+        Column(
+            "gpu_num",
+            "BIGINT",
+            "GPUs required; 0 for a CPU job",
+            "GPUs",
+            least=0,
+            sample={0: 1128, 1: 722, 2: 80, 4: 60, 8: 85, 16: 25, 32: 15, 64: 8, 128: 3, 256: 1.5, 512: 0.5},
+        ),
         Column("cpu_num", "BIGINT", "CPUs required", "CPUs", least=0),
         Column("node_num", "BIGINT", "Nodes of the job", "nodes", least=0),
         Column(
@@ -49,12 +67,34 @@ JOB = Table(
             "VARCHAR",
             "Final state: COMPLETED, CANCELLED, FAILED, TIMEOUT or NODE_FAIL",
             choices=("COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "SUSPENDED"),
+            sample={"COMPLETED": 779, "CANCELLED": 116, "FAILED": 98, "TIMEOUT": 5, "NODE_FAIL": 2},
         ),
-        Column("submit_time", "TIMESTAMP", "Submission, in local time; the time zone is not documented"),
+        Column(
+            "submit_time",
+            "TIMESTAMP",
+            "Submission, in local time; the time zone is not documented",
+            sample=Arrivals(1_585_699_200, 1_601_337_599),
+        ),
         Column("start_time", "TIMESTAMP", "Start of execution, in local time"),
         Column("end_time", "TIMESTAMP", "Termination, in local time"),
-        Column("duration", "BIGINT", "end_time - start_time", "s", provenance="derived", is_duration=True),
-        Column("queue", "BIGINT", "start_time - submit_time", "s", provenance="derived", is_duration=True),
+        Column(
+            "duration",
+            "BIGINT",
+            "end_time - start_time",
+            "s",
+            provenance="derived",
+            is_duration=True,
+            sample=LogNormal(200, 2.4, most=4_320_009),
+        ),
+        Column(
+            "queue",
+            "BIGINT",
+            "start_time - submit_time",
+            "s",
+            provenance="derived",
+            is_duration=True,
+            sample=LogNormal(200, 2.0, zeros=0.62),
+        ),
     ),
     order_by=("submit_time", "job_id"),
     partition_by=("cluster",),

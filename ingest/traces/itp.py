@@ -21,6 +21,7 @@ Pitfalls:
 """
 
 from tracehouse.ingest.declarations import Column, Rule, Table, Trace
+from tracehouse.ingest.distributions import Arrivals, LogNormal, Names
 
 RAW_SOURCE_FILE = Column(
     "source_file",
@@ -31,6 +32,7 @@ RAW_JOB_ID = Column(
     "job_id",
     "VARCHAR",
     "Job id, regenerated after the collection; unique in this archive, all clusters together",
+    sample=Names("job", 32),
 )
 SOURCE_FILE = Column(
     "source_file",
@@ -41,6 +43,7 @@ JOB_ID = Column(
     "job_id",
     "VARCHAR",
     "Job id, regenerated after the collection; unique within a CSV only, as 195job repeats ids",
+    sample=Names("job", 32),
 )
 SUBMISSION_TIME = Column(
     "submission_time",
@@ -48,6 +51,7 @@ SUBMISSION_TIME = Column(
     "Submission, counted from the start of the collection, which all clusters share",
     unit="s",
     least=0,
+    sample=Arrivals(1_999, 5_175_336),
 )
 DURATION = Column(
     "duration",
@@ -56,6 +60,7 @@ DURATION = Column(
     unit="s",
     is_duration=True,
     least=600,
+    sample=LogNormal(3_000, 1.9, most=1_573_360),
 )
 NUM_GPU = Column(
     "num_gpu",
@@ -63,6 +68,7 @@ NUM_GPU = Column(
     "GPUs requested or used; the publisher does not say which; a power of two up to 64",
     unit="GPUs",
     choices=(1, 2, 4, 8, 16, 32, 64),
+    sample={1: 57_682, 2: 1_483, 4: 2_371, 8: 7_009, 16: 381, 32: 354, 64: 71},
 )
 
 RAW_JOB = Table(
@@ -90,6 +96,7 @@ RAW_JOB = Table(
     ),
     columns=(RAW_JOB_ID, SUBMISSION_TIME, DURATION, NUM_GPU),
     order_by=("source_file", "submission_time", "job_id"),
+    about_rows=69_351,
 )
 
 ELASTICFLOW_JOB = Table(
@@ -137,6 +144,7 @@ ELASTICFLOW_JOB = Table(
             "Model, drawn at random from six",
             provenance="synthetic",
             choices=("bert", "deepspeech2", "gpt2", "inception3", "resnet50", "vgg16"),
+            sample=dict.fromkeys(("bert", "deepspeech2", "gpt2", "inception3", "resnet50", "vgg16"), 1),
         ),
         Column(
             "deadline",
@@ -153,6 +161,7 @@ ELASTICFLOW_JOB = Table(
             unit="samples",
             provenance="synthetic",
             least=1,
+            sample={32: 1, 64: 2, 128: 2, 256: 1},
         ),
         NUM_GPU,
         DURATION,

@@ -28,6 +28,7 @@ GPUs.
 """
 
 from tracehouse.ingest.declarations import Column, Reference, Rule, Table, Trace
+from tracehouse.ingest.distributions import Arrivals, LogNormal, Names
 
 # The publisher writes whole numbers as floats in most files ("4550879.0", "1.0") and as integers in
 # pai_machine_metric. Both have one type, so that the tables can be joined. The type is DOUBLE because BIGINT
@@ -38,6 +39,7 @@ START_TIME = Column(
     "Launch on the shifted clock; NULL or 0 if it did not happen",
     unit="s",
     least=0,
+    sample=Arrivals(494_319, 6_455_919, 8),
 )
 END_TIME = Column(
     "end_time",
@@ -51,19 +53,26 @@ END_AFTER_START = Rule(
     "nothing ends before it starts; a time of 0 did not happen",
     "start_time > 0 and end_time > 0 and end_time < start_time",
 )
+WORKLOADS = ("graphlearn", "ctr", "bert", "nmt", "inception", "resnet", "rl", "vgg")
 GPU_TYPES = ("MISC", "T4", "P100", "V100", "V100M32")
 
-JOB_NAME = Column("job_name", "VARCHAR", "Name of the job, anonymised")
+JOB_NAME = Column("job_name", "VARCHAR", "Name of the job, anonymised", sample=Names("job", 24))
 TASK_NAME = Column("task_name", "VARCHAR", "Role of the task in its job, such as ps or worker")
-INST_ID = Column("inst_id", "VARCHAR", "Id of the job, not of an instance; one for each job_name")
-USER = Column("user", "VARCHAR", "User, anonymised")
+INST_ID = Column(
+    "inst_id",
+    "VARCHAR",
+    "Id of the job, not of an instance; one for each job_name",
+    sample=Names("inst_id", 60),
+)
+USER = Column("user", "VARCHAR", "User, anonymised", sample=Names("user", 12, count=1_430))
 STATUS = Column(
     "status",
     "VARCHAR",
     "Terminated, Failed, Running or Waiting; only Terminated is a success",
     choices=("Terminated", "Failed", "Running", "Waiting"),
+    sample={"Terminated": 732_355, "Failed": 256_555, "Running": 62_928, "Waiting": 3_663},
 )
-MACHINE = Column("machine", "VARCHAR", "Machine, anonymised")
+MACHINE = Column("machine", "VARCHAR", "Machine, anonymised", sample=Names("machine", 24))
 IN_TASK = ("job_name", "task_name")
 
 JOB = Table(
@@ -84,6 +93,7 @@ JOB = Table(
         "user",
         "status",
     ),
+    about_rows=1_055_501,
     columns=(JOB_NAME, INST_ID, USER, STATUS, START_TIME, END_TIME),
     published_sha256={
         "pai_job_table.tar.gz": "5aad7f7caac501136d14ed6a48e40546f825d7b0617a3a4f337e2348fe0a6cb0",
@@ -121,6 +131,7 @@ TASK = Table(
     source="README of cluster-trace-gpu-v2020, pai_task_table",
     file_name=r"pai_task_table\.csv",
     archive_stem="pai_task_table",
+    about_rows=1_261_050,
     has_header=False,
     key=(
         "job_name",
@@ -134,7 +145,25 @@ TASK = Table(
     columns=(
         JOB_NAME,
         TASK_NAME,
-        Column("inst_num", "DOUBLE", "Instances that the task launched", unit="instances"),
+        Column(
+            "inst_num",
+            "DOUBLE",
+            "Instances that the task launched",
+            unit="instances",
+            sample={
+                1: 87_500,
+                2: 1_700,
+                4: 1_450,
+                10: 1_150,
+                20: 1_700,
+                40: 2_850,
+                64: 2_650,
+                100: 640,
+                150: 230,
+                300: 100,
+                1000: 14,
+            },
+        ),
         STATUS,
         START_TIME,
         END_TIME,
@@ -144,20 +173,51 @@ TASK = Table(
             "CPU requested for each instance; 600 is six cores",
             unit="percent of one core",
             least=0,
+            sample={200: 10, 400: 15, 600: 50, 800: 8, 1000: 6, 1200: 8, 2400: 3},
         ),
-        Column("plan_mem", "DOUBLE", "Main memory requested for each instance", unit="GB", least=0),
+        Column(
+            "plan_mem",
+            "DOUBLE",
+            "Main memory requested for each instance",
+            unit="GB",
+            least=0,
+            # Requested in thousands of MiB, published in GiB.
+            sample={
+                3.90625: 4,
+                7.8125: 8,
+                9.765625: 12,
+                15.625: 16,
+                29.296875: 45,
+                48.828125: 9,
+                97.65625: 2,
+            },
+        ),
         Column(
             "plan_gpu",
             "DOUBLE",
             "GPU requested for each instance; 50 is half a GPU; NULL for a task without GPU",
             unit="percent of one GPU",
             least=0,
+            sample={
+                100: 4268,
+                25: 2625,
+                50: 1318,
+                10: 1125,
+                5: 200,
+                20: 110,
+                33: 60,
+                75: 20,
+                200: 130,
+                400: 75,
+                800: 70,
+            },
         ),
         Column(
             "gpu_type",
             "VARCHAR",
             "Assigned type of GPU, not the requested one; MISC is older types",
             choices=GPU_TYPES,
+            sample={"MISC": 696, "T4": 227, "P100": 73, "V100": 29, "V100M32": 19},
         ),
     ),
     published_sha256={
@@ -199,6 +259,7 @@ INSTANCE = Table(
     source="README of cluster-trace-gpu-v2020, pai_instance_table",
     file_name=r"pai_instance_table\.csv",
     archive_stem="pai_instance_table",
+    about_rows=7_522_002,
     has_header=False,
     never_empty=(
         "job_name",
@@ -208,12 +269,13 @@ INSTANCE = Table(
     columns=(
         JOB_NAME,
         TASK_NAME,
-        Column("inst_name", "VARCHAR", "Name of the instance within its task"),
+        Column("inst_name", "VARCHAR", "Name of the instance within its task", sample=Names("instance", 60)),
         Column(
             "worker_name",
             "VARCHAR",
             "Worker that the instance ran as; joins sensor and machine_metric; repeats if an"
             " instance ran again",
+            sample=Names("worker", 60),
         ),
         INST_ID,
         STATUS,
@@ -260,6 +322,7 @@ SENSOR = Table(
     source="README of cluster-trace-gpu-v2020, pai_sensor_table",
     file_name=r"pai_sensor_table\.csv",
     archive_stem="pai_sensor_table",
+    about_rows=3_033_232,
     has_header=False,
     key=("worker_name",),
     never_empty=(
@@ -269,7 +332,7 @@ SENSOR = Table(
     columns=(
         JOB_NAME,
         TASK_NAME,
-        Column("worker_name", "VARCHAR", "Worker, as in the instance table"),
+        Column("worker_name", "VARCHAR", "Worker, as in the instance table", sample=Names("worker", 60)),
         INST_ID,
         MACHINE,
         Column("gpu_name", "VARCHAR", "Device of the GPU on its machine, such as /dev/nvidia0; not a type"),
@@ -296,16 +359,32 @@ SENSOR = Table(
             "GPU memory used, mean over the worker's lifetime",
             unit="GB",
             least=0,
+            sample=LogNormal(2, 0.9, most=32),
         ),
         Column("max_gpu_wrk_mem", "DOUBLE", "GPU memory used, maximum", unit="GB", least=0),
-        Column("read", "DOUBLE", "Network input, mean over the worker's lifetime", unit="bytes", least=0),
-        Column("write", "DOUBLE", "Network output, mean over the worker's lifetime", unit="bytes", least=0),
+        Column(
+            "read",
+            "DOUBLE",
+            "Network input, mean over the worker's lifetime",
+            unit="bytes",
+            least=0,
+            sample=LogNormal(6e6, 2.2),
+        ),
+        Column(
+            "write",
+            "DOUBLE",
+            "Network output, mean over the worker's lifetime",
+            unit="bytes",
+            least=0,
+            sample=LogNormal(3e6, 2.2),
+        ),
         Column(
             "read_count",
             "DOUBLE",
             "Network reads, mean over the worker's lifetime",
             unit="operations",
             least=0,
+            sample=LogNormal(900, 1.8),
         ),
         Column(
             "write_count",
@@ -313,6 +392,7 @@ SENSOR = Table(
             "Network writes, mean over the worker's lifetime",
             unit="operations",
             least=0,
+            sample=LogNormal(800, 1.8),
         ),
     ),
     published_sha256={
@@ -358,6 +438,7 @@ GROUP_TAG = Table(
     source="README of cluster-trace-gpu-v2020, pai_group_tag_table",
     file_name=r"pai_group_tag_table\.csv",
     archive_stem="pai_group_tag_table",
+    about_rows=1_055_032,
     has_header=False,
     key=("inst_id",),
     never_empty=("inst_id",),
@@ -375,12 +456,14 @@ GROUP_TAG = Table(
             "VARCHAR",
             "Hash shared by jobs with similar scripts, parameters and data: repetitions of one job",
             provenance="derived",
+            sample=Names("group", 32),
         ),
         Column(
             "workload",
             "VARCHAR",
             "Kind of model, such as bert or ctr; NULL for nine rows in ten",
             provenance="derived",
+            sample=dict.fromkeys(WORKLOADS, 1),
         ),
     ),
     published_sha256={
@@ -460,6 +543,7 @@ MACHINE_METRIC = Table(
     source="README of cluster-trace-gpu-v2020, pai_machine_metric",
     file_name=r"pai_machine_metric\.csv",
     archive_stem="pai_machine_metric",
+    about_rows=2_009_423,
     has_header=False,
     key=("worker_name",),
     never_empty=(
@@ -467,18 +551,33 @@ MACHINE_METRIC = Table(
         "machine",
     ),
     columns=(
-        Column("worker_name", "VARCHAR", "Worker, as in the instance table"),
+        Column("worker_name", "VARCHAR", "Worker, as in the instance table", sample=Names("worker", 60)),
         MACHINE,
         Column("start_time", "DOUBLE", "Launch of the worker, on the shifted clock", unit="s", least=0),
         Column("end_time", "DOUBLE", "Completion of the worker, on the shifted clock", unit="s", least=0),
         Column(
-            "machine_cpu_iowait", "DOUBLE", "CPU time of the machine waiting for I/O", unit="percent", least=0
+            "machine_cpu_iowait",
+            "DOUBLE",
+            "CPU time of the machine waiting for I/O",
+            unit="percent",
+            least=0,
+            sample=LogNormal(0.02, 1.5),
         ),
         Column(
-            "machine_cpu_kernel", "DOUBLE", "CPU time of the machine in the kernel", unit="percent", least=0
+            "machine_cpu_kernel",
+            "DOUBLE",
+            "CPU time of the machine in the kernel",
+            unit="percent",
+            least=0,
+            sample=LogNormal(2.5, 0.6, most=20),
         ),
         Column(
-            "machine_cpu_usr", "DOUBLE", "CPU time of the machine in user programs", unit="percent", least=0
+            "machine_cpu_usr",
+            "DOUBLE",
+            "CPU time of the machine in user programs",
+            unit="percent",
+            least=0,
+            sample=LogNormal(15, 0.8, most=75),
         ),
         Column(
             "machine_gpu",
@@ -487,14 +586,24 @@ MACHINE_METRIC = Table(
             unit="percent",
             least=0,
         ),
-        Column("machine_load_1", "DOUBLE", "Load average over one minute", least=0),
-        Column("machine_net_receive", "DOUBLE", "Network input of the machine", unit="bytes", least=0),
+        Column(
+            "machine_load_1", "DOUBLE", "Load average over one minute", least=0, sample=LogNormal(18, 0.8)
+        ),
+        Column(
+            "machine_net_receive",
+            "DOUBLE",
+            "Network input of the machine",
+            unit="bytes",
+            least=0,
+            sample=LogNormal(5e7),
+        ),
         Column(
             "machine_num_worker",
             "DOUBLE",
             "Workers on the machine, a mean and therefore not a whole number",
             unit="workers",
             least=0,
+            sample=LogNormal(4, 0.7),
         ),
         Column(
             "machine_cpu",

@@ -23,6 +23,7 @@ Pitfalls:
 """
 
 from tracehouse.ingest.declarations import Column, JsonList, Reference, Rule, Table, Trace
+from tracehouse.ingest.distributions import Arrivals, Names
 
 README = "README of msr-fiddle/philly-traces"
 ARCHIVE = "trace-data"
@@ -50,8 +51,9 @@ JOB = Table(
             "VARCHAR",
             "Status upon completion: Pass, Killed or Failed",
             choices=("Pass", "Killed", "Failed"),
+            sample={"Pass": 604, "Killed": 90, "Failed": 306},
         ),
-        Column("vc", "VARCHAR", "Hashed virtual cluster"),
+        Column("vc", "VARCHAR", "Hashed virtual cluster", sample=Names("vc", 6, count=15)),
         JOB_ID,
         Column(
             "submitted_time",
@@ -60,8 +62,9 @@ JOB = Table(
             null_texts=NO_TIME,
             least="2017-08-07 00:00:00",
             below="2017-12-23 00:00:00",
+            sample=Arrivals(1_502_064_000, 1_513_987_199),
         ),
-        Column("user", "VARCHAR", "Hashed user"),
+        Column("user", "VARCHAR", "Hashed user", sample=Names("user", 6, count=319)),
     ),
     json_list=JsonList(other_lists=("attempts",)),
     key=("jobid",),

@@ -19,6 +19,7 @@ Pitfalls:
 """
 
 from tracehouse.ingest.declarations import Column, Reference, Table, Trace
+from tracehouse.ingest.distributions import Arrivals, LogNormal
 
 README = "README of cluster-trace-v2026-spot-gpu"
 
@@ -49,13 +50,61 @@ JOB = Table(
     columns=(
         Column("job_name", "VARCHAR", "Job"),
         Column("organization", "VARCHAR", "Organisation that pays, such as a department"),
-        Column("gpu_model", "VARCHAR", "GPU model that the job requests"),
+        Column(
+            "gpu_model",
+            "VARCHAR",
+            "GPU model that the job requests",
+            # More A10s are requested than exist.
+            sample={
+                "A10": 55,
+                "A100-SXM4-80GB": 20,
+                "A800-SXM4-80GB": 2,
+                "GPU-series-1": 12,
+                "GPU-series-2": 5,
+                "H800": 6,
+            },
+        ),
         Column("cpu_request", "DOUBLE", "vCPUs that a worker requests", "CPU cores", least=0),
-        Column("gpu_request", "DOUBLE", "GPUs that a worker requests", "GPUs", least=0),
-        Column("worker_num", "BIGINT", "Workers of the job", "instances", least=1),
-        Column("submit_time", "DOUBLE", "Submission, counted from the first job's", "s", least=0),
-        Column("duration", "DOUBLE", "Duration of the job", "s", is_duration=True, least=0),
-        Column("job_type", "VARCHAR", "HP (high priority) or Spot", choices=("HP", "Spot")),
+        Column(
+            "gpu_request",
+            "DOUBLE",
+            "GPUs that a worker requests",
+            "GPUs",
+            least=0,
+            sample={1: 75, 2: 8, 4: 6, 8: 11},
+        ),
+        Column(
+            "worker_num",
+            "BIGINT",
+            "Workers of the job",
+            "instances",
+            least=1,
+            sample={1: 70, 2: 12, 4: 8, 8: 5, 16: 3, 94: 1},
+        ),
+        Column(
+            "submit_time",
+            "DOUBLE",
+            "Submission, counted from the first job's",
+            "s",
+            least=0,
+            sample=Arrivals(0, 15_897_599),
+        ),
+        Column(
+            "duration",
+            "DOUBLE",
+            "Duration of the job",
+            "s",
+            is_duration=True,
+            least=0,
+            sample=LogNormal(8_000, 1.8),
+        ),
+        Column(
+            "job_type",
+            "VARCHAR",
+            "HP (high priority) or Spot",
+            choices=("HP", "Spot"),
+            sample={"HP": 70, "Spot": 30},
+        ),
     ),
     key=("job_name",),
     never_empty=("job_name", "gpu_model", "gpu_request", "worker_num", "submit_time", "duration", "job_type"),

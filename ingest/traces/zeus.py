@@ -25,12 +25,14 @@ Pitfalls:
 """
 
 from tracehouse.ingest.declarations import Column, Reference, Rule, Table, Trace
+from tracehouse.ingest.distributions import Arrivals, LogNormal, Names
 
+DATASETS = ("cifar100", "imagenet", "librispeech", "movielens-1m", "sentiment140", "squad")
 DATASET = Column(
     "dataset",
     "VARCHAR",
     "Data set trained on; with the network, the workload",
-    choices=("cifar100", "imagenet", "librispeech", "movielens-1m", "sentiment140", "squad"),
+    choices=DATASETS,
 )
 NETWORK = Column("network", "VARCHAR", "Network that was trained")
 BATCH_SIZE = Column("batch_size", "BIGINT", "Training batch size", unit="samples", above=0)
@@ -181,15 +183,28 @@ ALIBABA_GROUP = Table(
     source="README of the Zeus traces, Alibaba group trace",
     file_name=r"alibaba_groups\.csv",
     columns=(
-        Column("group", "VARCHAR", "Group of the job, as in PAI's pai_group_tag_table"),
+        Column(
+            "group",
+            "VARCHAR",
+            "Group of the job, as in PAI's pai_group_tag_table",
+            sample=Names("group", 32, count=400),
+        ),
         # Floats, as published, with the same type as in the PAI tables.
-        Column("start_time", "DOUBLE", "Start of the job, on PAI's shifted clock", unit="s", above=0),
+        Column(
+            "start_time",
+            "DOUBLE",
+            "Start of the job, on PAI's shifted clock",
+            unit="s",
+            above=0,
+            sample=Arrivals(494_319, 6_455_919, 8),
+        ),
         Column("end_time", "DOUBLE", "End of the job, on PAI's shifted clock", unit="s"),
         Column(
             "dataset",
             "VARCHAR",
             "Data set that the publisher mapped the job to",
             provenance="derived",
+            sample=dict.fromkeys(DATASETS, 1),
         ),
         Column(
             "runtime_ratio",
@@ -198,11 +213,13 @@ ALIBABA_GROUP = Table(
             unit="ratio",
             provenance="derived",
             least=0,
+            sample=LogNormal(0.9, 0.35),
         ),
     ),
     order_by=("group", "start_time"),
     rules=(Rule("end_after_start", "no job ends before it starts", "end_time < start_time"),),
     references=(Reference(("dataset",), "train"),),
+    about_rows=20_000,
 )
 
 TRACE = Trace(

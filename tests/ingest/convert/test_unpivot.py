@@ -20,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_seed import DEPTH
 
+from tracehouse.bench.growth import write_metric
 from tracehouse.core.errors import RawFileError
 from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest import pipeline
@@ -35,7 +36,6 @@ from tracehouse.ingest.readers.wide import CHUNK_BYTES
 from tracehouse.ingest.store import cleanup, lock, records
 from tracehouse.ingest.store.records import Conversion, StoredFile
 from tracehouse.ingest.traces.acme import GPU_METRIC, NODE_METRIC
-from tracehouse.samples.traces.acme_telemetry import write_metric
 
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" * 64 + b"\nsize 12345\n"
 MEMORY_FILE_MB = int(os.environ.get("TRACEHOUSE_MEMORY_FILE_MB", "120"))
@@ -425,14 +425,10 @@ def peak_mb(raw: Path, warehouse: Path) -> float:
 @in_full
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     """Uses small files by default. TRACEHOUSE_MEMORY_FILE_MB=6000 makes large ones."""
-    devices, line_bytes = 2300, 6300
     peaks = []
     for share in (0.25, 1):
         raw = tmp_path / f"raw{share}"
-        path = raw / "utilization" / "kalos" / "GPU_UTIL.csv"
-        path.parent.mkdir(parents=True)
-        lines = int(share * MEMORY_FILE_MB * 1e6 / line_bytes)
-        write_metric(path, "kalos", "GPU_UTIL", lines, devices, np.random.default_rng(1), quiet)
+        path = write_metric(raw, share * MEMORY_FILE_MB)
         peaks.append(peak_mb(raw, tmp_path / f"w{share}"))
         path.unlink()
     assert max(peaks) < MEMORY_LIMIT_MB

@@ -1,0 +1,209 @@
+"""Draw the rows of a table from its declaration.
+
+- A column has the values of its `sample`, else of its `examples`, else invented ones.
+- The values of a key are unique. Columns with the same name have the same values in all tables, so that the
+  tables can be joined.
+- Times without a `sample` are in ascending order within a row.
+- If the file names of a table contain keys, the table has a file for each combination of their values. The
+  values are the `examples` of the key, or the alternatives in the pattern.
+- A wide table has a column for each example of its variable.
+"""
+
+import re
+from datetime import UTC, datetime, timedelta
+from itertools import product
+
+import numpy as np
+import polars as pl
+
+from tracehouse.ingest.column_types import UNIX_UNITS
+from tracehouse.ingest.declarations import Column, Table, Trace
+from tracehouse.ingest.distributions import Arrivals, LogNormal, Names
+from tracehouse.samples import draw
+from tracehouse.samples.draw import Ints
+from tracehouse.samples.output import GROUP, Output, name_of
+
+LEAST_ROWS = 60
+# Different values of a key column, if the key also has a time. Each value then has several times.
+VALUES = 20
+FIRST_TIME = datetime(2024, 1, 1, tzinfo=UTC)
+STEP_S, STEPS = 60, 10_080
+MISSING = 0.05
+OTHERS = LogNormal(20.0, 0.8)
+
+
+def rows_of(table: Table, scale: float, least: int = LEAST_ROWS) -> int:
+    """Return the number of rows of a table in a sample."""
+    return draw.scaled(table.about_rows, scale, least)
+
+
+def has_sample(trace: Trace) -> bool:
+    """Return whether the declarations of a trace determine a sample: its files, but no JSON."""
+    return all(_file_keys(table) for table in trace.tables)
+
+
+def write(trace: Trace, out: Output, scale: float, rng: np.random.Generator) -> None:
+    """Write all tables of a trace, as their declarations say."""
+    for table in trace.tables:
+        files = _file_keys(table)
+        for keys in files:
+            count = max(LEAST_ROWS, rows_of(table, scale) // len(files))
+            rows = _wide_rows(table, count, rng) if table.wide else table_rows(table, count, rng)
+            out.add(table, rows, **keys)
+
+
+def sampled(table: Table, count: int, rng: np.random.Generator) -> pl.DataFrame:
+    """Draw the columns of a table that have a `sample`, and no others."""
+    return pl.DataFrame(
+        {column.name: values(column, count, rng) for column in table.columns if column.sample is not None}
+    )
+
+
+def values(column: Column, count: int, rng: np.random.Generator) -> pl.Series:
+    """Draw the values of a column from its `sample`. Names are numbers, and times Unix seconds."""
+    match column.sample:
+        case LogNormal(median, sigma, zeros, most):
+            drawn = draw.lognormal(rng, count, median, sigma) * (rng.random(count) >= zeros)
+            low = -np.inf if column.least is None else float(column.least)
+            high = np.inf if column.most is None else float(column.most)
+            drawn = drawn.clip(low, min(high, most))
+            return pl.Series(drawn if column.stored_type == "DOUBLE" else drawn.astype(np.int64))
+        case Arrivals(first_s, last_s, utc_offset_h):
+            return pl.Series(draw.arrivals(rng, count, first_s, last_s, utc_offset_h))
+        case Names(count=0):
+            return pl.Series(np.arange(count))
+        case Names(count=names):
+            return pl.Series(draw.heavy_users(rng, count, names))
+        case None:
+            raise AssertionError(f"{column.name} has no sample")
+        case weights:
+            return pl.Series(list(weights)).gather(draw.spread(rng, count, list(weights.values())))
+
+
+def table_rows(table: Table, rows: int, rng: np.random.Generator) -> pl.DataFrame:
+    """Draw the rows of a table whose columns need no `sample`."""
+    keyed = _keys(table, rows)
+    # A key with few values allows fewer distinct rows.
+    count = min([rows, *(len(numbers) for numbers in keyed.values())])
+    time = next((keyed[column.name] for column in table.columns if _is_timed(column, keyed)), None)
+    time = np.sort(rng.integers(0, STEPS, count)) if time is None else time
+    found = {}
+    for column in table.columns:
+        if column.sample is not None:
+            found[column.name] = values(column, count, rng)
+            continue
+        if column.name in keyed:
+            numbers = keyed[column.name]
+        elif column.is_time:
+            numbers = time = time + np.ceil(draw.lognormal(rng, count, 2.0, 0.8)).astype(np.int64)
+        else:
+            numbers = np.ceil(draw.lognormal(rng, count, OTHERS.median, OTHERS.sigma)).astype(np.int64)
+        found[column.name] = _texts(table, column, numbers, rng)
+    return pl.DataFrame(found)
+
+
+def _is_timed(column: Column, keyed: dict[str, Ints]) -> bool:
+    return column.is_time and column.name in keyed
+
+
+def _file_keys(table: Table) -> list[dict[str, str]]:
+    """Return the key values of each file of a table, or none if a file cannot be generated."""
+    patterns = (table.folder, table.archive_stem, table.file_name)
+    groups = dict(GROUP.findall("/".join(patterns)))
+    examples = {column.name: column.examples for column in table.keys}
+    choices = [examples.get(name) or alternatives.split("|") for name, alternatives in groups.items()]
+    files = [dict(zip(groups, chosen, strict=True)) for chosen in product(*choices)]
+    for keys in files:
+        name, folder = name_of(table.file_name, keys), name_of(table.folder, keys)
+        if not name.endswith(".csv") or table.key_values(name, folder) is None:
+            return []
+    return [] if table.json_list or (table.wide and not _devices(table)) else files
+
+
+def _devices(table: Table) -> list[str]:
+    """Return those examples of a wide table's variable that match its pattern."""
+    assert table.wide
+    [column] = [column for column in table.columns if column.name == table.wide.variable]
+    return [name for name in column.examples if re.fullmatch(table.wide.variable_pattern, name)]
+
+
+def _wide_rows(table: Table, rows: int, rng: np.random.Generator) -> pl.DataFrame:
+    """Return the lines of a wide table: the index, and a column for each device."""
+    wide, devices = table.wide, _devices(table)
+    assert wide
+    columns = {column.name: column for column in table.columns}
+    lines = max(1, rows // len(devices))
+    found = {wide.index_header: pl.Series([_text(columns[wide.index], number) for number in range(lines)])}
+    for device in devices:
+        numbers = np.ceil(draw.lognormal(rng, lines, OTHERS.median, OTHERS.sigma)).astype(np.int64)
+        found[device] = _texts(table, columns[wide.value], numbers, rng)
+    return pl.DataFrame(found)
+
+
+def _keys(table: Table, rows: int) -> dict[str, Ints]:
+    """Return, for each key column, the number of its value in each row. The combinations are distinct.
+
+    One column has as many different values as needed: the time, or a column without examples. The values of
+    the other columns repeat. If all columns have examples, there are at most as many rows as combinations.
+    """
+    columns = {column.name: column for column in table.columns}
+    # `table.key` may also name columns whose values come from the file name.
+    key = [columns[name] for name in table.key if name in columns]
+    endless = next((column for column in key if column.is_time), None) or next(
+        (column for column in key if not column.examples), None
+    )
+    numbers = np.arange(rows)
+    found = {}
+    for column in key:
+        if column is not endless:
+            count = len(column.examples) or VALUES
+            found[column.name] = numbers % count
+            numbers = numbers // count
+    if endless is None:
+        return {name: values[numbers == 0] for name, values in found.items()}
+    return found | {endless.name: numbers}
+
+
+def _texts(table: Table, column: Column, numbers: Ints, rng: np.random.Generator) -> pl.Series:
+    """Return the texts of a column for numbers; some are missing, in one of the publisher's notations."""
+    texts = pl.Series([_text(column, number) for number in numbers.tolist()], dtype=pl.String)
+    if column.required or column.name in (*table.key, *table.never_empty):
+        return texts
+    ways = [*column.null_texts, "" if column.null_texts else None]
+    missing = pl.Series([ways[way] for way in rng.integers(0, len(ways), len(texts))], dtype=pl.String)
+    return missing.zip_with(pl.Series(rng.random(len(texts)) < MISSING), texts)
+
+
+def _text(column: Column, number: int) -> str:
+    """Return the value of a column for a number, in the notation of the raw files."""
+    if column.is_time:
+        return _time(column, number)
+    if column.examples:
+        return column.examples[number % len(column.examples)]
+    match column.type:
+        case "VARCHAR":
+            return f"{column.name}_{number}"
+        case "BOOLEAN":
+            return ("false", "true")[number % 2]
+        case "JSON":
+            return "{}"
+        case "VARCHAR[]" | "BIGINT[]" | "DOUBLE[]":
+            return "[]"
+        case _:
+            return str(min(number, 100) if column.unit == "percent" else number)
+
+
+def _time(column: Column, number: int) -> str:
+    """Return the time that is `number` steps after the first time, in the notation of the raw files.
+
+    If the column has examples, the first two give the first time and the step.
+    """
+    if column.stored_type.startswith("TIMESTAMP"):
+        instant = FIRST_TIME + number * timedelta(seconds=STEP_S)
+        if column.type in UNIX_UNITS:
+            return str(int(instant.timestamp()) * UNIX_UNITS["UNIX_S"] // UNIX_UNITS[column.type])
+        return f"{instant:%Y-%m-%d %H:%M:%S}" + ("+00:00" if column.type == "TIMESTAMPTZ" else "")
+    if column.examples:
+        first, second = (float(example) for example in column.examples[:2])
+        return str(first + number * (second - first))
+    return str(number * STEP_S * (1_000 if column.unit == "ms" else 1))

@@ -1,0 +1,214 @@
+"""Write raw files in the publishers' formats: CSV, CSV in xz, Parquet, and gzip-compressed tars, also split.
+
+Files are written under a temporary name. A comment in every gzip header, and the metadata of every Parquet
+file, mark the file as synthetic. Gzip headers contain no time, so that equal content gives equal bytes.
+"""
+
+import io
+import lzma
+import re
+import tarfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import polars as pl
+from isal import isal_zlib
+
+from tracehouse.ingest.declarations import Column, Table
+from tracehouse.ingest.distributions import Names
+from tracehouse.ingest.raw_files import part_name
+from tracehouse.ingest.synthetic import GZIP_COMMENT, PARQUET_KEY
+from tracehouse.samples import draw
+
+OnBytes = Callable[[int], None]
+
+BLOCK_ROWS = 200_000
+COPY_BYTES = 1 << 20
+GROUP = re.compile(r"\(\?P<(\w+)>((?:[^()]|\([^()]*\))*)\)")
+
+
+class Output:
+    """The raw files of one trace, below a folder. `seed` determines the identifiers."""
+
+    def __init__(self, folder: Path, seed: int, on_bytes: OnBytes) -> None:
+        self._folder, self._seed, self._on_bytes = folder, seed, on_bytes
+        # Open files by their path; for the members of archives, a temporary path next to the archive.
+        self._open: dict[Path, IO[bytes]] = {}
+        self._members: dict[Path, dict[str, Path]] = {}
+        self.written: list[Path] = []
+
+    def add(
+        self,
+        table: Table,
+        rows: pl.DataFrame,
+        folder: str = "",
+        packing: str = "",
+        suffix: str = "",
+        in_archive: str = "",
+        name: str = "",
+        **keys: str,
+    ) -> None:
+        """Append rows to the file of a table that has these `keys` in its name.
+
+        Columns have numbers, which are written as the declaration says, or texts. A wide table has the
+        columns of the file. `name` replaces the name of the file, `suffix` is added to it, `packing` is `.xz`
+        or empty, and `in_archive` is the folder of the file in its archive.
+        """
+        below = "/".join(filter(None, (folder, name_of(table.folder, keys))))
+        name = name or name_of(table.file_name, keys)
+        if suffix:
+            name = name.replace(".csv", f"{suffix}.csv")
+        if name.endswith(".parquet"):
+            path = self._folder / below / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            typed = rows if table.wide else self._typed(table, rows)
+            typed.write_parquet(path, metadata={PARQUET_KEY: "true"})
+            self._on_bytes(path.stat().st_size)
+            self.written.append(path)
+            return
+        for block in rows.iter_slices(BLOCK_ROWS):
+            frame = block if table.wide else self._typed(table, block)
+            self._append_csv(table, frame, below, in_archive, name + packing)
+        header = "/".join(filter(None, (below, f"{name.removesuffix('.csv')}.header")))
+        if not table.has_header and self._folder / header not in self._open:
+            names = ",".join(column.name_in_file for column in table.columns)
+            self.write(header, f"{names}\n".encode())
+
+    def write(self, name: str, content: bytes, archive: str = "") -> None:
+        """Append bytes to a file, or to a member of an archive, which is a path without `.tar.gz`."""
+        path = self._folder / name
+        if archive:
+            packed = self._folder / f"{archive}.tar.gz"
+            path = packed.with_name(f"{packed.name}.{name.replace('/', '.')}.tmp")
+            self._members.setdefault(packed, {})[name] = path
+        if path not in self._open:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = path if archive else path.with_name(f"{path.name}.tmp")
+            opened = lzma.open if path.suffix == ".xz" else open
+            self._open[path] = opened(temporary, "wb")
+        self._open[path].write(content)
+        self._on_bytes(len(content))
+
+    def close(self, in_parts: Mapping[str, int] = {}) -> list[Path]:
+        """Finish all files and return their paths. `in_parts` maps names of archives to numbers of parts."""
+        members = {path for found in self._members.values() for path in found.values()}
+        for path, file in self._open.items():
+            file.close()
+            if path not in members:
+                path.with_name(f"{path.name}.tmp").replace(path)
+                self.written.append(path)
+        for packed, found in self._members.items():
+            parts = in_parts.get(packed.name.removesuffix(".tar.gz"), 1)
+            self.written += _split(_tar_gz(packed, found), parts)
+            for path in found.values():
+                path.unlink()
+        return self.written
+
+    def _append_csv(self, table: Table, frame: pl.DataFrame, below: str, in_archive: str, name: str) -> None:
+        member = "/".join(filter(None, (in_archive if table.archive_stem else below, name)))
+        archive = "/".join(filter(None, (below, table.archive_stem)))
+        path = self._folder / member
+        if table.archive_stem:
+            path = self._members.get(self._folder / f"{archive}.tar.gz", {}).get(member, path)
+        is_new = path not in self._open
+        buffer = io.BytesIO()
+        frame.write_csv(buffer, include_header=False)
+        text = buffer.getvalue()
+        if table.ends_in_comma:
+            text = text.replace(b"\n", b",\n")
+        if is_new and table.has_header:
+            text = ",".join(frame.columns).encode() + b"\n" + text
+        if not table.ends_in_newline:
+            text = (b"" if is_new else b"\n") + text.removesuffix(b"\n")
+        self.write(member, text, archive if table.archive_stem else "")
+
+    def _typed(self, table: Table, rows: pl.DataFrame) -> pl.DataFrame:
+        """Return the columns in the publisher's order and notation."""
+        found = {
+            column.name_in_file: _formatted(column, rows[column.name], self._seed)
+            for column in table.columns
+            if column.name in rows.columns
+        }
+        return pl.DataFrame(found)
+
+
+def name_of(pattern: str, keys: Mapping[str, str]) -> str:
+    """Return a name that matches a pattern: groups have the given values, and optional parts are omitted."""
+    named = GROUP.sub(lambda group: keys[group[1]], pattern)
+    return re.sub(r"\(\?:[^()]*\)\?", "", named).replace("\\", "")
+
+
+def _formatted(column: Column, values: pl.Series, seed: int) -> pl.Series:
+    if isinstance(column.sample, Names) and values.dtype != pl.String:
+        values = column.sample.prefix + draw.hex_ids(values, seed, column.sample.kind, column.sample.digits)
+    elif values.dtype in (pl.String, pl.Boolean):
+        pass
+    elif column.stored_type.startswith("TIMESTAMP"):
+        values = draw.local_times(values.to_numpy())
+    elif column.stored_type == "DOUBLE":
+        values = values.cast(pl.Float64).fill_nan(None)
+    elif values.dtype.is_float():
+        values = values.fill_nan(None).cast(pl.Int64)
+    if column.null_texts and values.null_count():
+        values = values.cast(pl.String).fill_null(column.null_texts[-1])
+    return values
+
+
+class _GzipWriter(io.RawIOBase):
+    """Write a gzip stream to `sink`, with a comment that marks it as synthetic."""
+
+    def __init__(self, sink: IO[bytes]) -> None:
+        self._sink = sink
+        # Neither the standard library nor isal can write a comment, so the header is written here.
+        self._deflate = isal_zlib.compressobj(level=2, wbits=-isal_zlib.MAX_WBITS)
+        self._crc = self._size = 0
+        has_comment, unknown_system = 0x10, 0xFF
+        sink.write(bytes((0x1F, 0x8B, isal_zlib.DEFLATED, has_comment, *bytes(5), unknown_system)))
+        sink.write(GZIP_COMMENT + b"\0")
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._crc = isal_zlib.crc32(data, self._crc)
+        self._size += len(data)
+        self._sink.write(self._deflate.compress(data))
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._sink.write(self._deflate.flush())
+            self._sink.write(self._crc.to_bytes(4, "little") + (self._size % 2**32).to_bytes(4, "little"))
+        super().close()
+
+
+def _tar_gz(path: Path, members: Mapping[str, Path]) -> Path:
+    """Write files as a gzip-compressed tar, by their names in it, and return its path."""
+    temporary = path.with_name(f"{path.name}.tmp")
+    with (
+        temporary.open("wb") as file,
+        _GzipWriter(file) as compressed,
+        tarfile.open(fileobj=compressed, mode="w|", format=tarfile.GNU_FORMAT, bufsize=COPY_BYTES) as tar,
+    ):
+        for name, content in members.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = content.stat().st_size
+            with content.open("rb") as opened:
+                tar.addfile(entry, opened)
+    return temporary.replace(path)
+
+
+def _split(path: Path, parts: int) -> list[Path]:
+    """Split a file into ``.partaa``, ``.partab``, … and remove it. Return the parts, or the only one."""
+    if parts == 1:
+        return [path]
+    size = -(-path.stat().st_size // parts)
+    written = []
+    with path.open("rb") as file:
+        for number in range(parts):
+            part = path.with_name(part_name(path.name, number))
+            part.write_bytes(file.read(size))
+            written.append(part)
+    path.unlink()
+    return written

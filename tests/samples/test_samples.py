@@ -1,0 +1,283 @@
+"""Synthetic samples: reproducible and marked files, declared rules, and the known pitfalls of each trace."""
+
+import gzip
+import io
+import tarfile
+from pathlib import Path
+
+import command_line
+import duckdb
+import pytest
+from counting import non_empty
+from few_files import quiet
+
+from tracehouse.core.errors import UsageError, UserError
+from tracehouse.engines.names import DATABASE
+from tracehouse.ingest.declarations import all_traces
+from tracehouse.ingest.synthetic import MARKER_NAME, is_marked
+from tracehouse.samples import dumps, output
+from tracehouse.samples.dumps import available, expected_bytes, write_sample
+
+TINY = 0.001
+TRACES = sorted(all_traces())
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("raw")
+    write_sample(out, TINY, 7, TRACES, quiet)
+    return out
+
+
+@pytest.mark.each_trace
+def test_every_trace_has_a_sample() -> None:
+    assert available() == TRACES
+
+
+def test_says_why_a_trace_has_no_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dumps, "available", list)
+    with pytest.raises(UsageError, match=r"itp has no sample\. Declare `examples`"):
+        write_sample(tmp_path, TINY, 1, ["itp"], quiet)
+    with pytest.raises(UsageError, match=r"no trace is called mars\. Known: acme, "):
+        write_sample(tmp_path, TINY, 1, ["mars"], quiet)
+
+
+def test_returns_and_reports_all_written_files(tmp_path: Path) -> None:
+    counts: dict[str, int] = dict.fromkeys(TRACES, 0)
+
+    def on_bytes(trace: str, count: int) -> None:
+        counts[trace] += count
+
+    written = write_sample(tmp_path, TINY, 1, TRACES, on_bytes)
+    on_disk = {path for path in tmp_path.rglob("*") if path.is_file() and path.name != MARKER_NAME}
+    assert len(written) == len(set(written)) and set(written) == on_disk
+    assert min(counts.values()) > 1_000
+
+
+def test_seed_determines_the_bytes_of_each_trace(raw: Path, tmp_path: Path) -> None:
+    write_sample(tmp_path, 0.01, 2, ["zeus"], quiet)
+    for trace in reversed(TRACES):
+        for path in non_empty(write_sample(tmp_path, TINY, 7, [trace], quiet)):
+            assert path.read_bytes() == (raw / path.relative_to(tmp_path)).read_bytes(), path
+    for path in non_empty(write_sample(tmp_path, TINY, 8, ["itp", "zeus"], quiet)):
+        assert path.read_bytes() != (raw / path.relative_to(tmp_path)).read_bytes(), path
+
+
+def test_rejects_wrong_arguments_and_folders_before_it_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for scale in (0.0, -1.0, float("nan"), float("inf")):
+        with pytest.raises(UsageError, match="scale"):
+            write_sample(tmp_path, scale, 1, ["zeus"], quiet)
+    with pytest.raises(UsageError, match="seed"):
+        write_sample(tmp_path, 1, -1, ["zeus"], quiet)
+    for days, trace in ((0, "asi"), (3, "zeus")):
+        with pytest.raises(UsageError, match="--days must be 1 or more, for asi"):
+            write_sample(tmp_path, TINY, 1, [trace], quiet, days)
+    with pytest.raises(UserError, match=r"but only .* are free"):
+        write_sample(tmp_path, 1e6, 1, ["acme"], quiet)
+    real = tmp_path / "zeus" / "summary_train.csv"
+    real.parent.mkdir()
+    real.write_text("real")
+    with pytest.raises(UserError, match=r"zeus is not empty and is not a sample.*nothing was written"):
+        write_sample(tmp_path, TINY, 1, ["itp", "zeus"], quiet)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [real] and real.read_text() == "real"
+
+
+def test_sizes_follow_the_scale_and_the_days(tmp_path: Path) -> None:
+    counts: dict[tuple[str, float], int] = {}
+    for trace in ("pai", "helios", "spot", "itp"):
+        for scale in (0.01, 0.03):
+            sizes: list[int] = []
+            write_sample(tmp_path, scale, 1, [trace], lambda _, count, sizes=sizes: sizes.append(count))
+            counts[trace, scale] = sum(sizes)
+        assert 1.5 < counts[trace, 0.03] / counts[trace, 0.01] < 3.5, trace
+        assert 0.3 < counts[trace, 0.03] / expected_bytes([trace], 0.03) < 3, trace
+    paths = write_sample(tmp_path, 0.0001, 1, ["asi"], quiet, 1)
+    assert len(paths) == 3 * 24 + 1
+    assert {path.parts[-3] for path in paths if path.parent.name.startswith("hour=")} == {"day=109"}
+
+
+def test_samples_obey_the_declared_rules(sample_warehouse: Path) -> None:
+    run = command_line.server().run("check", "--warehouse", sample_warehouse)
+    assert run.code == 0, run.stdout
+    with duckdb.connect(str(sample_warehouse / DATABASE), read_only=True) as connection:
+        rejected = connection.sql("select distinct table_name from catalog.rejected_rows").fetchall()
+    # Five lines of Acme's GPU_TEMP are in both monthly files.
+    assert rejected == [("acme.gpu_metric",)]
+
+
+# What a trace is known for, as a statement that returns true.
+PITFALLS = {
+    "acme": {
+        "RUNNING without an end, in Kalos only": (
+            "select bool_and(cluster = 'kalos' and end_time is null) from acme.job_trace"
+            " where state = 'RUNNING'"
+        ),
+        "offsets of Seren and Kalos": (
+            "select min(cluster || utc_offset) = 'kalos+00:00' and max(cluster || utc_offset) = 'seren+08:00'"
+            " from acme.job_trace"
+        ),
+        "cancelled before the start": "select count(*) > 0 from acme.job_trace where start_time is null",
+        "duration of Kalos includes the queue": (
+            "select bool_and(duration = epoch(end_time) - epoch(submit_time)) from acme.job_trace"
+            " where cluster = 'kalos' and end_time is not null and start_time is not null"
+        ),
+        "names without a GPU or an address": (
+            "select bool_or(gpu is null and node is not null) and bool_or(node is null) from acme.gpu_metric"
+        ),
+        "repeated columns": r"select bool_or(device similar to '(\d+\.){4}\d+') from acme.node_metric",
+        "a metric with one line": (
+            "select count(distinct time) = 1 from acme.gpu_metric"
+            " where cluster = 'kalos' and metric = 'DRAM_ACTIVE'"
+        ),
+        "a burst of errors": "select max(gpus) > 5 from acme.xid_bursts()",
+        "CPU above 100 %": (
+            "select max(value) > 100 from acme.node_metric where metric = 'NODE_CPU_UTILIZATION'"
+        ),
+        "two names of memory power": (
+            'select count("MEM_Power") > 0 and count("Memory_Power") > 0 from acme.server_power'
+        ),
+    },
+    "asi": {
+        "a pod with two rows in an hour": (
+            "select max(n) = 2 from (select count(*) as n from asi.pod_hourly group by day, hour, pod_id)"
+        ),
+        "unknown delays and standby pods": (
+            "select bool_or(ready_delay_sec = -1) and bool_or(state_public = 'Standby') from asi.pod_hourly"
+        ),
+        "fractions of a GPU": "select bool_or(gpu_request > 0 and gpu_request < 1) from asi.pod_hourly",
+        "most pods have no GPU": (
+            "select avg(if(gpu_request = 0, 1, 0)) between 0.9 and 0.95 from asi.pod_hourly"
+        ),
+    },
+    "dlrm": {
+        "times before and after the trace are empty": (
+            "select count(*) > count(creation_time) and count(*) > count(deletion_time) from dlrm.instance"
+        ),
+    },
+    "helios": {
+        "one SUSPENDED job": "select count(*) = 1 from helios.job where state = 'SUSPENDED'",
+        "VCs without GPUs": (
+            "select count(*) > 0 from (from helios.gpu_count select min(gpus) as least, max(gpus) as most"
+            " group by cluster, vc having least = 0 and most > 0)"
+        ),
+    },
+    "itp": {
+        "testbed jobs again, with other deadlines": (
+            "select count(*) > 9 and bool_and(b.deadline <> a.deadline and a.duration = b.duration)"
+            " from itp.elasticflow_job a join itp.elasticflow_job b using (job_id)"
+            " where a.source_file = 'cluster02' and b.source_file = '195job'"
+        ),
+        "shortest duration": "select min(duration) = 600 from itp.raw_job",
+        "tightness below 0.5": (
+            "select min((deadline - submission_time) / duration) < 0.5 from itp.elasticflow_job"
+        ),
+    },
+    "openb": {
+        "alternatives of GPU models": "select count(*) > 0 from openb.pod where gpu_spec like '%|%'",
+        "multigpu50 has five columns": (
+            "select count(qos) = 0 and count(*) > 0 from openb.pod where variant = 'multigpu50'"
+        ),
+        "no memory request": "select count(*) > 0 from openb.pod where memory_mib = 0",
+        "only pending pods are not scheduled": (
+            "select bool_and((scheduled_time is null) = (pod_phase = 'Pending')) from openb.pod"
+            " where variant = 'default'"
+        ),
+    },
+    "pai": {
+        "workers that ran again": (
+            "select count(*) > count(distinct worker_name) from pai.instance where worker_name is not null"
+        ),
+        "instances without a worker": "select count(*) > 0 from pai.instance where worker_name is null",
+        "tasks without instances": (
+            "select count(*) > 0 from pai.task anti join pai.instance using (job_name, task_name)"
+        ),
+        "ends of 0 and missing ends": (
+            "select count(*) filter (end_time = 0) > 0 and count(*) > count(end_time) from pai.job"
+        ),
+        "tags without a job": "select count(*) > 0 from pai.group_tag anti join pai.job using (inst_id)",
+        "jobs without a tag": "select count(*) > 0 from pai.job anti join pai.group_tag using (inst_id)",
+        "no sensors in the first weeks": (
+            "select min(start_time) >= 672 * 3600 from pai.sensor join pai.instance using (worker_name)"
+            " where start_time > 0"
+        ),
+        "use above the plan": "select max(gpu_wrk_util) > 100 from pai.sensor",
+        "longer waits on newer GPUs": (
+            "select max(p75_wait_s) filter (gpu_type like 'V100%') > min(p75_wait_s)"
+            " from pai.wait_by_gpu_type()"
+        ),
+    },
+    "philly": {
+        "jobs without an attempt": (
+            "select count(*) > 0 from philly.job anti join philly.attempt using (jobid)"
+        ),
+        "a machine with more GPUs than listed": (
+            "select count(gpu7_util) > 0 from philly.gpu_util join philly.machine using (machine_id)"
+            " where number_of_gpus = 2"
+        ),
+        "an hour in both zones": ("select count(distinct time_utc_offset) = 2 from philly.gpu_util"),
+        "attempts on several machines": "select max(detail) > 1 from philly.attempt_machine",
+        "unknown memory": "select count(*) > 0 from philly.mem_util where mem_total = 0",
+    },
+    "spot": {
+        "jobs that began before the trace": "select count(*) > 1 from spot.job where submit_time = 0",
+        "gaps in the numbers of nodes": "select count(*) = 4278 from spot.node",
+    },
+    "zeus": {
+        "runs that missed a target": "select count(*) > count(target_epoch) from zeus.train",
+        "power above the limit": "select count(*) > 0 from zeus.power where average_power > power_limit",
+        "measured without a run": (
+            "select count(*) > 0 from zeus.power anti join zeus.train using (dataset, batch_size)"
+        ),
+    },
+}
+
+
+def test_samples_have_the_known_pitfalls(opened_sample: duckdb.DuckDBPyConnection) -> None:
+    missing = []
+    for trace, statements in PITFALLS.items():
+        for pitfall, sql in statements.items():
+            if opened_sample.sql(sql).fetchall() != [(True,)]:
+                missing.append(f"{trace}: {pitfall}")
+    assert missing == []
+
+
+# Synthetic markers.
+
+
+def test_marks_folders_and_files(raw: Path, tmp_path: Path) -> None:
+    for trace in TRACES:
+        text = (raw / trace / MARKER_NAME).read_text()
+        assert "SYNTHETIC" in text and f"`{trace}`" in text and "seed: 7" in text and "scale: 0.001" in text
+    assert all(is_marked(path, raw) for path in raw.rglob("*") if path.is_file())
+    csv = raw / "openb" / "csv" / "openb_pod_list_default.csv"
+    assert is_marked(csv, raw / "openb") and not is_marked(csv, raw / "openb" / "csv")
+    # Archives and Parquet files are marked themselves.
+    moved = [*raw.glob("pai/data/*.tar.gz"), *raw.glob("itp/data/*.tar.gz"), next(raw.rglob("*.parquet"))]
+    for path in non_empty(moved):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    assert all(is_marked(tmp_path / path.name, tmp_path) for path in moved)
+    # The header of a gzip stream contains no time.
+    assert (raw / "pai/data/pai_task_table.tar.gz").read_bytes()[:8] == b"\x1f\x8b\x08\x10" + bytes(4)
+
+
+def test_does_not_mark_other_files(tmp_path: Path) -> None:
+    path = tmp_path / "some.tar.gz"
+    for content in (b"", b"\x1f\x8b", b"PK" + bytes(20), gzip.compress(b"x", mtime=0)):
+        path.write_bytes(content)
+        assert not is_marked(path, tmp_path)
+    assert not is_marked(tmp_path / "missing.tar.gz", tmp_path)
+
+
+def test_splits_an_archive_into_parts(tmp_path: Path) -> None:
+    out = output.Output(tmp_path, 1, lambda _: None)
+    content = bytes(range(256)) * 50
+    out.write("a.csv", content, "data/a")
+    parts = out.close({"a": 3})
+    assert [path.name for path in parts] == [f"a.tar.gz.parta{letter}" for letter in "abc"]
+    whole = io.BytesIO(b"".join(path.read_bytes() for path in parts))
+    with tarfile.open(fileobj=whole, mode="r:gz") as tar:
+        member = tar.extractfile("a.csv")
+        assert member and member.read() == content
+    assert {path for path in tmp_path.rglob("*") if path.is_file()} == {*parts}
