@@ -14,7 +14,6 @@ import sysconfig
 import tempfile
 import threading
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -63,46 +62,25 @@ class Server:
             [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
-    def run(
-        self,
-        *argv: object,
-        stdin: str = "",
-        timeout_s: float = TIMEOUT_S,
-        kill_after_s: float | None = None,
-        **request: Any,
-    ) -> Run:
+    def run(self, *argv: object, stdin: str = "", timeout_s: float = TIMEOUT_S, **request: Any) -> Run:
         """Run `traces` with arguments and a text as standard input. `request` is passed to `fork_server`."""
+        assert self._process.stdin and self._process.stdout
         with self._lock, tempfile.TemporaryDirectory(dir=self._folder) as scratch:
             Path(scratch).chmod(0o777)
-            stdout, stderr = Path(scratch) / "stdout", Path(scratch) / "stderr"
-            (Path(scratch) / "stdin").write_text(stdin)
-            message = {
-                "argv": [os.fsdecode(a) if isinstance(a, Path | bytes) else str(a) for a in argv],
-                "cwd": str(request.pop("cwd", self._folder)),
-                "stdin": str(Path(scratch) / "stdin"),
-                "stdout": str(stdout),
-                "stderr": str(stderr),
-                **request,
-            }
-            self._send(message)
-            child = self._receive()["pid"]
-            late = threading.Event()
-            timer = threading.Timer(kill_after_s or timeout_s, _kill, (child, late))
+            files = {name: str(Path(scratch) / name) for name in ("stdin", "stdout", "stderr")}
+            Path(files["stdin"]).write_text(stdin)
+            words = [os.fsdecode(a) if isinstance(a, Path | bytes) else str(a) for a in argv]
+            message = {"argv": words, **files, **request, "cwd": str(request.get("cwd", self._folder))}
+            print(json.dumps(message), file=self._process.stdin, flush=True)
+            child = json.loads(self._process.stdout.readline())["pid"]
+            timer = threading.Timer(timeout_s, os.kill, (child, signal.SIGKILL))
             timer.start()
-            code: int | None = self._receive()["code"]
+            code: int | None = json.loads(self._process.stdout.readline())["code"]
+            is_late = timer.finished.is_set()
             timer.cancel()
-            if late.is_set() and kill_after_s is None:
-                code = None
-            return Run(code, text_of(stdout), text_of(stderr))
-
-    def _send(self, request: dict[str, Any]) -> None:
-        assert self._process.stdin
-        self._process.stdin.write(json.dumps(request) + "\n")
-        self._process.stdin.flush()
-
-    def _receive(self) -> dict[str, Any]:
-        assert self._process.stdout
-        return json.loads(self._process.stdout.readline())
+            return Run(
+                None if is_late else code, text_of(Path(files["stdout"])), text_of(Path(files["stderr"]))
+            )
 
     def close(self) -> None:
         """End the server."""
@@ -122,28 +100,16 @@ def server() -> Server:
     return started
 
 
-def _kill(process_id: int, done: threading.Event) -> None:
-    done.set()
-    with suppress(ProcessLookupError):
-        os.kill(process_id, signal.SIGKILL)
-
-
-def by_itself(*argv: object, timeout_s: float = TIMEOUT_S, cwd: Path | None = None, **options: Any) -> Run:
+def by_itself(*argv: object, timeout_s: float = TIMEOUT_S, **options: Any) -> Run:
     """Run the installed command in a new process."""
+    code: int | None = None
+    options = {"capture_output": True, "timeout": timeout_s, "stdin": subprocess.DEVNULL, **options}
     try:
-        done = subprocess.run(
-            [TRACES, *argv],
-            capture_output=True,
-            timeout=timeout_s,
-            cwd=cwd,
-            stdin=subprocess.DEVNULL,
-            **options,
-        )
+        ended: Any = subprocess.run([TRACES, *argv], **options)
+        code = ended.returncode
     except subprocess.TimeoutExpired as late:
-        return Run(
-            None, (late.stdout or b"").decode(errors="replace"), (late.stderr or b"").decode(errors="replace")
-        )
-    return Run(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
+        ended = late
+    return Run(code, *((text or b"").decode(errors="replace") for text in (ended.stdout, ended.stderr)))
 
 
 def text_of(path: Path) -> str:
