@@ -252,9 +252,11 @@ class Warehouse:
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """A read-only DuckDB connection to the database, for other libraries.
+        """A raw DuckDB connection, for other libraries. The database is attached read-only.
 
-        Each access returns the same connection. It keeps reading the version of the warehouse that it opened.
+        It is yours: it can do what your process can do below `parquet/` and `stored/`, so `copy … to` a file
+        there overwrites it. `sql` and `query` accept only statements that read. Each access returns the same
+        connection. It keeps reading the version of the warehouse that it opened.
         """
         if self._connection is None:
             with _in_python():
@@ -264,7 +266,10 @@ class Warehouse:
         return self._connection
 
     def ibis(self) -> "ibis.BaseBackend":
-        """The tables, views and catalog as an Ibis backend. Raises UserError if Ibis is not installed."""
+        """The tables, views and catalog as an Ibis backend, which uses `connection`.
+
+        Raises UserError if Ibis is not installed.
+        """
         if find_spec("ibis") is None:
             raise UserError("Ibis is not installed: pip install 'ibis-framework[duckdb]'")
         import ibis

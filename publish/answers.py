@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from tracehouse.core.text import escape_text
-from tracehouse.engines.duckdb.read import answer, notes, sandbox
+from tracehouse.engines.duckdb.read import answer, sandbox
 from tracehouse.engines.duckdb.read.binding import Bind, BoundQuery
 from tracehouse.engines.duckdb.read.notes import NO_DATA, Note
 from tracehouse.engines.duckdb.read.sandbox import Limits
@@ -51,7 +51,7 @@ def write_answer(
         rendered = export.write(connection, query, form, file, draft, options)
         found = query.notes
         if not rendered.rows and not query.is_cut:
-            why = notes.why_empty(connection, query)
+            why = answer.why_empty(connection, query)
             # `why` already names the tables without data, so the note NO_DATA is left out.
             found = [*(note for note in found if not why or note.name != NO_DATA), *why]
         # Tables and records show the limit in their footer.

@@ -4,9 +4,10 @@ import csv
 import difflib
 import math
 import re
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any, TypeVar
 
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.reference_curves import traces_with_curves
@@ -56,8 +57,12 @@ CHECK_KEYS = {
     "caveat": "the caveat that explains breaches in the published data",
 }
 
-_MAY_BE_NEGATIVE = ("value", "local_offset_s")
+_CHOICES = {"severity": SEVERITIES, "relation": RELATIONS, "trust": TRUSTS, "exactness": EXACTNESSES}
+_MAY_BE_EMPTY = {"measured_by", "explanation", "needs_file", "answered_by"}
+_MAY_BE_NEGATIVE = {"value", "local_offset_s"}
 _CHECK_START = re.compile(r"^(?=-- check: )", re.M)
+
+Row = TypeVar("Row", "Caveat", "Clock", "Figure", "PublishedFigure", "Metric")
 
 
 @dataclass(frozen=True)
@@ -159,31 +164,15 @@ class Metric:
 
 def caveats(folder: Path = VIEWS) -> list[Caveat]:
     """Read every caveat of every ledger. Raises DefinitionError on an invalid one."""
-    return [_caveat(row) for row in _named_rows(folder, "caveats.csv", "caveat")]
-
-
-def _caveat(row: dict[str, str]) -> Caveat:
-    name = row["caveat"]
-    _require_choice(name, row, "severity", SEVERITIES)
-    if len(row["summary"]) > LONGEST_SUMMARY:
-        raise DefinitionError(
-            f"{name}: summary has {len(row['summary'])} characters, at most {LONGEST_SUMMARY} are allowed"
-        )
-    return Caveat(
-        name=name,
-        trace=row["trace"],
-        severity=row["severity"],
-        summary=row["summary"],
-        objects=_objects(row, name),
-        what_goes_wrong=row["what_goes_wrong"],
-        what_to_do=row["what_to_do"],
-        documented_in=row["documented_in"],
-    )
-
-
-def _require_choice(place: str, row: dict[str, str], key: str, choices: Sequence[str]) -> None:
-    if row[key] not in choices:
-        raise DefinitionError(f"{place}: {key} must be {' or '.join(choices)}, not {row[key]!r}")
+    found = _read_ledgers(folder, "caveats.csv", Caveat, "caveat")
+    for caveat in found:
+        _check_names(caveat.name, caveat.trace, caveat.objects)
+        if len(caveat.summary) > LONGEST_SUMMARY:
+            raise DefinitionError(
+                f"{caveat.name}: summary has {len(caveat.summary)} characters, at most {LONGEST_SUMMARY} are "
+                "allowed"
+            )
+    return found
 
 
 def clocks(folder: Path = VIEWS) -> list[Clock]:
@@ -191,24 +180,133 @@ def clocks(folder: Path = VIEWS) -> list[Clock]:
 
     Raises DefinitionError on an invalid one, and if a column of times has no clock.
     """
-    clocks = [
-        Clock(
-            row["clock"],
-            row["trace"],
-            _objects(row, row["clock"]),
-            row["epoch"],
-            row["zone"],
-            None if row["local_offset_s"] == "unknown" else _number(row, "clock", "local_offset_s"),
-            _number(row, "clock", "scale"),
-            _number(row, "clock", "resolution_s"),
-            row["true_parts"],
-            row["fake_parts"],
-            row["documented_in"],
-        )
-        for row in _named_rows(folder, "clocks.csv", "clock")
+    found = _read_ledgers(folder, "clocks.csv", Clock, "clock")
+    for clock in found:
+        _check_names(clock.name, clock.trace, clock.objects)
+    _require_clocks(found, {path.name for path in folder.iterdir()})
+    return found
+
+
+def published(folder: Path = VIEWS) -> list[PublishedFigure]:
+    """Read the figures that documents print. Raises DefinitionError on an invalid one."""
+    return _read_figures(folder, "published.csv", PublishedFigure)
+
+
+def expected(folder: Path = VIEWS) -> list[Figure]:
+    """Read the counts of published files that no document prints. Raises DefinitionError on an invalid one.
+
+    `traces check` compares them with the data, which finds changed files and changed SQL.
+    """
+    found = _read_figures(folder, "expected.csv", Figure)
+    for figure in found:
+        if not figure.measured_by:
+            raise DefinitionError(f"{figure.name}: measured_by is empty")
+    return found
+
+
+def metrics(folder: Path = VIEWS) -> list[Metric]:
+    """List every metric for every trace, in the same order: METRICS, then those that ledgers add.
+
+    A metric that the ledger of a trace lacks is impossible. Raises DefinitionError on an invalid line.
+    """
+    found = {(one.trace, one.metric): one for one in _read_ledgers(folder, "metrics.csv", Metric, "metric")}
+    for metric in found.values():
+        place = f"{metric.trace}/metrics.csv: {metric.metric}"
+        similar = difflib.get_close_matches(metric.metric, METRICS, n=1, cutoff=0.75)
+        if metric.metric not in METRICS and similar:
+            raise DefinitionError(f"{place}: did you mean {similar[0]}? A new metric needs another name")
+        if bool(metric.answered_by) == (metric.exactness == "impossible"):
+            raise DefinitionError(
+                f"{place}: answered_by must name a view or query, or be empty if the metric is impossible"
+            )
+    added = sorted({name for _, name in found} - set(METRICS))
+    return [
+        found.get((trace, name)) or Metric(trace, name, "impossible", NOT_LISTED, "")
+        for trace in all_traces()
+        for name in (*METRICS, *added)
     ]
-    _require_clocks(clocks, {path.name for path in folder.iterdir()})
-    return clocks
+
+
+def checks(folder: Path = VIEWS) -> list[Check]:
+    """Read every rule of every `checks.sql`."""
+    return [
+        _check(part, path)
+        for path in sorted(folder.glob("*/checks.sql"))
+        for part in _CHECK_START.split(path.read_text())
+        if part.startswith("-- check: ")
+    ]
+
+
+def _read_ledgers(folder: Path, file: str, kind: type[Row], key: str) -> list[Row]:
+    """Read a ledger of all traces: one object per row. `key` is the column with the name of a row.
+
+    Raises DefinitionError if a row does not fit the fields of `kind`, or a trace has two rows of one name.
+    """
+    found = []
+    for path in sorted(folder.glob(f"*/{file}")):
+        trace = path.parent.name
+        if trace not in all_traces():
+            raise DefinitionError(f"{path}: no trace is called {trace}")
+        names = set()
+        with path.open(newline="") as opened:
+            reader = csv.DictReader(opened, strict=True)
+            for row in reader:
+                if None in row or None in row.values():
+                    raise DefinitionError(
+                        f"{path}, line {reader.line_num}: not as many fields as the header. "
+                        "Quote a field that contains a comma"
+                    )
+                place = f"{trace}/{file}: {row[key]}"
+                if row[key] in names:
+                    raise DefinitionError(f"{place} occurs twice")
+                names.add(row[key])
+                values = {"name": row[key], **row, "trace": trace}
+                found.append(
+                    kind(
+                        **{
+                            field.name: _parse(values, field.name, field.type, place)
+                            for field in fields(kind)
+                        }
+                    )
+                )
+    return found
+
+
+def _parse(row: dict[str, str], name: str, kind: object, place: str) -> Any:
+    """Convert a field of a ledger to its type. Raises DefinitionError if the text is not valid."""
+    # Some ledgers lack optional columns.
+    text = row.get(name, "")
+    if not text and name not in _MAY_BE_EMPTY:
+        raise DefinitionError(f"{place}: {name} is empty")
+    if name in _CHOICES and text not in _CHOICES[name]:
+        raise DefinitionError(f"{place}: {name} must be {' or '.join(_CHOICES[name])}, not {text!r}")
+    if kind is str:
+        return text
+    if kind == tuple[str, ...]:
+        return tuple(text.split())
+    if kind == float | None and text == "unknown":
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or (value < 0 and name not in _MAY_BE_NEGATIVE):
+        least = "" if name in _MAY_BE_NEGATIVE else " of at least 0"
+        raise DefinitionError(f"{place}: {name} must be a number{least}, not {text!r}")
+    return value
+
+
+def _check_names(name: str, trace_name: str, objects: Sequence[str]) -> None:
+    """Check that a name begins with its trace, and that its objects are tables or columns of that trace."""
+    if not re.fullmatch(rf"{trace_name}\.[a-z][a-z0-9_]*", name):
+        raise DefinitionError(f"{name}: the name must be {trace_name}. and words in lower case")
+    trace = all_traces()[trace_name]
+    known = {f"{trace_name}.{table.name}" for table in trace.tables}
+    known |= {f"{trace_name}.{t.name}.{column.name}" for t in trace.tables for column in t.stored_columns}
+    if trace_name in traces_with_curves():
+        known.add("catalog.reference_curves")
+    if unknown := [one for one in objects if one not in known]:
+        raise DefinitionError(f"{name}: {unknown[0]} is not a table or column of {trace_name}")
 
 
 def _require_clocks(clocks: Sequence[Clock], traces: Collection[str]) -> None:
@@ -225,185 +323,41 @@ def _require_clocks(clocks: Sequence[Clock], traces: Collection[str]) -> None:
                     )
 
 
-def _named_rows(folder: Path, file: str, key: str) -> list[dict[str, str]]:
-    """Read a ledger whose rows have no empty field and a unique name that begins with their trace."""
-    rows = list(_read_ledger(folder, file))
-    names = [row[key] for row in rows]
-    for row in rows:
-        place = f"{row['trace']}/{file}: {row[key]}"
-        empty = [field for field, text in row.items() if not text]
-        if empty:
-            raise DefinitionError(f"{place}: {empty[0]} is empty")
-        if not re.fullmatch(rf"{row['trace']}\.[a-z][a-z0-9_]*", row[key]):
-            raise DefinitionError(f"{place}: the name must be {row['trace']}. and words in lower case")
-    _require_unique(f"{file}: ", names)
-    return rows
+Printed = TypeVar("Printed", Figure, PublishedFigure)
 
 
-def _require_unique(place: str, names: Sequence[str]) -> None:
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise DefinitionError(f"{place}{repeated[0]} occurs twice")
-
-
-def _objects(row: dict[str, str], name: str) -> tuple[str, ...]:
-    """Return the tables and columns of its trace that a line names."""
-    trace = all_traces()[row["trace"]]
-    known = {f"{trace.name}.{table.name}" for table in trace.tables}
-    known |= {f"{trace.name}.{t.name}.{column.name}" for t in trace.tables for column in t.stored_columns}
-    if trace.name in traces_with_curves():
-        known.add("catalog.reference_curves")
-    objects = tuple(row["objects"].split())
-    unknown = [named for named in objects if named not in known]
-    if unknown:
-        raise DefinitionError(f"{name}: {unknown[0]} is not a table or column of {trace.name}")
-    return objects
-
-
-def published(folder: Path = VIEWS) -> list[PublishedFigure]:
-    """Read the figures that documents print. Raises DefinitionError on an invalid one."""
-    return [_published_figure(row) for row in _figure_rows(folder, "published.csv")]
-
-
-def expected(folder: Path = VIEWS) -> list[Figure]:
-    """Read the counts of published files that no document prints. Raises DefinitionError on an invalid one.
-
-    `traces check` compares them with the data, which finds changed files and changed SQL.
-    """
-    return [_figure(row, "measured_by") for row in _figure_rows(folder, "expected.csv")]
-
-
-def _figure_rows(folder: Path, file: str) -> list[dict[str, str]]:
+def _read_figures(folder: Path, file: str, kind: type[Printed]) -> list[Printed]:
     """Read one of the two ledgers of figures. A name must be unique in both together."""
-    ledgers = {name: list(_read_ledger(folder, name)) for name in ("published.csv", "expected.csv")}
-    _require_unique(
-        "published.csv, expected.csv: ", [row["figure"] for rows in ledgers.values() for row in rows]
-    )
-    return ledgers[file]
-
-
-def metrics(folder: Path = VIEWS) -> list[Metric]:
-    """List every metric for every trace, in the same order: METRICS, then those that ledgers add.
-
-    A metric that the ledger of a trace lacks is impossible. Raises DefinitionError on an invalid line.
-    """
-    found = [_metric(row) for row in _read_ledger(folder, "metrics.csv")]
-    for trace in all_traces():
-        names = [metric.metric for metric in found if metric.trace == trace]
-        _require_unique(f"{trace}/metrics.csv: ", names)
-    by_name = {(metric.trace, metric.metric): metric for metric in found}
-    added = sorted({metric.metric for metric in found} - set(METRICS))
-    return [
-        by_name.get((trace, name)) or Metric(trace, name, "impossible", NOT_LISTED, "")
-        for trace in all_traces()
-        for name in (*METRICS, *added)
-    ]
-
-
-def checks(folder: Path = VIEWS) -> list[Check]:
-    """Read every rule of every `checks.sql`."""
-    return [
-        _check(part, path)
-        for path in sorted(folder.glob("*/checks.sql"))
-        for part in _CHECK_START.split(path.read_text())
-        if part.startswith("-- check: ")
-    ]
-
-
-def _read_ledger(folder: Path, name: str) -> Iterator[dict[str, str]]:
-    """Yield the rows of a ledger for all traces. Each row has its trace as an additional field."""
-    for path in sorted(folder.glob(f"*/{name}")):
-        if path.parent.name not in all_traces():
-            raise DefinitionError(f"{path}: no trace is called {path.parent.name}")
-        with path.open(newline="") as file:
-            reader = csv.DictReader(file, strict=True)
-            for row in reader:
-                if None in row or None in row.values():
-                    raise DefinitionError(
-                        f"{path}, line {reader.line_num}: not as many fields as the header. "
-                        "Quote a field that contains a comma"
-                    )
-                yield {"trace": path.parent.name, **row}
-
-
-def _metric(row: dict[str, str]) -> Metric:
-    place = f"{row['trace']}/metrics.csv: {row['metric']}"
-    similar = difflib.get_close_matches(row["metric"], METRICS, n=1, cutoff=0.75)
-    if row["metric"] not in METRICS and similar:
-        raise DefinitionError(f"{place}: did you mean {similar[0]}? A new metric needs another name")
-    _require_choice(place, row, "exactness", EXACTNESSES)
-    if not row["reason"]:
-        raise DefinitionError(f"{place}: reason is empty")
-    if bool(row["answered_by"]) == (row["exactness"] == "impossible"):
-        raise DefinitionError(
-            f"{place}: answered_by must name a view or query, or be empty if the metric is impossible"
-        )
-    return Metric(**row)
-
-
-def _published_figure(row: dict[str, str]) -> PublishedFigure:
-    _require_choice(row["figure"], row, "trust", TRUSTS)
-    return PublishedFigure(
-        **asdict(_figure(row, "printed_in")), printed_in=row["printed_in"], trust=row["trust"]
-    )
-
-
-def _figure(row: dict[str, str], required: str) -> Figure:
-    """Return a line of a ledger as a figure. `required` is a column that this ledger may not leave empty."""
-    name = row["figure"]
-    if not name.startswith(f"{row['trace']}."):
-        raise DefinitionError(f"{name} must begin with {row['trace']}., its trace")
-    for key in ("statement", "unit", required):
-        if not row[key]:
-            raise DefinitionError(f"{name}: {key} is empty")
-    _require_choice(name, row, "relation", RELATIONS)
-    value = _number(row, "figure", "value")
-    spellings = spell_value(value)
-    if not any(spelling in row["statement"] for spelling in spellings):
-        raise DefinitionError(
-            f"{name}: the statement must contain the value, written as {' or '.join(spellings)}: "
-            f"{row['statement']}"
-        )
-    return Figure(
-        name=name,
-        trace=row["trace"],
-        statement=row["statement"],
-        relation=row["relation"],
-        value=value,
-        unit=row["unit"],
-        tolerance=_number(row, "figure", "tolerance"),
-        measured_by=row["measured_by"],
-        explanation=row["explanation"],
-        needs_file=_known_file(row),
-    )
+    found = _read_ledgers(folder, file, kind, "figure")
+    other = "expected.csv" if file == "published.csv" else "published.csv"
+    others = {
+        row["figure"] for path in folder.glob(f"*/{other}") for row in csv.DictReader(path.open(newline=""))
+    }
+    for figure in found:
+        if figure.name in others:
+            raise DefinitionError(f"published.csv, expected.csv: {figure.name} occurs twice")
+        if not figure.name.startswith(f"{figure.trace}."):
+            raise DefinitionError(f"{figure.name} must begin with {figure.trace}., its trace")
+        spellings = spell_value(figure.value)
+        if not any(spelling in figure.statement for spelling in spellings):
+            raise DefinitionError(
+                f"{figure.name}: the statement must contain the value, written as "
+                f"{' or '.join(spellings)}: {figure.statement}"
+            )
+        tables = all_traces()[figure.trace].tables
+        if figure.needs_file and not any(
+            re.fullmatch(table.file_name, figure.needs_file) for table in tables
+        ):
+            raise DefinitionError(
+                f"{figure.name}: no table of {figure.trace} is read from {figure.needs_file}"
+            )
+    return found
 
 
 def spell_value(value: float) -> tuple[str, ...]:
     """Return the ways in which a figure's statement may write its value: 1,200,000 or 1.2 million."""
     millions = (f"{value / 1e6:,.15g} million", f"{value / 1e9:,.15g} billion")
     return (f"{value:,.15g}", *(millions if abs(value) >= 1e6 else ()))
-
-
-def _known_file(row: dict[str, str]) -> str:
-    """Return the file that a figure needs. The column is optional in a ledger."""
-    name = row.get("needs_file", "")
-    tables = all_traces()[row["trace"]].tables
-    if name and not any(re.fullmatch(table.file_name, name) for table in tables):
-        raise DefinitionError(f"{row['figure']}: no table of {row['trace']} is read from {name}")
-    return name
-
-
-def _number(row: dict[str, str], named: str, key: str) -> float:
-    """Return a finite number; at least 0 unless it is a value or an offset."""
-    try:
-        value = float(row[key])
-    except ValueError:
-        value = math.nan
-    negative_allowed = key in _MAY_BE_NEGATIVE
-    if not math.isfinite(value) or (value < 0 and not negative_allowed):
-        least = "" if negative_allowed else " of at least 0"
-        raise DefinitionError(f"{row[named]}: {key} must be a number{least}, not {row[key]!r}")
-    return value
 
 
 def _check(part: str, path: Path) -> Check:

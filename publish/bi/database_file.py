@@ -13,7 +13,6 @@ import duckdb
 
 from tracehouse.core.errors import UserError
 from tracehouse.core.text import quoted
-from tracehouse.engines.duckdb.read import schema_mismatch
 from tracehouse.engines.duckdb.read.sandbox import Access, connect
 from tracehouse.engines.duckdb.write.build import STORAGE_VERSION
 from tracehouse.publish.bi import replaced_file
@@ -52,7 +51,7 @@ def publish(warehouse: Path, path: Path, whole: bool) -> Published:
     is_open = path.exists() and replaced_file.is_open_elsewhere(path)
     with _explain_write_errors(path), replaced_file.stage_file(path) as staged:
         access = Access([f"{staged}{suffix}" for suffix in _OPEN_SUFFIXES])
-        with connect(warehouse, access) as connection, schema_mismatch.explain(connection, warehouse):
+        with connect(warehouse, access) as connection:
             contents = select_contents(connection, whole)
             connection.execute(f"attach {quoted(str(staged))} as {_TARGET} ({_OPTIONS})")
             rows = _fill(connection, contents)

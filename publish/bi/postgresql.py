@@ -14,7 +14,6 @@ import duckdb
 
 from tracehouse.core.errors import UserError, check_installed
 from tracehouse.core.text import quoted
-from tracehouse.engines.duckdb.read import schema_mismatch
 from tracehouse.engines.duckdb.read.sandbox import connect
 from tracehouse.publish.bi import postgresql_schemas as schemas_of
 from tracehouse.publish.bi.contents import Contents, LeftOut, describe_contents, select_contents
@@ -50,7 +49,6 @@ def publish(warehouse: Path, to: str, whole: bool) -> Published:
     address = read_address(to)
     with (
         connect(warehouse) as source,
-        schema_mismatch.explain(source, warehouse),
         _session(address) as server,
     ):
         contents = select_contents(source, whole, has_macros=False)

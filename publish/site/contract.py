@@ -128,7 +128,7 @@ def answer_request(connection: duckdb.DuckDBPyConnection, request: Request, limi
     """Run a query: its columns, first rows, notes and raw files."""
     query = answer.run(connection, request.bind(connection, limit))
     found = read_answer(connection, query)
-    about = [*query.notes, *(notes.why_empty(connection, query) if not found["rows"] else [])]
+    about = [*query.notes, *(answer.why_empty(connection, query) if not found["rows"] else [])]
     return {
         **found,
         "is_cut": query.is_cut,

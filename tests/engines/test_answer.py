@@ -335,7 +335,7 @@ def test_notes_on_statement_are_of_selected_traces(opened: DuckDBPyConnection) -
 
 def test_empty_answer_names_caveats_of_the_selected_trace(opened: DuckDBPyConnection) -> None:
     query = answer.run(opened, binding.bind_query(opened, "unified.wait_cdf", {"in_trace": "itp"}))
-    [reason] = notes.why_empty(opened, query)
+    [reason] = answer.why_empty(opened, query)
     assert "itp.raw_job" in reason.text and "pai" not in reason.text
     lines = notes.summarize([*query.notes, reason])
     assert "The trace records no start times, so waits are unknown." in lines

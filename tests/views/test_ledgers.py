@@ -69,7 +69,7 @@ def test_reads_valid_ledgers(tmp_path: Path) -> None:
         ({"objects": "pai.task"}, "itp.pitfall: pai.task is not a table or column of itp"),
         (
             {"caveat": "pai.pitfall"},
-            "itp/caveats.csv: pai.pitfall: the name must be itp. and words in lower case",
+            "pai.pitfall: the name must be itp. and words in lower case",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Run bound queries: apply the limit, collect the notes, and stream the rows."""
+"""Run bound queries: apply the limit, collect the notes, stream the rows, and explain why there are none."""
 
 from dataclasses import replace
 from typing import Any
@@ -8,6 +8,9 @@ import duckdb
 from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read import notes
 from tracehouse.engines.duckdb.read.binding import BoundQuery
+from tracehouse.engines.duckdb.read.catalog import base_tables
+from tracehouse.engines.duckdb.read.notes import NO_ROWS, Note
+from tracehouse.engines.duckdb.read.selected_traces import SEVERAL_TRACES
 
 BATCH_ROWS = 100_000
 
@@ -87,3 +90,65 @@ def _with_notes(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> Bou
     traces = [trace for (trace,) in rows] or query.traces
     found = notes.of_object(connection, query.name, traces, on_data=True)
     return replace(query, sql="from temp.answer", values={}, notes=[*query.notes, *found])
+
+
+def why_empty(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> list[Note]:
+    """Explain an answer without rows: which of its source tables are empty, or which parameters filter it.
+
+    Returns no note if the query reads no table of the warehouse.
+    """
+    names = {query.name} if query.name else query.reads
+    across = {name for name in names if name.startswith(f"{SEVERAL_TRACES}.")}
+    tables = connection.execute(
+        """
+        select table_name, row_count from catalog.tables
+        where
+            list_contains($own, table_name)
+            or (list_contains($across, table_name) and ($traces is null or list_contains($traces, trace)))
+        order by table_name
+        """,
+        {
+            "own": list(base_tables(connection, names - across)),
+            "across": list(base_tables(connection, across)),
+            "traces": query.traces,
+        },
+    ).fetchall()
+    if not tables:
+        return []
+    empty = [name for name, row_count in tables if not row_count]
+    listed = ", ".join(f"{name} ({row_count:,} rows)" for name, row_count in tables if row_count)
+    if empty and not (listed and _has_rows_by_default(connection, query)):
+        traces = sorted({name.partition(".")[0] for name in empty})
+        sources = " and ".join(f"`traces describe {trace}`" for trace in traces)
+        verb, show = "has" if len(empty) == 1 else "have", "shows" if len(traces) == 1 else "show"
+        text = f"{', '.join(empty)} {verb} no data; {sources} {show} the source"
+        if listed:
+            text += f". Other source tables have data: {listed}"
+        cause = "Parameters"
+    else:
+        text = f"the source tables have data: {listed}" + (f"; not {', '.join(empty)}" if empty else "")
+        cause = "The filter is the cause" if empty else "The filter is probably the cause"
+    filters = _filters(connection, query)
+    return [Note(NO_ROWS, f"{text}. {cause}: {filters}" if filters else text, "note")]
+
+
+def _has_rows_by_default(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> bool:
+    """Whether a named query has rows with default parameters, so that the user's parameters removed them."""
+    return bool(query.given) and bool(connection.execute(f"from {query.name}() limit 1").fetchall())
+
+
+def _filters(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> str:
+    """Return the parameters of a named query with their values. Parameters from the user come first."""
+    sql = """
+        select parameter, default_value from catalog.query_parameters
+        where query_name = $name order by position
+        """
+    defaults = dict(connection.execute(sql, {"name": query.name}).fetchall())
+    given = [f"{name}={value} (default {defaults[name]})" for name, value in query.given.items()]
+    # A boolean parameter that is false filters nothing.
+    others = [
+        f"{name}={default}"
+        for name, default in defaults.items()
+        if name not in query.given and default.lower() != "false"
+    ]
+    return ", ".join([*given, *others])

@@ -13,8 +13,6 @@ from tracehouse.engines.duckdb.read.selected_traces import SEVERAL_TRACES
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tracehouse.engines.duckdb.read.binding import BoundQuery
-
 # The names of the notes on tables without data and on an answer without rows.
 NO_DATA, NO_ROWS = "no data", "no rows"
 # The severity of a caveat that makes a result wrong if it is ignored.
@@ -149,74 +147,12 @@ def of_statement(
     return [found[name] for name in sorted(found)]
 
 
-def why_empty(connection: duckdb.DuckDBPyConnection, query: "BoundQuery") -> list[Note]:
-    """Explain an answer without rows: which of its source tables are empty, or which parameters filter it.
-
-    Returns no note if the query reads no table of the warehouse.
-    """
-    names = {query.name} if query.name else query.reads
-    across = {name for name in names if name.startswith(f"{SEVERAL_TRACES}.")}
-    tables = connection.execute(
-        """
-        select table_name, row_count from catalog.tables
-        where
-            list_contains($own, table_name)
-            or (list_contains($across, table_name) and ($traces is null or list_contains($traces, trace)))
-        order by table_name
-        """,
-        {
-            "own": list(base_tables(connection, names - across)),
-            "across": list(base_tables(connection, across)),
-            "traces": query.traces,
-        },
-    ).fetchall()
-    if not tables:
-        return []
-    empty = [name for name, row_count in tables if not row_count]
-    listed = ", ".join(f"{name} ({row_count:,} rows)" for name, row_count in tables if row_count)
-    if empty and not (listed and _has_rows_by_default(connection, query)):
-        traces = sorted({name.partition(".")[0] for name in empty})
-        sources = " and ".join(f"`traces describe {trace}`" for trace in traces)
-        verb, show = "has" if len(empty) == 1 else "have", "shows" if len(traces) == 1 else "show"
-        text = f"{', '.join(empty)} {verb} no data; {sources} {show} the source"
-        if listed:
-            text += f". Other source tables have data: {listed}"
-        cause = "Parameters"
-    else:
-        text = f"the source tables have data: {listed}" + (f"; not {', '.join(empty)}" if empty else "")
-        cause = "The filter is the cause" if empty else "The filter is probably the cause"
-    filters = _filters(connection, query)
-    return [Note(NO_ROWS, f"{text}. {cause}: {filters}" if filters else text, "note")]
-
-
-def _has_rows_by_default(connection: duckdb.DuckDBPyConnection, query: "BoundQuery") -> bool:
-    """Whether a named query has rows with default parameters, so that the user's parameters removed them."""
-    return bool(query.given) and bool(connection.execute(f"from {query.name}() limit 1").fetchall())
-
-
 def sources(connection: duckdb.DuckDBPyConnection, names: Collection[str]) -> "pa.Table":
     """The raw files behind tables, views and queries, as rows of `catalog.sources`."""
     return connection.sql(
         "from catalog.sources where list_contains($tables, table_name) order by all",
         params={"tables": sorted(base_tables(connection, names))},
     ).to_arrow_table()
-
-
-def _filters(connection: duckdb.DuckDBPyConnection, query: "BoundQuery") -> str:
-    """Return the parameters of a named query with their values. Parameters from the user come first."""
-    sql = """
-        select parameter, default_value from catalog.query_parameters
-        where query_name = $name order by position
-        """
-    defaults = dict(connection.execute(sql, {"name": query.name}).fetchall())
-    given = [f"{name}={value} (default {defaults[name]})" for name, value in query.given.items()]
-    # A boolean parameter that is false filters nothing.
-    others = [
-        f"{name}={default}"
-        for name, default in defaults.items()
-        if name not in query.given and default.lower() != "false"
-    ]
-    return ", ".join([*given, *others])
 
 
 def _columns_named(

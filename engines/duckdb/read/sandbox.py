@@ -6,6 +6,7 @@ in that thread, so its own threads are confined too. The main thread waits and h
 """
 
 import fcntl
+import json
 import math
 import os
 import re
@@ -27,9 +28,14 @@ import duckdb
 from tracehouse.core import signals
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.core.text import quoted
-from tracehouse.engines.duckdb.read import landlock, schema_mismatch
+from tracehouse.engines.duckdb.read import landlock
 from tracehouse.engines.names import DATABASE
-from tracehouse.ingest.store.layout import TABLES_FOLDER, VIEWS_FOLDER, resolve_warehouse
+from tracehouse.ingest.store.layout import (
+    TABLES_FOLDER,
+    VIEWS_FOLDER,
+    build_info_file,
+    resolve_warehouse,
+)
 
 PREFIX = "tracehouse-"
 _LOCK = "in use"
@@ -183,9 +189,8 @@ def run_in(
         opened.append(connection)
         if exit_after:
             _kept_open.append(connection)
-            with schema_mismatch.explain(connection, warehouse):
-                return work(connection)
-        with connection, schema_mismatch.explain(connection, warehouse):
+            return work(connection)
+        with connection:
             return work(connection)
 
     def interrupt() -> None:
@@ -195,7 +200,7 @@ def run_in(
     try:
         return run_with_timeout(limits, confined_work, interrupt)
     except _list_failures() as error:
-        raise _as_user_error(error, scratch) from None
+        raise _as_user_error(error, scratch, warehouse) from None
 
 
 def run_with_timeout(limits: Limits, work: Callable[[], T], stop: Callable[[], None]) -> T:
@@ -312,13 +317,24 @@ def _check(limits: Limits) -> None:
         raise UsageError(f"The memory limit must be a size such as 500MB or 4GB, not {limits.memory!r}")
 
 
+def _other_version(warehouse: Path) -> str:
+    """Return the version of Tracehouse that built the database, if it is not this one; otherwise empty."""
+    from importlib.metadata import version
+
+    try:
+        built_by = json.loads(build_info_file(resolve_warehouse(warehouse)).read_text())["version"]
+    except (OSError, ValueError, LookupError, TypeError):
+        return ""
+    return "" if built_by == version("tracehouse") else str(built_by)
+
+
 def _list_failures() -> tuple[type[Exception], ...]:
     """Return the exceptions that a failed query raises; Arrow's only if Arrow has been imported."""
     of_arrow = [sys.modules["pyarrow"].ArrowException] if "pyarrow" in sys.modules else []
     return (duckdb.Error, UserError, *of_arrow)
 
 
-def _as_user_error(error: Exception, scratch: Path) -> UserError:
+def _as_user_error(error: Exception, scratch: Path, warehouse: Path) -> UserError:
     """Return the error to show for a failed query, with advice for lack of disk space or memory."""
     text = str(error)
     if "No space left on device" in text or "max_temp_directory_size" in text:
@@ -328,6 +344,8 @@ def _as_user_error(error: Exception, scratch: Path) -> UserError:
         )
     if "Out of Memory Error" in text:
         return UserError(f"{text.splitlines()[0]}. Request less data, or raise --memory-limit")
+    if text.startswith(("Binder Error", "Catalog Error")) and (version := _other_version(warehouse)):
+        return UserError(f"{text}\nTracehouse {version} built this database. Run `traces build`")
     # A user's statement begins one line lower than written: see `guard.reading_statement`.
     text = _LINE.sub(lambda match: f"LINE {max(1, int(match[1]) - 1)}: ", text)
     return UserError(text) if text != str(error) or not isinstance(error, UserError) else error

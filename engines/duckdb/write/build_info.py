@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 import duckdb
@@ -83,7 +84,7 @@ def read(warehouse: Path) -> BuildInfo:
 
 def write(warehouse: Path, info: BuildInfo, built: Path) -> None:
     """Record the inputs of the database at `built`, before it replaces the one in the warehouse."""
-    record = {"sha256": hash_file(built), "info": asdict(info)}
+    record = {"sha256": hash_file(built), "version": version("tracehouse"), "info": asdict(info)}
     write_atomically(build_info_file(warehouse), json.dumps(record))
 
 
