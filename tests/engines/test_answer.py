@@ -40,84 +40,85 @@ def test_parameters_have_declared_types(opened: DuckDBPyConnection) -> None:
     assert answer.read(opened, query).read_all().num_rows > 0
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters", "complaint"),
-    [
-        (
-            "itp.gpu_hour",
-            {},
-            r"No query, view or table named \"itp\.gpu_hour\"\. Close matches: itp\.gpu_hours",
-        ),
-        ("gpu_hours", {}, r"Close matches: itp\.gpu_hours"),
-        (
-            "itp.gpu_hours",
-            {"mingpus": "1"},
-            r"no parameter mingpus\. .*min_gpus INTEGER, default 1",
-        ),
-        (
-            "itp.gpu_hours",
-            {"min_gpus": "many"},
-            "min_gpus must be of type INTEGER from 0 to 10000, not 'many'",
-        ),
-        ("itp.gpu_hours", {"min_gpus": "1.5"}, "min_gpus must be of type INTEGER from 0 to 10000, not '1.5'"),
-        ("itp.gpu_hours", {"min_gpus": ""}, "min_gpus must be of type INTEGER from 0 to 10000, not ''"),
-        ("acme.states", {"on_cluster": "saturn"}, "on_cluster must be seren or kalos, not 'saturn'"),
-        (
-            "zeus.cheapest",
-            {"eta": "1.5"},
-            r"eta must be of type DOUBLE from 0 to 1, not '1.5'.*eta .*\(0 to 1\)",
-        ),
-        ("zeus.cheapest", {"eta": "-0.1"}, "eta must be of type DOUBLE from 0 to 1, not '-0.1'"),
-        ("zeus.cheapest", {"eta": "nan"}, "eta must be of type DOUBLE from 0 to 1, not 'nan'"),
-        ("zeus.cheapest", {"eta": "half"}, "eta must be of type DOUBLE from 0 to 1, not 'half'"),
-        ("acme.published_summary", {"x": "1"}, "no parameter x. It has no parameters"),
-        (
-            "pai.request_percentiles",
-            {"at_pct": "101"},
-            "at_pct must be of type DOUBLE from 0 to 100, not '101'",
-        ),
-        ("itp.top_jobs", {"top_pct": "-5"}, "top_pct must be of type DOUBLE from 0 to 100, not '-5'"),
-        ("unified.user_concentration", {"top_pct": "inf"}, "top_pct must be of type DOUBLE from 0 to 100"),
-        ("itp.deadline_tightness", {"bin_width": "0"}, "bin_width must be of type DOUBLE from 0.001 to 100"),
-        (
-            "pai.failures_over_time",
-            {"in_parts": "1000000000"},
-            "in_parts must be of type INTEGER from 1 to 10000",
-        ),
-        (
-            "acme.gpu_day",
-            {"on_day": "2022-12-31"},
-            "on_day must be of type DATE from 2023-01-01 to 2023-12-31",
-        ),
-        ("acme.gpu_day", {"on_day": "infinity"}, "on_day must be of type DATE from 2023-01-01"),
-        (
-            "acme.fleet_hour",
-            {"from_time": "0001-01-01"},
-            "from_time must be of type TIMESTAMP WITH TIME ZONE from",
-        ),
-        ("acme.gpu_day", {"on_gpu": "8"}, r"on_gpu must be of type BIGINT from 0 to 7, not '8'.*\(0 to 7\)"),
-        (
-            "openb.phases",
-            {"in_variant": "defualt"},
-            r"in_variant: 'defualt' does not occur in openb\.pod\.variant\. Close matches: default\.",
-        ),
-        (
-            "acme.gpu_day",
-            {"on_node": "172.31.999.9"},
-            "on_node: '172.31.999.9' does not occur in acme.gpu_metric.node",
-        ),
-    ],
-)
-def test_rejects_unknown_names_and_invalid_values(
-    opened: DuckDBPyConnection, name: str, parameters: dict[str, str], complaint: str
-) -> None:
-    with pytest.raises(UsageError, match=f"(?s){complaint}"):
-        binding.bind_query(opened, name, parameters)
+REJECTED_PARAMETERS = [
+    (
+        "itp.gpu_hour",
+        {},
+        r"No query, view or table named \"itp\.gpu_hour\"\. Close matches: itp\.gpu_hours",
+    ),
+    ("gpu_hours", {}, r"Close matches: itp\.gpu_hours"),
+    (
+        "itp.gpu_hours",
+        {"mingpus": "1"},
+        r"no parameter mingpus\. .*min_gpus INTEGER, default 1",
+    ),
+    (
+        "itp.gpu_hours",
+        {"min_gpus": "many"},
+        "min_gpus must be of type INTEGER from 0 to 10000, not 'many'",
+    ),
+    ("itp.gpu_hours", {"min_gpus": "1.5"}, "min_gpus must be of type INTEGER from 0 to 10000, not '1.5'"),
+    ("itp.gpu_hours", {"min_gpus": ""}, "min_gpus must be of type INTEGER from 0 to 10000, not ''"),
+    ("acme.states", {"on_cluster": "saturn"}, "on_cluster must be seren or kalos, not 'saturn'"),
+    (
+        "zeus.cheapest",
+        {"eta": "1.5"},
+        r"eta must be of type DOUBLE from 0 to 1, not '1.5'.*eta .*\(0 to 1\)",
+    ),
+    ("zeus.cheapest", {"eta": "-0.1"}, "eta must be of type DOUBLE from 0 to 1, not '-0.1'"),
+    ("zeus.cheapest", {"eta": "nan"}, "eta must be of type DOUBLE from 0 to 1, not 'nan'"),
+    ("zeus.cheapest", {"eta": "half"}, "eta must be of type DOUBLE from 0 to 1, not 'half'"),
+    ("acme.published_summary", {"x": "1"}, "no parameter x. It has no parameters"),
+    (
+        "pai.request_percentiles",
+        {"at_pct": "101"},
+        "at_pct must be of type DOUBLE from 0 to 100, not '101'",
+    ),
+    ("itp.top_jobs", {"top_pct": "-5"}, "top_pct must be of type DOUBLE from 0 to 100, not '-5'"),
+    ("unified.user_concentration", {"top_pct": "inf"}, "top_pct must be of type DOUBLE from 0 to 100"),
+    ("itp.deadline_tightness", {"bin_width": "0"}, "bin_width must be of type DOUBLE from 0.001 to 100"),
+    (
+        "pai.failures_over_time",
+        {"in_parts": "1000000000"},
+        "in_parts must be of type INTEGER from 1 to 10000",
+    ),
+    (
+        "acme.gpu_day",
+        {"on_day": "2022-12-31"},
+        "on_day must be of type DATE from 2023-01-01 to 2023-12-31",
+    ),
+    ("acme.gpu_day", {"on_day": "infinity"}, "on_day must be of type DATE from 2023-01-01"),
+    (
+        "acme.fleet_hour",
+        {"from_time": "0001-01-01"},
+        "from_time must be of type TIMESTAMP WITH TIME ZONE from",
+    ),
+    ("acme.gpu_day", {"on_gpu": "8"}, r"on_gpu must be of type BIGINT from 0 to 7, not '8'.*\(0 to 7\)"),
+    (
+        "openb.phases",
+        {"in_variant": "defualt"},
+        r"in_variant: 'defualt' does not occur in openb\.pod\.variant\. Close matches: default\.",
+    ),
+    (
+        "acme.gpu_day",
+        {"on_node": "172.31.999.9"},
+        "on_node: '172.31.999.9' does not occur in acme.gpu_metric.node",
+    ),
+]
 
 
-@pytest.mark.parametrize("eta", [0, 1])
-def test_range_includes_its_ends(opened: DuckDBPyConnection, eta: int) -> None:
-    assert binding.bind_query(opened, "zeus.cheapest", {"eta": str(eta)}).values == {"eta": eta}
+def test_rejects_unknown_names_and_invalid_values(opened: DuckDBPyConnection) -> None:
+    for name, parameters, complaint in REJECTED_PARAMETERS:
+        with pytest.raises(UsageError, match=f"(?s){complaint}"):
+            binding.bind_query(opened, name, parameters)
+
+
+def test_range_includes_its_ends(opened: DuckDBPyConnection) -> None:
+    for eta in (0, 1):
+        assert binding.bind_query(opened, "zeus.cheapest", {"eta": str(eta)}).values == {"eta": eta}
+    for day in ("2023-01-01", "2023-12-31"):
+        query = binding.bind_query(opened, "acme.gpu_day", {"on_day": day})
+        assert query.values == {"on_day": date.fromisoformat(day)}
 
 
 def test_values_are_not_sql(opened: DuckDBPyConnection) -> None:
@@ -135,95 +136,84 @@ def test_accepts_any_value_without_data(tmp_path: Path) -> None:
         assert answer.read(connection, query).read_all().num_rows == 0
 
 
-def test_accepts_days_in_range(opened: DuckDBPyConnection) -> None:
-    for day in ("2023-01-01", "2023-12-31"):
-        query = binding.bind_query(opened, "acme.gpu_day", {"on_day": day})
-        assert query.values == {"on_day": date.fromisoformat(day)}
+READING_STATEMENTS = [
+    "select 1",
+    "from itp.job limit 1",
+    "with a as (select 1 as x) from a",
+    "describe itp.job",
+    "summarize itp.raw_job",
+    "show all tables",
+    "values (1)",
+    "  -- a comment\n select 1;",
+    "explain select 1",
+    "explain (select count(*) from itp.job)",
+    "explain analyze from itp.job",
+    "/* c */ explain (format json) select 1",
+]
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "select 1",
-        "from itp.job limit 1",
-        "with a as (select 1 as x) from a",
-        "describe itp.job",
-        "summarize itp.raw_job",
-        "show all tables",
-        "values (1)",
-        "  -- a comment\n select 1;",
-        "explain select 1",
-        "explain (select count(*) from itp.job)",
-        "explain analyze from itp.job",
-        "/* c */ explain (format json) select 1",
-    ],
-)
-def test_runs_reading_statements(opened, sql: str) -> None:
-    query = binding.bind_statement(opened, sql)
-    if query.explain:
-        assert answer.plan(opened, query)
-    else:
-        assert answer.read(opened, query).read_all().num_rows > 0
+def test_runs_reading_statements(opened: DuckDBPyConnection) -> None:
+    for sql in READING_STATEMENTS:
+        query = binding.bind_statement(opened, sql)
+        if query.explain:
+            assert answer.plan(opened, query), sql
+        else:
+            assert answer.read(opened, query).read_all().num_rows > 0, sql
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "copy (select 1) to '{folder}/out.csv'",
-        "copy (select 1) to '{parquet}/out.csv'",
-        "explain analyze copy (select 1) to '{parquet}/out.csv'",
-        "explain (analyze) copy (select 1) to '{parquet}/out.csv'",
-        "explain/**/analyze/**/copy (select 1) to '{parquet}/out.csv'",
-        "attach '{folder}/other.duckdb'",
-        "export database '{folder}/all'",
-        "create table t as select 1",
-        "create temp table t as select 1",
-        "insert into catalog.traces select * from catalog.traces",
-        "drop view itp.job",
-        "set enable_external_access = true",
-        "install httpfs",
-        "pragma enable_profiling = 'json'",
-        "select 1; select 2",
-        "",
-        "selec 1",
-    ],
-)
-def test_rejects_other_statements(
-    opened: DuckDBPyConnection, sample_warehouse: Path, tmp_path: Path, sql: str
-) -> None:
+OTHER_STATEMENTS = [
+    "copy (select 1) to '{folder}/out.csv'",
+    "copy (select 1) to '{parquet}/out.csv'",
+    "explain analyze copy (select 1) to '{parquet}/out.csv'",
+    "explain (analyze) copy (select 1) to '{parquet}/out.csv'",
+    "explain/**/analyze/**/copy (select 1) to '{parquet}/out.csv'",
+    "attach '{folder}/other.duckdb'",
+    "export database '{folder}/all'",
+    "create table t as select 1",
+    "create temp table t as select 1",
+    "insert into catalog.traces select * from catalog.traces",
+    "drop view itp.job",
+    "set enable_external_access = true",
+    "install httpfs",
+    "pragma enable_profiling = 'json'",
+    "select 1; select 2",
+    "",
+    "selec 1",
+]
+
+
+def test_rejects_other_statements(opened: DuckDBPyConnection, sample_warehouse: Path, tmp_path: Path) -> None:
     parquet = sample_warehouse / "parquet"
     before = sorted(parquet.rglob("*"))
-    with pytest.raises(UserError):
-        binding.bind_statement(opened, sql.format(folder=tmp_path, parquet=parquet))
+    for sql in OTHER_STATEMENTS:
+        with pytest.raises(UserError):
+            binding.bind_statement(opened, sql.format(folder=tmp_path, parquet=parquet))
     assert list(tmp_path.iterdir()) == []
     assert sorted(parquet.rglob("*")) == before
 
 
-@pytest.mark.parametrize("sql", ["from read_csv('/etc/passwd')", "from glob('/*')", "select write_log('x')"])
-def test_rejects_functions_with_side_effects(opened: DuckDBPyConnection, sql: str) -> None:
-    with pytest.raises(UserError, match="is not allowed"):
-        binding.bind_statement(opened, sql)
+def test_other_files_and_functions_with_side_effects_are_refused(opened: DuckDBPyConnection) -> None:
+    for sql in ("from read_csv('/etc/passwd')", "from glob('/*')", "select write_log('x')"):
+        with pytest.raises(UserError, match="is not allowed"):
+            binding.bind_statement(opened, sql)
+    for sql in ("from '/etc/passwd'", "from read_parquet('/etc/hostname')"):
+        with pytest.raises(UserError, match=r"Permission|does not exist"):
+            answer.read(opened, binding.bind_statement(opened, sql)).read_all()
 
 
-@pytest.mark.parametrize("sql", ["from '/etc/passwd'", "from read_parquet('/etc/hostname')"])
-def test_other_files_cannot_be_read(opened: DuckDBPyConnection, sql: str) -> None:
-    with pytest.raises(UserError, match=r"Permission|does not exist"):
-        answer.read(opened, binding.bind_statement(opened, sql)).read_all()
+INVALID_STATEMENTS = [
+    ("select '\udcff'", "not valid UTF-8"),
+    ("select '\0'", "zero byte"),
+    ("pivot openb.pod on qos using count(*)", "PIVOT needs a list of values"),
+    ("explain (colours) select 1", "explain"),
+    ("select " + "(" * 900 + "1" + ")" * 900 + " + 1" * 1200, "deep|depth"),
+]
 
 
-@pytest.mark.parametrize(
-    ("sql", "complaint"),
-    [
-        ("select '\udcff'", "not valid UTF-8"),
-        ("select '\0'", "zero byte"),
-        ("pivot openb.pod on qos using count(*)", "PIVOT needs a list of values"),
-        ("explain (colours) select 1", "explain"),
-        ("select " + "(" * 900 + "1" + ")" * 900 + " + 1" * 1200, "deep|depth"),
-    ],
-)
-def test_invalid_statement_gets_clear_error(opened: DuckDBPyConnection, sql: str, complaint: str) -> None:
-    with pytest.raises(UserError, match=complaint):
-        binding.bind_statement(opened, sql)
+def test_invalid_statement_gets_clear_error(opened: DuckDBPyConnection) -> None:
+    for sql, complaint in INVALID_STATEMENTS:
+        with pytest.raises(UserError, match=complaint):
+            binding.bind_statement(opened, sql)
 
 
 def test_default_memory_limit_is_half(opened: DuckDBPyConnection) -> None:
@@ -244,87 +234,66 @@ def test_notes_list_caveats_and_synthetic_data(opened: DuckDBPyConnection) -> No
     assert "itp.elasticflow_job, itp.raw_job" in found["synthetic data"]
 
 
-@pytest.mark.parametrize(
-    ("sql", "may_read"),
-    [
-        ("select count(*), 1.5::double from itp.job", set()),
-        ("select cluster, count(*) from itp.job group by all", {"cluster"}),
-        ("select CLUSTER, max(tightness) from itp.job j group by 1", {"cluster", "tightness"}),
-        ("select count(*) from itp.job as a join itp.job as b using (job_id)", {"job_id"}),
-        ("select count(*) from (select t.run_s from itp.job as t)", {"t", "run_s"}),
-        ("with x as (select run_s as y from itp.job) select max(y) from x", {"run_s", "y"}),
-        ("select x from itp.job as t(x)", None),
-        ("select j from itp.job as j", None),
-        ("select count(job) from itp.job", None),
-        ("select count(*) from itp.job as a natural join itp.raw_job", None),
-        ("select #1 from itp.job", None),
-        ("from itp.job", None),
-        ("select columns('tight.*') from itp.job", None),
-        ("select max(i) from itp.job, range(3) r(i)", None),
-        ("pivot itp.job on cluster in ('cluster01') using count(*)", None),
-        ("summarize itp.job", None),
-        ("select count(*) from itp.gpu_hours()", None),
-    ],
-)
-def test_columns_are_known_without_parser(
-    sql: str, may_read: set[str] | None, opened: DuckDBPyConnection
-) -> None:
-    statement = guard.reading_statement(opened, sql)
-    assert statement.columns == may_read
-    by_parser = notes.of_statement(opened, sql, statement.reads)
-    assert notes.of_statement(opened, sql, statement.reads, statement.columns) == by_parser
+COLUMNS_READ = [
+    ("select count(*), 1.5::double from itp.job", set()),
+    ("select cluster, count(*) from itp.job group by all", {"cluster"}),
+    ("select CLUSTER, max(tightness) from itp.job j group by 1", {"cluster", "tightness"}),
+    ("select count(*) from itp.job as a join itp.job as b using (job_id)", {"job_id"}),
+    ("select count(*) from (select t.run_s from itp.job as t)", {"t", "run_s"}),
+    ("with x as (select run_s as y from itp.job) select max(y) from x", {"run_s", "y"}),
+    ("select x from itp.job as t(x)", None),
+    ("select j from itp.job as j", None),
+    ("select count(job) from itp.job", None),
+    ("select count(*) from itp.job as a natural join itp.raw_job", None),
+    ("select #1 from itp.job", None),
+    ("from itp.job", None),
+    ("select columns('tight.*') from itp.job", None),
+    ("select max(i) from itp.job, range(3) r(i)", None),
+    ("pivot itp.job on cluster in ('cluster01') using count(*)", None),
+    ("summarize itp.job", None),
+    ("select count(*) from itp.gpu_hours()", None),
+]
 
 
-@pytest.mark.parametrize(
-    ("sql", "is_parsed"),
-    [
-        ("select max(run_s) from itp.job", False),
-        ("select run_s from itp.job where run_s > (select min(run_s) from itp.job)", False),
-        ("from itp.job", True),
-        ("select max(j.run_s) from itp.job as j join itp.raw_job as r using (job_id)", True),
-    ],
-)
-def test_columns_of_one_table_need_no_parser(
-    sql: str, is_parsed: bool, opened: DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    statement = guard.reading_statement(opened, sql)
-    parsed = []
-    monkeypatch.setattr(notes, "_columns_named", lambda _, sql, reads: parsed.append(sql))
-    notes.of_statement(opened, sql, statement.reads, statement.columns)
-    assert parsed == [sql] * is_parsed
+def test_columns_are_known_without_parser(opened: DuckDBPyConnection) -> None:
+    for sql, may_read in COLUMNS_READ:
+        statement = guard.reading_statement(opened, sql)
+        assert statement.columns == may_read, sql
+        by_parser = notes.of_statement(opened, sql, statement.reads)
+        assert notes.of_statement(opened, sql, statement.reads, statement.columns) == by_parser
 
 
-@pytest.mark.parametrize(
-    ("sql", "traces"),
-    [
-        ("select count(*) from unified.jobs where trace = 'itp'", {"itp"}),
-        ("select 1 from unified.jobs j where run_s > 0 and j.TRACE in ('itp', 'pai')", {"itp", "pai"}),
-        ("select 1 from unified.wait_cdf('openb') where trace <> ''", {"openb"}),
-        ("from unified.arrival_series(in_trace := 'spot')", {"spot"}),
-        (
-            "with a as (select 1 from unified.jobs where trace = 'pai') "
-            "select 1 from a union all "
-            "select 1 from unified.jobs join itp.job using (job_id) where 'itp' = trace",
-            {"itp", "pai"},
-        ),
-        ("select 1 from unified.jobs where trace = 'itp' or run_s > 0", None),
-        ("select 1 from unified.jobs where not trace = 'itp'", None),
-        ("select 1 from unified.jobs where trace > 'itp'", None),
-        ("select 1 from unified.jobs where cluster = 'itp'", None),
-        ("select 1 from (from unified.jobs) where trace = 'itp'", None),
-        (
-            "select 1 from unified.jobs where trace = 'pai' and job_id in (select job_id from unified.jobs)",
-            None,
-        ),
-        ("select 1 from unified.wait_cdf() where percentile = 50", None),
-        ("select 1 from unified.wait_cdf(sampled_by := 'user')", None),
-        ("select 1 from unified.jobs where trace = 'no trace'", None),
-        ("select 1 from itp.job where cluster = 'itp'", None),
-    ],
-)
-def test_filters_select_traces(sql: str, traces: set[str] | None, opened: DuckDBPyConnection) -> None:
-    found = binding.bind_statement(opened, sql).traces
-    assert found == (sorted(traces) if traces else None)
+SELECTED_TRACES = [
+    ("select count(*) from unified.jobs where trace = 'itp'", {"itp"}),
+    ("select 1 from unified.jobs j where run_s > 0 and j.TRACE in ('itp', 'pai')", {"itp", "pai"}),
+    ("select 1 from unified.wait_cdf('openb') where trace <> ''", {"openb"}),
+    ("from unified.arrival_series(in_trace := 'spot')", {"spot"}),
+    (
+        "with a as (select 1 from unified.jobs where trace = 'pai') "
+        "select 1 from a union all "
+        "select 1 from unified.jobs join itp.job using (job_id) where 'itp' = trace",
+        {"itp", "pai"},
+    ),
+    ("select 1 from unified.jobs where trace = 'itp' or run_s > 0", None),
+    ("select 1 from unified.jobs where not trace = 'itp'", None),
+    ("select 1 from unified.jobs where trace > 'itp'", None),
+    ("select 1 from unified.jobs where cluster = 'itp'", None),
+    ("select 1 from (from unified.jobs) where trace = 'itp'", None),
+    (
+        "select 1 from unified.jobs where trace = 'pai' and job_id in (select job_id from unified.jobs)",
+        None,
+    ),
+    ("select 1 from unified.wait_cdf() where percentile = 50", None),
+    ("select 1 from unified.wait_cdf(sampled_by := 'user')", None),
+    ("select 1 from unified.jobs where trace = 'no trace'", None),
+    ("select 1 from itp.job where cluster = 'itp'", None),
+]
+
+
+def test_filters_select_traces(opened: DuckDBPyConnection) -> None:
+    for sql, traces in SELECTED_TRACES:
+        found = binding.bind_statement(opened, sql).traces
+        assert found == (sorted(traces) if traces else None), sql
 
 
 def test_notes_on_statement_are_of_selected_traces(opened: DuckDBPyConnection) -> None:

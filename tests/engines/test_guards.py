@@ -7,7 +7,7 @@ import duckdb
 import pytest
 from counting import non_empty
 
-from tracehouse.sql.query_files import Parameter, QueryFile, query_files
+from tracehouse.sql.query_files import Parameter, query_files
 
 LIMITED = [
     (query, parameter)
@@ -30,17 +30,17 @@ def invalid_values(parameter: Parameter) -> Iterator[str]:
             yield str(float(bound) + beyond if parameter.type == "DOUBLE" else int(bound) + beyond)
 
 
-@pytest.mark.parametrize(
-    ("query", "parameter"),
-    LIMITED,
-    ids=[f"{query.full_name} {parameter.name}" for query, parameter in LIMITED],
-)
-def test_macro_rejects_invalid_value(
-    query: QueryFile, parameter: Parameter, synthetic: duckdb.DuckDBPyConnection
-) -> None:
-    for value in non_empty(invalid_values(parameter)):
-        with pytest.raises(duckdb.InvalidInputException, match=f"{query.full_name}: {parameter.name} is "):
-            synthetic.execute(f"from {query.full_name}({parameter.name} := {value})").fetchall()
+def test_macro_rejects_invalid_value(synthetic: duckdb.DuckDBPyConnection) -> None:
+    accepted = []
+    for query, parameter in non_empty(LIMITED):
+        for value in non_empty(invalid_values(parameter)):
+            call = f"{query.full_name}({parameter.name} := {value})"
+            try:
+                synthetic.execute(f"from {call}").fetchall()
+                accepted.append(call)
+            except duckdb.InvalidInputException as error:
+                assert f"{query.full_name}: {parameter.name} is " in str(error)
+    assert accepted == []
 
 
 def test_null_is_rejected_by_choices_and_accepted_by_ranges(synthetic: duckdb.DuckDBPyConnection) -> None:
