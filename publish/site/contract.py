@@ -21,6 +21,7 @@ from tracehouse.engines.duckdb.read.catalog import base_tables, read_rows
 from tracehouse.publish.columns import columns_of, rows_of
 from tracehouse.publish.plot import template
 from tracehouse.sql.lists import Kind
+from tracehouse.views.graph import with_dependencies
 
 Json = dict[str, Any]
 
@@ -100,7 +101,6 @@ def describe_object(connection: duckdb.DuckDBPyConnection, name: str) -> Json:
     [*queries] = read_rows(
         connection, "select chart from catalog.queries where query_name = $name", name=found.name
     )
-    upstream = _upstream(connection, found.name)
     return {
         "name": found.name,
         "kind": "query" if queries else "table" if found.facts["kind"] == "base table" else "view",
@@ -108,9 +108,7 @@ def describe_object(connection: duckdb.DuckDBPyConnection, name: str) -> Json:
         "facts": {fact: text for fact, text in found.facts.items() if text},
         "parameters": _parameters(connection, found.name),
         "columns": _columns(connection, found),
-        "reads": sorted(read for node in upstream if node["name"] == found.name for read in node["reads"]),
-        "read_by": _read_by(connection, name),
-        "upstream": upstream,
+        **_lineage(connection, name, found.name),
         "notes": [asdict(note) for note in notes.of_object(connection, found.name, on_data=bool(queries))],
         "sources": describe_sources(connection, [found.name]),
         "sql": found.sql,
@@ -244,57 +242,36 @@ def _columns(connection: duckdb.DuckDBPyConnection, found: describe.Description)
     return [{**column, "lineage": lineage.get(column["column"], [])} for column in named]
 
 
-def _read_by(connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
-    """The views and queries that read an object by its plain name or by its newest version."""
+def _lineage(connection: duckdb.DuckDBPyConnection, name: str, versioned: str) -> Json:
+    """What an object reads, which views and queries read it, and all objects that it reads in any way.
+
+    Objects are read by their plain name, which means the newest version, or by a versioned name.
+    """
     rows = connection.execute(
         """
-        with names as (
-            select $name as name
-            union
-            select versioned_name from catalog.views where view_name = $name
-        ),
-
-        readers as (
-            select query_name as name, reads from catalog.queries
-            union all
-            select versioned_name, reads from catalog.views
-        )
-
-        select distinct readers.name
-        from readers inner join names on list_contains(readers.reads, names.name)
-        order by readers.name
-        """,
-        {"name": name},
-    ).fetchall()
-    return [reader for (reader,) in rows]
-
-
-def _upstream(connection: duckdb.DuckDBPyConnection, name: str) -> list[Json]:
-    """The object and everything that it reads, directly or through views, with what each of them reads."""
-    return read_rows(
-        connection,
+        select query_name, 'query', reads, '' from catalog.queries
+        union all
+        select versioned_name, 'view', reads, view_name from catalog.views
         """
-        with recursive readers as (
-            select query_name as name, 'query' as kind, reads from catalog.queries
-            union all
-            select versioned_name, 'view', reads from catalog.views
-            union all
-            select view_name, 'view', arg_max(reads, version) from catalog.views group by view_name
-        ),
-
-        needed as (
-            select $name as name
-            union
-            select unnest(readers.reads) from needed inner join readers on needed.name = readers.name
-        )
-
-        select needed.name, coalesce(kind, 'table') as kind, coalesce(reads, []) as reads
-        from needed
-        left join readers on needed.name = readers.name
-        order by needed.name
-        """,
-        name=name,
+    ).fetchall()
+    reads = {found: read for found, _, read, _ in rows}
+    kinds = {found: kind for found, kind, _, _ in rows}
+    newest = dict(
+        connection.execute(
+            "select view_name, arg_max(versioned_name, version) from catalog.views group by view_name"
+        ).fetchall()
     )
+    reads |= {view: reads[versioned] for view, versioned in newest.items()}
+    kinds |= dict.fromkeys(newest, "view")
+    names = {name, *(found for found, _, _, view in rows if view == name)}
+    return {
+        "reads": sorted(reads.get(versioned, [])),
+        "read_by": sorted(found for found, _, read, _ in rows if names & {*read}),
+        "upstream": [
+            {"name": found, "kind": kinds.get(found, "table"), "reads": reads.get(found, [])}
+            for found in sorted(with_dependencies([versioned], reads))
+        ],
+    }
 
 
 def plain(value: Any) -> Any:
