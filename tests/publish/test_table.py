@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import duckdb
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_seed import DEPTH
@@ -33,13 +32,13 @@ def test_truncates_texts_before_hiding_columns() -> None:
     assert LONG in lines_of(sql, TableStyle())[2]
 
 
-@pytest.mark.parametrize("rows", [0, 2, 3, 4, 25_000])
-def test_counts_rows_beyond_the_shown_ones(rows: int) -> None:
-    with duckdb.connect() as connection:
-        connection.execute(f"create table many as select range as n from range({rows})")
-        for query in (BoundQuery("from many"), BoundQuery("from many", {}, is_relation=True)):
-            total, lines = table(connection, query, TableStyle(most_rows=3))
-            *_, last = lines
+def test_counts_rows_beyond_the_shown_ones() -> None:
+    for rows in (0, 2, 3, 4, 25_000):
+        sql = f"select range as n from range({rows})"
+        for query in (BoundQuery(sql), BoundQuery(sql, {}, is_relation=True)):
+            with duckdb.connect() as connection:
+                total, lines = table(connection, query, TableStyle(most_rows=3))
+                *_, last = lines
             assert total == rows
             assert last.startswith(f"{rows:,} row" if rows <= 3 else f"3 of {rows:,} rows; ")
 
@@ -53,15 +52,13 @@ def test_hides_and_counts_columns_in_the_middle() -> None:
     shown = len(heading) - 1
     assert lines[-1] == f"{13 - shown} of 13 columns hidden; show all with --wide or --records"
     assert len(lines_of(f"select 'key' as name, {columns}", TableStyle())[0].split()) == 13
-
-
-def test_hides_columns_without_values_first() -> None:
+    # Columns without values are hidden first.
     columns = ", ".join(f"{'null' if place > 8 else 1000000} as number_{place}" for place in range(12))
     heading = lines_of(f"select 'key' as name, {columns}", TableStyle(width=60))[0].split()
     assert heading[0] == "name" and heading[-1] == "number_8" and "…" in heading
 
 
-def test_never_truncates_numbers() -> None:
+def test_never_truncates_numbers_and_times() -> None:
     number = "12345678901234567890123456789012345678"
     lines = lines_of(
         f"select {number}::hugeint as huge, [{number}::hugeint, 7] as several", TableStyle(width=30)
@@ -70,9 +67,6 @@ def test_never_truncates_numbers() -> None:
     # Lists are truncated between their values.
     several = lines_of("select range(1000000, 1000100) as several", TableStyle(width=40))[2]
     assert re.fullmatch(r" \[(1\d{6}, )*1\d{6},…", several)
-
-
-def test_never_truncates_times() -> None:
     lines = lines_of(
         f"select timestamptz '2023-05-17 11:00:58+00' as at, '{LONG}' as t", TableStyle(width=50)
     )
@@ -88,12 +82,9 @@ def test_wide_characters_take_two_columns() -> None:
     assert whole[2:4] == [" 漢字   1", " x      2"]
 
 
-def test_escapes_line_breaks_in_cells() -> None:
+def test_cells_are_on_one_line_and_tell_null_from_text() -> None:
     lines = lines_of("select 'a' || chr(10) || 'b' || chr(9) || 'c' as x, 'd' as y", TableStyle(width=40))
     assert lines[2] == " a\\nb\\tc   d"
-
-
-def test_null_differs_from_empty_text() -> None:
     lines = lines_of("select null as a, '' as b, 1 as c", TableStyle(width=40))
     assert lines[2] == " NULL       1"
     assert lines_of("select null as a, '' as b", TableStyle(width=40), records)[1:3] == ["a │ NULL", "b │"]
@@ -154,12 +145,12 @@ def test_width_is_that_of_terminal(sample_warehouse: Path) -> None:
     assert "needed_speedup" in plain(opened) and "columns hidden" not in plain(opened)
 
 
-@pytest.mark.parametrize("kind", ["traces", "tables", "views", "queries"])
-def test_lists_have_one_line_per_object(kind: str, sample_warehouse: Path) -> None:
-    with terminal("list", kind, "--no-pager", warehouse=sample_warehouse) as opened:
-        assert end(opened) == 0
-    lines = plain(opened).splitlines()
-    assert max(map(cell_len, lines)) <= 80
-    names = [line.split()[0] for line in lines[2 : lines.index("")]]
-    assert "…" not in "".join(names)
-    assert len(names) == int(re.search(r"(\d+) rows", plain(opened))[1])
+def test_lists_have_one_line_per_object(sample_warehouse: Path) -> None:
+    for kind in ("tables", "queries"):
+        with terminal("list", kind, "--no-pager", warehouse=sample_warehouse) as opened:
+            assert end(opened) == 0
+        lines = plain(opened).splitlines()
+        assert max(map(cell_len, lines)) <= 80
+        names = [line.split()[0] for line in lines[2 : lines.index("")]]
+        assert "…" not in "".join(names)
+        assert len(names) == int(re.search(r"(\d+) rows", plain(opened))[1])

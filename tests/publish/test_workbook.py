@@ -34,19 +34,9 @@ def test_keeps_types(tmp_path: Path) -> None:
     """
     (names, row), notes = write_workbook(sql, tmp_path / "a.xlsx")
     assert names[:3] == ("whole", "fraction", "exact")
-    assert row == (
-        7,
-        2.5,
-        1.25,
-        5,
-        True,
-        dt.datetime(2023, 5, 17),
-        dt.datetime(2023, 5, 17, 3, 0, 58, 125000),
-        "text",
-        None,
-        "[1, 2]",
-        "11:00:58",
-    )
+    assert row[:5] == (7, 2.5, 1.25, 5, True)
+    assert row[5:7] == (dt.datetime(2023, 5, 17), dt.datetime(2023, 5, 17, 3, 0, 58, 125000))
+    assert row[7:] == ("text", None, "[1, 2]", "11:00:58")
     assert isinstance(row[0], int) and row[4] is True and notes == []
 
 
@@ -57,15 +47,9 @@ def test_counts_values_written_as_text(tmp_path: Path) -> None:
             date '1883-01-01' as g, timestamp '2023-05-17 11:00:58.123456' as h, 'infinity'::date as i
     """
     (_, row), notes = write_workbook(sql, tmp_path / "a.xlsx")
-    assert row[:2] == ("9007199254740993", "-9007199254740993") and row[2] == 2**53
-    assert row[3:] == (
-        "nan",
-        "12345678901234567890",
-        "1.2345678901234567",
-        "1883-01-01",
-        "2023-05-17 11:00:58.123456",
-        "infinity",
-    )
+    assert row[:3] == ("9007199254740993", "-9007199254740993", 2**53)
+    assert row[3:6] == ("nan", "12345678901234567890", "1.2345678901234567")
+    assert row[6:] == ("1883-01-01", "2023-05-17 11:00:58.123456", "infinity")
     assert [note.text.split(" ")[0] for note in notes] == ["8"]
 
 
