@@ -209,8 +209,6 @@ OTHER_REWRITES = {
 
 # Statements for each function that sqlglot translates, by its class.
 CARRIED = {
-    "Abs": (f"{NUMBERS} select abs(x) from t order by x", f"{NOT_FINITE} select abs(x) from t order by x"),
-    "Avg": (f"{TIED} select g, avg(x), avg(x) filter (where x > 100) from t group by g order by g",),
     "Cast": (
         "select cast(' 5 ' as bigint), cast('1e3' as double), cast('nan' as double), cast(true as integer)",
         "select cast('t' as boolean), cast('1' as boolean), cast(0 as boolean), cast(null as double)",
@@ -218,43 +216,26 @@ CARRIED = {
         "select cast(timestamp '2023-03-01 20:00:00.25' as text), cast(12 as text), cast(true as text)",
         f"{NUMBERS} select cast(floor(x) as bigint), cast(ceil(x) as integer) from t order by x",
     ),
-    "Coalesce": ("select coalesce(null, 2), coalesce(null, null), coalesce('nan'::double, 1)",),
     "ConcatWs": (
         "select concat_ws('-', 'a', null, 'b'), concat_ws('-', null, null), concat_ws(null, 'a'), "
         "concat_ws('-', 'a', 1), concat_ws('-', '', ''), concat_ws('', 'a', 'b')",
     ),
-    "Count": (f"{TIED} select count(*), count(x), count(distinct x), count(distinct g), count(g) from t",),
-    "CumeDist": (f"{TIED} select g, x, cume_dist() over (partition by g order by x) from t order by g, x",),
-    "Exp": ("select exp(0), exp(1), exp('-745'::double), exp('-inf'::double), exp(null)",),
     "Explode": ("select unnest([3, 1, null]) as x, 'a' as y order by x",),
     "Greatest": (
         "with t(x, y) as (values (1, 2), (null, 2), (3, null), (null, null)) "
         "select greatest(x, y), least(x, y), greatest(x, y, 0), least(x, y, 0) from t order by x, y",
         f"{NOT_FINITE} select greatest(x, 2), least(x, 2) from t order by x",
     ),
-    "BitwiseOrAgg": (
-        "with t(g, x) as (values (1, 1), (1, 4), (1, 4), (2, null), (2, 2), (3, null::integer)) "
-        "select g, bit_or(x) from t group by g order by g",
-    ),
-    "If": (
-        f"{TIED} select if(x > 2, 'more', 'less'), case x when null then 1 else 2 end from t order by x, g",
-    ),
-    "Lag": (
-        f"{NUMBERS} select x, lag(x) over (order by x), lag(x, 2) over (order by x desc), "
-        "lag(x, 1, -1) over (order by x nulls first) from t order by x",
-    ),
     "Lead": (
         f"{NUMBERS} select x, lead(x) over (order by x), lead(x, 2) over (order by x desc), "
         "lead(x, 1, -1) over (order by x nulls first) from t order by x",
         f"{TIED} select g, x, lead(x) over (partition by g order by x) from t order by all",
     ),
-    "Least": ("select least(1, null), least('b', 'a', null), least(null, null)",),
     "Length": ("select length('añ😀'), length(''), length(null), length(' a ')",),
     "LogicalOr": (
         "with t(g, x) as (values (1, true), (1, null), (2, false), (2, null), (3, null::boolean)) "
         "select g, bool_or(x), bool_or(x) filter (where g > 5) from t group by g order by g",
     ),
-    "Lower": ("select lower('ÀB-Éß'), lower(''), lower(null)",),
     "Max": (
         f"{NOT_FINITE} select max(x), min(x), max(x) filter (where isfinite(x)) from t",
         f"{TIED} select max(g), min(g), max(x) filter (where x > 100) from t",
@@ -269,9 +250,6 @@ CARRIED = {
         "select nullif(1, 1), nullif(0.0, 0), nullif('nan'::double, 'nan'::double), 1 / nullif(0, 0)",
     ),
     "Pow": ("select pow(2, 10), pow(0, -1), pow('-8'::double, 1.0 / 3), pow(null, 2), 2 ** 3",),
-    "Rank": (f"{TIED} select x, rank() over (order by x), rank() over (order by x desc) from t order by x",),
-    "Replace": ("select replace('aXbX', 'X', ''), replace('abc', '', 'x'), replace(null, 'a', 'b')",),
-    "RowNumber": (f"{TIED} select x, row_number() over (order by x desc, g) from t order by 2",),
     "Split": (
         r"select string_split('a|b||c', '|'), string_split('a.b', '.'), string_split('', '|'), "
         r"string_split(null, '|'), string_split('|a|', '|'), string_split('a\b', '\')",
@@ -281,11 +259,6 @@ CARRIED = {
         "select split_part('a.b.c', '.', 1), split_part('a.b.c', '.', 3), split_part('a.b.c', '.', 4), "
         "split_part('', '.', 1), split_part(null, '.', 1), split_part('a||b', '||', 2), "
         "split_part('a.b', '.', -1)",
-    ),
-    "Sqrt": ("select sqrt(4), sqrt(0), sqrt(2.25), sqrt('inf'::double), sqrt('nan'::double), sqrt(null)",),
-    "Sum": (
-        f"{TIED} select g, sum(x), sum(x) filter (where x > 100), sum(1) filter (where x > 2) "
-        "from t group by g order by g",
     ),
 }
 
