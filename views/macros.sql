@@ -127,13 +127,19 @@ from (
                 cast(sum(ended) over (partition by series order by value desc) as double) as at_risk
             from (
                 select
-                    by_column as series,
-                    observed as value,
+                    series,
+                    value,
                     count(*) as ended,
-                    cast(count(*) filter (where is_event) as double) as events
-                from query_table(source)
-                where observed is not null
-                group by by_column, observed
+                    cast(count(*) filter (where ends) as double) as events
+                from (
+                    select
+                        by_column as series,
+                        observed as value,
+                        is_event as ends
+                    from query_table(source)
+                    where observed is not null
+                ) as runs
+                group by series, value
             ) as times
         ) as risks
         window up_to_value as (partition by series order by value)
@@ -158,13 +164,21 @@ select
     end as high_pct
 from (
     select
-        by_column as series,
+        series,
         replicate,
-        count(unit) as units,
-        100.0 * stats.fsum(case when unit is not null then whole else 0 end)
-        / nullif(stats.fsum(whole), 0) as known_pct,
-        100.0 * stats.fsum(times * part) / nullif(stats.fsum(times * whole), 0) as share_pct
-    from query_table(source)
+        count(drawn_unit) as units,
+        100.0 * stats.fsum(case when drawn_unit is not null then whole_sum else 0 end)
+        / nullif(stats.fsum(whole_sum), 0) as known_pct,
+        100.0 * stats.fsum(times * part_sum) / nullif(stats.fsum(times * whole_sum), 0) as share_pct
+    -- Spark cannot group by a struct that the same select builds.
+    from (
+        select
+            by_column as series,
+            unit as sampled_unit,
+            part as part_sum,
+            whole as whole_sum
+        from query_table(source)
+    ) as sampled
     inner join (
         select
             drawn_unit,
@@ -186,8 +200,8 @@ from (
             from (select distinct unit as drawn_unit from query_table(source)) as units
             cross join (select unnest(generate_series(0, 200)) as replicate) as replicates
         ) as hashes
-    ) as draws on unit is not distinct from drawn_unit
-    group by by_column, replicate
+    ) as draws on sampled.sampled_unit is not distinct from draws.drawn_unit
+    group by series, replicate
 ) as replicated
 group by series;
 comment on macro table stats.bootstrap_share is '95 % confidence interval of 100 * sum(part) / sum(whole) per series of a table or CTE, if its units (days, users) are a sample of similar units: series, share_pct (the estimate), low_pct and high_pct. The bounds are NULL with fewer than ten units, or if the unit of more than 5 % of the whole is NULL.';
