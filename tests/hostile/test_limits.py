@@ -11,11 +11,8 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
 import pyarrow.dataset as pads
-import pyarrow.parquet as pq
 import pytest
 from command_line import TRACES
 from hostile_tests import in_full
@@ -35,7 +32,6 @@ sys.exit(code)
 """
 JOB = '[{"status":"Pass","vc":"v","jobid":"j","submitted_time":"2017-10-07 01:11:39","user":"u","attempts":['
 ATTEMPT = '{"start_time":"2017-10-07 01:11:39","end_time":"2017-10-07 01:12:39","detail":[]}'
-NETWORK = "asi_opensource_network_hourly_x.parquet"
 TIME = "2023-07-01 00:00:00+08:00"
 
 
@@ -67,33 +63,6 @@ def zip_of_many() -> bytes:
     with zipfile.ZipFile(packed, "w") as archive:
         for number in range(20_001):
             archive.writestr(f"{number}.txt", b"")
-    return packed.getvalue()
-
-
-def parquet_of(texts: pa.Array, compression: str = "zstd", **options: Any) -> bytes:
-    """Return a Parquet file of the network use of servers with these names."""
-    zeros = pa.array([0] * len(texts))
-    columns = [texts, zeros, zeros, zeros, zeros]
-    rows = pa.table(columns, ["server_id", "rx_gibps_avg", "tx_gibps_avg", "day", "hour"])
-    packed = io.BytesIO()
-    pq.write_table(rows, packed, compression=compression, write_statistics=False, **options)
-    return packed.getvalue()
-
-
-def parquet_with_many_lengths() -> bytes:
-    """Return a file with 1,000 texts whose page states 2,000,000,000 lengths, all 0, in blocks of 1 << 30."""
-    options = {"use_dictionary": False, "column_encoding": {"server_id": "DELTA_LENGTH_BYTE_ARRAY"}}
-    data = bytearray(parquet_of(pa.array(["x" * 40] * 1000), "none", **options))
-    # The header states blocks of 128 values in 4 miniblocks, and 1,000 lengths.
-    at = data.index(b"\x80\1\4\xe8\7")
-    lengths = b"\x80\x80\x80\x80\4\1\x80\xa8\xd6\xb9\7" + bytes(60)
-    data[at : at + len(lengths)] = lengths
-    return bytes(data)
-
-
-def parquet_with_large_footer() -> bytes:
-    packed = io.BytesIO()
-    pq.write_table(pa.table({"day": [0]}).replace_schema_metadata({"x": "x" * 20 * MB}), packed)
     return packed.getvalue()
 
 
@@ -174,36 +143,6 @@ FILES = {
     ),
     "many files in a zip": Malformed(
         "asi_opensource_network_hourly.zip", zip_of_many, "it contains more than 20,000 files and folders"
-    ),
-    "long texts in Parquet": Malformed(
-        NETWORK, lambda: parquet_of(pa.array(["x" * 4000] * 32_768)), "take 126 MiB; at most 64 MiB"
-    ),
-    "one long text in Parquet": Malformed(
-        NETWORK,
-        lambda: parquet_of(pa.array(["x" * 500 * MB]), use_dictionary=False),
-        "its pages may take 501 MiB in memory, of which column server_id takes 501 MiB; at most 256 MiB",
-    ),
-    "long texts in a dictionary of Parquet": Malformed(
-        NETWORK,
-        lambda: parquet_of(
-            pa.DictionaryArray.from_arrays(pa.array([0] * 10 * MB, pa.int32()), pa.array(["x" * MB]))
-        ),
-        "rows 1 to 127 take 127 MiB; at most 64 MiB",
-    ),
-    "texts in Parquet that share their beginning": Malformed(
-        NETWORK,
-        lambda: parquet_of(
-            pa.array([f"{'x' * 100_000}{number}" for number in range(2000)]),
-            use_dictionary=False,
-            column_encoding={"server_id": "DELTA_BYTE_ARRAY"},
-        ),
-        "column server_id has the encoding DELTA_BYTE_ARRAY",
-    ),
-    "many lengths of texts in Parquet": Malformed(
-        NETWORK, parquet_with_many_lengths, "a page of 1,000 texts has 2,000,000,000 lengths"
-    ),
-    "a large footer of Parquet": Malformed(
-        NETWORK, parquet_with_large_footer, "MiB; at most 16 MiB are allowed"
     ),
     "xz that takes much memory": Malformed(
         "summary_train.csv.xz", xz_with_large_dictionary, "Memory usage limit"

@@ -62,14 +62,6 @@ finally:
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
-FULL_DISK = """
-import resource, signal
-from tracehouse.cli import main
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, 500_000))
-main()
-"""
-
 
 def at(second: int) -> str:
     return str(pd.Timestamp("2023-07-01 00:00:00+08:00") + pd.Timedelta(seconds=second))
@@ -465,21 +457,3 @@ def test_lists_archive_of_several_metrics(tmp_path: Path) -> None:
     subprocess.run(["tar", "czf", raw / "utilization.tar.gz", "-C", tmp_path / "data", "."], check=True)
     (note,) = ingest(raw, tmp_path / "w").notes
     assert "no trace has an archive of this name: unpack it" in note
-
-
-def test_full_disk_is_an_error_without_traceback(tmp_path: Path) -> None:
-    raw, warehouse = tmp_path / "raw", tmp_path / "w"
-    path = metric_file(raw, "kalos/SM_ACTIVE.csv", "172.31.0.1-0")
-    rng = np.random.default_rng(1)
-    lines = [(15 * n, [f"{value:.9f}" for value in rng.random(40)]) for n in range(10_000)]
-    path.write_bytes(csv_of([f"172.31.0.{n // 8}-{n % 8}" for n in range(40)], lines))
-    run = subprocess.run(
-        [sys.executable, "-c", FULL_DISK, "ingest", "acme", "--raw", str(raw), "--warehouse", str(warehouse)],
-        capture_output=True,
-        text=True,
-    )
-    assert run.returncode == 1
-    assert run.stderr.startswith(f"error: {warehouse}: cannot write acme.gpu_metric (")
-    assert "Free disk space, and run the same command again" in run.stderr
-    (conversion,) = ingest(raw, warehouse).converted
-    assert conversion.files[0].rows == 400_000

@@ -54,7 +54,6 @@ ROWS = {
     "try": [("é", 1, END), ("é", 2, None), ("é", 3, None)],
     "machine": [("é", 1, 1, "m1", ["gpu0"]), ("é", 1, 2, "m2", []), ("é", 3, 1, "m3", ["gpu1", "gpu2"])],
 }
-TABLES = pytest.mark.parametrize("table", [JOB, TRY, MACHINE], ids=lambda table: table.name)
 
 
 def read(table: Table, data: str | bytes, chunk_bytes: int = 1 << 20) -> tuple[list[tuple], list[Reject]]:
@@ -64,21 +63,16 @@ def read(table: Table, data: str | bytes, chunk_bytes: int = 1 << 20) -> tuple[l
     return rows, [reject for batch in batches for reject in batch.rejects]
 
 
-@TABLES
-@pytest.mark.parametrize("chunk_bytes", [1, 7, 1 << 20])
-@pytest.mark.parametrize("indent", [None, 4])
-@pytest.mark.parametrize("start", ["", "\ufeff", " \n\t"])
-def test_each_table_has_its_objects(table: Table, chunk_bytes: int, indent: int | None, start: str) -> None:
-    text = json.dumps([FIRST, {"id": "b", "at": "", "tries": []}, FIRST], indent=indent, ensure_ascii=False)
-    rows, rejects = read(table, f"{start}{text}\n", chunk_bytes)
-    without = [("b", None)] if table is JOB else []
-    assert rows == [*ROWS[table.name], *without, *ROWS[table.name]]
-    assert rejects == []
-
-
-@TABLES
-def test_a_list_may_be_empty(table: Table) -> None:
-    assert read(table, " [ ]\n") == ([], [])
+def test_each_table_has_its_objects() -> None:
+    jobs = [FIRST, {"id": "b", "at": "", "tries": []}, FIRST]
+    for table in (JOB, TRY, MACHINE):
+        without = [("b", None)] if table is JOB else []
+        expected = [*ROWS[table.name], *without, *ROWS[table.name]]
+        for start, indent in (("", None), ("\ufeff", 4), (" \n\t", 4)):
+            text = f"{start}{json.dumps(jobs, indent=indent, ensure_ascii=False)}\n"
+            for chunk_bytes in (1, 7, 1 << 20):
+                assert read(table, text, chunk_bytes) == (expected, [])
+        assert read(table, " [ ]\n") == ([], [])
 
 
 def test_elements_have_their_lines_and_texts() -> None:
