@@ -31,7 +31,7 @@ OF_A_TRACE := $(addprefix tests/, clients/test_macros.py docs/test_contributing.
 	engines/test_checks.py ingest samples sql views)
 # Superset pins older versions of our dependencies and runs on the older DuckDB, so it has a separate environment.
 SUPERSET_VENV := .venv-superset
-SUPERSET := apache-superset==6.1.0 duckdb==$(OLDER_DUCKDB) duckdb-engine 'flask-caching<2.4' rich cachetools playwright
+SUPERSET := apache-superset==6.1.0 duckdb==$(OLDER_DUCKDB) duckdb-engine 'flask-caching<2.4' rich cachetools
 # Harlequin and marimo for docs/clients.md, with the DuckDB that they require.
 CLIENTS_VENV := .venv-clients
 CLIENTS := harlequin==2.17.* marimo==0.25.* polars sqlglot

@@ -5,6 +5,8 @@ from typing import Annotated
 
 from tracehouse.commands.console import say
 from tracehouse.commands.options import TIMEOUT, WAREHOUSE, MemoryLimit, Warehouse, option
+from tracehouse.core.errors import UsageError
+from tracehouse.core.text import join_names
 
 _Out = Annotated[Path | None, option("--out -o", "DuckDB file to write.", "FILE")]
 _To = Annotated[str, option("--to", "PostgreSQL database to fill. The password is in PGPASSWORD.", "URL")]
@@ -36,13 +38,38 @@ def publish(
 
     Example: traces publish --out traces.duckdb
     """
-    from tracehouse.publish.bi import publishing
+    from tracehouse.publish.bi import database_file, postgresql
+    from tracehouse.publish.site import folder
 
-    done, notes = publishing.publish(warehouse, out, to, None, whole, site, duckdb_wasm, base_url)
-    for line in done:
-        say(line)
-    for note in notes:
-        say(f"note: {note}", stderr=True)
+    if not (out or to or site):
+        raise UsageError(
+            "name a target: --out FILE.duckdb, --to postgresql://user@host/database or --site FOLDER"
+        )
+    if base_url and not site:
+        raise UsageError("--base-url is the address of a site: name its folder with --site FOLDER")
+    if base_url and not base_url.startswith(("http://", "https://")):
+        raise UsageError(f"--base-url must begin with http:// or https://, not {base_url!r}")
+    left_out: dict[str, list[str]] = {}
+    if out:
+        result = database_file.publish(warehouse, out, whole)
+        say(f"Published {result.describe()} as {out}, {result.bytes / 1e6:,.1f} MB")
+        if result.is_open_elsewhere:
+            note = (
+                f"a program still has the previous {out} open and reads the old version until it reopens it"
+            )
+            say(f"note: {note}", stderr=True)
+    if site:
+        result = folder.publish(warehouse, site, duckdb_wasm, whole, base_url)
+        say(f"Wrote the site {site}. Open it: python -m http.server --directory {site}")
+    if to:
+        result, place, notes = postgresql.publish(warehouse, to, whole)
+        say(f"Published {result.describe()} to {place}")
+        for note in notes:
+            say(f"note: {note}", stderr=True)
+    for name, reason in result.left_out.items():
+        left_out.setdefault(reason, []).append(name)
+    for reason, names in left_out.items():
+        say(f"note: Not published because {reason}: {join_names(names)}", stderr=True)
 
 
 def explore(

@@ -1,34 +1,66 @@
 """Publish a warehouse as one self-contained DuckDB file, for a BI server or for sharing.
 
-Everything is a table, because some tools list only tables. Named queries are also macros with parameters:
-`itp.gpu_hours` is the answer with default parameters, `itp.gpu_hours(min_gpus := 8)` with others.
+Everything is a table, because some tools list only tables. A view is published as its rows, and a named query
+as its answer with default parameters, and as a macro: `itp.gpu_hours` is the answer, and
+`itp.gpu_hours(min_gpus := 8)` the answer with other parameters.
+
+A table declared `wide` has one row per time and device. Unless all samples are requested, only hourly
+aggregates of a wide table are published if its times are finer than hours, and views that return its rows
+without grouping or aggregating them are left out.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import os
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
+import sqlglot
+from sqlglot import exp
 
+from tracehouse.core import signals
 from tracehouse.core.errors import UserError
-from tracehouse.core.text import quoted
+from tracehouse.core.text import escape_name, quoted
 from tracehouse.engines.duckdb.read.sandbox import Access, connect
 from tracehouse.engines.duckdb.write.build import STORAGE_VERSION
-from tracehouse.publish.bi import replaced_file
-from tracehouse.publish.bi.contents import Contents, LeftOut, Relation, describe_contents, select_contents
+from tracehouse.ingest.declarations import Table, all_traces
+from tracehouse.ingest.store.files import flush_folder
+from tracehouse.publish import output
+from tracehouse.views import ledgers
 from tracehouse.views.macros import macros_sql
+
+MARKER_COMMENT = "Published by Tracehouse: what is here."
+"""The comment on `catalog.contents` that identifies a published database."""
 
 # Suffixes of the files that DuckDB writes while a database is open.
 _OPEN_SUFFIXES = ("", ".wal", ".wal.checkpoint", ".wal.recovery", ".tmp")
 # Most tables are small, and each takes at least one block. By default a block has 256 KiB.
 _OPTIONS = f"storage_version '{STORAGE_VERSION}', block_size 16384"
-_WAREHOUSE, _TARGET = "warehouse", "published"
+_HOUR_S = 3_600
+_AGGREGATING = (exp.Group, exp.AggFunc, exp.Distinct, exp.Window)
+_HOURLY = {
+    "hour": "Start of the hour, in UTC; derived.",
+    "samples": "Samples in the hour; derived.",
+    "empty_samples": "Empty cells in the hour; derived.",
+    "mean_value": "Mean of the samples, in the unit of the metric; derived.",
+    "min_value": "Minimum of the samples, in the unit of the metric; derived.",
+    "max_value": "Maximum of the samples, in the unit of the metric; derived.",
+}
+_CONTENTS = {
+    "name": "Table or view, with its schema.",
+    "kind": "base table, hourly rollup, view, answer (default parameters), or catalog.",
+    "row_count": "Number of rows.",
+    "key_columns": "Columns of its declared key; empty without one.",
+    "same_as": "The relation that it is an alias of; empty for most.",
+    "comment": "Its content.",
+}
 
 
 @dataclass(frozen=True)
 class Published:
-    """The number of published relations and rows, the file size, and objects left out.
+    """The number of published relations and rows, the file size, and objects left out, with the reason.
 
     `is_open_elsewhere` is whether a program still has the previous file open.
     """
@@ -36,114 +68,443 @@ class Published:
     relations: int
     rows: int
     bytes: int
-    left_out: tuple[LeftOut, ...]
+    left_out: Mapping[str, str]
     is_open_elsewhere: bool
+
+    def describe(self) -> str:
+        """Return such as `425 tables with 1,524,577 rows`."""
+        return f"{self.relations:,} tables with {self.rows:,} rows"
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A relation to publish, with its comment and the meaning of its columns.
+
+    `sql` selects its rows in the warehouse, or creates it as a view: an alias of `same_as`, or a view with
+    one row per sample, to save disk space. `key` are the columns of its declared key.
+    """
+
+    name: str
+    kind: str
+    sql: str
+    comment: str
+    columns: Mapping[str, str]
+    key: Sequence[str] = ()
+    same_as: str = ""
+    is_view: bool = False
 
 
 def publish(warehouse: Path, path: Path, whole: bool) -> Published:
-    """Write the warehouse to a database file atomically.
+    """Write the warehouse to a database file atomically; with `whole`, every sample of telemetry.
 
     Replaces a file that was published before. Raises UserError for any other existing file, if a program has
-    the file open for writing, or if the file cannot be written.
+    the file open for writing, if the file cannot be written, or if the warehouse has no data.
     """
-    replaced_file.check(path)
+    _check_target(path)
     path = path.absolute()
-    is_open = path.exists() and replaced_file.is_open_elsewhere(path)
-    with _explain_write_errors(path), replaced_file.stage_file(path) as staged:
-        access = Access([f"{staged}{suffix}" for suffix in _OPEN_SUFFIXES])
-        with connect(warehouse, access) as connection:
-            contents = select_contents(connection, whole)
-            connection.execute(f"attach {quoted(str(staged))} as {_TARGET} ({_OPTIONS})")
-            rows = _fill(connection, contents)
-            connection.execute(f"use {_WAREHOUSE}")
-            connection.execute(f"detach {_TARGET}")
+    is_open = _is_open_elsewhere(path)
+    with _stage_file(path) as staged:
+        with connect(warehouse, Access([f"{staged}{suffix}" for suffix in _OPEN_SUFFIXES])) as connection:
+            connection.execute(f"attach {quoted(str(staged))} as published ({_OPTIONS})")
+            counts, left_out = _fill(connection, whole)
+            connection.execute("detach published")
         size = staged.stat().st_size
-    return Published(len(contents.relations), sum(rows), size, contents.left_out, is_open)
+    return Published(len(counts), sum(counts.values()), size, left_out, is_open)
+
+
+def _check_target(path: Path) -> None:
+    """Raise UserError unless the path is free, or is a published database that can be replaced."""
+    if any(letter in path.name for letter in "*?[\\") or escape_name(path.name) != path.name:
+        raise UserError(f"{escape_name(path)}: DuckDB cannot open a file with this name. Choose another")
+    output.check_folder(path)
+    if not path.exists():
+        return
+    if not path.is_file():
+        raise UserError(f"{path}: this exists and is not a file")
+    found = []
+    with duckdb.connect() as connection, suppress(duckdb.Error):
+        try:
+            connection.execute(f"attach {quoted(str(path))} as before (read_only)")
+        except duckdb.IOException as error:
+            if "lock" in str(error).lower():
+                raise UserError(
+                    f"{path}: another program has the file open for writing ({str(error).splitlines()[0]}). "
+                    "Close it there, or open it read-only, and publish again"
+                ) from None
+            raise
+        found = connection.execute(
+            """
+            select comment from duckdb_tables()
+            where database_name = 'before' and schema_name = 'catalog' and table_name = 'contents'
+            """
+        ).fetchall()
+    if found != [(MARKER_COMMENT,)]:
+        raise UserError(
+            f"{path}: this file was not written by `traces publish` and is not replaced. "
+            "Choose another name, or move it away"
+        )
 
 
 @contextmanager
-def _explain_write_errors(path: Path) -> Iterator[None]:
+def _stage_file(path: Path) -> Iterator[Path]:
+    """Yield a temporary path; when the block succeeds, the file at it replaces the file at `path`."""
+    staged = path.with_name(f".{path.name}.new")
+    if _is_open_elsewhere(staged):
+        raise UserError(f"{path}: another publish is writing this file. Wait until it has finished")
+
+    def remove() -> None:
+        for suffix in _OPEN_SUFFIXES:
+            staged.with_name(staged.name + suffix).unlink(missing_ok=True)
+
+    # A killed process may have left files.
+    remove()
     try:
-        yield
+        with signals.clean_up_at_end(remove):
+            yield staged
+            with staged.open("rb") as file:
+                os.fsync(file.fileno())
+            # The new database could not be opened with a write-ahead log of the old one.
+            path.with_name(f"{path.name}.wal").unlink(missing_ok=True)
+            staged.replace(path)
+            if sys.platform != "win32":
+                flush_folder(path.parent)
     except (duckdb.Error, OSError) as error:
         reason = str(error).splitlines()[0]
-        raise UserError(f"{path}: writing failed ({reason}); the previous file is unchanged") from None
+        raise UserError(f"{path}: publishing failed ({reason}); the previous file is unchanged") from None
 
 
-def _fill(connection: duckdb.DuckDBPyConnection, contents: Contents) -> list[int]:
-    """Create all relations in the new database, and return their row counts."""
-    connection.begin()
-    for schema in dict.fromkeys(relation.schema for relation in contents.relations):
-        connection.execute(f'create schema if not exists {_TARGET}."{schema}"')
-    connection.execute(f"use {_TARGET}")
+def _is_open_elsewhere(path: Path) -> bool:
+    """Whether another process has the database open; always False on Windows."""
+    if sys.platform == "win32":
+        return False
+    import fcntl
+
+    with suppress(FileNotFoundError), path.open("r+b") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False
+
+
+def _fill(connection: duckdb.DuckDBPyConnection, whole: bool) -> tuple[dict[str, int], dict[str, str]]:
+    """Create everything in the new database. Returns the row count of each relation, and what is left out."""
+    empty = _traces_without_data(connection)
+    samples = _objects_with_raw_samples(connection)
+    left_out = dict.fromkeys(empty, "it has no data")
+    if not whole:
+        of_samples = [name for name in samples if name.partition(".")[0] not in empty]
+        left_out |= dict.fromkeys(of_samples, "it has one row per sample; hourly aggregates are published")
+    connection.execute("use published")
     connection.execute(macros_sql())
     # The SQL of the relations has no database names, so the warehouse must be the current database.
-    connection.execute(f"use {_WAREHOUSE}")
-    counts = [_store(connection, relation) for relation in contents.relations]
-    macros = _macros(connection, contents.queries)
-    connection.execute(f"use {_TARGET}")
-    for statements in macros:
-        connection.execute(statements)
-    connection.execute(f"use {_WAREHOUSE}")
-    for relation in describe_contents(contents, counts):
-        _store(connection, relation)
-    connection.commit()
-    return counts
+    connection.execute("use warehouse")
+    relations: dict[str, Relation] = {}
+    counts: dict[str, int] = {}
+    own = {*all_traces(), "unified", "catalog"}
+    for relation in (
+        *_base_tables(connection, empty, whole),
+        *_views(connection, empty, samples, whole),
+        *_answers(connection, empty),
+        *_catalog(connection),
+    ):
+        if relation.same_as and relation.same_as not in counts:
+            continue
+        try:
+            counts[relation.name] = _store(connection, relation)
+            relations[relation.name] = relation
+        except duckdb.Error as error:
+            # The user's own views and queries may fail.
+            connection.rollback()
+            connection.execute("use warehouse")
+            if relation.name.partition(".")[0] in own:
+                raise
+            left_out[relation.name] = f"it fails ({str(error).splitlines()[0]})"
+    left_out |= _create_macros(connection, counts)
+    _store(
+        connection,
+        Relation("catalog.contents", "catalog", _contents(relations, counts), MARKER_COMMENT, _CONTENTS),
+    )
+    names, reasons = _sql_list(left_out), _sql_list(left_out.values())
+    _store(
+        connection,
+        Relation(
+            "catalog.left_out",
+            "catalog",
+            f"select unnest({names}) as name, unnest({reasons}) as reason",
+            "Objects of the warehouse that were not published, and the reason.",
+            {"name": "Trace, table, view or named query.", "reason": "Reason."},
+        ),
+    )
+    return counts, left_out
 
 
 def _store(connection: duckdb.DuckDBPyConnection, relation: Relation) -> int:
-    is_view = bool(relation.same_as) or relation.is_row_by_row
-    if is_view:
-        connection.execute(f"use {_TARGET}")
-        connection.execute(_view(connection, relation))
-        connection.execute(f"use {_WAREHOUSE}")
-        count = connection.execute(f"select count(*) {relation.sql}").fetchall()
-    else:
-        count = connection.execute(f"create table {_TARGET}.{relation.name} as {relation.sql}").fetchall()
-    kind = "view" if is_view else "table"
-    connection.execute(relation.comments_on(kind, f"{_TARGET}.{relation.name}"))
-    return count[0][0]
-
-
-def _view(connection: duckdb.DuckDBPyConnection, relation: Relation) -> str:
-    if relation.same_as:
-        return f"create view {relation.name} as select {relation.column_list} from {relation.same_as}"
+    """Create a relation with its comments in the new database, and return its number of rows."""
     schema, _, name = relation.name.partition(".")
-    [(sql,)] = connection.execute(
+    target, what = f'published."{schema}".{name}', "view" if relation.is_view else "table"
+    connection.begin()
+    connection.execute(f'create schema if not exists published."{schema}"')
+    if relation.is_view:
+        connection.execute("use published")
+        connection.execute(relation.sql)
+        connection.execute("use warehouse")
+        counted = connection.execute(f"select count(*) from {relation.name}")
+    else:
+        counted = connection.execute(f"create table {target} as {relation.sql}")
+    [(count,)] = counted.fetchall()
+    comments = [f"comment on {what} {target} is {quoted(relation.comment)}"]
+    comments += [
+        f'comment on column {target}."{column}" is {quoted(meaning)}'
+        for column, meaning in relation.columns.items()
+        if meaning
+    ]
+    connection.execute("; ".join(comments))
+    connection.commit()
+    return count
+
+
+def _create_macros(connection: duckdb.DuckDBPyConnection, published: Collection[str]) -> dict[str, str]:
+    """Create the named queries that read only published relations. Returns the others, with the reason."""
+    rows = connection.execute(
         """
-        select sql from duckdb_views()
-        where database_name = $warehouse and schema_name = $schema and view_name = $name
-        """,
-        {"warehouse": _WAREHOUSE, "schema": schema, "name": name},
-    ).fetchall()
-    return sql
-
-
-def _macros(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> list[str]:
-    """The statements that create the named queries as macros."""
-    parameters = dict(
-        connection.execute(
-            """
+        with parameter_lists as (
             select
                 query_name,
                 string_agg(parameter || ' ' || type || ' := ' || default_value, ', ' order by position)
+                as listed
             from catalog.query_parameters
             group by query_name
+        )
+
+        select
+            queries.query_name,
+            queries.reads,
+            coalesce(listed, ''),
+            macro_definition,
+            coalesce(comment, '')
+        from catalog.queries as queries
+        inner join duckdb_functions() as macros
+            on queries.query_name = macros.schema_name || '.' || macros.function_name
+            and macros.database_name = 'warehouse'
+        left join parameter_lists using (query_name)
+        order by queries.query_name
+        """
+    ).fetchall()
+    left_out = {}
+    connection.execute("use published")
+    connection.begin()
+    for name, reads, parameters, definition, comment in rows:
+        if name in published and {*published} >= {*reads}:
+            connection.execute(f"create macro {name}({parameters}) as table {definition}")
+            connection.execute(f"comment on macro table {name} is {quoted(comment)}")
+        elif name in published:
+            reason = "it needs unpublished tables; the result with default parameters is included"
+            left_out[f"{name}(…)"] = reason
+    connection.commit()
+    connection.execute("use warehouse")
+    return left_out
+
+
+def _contents(relations: Mapping[str, Relation], counts: Mapping[str, int]) -> str:
+    """The SELECT of the rows of `catalog.contents`."""
+    listed = relations.values()
+    return f"""
+        select
+            unnest({_sql_list(relations)}) as name,
+            unnest({_sql_list(relation.kind for relation in listed)}) as kind,
+            unnest({[counts[name] for name in relations]}::bigint[]) as row_count,
+            unnest({_sql_list(", ".join(relation.key) for relation in listed)}) as key_columns,
+            unnest({_sql_list(relation.same_as for relation in listed)}) as same_as,
+            unnest({_sql_list(relation.comment for relation in listed)}) as comment
+    """
+
+
+def _sql_list(texts: Iterable[str]) -> str:
+    """A list of texts as an SQL literal."""
+    return f"[{', '.join(quoted(text) for text in texts)}]::varchar[]"
+
+
+def _traces_without_data(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    rows = connection.execute(
+        "select trace, sum(row_count) from catalog.tables group by trace order by trace"
+    ).fetchall()
+    if not any(count for _, count in rows):
+        raise UserError("the warehouse has no data. Run `traces ingest` first")
+    return [trace for trace, count in rows if not count]
+
+
+def _base_tables(
+    connection: duckdb.DuckDBPyConnection, empty: Collection[str], whole: bool
+) -> Iterator[Relation]:
+    comments, columns = _comments(connection), _columns(connection)
+    fine = _tables_finer_than_hours()
+    for name, table in _declared().items():
+        if name.partition(".")[0] in empty or name not in columns:
+            continue
+        if name in fine:
+            yield _hourly(name, table, columns[name])
+        if whole or name not in fine:
+            yield Relation(name, "base table", f"from {name}", comments[name], columns[name], table.key)
+
+
+def _hourly(name: str, table: Table, columns: Mapping[str, str]) -> Relation:
+    """Hourly aggregates of a wide table: number, mean and range of the samples, by all other columns."""
+    assert table.wide is not None
+    time, value = f'"{table.wide.index}"', f'"{table.wide.value}"'
+    others = [column.name for column in table.stored_columns if f'"{column.name}"' not in (time, value)]
+    listed = ", ".join(f'"{column}"' for column in others)
+    sql = f"""
+        select
+            {listed},
+            date_trunc('hour', {time}) as hour,
+            count({value}) as samples,
+            count(*) - count({value}) as empty_samples,
+            avg({value}) as mean_value,
+            min({value}) as min_value,
+            max({value}) as max_value
+        from {name}
+        group by all
+        order by {listed}, hour
+    """
+    comment = f"{name} aggregated by hour: one row per hour and device. {table.comment}"
+    meanings = {column: columns[column] for column in others} | _HOURLY
+    keys = tuple(dict.fromkeys([*table.partition_by, table.wide.variable, "hour"]))
+    return Relation(f"{name}_hourly", "hourly rollup", sql, comment, meanings, keys)
+
+
+def _views(
+    connection: duckdb.DuckDBPyConnection, empty: Collection[str], samples: Collection[str], whole: bool
+) -> Iterator[Relation]:
+    comments, columns = _comments(connection), _columns(connection)
+    definitions = _view_definitions(connection)
+    rows = connection.execute(
+        """
+        select view_name, versioned_name, version = max(version) over (partition by view_name)
+        from catalog.views
+        where not list_contains($empty, trace)
+        order by rowid
+        """,
+        {"empty": list(empty)},
+    ).fetchall()
+    for plain, versioned, is_newest in rows:
+        has_samples = versioned in samples
+        if has_samples and not whole:
+            continue
+        # Rows are stored under the plain name; a view of samples has the versioned name, which views read.
+        first, *others = [versioned] if not is_newest else sorted((plain, versioned), reverse=has_samples)
+        sql = definitions[first] if has_samples else f"from {first}"
+        yield Relation(first, "view", sql, comments[first], columns[first], is_view=has_samples)
+        for other in others:
+            listed = ", ".join(f'"{column}"' for column in columns[other])
+            sql = f"create view {other} as select {listed} from {first}"
+            yield Relation(other, "view", sql, comments[other], columns[other], same_as=first, is_view=True)
+
+
+def _objects_with_raw_samples(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Wide base tables, and the views (by both names) that return their rows one by one."""
+    found = _tables_finer_than_hours()
+    definitions = _view_definitions(connection)
+    # Views in the order of creation, so that inputs come first. Materialized views have their own rows.
+    for plain, versioned, reads, stored in connection.execute(
+        "select view_name, versioned_name, reads, stored from catalog.views order by rowid"
+    ).fetchall():
+        if not stored and not set(found).isdisjoint(reads):
+            tree = sqlglot.parse_one(definitions[versioned], dialect="duckdb")
+            if not any(tree.find(kind) for kind in _AGGREGATING):
+                found += [name for name in (versioned, plain) if name not in found]
+    return found
+
+
+def _tables_finer_than_hours() -> list[str]:
+    """The wide base tables with times finer than an hour, such as telemetry."""
+    fine = {name for clock in ledgers.clocks() if clock.resolution_s < _HOUR_S for name in clock.objects}
+    wide = {name: table.wide for name, table in _declared().items() if table.wide}
+    return [name for name, declared in wide.items() if f"{name}.{declared.index}" in fine]
+
+
+def _answers(connection: duckdb.DuckDBPyConnection, empty: Collection[str]) -> Iterator[Relation]:
+    """The answer of each named query with default parameters."""
+    columns = _by_relation(
+        connection.execute(
+            """
+            select
+                columns.object_name,
+                columns.column_name,
+                columns.meaning || '; ' || columns.provenance || '.'
+            from catalog.columns as columns
+            inner join catalog.queries as queries on columns.object_name = queries.query_name
+            order by columns.object_name, columns.position
             """
         ).fetchall()
     )
-    # One query for all macros, because DuckDB lists all functions for each query.
-    definitions = connection.execute(
+    rows = connection.execute(
         """
-        select schema_name || '.' || function_name as name, macro_definition, coalesce(comment, '') as comment
-        from duckdb_functions()
-        where database_name = $warehouse and list_contains($names, name)
-        order by name
+        select
+            queries.query_name,
+            any_value(queries.title) || ' ' || any_value(queries.description),
+            string_agg(
+                parameters.parameter || ' := ' || parameters.default_value, ', ' order by parameters.position
+            )
+        from catalog.queries as queries
+        left join catalog.query_parameters as parameters using (query_name)
+        where not list_contains($empty, queries.trace)
+        group by queries.query_name
+        order by queries.query_name
         """,
-        {"warehouse": _WAREHOUSE, "names": list(names)},
+        {"empty": list(empty)},
     ).fetchall()
-    return [
-        f"create macro {name}({parameters.get(name, '')}) as table {definition}; "
-        f"comment on macro table {name} is {quoted(comment)}"
-        for name, definition, comment in definitions
-    ]
+    for name, comment, defaults in rows:
+        call = f" The answer to {name}({defaults})." if defaults else ""
+        yield Relation(name, "answer", f"from {name}()", f"{comment}{call}", columns[name])
+
+
+def _catalog(connection: duckdb.DuckDBPyConnection) -> Iterator[Relation]:
+    comments, columns = _comments(connection), _columns(connection)
+    for name in columns:
+        if name.startswith("catalog."):
+            yield Relation(name, "catalog", f"from {name}", comments[name], columns[name])
+
+
+def _declared() -> dict[str, Table]:
+    return {f"{trace.name}.{table.name}": table for trace in all_traces().values() for table in trace.tables}
+
+
+def _view_definitions(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """The statement that creates each view of the warehouse, by its name."""
+    sql = "select schema_name || '.' || view_name, sql from duckdb_views() where database_name = 'warehouse'"
+    return dict(connection.execute(sql).fetchall())
+
+
+def _comments(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    return dict(
+        connection.execute(
+            """
+            select schema_name || '.' || view_name, coalesce(comment, '') from duckdb_views()
+            where database_name = 'warehouse'
+            union all
+            select schema_name || '.' || table_name, coalesce(comment, '') from duckdb_tables()
+            where database_name = 'warehouse'
+            """
+        ).fetchall()
+    )
+
+
+def _columns(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:
+    return _by_relation(
+        connection.execute(
+            """
+            select schema_name || '.' || table_name, column_name, coalesce(comment, '')
+            from duckdb_columns()
+            where database_name = 'warehouse' and not internal
+            order by schema_name, table_name, column_index
+            """
+        ).fetchall()
+    )
+
+
+def _by_relation(rows: list[tuple[str, str, str]]) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    for name, column, comment in rows:
+        found.setdefault(name, {})[column] = comment
+    return found

@@ -1,171 +1,213 @@
-"""Publish a warehouse to PostgreSQL: every table, view and answer as a table with comments and keys.
+"""Publish a warehouse to PostgreSQL: the tables of the published file, with comments and primary keys.
 
-Each schema is built under a temporary name, `itp__new`, in its own transaction. A final transaction renames
-all of them, so that readers see either the complete old version or the complete new one.
+All tables are replaced in one transaction, so that readers see either the old version or the new one.
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import duckdb
 
-from tracehouse.core.errors import UserError, check_installed
+from tracehouse.core.errors import UsageError, UserError, check_installed
 from tracehouse.core.text import quoted
-from tracehouse.engines.duckdb.read.sandbox import connect
-from tracehouse.publish.bi import postgresql_schemas as schemas_of
-from tracehouse.publish.bi.contents import Contents, LeftOut, describe_contents, select_contents
-from tracehouse.publish.bi.postgresql_address import Address, read_address
-from tracehouse.publish.bi.postgresql_schemas import STAGING_SUFFIX
-from tracehouse.publish.bi.postgresql_table import Server, store_relation
+from tracehouse.publish.bi import database_file
+from tracehouse.publish.bi.database_file import MARKER_COMMENT, Published
 
-# An arbitrary number for the advisory lock of a publish.
-_LOCK = 5077321
-_UNREACHABLE = re.compile(
-    r"Connection refused|could not translate host name|timeout expired|No route|Network is unreachable"
-    r"|No such file or directory|could not connect"
-)
+_BATCH_ROWS = 100_000
+_CONNECT_TIMEOUT_S = 10
+LOCK_TIMEOUT_S = 10
 
 
 @dataclass(frozen=True)
-class Published:
-    """The target, the number of relations and rows, objects left out, and notes on changed values."""
+class Address:
+    """A database: its URL for libpq, the URL shown in messages, and the password, empty if it has none."""
 
-    place: str
-    relations: int
-    rows: int
-    left_out: tuple[LeftOut, ...]
-    notes: tuple[str, ...]
+    url: str
+    shown: str
+    password: str
+
+    def without_password(self, text: str) -> str:
+        """The text with the password replaced by ***."""
+        for secret in {self.password, unquote(self.password)} - {""}:
+            text = text.replace(secret, "***")
+        return text
 
 
-def publish(warehouse: Path, to: str, whole: bool) -> Published:
+def read_address(text: str) -> Address:
+    """Parse `postgresql://user@host:port/database`. Raises UsageError, without the URL, if it is invalid.
+
+    The URL is parsed before libpq gets it, because libpq prints parts of an invalid URL, such as a password.
+    """
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError:
+        parts, port = urlsplit(""), None
+    is_valid = parts.scheme in ("postgresql", "postgres") and "@" not in parts.path + parts.query
+    if not is_valid or parts.fragment or parts.netloc.count("@") > 1 or "password=" in parts.query:
+        raise UsageError(
+            "--to takes a URL such as postgresql://user@host:5432/database. In a user name or password write "
+            "%40 for @, %3A for :, %2F for /, %3F for ?, %23 for # and %25 for %; or leave the password out "
+            "and set PGPASSWORD"
+        )
+    user = f"{unquote(parts.username)}@" if parts.username else ""
+    host = f"{parts.hostname or ''}{f':{port}' if port else ''}"
+    # Without this option libpq waits forever.
+    timeout = f"{'&' if parts.query else '?'}connect_timeout={_CONNECT_TIMEOUT_S}"
+    return Address(text + timeout, f"postgresql://{user}{host}{parts.path}", parts.password or "")
+
+
+def publish(warehouse: Path, to: str, whole: bool) -> tuple[Published, str, list[str]]:
     """Publish to the database of a URL, and replace an earlier version there.
 
-    Raises UserError if the server cannot be reached or written to, or if a schema has objects that were not
-    published. The message never has the password.
+    Returns what was published, the URL without a password, and notes. Raises UserError if the server cannot
+    be reached or written to, or if it has a table of the same name that was not published. No message has
+    the password.
     """
     address = read_address(to)
-    with (
-        connect(warehouse) as source,
-        _session(address) as server,
-    ):
-        contents = select_contents(source, whole, has_macros=False)
-        names = list(dict.fromkeys(relation.schema for relation in contents.relations))
-        published = schemas_of.list_published(server.run)
-        schemas_of.check(server.run, [*names, *{name.partition(".")[0] for name in published}], {*published})
-        server.commit()
-        notes: list[str] = []
-        try:
-            counts = _fill_staging(source, server, contents, names, notes)
-            schemas_of.swap(server.run, names, published)
-            server.commit()
-        except (duckdb.Error, server.errors) as error:
-            # The server may be gone; the next publish removes the staging schemas too.
-            with suppress(server.errors):
-                server.rollback()
-                for name in names:
-                    schemas_of.drop_staging(server.run, name)
-                server.commit()
-            if isinstance(error, duckdb.Error):
-                raise UserError(f"{warehouse}: reading failed ({str(error).splitlines()[0]})") from None
-            raise
-    return Published(address.shown, len(contents.relations), sum(counts), contents.left_out, tuple(notes))
-
-
-@contextmanager
-def _session(address: Address) -> Iterator[Server]:
     check_installed("publishing to PostgreSQL needs", "bi", "adbc_driver_postgresql")
     from adbc_driver_manager import Error
     from adbc_driver_postgresql import dbapi
 
     try:
-        connection = dbapi.connect(address.url)
+        server = dbapi.connect(address.url)
     except Error as error:
-        raise UserError(_explain_connection_error(address, str(error))) from None
-    try:
-        with connection:
-            server = Server(connection)
-            _check_rights(server, address)
-            yield server
-    except Error as error:
-        raise UserError(_explain_error(address, str(error))) from None
-
-
-def _check_rights(server: Server, address: Address) -> None:
-    [(may_create, role, database)] = server.run(
-        "select has_database_privilege(current_database(), 'CREATE'), current_user, current_database()"
-    )
-    if not may_create:
+        reason = _reason(address, error)
         raise UserError(
-            f"{address.shown}: {role} may not create schemas there. Let its owner run: "
-            f"grant create on database {database} to {role}"
+            f"{address.shown}: no connection ({reason}). Check host, port and database, that the server is "
+            "running, and the password in PGPASSWORD or ~/.pgpass"
+        ) from None
+    with server, tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "traces.duckdb"
+        published = database_file.publish(warehouse, path, whole)
+        try:
+            with duckdb.connect(str(path), read_only=True) as source, server.cursor() as cursor:
+                source.execute("set timezone = 'UTC'")
+                notes = _replace_all(source, cursor)
+            server.commit()
+        except Error as error:
+            server.rollback()
+            raise UserError(
+                f"{address.shown}: publishing failed ({_reason(address, error)}); the previous version is "
+                "unchanged"
+            ) from None
+    return published, address.shown, notes
+
+
+def _reason(address: Address, error: Exception) -> str:
+    """The lines of libpq's message, without the driver's prefix."""
+    message = re.sub(r"^.*?(FATAL|ERROR|Failed to connect): *", "", str(error), count=1, flags=re.S)
+    lines = dict.fromkeys(" ".join(line.split()) for line in message.splitlines() if line.strip())
+    return address.without_password("; ".join(lines))
+
+
+def _replace_all(source: duckdb.DuckDBPyConnection, cursor: Any) -> list[str]:
+    """Replace all tables and views within the transaction of the cursor. Returns notes."""
+    cursor.execute(f"set local lock_timeout = '{LOCK_TIMEOUT_S}s'")
+    contents = source.execute("select name, key_columns, same_as from catalog.contents").fetchall()
+    contents += [("catalog.contents", "name", ""), ("catalog.left_out", "name", "")]
+    _drop_published(cursor, [name for name, _, _ in contents])
+    comments = _comments(source)
+    notes = []
+    for schema in dict.fromkeys(name.partition(".")[0] for name, _, _ in contents):
+        cursor.execute(f'create schema if not exists "{schema}"')
+    for name, key, same_as in contents:
+        schema, _, table = name.partition(".")
+        target = _quoted(name)
+        if same_as:
+            listed = ", ".join(column for column, _ in comments[name] if column)
+            cursor.execute(f"create view {target} as select {listed} from {_quoted(same_as)}")
+        else:
+            columns = ", ".join(_sent(*column) for column in source.execute(f"describe {name}").fetchall())
+            rows = source.sql(f"select {columns} from {name}").to_arrow_reader(_BATCH_ROWS)
+            cursor.adbc_ingest(table, rows, mode="replace", db_schema_name=schema)
+            if key and not _add_key(cursor, target, key):
+                notes.append(f"{name} has no primary key: {key} are not unique")
+        kind = "view" if same_as else "table"
+        texts = [
+            f"comment on {f'column {target}.{column}' if column else f'{kind} {target}'} is {quoted(text)}"
+            for column, text in comments[name]
+            if text
+        ]
+        cursor.execute(f"do $comments$ begin {'; '.join(texts)}; end $comments$")
+    return notes
+
+
+def _drop_published(cursor: Any, names: Sequence[str]) -> None:
+    """Drop what an earlier publish created. Raises UserError if other tables have one of the names."""
+    cursor.execute(
+        """
+        select n.nspname || '.' || c.relname, c.relkind::text, obj_description(c.oid, 'pg_class')
+        from pg_class as c inner join pg_namespace as n on c.relnamespace = n.oid
+        where c.relkind in ('r', 'v', 'm', 'p', 'f')
+        """
+    )
+    there: dict[str, tuple[str, str]] = {name: (kind, comment) for name, kind, comment in cursor.fetchall()}
+    published = []
+    if there.get("catalog.contents", ("", ""))[1] == MARKER_COMMENT:
+        cursor.execute("select name from catalog.contents")
+        published = [name for (name,) in cursor.fetchall() if name in there]
+        published += ["catalog.contents", "catalog.left_out"]
+    if foreign := sorted((there.keys() & {*names}) - {*published}):
+        raise UserError(
+            f"{foreign[0]}: not created by `traces publish`, so it is not replaced. "
+            "Move it to another schema, or publish to another database"
         )
-    if server.run(f"select pg_try_advisory_lock({_LOCK})") != [(True,)]:
-        raise UserError(f"{address.shown}: another publish is writing there. Wait until it has finished")
+    for kind, word in (("v", "view"), ("r", "table")):
+        if old := ", ".join(_quoted(name) for name in published if there[name][0] == kind):
+            cursor.execute(f"drop {word} {old}")
 
 
-def _explain_connection_error(address: Address, text: str) -> str:
-    reason = _reason(address, text)
-    if "password" in reason:
-        return f"{address.shown}: the password is missing or wrong. Set PGPASSWORD, or add it to ~/.pgpass"
-    if _UNREACHABLE.search(reason):
-        return (
-            f"{address.shown}: no PostgreSQL server answers ({reason}). "
-            "Check host and port, and that the server is running"
+def _sent(name: str, kind: str, *_: object) -> str:
+    """The SQL of a column in types that the driver sends. PostgreSQL cannot store the character NUL."""
+    if kind == "VARCHAR":
+        return f'replace("{name}", chr(0), \'␀\') as "{name}"'
+    if kind == "HUGEINT":
+        return f'cast("{name}" as decimal(38, 0)) as "{name}"'
+    return f'"{name}"'
+
+
+def _quoted(name: str) -> str:
+    """The name of a relation with its schema, quoted."""
+    return ".".join(f'"{part}"' for part in name.split("."))
+
+
+def _add_key(cursor: Any, target: str, key: str) -> bool:
+    """Add a primary key. Returns False if the columns are not unique, or empty."""
+    from adbc_driver_manager import Error
+
+    columns = ", ".join(f'"{column}"' for column in key.split(", "))
+    cursor.execute("savepoint before_key")
+    try:
+        cursor.execute(f"alter table {target} add primary key ({columns})")
+    except Error:
+        cursor.execute("rollback to before_key")
+        return False
+    return True
+
+
+def _comments(source: duckdb.DuckDBPyConnection) -> Mapping[str, list[tuple[str, str]]]:
+    """The comment on each relation, with an empty name, and those on its columns, with quoted names."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for name, column, text in source.execute(
+        """
+        select name, column_name, coalesce(comment, '')
+        from (
+            select schema_name || '.' || table_name as name, '' as column_name, comment, 0 as place
+            from duckdb_tables()
+            union all
+            select schema_name || '.' || view_name, '', comment, 0 from duckdb_views() where not internal
+            union all
+            select schema_name || '.' || table_name, '"' || column_name || '"', comment, column_index
+            from duckdb_columns() where not internal
         )
-    return f"{address.shown}: the server refuses the connection ({reason})"
-
-
-def _explain_error(address: Address, text: str) -> str:
-    reason = _reason(address, text)
-    if "lock timeout" in reason:
-        return (
-            f"{address.shown}: a reader held a lock for {schemas_of.LOCK_TIMEOUT_S} s: nothing was replaced. "
-            "Publish again when it has finished"
-        )
-    return f"{address.shown}: publishing failed ({reason}); the previous version is unchanged"
-
-
-def _reason(address: Address, text: str) -> str:
-    """The lines of libpq's message, without repeated lines and the driver's prefix."""
-    message = re.sub(r"^.*?(FATAL|ERROR|Failed to connect): *", "", text, count=1, flags=re.S)
-    lines = [re.sub(r"^.*? failed: (FATAL: *)?", "", " ".join(line.split())) for line in message.splitlines()]
-    # Lines that are questions add nothing to the message.
-    statements = [line.removesuffix(".") for line in lines if line and not line.endswith("?")]
-    return address.without_secrets("; ".join(dict.fromkeys(statements)))
-
-
-def _fill_staging(
-    source: duckdb.DuckDBPyConnection,
-    server: Server,
-    contents: Contents,
-    names: Sequence[str],
-    notes: list[str],
-) -> list[int]:
-    """Build each schema under its temporary name, the catalog last, and return the row counts."""
-    counts: dict[str, int] = {}
-    for name in sorted(names, key=lambda schema: schema == "catalog"):
-        schemas_of.drop_staging(server.run, name)
-        server.run(f'create schema "{name}{STAGING_SUFFIX}"')
-        server.run(f'comment on schema "{name}{STAGING_SUFFIX}" is {quoted(_schema_comment(source, name))}')
-        for relation in contents.relations:
-            if relation.schema == name:
-                counts[relation.name] = store_relation(source, server, relation, counts, notes)
-        if name == "catalog":
-            for relation in describe_contents(
-                contents, [counts[relation.name] for relation in contents.relations]
-            ):
-                store_relation(source, server, relation, counts, notes)
-        server.commit()
-    return list(counts.values())
-
-
-def _schema_comment(source: duckdb.DuckDBPyConnection, name: str) -> str:
-    found = source.execute("select title from catalog.traces where trace = $name", {"name": name}).fetchall()
-    own = {
-        "unified": "Views across all traces.",
-        "catalog": "What the numbers mean and where they come from.",
-    }
-    return f"{found[0][0] + '.' if found else own.get(name, '')} {schemas_of.SIGNATURE}".strip()
+        order by name, place
+        """
+    ).fetchall():
+        found.setdefault(name, []).append((column, text))
+    return found

@@ -64,7 +64,6 @@ ELSEWHERE = {
         "pip install apache-superset": "tests/publish/bi/test_pages.py",
         "export FLASK_APP": "tests/superset_server.py",
         "superset ": "tests/superset_server.py",
-        "superset import-dashboards": "tests/publish/bi/test_superset.py",
     },
     "docs/site.md": {"python -m http.server": "tests/site_server.py"},
     "docs/tutorial.md": {
