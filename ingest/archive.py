@@ -3,9 +3,9 @@
     for member in data_members(stream, raw):        a plain or compressed file, or a tar
     with data_files(raw) as files:                  one partition: in a tree of folders, a zip or a file
 
-The publishers' tars are compressed with gzip, and ASI's zips contain folders of partitions. An archive
-without an end mark, or with a directory that does not match its files, counts as damaged, because files may
-be missing from it.
+The publishers' tars are compressed with gzip, and ASI's zips contain folders of partitions or single files.
+An archive without an end mark, or with a directory that does not match its files, counts as damaged, because
+files may be missing from it.
 """
 
 import errno
@@ -86,7 +86,9 @@ def data_members(
     each member that looks like a data file but is not read, such as a link, and the reason.
     """
     if raw.form == "zip":
-        raise UnreadableArchiveError("a zip of single files")
+        with raw.paths[0].open("rb") as file, open_zip(file) as archive:
+            yield from _zip_members(archive, is_data)
+        return
     if len(raw.paths) == 1 and any(each.read_keys and raw.form in each.extensions for each in all_readers()):
         # The reader seeks in a handle of its own. `stream` hashes the bytes afterwards.
         with raw.paths[0].open("rb") as file:
@@ -273,6 +275,16 @@ def open_zip(file: BinaryIO) -> zipfile.ZipFile:
     if int.from_bytes(end[found + 10 : found + 12], "little") not in (count, _ZIP_MANY_ENTRIES):
         raise zipfile.BadZipFile("its directory does not list all files")
     return archive
+
+
+def _zip_members(archive: zipfile.ZipFile, is_data: Callable[[str], bool]) -> Iterator[Member]:
+    """Yield the data files in a zip, in the order of its directory."""
+    for info in archive.infolist():
+        path = PurePosixPath(info.filename)
+        name = None if info.is_dir() else _data_name(path, is_data)
+        if name is not None:
+            with open_in_zip(archive, info) as unpacked:
+                yield Member(name, escape_name(path.parent.as_posix()), unpacked)
 
 
 def open_in_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> BinaryIO:
