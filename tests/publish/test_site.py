@@ -528,8 +528,8 @@ def test_browser_answers_the_same(sample_site: Path, browser: Any, count: Any) -
     ):
         connection.execute("set timezone = 'UTC'")
         rows = connection.execute(
-            "select schema_name || '.' || function_name from duckdb_functions() where not internal"
-            " and database_name = 'traces' order by all"
+            "select query_name from catalog.queries where query_name in"
+            " (select schema_name || '.' || function_name from duckdb_functions()) order by query_name"
         ).fetchall()
         assert len(rows) > 140
         for (name,) in rows:
