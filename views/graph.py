@@ -76,9 +76,3 @@ def sort_views(views: "Collection[ViewFile]", tables: Collection[str]) -> "list[
     if circle:
         raise DefinitionError(f"views read each other in a circle: {' → '.join(circle)}")
     return [by_name[name] for name in found]
-
-
-def view_dependencies(view: "ViewFile", views: "Mapping[str, ViewFile]") -> "list[ViewFile]":
-    """Return a view and its dependencies, direct and indirect, each after its own dependencies."""
-    reads = {name: one.references for name, one in views.items()}
-    return [views[name] for name in with_dependencies([view.versioned], reads) if name in views]

@@ -11,7 +11,7 @@ import pytest
 from counting import non_empty
 
 from tracehouse.engines.duckdb.read.describe import describe
-from tracehouse.engines.duckdb.write import database
+from tracehouse.engines.duckdb.write import build, database
 from tracehouse.engines.duckdb.write import views as write_views
 from tracehouse.views import versions
 from tracehouse.views.versions import broken, locked, read_lock, release, view_hash
@@ -207,7 +207,8 @@ def second(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> duckdb
     """A database with the views of `repository`."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(write_views, "view_files", lambda: view_files(repository / "views"))
-        # Without a cache, the build cannot reuse a template that has the package's views.
+        # The build must not reuse a template that has the package's views.
+        patch.setattr(build, "hash_definitions", lambda: "another")
         patch.setenv("XDG_CACHE_HOME", os.devnull)
         path = database.build(tmp_path_factory.mktemp("warehouse")).path
     return duckdb.connect(str(path), read_only=True)

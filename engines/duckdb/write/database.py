@@ -71,7 +71,8 @@ def ingest(
     # Check before the warehouse's folder is created.
     pipeline.check_arguments(raw_folders, trace_names, only)
     # Report a mistake in a definition before hours of conversion.
-    template()
+    with explain_write_errors(warehouse, DATABASE):
+        template()
     with acquire(warehouse):
         _prepare(warehouse)
         convert = workers.convert if workers else None
