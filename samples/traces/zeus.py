@@ -107,7 +107,7 @@ def _results(workload: Workload, size: int, rng: np.random.Generator) -> list[di
     """Return the epoch in which a run reached each target, or None."""
     distance = abs(np.log2(size / workload.best_size))
     steps = len(workload.targets)
-    reach = steps * (rng.normal(0.85, 0.08) - 0.02 * distance)
+    reach = steps * (rng.normal(0.9, 0.1) - 0.02 * distance)
     if size == workload.sizes[0]:
         reach = max(reach, workload.targets.index(workload.sure_target) + 1)
     hardest = workload.epochs * (1 + 0.12 * distance**1.5) * rng.lognormal(0, 0.12)
