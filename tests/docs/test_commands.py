@@ -151,7 +151,7 @@ def test_ci_installs_every_extra() -> None:
     pages = "".join((REPOSITORY / page).read_text() for page in PAGES)
     needed = included(re.findall(r"pip install '\.\[(\w+)\]'", pages)) - {"all"}
     assert needed <= included(["dev"])
-    assert "EXTRAS := --editable '.[dev]'" in (REPOSITORY / "Makefile").read_text()
+    assert "$(call install,$(VENV),--editable '.[dev]')" in (REPOSITORY / "Makefile").read_text()
     assert "make --jobs 2 venvs" in (REPOSITORY / ".ci" / "run").read_text()
 
 

@@ -42,18 +42,18 @@ def test_table_names_are_unique(trace: Trace) -> None:
 
 
 def test_table_has_description() -> None:
-    for table in TABLES:
+    for table in non_empty(TABLES):
         assert all([table.comment, table.grain, table.source, table.columns, table.order_by])
 
 
 def test_keys_are_the_named_groups_of_the_file_names() -> None:
-    for table in TABLES:
+    for table in non_empty(TABLES):
         groups = [*re.compile(table.file_name).groupindex, *re.compile(table.folder).groupindex]
         assert sorted(key.name for key in table.keys) == sorted(groups)
 
 
 def test_wide_table_declares_columns_of_its_cells() -> None:
-    for table in TABLES:
+    for table in non_empty(TABLES):
         if table.wide:
             of_the_name = re.compile(table.wide.variable_pattern).groupindex
             made = {*of_the_name, table.wide.variable, table.wide.index, table.wide.value}
@@ -61,7 +61,7 @@ def test_wide_table_declares_columns_of_its_cells() -> None:
 
 
 def test_column_names_are_unique() -> None:
-    for table in TABLES:
+    for table in non_empty(TABLES):
         for columns in (table.stored_columns, table.columns):
             names = [column.name for column in columns]
             assert len(set(names)) == len(names)
@@ -70,7 +70,7 @@ def test_column_names_are_unique() -> None:
 
 
 def test_table_refers_only_to_its_columns() -> None:
-    for table in TABLES:
+    for table in non_empty(TABLES):
         ordered = {name.removeprefix("-") for name in table.order_by}
         assert ordered <= {column.name for column in table.stored_columns}
         assert set(table.partition_by) <= {key.name for key in table.keys}
@@ -94,7 +94,7 @@ def test_fingerprint_depends_on_the_header_in_the_file() -> None:
 
 
 def test_every_column_has_description() -> None:
-    for table in TABLES:
+    for table in non_empty(TABLES):
         for column in non_empty(table.stored_columns):
             assert column.comment, column.name
             assert not column.comment.endswith("."), column.name
@@ -185,6 +185,6 @@ def archived_headers(table: Table, path: Path) -> Iterator[tuple[Table, str, lis
 
 
 def test_exactly_one_reader_accepts_each_file_of_a_table() -> None:
-    for table in TABLES:
+    for table in non_empty(TABLES):
         for name in ("x", "x.csv", "x.jsonl"):
             assert len([reader for reader in all_readers() if reader.reads(table, name)]) == 1

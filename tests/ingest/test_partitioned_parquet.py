@@ -7,6 +7,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 import pytest
+from counting import non_empty
 
 from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest.declarations import Table, all_traces
@@ -54,7 +55,7 @@ def test_tables_are_split_by_the_keys_in_names_of_files() -> None:
 def test_duckdb_and_polars_read_the_folders_like_the_table(
     fixture_warehouse: Path, connection: duckdb.DuckDBPyConnection
 ) -> None:
-    for name, table in tables():
+    for name, table in non_empty(tables()):
         if not table.partition_by:
             continue
         folder = fixture_warehouse / "parquet" / name.replace(".", "/")
@@ -76,7 +77,7 @@ def test_duckdb_and_polars_read_the_folders_like_the_table(
 def test_query_of_one_key_opens_only_its_files(
     fixture_warehouse: Path, connection: duckdb.DuckDBPyConnection
 ) -> None:
-    for name in SPLIT:
+    for name in non_empty(SPLIT):
         for folder in sorted((fixture_warehouse / "parquet" / name.replace(".", "/")).glob("*=*")):
             key, _, value = folder.name.partition("=")
             plan = connection.execute(

@@ -19,6 +19,7 @@ from typing import Any
 import command_line
 import pyarrow.parquet as pq
 import pytest
+from counting import non_empty
 from explore_server import Server, interrupt, start
 
 from tracehouse.engines.duckdb.write import database
@@ -147,7 +148,7 @@ def test_answer_equals_the_command_lines(served: Server, visitor: Opener, wareho
         ("unified.run_cdf", {}),
         ("itp.job", {}),
     ]
-    for name, given in calls:
+    for name, given in non_empty(calls):
         options = [part for key, text in given.items() for part in ("-p", f"{key}={text}")]
         expected = query_as_csv(warehouse, name, *options)
         assert call(visitor, served, "bind", name=name, given=given).json == {}

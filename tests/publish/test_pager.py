@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from counting import non_empty
 from terminal import end, plain, terminal
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the terminal is made as Linux has it")
@@ -54,7 +55,7 @@ def test_prints_directly_without_pager(sample_warehouse: Path) -> None:
         (LONG, {"TERM": "dumb"}),
         (("list", "traces"), {"PAGER": "echo paged #"}),
     )
-    for arguments, environment in settings:
+    for arguments, environment in non_empty(settings):
         with terminal(*arguments, warehouse=sample_warehouse, **environment) as opened:
             assert end(opened) == 0
         assert "acme" in plain(opened) and "zeus" in plain(opened) and "paged" not in plain(opened), (

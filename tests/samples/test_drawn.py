@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
+from counting import non_empty
 
 from tracehouse.ingest.column_types import TypeName
 from tracehouse.ingest.declarations import Column, Table, Trace, Wide
@@ -64,7 +65,7 @@ def read(path: Path, table: Table) -> pl.DataFrame:
 
 
 def test_reader_accepts_every_type(tmp_path: Path) -> None:
-    for kind in get_args(TypeName):
+    for kind in non_empty(get_args(TypeName)):
         wanted = table("t", Column("x", kind, ""), Column("y", "VARCHAR", ""))
         [frame] = rows_of(tmp_path / kind, wanted).values()
         assert len(frame) == ROWS, kind

@@ -6,13 +6,16 @@ import duckdb
 import pytest
 
 from tracehouse.sql.query_files import query_files
+from tracehouse.views.macros import macros_sql
 
 DAY_S = 86_400
 
 
 @pytest.fixture
 def connection() -> duckdb.DuckDBPyConnection:
-    return duckdb.connect()
+    connection = duckdb.connect()
+    connection.execute(macros_sql())
+    return connection
 
 
 def create(connection: duckdb.DuckDBPyConnection, name: str) -> None:

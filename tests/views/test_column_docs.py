@@ -89,6 +89,9 @@ def test_no_view_file_repeats_a_comment_that_it_inherits() -> None:
     uniting = united(files)
     repeated = []
     for view in expanded(files):
+        if f"{view.alias}_v{view.version + 1}" in view.references:
+            # The next version inherits these comments, and this one reads it.
+            continue
         before = versions.get(f"{view.alias}_v{view.version - 1}")
         without_own: dict[str, str] = {}
         for one in (uniting.get(view.versioned), before):

@@ -310,8 +310,8 @@ def test_one_row_of_each_table_makes_one_row_of_each_view(tmp_path: Path) -> Non
     with ingest_tables(tmp_path, **ONE_ROW_EACH) as connection:
         counts = {view: len(connection.execute(f"from {view}").fetchall()) for view in views}
         clock = connection.execute("select hour, weekday, hour_of_day from pai.demand_hourly_v1").fetchall()
-    # A single worker does not share its GPU.
-    assert counts == dict.fromkeys(views, 1) | {"pai.gpu_sharing_v1": 0}
+    # A single worker does not share its GPU, and runs once.
+    assert counts == dict.fromkeys(views, 1) | {"pai.gpu_sharing_v1": 0, "pai.rerun_worker_v1": 0}
     # By its clock, the trace's first start is Wednesday, 7 January 1970, 01:18:39.
     assert clock == [(137, 3, 1)]
 

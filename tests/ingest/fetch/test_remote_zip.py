@@ -7,6 +7,7 @@ from pathlib import Path
 
 import publisher
 import pytest
+from counting import non_empty
 from few_files import quiet, zipped
 from publisher import Publisher
 
@@ -159,7 +160,7 @@ def test_refuses_wrong_ranges(site: Publisher, tmp_path: Path) -> None:
         "changed while it was fetched": [publisher.well, in_range(f"{len(site.files[PATH]) - 22}-9/99")],
         "received 0 of 1": [publisher.says(b"", 206, Content_Range="bytes 0-0/9")] * 3,
     }
-    for what, answers in cases.items():
+    for what, answers in non_empty(cases.items()):
         site.answers[PATH] = [*answers]
         [failure] = run(site, tmp_path, "day=9")[1].failures
         assert what in str(failure)
