@@ -89,13 +89,13 @@ def build_layers(drawable: Drawable, x: Spec, legend: Spec | None, scale: float)
             named = height | {"text": {"field": LABEL, "type": "nominal"}}
             layers.append(_layer("text", named, is_on_front, **text))
     else:
-        beside = {}
+        offset = {}
         if chart.kind == "bar" and _is_side_by_side(drawable):
-            beside = {"xOffset": {"field": chart.color, "type": "nominal", "sort": drawable.series}}
+            offset = {"xOffset": {"field": chart.color, "type": "nominal", "sort": drawable.series}}
         # White edges separate the parts of a bar, even in print without colours.
-        layers = [_layer("bar", height | color | beside, stroke="white", strokeWidth=0.5)]
+        layers = [_layer("bar", height | color | offset, stroke="white", strokeWidth=0.5)]
         if chart.band:
-            layers.append(_layer("rule", between(*chart.band) | beside, strokeWidth=scale))
+            layers.append(_layer("rule", between(*chart.band) | offset, strokeWidth=scale))
     if chart.rule and drawable.is_category(chart.x.column):
         thick: Spec = {"color": "black", "thickness": 2 * scale, "width": {"band": 0.9}}
         layers.append(_layer("tick", y(chart.rule), **thick))

@@ -137,10 +137,10 @@ def faults_of(form: Format, data: bytes, folder: Path) -> str:
     (folder / "raw" / "SYNTHETIC.txt").write_text("Made up for a test.\n")
     outcome = few_files.ingest(folder, {form.path: data})
     name = form.path.rpartition("/")[2]
-    told = [*map(str, outcome.problems), *outcome.unrecognised, *outcome.notes]
+    notes = [*map(str, outcome.problems), *outcome.unrecognised, *outcome.notes]
     found = [one for one in outcome.conversions if one.table_name == form.table]
     if not found:
-        return "" if any(name in line or "hour=" in line for line in told) else f"lost in silence: {told}"
+        return "" if any(name in line or "hour=" in line for line in notes) else f"lost in silence: {notes}"
     expected = form.count(data)
     if expected is None:
         return "accepted although damaged"
