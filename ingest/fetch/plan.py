@@ -1,8 +1,8 @@
 """Plan a download: the files of each trace, their URLs, sizes and licences.
 
 The URLs are in ``traces/<trace>_downloads.csv``. Its columns are file (path below the trace's folder), url,
-backup (another URL), bytes and cluster; the last three may be empty. ``{aa..aw}`` in a backup stands for the
-parts that `split` cut the file into. A ``*`` in file and url stands for one cluster's telemetry files, which
+backup (another URL), bytes and cluster; the last three may be empty. ``{aa..aw}`` in a backup means the
+parts that `split` cut the file into. A ``*`` in file and url matches one cluster's telemetry files, which
 the Hugging Face Hub lists. Checksums printed by publishers are declared with the tables, in
 `Table.published_sha256`.
 """
@@ -75,7 +75,7 @@ class Download:
 
 @dataclass(frozen=True)
 class Listing:
-    """The files that a row of the CSV stands for, and the error if the server does not list all of them."""
+    """The files that a row of the CSV describes, and the error if the server does not list all of them."""
 
     row: Download
     files: Sequence[Download]
@@ -212,7 +212,7 @@ def _metric_name(file: Download) -> str:
 
 
 def _list_folder(client: Client, folder: Download) -> Listing:
-    """List the files of a data set's folder on the Hugging Face Hub that a row with a ``*`` stands for.
+    """List the files of a data set's folder on the Hugging Face Hub that match a row with a ``*``.
 
     The package huggingface_hub offers the same, but would install a dozen packages for this one request.
     """
