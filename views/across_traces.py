@@ -11,17 +11,13 @@ from functools import lru_cache
 
 from sqlglot import exp
 
-from tracehouse.views.columns import Columns
-from tracehouse.views.view_files import DefinitionError, ViewFile, references
+from tracehouse.views.view_files import ViewFile, references
 
 SCHEMA = "each_trace"
 
 
 def expanded(views: Sequence[ViewFile]) -> list[ViewFile]:
-    """Replace each reference to `each_trace.name`, in the trees, by the union of that view of all traces.
-
-    Raises DefinitionError if no trace has such a view, or two of them have different columns.
-    """
+    """Replace each reference to `each_trace.name`, in the trees, by the union of that view of all traces."""
     return list(_expand_all(tuple(views)))
 
 
@@ -46,17 +42,6 @@ def united(views: Sequence[ViewFile]) -> dict[str, ViewFile]:
     }
 
 
-def check_types(one: ViewFile, other: ViewFile, columns: dict[str, Columns]) -> None:
-    """Raise DefinitionError if two united views differ in the type of a column."""
-    for column, (kind, _) in columns[one.versioned].items():
-        other_kind, _ = columns[other.versioned][column]
-        if kind != other_kind:
-            raise DefinitionError(
-                f"{other.path}: the type of {column} is {other_kind}, but {kind} in {one.versioned}, "
-                "which the same view unites"
-            )
-
-
 def _list_united(view: ViewFile) -> set[str]:
     return {table.name for table in view.tree.find_all(exp.Table) if table.db == SCHEMA}
 
@@ -66,7 +51,7 @@ def _expand(view: ViewFile, views: Sequence[ViewFile]) -> ViewFile:
     unions = []
     for table in list(tree.find_all(exp.Table)):
         if table.db == SCHEMA:
-            union = _union(view, members(table.name, views), table.name)
+            union = _union(members(table.name, views))
             unions.append(f"create or replace view {SCHEMA}.{table.name} as {union.sql(dialect='duckdb')}")
             table.replace(exp.Subquery(this=union, alias=exp.to_identifier(table.alias or table.name)))
     return replace(
@@ -77,16 +62,8 @@ def _expand(view: ViewFile, views: Sequence[ViewFile]) -> ViewFile:
     )
 
 
-def _union(view: ViewFile, united: Sequence[ViewFile], name: str) -> exp.Query:
-    if not united:
-        raise DefinitionError(f"{view.path}: reads {SCHEMA}.{name}, but no trace has a view {name}")
+def _union(united: Sequence[ViewFile]) -> exp.Query:
     columns = united[0].tree.expression.named_selects
-    for other in united[1:]:
-        if other.tree.expression.named_selects != columns:
-            raise DefinitionError(
-                f"{other.path}: its columns differ from those of {united[0].versioned}, which the same view "
-                f"unites: {', '.join(columns)}"
-            )
     selects = [
         exp.select(exp.alias_(exp.Literal.string(one.schema), "trace"), *map(exp.column, columns)).from_(
             one.versioned

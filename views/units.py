@@ -6,17 +6,14 @@ Two kinds of names need no line. A statistic has the unit and the meaning of its
 """
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from tracehouse.core.errors import DefinitionError
-from tracehouse.core.units import spell_unit
 from tracehouse.views.view_files import VIEWS
 
 _FILE = "units.csv"
-_FIELDS = ["quantity", "unit", "meaning"]
 
 # The prefixes of the name and of the meaning of a statistic.
 _STATISTICS = {
@@ -85,21 +82,24 @@ class Quantity:
 
 @cache
 def read_units(schema: str, folder: Path = VIEWS) -> Mapping[str, Quantity]:
-    """Return the quantities of a schema by name: shared ones, its own, and the statistics of both.
-
-    Raises DefinitionError if a file is not valid, or a name has two units.
-    """
-    shared = _read(folder / _FILE)
-    others = {path.parent.name: _read(path) for path in sorted(folder.glob(f"*/{_FILE}"))}
-    for place, own in others.items():
-        for name, quantity in own.items():
-            if name in shared:
-                raise DefinitionError(f"{place}/{_FILE}: {name} is already in the shared {_FILE}")
-            for other, those in others.items():
-                if name in those and those[name].unit != quantity.unit:
-                    raise DefinitionError(f"{place}/{_FILE}: {name} has a different unit in {other}/{_FILE}")
-    declared = {**shared, **others.get(schema, {})}
+    """Return the quantities of a schema by name: shared ones, its own, and the statistics of both."""
+    declared = {
+        quantity.name: quantity
+        for path in (folder / _FILE, folder / schema / _FILE)
+        for quantity in read_quantities(path)
+    }
     return {**_statistics(declared.values()), **declared}
+
+
+def read_quantities(path: Path) -> list[Quantity]:
+    """Return the quantities of one file; none if there is no file."""
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return [
+            Quantity(row["quantity"], row["unit"], row["meaning"])
+            for row in csv.DictReader(file, strict=True)
+        ]
 
 
 def unit_in(name: str) -> str | None:
@@ -121,29 +121,3 @@ def _statistics(quantities: Iterable[Quantity]) -> dict[str, Quantity]:
                 meaning = f"{label} {first}{meaning[1:]}"
             found[name] = replace(quantity, name=name, meaning=meaning)
     return found
-
-
-def _read(path: Path) -> dict[str, Quantity]:
-    found: dict[str, Quantity] = {}
-    for quantity in _rows(path):
-        if quantity.name in found:
-            raise DefinitionError(f"{path}: {quantity.name} is declared twice")
-        if spell_unit(quantity.unit) != quantity.unit:
-            raise DefinitionError(
-                f"{path}: {quantity.name}: write the unit {quantity.unit} as {spell_unit(quantity.unit)}"
-            )
-        found[quantity.name] = quantity
-    return found
-
-
-def _rows(path: Path) -> Iterator[Quantity]:
-    with path.open(newline="") as file:
-        reader = csv.reader(file, strict=True)
-        if next(reader, None) != _FIELDS:
-            raise DefinitionError(f"{path}: the header must be {','.join(_FIELDS)}")
-        for row in reader:
-            if len(row) != len(_FIELDS):
-                raise DefinitionError(
-                    f"{path}, line {reader.line_num}: the number of fields differs from the header"
-                )
-            yield Quantity(*row)

@@ -5,10 +5,13 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from counting import non_empty
 
+from tracehouse.engines.duckdb.write.catalog import column_types
 from tracehouse.ingest.declarations import all_traces
-from tracehouse.views.across_traces import check_types, expanded, united
-from tracehouse.views.view_files import DefinitionError, ViewFile, read_view_file
+from tracehouse.views.across_traces import expanded, united
+from tracehouse.views.columns import Columns
+from tracehouse.views.view_files import ViewFile, read_view_file, view_files
 
 UNITING = "create or replace view unified.jobs_v1 as select trace, run_s from each_trace.standard_job_v1;"
 ONE = "create or replace view {}.standard_job_v1 as select id, run_s from {}.job;"
@@ -42,25 +45,18 @@ def test_one_trace_needs_no_union(tmp_path: Path) -> None:
     assert whole.references == {"pai.standard_job_v1"} and "UNION" not in whole.unions[1]
 
 
-def test_rejects_united_views_with_different_columns(tmp_path: Path) -> None:
-    with pytest.raises(DefinitionError, match=r"reads each_trace\.standard_job_v1, but no trace has a view"):
-        expanded(views(tmp_path, unified=UNITING))
-    pai, helios = views(
-        tmp_path,
-        pai=ONE.format("pai", "pai"),
-        helios=ONE.format("helios", "helios").replace("id, run_s", "run_s, id"),
-    )
-    unified = read_view_file(tmp_path / "unified" / "jobs.v1.sql")
-    with pytest.raises(
-        DefinitionError, match=r"pai/standard_job\.v1\.sql: its columns differ from those of helios"
-    ):
-        expanded([pai, helios, unified])
-    types = {
-        "pai.standard_job_v1": {"id": ("BIGINT", None)},
-        "helios.standard_job_v1": {"id": ("VARCHAR", None)},
-    }
-    with pytest.raises(DefinitionError, match="the type of id is BIGINT, but VARCHAR in helios"):
-        check_types(helios, pai, types)
+def kinds(columns: Columns) -> list[tuple[str, str]]:
+    return [(name, kind) for name, (kind, _) in columns.items()]
+
+
+@pytest.mark.each_trace
+def test_united_views_have_the_same_columns_and_types(synthetic: duckdb.DuckDBPyConnection) -> None:
+    types = column_types(synthetic)
+    first: dict[str, ViewFile] = {}
+    views = {view.versioned: view for view in view_files()}
+    for name, uniting in non_empty(united(view_files()).items()):
+        one = first.setdefault(f"{uniting.versioned} {views[name].name}", views[name])
+        assert kinds(types[name]) == kinds(types[one.versioned]), (one.versioned, name)
 
 
 @pytest.mark.parametrize("column", ["group_id", "allocated_gpus", "workload"])

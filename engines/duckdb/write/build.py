@@ -11,7 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import astuple, replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -128,7 +128,7 @@ def _create_definitions(connection: duckdb.DuckDBPyConnection) -> None:
     create_queries(connection, query_files(), described.caveats_by_object)
     catalog.fill_figures(connection, "published", ledgers.published())
     catalog.fill_figures(connection, "expected", ledgers.expected())
-    catalog.fill_metrics(connection, ledgers.metrics())
+    catalog.insert(connection, "metrics", [astuple(metric) for metric in ledgers.metrics()])
 
 
 def _cache_folder() -> Path:

@@ -1,14 +1,12 @@
 """Fill the catalog: the tables that document the data, its meaning and its sources."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple
 from datetime import datetime
 
 import sqlglot
 from duckdb import DuckDBPyConnection
-from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.read.catalog import read_base_tables
@@ -166,15 +164,9 @@ def fill_view_columns(
     named: Mapping[str, ViewFile],
     caveats_by_object: Mapping[str, ColumnsByCaveat],
     docs: ColumnDocs,
-    with_units: bool = True,
 ) -> None:
-    """Fill `catalog.columns` with the columns of views, by each name of a view.
-
-    Raises DefinitionError if a number has no known unit, unless `with_units` is false.
-    """
+    """Fill `catalog.columns` with the columns of views, by each name of a view."""
     types = column_types(connection)
-    if with_units:
-        _check_units(named, types, docs)
     rows: list[tuple] = []
     for name, view in named.items():
         origins = lineage_of(view, docs)
@@ -189,34 +181,14 @@ def fill_view_columns(
     insert(connection, "columns", rows)
 
 
-def _check_units(named: Mapping[str, ViewFile], types: Mapping[str, Columns], docs: ColumnDocs) -> None:
-    """Raise DefinitionError with all numeric columns whose unit is unknown, if there are any."""
-    missing = {
-        str(view.path): [
-            column
-            for column, (kind, _) in types[name].items()
-            if is_number(kind) and docs[name][column].unit is None
-        ]
-        for name, view in named.items()
-    }
-    listed = "; ".join(f"{path}: {', '.join(columns)}" for path, columns in missing.items() if columns)
-    if listed:
-        raise DefinitionError(
-            f"{listed}: no unit is known. End a name in its unit, such as run_s or free_gpus, or add it to "
-            "the schema's units.csv, with an empty unit for a rank, a label or an identifier"
-        )
-
-
 def create_checks(connection: DuckDBPyConnection, traces: Sequence[Trace]) -> None:
     """Create the view `catalog.checks`, which counts violations each time it is read, after all views.
 
     `catalog.rules` has the SQL of each rule, so that rules can run one by one: all at once need more memory.
-    Raises DefinitionError if a rule names an unknown object or caveat.
     """
     known = read_base_tables(connection)
-    caveats = {caveat.name for caveat in ledgers.caveats()}
     rules = all_rules(traces)
-    counts = [_check_sql(rule, known, caveats) for rule in rules]
+    counts = [_check_sql(rule, known) for rule in rules]
     connection.execute(f"create view catalog.checks as {_with_status(counts)}")
     rows = [(rule.name, rule.trace, _with_status([sql])) for rule, sql in zip(rules, counts, strict=True)]
     insert(connection, "rules", rows)
@@ -270,57 +242,23 @@ def _with_status(counts: Iterable[str]) -> str:
 
 
 def fill_figures(connection: DuckDBPyConnection, table: str, figures: Iterable[ledgers.Figure]) -> None:
-    """Fill `catalog.published` or `catalog.expected`, after the tables, views and queries that they read.
+    """Fill `catalog.published` or `catalog.expected`.
 
-    Raises DefinitionError if a figure reads anything else. Does not run the SQL of the figures, because that
-    takes as long as the rest of a build: SQL that does not return one number fails when it is measured.
+    Does not run the SQL of the figures, because that takes as long as the rest of a build: SQL that does not
+    return one number fails when it is measured.
     """
-    known = read_base_tables(connection)
-    insert(connection, table, [(*astuple(figure), _tables_read(figure, known)) for figure in figures])
+    insert(connection, table, [(*astuple(figure), _tables_read(figure)) for figure in figures])
 
 
-def fill_metrics(connection: DuckDBPyConnection, metrics: Sequence[ledgers.Metric]) -> None:
-    """Fill `catalog.metrics`, after the views and queries that compute them.
-
-    Raises DefinitionError if one of these does not exist.
-    """
-    tables = connection.execute("select table_name from catalog.tables").fetchall()
-    known = read_base_tables(connection).keys() - {name for (name,) in tables}
-    for metric in metrics:
-        if metric.answered_by and metric.answered_by not in known:
-            raise DefinitionError(
-                f"{metric.trace}/metrics.csv: {metric.metric}: answered_by is {metric.answered_by}, not a "
-                "view or a named query"
-            )
-    insert(connection, "metrics", [astuple(metric) for metric in metrics])
-
-
-def _tables_read(figure: ledgers.Figure, known: Collection[str]) -> list[str]:
-    """Return the names that a figure's SQL reads. Raises DefinitionError if one is not known."""
+def _tables_read(figure: ledgers.Figure) -> list[str]:
+    """Return the names that a figure's SQL reads."""
     if not figure.measured_by:
         return []
-    try:
-        trees = sqlglot.parse(figure.measured_by, dialect="duckdb")
-    except SqlglotError as error:
-        raise DefinitionError(f"{figure.name}: measured_by is not valid SQL: {error}") from error
-    if len(trees) != 1 or not isinstance(trees[0], exp.Select):
-        raise DefinitionError(f"{figure.name}: measured_by must be one select")
-    reads = sorted(references(trees[0], figure.name))
-    unknown = [name for name in reads if name not in known]
-    if unknown or not reads:
-        what = f"{unknown[0]}, which is not a table, view or named query" if unknown else "no table"
-        raise DefinitionError(f"{figure.name}: measured_by reads {what}")
-    return reads
+    return sorted(references(sqlglot.parse_one(figure.measured_by, dialect="duckdb"), figure.name))
 
 
-def _check_sql(rule: ledgers.Check, known: Mapping[str, Sequence[str]], caveats: Collection[str]) -> str:
+def _check_sql(rule: ledgers.Check, known: Mapping[str, Sequence[str]]) -> str:
     """Return the select of a rule's name, texts, base tables and number of violations."""
-    if rule.object_name not in known:
-        raise DefinitionError(
-            f"{rule.name}: object must be a table or view with its schema, not {rule.object_name}"
-        )
-    if rule.caveat and rule.caveat not in caveats:
-        raise DefinitionError(f"{rule.name}: no ledger has the caveat {rule.caveat}")
     texts = {
         "check_name": rule.name,
         "trace": rule.trace,

@@ -1,6 +1,6 @@
 """Create views in a database that has the base tables."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -14,7 +14,7 @@ from tracehouse.engines.duckdb.write.base_tables import read_parquet
 from tracehouse.engines.duckdb.write.statements import sql_error, view_statements
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.views import caveats, column_docs
-from tracehouse.views.across_traces import check_types, expanded, united
+from tracehouse.views.across_traces import expanded
 from tracehouse.views.caveats import ColumnsByCaveat
 from tracehouse.views.column_docs import ColumnDoc, ColumnDocs
 from tracehouse.views.graph import sort_views
@@ -46,7 +46,6 @@ def create_views(connection: DuckDBPyConnection, described: Described) -> None:
         connection.execute(f'create schema if not exists "{schema}"')
     for view in described.views:
         create_view(connection, view, described.docs[view.versioned])
-    _check_united(connection, view_files())
     create_aliases(connection, newest(described.views))
 
 
@@ -85,15 +84,6 @@ def read_view_from_files(
     for column, comment in columns:
         if comment:
             connection.execute(f'comment on column {name}."{column}" is {quoted(comment)}')
-
-
-def _check_united(connection: DuckDBPyConnection, files: Sequence[ViewFile]) -> None:
-    """Raise DefinitionError if views that another view unites differ in the types of their columns."""
-    columns = catalog.column_types(connection)
-    views = {view.versioned: view for view in files}
-    first: dict[str, ViewFile] = {}
-    for name, uniting in united(files).items():
-        check_types(first.setdefault(uniting.versioned, views[name]), views[name], columns)
 
 
 def create_aliases(connection: DuckDBPyConnection, aliases: Mapping[str, ViewFile]) -> None:
