@@ -25,6 +25,7 @@ from tracehouse.core.arguments import check_number, check_path, check_text, chec
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.duckdb.read import answer, describe, notes, sandbox
 from tracehouse.engines.duckdb.read.binding import Bind, BoundQuery, bind_list, bind_query, bind_statement
+from tracehouse.engines.duckdb.read.guard import reading_statement
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.publish.columns import exact
@@ -266,15 +267,23 @@ class Warehouse:
         return self._connection
 
     def ibis(self) -> "ibis.BaseBackend":
-        """The tables, views and catalog as an Ibis backend, which uses `connection`.
+        """The tables, views and catalog as an Ibis backend that runs only statements that read.
 
-        Raises UserError if Ibis is not installed.
+        Its threads are those of this process, so Landlock does not confine it. Raises UserError if Ibis is
+        not installed.
         """
         if find_spec("ibis") is None:
             raise UserError("Ibis is not installed: pip install 'ibis-framework[duckdb]'")
         import ibis
 
-        return ibis.duckdb.from_connection(self.connection)
+        with _in_python():
+            connection = sandbox.connect(
+                self.folder, sandbox.Access(memory_limit=self._limits.memory, is_locked=False)
+            )
+        backend = ibis.duckdb.from_connection(connection)
+        connection.execute("set lock_configuration = true")
+        backend.con = _ReadingConnection(connection)
+        return backend
 
     def query(self, name: str, /, *, limit: int | None = None, **parameters: Value) -> Answer:
         """Run a named query, or read a view or base table, with at most `limit` rows.
@@ -351,7 +360,23 @@ class Warehouse:
 
     def _run(self, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
         with _in_python():
-            return sandbox.run(self.folder, self._limits, work, confined=False)
+            return sandbox.run(self.folder, self._limits, work)
+
+
+class _ReadingConnection:
+    """The methods of a DuckDB connection that Ibis calls. They accept only statements that read."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection):
+        self._connection = connection
+        self.register = connection.register
+
+    def execute(self, sql: str, *values: object) -> duckdb.DuckDBPyConnection:
+        reading_statement(self._connection, sql)
+        return self._connection.execute(sql, *values)
+
+    def sql(self, sql: str) -> duckdb.DuckDBPyRelation:
+        reading_statement(self._connection, sql)
+        return self._connection.sql(sql)
 
 
 def ingest(

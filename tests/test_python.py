@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import tracehouse
+from tracehouse.engines.duckdb.read import landlock
 from tracehouse.publish.plot import pictures
 from tracehouse.python import UsageError, UserError, Warehouse
 
@@ -131,9 +132,19 @@ def test_ibis_reads_tables_and_views(sample_warehouse: Path, monkeypatch: pytest
         counted = jobs.group_by("cluster").aggregate(jobs=jobs.count()).order_by("cluster").execute()
         answer = opened.sql("select cluster, count(*) as jobs from itp.job group by all order by all")
         assert counted.to_dict("list") == answer.df().to_dict("list")
+        [folder, *_] = sorted((sample_warehouse / "parquet" / "itp").iterdir())
+        for statement in (f"copy (select 1) to '{folder / 'x.parquet'}'", "create table t as select 1"):
+            with pytest.raises(UserError, match=r"^Only queries are allowed"):
+                opened.ibis().raw_sql(statement)
         monkeypatch.setitem(sys.modules, "ibis", None)
         with pytest.raises(UserError, match=r"^Ibis is not installed: pip install "):
             opened.ibis()
+
+
+@pytest.mark.skipif(not landlock.available(), reason="this kernel lacks Landlock")
+def test_queries_run_confined(sample_warehouse: Path, tmp_path: Path) -> None:
+    with pytest.raises(PermissionError):
+        tracehouse.open(sample_warehouse)._run(lambda connection: (tmp_path / "x").write_text("x"))
 
 
 def test_process_can_still_write(sample_warehouse: Path, tmp_path: Path) -> None:
@@ -141,12 +152,19 @@ def test_process_can_still_write(sample_warehouse: Path, tmp_path: Path) -> None
     code = f"""
 import sys, tracehouse
 assert not {{"duckdb", "polars", "pyarrow"}} & set(sys.modules), "the package imports slow libraries"
-answer = tracehouse.open({str(sample_warehouse)!r}).query("itp.job")
+opened = tracehouse.open({str(sample_warehouse)!r})
+opened.list(), opened.describe("itp.job")
+opened.query("itp.gpu_hours").plot().save({str(tmp_path / "chart.svg")!r})
+answer = opened.query("itp.job")
 answer.pl().write_parquet({str(tmp_path / "polars.parquet")!r})
 answer.df().to_parquet({str(tmp_path / "pandas.parquet")!r})
 """
     subprocess.run([sys.executable, "-c", code], check=True)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["pandas.parquet", "polars.parquet"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "chart.svg",
+        "pandas.parquet",
+        "polars.parquet",
+    ]
 
 
 def test_notebook_needs_no_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

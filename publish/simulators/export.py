@@ -104,7 +104,8 @@ def export(
         return ExportResult(report, caveats)
 
     with signals.clean_up_at_end(lambda: shutil.rmtree(staging, ignore_errors=True)):
-        exported = sandbox.run(warehouse, limits, work, confined=False)
+        with sandbox.scratch_folder() as scratch:
+            exported = sandbox.run_in(scratch, warehouse, limits, work, [staging])
         if folder.exists():
             folder.rmdir()
         staging.rename(folder)

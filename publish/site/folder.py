@@ -81,9 +81,7 @@ def publish(
             "files": sorted(path.relative_to(APPLICATION).as_posix() for path in APPLICATION.rglob("*.*")),
             "address": base_url and f"{base_url.rstrip('/')}/",
         }
-        listed, described = sandbox.run(
-            warehouse, Limits(), lambda c: _describe(c, contents, facts), confined=False
-        )
+        listed, described = sandbox.run(warehouse, Limits(), lambda c: _describe(c, contents, facts))
         files = {LIST: listed, **_answer_defaults(staged / DATABASE, described)}
         files |= {f"api/describe/{name}.json": found for name, found in described.items()}
         for path, found in files.items():

@@ -153,17 +153,15 @@ def run(
     warehouse: Path,
     limits: Limits,
     work: Callable[[duckdb.DuckDBPyConnection], T],
-    confined: bool = True,
     exit_after: bool = False,
 ) -> T:
     """Run a function on a connection to a warehouse, and return its result. Raises UserError if it fails.
 
-    Without `confined`, only DuckDB prevents writes, not Landlock. A process that goes on after this needs
-    that: libraries may start threads in the function and keep them, and these must not lose the right to
-    write. With `exit_after`, the connection stays open, because the process exits soon.
+    The function must not start threads that outlive it, such as those of Polars: they could never write a
+    file. With `exit_after`, the connection stays open, because the process exits soon.
     """
     with scratch_folder() as scratch:
-        return run_in(scratch, warehouse, limits, work, confined=confined, exit_after=exit_after)
+        return run_in(scratch, warehouse, limits, work, exit_after=exit_after)
 
 
 def run_in(
@@ -172,19 +170,17 @@ def run_in(
     limits: Limits,
     work: Callable[[duckdb.DuckDBPyConnection], T],
     writable: Sequence[Path] = (),
-    confined: bool = True,
     exit_after: bool = False,
 ) -> T:
     """Run a function that can write only to the scratch folder and to the given files, and return its result.
 
-    Raises UserError if the function fails or exceeds its limits. `confined` and `exit_after` are as in `run`.
+    Raises UserError if the function fails or exceeds its limits. `exit_after` is as in `run`.
     """
     access = Access(writable, scratch, limits.memory, limits.most_threads)
     opened: list[duckdb.DuckDBPyConnection] = []
 
     def confined_work() -> T:
-        if confined:
-            landlock.confine_thread([scratch, *writable])
+        landlock.confine_thread([scratch, *writable])
         connection = connect(warehouse, access)
         opened.append(connection)
         if exit_after:
