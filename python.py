@@ -15,14 +15,16 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
+from math import isfinite
+from numbers import Real
+from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import duckdb
 import pyarrow as pa
 
-from tracehouse.core.arguments import check_number, check_path, check_text, check_whole_number
-from tracehouse.core.errors import UsageError, UserError
+from tracehouse.core.errors import UsageError, UserError, check_text
 from tracehouse.engines.duckdb.read import answer, describe, notes, sandbox
 from tracehouse.engines.duckdb.read.binding import Bind, BoundQuery, bind_list, bind_query, bind_statement
 from tracehouse.engines.duckdb.read.guard import reading_statement
@@ -133,8 +135,8 @@ class Answer:
         """
         from tracehouse.publish.plot import pictures
 
-        width = None if width_mm is None else check_number("width_mm", width_mm)
-        font = None if font_size is None else check_number("font_size", font_size)
+        width = None if width_mm is None else _check_number("width_mm", width_mm)
+        font = None if font_size is None else _check_number("font_size", font_size)
         with _in_python():
             size = pictures.parse_size(width, font)
         if x or y:
@@ -236,8 +238,8 @@ class Warehouse:
         most memory of a query, such as `4GB`; the default is half of the machine's memory. Raises UserError
         if the folder has no database.
         """
-        self.folder = check_path("folder", folder)
-        timeout = None if timeout_s is None else check_number("timeout_s", timeout_s)
+        self.folder = _check_path("folder", folder)
+        timeout = None if timeout_s is None else _check_number("timeout_s", timeout_s)
         self._limits = Limits(timeout, check_text("memory_limit", memory_limit))
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._run(lambda connection: None)
@@ -291,7 +293,7 @@ class Warehouse:
         Raises UsageError for an unknown name or parameter, or an invalid value; the message lists valid ones.
         """
         check_text("name", name)
-        limit = None if limit is None else check_whole_number("limit", limit)
+        limit = None if limit is None else _check_whole_number("limit", limit)
         bind = partial(bind_query, name=name, texts=_texts(parameters), limit=limit)
         return self._answer(bind, name, parameters)
 
@@ -390,8 +392,8 @@ def ingest(
     from tracehouse.commands import data
 
     folders = raw if isinstance(raw, Sequence) and not isinstance(raw, str) else [raw]
-    paths = [check_path("raw", folder) for folder in folders]
-    folder = check_path("warehouse", warehouse)
+    paths = [_check_path("raw", folder) for folder in folders]
+    folder = _check_path("warehouse", warehouse)
     step = f"tracehouse.open({str(folder)!r})"
     with _in_python():
         data.run_ingest(
@@ -414,7 +416,7 @@ def fetch(
     """
     from tracehouse.commands import data
 
-    folder, names = check_path("out", out), _names("traces", traces)
+    folder, names = _check_path("out", out), _names("traces", traces)
     telemetry = _names("metrics", metrics), _names("clusters", clusters)
     with _in_python():
         data.fetch(names, *telemetry, [], _names("only", only), folder, yes)
@@ -430,9 +432,9 @@ def sample(
     """
     from tracehouse.commands import data
 
-    folder, names = check_path("out", out), _names("traces", traces)
+    folder, names = _check_path("out", out), _names("traces", traces)
     with _in_python():
-        data.sample(names, folder, check_number("scale", scale), seed, days)
+        data.sample(names, folder, _check_number("scale", scale), seed, days)
     return folder
 
 
@@ -448,6 +450,30 @@ def _in_python() -> Iterator[None]:
         if text == str(error):
             raise
         raise (UsageError if isinstance(error, UsageError) else UserError)(text) from None
+
+
+def _check_path(argument: str, value: object) -> Path:
+    """Return a string or a path as a path. Raises UsageError for another type."""
+    if isinstance(value, str | Path):
+        return Path(value)
+    raise UsageError(f"{argument} must be a path, not {value!r}")
+
+
+def _check_whole_number(argument: str, value: object) -> int:
+    """Return an integer of Python or NumPy as an int. Raises UsageError for another type."""
+    try:
+        if not isinstance(value, bool):
+            return index(value)  # type: ignore[arg-type]
+    except TypeError:
+        pass
+    raise UsageError(f"{argument} must be a whole number, not {value!r}")
+
+
+def _check_number(argument: str, value: object) -> float:
+    """Return a finite number of Python or NumPy as a float. Raises UsageError for any other value."""
+    if isinstance(value, Real) and not isinstance(value, bool) and isfinite(value):
+        return float(value)
+    raise UsageError(f"{argument} must be a number, not {value!r}")
 
 
 def _names(argument: str, values: object) -> list[str]:
@@ -473,10 +499,10 @@ def _plain(key: str, value: object) -> Value:
 
 def _rows(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> pa.Table:
     table = answer.read(connection, query).read_all()
-    for index, column in enumerate(table.schema):
+    for place, column in enumerate(table.schema):
         if column.type == _WIDE:
             try:
-                table = table.set_column(index, column.name, table[index].cast(pa.int64()))
+                table = table.set_column(place, column.name, table[place].cast(pa.int64()))
             except pa.ArrowInvalid:
                 # A sum of more than 63 bits remains a decimal.
                 continue

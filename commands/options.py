@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tracehouse.commands.completion import complete_trace
-from tracehouse.commands.console import is_on_terminal
+from tracehouse.commands.console import is_on_terminal, print_notes
 from tracehouse.core.errors import UsageError
-from tracehouse.engines.names import Engine
+from tracehouse.engines.names import LOCAL, Engine
 from tracehouse.publish.formats import Format
 
 if TYPE_CHECKING:
@@ -78,22 +78,12 @@ Warehouse = Annotated[
 ]
 NoStored = Annotated[bool, option("--no-stored", "Do not cache slow views; compute them in each query.")]
 Limit = Annotated[int | None, option("--limit -n", "Return at most this many rows.", "ROWS", OUTPUT)]
-Caveats = Annotated[bool, option("--caveats", "Print the full text of every caveat.", panel=OUTPUT)]
 NO_PAGER = "Do not page long output. (Pager: $TRACES_PAGER, $PAGER or less.)"
 NoPager = Annotated[bool, option("--no-pager", NO_PAGER, panel=OUTPUT)]
-GuardFormulas = Annotated[
-    bool,
-    option(
-        "--guard-formulas",
-        "In CSV, put ' before texts that a spreadsheet would run as formulas.",
-        panel=OUTPUT,
-    ),
-]
 EngineChoice = Annotated[Engine, option("--engine", "duckdb, or spark for larger data.", "ENGINE", ENGINE)]
 Master = Annotated[
     str, option("--master", "Master of Spark, such as local[4] or spark://HOST:PORT.", "URL", ENGINE)
 ]
-Explain = Annotated[bool, option("--explain", "Print the query plan instead of the answer.", panel=ENGINE)]
 TIMEOUT = option("--timeout", "Stop a query after this time.", "SECONDS", ENGINE)
 MemoryLimit = Annotated[
     str,
@@ -163,14 +153,14 @@ class AnswerOptions:
         """Whether notes go to standard error, so that standard output has only the answer."""
         return self.output is not None or not is_on_terminal()
 
-    def write(self, bind: "Bind", **more: Any) -> "Sequence[Note]":
-        """Write an answer with these options, and return the notes on it; see `answers.write_answer`.
+    def write(self, bind: "Bind", **more: Any) -> None:
+        """Write an answer with these options, and print the notes on it; see `answers.write_answer`.
 
         The command must exit afterwards, because the database stays open.
         """
         from tracehouse.publish import answers
 
-        return answers.write_answer(
+        notes = answers.write_answer(
             bind,
             self.warehouse,
             self.limits,
@@ -181,6 +171,38 @@ class AnswerOptions:
             exit_after=True,
             **more,
         )
+        self.print_notes(notes)
+
+    def print_notes(self, notes: "Sequence[Note]") -> None:
+        """Print the notes on an answer."""
+        print_notes(notes, stderr=self.notes_to_stderr)
+
+
+@dataclass(frozen=True)
+class QueryOptions(AnswerOptions):
+    """The options of the commands that run a query or a statement."""
+
+    limit: Limit = None
+    caveats: Annotated[bool, option("--caveats", "Print the full text of every caveat.", panel=OUTPUT)] = (
+        False
+    )
+    guard_formulas: Annotated[
+        bool,
+        option(
+            "--guard-formulas",
+            "In CSV, put ' before texts that a spreadsheet would run as formulas.",
+            panel=OUTPUT,
+        ),
+    ] = False
+    engine: EngineChoice = Engine.DUCKDB
+    master: Master = LOCAL
+    explain: Annotated[
+        bool, option("--explain", "Print the query plan instead of the answer.", panel=ENGINE)
+    ] = False
+
+    def print_notes(self, notes: "Sequence[Note]") -> None:
+        """Print the notes on an answer, with `caveats` in full."""
+        print_notes(notes, stderr=self.notes_to_stderr, complete=self.caveats)
 
 
 def expand_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tracehouse.commands import completion, options
-from tracehouse.commands.console import is_on_terminal, print_notes, say
-from tracehouse.commands.options import AnswerOptions, argument, expand_options, option
-from tracehouse.core.arguments import check_text
-from tracehouse.core.errors import UsageError
+from tracehouse.commands.console import is_on_terminal, say
+from tracehouse.commands.options import AnswerOptions, QueryOptions, argument, expand_options, option
+from tracehouse.core.errors import UsageError, check_text
 from tracehouse.core.text import escape_text
-from tracehouse.engines.names import LOCAL, Engine
+from tracehouse.engines.names import Engine
 from tracehouse.publish.formats import PICTURES, Format
 from tracehouse.sql.lists import BRIEF, Kind
 
@@ -85,7 +84,7 @@ def list_(
     from tracehouse.engines.duckdb.read.binding import bind_list
 
     bind = partial(bind_list, kind=kind, trace=trace, words=search, limit=limit, with_empty=with_empty)
-    print_notes(answer.write(bind, brief=BRIEF[kind]), stderr=answer.notes_to_stderr)
+    answer.write(bind, brief=BRIEF[kind])
 
 
 def describe(
@@ -115,19 +114,13 @@ def describe(
 
 @expand_options
 def query(
-    answer: AnswerOptions,
+    answer: QueryOptions,
     name: _Relation,
     words: _Words,
     parameters: _Parameters,
     plot: _Plot = False,
     width: _Width = None,
     font_size: _FontSize = None,
-    limit: options.Limit = None,
-    caveats: options.Caveats = False,
-    guard_formulas: options.GuardFormulas = False,
-    engine: options.EngineChoice = Engine.DUCKDB,
-    master: options.Master = LOCAL,
-    explain: options.Explain = False,
 ) -> None:
     """Run a named query, or read the rows of a view or table.
 
@@ -149,7 +142,7 @@ def query(
     if plot and answer.output and not path:
         raise UsageError(f"{answer.output}: the file of a chart must end in {', '.join(PICTURES)}")
     is_chart = plot or path is not None
-    if is_chart and (answer.requested_format or explain or guard_formulas):
+    if is_chart and (answer.requested_format or answer.explain or answer.guard_formulas):
         raise UsageError("A chart excludes --format, --json, --records, --explain and --guard-formulas")
     if not path and (width is not None or font_size is not None):
         raise UsageError("--width and --font-size need a chart's file: --output FILE.png, .svg or .pdf")
@@ -157,42 +150,32 @@ def query(
     request: dict[str, Any] = {
         "name": name,
         "texts": given,
-        "limit": limit,
+        "limit": answer.limit,
         # Only tables, which people read, have totals: a program that sums rows would count them twice.
         "with_total": not is_chart and answer.output_format is Format.TABLE,
-        "explain": explain,
+        "explain": answer.explain,
         "for_chart": is_chart,
     }
     bind: Bind = partial(bind_query, **request)
-    if engine is Engine.SPARK:
+    if answer.engine is Engine.SPARK:
         from tracehouse.engines.spark import runner
 
-        bind = runner.run_query(answer.warehouse, master, answer.limits, **request)
+        bind = runner.run_query(answer.warehouse, answer.master, answer.limits, **request)
     if path:
         from tracehouse.publish.plot import pictures
 
         size = pictures.parse_size(width, font_size)
         notes = answers.draw_to_file(bind, answer.warehouse, answer.limits, path, given, size)
         say(f"Drew {path}")
+        answer.print_notes(notes)
     elif plot:
-        notes = answers.draw_in_terminal(bind, answer.warehouse, answer.limits, given)
+        answer.print_notes(answers.draw_in_terminal(bind, answer.warehouse, answer.limits, given))
     else:
-        notes = answer.write(bind, guard_formulas=guard_formulas)
-    print_notes(notes, stderr=answer.notes_to_stderr, complete=caveats)
+        answer.write(bind, guard_formulas=answer.guard_formulas)
 
 
 @expand_options
-def sql(
-    answer: AnswerOptions,
-    statement: _Statement = None,
-    file: _File = None,
-    limit: options.Limit = None,
-    caveats: options.Caveats = False,
-    guard_formulas: options.GuardFormulas = False,
-    engine: options.EngineChoice = Engine.DUCKDB,
-    master: options.Master = LOCAL,
-    explain: options.Explain = False,
-) -> None:
+def sql(answer: QueryOptions, statement: _Statement = None, file: _File = None) -> None:
     """Run a read-only SQL statement.
 
     The statement can read only the warehouse, and cannot write files. The caveats are those of the columns
@@ -204,14 +187,15 @@ def sql(
 
     text = _statement(statement, file)
     bind: Bind
-    if engine is Engine.SPARK:
+    if answer.engine is Engine.SPARK:
         from tracehouse.engines.spark import runner
 
-        bind = runner.run_statement(answer.warehouse, master, answer.limits, text, limit, explain)
+        bind = runner.run_statement(
+            answer.warehouse, answer.master, answer.limits, text, answer.limit, answer.explain
+        )
     else:
-        bind = partial(bind_statement, sql=text, limit=limit, explain=explain)
-    notes = answer.write(bind, guard_formulas=guard_formulas)
-    print_notes(notes, stderr=answer.notes_to_stderr, complete=caveats)
+        bind = partial(bind_statement, sql=text, limit=answer.limit, explain=answer.explain)
+    answer.write(bind, guard_formulas=answer.guard_formulas)
 
 
 def shell(warehouse: options.Warehouse = options.WAREHOUSE) -> None:

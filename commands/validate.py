@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from tracehouse.commands.console import print_notes, say
+from tracehouse.commands.console import say
 from tracehouse.commands.options import AnswerOptions, TraceNames, expand_options, option
 from tracehouse.core.errors import UserError
 
@@ -58,7 +58,7 @@ def verify(options: AnswerOptions, traces: TraceNames) -> None:
     explain = verify.explanation_summary if options.notes_to_stderr else verify.explanations
     notes = [*explain(results), *verify.trust_summary(results)]
     bind = partial(bind_rows, rows=verify.as_table(results), notes=notes)
-    print_notes(options.write(bind, brief=verify.BRIEF), stderr=options.notes_to_stderr)
+    options.write(bind, brief=verify.BRIEF)
     count = verify.count(results, verify.Verdict.DIFFERS)
     if count:
         raise UserError(f"{count} of {len(results)} figures differ")

@@ -96,7 +96,7 @@ def draw_in_terminal(bind: Bind, warehouse: Path, limits: Limits, given: Mapping
 def _limit_notes(query: BoundQuery) -> list[Note]:
     """The note on rows that a limit omits; an empty list if it omits none."""
     message = answer.limit_message(query)
-    return [Note("not all rows", message, "note")] if message else []
+    return [Note("limit", message, "note")] if message else []
 
 
 def _write(

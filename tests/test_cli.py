@@ -17,7 +17,6 @@ from tracehouse import cli
 
 COMMANDS = [*(f.__name__.rstrip("_") for commands in cli.PANELS.values() for f in commands), "export"]
 EXPORTS = [f"export {command.__name__}" for command in cli.EXPORTS]
-TOTALS = " and counts total rows too"
 
 
 def traces(
@@ -192,7 +191,11 @@ ERRORS = [
     ("query itp.gpu_hours min_gpus=8", 2, "Set a parameter with `-p min_gpus=8`"),
     ("query itp.gpu_hour", 2, "Close matches: itp.gpu_hours"),
     ("query itp.gpu_hours -p min_gpus", 2, "KEY=VALUE"),
-    ("query itp.gpu_hours -p min_gpus=x", 2, "min_gpus INTEGER, default 1"),
+    (
+        "query itp.gpu_hours -p min_gpus=x",
+        2,
+        "must be of type INTEGER from 0 to 10000, not 'x'. Its default is 1",
+    ),
     ("query zeus.cheapest -p eta=2", 2, "eta must be of type DOUBLE from 0 to 1, not '2'"),
     ("query itp.gpu_hours --limit 9223372036854775807", 2, "a number of rows from 0 to 2147483646"),
     ("query itp.gpu_hours --plot --output a.gif", 2, "must end in .png, .svg, .pdf"),
@@ -351,19 +354,20 @@ def test_limit_returns_first_rows_and_reports_omitted_ones(sample_warehouse: Pat
         """Return the line below the table, and the notes on omitted rows."""
         run = traces(*arguments, warehouse=sample_warehouse)
         assert run.code == 0, run.stderr
-        notes = [line for line in run.stderr.splitlines() if line.startswith("note not all rows")]
+        notes = [line for line in run.stderr.splitlines() if line.startswith("note limit")]
         return run.stdout.splitlines()[-1] if run.stdout else "", " ".join(notes)
 
     table = ("query", "itp.gpu_hours", "--format", "table", "--limit")
-    assert of_limit(*table, 3) == (f"3 rows; --limit 3 omits the other rows{TOTALS}", "")
-    assert of_limit(*table, 1, "-p", "with_total=false") == ("1 row; --limit 1 omits the other rows", "")
+    more = "the answer has more rows than --limit"
+    assert of_limit(*table, 3) == (f"3 rows; {more} 3, total rows included", "")
+    assert of_limit(*table, 1, "-p", "with_total=false") == (f"1 row; {more} 1", "")
     # Ten clusters and the row of totals.
     assert of_limit(*table, 11) == ("11 rows", "")
     for command in (["query", "itp.gpu_hours"], ["sql", "from itp.job"], ["list", "queries"]):
-        assert of_limit(*command, "-n", 2)[1] == "note not all rows: --limit 2 omits the other rows"
+        assert of_limit(*command, "-n", 2)[1] == f"note limit: {more} 2"
         assert of_limit(*command)[1] == ""
     drawn = of_limit("query", "itp.gpu_hours", "-n", 2, "-o", tmp_path / "few.svg")
-    assert drawn[1] == "note not all rows: --limit 2 omits the other rows"
+    assert drawn[1] == f"note limit: {more} 2"
 
 
 def test_empty_answer_says_why(tmp_path: Path) -> None:

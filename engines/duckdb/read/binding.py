@@ -125,9 +125,9 @@ def bind_query(
             raise UsageError(f"{name} has no parameter {key}. {_listed(name, known.values())}")
         values[key] = _value(connection, text, known[key].type)
         if values[key] is None or not _is_allowed(connection, known[key], text):
-            expected = known[key].expected
             raise UsageError(
-                f"{name}: {key} must be {expected}, not {text!r}. {_listed(name, known.values())}"
+                f"{name}: {key} must be {known[key].expected}, not {text!r}. "
+                f"Its default is {known[key].default}; its meaning: {known[key].meaning}"
             )
         if of_column := known[key].values_of:
             _check_occurs(connection, f"{name}: {key}", of_column, values[key])
