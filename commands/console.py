@@ -82,8 +82,11 @@ def print_ingest(result: "IngestResult", warehouse: Path, next_step: str = "") -
         say(f"{_count(len(tables), 'table')} unchanged")
     for note in result.notes:
         say(f"note: {note}", stderr=True)
-    _print_skipped(result.unrecognised, "unrecognised", at_most=20)
-    _print_skipped(result.documents, "documentation", at_most=5)
+    if result.unrecognised:
+        from tracehouse.core.text import join_names
+
+        names = join_names(result.unrecognised, 20)
+        say(f"Skipped {_count(len(result.unrecognised), 'unrecognised file')}: {names}", stderr=True)
     if not (result.converted or result.unchanged or result.problems):
         raise UserError("The raw folders contain no file of a known trace")
     if result.conversions:
@@ -95,13 +98,6 @@ def print_ingest(result: "IngestResult", warehouse: Path, next_step: str = "") -
     if result.problems:
         files = _count(len(result.problems), "file")
         raise UserError(f"{files} could not be read. Rows of earlier versions, if any, are kept")
-
-
-def _print_skipped(names: Sequence[str], kind: str, at_most: int) -> None:
-    if names:
-        from tracehouse.core.text import join_names
-
-        say(f"Skipped {_count(len(names), f'{kind} file')}: {join_names(names, at_most)}", stderr=True)
 
 
 def _count(number: int, noun: str) -> str:

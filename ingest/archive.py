@@ -17,7 +17,7 @@ import struct
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -43,6 +43,7 @@ from tracehouse.ingest.raw_stream import (
     RawStream,
     UnreadableArchiveError,
     check_first_bytes,
+    check_raw,
     sha256_of,
     translate_errors,
 )
@@ -393,17 +394,23 @@ def checksum(raw: RawFile, table: Table, on_bytes: Callable[[int], None] = lambd
     """
     if not raw.members:
         return sha256_of(raw.paths, on_bytes)
+    if table.wide:
+        check_raw(raw.paths)
+        return combine_checksums(raw, table, [sha256_of((path,), on_bytes) for path in raw.paths])
     if raw.form == TREE:
-        listed = [
-            (path, *_size_and_crc(file, on_bytes)) for path, file in zip(raw.members, raw.paths, strict=True)
-        ]
+        listed = [_size_and_crc(path, on_bytes) for path in raw.paths]
     else:
         infos = directory(raw.paths[0])
-        listed = [(path, infos[path].file_size, infos[path].CRC) for path in raw.members]
+        listed = [(infos[path].file_size, infos[path].CRC) for path in raw.members]
+    return combine_checksums(raw, table, [f"{size} {crc:08x}" for size, crc in listed])
+
+
+def combine_checksums(raw: RawFile, table: Table, checksums: Sequence[str]) -> str:
+    """Return the hash of the list of a partition's data files with their checksums."""
     lines = []
-    for path, size, crc in listed:
+    for path, checksum in zip(raw.members, checksums, strict=True):
         parts = PurePosixPath(path).parts[-table.folder_depth - 1 :]
-        lines.append(f"{'/'.join(parts)} {size} {crc:08x}\n")
+        lines.append(f"{'/'.join(parts)} {checksum}\n")
     return hashlib.sha256("".join(sorted(lines)).encode(errors="surrogateescape")).hexdigest()
 
 

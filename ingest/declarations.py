@@ -91,7 +91,8 @@ class Wide:
     cell's column in the CSV, and the cell, which is NULL if empty. `variable_pattern` is a regular expression
     for the whole name of a column in the CSV. Its named groups fill the table's remaining columns, with NULL
     for names that do not match.
-    A line is rejected if its index occurred before, in the same file or in another file of the partition.
+    A line is rejected if its index occurred before, in the same file or in another file of the partition. All
+    files of a partition are converted together.
     Therefore the table needs no `key`. `variable` may have any type.
     """
 
@@ -210,6 +211,14 @@ class Table:
     def stored_columns(self) -> tuple[Column, ...]:
         """The columns of the base table, in order: keys, the publisher's columns, UTC offsets."""
         return self.keys + self.read_columns
+
+    @property
+    def is_read_by_partition(self) -> bool:
+        """Whether all files of a partition are converted together: hours of a day, or parts of a wide table.
+
+        Their rows are sorted together, and a line that several parts of a wide table contain is stored once.
+        """
+        return self.converts_partitions or (self.wide is not None and bool(self.partition_by))
 
     @property
     def read_columns(self) -> tuple[Column, ...]:

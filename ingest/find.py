@@ -25,7 +25,16 @@ from tracehouse.core.errors import FETCH_AGAIN, FETCH_OR_MOVE, RawFileError
 from tracehouse.core.text import escape_name
 from tracehouse.ingest.archive import data_files, data_members, directory, seekable
 from tracehouse.ingest.declarations import Table, Trace
-from tracehouse.ingest.raw_files import TREE, RawFile, form_of, is_bare, part_of, path_below, whole_name
+from tracehouse.ingest.raw_files import (
+    TREE,
+    RawFile,
+    form_of,
+    is_bare,
+    part_of,
+    path_below,
+    unpacked_name,
+    whole_name,
+)
 from tracehouse.ingest.raw_stream import check_raw, open_raw, translate_errors
 from tracehouse.ingest.readers import reader_of
 from tracehouse.ingest.readers.lines import shown
@@ -76,22 +85,22 @@ class MatchedFile:
 
     @cached_property
     def key(self) -> Key:
-        """The key of the raw file's conversion."""
-        return (*self.group, self.raw.source_name)
+        """The key of the raw file's conversion. A partition that is read as a whole has one conversion."""
+        source = self.table.name if self.table.is_read_by_partition else self.raw.source_name
+        return (*self.group, source)
 
 
 @dataclass(frozen=True)
 class Found:
     """The result of a search of the raw folders.
 
-    `unrecognised` names the files that match no table, and `documents` the READMEs, licences and the like,
-    which are not opened. `problems` are errors of unreadable folders and files. `notes` name archives that
-    match no table, and parts that are skipped because the whole file is next to them.
+    `unrecognised` names the files that match no table, except documents such as a README. `problems` are
+    errors of unreadable folders and files. `notes` name archives that match no table, and parts that are
+    skipped because the whole file is next to them.
     """
 
     matched: tuple[MatchedFile, ...]
     unrecognised: tuple[str, ...]
-    documents: tuple[str, ...]
     problems: tuple[RawFileError, ...]
     notes: tuple[str, ...]
 
@@ -117,7 +126,6 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
     problems: list[RawFileError] = []
     notes: list[str] = []
     raw_files, entries = _find_trees(_walk(raw_folders, problems), candidates)
-    documents = [entry.name_below for entry in entries if _is_document(entry.path.name)]
     groups, unrecognised = _group_parts(entries, candidates)
     for group in groups:
         try:
@@ -145,9 +153,7 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
                             matched.append(MatchedFile(trace, table, part, header_file, others))
         except RawFileError as problem:
             problems.append(problem)
-    return Found(
-        tuple(matched), tuple(sorted(unrecognised)), tuple(sorted(documents)), tuple(problems), tuple(notes)
-    )
+    return Found(tuple(matched), tuple(sorted(unrecognised)), tuple(problems), tuple(notes))
 
 
 def _walk(raw_folders: Sequence[Path], problems: list[RawFileError]) -> Iterator[_Entry]:
@@ -195,16 +201,11 @@ def _paths_in(folder: Path, problems: list[RawFileError]) -> list[Path]:
     ]
 
 
-def _is_document(name: str) -> bool:
-    """Return whether a file of this name is a document. Header files do not count, because they are read."""
-    return bool(_NO_DATA.fullmatch(name)) and not name.endswith(".header")
-
-
 def _find_trees(
     entries: Iterable[_Entry], candidates: Sequence[Candidate]
 ) -> tuple[list[RawFile], list[_Entry]]:
     """Combine the files in trees of folders to one raw file per partition, and return the other entries."""
-    partitioned = [table for _, table in candidates if table.converts_partitions]
+    partitioned = [table for _, table in candidates if table.is_read_by_partition]
     trees: dict[tuple[Path, str], list[_Entry]] = defaultdict(list)
     others = []
     for entry in entries:
@@ -228,7 +229,7 @@ def _find_trees(
 def _partition_in_path(table: Table, path: str) -> str:
     """Return the partition in a data file's path; empty if the path names none or is not of this table."""
     folder, _, name = escape_name(path).rpartition("/")
-    return table.partition_of(table.key_values(name, folder) or {})
+    return table.partition_of(table.key_values(unpacked_name(name), folder) or {})
 
 
 def _group_parts(
@@ -283,7 +284,7 @@ def _find_named(raw: RawFile, candidates: Sequence[Candidate]) -> list[Candidate
         return [
             (trace, table)
             for trace, table in candidates
-            if table.converts_partitions and _partition_in_path(table, raw.paths[0].absolute().as_posix())
+            if table.is_read_by_partition and _partition_in_path(table, raw.paths[0].absolute().as_posix())
         ]
     return named
 

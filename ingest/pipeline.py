@@ -13,11 +13,10 @@ from threading import Event
 
 from tracehouse.core.errors import RawFileError, StoppedError, UsageError, UserError, check_traces
 from tracehouse.core.progress import Progress
-from tracehouse.core.text import escape_name
+from tracehouse.core.text import escape_name, join_names
 from tracehouse.ingest.convert.incremental import Task, TaskResult, refuse_in_all_tables, run_task
 from tracehouse.ingest.declarations import Trace, all_traces
 from tracehouse.ingest.find import Group, MatchedFile, find
-from tracehouse.ingest.raw_files import whole_name
 from tracehouse.ingest.selection import Selection, parse_selection, selects
 from tracehouse.ingest.store import integrity, records
 from tracehouse.ingest.store.records import Conversion, Key
@@ -34,8 +33,7 @@ class IngestResult:
     """The result of an ingest.
 
     `conversions` are all conversions of the warehouse: those `converted` now, those `unchanged`, and those of
-    raw files that this ingest did not find. `unrecognised` and `documents` are the names of files that it
-    skipped (see `find.Found`).
+    raw files that this ingest did not find. `unrecognised` are the names of files that it skipped.
     """
 
     conversions: tuple[Conversion, ...]
@@ -44,7 +42,6 @@ class IngestResult:
     problems: tuple[UserError, ...]
     notes: tuple[str, ...]
     unrecognised: tuple[str, ...]
-    documents: tuple[str, ...]
 
 
 def convert(
@@ -70,19 +67,18 @@ def convert(
     chosen = [matched for matched in found.matched if selects(selection, matched.group[2])]
     if found.matched and not chosen:
         raise UserError("no raw file has a partition that --only selects")
+    chosen, duplicates = _find_duplicates(chosen)
+    unread = [*found.problems, *duplicates]
     notes = list(found.notes)
-    if replacing and found.problems:
+    if replacing and unread:
         replacing = False
         notes.append("Nothing is replaced, because some files cannot be read")
     published = {c.key: c for c in records.read_conversions(warehouse)}
     _check_unread_conversions(warehouse, published.values(), chosen, replacing)
     stop = Event()
     tasks = _plan_tasks(chosen, published, warehouse, replacing, partial(_report_bytes, progress, stop))
-
-    def run(tasks: Sequence[Task]) -> list[TaskResult]:
-        return (run_tasks or _run_tasks)(tasks, warehouse, stop)
-
-    results = refuse_in_all_tables(tasks, run(tasks), run)
+    results = (run_tasks or _run_tasks)(tasks, warehouse, stop)
+    refuse_in_all_tables(tasks, results)
     converted = {key: conversion for result in results for key, conversion in result.converted.items()}
     unchanged = {key: conversion for result in results for key, conversion in result.unchanged.items()}
     now = {**published, **unchanged, **converted}
@@ -93,17 +89,32 @@ def convert(
         tuple(conversion for conversion in now.values() if conversion not in removed),
         tuple(converted.values()),
         tuple(unchanged.values()),
-        (*found.problems, *_list_problems(results)),
+        _list_problems([*unread, *(problem for result in results for problem in result.all_problems)]),
         (*notes, *(note for result in results for note in result.notes), *map(describe_removal, removed)),
         found.unrecognised,
-        found.documents,
     )
 
 
-def _list_problems(results: Sequence[TaskResult]) -> list[RawFileError]:
-    """List the errors of all tables. Equal errors of several tables about one raw file are listed once."""
-    problems = [problem for result in results for problem in result.all_problems]
-    return list({str(problem): problem for problem in problems}.values())
+def _find_duplicates(chosen: Iterable[MatchedFile]) -> tuple[list[MatchedFile], list[RawFileError]]:
+    """Return the files without those that have the name and table of another one, and an error for each."""
+    first: dict[Key, MatchedFile] = {}
+    problems = []
+    for matched in sorted(chosen, key=lambda matched: matched.raw.relative_name):
+        other = first.setdefault(matched.key, matched)
+        if other is not matched:
+            problems.append(
+                RawFileError(
+                    matched.raw.paths[0],
+                    f"it and {escape_name(other.raw.paths[0])} are the same file or partition",
+                    "Move one of the two out of the raw folders",
+                )
+            )
+    return list(first.values()), problems
+
+
+def _list_problems(problems: Sequence[RawFileError]) -> tuple[RawFileError, ...]:
+    """List errors without repetition: several tables may have the same one about a raw file."""
+    return tuple({str(problem): problem for problem in problems}.values())
 
 
 def _check_unread_conversions(
@@ -139,65 +150,35 @@ def _find_removed(
 
 def describe_removal(conversion: Conversion) -> str:
     """Return a message about a raw file whose rows are removed from the warehouse."""
-    return f"{conversion.shown_source}: removed its {conversion.rows:,} rows from {conversion.table_name}"
+    names = join_names(list(dict.fromkeys(source.file for source in conversion.sources)), 5)
+    return f"{names}: removed its {conversion.rows:,} rows from {conversion.table_name}"
 
 
 def find_conversions(conversions: Sequence[Conversion], names: Sequence[str]) -> list[Conversion]:
     """Find the conversions of the named raw files.
 
     A name is a path below the raw folder, a file name without a folder, or a glob pattern for one of these.
-    If the file exists, its path may begin with the raw folder, as in messages. Raises UsageError if a name
-    matches nothing.
+    Raises UsageError if a name matches nothing.
     """
     chosen = []
     for name in names:
-        found = [
-            c
-            for c in conversions
-            if any(own == name or fnmatchcase(own, name) for own in _list_source_names(c))
-        ]
+        found = [c for c in conversions if any(fnmatchcase(own, name) for own in _list_source_names(c))]
         if not found:
-            found = _find_end_of_path(name, conversions)
-            if not found or not _file_exists(Path(name)):
-                raise _no_match_error(name, found, conversions)
+            known = sorted({own for c in conversions for own in _list_source_names(c)})
+            close = [one for one in known if name.endswith(f"/{one}")] or get_close_matches(
+                name, known, 3, 0.4
+            )
+            suggestion = f" Did you mean {' or '.join(close)}?" if close else ""
+            raise UsageError(
+                f"no raw file in the warehouse is called {name}.{suggestion} catalog.sources lists all"
+            )
         chosen += found
     return list(dict.fromkeys(chosen))
 
 
 def _list_source_names(conversion: Conversion) -> set[str]:
-    files = {source.file for source in conversion.sources}
+    files = {name for source in conversion.sources for name in (source.file, source.member)}
     return {conversion.source, *files, *(PurePosixPath(file).name for file in files)}
-
-
-def _find_end_of_path(path: str, conversions: Sequence[Conversion]) -> list[Conversion]:
-    """Find the conversions of the raw file whose path below its raw folder is the longest end of `path`."""
-    ends = [
-        source.file for c in conversions for source in c.sources if f"/{path}".endswith(f"/{source.file}")
-    ]
-    longest = max(ends, key=len, default="")
-    return [c for c in conversions if longest in {source.file for source in c.sources}]
-
-
-def _file_exists(path: Path) -> bool:
-    """Return whether a file of this path exists, as a whole or split into parts.
-
-    Records do not contain raw folders, so the file system must be read.
-    """
-    siblings = path.parent.iterdir() if path.parent.is_dir() else ()
-    return path.name in {escape_name(whole_name(each.name)) for each in siblings}
-
-
-def _no_match_error(
-    name: str, same_end: Sequence[Conversion], conversions: Sequence[Conversion]
-) -> UsageError:
-    """Return the error about a name that matches no raw file. It suggests similar names."""
-    known = sorted({c.shown_source for c in conversions})
-    close = sorted({c.shown_source for c in same_end}) or get_close_matches(name, known, n=3, cutoff=0.4)
-    suggestion = f" Did you mean {' or '.join(close)}?" if close else ""
-    missing = ", and there is no such file" if same_end else ""
-    return UsageError(
-        f"no raw file in the warehouse is called {name}{missing}.{suggestion} catalog.sources lists all"
-    )
 
 
 def _run_tasks(tasks: Sequence[Task], warehouse: Path, stop: Event) -> list[TaskResult]:

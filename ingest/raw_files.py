@@ -1,7 +1,6 @@
 """Name raw files: how a file is packed, which parts it consists of, and what its path says."""
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
@@ -79,7 +78,13 @@ def is_bare(name: str) -> bool:
 def data_file_name(name: str) -> str | None:
     """Return the name of an uncompressed data file with the usual extension of its format; otherwise None."""
     form = form_of(name)
-    return f"{stem_of(name)}.{form}" if form and "." not in form and form not in ("tar", "zip") else None
+    return unpacked_name(name) if form and "." not in form and form not in ("tar", "zip") else None
+
+
+def unpacked_name(name: str) -> str:
+    """Return the name of a plain or compressed data file after decompression; other names stay."""
+    form = form_of(name)
+    return f"{stem_of(name)}.{form.partition('.')[0]}" if form and form[:3] not in ("tar", "zip") else name
 
 
 @dataclass(frozen=True)
@@ -149,11 +154,18 @@ class RawFile:
         """Whether the checksum comes from the directory of a zip, and not from the content."""
         return bool(self.members) and self.form != TREE
 
-    def without(self, positions: Iterable[int]) -> "RawFile":
-        """Return a partition without the data files at some positions."""
-        left = [number for number in range(len(self.members)) if number not in set(positions)]
-        paths = tuple(self.paths[number] for number in left) if self.form == TREE else self.paths
-        return replace(self, paths=paths, members=tuple(self.members[number] for number in left))
+    def without(self, position: int) -> "RawFile":
+        """Return a partition without the data file at a position."""
+        paths = self.paths[:position] + self.paths[position + 1 :] if self.form == TREE else self.paths
+        return replace(self, paths=paths, members=self.members[:position] + self.members[position + 1 :])
+
+    def list_files(self) -> list["RawFile"]:
+        """Return the files in a tree of folders as raw files of their own."""
+        forms = [form_of(path.name) or "csv" for path in self.paths]
+        return [
+            RawFile((path,), form, self.root, self.bytes // len(self.paths))
+            for path, form in zip(self.paths, forms, strict=True)
+        ]
 
 
 def path_below(root: Path, path: Path) -> str:

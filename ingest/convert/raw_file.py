@@ -1,7 +1,7 @@
 """Convert a raw file: read its data files, write sorted Parquet files, and count all rows."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from itertools import groupby
@@ -14,19 +14,14 @@ import pyarrow as pa
 
 from tracehouse.core.errors import FETCH_AGAIN, RawFileError, StoppedError, UserError
 from tracehouse.core.text import join_names
-from tracehouse.ingest.archive import data_files, data_members, seekable
-from tracehouse.ingest.convert.compare_versions import (
-    checksum_of,
-    compare_checksum,
-    compare_duplicate_rows,
-    compare_with_previous,
-    is_synthetic,
-)
+from tracehouse.ingest.archive import combine_checksums, data_files, data_members, seekable
+from tracehouse.ingest.convert.compare_versions import compare_with_previous
 from tracehouse.ingest.convert.parquet_out import RunWriter, write_partition, write_runs
-from tracehouse.ingest.convert.raw_input import AlreadyStored, MemberSource, RawInput, describe_skipped
+from tracehouse.ingest.convert.raw_input import AlreadyStored, RawInput, describe_conflict
 from tracehouse.ingest.convert.unpivot import write_cells
 from tracehouse.ingest.declarations import Table
 from tracehouse.ingest.find import MatchedFile
+from tracehouse.ingest.raw_files import RawFile
 from tracehouse.ingest.raw_stream import open_raw, unexpected_error
 from tracehouse.ingest.readers import ReaderInput, reader_of
 from tracehouse.ingest.readers.csv import read_names
@@ -35,7 +30,7 @@ from tracehouse.ingest.readers.values import arrow_type
 from tracehouse.ingest.store import lock, records
 from tracehouse.ingest.store.files import StagedFile
 from tracehouse.ingest.store.layout import REJECTED_FOLDER, staging_folder
-from tracehouse.ingest.store.records import REJECTED_COLUMNS, Conversion, OverlappingFile, SkippedCopy, Source
+from tracehouse.ingest.store.records import REJECTED_COLUMNS, Conversion, Source
 
 _REJECTED_ORDER = ("table_name", "file", "line")
 _REJECTED_SCHEMA = pa.schema([(column.name, arrow_type(column)) for column in REJECTED_COLUMNS])
@@ -50,21 +45,19 @@ class _UnreadableDataFileError(Exception):
         self.problem = problem
 
 
-def convert(
-    raw_input: RawInput, stored: AlreadyStored, overlapping_files: tuple[OverlappingFile, ...]
-) -> tuple[Conversion, list[str], list[RawFileError]]:
-    """Read a raw file, write its Parquet files, write its record, and add it to `stored`.
+def convert(raw_input: RawInput, stored: AlreadyStored) -> tuple[Conversion, list[str], list[RawFileError]]:
+    """Read a raw file, write its Parquet files, and write its record.
 
-    `overlapping_files` are the files of a wide table whose line indexes are in `stored`. Returns the
-    conversion, notes for the user, and the errors of data files of a partition that cannot be read; the
-    conversion then has the rows of the partition's other data files. Raises RawFileError if the raw file
-    cannot be read, in which case nothing is stored, and UserError if the warehouse is not writable.
+    Returns the conversion, notes for the user, and the errors of data files of a partition that cannot be
+    read; the conversion then has the rows of the partition's other data files. Raises RawFileError if the raw
+    file cannot be read or contains a data file that is in `stored`, in which case nothing is stored, and
+    UserError if the warehouse is not writable.
     """
     unreadable: list[RawFileError] = []
     while True:
         try:
             with lock.explain_write_errors(raw_input.warehouse, raw_input.table_name):
-                conversion, notes = _convert(raw_input, stored, overlapping_files, unreadable)
+                conversion, notes = _convert(raw_input, stored, unreadable)
                 return conversion, notes, unreadable
         except _UnreadableDataFileError as failure:
             raw = raw_input.raw
@@ -72,7 +65,7 @@ def convert(
                 raise _name_others(failure.problem, unreadable) from failure
             # Rows of the unreadable file are already among the sorted rows. Read the other files again.
             unreadable.append(failure.problem)
-            others = raw.without([failure.position])
+            others = raw.without(failure.position)
             raw_input = replace(raw_input, matched=replace(raw_input.matched, raw=others))
         except (UserError, StoppedError):
             raise
@@ -90,10 +83,7 @@ def _name_others(problem: RawFileError, others: Sequence[RawFileError]) -> RawFi
 
 
 def _convert(
-    raw_input: RawInput,
-    stored: AlreadyStored,
-    overlapping_files: tuple[OverlappingFile, ...],
-    unreadable: Sequence[RawFileError],
+    raw_input: RawInput, stored: AlreadyStored, unreadable: Sequence[RawFileError]
 ) -> tuple[Conversion, list[str]]:
     trace, table, partition, source = raw_input.key
     staging = staging_folder(raw_input.warehouse)
@@ -111,38 +101,33 @@ def _convert(
         source,
         fingerprint=raw_input.table.fingerprint(),
         sha256=reading.sha256,
-        sources=reading.list_sources(),
+        sources=tuple(reading.sources),
         files=tuple(
             records.describe_file("/".join(filter(None, (trace, table, part))), file)
             for part, files in written.items()
             for file in files
         ),
         rejected=tuple(records.describe_file(f"{trace}/{REJECTED_FOLDER}", file) for file in rejected),
-        skipped_copies=tuple(reading.skipped_copies),
-        overlapping_files=overlapping_files,
     )
     _check_row_counts(conversion)
     notes = reading.notes + compare_with_previous(raw_input, conversion, unreadable)
-    notes += compare_duplicate_rows(raw_input, staged_files)
     # This comes last: no file may enter the store before the raw file was read to its end.
     records.add(raw_input.warehouse, conversion, [*staged_files, *rejected])
-    stored.add(conversion, raw_input.raw)
-    stored.indexes = reading.indexes
     return conversion, notes
 
 
 def _write(reading: "_Reading", partition: str, path: Path) -> dict[str, list[StagedFile]]:
     """Read a raw file and write its rows. Returns the Parquet files, whose paths begin with `path`."""
-    table, raw = reading.table, reading.raw
-    if raw.partition:
-        rows = reading.read_partition()
-        return {partition: write_partition(rows, table.order_by, path.parent, path.name, raw.relative_name)}
+    table, raw, batches = reading.table, reading.raw, reading.read(partition)
     if table.wide:
-        lines = (lines for _, lines in reading.read_members())
+        lines = (lines for _, lines in batches)
         return {partition: write_cells(lines, table, path.parent, path.name, _parse_partition(partition))}
-    written: dict[str, list[StagedFile]] = defaultdict(list)
-    for number, (part, batches) in enumerate(groupby(reading.read_members(), itemgetter(0))):
+    if raw.partition:
         rows = (rows for _, rows in batches)
+        return {partition: write_partition(rows, table.order_by, path.parent, path.name, raw.relative_name)}
+    written: dict[str, list[StagedFile]] = defaultdict(list)
+    for number, (part, of_part) in enumerate(groupby(batches, itemgetter(0))):
+        rows = (rows for _, rows in of_part)
         written[part] += write_runs(rows, table.order_by, path.parent, f"{path.name}.{number}")
     return written
 
@@ -167,111 +152,112 @@ class _Reading:
 
     def __init__(self, raw_input: RawInput, stored: AlreadyStored, rejects: RunWriter) -> None:
         self.raw, self.table = raw_input.raw, raw_input.table
-        self.indexes = set(stored.indexes)
-        self.skipped_copies: list[SkippedCopy] = []
         self.notes: list[str] = []
-        self.sha256, self.bytes = "", 0
+        self.sources: list[Source] = []
+        self.sha256 = ""
         self._raw_input, self._stored, self._rejects = raw_input, stored, rejects
-        self._counts: dict[str, Counter[str]] = defaultdict(Counter)
+        self._indexes: set[Hashable] = set()
 
-    def list_sources(self) -> tuple[Source, ...]:
-        """Return the data files with their numbers of rows."""
-        return tuple(
-            Source(
-                file=self.raw.relative_name,
-                member=member,
-                sha256=self.sha256,
-                bytes=self.bytes,
-                parts=len(self.raw.paths),
-                rows_read=count["kept"] + count["rejected"],
-                rows_kept=count["kept"],
-                rows_rejected=count["rejected"],
-                rows_stored=count["stored"],
-                checksum=compare_checksum(self._raw_input.matched, self.sha256),
-                synthetic=is_synthetic(self.raw),
-            )
-            for member, count in self._counts.items()
-        )
-
-    def read_members(self) -> Iterator[tuple[str, pa.Table]]:
+    def read(self, partition: str) -> Iterator[tuple[str, pa.Table]]:
         """Yield the rows in batches, each with its partition."""
-        raw, table, table_name = self.raw, self.table, self._raw_input.table_name
+        raw, table = self.raw, self.table
+        if not raw.partition:
+            yield from self._read_members(raw)
+            self.sha256 = self.sources[0].sha256
+        elif table.wide:
+            for position, file in enumerate(raw.list_files()):
+                try:
+                    yield from self._read_members(file)
+                except RawFileError as problem:
+                    raise _UnreadableDataFileError(position, problem) from problem
+            self.sha256 = combine_checksums(raw, table, [source.sha256 for source in self.sources])
+        else:
+            yield from self._read_partition(partition)
+
+    def _read_members(self, raw: RawFile) -> Iterator[tuple[str, pa.Table]]:
+        """Yield the rows of a plain or compressed file, or of the data files in an archive."""
+        table, table_name = self.table, self._raw_input.table_name
+        counts: dict[str, Counter[str]] = {}
         with open_raw(raw.paths, self._raw_input.on_bytes) as stream:
             for member in data_members(stream, raw, table.has_name, self._note_skipped):
                 keys = table.key_values(member.name, member.folder)
                 if keys is None:
                     if not any(other.has_name(member.name) for other in self._raw_input.matched.other_tables):
                         self._note_skipped(f"{member.name}, which is not a file of {table_name}")
-                elif member.name in self._counts:
+                    continue
+                if member.name in counts:
                     raise RawFileError(raw.paths[0], f"the archive contains {member.name} twice", FETCH_AGAIN)
-                elif before := self._stored.members.get(member.name):
-                    before.check_equal(member, self._raw_input)
-                    self._skip_copy(member.name, before)
-                else:
-                    place = f"{raw.paths[0]}: {member.name}" if raw.is_archive else str(raw.paths[0])
-                    for rows in self._read(member.stream, member.name, place, keys, member.name):
-                        yield table.partition_of(keys), rows
-            self.sha256 = stream.sha256_of_rest()
-            self.bytes = stream.bytes_read
-        if not self._counts and not self.skipped_copies:
+                if other := self._stored.get(member.name):
+                    raise describe_conflict(self._raw_input.matched, member.name, other)
+                place = f"{raw.paths[0]}: {member.name}" if raw.is_archive else str(raw.paths[0])
+                counts[member.name] = Counter()
+                origin = (raw.relative_name, member.name, place)
+                for rows in self._read_rows(member.stream, origin, keys, counts[member.name]):
+                    yield table.partition_of(keys), rows
+            sha256 = stream.sha256_of_rest()
+        if not counts:
             raise RawFileError(raw.paths[0], f"the archive contains no file of {table_name}", FETCH_AGAIN)
-        if compare_checksum(self._raw_input.matched, self.sha256) == "differs" and not is_synthetic(raw):
+        for name, count in counts.items():
+            self._add_source(raw, name, sha256, stream.bytes_read, count)
+        if self._raw_input.compare_checksum(sha256) == "differs" and not self._raw_input.is_synthetic:
             published = table.published_sha256[raw.name]
-            self.notes.append(
-                f"{raw.relative_name}: its SHA-256 is {self.sha256}; the publisher's is {published}"
-            )
+            self.notes.append(f"{raw.relative_name}: its SHA-256 is {sha256}; the publisher's is {published}")
 
-    def read_partition(self) -> Iterator[pa.Table]:
-        """Yield the rows of a partition in batches. All its data files count as one source."""
-        raw = self.raw
-        self.sha256, self.bytes = checksum_of(self._raw_input), raw.bytes
-        if before := self._stored.members.get(raw.partition):
-            if before.sha256 != self.sha256:
-                raise RawFileError(
-                    raw.relative_name,
-                    f"{self._raw_input.table_name} already has {raw.partition} from {before.file}, and the"
-                    " two differ or cannot be compared",
-                    "Move one of the two away, or remove the other from the warehouse: traces forget"
-                    f" {before.file}",
-                )
-            self._skip_copy(raw.partition, before)
-            return
+    def _read_partition(self, partition: str) -> Iterator[tuple[str, pa.Table]]:
+        """Yield the rows of a partition of hours, which count as one source."""
+        raw, count = self.raw, Counter[str]()
+        self.sha256 = self._raw_input.checksum()
         with data_files(raw) as files:
             for position, file in enumerate(files):
                 keys = self.table.key_values(file.path.name, file.path.parent.as_posix()) or {}
+                origin = (raw.relative_name, file.path.as_posix(), file.shown_path)
                 try:
                     with file.opened() as stream:
-                        name = file.path.as_posix()
-                        yield from self._read(stream, name, file.shown_path, keys, raw.partition)
+                        for rows in self._read_rows(stream, origin, keys, count):
+                            yield partition, rows
                 except RawFileError as problem:
                     raise _UnreadableDataFileError(position, problem) from problem
                 self._raw_input.on_bytes(raw.bytes // len(files))
+        self._add_source(raw, partition, self.sha256, raw.bytes, count)
+
+    def _add_source(self, raw: RawFile, name: str, sha256: str, size: int, count: Counter[str]) -> None:
+        self.sources.append(
+            Source(
+                file=raw.relative_name,
+                member=name,
+                sha256=sha256,
+                bytes=size,
+                parts=len(raw.paths),
+                rows_read=count["kept"] + count["rejected"],
+                rows_kept=count["kept"],
+                rows_rejected=count["rejected"],
+                rows_stored=count["stored"],
+                checksum=self._raw_input.compare_checksum(sha256),
+                synthetic=self._raw_input.is_synthetic,
+            )
+        )
 
     def _note_skipped(self, what: str) -> None:
         self.notes.append(f"{self.raw.relative_name}: skipped {what}")
 
-    def _skip_copy(self, name: str, before: MemberSource) -> None:
-        self.skipped_copies.append(SkippedCopy(name, before.sha256))
-        self.notes.append(describe_skipped(self.raw, name, before.file))
-
-    def _read(
-        self, stream: BinaryIO, name: str, shown_path: str, keys: Mapping[str, str], counted_as: str
+    def _read_rows(
+        self, stream: BinaryIO, origin: tuple[str, str, str], keys: Mapping[str, str], count: Counter[str]
     ) -> Iterator[pa.Table]:
         """Yield the rows of a data file in batches, with the keys in its path, and count them.
 
-        `name` is the file's name in the raw file, and `shown_path` its path for errors.
+        `origin` is the raw file, the data file's name in it, and the data file's path for errors.
         """
-        table, count = self.table, self._counts[counted_as]
+        table, (raw_name, name, shown_path) = self.table, origin
         reader = reader_of(table, name)
         with seekable(stream) if reader.read_keys else nullcontext(stream) as content:
             partition = _parse_partition(self.raw.partition)
-            source = ReaderInput(content, table, shown_path, self.indexes, keys=keys, partition=partition)
+            source = ReaderInput(content, table, shown_path, self._indexes, keys=keys, partition=partition)
             for batch in reader.read(source):
                 rows, kept = batch.rows, batch.rows.num_rows
                 cells = kept * (rows.num_columns - 1)
                 count.update(kept=kept, rejected=len(batch.rejects), stored=cells if table.wide else kept)
                 if batch.rejects:
-                    place = (self._raw_input.table_name, self.raw.relative_name, name)
+                    place = (self._raw_input.table_name, raw_name, name)
                     rejects = [(*place, one.line, one.reason, one.raw_text) for one in batch.rejects]
                     columns = [list(values) for values in zip(*rejects, strict=True)]
                     self._rejects.add(pa.table(columns, _REJECTED_SCHEMA))

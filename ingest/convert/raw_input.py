@@ -1,25 +1,20 @@
-"""The input of a conversion: a raw file, and the data files that are already in its table.
+"""The input of a conversion: a raw file, the table that it feeds, and its last conversion."""
 
-Several raw files may contain a data file of the same name. An equal copy is skipped, a different one is an
-error.
-"""
-
-import hashlib
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 from tracehouse.core.errors import RawFileError
-from tracehouse.core.text import escape_name
-from tracehouse.ingest.archive import Member, checksum, data_members
+from tracehouse.ingest.archive import checksum
 from tracehouse.ingest.declarations import Table
 from tracehouse.ingest.find import MatchedFile
 from tracehouse.ingest.raw_files import RawFile
-from tracehouse.ingest.raw_stream import READ_BYTES, open_raw
+from tracehouse.ingest.store import checksum_cache
 from tracehouse.ingest.store.records import Conversion, Key
+from tracehouse.ingest.synthetic import is_marked
 
-_MOVE = "Move one of the two out of the raw folders"
+AlreadyStored = Mapping[str, str]
+"""The data files that other raw files contributed to a table or partition: name → raw file."""
 
 
 @dataclass(frozen=True)
@@ -55,88 +50,39 @@ class RawInput:
         """The name of the base table with its schema."""
         return f"{self.matched.trace.name}.{self.table.name}"
 
+    @property
+    def is_synthetic(self) -> bool:
+        """Whether the raw file is marked as synthetic."""
+        return is_marked(self.raw.paths[0], self.raw.root)
 
-@dataclass(frozen=True)
-class MemberSource:
-    """The raw file that a data file in a table came from: its name, its checksum, and the file, if found."""
+    def checksum(self, on_bytes: Callable[[int], None] = lambda _: None) -> str:
+        """Return the SHA-256 of the raw file or partition. The content is read only if it changed.
 
-    file: str
-    sha256: str
-    raw: RawFile | None
-
-    def check_equal(self, member: Member, raw_input: RawInput) -> None:
-        """Raise RawFileError unless a data file equals the one that is in the table."""
-        if self.raw is None:
-            raise RawFileError(
-                raw_input.raw.paths[0],
-                f"{raw_input.table_name} already contains {member.name} from {self.file}, "
-                "which is not in the raw folders, so the two cannot be compared",
-                f"Remove the other from the warehouse first: traces forget {self.file}",
-            )
-        if _sha256(member.stream) != _member_checksums(self.raw, raw_input.table).get(member.name):
-            raise _difference(raw_input.matched, self.raw, member.name)
-
-
-@dataclass
-class AlreadyStored:
-    """The data files in a table or partition by name, and the line indexes of a wide table."""
-
-    members: dict[str, MemberSource] = field(default_factory=dict)
-    indexes: set[Hashable] = field(default_factory=set)
-
-    def add(self, conversion: Conversion, raw: RawFile | None = None) -> None:
-        """Add the data files of a conversion. `raw` is the raw file if it was found and is readable."""
-        for source in conversion.sources:
-            self.members[source.member] = MemberSource(source.file, conversion.sha256, raw)
-
-
-def compare_raw_files(matched: MatchedFile, other: MatchedFile) -> list[str]:
-    """Compare the raw files of two matched files with the same key.
-
-    Returns notes that the first one is skipped. Raises RawFileError if the two differ.
-    """
-    raw = matched.raw
-    if raw.partition:
-        if checksum(raw, matched.table) != checksum(other.raw, other.table):
-            what = f"it and {other.raw.relative_name} of {escape_name(other.raw.paths[0])}"
-            raise RawFileError(raw.relative_name, f"{what} are the same partition, but differ", _MOVE)
-        return [describe_skipped(raw, raw.partition, other.raw.relative_name)]
-    checksums = _member_checksums(raw, matched.table)
-    others = _member_checksums(other.raw, matched.table)
-    for name in sorted(checksums.keys() & others.keys()):
-        if checksums[name] != others[name]:
-            raise _difference(matched, other.raw, name)
-    if checksums.keys() != others.keys():
-        raise RawFileError(
-            raw.paths[0],
-            f"it and {escape_name(other.raw.paths[0])} have the same name, but contain different files",
-            "Rename one of the two, or move it out of the raw folders",
+        Raises RawFileError if the content cannot be read.
+        """
+        raw, table = self.raw, self.table
+        if raw.has_directory:
+            return checksum(raw, table)
+        found, is_cached = checksum_cache.checksum_of(
+            self.warehouse, raw.paths, lambda: checksum(raw, table, on_bytes)
         )
-    return [describe_skipped(raw, name, other.raw.relative_name) for name in checksums]
+        if is_cached:
+            on_bytes(raw.bytes)
+        return found
+
+    def compare_checksum(self, sha256: str) -> str:
+        """Return the value of `records.Source.checksum` for this checksum of the raw file."""
+        published = self.table.published_sha256.get(self.raw.name)
+        if not published:
+            return "none published"
+        return "published" if published == sha256 else "differs"
 
 
-def describe_skipped(raw: RawFile, member_name: str, other: str) -> str:
-    """Return the note that a copy was skipped."""
-    return f"skipped {raw.relative_name}: {member_name} was already read from {other}"
-
-
-def _difference(matched: MatchedFile, other: RawFile, member_name: str) -> RawFileError:
+def describe_conflict(matched: MatchedFile, name: str, other: str) -> RawFileError:
+    """Return the error about a data file that the table already has from another raw file."""
     return RawFileError(
         matched.raw.paths[0],
-        f"it and {escape_name(other.paths[0])} both contain {member_name} of"
-        f" {matched.trace.name}.{matched.table.name}, and the two differ",
-        _MOVE,
+        f"{matched.trace.name}.{matched.table.name} already has {name} from {other}",
+        "Move one of the two out of the raw folders, or remove the other from the warehouse: traces forget"
+        f" {other}",
     )
-
-
-def _member_checksums(raw: RawFile, table: Table) -> dict[str, str]:
-    """Return the SHA-256 of each data file in a raw file by name."""
-    with open_raw(raw.paths) as stream:
-        return {m.name: _sha256(m.stream) for m in data_members(stream, raw, table.has_name)}
-
-
-def _sha256(stream: BinaryIO) -> str:
-    digest = hashlib.sha256()
-    while block := stream.read(READ_BYTES):
-        digest.update(block)
-    return digest.hexdigest()

@@ -86,32 +86,12 @@ class StoredFile:
 
 
 @dataclass(frozen=True)
-class SkippedCopy:
-    """A CSV that was skipped because another raw file contains the same CSV.
-
-    `other_sha256` is the checksum of the other raw file. If it changes, the two CSVs must be compared again.
-    """
-
-    member: str
-    other_sha256: str
-
-
-@dataclass(frozen=True, order=True)
-class OverlappingFile:
-    """A raw file of a wide table whose lines another conversion omits, with the file's checksum then."""
-
-    source: str
-    sha256: str
-
-
-@dataclass(frozen=True)
 class Conversion:
     """The rows of one raw file in one table, or in one partition of a table.
 
     `source` is the raw file's name without the suffixes of its packing. A file of the same name counts as
-    another version of the raw file. `sources` are the converted CSVs. A wide table may be split into several
-    raw files; `overlapping_files` are those whose lines this conversion omits. The same `sha256` of the raw
-    file and the same `fingerprint` of the table's declaration give the same `files`.
+    another version of the raw file. `sources` are the converted CSVs. The same `sha256` of the raw file and
+    the same `fingerprint` of the table's declaration give the same `files`.
     """
 
     trace: str
@@ -123,8 +103,6 @@ class Conversion:
     sources: tuple[Source, ...]
     files: tuple[StoredFile, ...]
     rejected: tuple[StoredFile, ...] = ()
-    skipped_copies: tuple[SkippedCopy, ...] = ()
-    overlapping_files: tuple[OverlappingFile, ...] = ()
 
     @property
     def key(self) -> Key:
@@ -147,18 +125,17 @@ class Conversion:
         return sum(stored.rows for stored in self.files)
 
     @property
+    def data_files(self) -> dict[str, str]:
+        """The names of the data files, and the raw file that each is in."""
+        return {source.member: source.file for source in self.sources}
+
+    @property
     def shown_source(self) -> str:
         """The path of the raw file when it was last found, for messages."""
         return self.sources[0].file if self.sources else self.source
 
 
-_LISTS = {
-    "sources": Source,
-    "files": StoredFile,
-    "rejected": StoredFile,
-    "skipped_copies": SkippedCopy,
-    "overlapping_files": OverlappingFile,
-}
+_LISTS = {"sources": Source, "files": StoredFile, "rejected": StoredFile}
 
 
 @dataclass(frozen=True)

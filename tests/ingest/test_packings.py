@@ -61,13 +61,6 @@ def test_every_packing_gives_the_same_rows(tmp_path: Path) -> None:
         assert outcome.unrecognised == ()
 
 
-def test_reads_archive_and_extracted_csv_once(tmp_path: Path) -> None:
-    files = {"a/pai_machine_spec.tar.gz": ARCHIVE, "b/pai_machine_spec.csv": MACHINES}
-    outcome = ingest(tmp_path, files | PARTS)
-    assert sorted(stored(tmp_path, *outcome.converted)) == sorted(MACHINE_ROWS)
-    assert "skipped b/pai_machine_spec.csv" in "".join(outcome.notes)
-
-
 def test_lists_archives_of_other_names(tmp_path: Path) -> None:
     outcome = ingest(tmp_path, {"AcmeTrace-main.zip": zipped({"trace_seren.csv": b"x"}), "a.7z": b"x"})
     assert outcome.unrecognised == ("AcmeTrace-main.zip", "a.7z")

@@ -3,8 +3,6 @@
 import io
 import tarfile
 from collections import Counter
-from collections.abc import Callable, Sequence
-from itertools import permutations
 from pathlib import Path
 
 import duckdb
@@ -13,8 +11,6 @@ from few_files import list_unlisted, quiet
 
 from tracehouse.core.errors import UserError
 from tracehouse.ingest import pipeline
-from tracehouse.ingest.convert import incremental
-from tracehouse.ingest.convert.raw_input import RawInput
 from tracehouse.ingest.pipeline import IngestResult
 from tracehouse.ingest.store import cleanup, lock, records
 
@@ -84,91 +80,37 @@ def store(tmp_path: Path) -> Store:
 PARTS = {JANUARY: lines_of(0, 100), FEBRUARY: lines_of(50, 150), MARCH: lines_of(120, 200)}
 
 
-@pytest.mark.parametrize("order", list(permutations(PARTS)), ids=lambda order: "-".join(n[-5] for n in order))
-def test_shared_lines_of_parts_are_stored_once_in_any_order(order: Sequence[str], store: Store) -> None:
-    for name in order:
-        store.ingest({name: PARTS[name]})
+def test_lines_that_several_parts_have_are_stored_once(store: Store) -> None:
+    (conversion,) = store.ingest(PARTS).converted
     assert store.minutes() == list(range(200))
-    # When all parts are ingested, each line comes from the same part as in a single ingest.
-    assert not store.ingest(PARTS).problems
+    counts = [(source.member[9:16], source.rows_read, source.rows_kept) for source in conversion.sources]
+    assert counts == [("2023-01", 100, 100), ("2023-02", 100, 50), ("2023-03", 80, 50)]
+    assert store.ingest(PARTS).converted == ()
+    # All parts are converted again if one is added, changed or removed.
+    outcome = store.ingest({FEBRUARY: PARTS[FEBRUARY], MARCH: PARTS[MARCH]})
+    assert "no longer contains GPU_UTIL-2023-01.csv: acme.gpu_metric loses its 100" in "".join(outcome.notes)
+    assert store.minutes() == list(range(50, 200))
+    store.ingest(PARTS)
     assert store.minutes() == list(range(200))
-    again = store.ingest(PARTS)
-    assert again.converted == ()
-    stored = {c.source: c.rows for c in again.conversions}
-    assert stored == {"GPU_UTIL-2023-01.csv": 100, "GPU_UTIL-2023-02.csv": 50, "GPU_UTIL-2023-03.csv": 50}
 
 
-def stop_before(number: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
-    """Stop an ingest before its n-th conversion, as a kill would."""
-    convert, begun = incremental.convert, []
-
-    def stopping(raw_input: RawInput, *rest: object) -> tuple:
-        begun.append(raw_input.key)
-        if len(begun) == number:
-            raise KeyboardInterrupt
-        return convert(raw_input, *rest)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(incremental, "convert", stopping)
-    return lambda: len(begun)
-
-
-@pytest.mark.parametrize("after", ["all", "the first", "another trace"])
-def test_interruption_between_parts_duplicates_no_line(
-    after: str, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_refused_part_keeps_the_lines_of_all_parts(store: Store) -> None:
     both = {name: PARTS[name] for name in (JANUARY, FEBRUARY)}
-    store.ingest({FEBRUARY: PARTS[FEBRUARY]})
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        stop_before(2, patch)
-        store.ingest(both)
-    assert [c.source for c in records.read_finished(store.warehouse)] == ["GPU_UTIL-2023-01.csv"]
-    if after == "another trace":
-        store.ingest({"cluster01.csv": jobs("a", 1), **both}, "itp")
-        assert len(store.rows("time")) == 101
-        # Finished conversions are kept.
-        assert [c.source for c in records.read_finished(store.warehouse)] == ["GPU_UTIL-2023-01.csv"]
-    outcome = store.ingest(both if after != "the first" else {JANUARY: PARTS[JANUARY]}, "acme")
-    assert not outcome.problems
-    assert sorted(minute for minute in store.minutes() if minute is not None) == list(range(150))
-
-
-def test_damaged_part_keeps_lines_without_duplicates(store: Store) -> None:
-    both = {name: PARTS[name] for name in (JANUARY, FEBRUARY)}
-    store.ingest(both)
-    for _ in range(2):
-        assert len(store.ingest(both | {JANUARY: "garbage\n"}).problems) == 1
-        assert store.minutes() == list(range(150))
-    assert not store.ingest(both).problems
-    assert store.minutes() == list(range(150))
-
-
-def test_rejects_shrunk_part_without_duplicates(store: Store) -> None:
-    both = {name: PARTS[name] for name in (JANUARY, FEBRUARY)}
-    store.ingest(both)
-    (problem,) = store.ingest(both | {JANUARY: lines_of(0, 30)}).problems
-    assert "it has 30 rows for acme.gpu_metric; the version in the warehouse has 100" in str(problem)
-    assert store.minutes() == list(range(150))
-
-
-def test_lines_moved_to_another_part_are_not_missing(store: Store) -> None:
-    store.ingest({FEBRUARY: lines_of(0, 100)})
-    assert not store.ingest({JANUARY: lines_of(0, 80), FEBRUARY: lines_of(0, 100)}).problems
+    assert len(store.ingest(both | {FEBRUARY: "garbage\n"}).problems) == 1
     assert store.minutes() == list(range(100))
+    store.ingest(both)
+    for bad in ("garbage\n", lines_of(0, 10)):
+        changed = {JANUARY: bad, FEBRUARY: bad}
+        (problem, *_) = store.ingest(changed).problems
+        assert "GPU_UTIL-2023-0" in str(problem)
+        assert store.minutes() == list(range(150))
 
 
-def test_lines_dropped_by_later_part_return_from_earlier(store: Store) -> None:
-    store.ingest({FEBRUARY: PARTS[FEBRUARY]})
-    store.ingest({JANUARY: PARTS[JANUARY]})
-    assert store.minutes() == list(range(150))
-    assert not store.ingest({JANUARY: PARTS[JANUARY], FEBRUARY: lines_of(80, 150)}).problems
-    assert store.minutes() == list(range(150))
-
-
-def test_replace_restores_lines_of_removed_lines_of(store: Store) -> None:
-    store.ingest({name: PARTS[name] for name in (JANUARY, FEBRUARY)})
-    outcome = store.ingest({FEBRUARY: PARTS[FEBRUARY]}, replacing=True)
-    assert outcome.notes == ("kalos/GPU_UTIL-2023-01.csv: removed its 100 rows from acme.gpu_metric",)
-    assert store.minutes() == list(range(50, 150))
+def test_parts_of_one_metric_must_be_in_one_folder(store: Store) -> None:
+    (problem,) = store.ingest({f"a/{JANUARY}": PARTS[JANUARY], f"b/{FEBRUARY}": PARTS[FEBRUARY]}).problems
+    what = f"{store.raw / 'a' / JANUARY} are the same file or partition. Move one"
+    assert what in str(problem)
+    assert store.minutes() == list(range(100))
 
 
 def test_replaces_archive_by_its_members(store: Store) -> None:
@@ -217,9 +159,14 @@ def test_damaged_archive_keeps_rows_without_duplicates(store: Store) -> None:
     assert not list_unlisted(store.warehouse)
 
 
-def test_csv_moved_out_of_rejected_archive_is_not_read_twice(store: Store) -> None:
+def test_refuses_a_csv_that_another_raw_file_has(store: Store) -> None:
     members = {"cluster01.csv": jobs("a", 9), "cluster02.csv": jobs("b", 2)}
-    store.ingest({"raw-traces.tar.gz": archive(members)})
+    packed = archive(members)
+    (problem,) = store.ingest({"raw-traces.tar.gz": packed, "x/cluster01.csv": jobs("c", 9)}).problems
+    what = "itp.raw_job already has cluster01.csv from raw-traces.tar.gz. Move one"
+    assert str(problem).startswith(f"{store.raw / 'x/cluster01.csv'}: {what}")
+    assert Counter(store.rows("job_id[1]")) == {"a": 9, "b": 2}
+    # The archive that shrinks is refused, so that its rows stay, and so is the CSV that moved out of it.
     alone = {"raw-traces.tar.gz": archive({"cluster02.csv": jobs("b", 2)}), "cluster01.csv": jobs("a", 9)}
     assert len(store.ingest(alone).problems) == 2
     assert Counter(store.rows("job_id[1]")) == {"a": 9, "b": 2}
@@ -233,7 +180,7 @@ def test_archives_of_one_name_without_common_csv_stay(store: Store) -> None:
     (problem,) = store.ingest({"b/raw-traces.tar.gz": second}).problems
     assert "it contains none of the files that" in str(problem)
     (problem,) = store.ingest({"a/raw-traces.tar.gz": first, "b/raw-traces.tar.gz": second}).problems
-    assert "have the same name, but contain different files" in str(problem)
+    assert "are the same file or partition. Move one of the two" in str(problem)
     assert Counter(store.rows("job_id[1]")) == {"a": 5}
 
 

@@ -6,6 +6,7 @@ import struct
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,7 +16,7 @@ from few_files import ingest, quiet, refusal, stored, write, zipped
 
 from tracehouse.core.errors import UserError
 from tracehouse.ingest import pipeline
-from tracehouse.ingest.convert import raw_file
+from tracehouse.ingest.convert import incremental
 from tracehouse.ingest.convert.raw_input import RawInput
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.pipeline import IngestResult
@@ -191,32 +192,27 @@ def test_forgets_a_day_by_its_name(tmp_path: Path) -> None:
         assert chosen.partition == "day=3"
 
 
-def test_a_copy_of_a_day_is_skipped_and_a_different_one_refused(tmp_path: Path) -> None:
-    copied = ingest(tmp_path, tree(3) | {"probe_pod.zip": zipped(tree(3))})
-    assert copied.problems == ()
-    assert list(rows_of(tmp_path, copied)) == ["3"]
-    assert "skipped" in copied.notes[0]
-    other = {path_of(3, 0): parquet(pods(0, (1, 1, 1)))}
-    different = ingest(tmp_path, {"probe_pod.zip": zipped(tree(3) | other)})
-    [problem] = different.problems
-    assert "differ" in str(problem)
+def test_refuses_a_day_that_another_raw_file_has(tmp_path: Path) -> None:
+    outcome = ingest(tmp_path, tree(3) | {"x/day.zip": b"", "a/probe_pod.zip": zipped(tree(3))})
+    (problem,) = outcome.problems
+    assert "the same file or partition" in str(problem)
+    assert list(rows_of(tmp_path, outcome)) == ["3"]
 
 
 def test_a_killed_ingest_continues_with_its_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    before = raw_file.checksum_of
+    before = incremental.convert
 
-    def fail_at_second(raw_input: RawInput) -> str:
-        read.append(raw_input.matched.raw.partition)
+    def fail_at_second(raw_input: RawInput, *rest: Any) -> tuple:
+        read.append(raw_input.raw.partition)
         if len(read) == 2:
             raise KeyboardInterrupt
-        return before(raw_input)
+        return before(raw_input, *rest)
 
-    monkeypatch.setattr(raw_file, "checksum_of", fail_at_second)
     monkeypatch.setattr("tracehouse.ingest.pipeline.TABLES_AT_ONCE", 1)
-    with pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(incremental, "convert", fail_at_second)
         ingest(tmp_path, tree(3, 4, 5))
-    monkeypatch.setattr(raw_file, "checksum_of", before)
     outcome = ingest(tmp_path, {})
     assert len(outcome.unchanged) == 1
     assert {c.partition for c in outcome.converted} == {"day=3", "day=4", "day=5"} - {read[0]}

@@ -126,58 +126,6 @@ def test_notices_changed_header_file_of_unchanged_data(case: str, tmp_path: Path
     assert [conversion.rows for conversion in outcome.conversions] == [len(MACHINE_ROWS)]
 
 
-def test_reads_archive_and_extracted_files_once(tmp_path: Path) -> None:
-    members = {f"cluster0{number}.csv": job_csv(f"a{number},1,600,1") for number in (1, 2, 3)}
-    extracted = {f"raw-traces/{name}": data for name, data in members.items() if name != "cluster02.csv"}
-    files = {"raw-traces.tar.gz": tar_gz(members), **extracted, "cluster04.csv": job_csv("a4,1,600,1")}
-    outcome = ingest(tmp_path, files)
-    assert [row[:2] for row in stored(tmp_path, *outcome.converted)] == [
-        (f"cluster0{n}", f"a{n}") for n in (1, 2, 3, 4)
-    ]
-    assert outcome.notes == (
-        "skipped raw-traces/cluster01.csv: cluster01.csv was already read from raw-traces.tar.gz",
-        "skipped raw-traces/cluster03.csv: cluster03.csv was already read from raw-traces.tar.gz",
-    )
-    assert [len(conversion.sources) for conversion in outcome.converted] == [3, 0, 0, 1]
-    again = ingest(tmp_path, {})
-    assert again.converted == again.notes == ()
-    # Without the archive, ingest reads the files that it skipped before.
-    (tmp_path / "raw" / "raw-traces.tar.gz").unlink()
-    (tmp_path / "raw" / "raw-traces" / "cluster03.csv").write_bytes(job_csv("b3,1,600,1"))
-    (problem,) = ingest(tmp_path, {}).problems
-    assert "itp.raw_job already contains cluster03.csv from raw-traces.tar.gz, which is not in" in str(
-        problem
-    )
-
-
-PACKED = {
-    ".csv": bytes,
-    ".csv.gz": gzip.compress,
-    ".csv.xz": lzma.compress,
-    ".tar.gz": lambda data: tar_gz({"data/pai_machine_spec.csv": data}),
-}
-
-
-@pytest.mark.parametrize("second", PACKED)
-@pytest.mark.parametrize("first", PACKED)
-def test_reads_equal_copies_once(first: str, second: str, tmp_path: Path) -> None:
-    names = [f"a/pai_machine_spec{first}", f"b/pai_machine_spec{second}"]
-    copies = {names[0]: PACKED[first](MACHINES), names[1]: PACKED[second](MACHINES)}
-    outcome = ingest(tmp_path, copies)
-    assert outcome.problems == ()
-    assert stored(tmp_path, *outcome.converted) == MACHINE_ROWS
-    assert sum(len(conversion.sources) for conversion in outcome.converted) == 1
-    (note,) = (note for note in outcome.notes if "pai_machine_spec.csv was already read from" in note)
-    assert all(name in note for name in names)
-
-    other = MACHINES.replace(b"m3,CPU,64", b"m3,CPU,65")
-    (problem,) = ingest(tmp_path / "differ", copies | {names[1]: PACKED[second](other)}).problems
-    assert "both contain pai_machine_spec.csv of pai.machine_spec, and the two differ. Move one" in str(
-        problem
-    )
-    assert all(str(tmp_path / "differ" / "raw" / name) in str(problem) for name in names)
-
-
 def test_rejects_archive_with_a_csv_twice(tmp_path: Path) -> None:
     data = tar_gz({"a/cluster01.csv": job_csv("a,1,600,1"), "b/cluster01.csv": job_csv("b,1,600,1")})
     problem = refusal(ingest(tmp_path, {"raw-traces.tar.gz": data}))

@@ -26,7 +26,6 @@ from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.column_types import TypeName
 from tracehouse.ingest.convert import incremental, unpivot
-from tracehouse.ingest.convert.compare_versions import read_indexes
 from tracehouse.ingest.convert.raw_input import RawInput
 from tracehouse.ingest.convert.unpivot import write_cells
 from tracehouse.ingest.declarations import Column, Table, Wide
@@ -34,7 +33,6 @@ from tracehouse.ingest.pipeline import IngestResult
 from tracehouse.ingest.readers import Batch, ReaderInput, wide
 from tracehouse.ingest.readers.wide import CHUNK_BYTES
 from tracehouse.ingest.store import cleanup, lock, records
-from tracehouse.ingest.store.records import Conversion, StoredFile
 from tracehouse.ingest.traces.acme import GPU_METRIC, NODE_METRIC
 
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" * 64 + b"\nsize 12345\n"
@@ -271,17 +269,6 @@ def test_repeated_index_of_any_type_is_rejected(index_type: TypeName, repeated: 
     assert rejects[0] == (4, "its job occurred before, in an earlier line or file")
 
 
-def test_pieces_of_a_wide_table_share_indexes_of_any_type(tmp_path: Path) -> None:
-    seen: set[Hashable] = set()
-    table = job_table("VARCHAR")
-    lines = [batch.rows for batch in read_wide(b",0\na,1\nb,2\n", table, seen)]
-    (staged,) = write_cells(lines, table, tmp_path, "m")
-    stored = StoredFile(staged.path.name, staged.rows, 0, "")
-    conversion = Conversion("t", "variation", "", "m.csv", "", "", (), (stored,), (), (), ())
-    assert table.wide
-    assert read_indexes(conversion, tmp_path, table.wide) == seen == {"a", "b"}
-
-
 def test_rejects_header_whose_names_do_not_fit_the_variable() -> None:
     with pytest.raises(RawFileError, match=r"column iteration \(BIGINT\): invalid value 'mean'"):
         list(read_wide(b",0,mean\na,1,2\n", job_table("VARCHAR")))
@@ -345,10 +332,10 @@ def test_lfs_pointer_stops_only_its_partition(tmp_path: Path) -> None:
     (raw / "utilization/kalos/GPU_UTIL-2023-08.csv").write_bytes(LFS_POINTER)
     outcome = ingest(raw, warehouse)
     assert {conversion.key for conversion in outcome.converted} == {
-        ("acme", "gpu_metric", "cluster=seren/metric=GPU_UTIL", "GPU_UTIL.csv"),
-        ("acme", "gpu_metric", "cluster=kalos/metric=GPU_UTIL", "GPU_UTIL-2023-07.csv"),
-        ("acme", "gpu_metric", "cluster=kalos/metric=GPU_TEMP", "GPU_TEMP.csv"),
-        ("acme", "node_metric", "cluster=kalos/metric=NODE_IB_SEND", "NODE_IB_SEND.csv"),
+        ("acme", "gpu_metric", "cluster=seren/metric=GPU_UTIL", "gpu_metric"),
+        ("acme", "gpu_metric", "cluster=kalos/metric=GPU_UTIL", "gpu_metric"),
+        ("acme", "gpu_metric", "cluster=kalos/metric=GPU_TEMP", "gpu_metric"),
+        ("acme", "node_metric", "cluster=kalos/metric=NODE_IB_SEND", "node_metric"),
     }
     (problem,) = outcome.problems
     assert "GPU_UTIL-2023-08.csv: this is a Git LFS pointer" in str(problem)
@@ -361,8 +348,8 @@ def test_lfs_pointer_stops_only_its_partition(tmp_path: Path) -> None:
     metric_file(raw, "kalos/GPU_UTIL-2023-08.csv", "172.31.0.2-0")
     outcome = ingest(raw, warehouse)
     assert [conversion.partition for conversion in outcome.converted] == ["cluster=kalos/metric=GPU_UTIL"]
-    assert len(outcome.unchanged) == 4
-    (august,) = outcome.converted[0].sources
+    assert len(outcome.unchanged) == 3
+    (_, august) = outcome.converted[0].sources
     # The new file repeats four times. Ingest rejects their lines, although the device is new.
     assert (august.rows_read, august.rows_rejected, august.rows_stored) == (4, 4, 0)
 

@@ -16,7 +16,7 @@ from tracehouse.core.errors import UserError
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.store import checksum_cache, cleanup, files, layout, lock, records, view_store
 from tracehouse.ingest.store.files import StagedFile
-from tracehouse.ingest.store.records import Conversion, OverlappingFile, SkippedCopy, Source, StoredFile
+from tracehouse.ingest.store.records import Conversion, Source, StoredFile
 
 NODE = "sn,cpu_milli,memory_mib,gpu,model\n"
 POWER = "dataset,network,batch_size,optimizer,power_limit,time_per_epoch,average_power\n"
@@ -80,8 +80,6 @@ def test_records_and_manifest_round_trip_conversions(tmp_path: Path) -> None:
         partition="day=1/list=a",
         files=(),
         rejected=conversion.files,
-        skipped_copies=(SkippedCopy("y.csv", "1" * 64),),
-        overlapping_files=(OverlappingFile("z.csv", "2" * 64),),
     )
     assert records.read_conversions(tmp_path) == []
     records.add(tmp_path, in_partition, [stage_file(tmp_path, b"content")])

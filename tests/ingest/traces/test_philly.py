@@ -189,19 +189,8 @@ def test_reads_publishers_examples(tmp_path: Path, archived: bool) -> None:
     assert not outcome.problems and not outcome.notes
     assert of_table(outcome) == ROWS
     assert outcome.unrecognised == (() if archived else ("philly/Makefile",))
-    assert outcome.documents == (() if archived else ("philly/LICENSE",))
     again = ingested(raw, tmp_path / "warehouse")
     assert not again.converted and len(again.unchanged) == len(ROWS)
-
-
-def test_reads_archive_and_its_files_once(tmp_path: Path) -> None:
-    raw = write(tmp_path / "raw")
-    write(tmp_path / "packed", archived=True)
-    (tmp_path / "packed" / "philly" / "trace-data.tar.gz").rename(raw / "philly" / "trace-data.tar.gz")
-    outcome = ingested(raw, tmp_path / "warehouse")
-    assert not outcome.problems
-    # A skipped copy is a conversion without rows.
-    assert sum(conversion.rows for conversion in outcome.conversions) == sum(ROWS.values())
 
 
 def open_database(tmp_path: Path, **changed: str) -> duckdb.DuckDBPyConnection:
