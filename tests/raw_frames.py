@@ -13,8 +13,8 @@ from datetime import date
 from functools import lru_cache, wraps
 from pathlib import Path
 
-import duckdb
 import pandas as pd
+import pyarrow as pa
 
 RELATIVE = 1e-9
 ABSOLUTE = 1e-12
@@ -641,12 +641,11 @@ def is_same(answered: object, expected: object) -> bool:
     return math.isclose(float(answered), float(expected), rel_tol=RELATIVE, abs_tol=ABSOLUTE)
 
 
-def assert_same_rows(answer: duckdb.DuckDBPyRelation, expected: pd.DataFrame, keys: list[str] | None) -> None:
+def assert_same_rows(table: pa.Table, expected: pd.DataFrame, keys: list[str] | None) -> None:
     """Assert equal columns, rows and values. Rows are matched by unique `keys`, or else by position.
 
     An expected table without rows and columns is equal to any empty answer.
     """
-    table = answer.to_arrow_table()
     if expected.empty and not len(expected.columns):
         expected = pd.DataFrame(columns=table.column_names)
     names = list(expected.columns)
@@ -659,13 +658,12 @@ def assert_same_rows(answer: duckdb.DuckDBPyRelation, expected: pd.DataFrame, ke
     assert not missing and not extra, (
         f"missing: {sorted(missing, key=str)[:3]}, extra: {sorted(extra, key=str)[:3]}"
     )
+    pairs = [(key, position, wanted_at[key]) for key, position in answered_at.items()]
     differences = []
     for name in expected:
         ours, theirs = answered[name], wanted[name]
         differences += [
-            (key, name, ours[position], theirs[wanted_at[key]])
-            for key, position in answered_at.items()
-            if not is_same(ours[position], theirs[wanted_at[key]])
+            (key, name, ours[a], theirs[b]) for key, a, b in pairs if not is_same(ours[a], theirs[b])
         ]
     assert not differences, f"{len(differences)} cells (key, column, answered, expected): {differences[:5]}"
 

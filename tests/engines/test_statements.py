@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tracehouse.engines.duckdb.write.statements import view_statements
+from tracehouse.engines.duckdb.write.views import create_view
 from tracehouse.views.view_files import read_view_file
 
 VIEW = """-- What the publisher's file
@@ -32,7 +32,7 @@ def test_a_view_has_its_own_comment_or_else_its_title(tmp_path: Path, more: str,
     path.write_text(VIEW + more)
     with duckdb.connect() as connection:
         connection.execute("create schema itp")
-        connection.execute(view_statements(read_view_file(path)))
+        create_view(connection, read_view_file(path))
         of_view = connection.execute("select comment from duckdb_views() where schema_name = 'itp'")
         assert of_view.fetchall() == [(comment,)]
         of_column = connection.execute("select comment from duckdb_columns() where schema_name = 'itp'")

@@ -258,5 +258,8 @@ VIEWS = {
 }
 QUERIES = {
     "philly.fragmentation()": (fragmentation, (8, 60), ["bin_start"]),
+    "philly.fragmentation(job_gpus := 2, bin_minutes := 7)": (fragmentation, (2, 7), ["bin_start"]),
+}
+QUERIES_AT_DEPTH = {
     "philly.fragmentation(job_gpus := 2, bin_minutes := 1)": (fragmentation, (2, 1), ["bin_start"]),
 }

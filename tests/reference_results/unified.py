@@ -486,9 +486,9 @@ QUERIES = {
         ("openb", False, 0, False),
         BY_PARTITION,
     ),
-    "unified.allocation_hourly(from_hour := 2640, by_partition := true)": (
+    "unified.allocation_hourly('helios', from_hour := 444000, by_partition := true)": (
         allocation_hourly,
-        (None, True, 2640, False),
+        ("helios", True, 444_000, False),
         BY_PARTITION,
     ),
     "unified.allocation_hourly(offered := true)": (
@@ -504,6 +504,13 @@ QUERIES = {
     "unified.allocation_hourly(in_trace := 'dlrm', by_partition := true)": (
         allocation_hourly,
         ("dlrm", True, 0, False),
+        BY_PARTITION,
+    ),
+}
+QUERIES_AT_DEPTH = {
+    "unified.allocation_hourly(from_hour := 2640, by_partition := true)": (
+        allocation_hourly,
+        (None, True, 2640, False),
         BY_PARTITION,
     ),
 }

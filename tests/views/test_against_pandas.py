@@ -2,7 +2,7 @@
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
 
 import duckdb
@@ -11,6 +11,9 @@ import pytest
 import raw_dumps
 import raw_frames
 import reference_results
+from random_seed import DEPTH
+
+from tracehouse.ingest.declarations import all_traces
 
 MODULES = [
     importlib.import_module(f"reference_results.{found.name}")
@@ -23,39 +26,49 @@ def results(raw: Path) -> Iterator[tuple[str, Callable[[], pd.DataFrame], list[s
     for module in MODULES:
         for view, (compute, keys) in module.VIEWS.items():
             yield view, lambda compute=compute: compute(raw), keys
-        for call, (compute, arguments, keys) in getattr(module, "QUERIES", {}).items():
+        at_depth = getattr(module, "QUERIES_AT_DEPTH", {}) if DEPTH > 1 else {}
+        queries = getattr(module, "QUERIES", {}) | at_depth
+        for call, (compute, arguments, keys) in queries.items():
             yield call, lambda compute=compute, arguments=arguments: compute(raw, *arguments), keys
 
 
-def differences(connection: duckdb.DuckDBPyConnection, raw: Path, names: set[str]) -> list[str]:
-    """Compare the results of these names, and return how they differ."""
-    found = []
+def compare(
+    connection: duckdb.DuckDBPyConnection, raw: Path, schemas: Container[str]
+) -> tuple[set[str], list[str]]:
+    """Return the names of results that have rows in the warehouse, and how they differ from pandas."""
+    compared, differences = set(), []
     for name, compute, keys in results(raw):
-        if name in names:
+        if name.split(".")[0] not in schemas:
+            continue
+        answer = connection.sql(f"from {name}").to_arrow_table()
+        if answer.num_rows:
+            compared.add(name)
             try:
-                raw_frames.assert_same_rows(connection.sql(f"from {name}"), compute(), keys)
+                raw_frames.assert_same_rows(answer, compute(), keys)
             except AssertionError as error:
-                found.append(f"{name}: {error}")
-    return found
-
-
-def with_rows(connection: duckdb.DuckDBPyConnection, raw: Path) -> set[str]:
-    return {name for name, *_ in results(raw) if connection.sql(f"from {name} limit 1").fetchall()}
+                differences.append(f"{name}: {error}")
+    return compared, differences
 
 
 def test_quantities_on_samples(
     synthetic: duckdb.DuckDBPyConnection, sample_raw: Path, tested_traces: list[str]
 ) -> None:
-    names = {name for name, *_ in results(sample_raw) if name.split(".")[0] in {*tested_traces, "unified"}}
-    assert with_rows(synthetic, sample_raw) >= names
-    assert differences(synthetic, sample_raw, names) == []
+    schemas = {*tested_traces, "unified"}
+    compared, differences = compare(synthetic, sample_raw, schemas)
+    assert compared == {name for name, *_ in results(sample_raw) if name.split(".")[0] in schemas}
+    assert differences == []
 
 
 def test_quantities_on_real_files(real: duckdb.DuckDBPyConnection, real_raw: Path) -> None:
     """Views without rows need files that are not among the available ones."""
-    names = with_rows(real, real_raw)
-    assert {"itp.job_v1", "openb.pod_lifecycle_v1", "zeus.energy_to_accuracy_v1", "unified.jobs_v2"} <= names
-    assert differences(real, real_raw, names) == []
+    compared, differences = compare(real, real_raw, {*all_traces(), "unified"})
+    assert {
+        "itp.job_v1",
+        "openb.pod_lifecycle_v1",
+        "zeus.energy_to_accuracy_v1",
+        "unified.jobs_v2",
+    } <= compared
+    assert differences == []
 
 
 @pytest.mark.each_trace

@@ -22,8 +22,8 @@ from tracehouse.core.progress import Progress
 from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.read.sandbox import disable_async_writes
 from tracehouse.engines.duckdb.write import catalog
-from tracehouse.engines.duckdb.write.base_tables import create_base_table
-from tracehouse.engines.duckdb.write.views import create_view, read_view_from_files
+from tracehouse.engines.duckdb.write.base_tables import create_base_table, read_parquet
+from tracehouse.engines.duckdb.write.views import create_view
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.store import view_store
 from tracehouse.ingest.store.files import PARQUET_OPTIONS, stage
@@ -185,7 +185,7 @@ def compute_unit(unit: Unit, on_bytes: OnBytes = lambda _: None) -> dict[str, st
         _create_tables(connection, needed, _of_partition(unit.conversions, unit.partition), warehouse)
         for view in needed:
             name = view.versioned
-            create_view(connection, view)
+            create_view(connection, view, is_commented=False)
             for part in missing.get(name, ()):
                 if failure := _write_part(connection, warehouse, name, part):
                     failures[name] = failure
@@ -193,7 +193,8 @@ def compute_unit(unit: Unit, on_bytes: OnBytes = lambda _: None) -> dict[str, st
             # A file over all partitions cannot replace the file of one partition.
             own = [p for p in unit.plan.get(name, ()) if unit.partition in (_ALL, p.partition)]
             if own and not any(_is_missing(warehouse, part) for part in own):
-                read_view_from_files(connection, name, [part.path for part in own], warehouse)
+                files = read_parquet([part.path for part in own], warehouse)
+                connection.execute(f"create or replace view {name} as from {files}")
     return failures
 
 

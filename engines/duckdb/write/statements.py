@@ -13,15 +13,9 @@ from sqlglot import exp
 
 from tracehouse.core.text import quoted
 from tracehouse.sql.query_files import Parameter, QueryFile
-from tracehouse.views.view_files import DefinitionError, ViewFile, line_of
+from tracehouse.views.view_files import DefinitionError, line_of
 
 _LINE = re.compile(r"^LINE (\d+):", re.M)
-
-
-@cache
-def view_statements(view: ViewFile) -> str:
-    """Return the statements that create a view and its comments."""
-    return ";\n".join([*view.unions, view.statement, *view.comments])
 
 
 @cache

@@ -11,7 +11,7 @@ from duckdb import Error as DuckDBError
 from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.base_tables import read_parquet
-from tracehouse.engines.duckdb.write.statements import sql_error, view_statements
+from tracehouse.engines.duckdb.write.statements import sql_error
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.views import caveats, column_docs
 from tracehouse.views.across_traces import expanded
@@ -50,16 +50,20 @@ def create_views(connection: DuckDBPyConnection, described: Described) -> None:
 
 
 def create_view(
-    connection: DuckDBPyConnection, view: ViewFile, columns: Mapping[str, ColumnDoc] = NOT_INHERITED
+    connection: DuckDBPyConnection,
+    view: ViewFile,
+    columns: Mapping[str, ColumnDoc] = NOT_INHERITED,
+    *,
+    is_commented: bool = True,
 ) -> None:
-    """Create a view with its own comments and the comments that its `columns` inherit.
+    """Create a view, by default with its own comments and the comments that its `columns` inherit.
 
     Raises DefinitionError with the line if the SQL fails.
     """
+    created = [*view.unions, view.statement]
+    comments = [*view.comments, *column_docs.inherited_comments(view, columns)] if is_commented else []
     try:
-        connection.execute(
-            ";\n".join([view_statements(view), *column_docs.inherited_comments(view, columns)])
-        )
+        connection.execute(";\n".join([*created, *comments]))
     except DuckDBError as error:
         raise sql_error(error, view.path, view.statement, view.text) from error
 
