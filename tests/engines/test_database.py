@@ -202,10 +202,22 @@ def test_a_damaged_template_is_not_used(cache: Path) -> None:
 
 
 def test_other_definitions_have_another_template(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for letter in "abcdef":
+    for letter in "abcdefghij":
         monkeypatch.setattr(build, "hash_definitions", lambda letter=letter: letter * 64)
         assert build.template().read_text() == letter
     assert len([*cache.iterdir()]) == build._MOST_TEMPLATES
+
+
+def test_an_unfinished_template_is_not_used(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(path: Path) -> None:
+        path.write_text("unfinished")
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(build, "create", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            build.template()
+    assert build.template().read_text() == "a" and cache.is_dir()
 
 
 def test_a_template_needs_no_cache_folder(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

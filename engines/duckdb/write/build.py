@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import astuple, replace
 from functools import cache
 from pathlib import Path
@@ -35,8 +35,8 @@ STORAGE_VERSION = "v1.4.0"
 
 NO_VIEWS: Mapping[str, StoredView] = MappingProxyType({})
 _NO_FOLDER = Path("/")
-# One for each version of the package or of DuckDB; the oldest are deleted.
-_MOST_TEMPLATES = 4
+# One for each version of the package or of DuckDB; those that were not used for longest are deleted.
+_MOST_TEMPLATES = 8
 
 
 def build_file(
@@ -81,10 +81,15 @@ def template() -> Path:
     definitions = hash_definitions()
     for path in _cache_folder().glob(f"{definitions[:32]}-*.duckdb"):
         if path.stem.endswith(hash_file(path)[:32]):
+            with suppress(OSError):
+                os.utime(path)
             return path
     created = Path(_temporary_folder().name) / f"{definitions}.duckdb"
     if not created.exists():
-        create(created)
+        unfinished = created.with_suffix(".unfinished")
+        unfinished.unlink(missing_ok=True)
+        create(unfinished)
+        unfinished.rename(created)
         _keep(created, definitions)
     return created
 
