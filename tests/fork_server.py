@@ -58,7 +58,7 @@ def read_all_sql() -> None:
     """Parse all views and queries once. The results are cached, so no child has to parse them."""
     files = view_files()
     tables = column_docs.of_tables(all_traces().values())
-    views = sort_views(expanded(files), tables)
+    views = sort_views(expanded(files))
     relations = column_docs.of_views(views, files, tables)
     caveats.of_views(views, relations)
     for query in query_files():

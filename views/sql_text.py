@@ -54,17 +54,6 @@ def sql_hash(sql: str) -> str:
     return hashlib.sha256(normal(sql).encode()).hexdigest()
 
 
-def has_block_comments(sql: str) -> bool:
-    """Return whether a SQL text has a comment between /* and */, which nests in some engines only."""
-    gaps = (token["gap"] for token in _TOKEN.finditer(sql) if token["gap"])
-    return "/*" in sql and any("/*" in re.sub(r"--[^\n]*", "", gap) for gap in gaps)
-
-
-def has_capitals(sql: str) -> bool:
-    """Return whether a SQL text has capital letters outside quotes and comments."""
-    return any(token["word"] != token["word"].lower() for token in _TOKEN.finditer(sql) if token["word"])
-
-
 def _normal(statement: str) -> str:
     return "".join(
         " " if token["gap"] else token[0] if token["quoted"] else token[0].lower()

@@ -15,8 +15,6 @@ from tracehouse.core.text import quoted
 from tracehouse.views import macros
 from tracehouse.views.sql_text import (
     first_statement,
-    has_block_comments,
-    has_capitals,
     normal,
     sql_hash,
     statements,
@@ -36,7 +34,7 @@ VIEW_KEYS = {
     "source": "where its joins and formulas are documented",
     "caveat": "a pitfall of its numbers: the name, and after a colon the columns that it concerns",
     "resolves_caveat": "an inherited caveat that it resolves: the name, and after a colon for which columns",
-    "materialize": "how its rows are materialized as Parquet: views/materialization.py",
+    "materialize": "how its rows are materialized as Parquet: engines/duckdb/write/materialized_views.py",
     "engine": "the engine that it needs, and why, where it does not carry over to Spark",
 }
 
@@ -119,18 +117,8 @@ def newest(views: Iterable[ViewFile]) -> dict[str, ViewFile]:
 
 
 def read_view_file(path: Path) -> ViewFile:
-    """Parse a view file. Raises DefinitionError if it breaks the project's rules for views."""
-    return _check_and_parse(path, path.read_text())
-
-
-@cache
-def _check_and_parse(path: Path, text: str) -> ViewFile:
-    # Otherwise two texts with different meanings could have the same hash.
-    if has_block_comments(text):
-        raise DefinitionError(f"{path}: has a comment between /* and */; start the comment with --")
-    if has_capitals(first_statement(text)):
-        raise DefinitionError(f"{path}: has capital letters; quote names that have some")
-    return parsed_view_file(path, text)
+    """Parse a view file. Raises DefinitionError if it does not create the view of its name."""
+    return parsed_view_file(path, path.read_text())
 
 
 @cache

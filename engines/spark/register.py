@@ -45,7 +45,7 @@ def register(
     root = _spark_path(warehouse)
     conversions = _read_conversions(session, root)
     definitions = definitions_over(conversions)
-    views = sort_views(expanded(view_files()), definitions.relations)
+    views = sort_views(expanded(view_files()))
     queries = [query for query in query_files() if query.full_name not in unsupported_queries()]
     wanted = definitions.names if names is None else _read_by(names, views, queries)
     for name in sorted(wanted - definitions.names):

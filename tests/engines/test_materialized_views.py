@@ -22,10 +22,11 @@ from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.engines.duckdb.read.describe import describe
 from tracehouse.engines.duckdb.write import build_info, database, materialized_views
+from tracehouse.engines.duckdb.write.materialized_views import storage_rule
 from tracehouse.engines.names import DATABASE
 from tracehouse.ingest.store import cleanup, integrity, records, view_store
-from tracehouse.views.materialization import StorageRule, storage_rule
-from tracehouse.views.view_files import DefinitionError, parsed_view_file, view_files
+from tracehouse.views import graph
+from tracehouse.views.view_files import view_files
 
 STORED = [view.versioned for view in view_files() if storage_rule(view)]
 KEPT = "select versioned_name from catalog.views where stored"
@@ -480,30 +481,18 @@ def test_full_disk_leaves_no_partial_file(few: Path, tmp_path: Path) -> None:
         subprocess.run(["umount", str(disk)], check=True)
 
 
-VIEW = """-- A thing.
--- materialize: {form}
-create or replace view itp.thing_v1 as select jobid as one, user as two from {table};
-"""
-
-
-def test_parses_header(monkeypatch: pytest.MonkeyPatch) -> None:
-    def parse(form: str, table: str = "itp.job") -> StorageRule | None:
-        view = parsed_view_file(Path("itp/thing.v1.sql"), VIEW.format(form=form, table=table))
-        monkeypatch.setattr(materialized_views, "view_files", lambda: [view])
-        materialized_views.plan([])
-        return storage_rule(view)
-
-    assert parse("parquet") == StorageRule(("one", "two"), False)
-    assert parse("parquet by two") == StorageRule(("two",), False)
-    assert parse("parquet per partition by two, one") == StorageRule(("two", "one"), True)
-    for form, table, complaint in (
-        ("csv", "itp.job", "write `parquet`"),
-        ("parquet\n-- materialize: parquet", "itp.job", "write `parquet`"),
-        ("parquet by three", "itp.job", "sorts by three, which is not a column"),
-        ("parquet", "catalog.sources", "reads catalog.sources, which builds refill"),
-    ):
-        with pytest.raises(DefinitionError, match=complaint):
-            parse(form, table)
+def test_rules_name_columns_and_read_no_catalog_table_that_builds_refill() -> None:
+    views = {view.versioned: view for view in view_files()}
+    reads = {name: view.references for name, view in views.items()}
+    with_line = [view for view in views.values() if view.header.one("materialize")]
+    assert [view.versioned for view in with_line] == STORED, "write `parquet by column, column`"
+    for view in non_empty(with_line):
+        rule = storage_rule(view)
+        assert rule and set(rule.order) <= set(view.tree.expression.named_selects), view.versioned
+        refilled = {name for name in graph.sources([view.versioned], reads) if name.startswith("catalog.")}
+        assert refilled <= {"catalog.clocks"}, view.versioned
+    hourly = storage_rule(views[HOURLY])
+    assert hourly and hourly.per_partition and hourly.order[0] in ("cluster", "metric")
 
 
 def test_rejects_materialized_view_of_user(few: Path) -> None:

@@ -18,7 +18,7 @@ comment on column itp.run_v1.gpu_s is 'GPUs'' time; derived.';
 
 def relations(files: list[ViewFile]) -> Relations:
     tables = column_docs.of_tables(all_traces().values())
-    return column_docs.of_views(sort_views(expanded(files), tables), files, tables)
+    return column_docs.of_views(sort_views(expanded(files)), files, tables)
 
 
 def write_views(folder: Path, **texts: str) -> list[ViewFile]:

@@ -5,8 +5,6 @@ import pytest
 from tracehouse.sql.query_files import query_files
 from tracehouse.views.sql_text import (
     first_statement,
-    has_block_comments,
-    has_capitals,
     normal,
     sql_hash,
     statements,
@@ -70,12 +68,6 @@ def test_splits_statements() -> None:
     assert statements(text) == ["select ';' -- ;\n from T", "comment on view a is 'b;''c'"]
     assert first_statement(text) == "select ';' -- ;\n from T"
     assert (statements("-- ;"), first_statement("")) == ([], "")
-
-
-def test_ignores_block_comments_and_capitals_in_quotes() -> None:
-    assert has_block_comments("select /* a */ 1") and has_block_comments("-- a\n/* b */ select 1")
-    assert not has_block_comments("select '/* a */' -- /* b */\n")
-    assert has_capitals("select A") and not has_capitals("""select 'A', "B" -- C""")
 
 
 def test_every_file_has_the_expected_statements() -> None:

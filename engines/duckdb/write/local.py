@@ -9,7 +9,7 @@ that they read; descriptions are optional. `create` reports files that fail, and
 
 import hashlib
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from tracehouse.engines.duckdb.write.queries import create_queries
 from tracehouse.engines.duckdb.write.views import create_aliases, create_view
 from tracehouse.sql.names import OWN
 from tracehouse.sql.query_files import QueryFile, parse_query_file
-from tracehouse.views import caveats, column_docs, graph
+from tracehouse.views import caveats, column_docs
 from tracehouse.views.across_traces import SCHEMA as EACH_TRACE
 from tracehouse.views.caveats import ColumnsByCaveat
 from tracehouse.views.column_docs import ColumnDoc, ColumnDocs
@@ -42,11 +42,6 @@ class Problem:
 
     name: str
     error: str
-
-    @property
-    def schema(self) -> str:
-        """The schema of the view or query."""
-        return self.name.partition(".")[0]
 
 
 def hash_files(folder: Path) -> list[str]:
@@ -75,29 +70,19 @@ def create(connection: duckdb.DuckDBPyConnection, folder: Path) -> list[Problem]
     """
     if not hash_files(folder):
         return []
-    reserved = _schemas(connection)
-    found, problems = _read(folder, reserved)
+    found, problems = _read(folder, _schemas(connection))
     docs, caveats_by_object = _read_docs(connection), _read_caveats(connection)
     aliases = newest([one for one in found if isinstance(one, ViewFile)])
-    by_path = {str(one.path): one for one in found}
-    in_order, _ = graph.sort(_reads(found, aliases))
-    for one in (by_path[path] for path in in_order):
-        try:
-            connection.begin()
-            _check_reads(one, [problem for problem in problems if problem.schema not in reserved])
-            if isinstance(one, ViewFile):
-                _create_view(connection, one, aliases, docs, caveats_by_object)
-            else:
-                create_queries(connection, [one], caveats_by_object, explained=False)
-            connection.commit()
-        except (DefinitionError, duckdb.Error) as error:
-            connection.rollback()
-            problems.append(_problem(one.path, folder, str(error)))
-    problems += [
-        _problem(one.path, folder, f"{one.path}: it is part of a cycle of references in {folder}")
-        for path, one in by_path.items()
-        if path not in in_order
-    ]
+    waiting = found
+    while waiting:
+        # A file may read others, so those that fail are tried again as long as others succeed.
+        errors = [_create_one(connection, one, aliases, docs, caveats_by_object) for one in waiting]
+        failed = [(one, error) for one, error in zip(waiting, errors, strict=True) if error]
+        if len(failed) == len(waiting):
+            names = {problem.name for problem in problems} | {_name(one.path) for one in waiting}
+            problems += [_problem(one.path, _find_cause(one, names) or error) for one, error in failed]
+            break
+        waiting = [one for one, _ in failed]
     problems.sort(key=lambda problem: problem.error)
     catalog.insert(connection, "not_built", [(problem.name, problem.error) for problem in problems])
     return problems
@@ -153,7 +138,7 @@ def _read(folder: Path, reserved: Collection[str]) -> tuple[list[ViewFile | Quer
         try:
             found.append(_read_file(path, folder, reserved))
         except (DefinitionError, OSError) as error:
-            problems.append(_problem(path, folder, str(error)))
+            problems.append(_problem(path, str(error)))
     return found, problems
 
 
@@ -183,34 +168,31 @@ def _read_file(path: Path, folder: Path, reserved: Collection[str]) -> ViewFile 
     return one
 
 
-def _reads(found: Sequence[ViewFile | QueryFile], aliases: Mapping[str, ViewFile]) -> dict[str, list[str]]:
-    """Return the paths of the other files that each file reads, by its path."""
-    return {
-        str(one.path): [
-            str(other.path)
-            for other in found
-            # A query may have the same name as a view that it reads.
-            if other is not one and not one.references.isdisjoint(_list_names(other, aliases))
-        ]
-        for one in found
-    }
+def _find_cause(one: ViewFile | QueryFile, failed: Collection[str]) -> str:
+    """Return the error of a file that reads another file that failed; empty if it reads none."""
+    read = {re.sub(r"_v\d+$", "", name) for name in one.references} & set(failed) - {_name(one.path)}
+    return f"{one.path}: reads {min(read)}, which failed" if read else ""
 
 
-def _list_names(one: ViewFile | QueryFile, aliases: Mapping[str, ViewFile]) -> Iterator[str]:
-    if isinstance(one, QueryFile):
-        yield one.full_name
-    else:
-        yield one.versioned
-        if aliases[one.alias] is one:
-            yield one.alias
-
-
-def _check_reads(one: ViewFile | QueryFile, problems: Collection[Problem]) -> None:
-    """Raise DefinitionError if a file reads a view or query that failed."""
-    read = one.references | {re.sub(r"_v\d+$", "", name) for name in one.references}
-    for problem in problems:
-        if problem.name in read:
-            raise DefinitionError(f"{one.path}: reads {problem.name}, which failed")
+def _create_one(
+    connection: duckdb.DuckDBPyConnection,
+    one: ViewFile | QueryFile,
+    aliases: Mapping[str, ViewFile],
+    docs: ColumnDocs,
+    caveats_by_object: dict[str, ColumnsByCaveat],
+) -> str:
+    """Create a view or query. Returns the error if it fails, otherwise an empty text."""
+    try:
+        connection.begin()
+        if isinstance(one, ViewFile):
+            _create_view(connection, one, aliases, docs, caveats_by_object)
+        else:
+            create_queries(connection, [one], caveats_by_object, explained=False)
+        connection.commit()
+    except (DefinitionError, duckdb.Error) as error:
+        connection.rollback()
+        return str(error)
+    return ""
 
 
 def _create_view(
@@ -228,14 +210,18 @@ def _create_view(
     own = column_docs.of_view(view, docs, view.column_comments, columns)
     for statement in column_docs.inherited_comments(view, own):
         connection.execute(statement)
-    named = dict.fromkeys(_list_names(view, aliases), view)
-    create_aliases(connection, {name: view for name in named if name != view.versioned})
+    plain = {view.alias: view} if aliases[view.alias] is view else {}
+    named = {view.versioned: view, **plain}
+    create_aliases(connection, plain)
     docs.update(dict.fromkeys(named, own))
     caveats_by_object.update(dict.fromkeys(named, caveats.of_view(view, docs, caveats_by_object)))
     catalog.fill_views(connection, [view], caveats_by_object, STATUS)
     catalog.fill_view_columns(connection, named, caveats_by_object, docs)
 
 
-def _problem(path: Path, folder: Path, error: str) -> Problem:
-    schema, name = path.parent.name, path.name.split(".")[0]
-    return Problem(f"{schema}.{name}", error if str(path) in error else f"{path}: {error}")
+def _problem(path: Path, error: str) -> Problem:
+    return Problem(_name(path), error if str(path) in error else f"{path}: {error}")
+
+
+def _name(path: Path) -> str:
+    return f"{path.parent.name}.{path.name.split('.')[0]}"

@@ -1,13 +1,16 @@
 """Write the rows of expensive views to Parquet files, and write new files when the inputs change.
 
-A view whose header has a `materialize` line has one file, or one file per partition of its base tables (see
-views/materialization.py). The file name is a hash of the view's SQL, the SQL of the views that it reads and
-the files of its base tables, so that an existing file of that name is always current. A view whose files
-cannot be written is computed on demand, like any other view.
+A view whose header has a line `-- materialize: parquet by machine, start_s` has one file, sorted by these
+columns, or by all without `by`. With `parquet per partition` it has a file for each partition of its base
+tables, and a new file only if that partition changed: its rows must be the union of its rows over each. The
+file name is a hash of the view's SQL, the SQL of the views that it reads and the files of its base tables, so
+that an existing file of that name is always current. A view whose files cannot be written is computed on
+demand, like any other view.
 """
 
 import hashlib
 import json
+import re
 import shutil
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -32,10 +35,9 @@ from tracehouse.ingest.store.layout import VIEWS_FOLDER, staging_folder
 from tracehouse.ingest.store.records import Conversion
 from tracehouse.views import ledgers
 from tracehouse.views.across_traces import expanded
-from tracehouse.views.graph import sources, with_dependencies
+from tracehouse.views.graph import sort_views, sources, with_dependencies
 from tracehouse.views.macros import macros_hash, macros_sql
-from tracehouse.views.materialization import StorageRule, storage_rule
-from tracehouse.views.view_files import DefinitionError, ViewFile, view_files
+from tracehouse.views.view_files import ViewFile, view_files
 
 # With fewer rows in the base tables, computing a view takes no longer than opening its file.
 LEAST_ROWS = 400_000
@@ -51,6 +53,15 @@ _CLOCKS = "catalog.clocks"
 # The `partition` of a file that is computed from all partitions.
 _ALL = None
 _HASH_DIGITS = 16
+_RULE = re.compile(r"parquet(?P<parts> per partition)?(?: by (?P<order>\w+(?:, \w+)*))?")
+
+
+@dataclass(frozen=True)
+class StorageRule:
+    """The sort columns of a materialized view, and whether it has a file for each partition."""
+
+    order: tuple[str, ...]
+    per_partition: bool
 
 
 @dataclass(frozen=True)
@@ -98,7 +109,7 @@ ComputeUnits = Callable[[Sequence[Unit]], Iterable[dict[str, str]]]
 
 
 def plan(conversions: Sequence[Conversion]) -> Plan:
-    """Plan the files of all views over some conversions. Raises DefinitionError on an invalid header."""
+    """Plan the files of all views over some conversions."""
     # Reading the definitions takes longer than the rest of the build of a small warehouse.
     if sum(conversion.rows for conversion in conversions) < LEAST_ROWS:
         return {}
@@ -109,6 +120,15 @@ def plan(conversions: Sequence[Conversion]) -> Plan:
         if (rule := storage_rule(view))
     }
     return {name: parts for name, parts in planned.items() if parts}
+
+
+def storage_rule(view: ViewFile) -> StorageRule | None:
+    """Return the rule in the header of a view; None if the view is computed."""
+    match = _RULE.fullmatch(view.header.one("materialize"))
+    if match is None:
+        return None
+    order = match["order"].split(", ") if match["order"] else view.tree.expression.named_selects
+    return StorageRule(tuple(order), bool(match["parts"]))
 
 
 def find_complete(warehouse: Path, planned: Plan) -> dict[str, StoredView]:
@@ -200,8 +220,7 @@ def compute_unit(unit: Unit, on_bytes: OnBytes = lambda _: None) -> dict[str, st
 
 def _views_in_order() -> dict[str, ViewFile]:
     """Return all released and draft views by their versioned names, each after the views that it reads."""
-    views = {view.versioned: view for view in expanded(view_files())}
-    return {name: views[name] for name in _dependencies(views, views)}
+    return {view.versioned: view for view in sort_views(expanded(view_files()))}
 
 
 def _dependencies(names: Iterable[str], views: Mapping[str, ViewFile]) -> list[str]:
@@ -215,10 +234,6 @@ def _plan_parts(
 ) -> list[Part]:
     """Plan the files of a view; none if its base tables have few rows."""
     tables = sources([view.versioned], {name: one.references for name, one in views.items()})
-    if catalog_tables := [name for name in tables if name.startswith("catalog.") and name != _CLOCKS]:
-        raise DefinitionError(
-            f"{view.path}: has a line `-- materialize:` and reads {catalog_tables[0]}, which builds refill"
-        )
     read = [conversion for conversion in conversions if conversion.table_name in tables and conversion.files]
     if not read or sum(conversion.rows for conversion in read) < LEAST_ROWS:
         return []
@@ -293,8 +308,6 @@ def _write_part(connection: duckdb.DuckDBPyConnection, warehouse: Path, name: st
         connection.execute(
             f"copy (from {name} order by {order}) to {quoted(str(path))} ({PARQUET_OPTIONS}, {footer})"
         )
-        if mismatch := _find_type_mismatch(connection, name, path):
-            return mismatch
         if shutil.disk_usage(warehouse).free < LEAST_FREE_BYTES:
             return "it would fill the disk. Free disk space"
         view_store.add(warehouse, stage(path, 0), part.path)
@@ -302,14 +315,4 @@ def _write_part(connection: duckdb.DuckDBPyConnection, warehouse: Path, name: st
         return (str(error) or type(error).__name__).splitlines()[0]
     finally:
         path.unlink(missing_ok=True)
-    return ""
-
-
-def _find_type_mismatch(connection: duckdb.DuckDBPyConnection, name: str, file: Path) -> str:
-    """Describe a column whose type Parquet cannot represent; empty if there is none."""
-    computed = connection.execute(f"describe {name}").fetchall()
-    stored = connection.execute(f"describe from read_parquet({quoted(str(file))})").fetchall()
-    for (column, kind, *_), (_, other, *_) in zip(computed, stored, strict=True):
-        if kind != other:
-            return f"Parquet stores its column {column} as {other} and not {kind}"
     return ""

@@ -35,7 +35,7 @@ class Described:
 def describe_views(connection: DuckDBPyConnection) -> Described:
     """Describe the views over the tables of a database."""
     files = view_files()
-    views = sort_views(expanded(files), catalog.column_types(connection))
+    views = sort_views(expanded(files))
     docs = column_docs.of_views(views, files, column_docs.of_tables(all_traces().values()))
     return Described(views, docs, caveats.of_views(views, docs))
 
