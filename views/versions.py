@@ -10,6 +10,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 
 from tracehouse.views import across_traces
+from tracehouse.views.macros import SCHEMA, macros_sql
 from tracehouse.views.sql_text import sql_hash
 from tracehouse.views.view_files import VIEWS, DefinitionError, ViewFile, newest, view_files
 
@@ -45,8 +46,12 @@ def read_lock(text: str) -> dict[str, str]:
 
 
 def view_hash(view: ViewFile) -> str:
-    """Hash a view's statement and comments, without white space, the case of keywords and `--` comments."""
-    return sql_hash(";".join([view.statement, *view.comments]))[:_DIGITS]
+    """Hash a view's statement and comments, without white space, the case of keywords and `--` comments.
+
+    The hash of a view that calls macros includes `macros.sql`.
+    """
+    macros = [macros_sql()] if f"{SCHEMA}." in view.statement else []
+    return sql_hash(";".join([view.statement, *view.comments, *macros]))[:_DIGITS]
 
 
 def broken(lock: Mapping[str, str], views: Sequence[ViewFile]) -> list[str]:

@@ -15,7 +15,7 @@ from tracehouse.engines.duckdb.write import build, database
 from tracehouse.engines.duckdb.write import views as write_views
 from tracehouse.views import versions
 from tracehouse.views.versions import broken, locked, read_lock, release, view_hash
-from tracehouse.views.view_files import VIEWS, DefinitionError, view_files
+from tracehouse.views.view_files import VIEWS, DefinitionError, ViewFile, view_files
 
 REPOSITORY = Path(__file__).parents[2]
 PAGE = (REPOSITORY / "docs" / "versions.md").read_text()
@@ -74,6 +74,15 @@ def test_locks_the_statement_and_the_comments(folder: Path) -> None:
         for problem in problems:
             assert problem.startswith("itp.thing_v1 is released, and its statement or comments were changed")
             assert "the next version, thing.v2.sql" in problem
+
+
+def test_locks_the_macros_that_a_view_calls(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    call = "create or replace view itp.sum_v1 as select stats.fsum(duration) as run_s from itp.raw_job;"
+    write(folder, "sum", call)
+    release(["itp.sum_v1"])
+    monkeypatch.setattr(versions, "macros_sql", lambda: "create macro stats.fsum(number) as sum(number)")
+    [problem] = broken(locked(), view_files(folder))
+    assert problem.startswith("itp.sum_v1 is released, and its statement or comments were changed")
 
 
 def test_records_a_view_that_was_rewritten(folder: Path) -> None:
@@ -189,84 +198,57 @@ def test_finds_lost_names_and_changed_answers() -> None:
     assert find_lost(first, before, True) == ["itp.gone_v1"]
 
 
-@pytest.fixture(scope="module")
-def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with all views, and a next version of one, written by the command in docs/versions.md."""
-    folder = tmp_path_factory.mktemp("repository")
+def test_a_next_version_is_followed_by_plain_names_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Write and release a next version with the commands of docs/versions.md, and build with it."""
     for view in view_files():
-        path = folder / "views" / view.path.relative_to(VIEWS)
+        path = tmp_path / "views" / view.path.relative_to(VIEWS)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(view.text)
     [command] = re.findall(r"^ +(sed .*)$", PAGE, re.M)
-    subprocess.run(command, shell=True, cwd=folder, check=True)
-    return folder
+    subprocess.run(command, shell=True, cwd=tmp_path, check=True)
 
+    def files() -> list[ViewFile]:
+        return view_files(tmp_path / "views")
 
-@pytest.fixture(scope="module")
-def second(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
-    """A database with the views of `repository`."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(write_views, "view_files", lambda: view_files(repository / "views"))
-        # The build must not reuse a template that has the package's views.
-        patch.setattr(build, "hash_definitions", lambda: "another")
-        patch.setenv("XDG_CACHE_HOME", os.devnull)
-        path = database.build(tmp_path_factory.mktemp("warehouse")).path
-    return duckdb.connect(str(path), read_only=True)
-
-
-def test_releases_a_next_version_with_one_line(
-    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    monkeypatch.setattr(write_views, "view_files", files)
+    # The build must not reuse a template that has the package's views.
+    monkeypatch.setattr(build, "hash_definitions", lambda: "another")
+    monkeypatch.setenv("XDG_CACHE_HOME", os.devnull)
+    (tmp_path / "warehouse").mkdir()
+    with duckdb.connect(str(database.build(tmp_path / "warehouse").path), read_only=True) as second:
+        check_readers_of_the_next_version(second)
     before = versions.LOCK.read_text()
     (tmp_path / "versions.lock").write_text(before)
     monkeypatch.setattr(versions, "LOCK", tmp_path / "versions.lock")
-    monkeypatch.setattr(versions, "view_files", lambda: view_files(repository / "views"))
+    monkeypatch.setattr(versions, "view_files", files)
     [names] = re.findall(r"^ +python -m tracehouse\.views\.versions (itp.*)$", PAGE, re.M)
     assert release(names.split()) == ["itp.job_v2"]
     [line] = set(versions.LOCK.read_text().splitlines()) - set(before.splitlines())
     assert line.startswith("itp.job_v2 ")
 
 
-def rows(connection: duckdb.DuckDBPyConnection, sql: str) -> list:
-    return connection.execute(sql).fetchall()
-
-
-def test_views_keep_reading_the_version_that_they_name(second: duckdb.DuckDBPyConnection) -> None:
-    reading = rows(
-        second,
-        "select versioned_name from catalog.views where list_contains(reads, 'itp.job_v1') order by all",
-    )
-    assert reading == [("itp.standard_job_v1",), ("unified.jobs_v1",)]
-    assert rows(second, "from catalog.views where list_contains(reads, 'itp.job_v2')") == []
-
-
-def test_plain_names_and_queries_follow_the_newest_version(second: duckdb.DuckDBPyConnection) -> None:
-    [(comment,)] = rows(
-        second, "select comment from duckdb_views() where schema_name = 'itp' and view_name = 'job'"
-    )
+def check_readers_of_the_next_version(second: duckdb.DuckDBPyConnection) -> None:
+    reads = dict(second.execute("select versioned_name, reads from catalog.views").fetchall())
+    assert {name for name, names in reads.items() if "itp.job_v1" in names} == {
+        "itp.standard_job_v1",
+        "unified.jobs_v1",
+    }
+    assert {name for name, names in reads.items() if "itp.job_v2" in names} == set()
+    [(comment,)] = second.execute(
+        "select comment from duckdb_views() where schema_name = 'itp' and view_name = 'job'"
+    ).fetchall()
     assert comment.endswith("This is itp.job_v2, the newest version.")
-    queries = rows(second, "select reads, reads_versions from catalog.queries")
+    queries = second.execute("select reads, reads_versions from catalog.queries").fetchall()
+    of_views = {name.rpartition("_v")[0] for name in reads} | reads.keys()
+    for names, now in non_empty(queries):
+        assert {name.rpartition("_v")[0] for name in now} == {
+            re.sub(r"_v\d+$", "", name) for name in names if name in of_views
+        }
     following = [now for names, now in queries if "itp.job" in names]
     assert len(following) > 3
     assert all("itp.job_v2" in now and "itp.job_v1" not in now for now in following)
-
-
-def test_queries_list_the_versions_that_they_read(second: duckdb.DuckDBPyConnection) -> None:
-    stand_for = dict(
-        rows(
-            second,
-            """
-            select view_name, arg_max(versioned_name, version) from catalog.views group by view_name
-            union all
-            select versioned_name, versioned_name from catalog.views
-            """,
-        )
-    )
-    for names, now in non_empty(rows(second, "select reads, reads_versions from catalog.queries")):
-        assert now == sorted(stand_for[name] for name in names if name in stand_for)
-
-
-def test_describes_every_version(second: duckdb.DuckDBPyConnection) -> None:
     listed = "itp.job_v1 (released), itp.job_v2 (draft); itp.job is itp.job_v2, the newest"
     for name, kind in (
         ("itp.job", "view, version 2, draft"),

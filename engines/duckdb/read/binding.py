@@ -158,7 +158,7 @@ def bind_statement(
         explain=statement.explain or ("explain" if explain else ""),
         reads=statement.reads,
         traces=traces,
-        notes=notes.of_statement(connection, statement.query, statement.reads, statement.columns, traces),
+        notes=notes.of_statement(connection, statement.reads, statement.columns, traces),
     )
 
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from tracehouse.core.errors import DefinitionError
 from tracehouse.engines.duckdb.read.catalog import base_tables
 from tracehouse.engines.duckdb.read.selected_traces import SEVERAL_TRACES
 
@@ -115,35 +114,24 @@ def of_object(
 
 def of_statement(
     connection: duckdb.DuckDBPyConnection,
-    sql: str,
     reads: Collection[str],
     columns: Collection[str] | None = None,
     traces: Sequence[str] | None = None,
 ) -> list[Note]:
     """Return notes on a SQL statement, which reads the tables, views and queries in `reads`.
 
-    Caveats on columns are included only for columns that the statement reads, or for all columns if these
-    cannot be determined. `columns`, if known, are lower-case names that include every column that it reads.
-    `traces` are those that the statement selects from views and queries of several traces, None for all.
+    Caveats on columns are included only for columns that the statement may read: `columns` are their
+    lower-case names, None for all. `traces` are those that the statement selects from views and queries of
+    several traces, None for all.
     """
-    noted: list[tuple[str, Note, set[str] | None]] = []
-    for name in sorted(reads):
+    found: dict[str, Note] = {}
+    for name in reads:
         about = _caveats_of_columns(connection, name)
         of_traces = traces if name.startswith(f"{SEVERAL_TRACES}.") else None
-        notes_on_it = of_object(connection, name, of_traces, on_data=True)
-        noted += [(name, note, about.get(note.name)) for note in notes_on_it]
-    about_columns = {column for _, _, those in noted for column in those or ()}
-    read = {column for column in about_columns if columns is None or column.lower() in columns}
-    # Parsing takes 100 ms. It is needed only to find out which columns, or which table's columns, are read.
-    if read and (columns is None or len(reads) > 1):
-        named = _columns_named(connection, sql, reads)
-    else:
-        named = dict.fromkeys(reads, read)
-    found = {
-        note.name: note
-        for name, note, those in noted
-        if those is None or named is None or name not in named or named[name] & those
-    }
+        for note in of_object(connection, name, of_traces, on_data=True):
+            concerned = about.get(note.name)
+            if columns is None or concerned is None or not concerned.isdisjoint(columns):
+                found[note.name] = note
     return [found[name] for name in sorted(found)]
 
 
@@ -155,35 +143,12 @@ def sources(connection: duckdb.DuckDBPyConnection, names: Collection[str]) -> "p
     ).to_arrow_table()
 
 
-def _columns_named(
-    connection: duckdb.DuckDBPyConnection, sql: str, reads: Collection[str]
-) -> dict[str, set[str]] | None:
-    """The columns that a statement reads, by table or view; None if sqlglot cannot resolve them."""
-    import sqlglot
-    from sqlglot import exp
-    from sqlglot.errors import SqlglotError
-
-    from tracehouse.views.columns import columns_read
-
-    sql_of_columns = """
-        select object_name, list(column_name order by position) from catalog.columns
-        where list_contains($names, object_name) group by object_name
-        """
-    columns = dict(connection.execute(sql_of_columns, {"names": sorted(reads)}).fetchall())
-    try:
-        tree = sqlglot.parse_one(sql, dialect="duckdb")
-        views = {f"{table.db}.{table.name}" for table in tree.find_all(exp.Table) if table.db and table.name}
-        return columns_read(tree, views & columns.keys(), columns, "the statement")
-    except (SqlglotError, DefinitionError, KeyError):
-        return None
-
-
 def _caveats_of_columns(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str, set[str]]:
-    """Return the caveats about columns of a view or table, each with the columns that it is about."""
+    """Return the caveats about columns of a view or table, each with their lower-case names."""
     sql = """
-        select unnest(caveats), column_name from catalog.columns where object_name = $name
+        select unnest(caveats), lower(column_name) from catalog.columns where object_name = $name
         union all
-        select caveats.caveat, columns.column_name
+        select caveats.caveat, lower(columns.column_name)
         from catalog.caveats as caveats
         inner join catalog.columns as columns
             on list_contains(caveats.objects, columns.object_name || '.' || columns.column_name)

@@ -1,15 +1,16 @@
 """Compare the figures of the ledgers with figures computed from the warehouse."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import duckdb
 import pyarrow as pa
 
 from tracehouse.core.errors import UserError
-from tracehouse.engines.duckdb.read.catalog import base_tables, check_traces, read_rows
+from tracehouse.engines.duckdb.read.catalog import check_traces, read_base_tables, read_rows
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.views.ledgers import TRUSTS
 
@@ -17,6 +18,9 @@ from tracehouse.views.ledgers import TRUSTS
 ROUNDING = 1e-9
 # The columns that a narrow terminal shows.
 BRIEF = ("statement", "published", "measured", "verdict")
+
+
+Row = Mapping[str, Any]
 
 
 class Verdict(StrEnum):
@@ -53,23 +57,6 @@ class Result:
         return None if self.measured is None else self.measured - self.published
 
 
-@dataclass(frozen=True)
-class _Figure:
-    figure: str
-    trace: str
-    statement: str
-    relation: str
-    value: float
-    unit: str
-    tolerance: float
-    measured_by: str
-    explanation: str
-    needs_file: str
-    reads: Sequence[str]
-    printed_in: str = ""
-    trust: str = ""
-
-
 def figures(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> list[Result]:
     """Measure every published figure of the named traces, of all if none is named.
 
@@ -94,18 +81,31 @@ def _compare(connection: duckdb.DuckDBPyConnection, ledger: str, traces: Sequenc
         """,
         traces=list(traces),
     )
-    figures = [_Figure(**row) for row in rows]
     tables = connection.execute("select table_name, row_count, synthetic from catalog.tables").fetchall()
     empty = {name for name, row_count, _ in tables if row_count == 0}
     synthetic = {name for name, _, is_synthetic in tables if is_synthetic}
     files = {name for (name,) in connection.execute("select member from catalog.sources").fetchall()}
-    # Computed once per set of names: many figures read the same tables.
-    tables_of = {reads: base_tables(connection, reads) for reads in {tuple(one.reads) for one in figures}}
+    known = read_base_tables(connection)
     results = []
-    for figure in figures:
-        read = tables_of[tuple(figure.reads)]
-        lacks_data = bool(read & empty) or figure.needs_file not in {"", *files}
-        results.append(_result(connection, figure, lacks_data, bool(read & synthetic)))
+    for row in rows:
+        read = {table for name in row["reads"] for table in known.get(name, ())}
+        lacks_data = bool(read & empty) or row["needs_file"] not in {"", *files}
+        measured = None
+        if row["measured_by"] and not lacks_data:
+            measured = _measure(connection, row["figure"], row["measured_by"])
+        results.append(
+            Result(
+                figure=row["figure"],
+                statement=row["statement"],
+                published=row["value"],
+                measured=measured,
+                unit=row["unit"],
+                verdict=_verdict(row, measured, lacks_data, bool(read & synthetic)),
+                trust=row.get("trust", ""),
+                printed_in=row.get("printed_in", ""),
+                explanation=row["explanation"],
+            )
+        )
     return results
 
 
@@ -171,25 +171,8 @@ def count(results: Sequence[Result], verdict: Verdict) -> int:
     return [result.verdict for result in results].count(verdict)
 
 
-def _result(
-    connection: duckdb.DuckDBPyConnection, figure: _Figure, lacks_data: bool, is_synthetic: bool
-) -> Result:
-    measured = _measure(connection, figure) if figure.measured_by and not lacks_data else None
-    return Result(
-        figure=figure.figure,
-        statement=figure.statement,
-        published=figure.value,
-        measured=measured,
-        unit=figure.unit,
-        verdict=_verdict(figure, measured, lacks_data, is_synthetic),
-        trust=figure.trust,
-        printed_in=figure.printed_in,
-        explanation=figure.explanation,
-    )
-
-
-def _verdict(figure: _Figure, measured: float | None, lacks_data: bool, is_synthetic: bool) -> Verdict:
-    if not figure.measured_by:
+def _verdict(figure: Row, measured: float | None, lacks_data: bool, is_synthetic: bool) -> Verdict:
+    if not figure["measured_by"]:
         return Verdict.NOT_MEASURABLE
     if lacks_data:
         return Verdict.NO_DATA
@@ -198,23 +181,17 @@ def _verdict(figure: _Figure, measured: float | None, lacks_data: bool, is_synth
     if measured is None:
         # The tables have rows, but none that the figure is about. The explanation does not cover that.
         return Verdict.DIFFERS
-    if _is_within_tolerance(figure, measured):
+    slack = figure["tolerance"] + ROUNDING * max(1.0, abs(figure["value"]))
+    is_high_enough = figure["relation"] == "at most" or measured >= figure["value"] - slack
+    if is_high_enough and (figure["relation"] == "at least" or measured <= figure["value"] + slack):
         return Verdict.REPRODUCED
-    return Verdict.EXPLAINED if figure.explanation else Verdict.DIFFERS
+    return Verdict.EXPLAINED if figure["explanation"] else Verdict.DIFFERS
 
 
-def _is_within_tolerance(figure: _Figure, measured: float) -> bool:
-    slack = figure.tolerance + ROUNDING * max(1.0, abs(figure.value))
-    more = measured - figure.value
-    return (figure.relation == "at most" or more >= -slack) and (
-        figure.relation == "at least" or more <= slack
-    )
-
-
-def _measure(connection: duckdb.DuckDBPyConnection, figure: _Figure) -> float | None:
+def _measure(connection: duckdb.DuckDBPyConnection, figure: str, sql: str) -> float | None:
     """The value of a figure's SQL; None if it is NULL or not a finite number."""
     try:
-        [(value,)] = connection.execute(f"select cast(({figure.measured_by}) as double)").fetchall()
+        [(value,)] = connection.execute(f"select cast(({sql}) as double)").fetchall()
     except duckdb.Error as error:
-        raise UserError(f"Cannot measure {figure.figure}: {error}") from None
+        raise UserError(f"Cannot measure {figure}: {error}") from None
     return value if value is not None and math.isfinite(value) else None
