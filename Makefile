@@ -17,7 +17,7 @@
 # make bench               run the benchmarks
 # make verified RAW=folder update docs/verified.md from the publishers' files in a folder
 # make docs                build the documentation in build/site
-# make docs-test           check the links of the documentation, and its search in Chromium
+# make docs-test           build the documentation, and check its links
 # make tables              update the generated tables in the documents
 # make clean               remove everything that the other targets created
 

@@ -49,23 +49,21 @@ def publish(
         raise UsageError("--base-url is the address of a site: name its folder with --site FOLDER")
     if base_url and not base_url.startswith(("http://", "https://")):
         raise UsageError(f"--base-url must begin with http:// or https://, not {base_url!r}")
-    left_out: dict[str, list[str]] = {}
+    file: Path | None = None
     if out:
         result = database_file.publish(warehouse, out, whole)
         say(f"Published {result.describe()} as {out}, {result.bytes / 1e6:,.1f} MB")
-        if result.is_open_elsewhere:
-            note = (
-                f"a program still has the previous {out} open and reads the old version until it reopens it"
-            )
-            say(f"note: {note}", stderr=True)
+        file = out
     if site:
-        result = folder.publish(warehouse, site, duckdb_wasm, whole, base_url)
+        result = folder.publish(warehouse, site, duckdb_wasm, whole, base_url, file)
         say(f"Wrote the site {site}. Open it: python -m http.server --directory {site}")
+        file = site / folder.DATABASE
     if to:
-        result, place, notes = postgresql.publish(warehouse, to, whole)
+        result, place, notes = postgresql.publish(warehouse, to, whole, file)
         say(f"Published {result.describe()} to {place}")
         for note in notes:
             say(f"note: {note}", stderr=True)
+    left_out: dict[str, list[str]] = {}
     for name, reason in result.left_out.items():
         left_out.setdefault(reason, []).append(name)
     for reason, names in left_out.items():

@@ -231,6 +231,8 @@ ERRORS = [
     ("query itp.gpu_hours -o none/x.csv", 1, "none: no such folder. Create it, or name another file"),
     ("query itp.gpu_hours -o none/x.svg", 1, "none: no such folder. Create it, or name another file"),
     ("sql select(1) -o none/x.json", 1, "none: no such folder. Create it, or name another file"),
+    ("publish", 2, "name a target: --out FILE.duckdb"),
+    ("publish --site x --base-url lab.example", 2, "--base-url must begin with http"),
     ("publish --out none/x.duckdb", 1, "none: no such folder. Create it, or name another file"),
 ]
 

@@ -11,12 +11,13 @@ without grouping or aggregating them are left out.
 
 import os
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import sqlglot
 from sqlglot import exp
 
@@ -56,24 +57,21 @@ _CONTENTS = {
     "same_as": "The relation that it is an alias of; empty for most.",
     "comment": "Its content.",
 }
+_LEFT_OUT = {"name": "Trace, table, view or named query.", "reason": "Reason."}
 
 
 @dataclass(frozen=True)
 class Published:
-    """The number of published relations and rows, the file size, and objects left out, with the reason.
+    """The names of the published relations, the number of rows and bytes, and what is left out, and why."""
 
-    `is_open_elsewhere` is whether a program still has the previous file open.
-    """
-
-    relations: int
+    names: frozenset[str]
     rows: int
     bytes: int
     left_out: Mapping[str, str]
-    is_open_elsewhere: bool
 
     def describe(self) -> str:
         """Return such as `425 tables with 1,524,577 rows`."""
-        return f"{self.relations:,} tables with {self.rows:,} rows"
+        return f"{len(self.names):,} tables with {self.rows:,} rows"
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,8 @@ class Relation:
     """A relation to publish, with its comment and the meaning of its columns.
 
     `sql` selects its rows in the warehouse, or creates it as a view: an alias of `same_as`, or a view with
-    one row per sample, to save disk space. `key` are the columns of its declared key.
+    one row per sample, to save disk space. `key` are the columns of its declared key. For an answer, `macro`
+    creates the named query, which reads the relations in `reads`.
     """
 
     name: str
@@ -92,6 +91,23 @@ class Relation:
     key: Sequence[str] = ()
     same_as: str = ""
     is_view: bool = False
+    macro: str = ""
+    reads: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class _Warehouse:
+    """What a warehouse has, by name: comments, columns with their comments, and the definitions of views.
+
+    `empty` are the traces without data. `samples` are the objects that have one row per sample.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    comments: Mapping[str, str]
+    columns: Mapping[str, Mapping[str, str]]
+    definitions: Mapping[str, str]
+    empty: Sequence[str]
+    samples: Sequence[str]
 
 
 def publish(warehouse: Path, path: Path, whole: bool) -> Published:
@@ -102,14 +118,21 @@ def publish(warehouse: Path, path: Path, whole: bool) -> Published:
     """
     _check_target(path)
     path = path.absolute()
-    is_open = _is_open_elsewhere(path)
     with _stage_file(path) as staged:
         with connect(warehouse, Access([f"{staged}{suffix}" for suffix in _OPEN_SUFFIXES])) as connection:
             connection.execute(f"attach {quoted(str(staged))} as published ({_OPTIONS})")
-            counts, left_out = _fill(connection, whole)
+            _fill(connection, whole)
             connection.execute("detach published")
-        size = staged.stat().st_size
-    return Published(len(counts), sum(counts.values()), size, left_out, is_open)
+        return read_published(staged)
+
+
+def read_published(path: Path) -> Published:
+    """Read from a published file what it contains."""
+    with duckdb.connect(str(path), read_only=True) as connection:
+        contents = connection.execute("select name, row_count from catalog.contents").fetchall()
+        left_out = dict(connection.execute("select name, reason from catalog.left_out").fetchall())
+    rows = sum(count for _, count in contents)
+    return Published(frozenset(name for name, _ in contents), rows, path.stat().st_size, left_out)
 
 
 def _check_target(path: Path) -> None:
@@ -187,13 +210,12 @@ def _is_open_elsewhere(path: Path) -> bool:
     return False
 
 
-def _fill(connection: duckdb.DuckDBPyConnection, whole: bool) -> tuple[dict[str, int], dict[str, str]]:
-    """Create everything in the new database. Returns the row count of each relation, and what is left out."""
-    empty = _traces_without_data(connection)
-    samples = _objects_with_raw_samples(connection)
-    left_out = dict.fromkeys(empty, "it has no data")
+def _fill(connection: duckdb.DuckDBPyConnection, whole: bool) -> None:
+    """Create everything in the new database."""
+    warehouse = _read_warehouse(connection)
+    left_out = dict.fromkeys(warehouse.empty, "it has no data")
     if not whole:
-        of_samples = [name for name in samples if name.partition(".")[0] not in empty]
+        of_samples = [name for name in warehouse.samples if name.partition(".")[0] not in warehouse.empty]
         left_out |= dict.fromkeys(of_samples, "it has one row per sample; hourly aggregates are published")
     connection.execute("use published")
     connection.execute(macros_sql())
@@ -203,10 +225,10 @@ def _fill(connection: duckdb.DuckDBPyConnection, whole: bool) -> tuple[dict[str,
     counts: dict[str, int] = {}
     own = {*all_traces(), "unified", "catalog"}
     for relation in (
-        *_base_tables(connection, empty, whole),
-        *_views(connection, empty, samples, whole),
-        *_answers(connection, empty),
-        *_catalog(connection),
+        *_base_tables(warehouse, whole),
+        *_views(warehouse, whole),
+        *_answers(warehouse),
+        *_catalog(warehouse),
     ):
         if relation.same_as and relation.same_as not in counts:
             continue
@@ -220,23 +242,29 @@ def _fill(connection: duckdb.DuckDBPyConnection, whole: bool) -> tuple[dict[str,
             if relation.name.partition(".")[0] in own:
                 raise
             left_out[relation.name] = f"it fails ({str(error).splitlines()[0]})"
-    left_out |= _create_macros(connection, counts)
-    _store(
-        connection,
-        Relation("catalog.contents", "catalog", _contents(relations, counts), MARKER_COMMENT, _CONTENTS),
-    )
-    names, reasons = _sql_list(left_out), _sql_list(left_out.values())
-    _store(
-        connection,
-        Relation(
-            "catalog.left_out",
-            "catalog",
-            f"select unnest({names}) as name, unnest({reasons}) as reason",
-            "Objects of the warehouse that were not published, and the reason.",
-            {"name": "Trace, table, view or named query.", "reason": "Reason."},
-        ),
-    )
-    return counts, left_out
+    connection.execute("use published")
+    connection.begin()
+    for name, relation in relations.items():
+        if relation.macro and counts.keys() >= {*relation.reads}:
+            connection.execute(relation.macro)
+        elif relation.macro:
+            reason = "it needs unpublished tables; the result with default parameters is included"
+            left_out[f"{name}(…)"] = reason
+    connection.commit()
+    connection.execute("use warehouse")
+    contents = [
+        (one.name, one.kind, counts[one.name], ", ".join(one.key), one.same_as, one.comment)
+        for one in relations.values()
+    ]
+    listed = "Objects of the warehouse that were not published, and the reason."
+    for name, comment, columns, rows in (
+        ("catalog.contents", MARKER_COMMENT, _CONTENTS, contents),
+        ("catalog.left_out", listed, _LEFT_OUT, left_out.items()),
+    ):
+        schema = pa.schema([(key, pa.int64() if key == "row_count" else pa.string()) for key in columns])
+        table = pa.Table.from_pylist([dict(zip(columns, row, strict=True)) for row in rows], schema)
+        connection.register("listed", table)
+        _store(connection, Relation(name, "catalog", "from temp.listed", comment, columns))
 
 
 def _store(connection: duckdb.DuckDBPyConnection, relation: Relation) -> int:
@@ -264,88 +292,50 @@ def _store(connection: duckdb.DuckDBPyConnection, relation: Relation) -> int:
     return count
 
 
-def _create_macros(connection: duckdb.DuckDBPyConnection, published: Collection[str]) -> dict[str, str]:
-    """Create the named queries that read only published relations. Returns the others, with the reason."""
-    rows = connection.execute(
-        """
-        with parameter_lists as (
-            select
-                query_name,
-                string_agg(parameter || ' ' || type || ' := ' || default_value, ', ' order by position)
-                as listed
-            from catalog.query_parameters
-            group by query_name
-        )
-
-        select
-            queries.query_name,
-            queries.reads,
-            coalesce(listed, ''),
-            macro_definition,
-            coalesce(comment, '')
-        from catalog.queries as queries
-        inner join duckdb_functions() as macros
-            on queries.query_name = macros.schema_name || '.' || macros.function_name
-            and macros.database_name = 'warehouse'
-        left join parameter_lists using (query_name)
-        order by queries.query_name
-        """
-    ).fetchall()
-    left_out = {}
-    connection.execute("use published")
-    connection.begin()
-    for name, reads, parameters, definition, comment in rows:
-        if name in published and {*published} >= {*reads}:
-            connection.execute(f"create macro {name}({parameters}) as table {definition}")
-            connection.execute(f"comment on macro table {name} is {quoted(comment)}")
-        elif name in published:
-            reason = "it needs unpublished tables; the result with default parameters is included"
-            left_out[f"{name}(…)"] = reason
-    connection.commit()
-    connection.execute("use warehouse")
-    return left_out
-
-
-def _contents(relations: Mapping[str, Relation], counts: Mapping[str, int]) -> str:
-    """The SELECT of the rows of `catalog.contents`."""
-    listed = relations.values()
-    return f"""
-        select
-            unnest({_sql_list(relations)}) as name,
-            unnest({_sql_list(relation.kind for relation in listed)}) as kind,
-            unnest({[counts[name] for name in relations]}::bigint[]) as row_count,
-            unnest({_sql_list(", ".join(relation.key) for relation in listed)}) as key_columns,
-            unnest({_sql_list(relation.same_as for relation in listed)}) as same_as,
-            unnest({_sql_list(relation.comment for relation in listed)}) as comment
-    """
-
-
-def _sql_list(texts: Iterable[str]) -> str:
-    """A list of texts as an SQL literal."""
-    return f"[{', '.join(quoted(text) for text in texts)}]::varchar[]"
-
-
-def _traces_without_data(connection: duckdb.DuckDBPyConnection) -> list[str]:
+def _read_warehouse(connection: duckdb.DuckDBPyConnection) -> _Warehouse:
+    """Read what the warehouse has. Raises UserError if it has no data."""
     rows = connection.execute(
         "select trace, sum(row_count) from catalog.tables group by trace order by trace"
     ).fetchall()
     if not any(count for _, count in rows):
         raise UserError("the warehouse has no data. Run `traces ingest` first")
-    return [trace for trace, count in rows if not count]
+    comments = connection.execute(
+        """
+        select schema_name || '.' || view_name, coalesce(comment, '') from duckdb_views()
+        where database_name = 'warehouse'
+        union all
+        select schema_name || '.' || table_name, coalesce(comment, '') from duckdb_tables()
+        where database_name = 'warehouse'
+        """
+    ).fetchall()
+    columns = connection.execute(
+        """
+        select
+            schema_name || '.' || table_name as name,
+            map_from_entries(list((column_name, coalesce(comment, '')) order by column_index))
+        from duckdb_columns()
+        where database_name = 'warehouse' and not internal
+        group by name
+        order by name
+        """
+    ).fetchall()
+    sql = "select schema_name || '.' || view_name, sql from duckdb_views() where database_name = 'warehouse'"
+    definitions = dict(connection.execute(sql).fetchall())
+    empty = [trace for trace, count in rows if not count]
+    samples = _objects_with_raw_samples(connection, definitions)
+    return _Warehouse(connection, dict(comments), dict(columns), definitions, empty, samples)
 
 
-def _base_tables(
-    connection: duckdb.DuckDBPyConnection, empty: Collection[str], whole: bool
-) -> Iterator[Relation]:
-    comments, columns = _comments(connection), _columns(connection)
+def _base_tables(warehouse: _Warehouse, whole: bool) -> Iterator[Relation]:
     fine = _tables_finer_than_hours()
     for name, table in _declared().items():
-        if name.partition(".")[0] in empty or name not in columns:
+        if name.partition(".")[0] in warehouse.empty or name not in warehouse.columns:
             continue
+        comment, columns = warehouse.comments[name], warehouse.columns[name]
         if name in fine:
-            yield _hourly(name, table, columns[name])
+            yield _hourly(name, table, columns)
         if whole or name not in fine:
-            yield Relation(name, "base table", f"from {name}", comments[name], columns[name], table.key)
+            yield Relation(name, "base table", f"from {name}", comment, columns, table.key)
 
 
 def _hourly(name: str, table: Table, columns: Mapping[str, str]) -> Relation:
@@ -373,27 +363,24 @@ def _hourly(name: str, table: Table, columns: Mapping[str, str]) -> Relation:
     return Relation(f"{name}_hourly", "hourly rollup", sql, comment, meanings, keys)
 
 
-def _views(
-    connection: duckdb.DuckDBPyConnection, empty: Collection[str], samples: Collection[str], whole: bool
-) -> Iterator[Relation]:
-    comments, columns = _comments(connection), _columns(connection)
-    definitions = _view_definitions(connection)
-    rows = connection.execute(
+def _views(warehouse: _Warehouse, whole: bool) -> Iterator[Relation]:
+    comments, columns = warehouse.comments, warehouse.columns
+    rows = warehouse.connection.execute(
         """
         select view_name, versioned_name, version = max(version) over (partition by view_name)
         from catalog.views
         where not list_contains($empty, trace)
         order by rowid
         """,
-        {"empty": list(empty)},
+        {"empty": warehouse.empty},
     ).fetchall()
     for plain, versioned, is_newest in rows:
-        has_samples = versioned in samples
+        has_samples = versioned in warehouse.samples
         if has_samples and not whole:
             continue
         # Rows are stored under the plain name; a view of samples has the versioned name, which views read.
         first, *others = [versioned] if not is_newest else sorted((plain, versioned), reverse=has_samples)
-        sql = definitions[first] if has_samples else f"from {first}"
+        sql = warehouse.definitions[first] if has_samples else f"from {first}"
         yield Relation(first, "view", sql, comments[first], columns[first], is_view=has_samples)
         for other in others:
             listed = ", ".join(f'"{column}"' for column in columns[other])
@@ -401,10 +388,11 @@ def _views(
             yield Relation(other, "view", sql, comments[other], columns[other], same_as=first, is_view=True)
 
 
-def _objects_with_raw_samples(connection: duckdb.DuckDBPyConnection) -> list[str]:
+def _objects_with_raw_samples(
+    connection: duckdb.DuckDBPyConnection, definitions: Mapping[str, str]
+) -> list[str]:
     """Wide base tables, and the views (by both names) that return their rows one by one."""
     found = _tables_finer_than_hours()
-    definitions = _view_definitions(connection)
     # Views in the order of creation, so that inputs come first. Materialized views have their own rows.
     for plain, versioned, reads, stored in connection.execute(
         "select view_name, versioned_name, reads, stored from catalog.views order by rowid"
@@ -423,88 +411,62 @@ def _tables_finer_than_hours() -> list[str]:
     return [name for name, declared in wide.items() if f"{name}.{declared.index}" in fine]
 
 
-def _answers(connection: duckdb.DuckDBPyConnection, empty: Collection[str]) -> Iterator[Relation]:
-    """The answer of each named query with default parameters."""
-    columns = _by_relation(
-        connection.execute(
-            """
-            select
-                columns.object_name,
-                columns.column_name,
-                columns.meaning || '; ' || columns.provenance || '.'
-            from catalog.columns as columns
-            inner join catalog.queries as queries on columns.object_name = queries.query_name
-            order by columns.object_name, columns.position
-            """
-        ).fetchall()
-    )
-    rows = connection.execute(
+def _answers(warehouse: _Warehouse) -> Iterator[Relation]:
+    """The answer of each named query with default parameters, and the query itself."""
+    rows = warehouse.connection.execute(
         """
+        with parameters as (
+            select
+                query_name,
+                string_agg(parameter || ' := ' || default_value, ', ' order by position) as defaults,
+                string_agg(parameter || ' ' || type || ' := ' || default_value, ', ' order by position)
+                as typed
+            from catalog.query_parameters
+            group by query_name
+        ),
+
+        meanings as (
+            select
+                object_name as query_name,
+                map_from_entries(
+                    list((column_name, meaning || '; ' || provenance || '.') order by position)
+                ) as columns
+            from catalog.columns
+            group by object_name
+        )
+
         select
-            queries.query_name,
-            any_value(queries.title) || ' ' || any_value(queries.description),
-            string_agg(
-                parameters.parameter || ' := ' || parameters.default_value, ', ' order by parameters.position
-            )
+            query_name,
+            queries.title || ' ' || queries.description,
+            columns,
+            reads,
+            defaults,
+            coalesce(typed, ''),
+            macro_definition,
+            coalesce(comment, '')
         from catalog.queries as queries
-        left join catalog.query_parameters as parameters using (query_name)
+        inner join meanings using (query_name)
+        inner join duckdb_functions() as macros
+            on queries.query_name = macros.schema_name || '.' || macros.function_name
+            and macros.database_name = 'warehouse'
+        left join parameters using (query_name)
         where not list_contains($empty, queries.trace)
-        group by queries.query_name
-        order by queries.query_name
+        order by query_name
         """,
-        {"empty": list(empty)},
+        {"empty": warehouse.empty},
     ).fetchall()
-    for name, comment, defaults in rows:
+    for name, about, columns, reads, defaults, typed, definition, comment in rows:
         call = f" The answer to {name}({defaults})." if defaults else ""
-        yield Relation(name, "answer", f"from {name}()", f"{comment}{call}", columns[name])
+        macro = f"create macro {name}({typed}) as table {definition}"
+        macro += f"; comment on macro table {name} is {quoted(comment)}"
+        yield Relation(name, "answer", f"from {name}()", about + call, columns, macro=macro, reads=reads)
 
 
-def _catalog(connection: duckdb.DuckDBPyConnection) -> Iterator[Relation]:
-    comments, columns = _comments(connection), _columns(connection)
-    for name in columns:
+def _catalog(warehouse: _Warehouse) -> Iterator[Relation]:
+    for name, columns in warehouse.columns.items():
         if name.startswith("catalog."):
-            yield Relation(name, "catalog", f"from {name}", comments[name], columns[name])
+            yield Relation(name, "catalog", f"from {name}", warehouse.comments[name], columns)
 
 
 def _declared() -> dict[str, Table]:
     return {f"{trace.name}.{table.name}": table for trace in all_traces().values() for table in trace.tables}
-
-
-def _view_definitions(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """The statement that creates each view of the warehouse, by its name."""
-    sql = "select schema_name || '.' || view_name, sql from duckdb_views() where database_name = 'warehouse'"
-    return dict(connection.execute(sql).fetchall())
-
-
-def _comments(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    return dict(
-        connection.execute(
-            """
-            select schema_name || '.' || view_name, coalesce(comment, '') from duckdb_views()
-            where database_name = 'warehouse'
-            union all
-            select schema_name || '.' || table_name, coalesce(comment, '') from duckdb_tables()
-            where database_name = 'warehouse'
-            """
-        ).fetchall()
-    )
-
-
-def _columns(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:
-    return _by_relation(
-        connection.execute(
-            """
-            select schema_name || '.' || table_name, column_name, coalesce(comment, '')
-            from duckdb_columns()
-            where database_name = 'warehouse' and not internal
-            order by schema_name, table_name, column_index
-            """
-        ).fetchall()
-    )
-
-
-def _by_relation(rows: list[tuple[str, str, str]]) -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = {}
-    for name, column, comment in rows:
-        found.setdefault(name, {})[column] = comment
-    return found

@@ -62,9 +62,12 @@ def read_address(text: str) -> Address:
     return Address(text + timeout, f"postgresql://{user}{host}{parts.path}", parts.password or "")
 
 
-def publish(warehouse: Path, to: str, whole: bool) -> tuple[Published, str, list[str]]:
+def publish(
+    warehouse: Path, to: str, whole: bool, file: Path | None = None
+) -> tuple[Published, str, list[str]]:
     """Publish to the database of a URL, and replace an earlier version there.
 
+    `file` is the published file of the warehouse; without it, a temporary one is written.
     Returns what was published, the URL without a password, and notes. Raises UserError if the server cannot
     be reached or written to, or if it has a table of the same name that was not published. No message has
     the password.
@@ -83,8 +86,9 @@ def publish(warehouse: Path, to: str, whole: bool) -> tuple[Published, str, list
             "running, and the password in PGPASSWORD or ~/.pgpass"
         ) from None
     with server, tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "traces.duckdb"
-        published = database_file.publish(warehouse, path, whole)
+        path = file or Path(folder) / "traces.duckdb"
+        if not file:
+            database_file.publish(warehouse, path, whole)
         try:
             with duckdb.connect(str(path), read_only=True) as source, server.cursor() as cursor:
                 source.execute("set timezone = 'UTC'")
@@ -96,6 +100,7 @@ def publish(warehouse: Path, to: str, whole: bool) -> tuple[Published, str, list
                 f"{address.shown}: publishing failed ({_reason(address, error)}); the previous version is "
                 "unchanged"
             ) from None
+        published = database_file.read_published(path)
     return published, address.shown, notes
 
 

@@ -10,7 +10,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
@@ -47,41 +46,34 @@ CHECKSUMS = {
 INSTALLED = Path(__file__).parents[2] / "web" / "node_modules" / "@duckdb" / "duckdb-wasm" / "dist"
 
 
-@dataclass(frozen=True)
-class Contents:
-    """The names of the published objects, and the reasons why others are left out, or have no parameters."""
-
-    names: frozenset[str]
-    left_out: Mapping[str, str]
-
-    def limits(self, name: str) -> contract.Json:
-        """What the pages cannot do with an object: run it, or run it with parameters."""
-        if name not in self.names:
-            schema = name.partition(".")[0]
-            return {"left_out": self.left_out.get(name) or self.left_out.get(schema, "it is not published")}
-        fixed = self.left_out.get(f"{name}(…)")
-        return {"parameters": [], "fixed": fixed} if fixed else {}
-
-
 def publish(
-    warehouse: Path, folder: Path, duckdb_wasm: Path | None, whole: bool, base_url: str = ""
+    warehouse: Path,
+    folder: Path,
+    duckdb_wasm: Path | None,
+    whole: bool,
+    base_url: str = "",
+    file: Path | None = None,
 ) -> Published:
     """Write the site to a folder atomically. `base_url` is the address of the site, empty if unknown.
 
+    `file` is the published file of the warehouse; without it, the function writes one.
     Replaces a site that was published before. Raises UserError for any other folder that is not empty, or if
     a file of DuckDB-WASM is missing or not of the expected version.
     """
     programs = duckdb_wasm or INSTALLED
     _check_programs(programs)
     with _stage_folder(folder) as staged:
-        published = database_file.publish(warehouse, staged / DATABASE, whole)
-        contents = _read_contents(staged / DATABASE)
+        if file:
+            shutil.copyfile(file, staged / DATABASE)
+        else:
+            database_file.publish(warehouse, staged / DATABASE, whole)
+        published = database_file.read_published(staged / DATABASE)
         facts = _describe_database(staged / DATABASE) | {
             "opening": _write_opening(staged),
             "files": sorted(path.relative_to(APPLICATION).as_posix() for path in APPLICATION.rglob("*.*")),
             "address": base_url and f"{base_url.rstrip('/')}/",
         }
-        listed, described = sandbox.run(warehouse, Limits(), lambda c: _describe(c, contents, facts))
+        listed, described = sandbox.run(warehouse, Limits(), lambda c: _describe(c, published, facts))
         files = {LIST: listed, **_answer_defaults(staged / DATABASE, described)}
         files |= {f"api/describe/{name}.json": found for name, found in described.items()}
         for path, found in files.items():
@@ -137,13 +129,6 @@ def _stage_folder(folder: Path) -> Iterator[Path]:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _read_contents(database: Path) -> Contents:
-    with duckdb.connect(str(database), read_only=True) as connection:
-        names = connection.execute("select name from catalog.contents").fetchall()
-        left_out = dict(connection.execute("select name, reason from catalog.left_out").fetchall())
-    return Contents(frozenset(name for (name,) in names), left_out)
-
-
 def _describe_database(database: Path) -> contract.Json:
     """Facts about the database file. Its address has a checksum, so that no cache mixes two versions."""
     return {
@@ -175,7 +160,7 @@ def _write_opening(folder: Path) -> list[list[int]]:
 
 
 def _describe(
-    connection: duckdb.DuckDBPyConnection, contents: Contents, facts: contract.Json
+    connection: duckdb.DuckDBPyConnection, published: Published, facts: contract.Json
 ) -> tuple[contract.Json, dict[str, contract.Json]]:
     """The list of published objects, and the descriptions of all objects of the warehouse.
 
@@ -188,13 +173,22 @@ def _describe(
         name = pending.pop()
         if name in described:
             continue
-        found = described[name] = contract.describe_object(connection, name) | contents.limits(name)
+        found = described[name] = contract.describe_object(connection, name) | _limits(published, name)
         pending += [found["name"], *found["reads"], *found["read_by"]]
         if found["has_chart"] and not found.get("left_out"):
             found |= contract.draw_template(connection, name)
-    listed["objects"] = [found for found in listed["objects"] if found["name"] in contents.names]
-    listed["left_out"] = [{"name": name, "reason": reason} for name, reason in contents.left_out.items()]
+    listed["objects"] = [found for found in listed["objects"] if found["name"] in published.names]
+    listed["left_out"] = [{"name": name, "reason": reason} for name, reason in published.left_out.items()]
     return facts | listed, described
+
+
+def _limits(published: Published, name: str) -> contract.Json:
+    """What the pages cannot do with an object: run it, or run it with parameters."""
+    reasons = published.left_out
+    if name not in published.names:
+        return {"left_out": reasons.get(name) or reasons.get(name.partition(".")[0], "it is not published")}
+    fixed = reasons.get(f"{name}(…)")
+    return {"parameters": [], "fixed": fixed} if fixed else {}
 
 
 def _answer_defaults(database: Path, described: Mapping[str, contract.Json]) -> dict[str, contract.Json]:

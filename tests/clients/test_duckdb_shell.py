@@ -50,26 +50,16 @@ def test_read_only_database_rejects_changes(fixture_warehouse: Path, run: Callab
             assert (done.returncode, "read-only" in done.stderr) == (1, True), change
 
 
+def test_traces_shell_is_read_only_and_returns_the_exit_code(
+    fixture_warehouse: Path, run: Callable, traces: Path
+) -> None:
+    command = [traces, "shell", "--warehouse", fixture_warehouse]
+    done = run(command, f"{CHANGES[0]};", check=False)
+    assert (done.returncode, "read-only" in done.stderr) == (1, True)
+
+
 def test_traces_shell_answers_in_a_moved_folder(moved_warehouse: Path, run: Callable, traces: Path) -> None:
     expected = {text: rows for text, rows in golden_counts().items() if text.startswith("from openb.")}
     text = f".mode jsonlines\n{counts(list(expected))}"
     lines = run([traces, "shell", "--warehouse", moved_warehouse], text).stdout.splitlines()
     assert [json.loads(line)["rows"] for line in lines] == list(expected.values())
-
-
-def test_traces_shell_is_read_only(fixture_warehouse: Path, run: Callable, traces: Path) -> None:
-    done = run([traces, "shell", "--warehouse", fixture_warehouse], f"{CHANGES[0]};", check=False)
-    assert done.returncode == 1
-    assert "read-only" in done.stderr
-
-
-def test_traces_shell_returns_exit_code(fixture_warehouse: Path, run: Callable, traces: Path) -> None:
-    command = [traces, "shell", "--warehouse", fixture_warehouse]
-    assert run(command, "select 6 * 7 as answer;").returncode == 0
-    assert run(command, "select nothing_like_it;", check=False).returncode == 1
-
-
-def test_traces_shell_reports_missing_database(tmp_path: Path, run: Callable, traces: Path) -> None:
-    done = run([traces, "shell", "--warehouse", tmp_path], check=False)
-    assert done.returncode == 1
-    assert done.stderr.startswith(f"error: {tmp_path / database.DATABASE}: no such database")

@@ -1,13 +1,8 @@
 """A macro in the DuckDB shell and `traces query` with the same arguments give the same rows."""
 
-import datetime as dt
-import json
 import re
-from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
-import command_line
 import duckdb
 import goldens
 
@@ -39,16 +34,6 @@ def arguments_of(call: str) -> dict[str, str] | None:
     return {name: value.strip("'") for name, value in named}
 
 
-def plain(value: Any) -> Any:
-    """Return a value as JSON has it, with all digits."""
-    if isinstance(value, Decimal):
-        return float(value)
-    if isinstance(value, dt.datetime) and value.tzinfo:
-        # DuckDB omits the minutes of an offset of whole hours.
-        return f"{value.astimezone(dt.UTC):%Y-%m-%d %H:%M:%S}+00"
-    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
-
-
 def test_query_equals_macro(fixture_warehouse: Path) -> None:
     different = []
     with (
@@ -64,12 +49,3 @@ def test_query_equals_macro(fixture_warehouse: Path) -> None:
             if answer.read(opened, bound).read_all() != shell.sql(f"from {call}").to_arrow_table():
                 different.append(call)
     assert different == []
-
-
-def test_command_line_equals_macro(fixture_warehouse: Path) -> None:
-    command = ["query", "openb.phases", "-p", "in_variant=gpushare40", "--format", "json"]
-    done = command_line.server().run(*command, "--warehouse", fixture_warehouse)
-    assert done.code == 0, done.stderr
-    with duckdb.connect(str(fixture_warehouse / database.DATABASE), read_only=True) as shell:
-        rows = shell.sql("from openb.phases(in_variant := 'gpushare40')").to_arrow_table().to_pylist()
-    assert json.loads(done.stdout) == [{name: plain(value) for name, value in row.items()} for row in rows]

@@ -1,7 +1,4 @@
-"""Runs every command in the documents, or checks that the file named in ELSEWHERE runs it.
-
-`python tests/docs/test_commands.py` lists the commands.
-"""
+"""Runs every command in the documents, or checks that the file named in ELSEWHERE runs it."""
 
 import os
 import re
@@ -153,16 +150,3 @@ def test_ci_installs_every_extra() -> None:
     assert needed <= included(["dev"])
     assert "$(call install,$(VENV),--editable '.[dev]')" in (REPOSITORY / "Makefile").read_text()
     assert "make --jobs 2 venvs" in (REPOSITORY / ".ci" / "run").read_text()
-
-
-def test_pytest_command_of_contributing_selects_tests() -> None:
-    [(path, words)] = re.findall(
-        r"^    \.venv/bin/pytest (\S+) -k (\w+)$", (REPOSITORY / "CONTRIBUTING.md").read_text(), re.M
-    )
-    assert re.search(rf"^def test_\w*{words}", (REPOSITORY / path).read_text(), re.M)
-
-
-if __name__ == "__main__":
-    for page in PAGES:
-        for command in commands(page):
-            print(f"{page}: {command}\n    {runner(page, command) or 'NOT RUN'}")

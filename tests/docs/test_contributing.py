@@ -1,10 +1,8 @@
 """The keys, files and commands in the documents for contributors exist."""
 
 import re
-import shlex
 from pathlib import Path
 
-import command_line
 import pytest
 from counting import non_empty
 
@@ -38,34 +36,19 @@ def test_examples_are_excerpts(path: str, example: str) -> None:
         text = text[text.index(excerpt) :]
 
 
-def test_commands_run(real_raw: Path, tmp_path: Path) -> None:
-    (tmp_path / "raw").mkdir()
-    (tmp_path / "raw" / "dlrm").symlink_to(real_raw / "dlrm")
-    commands = re.findall(r"^    \.venv/bin/traces (.*)$", CONTRIBUTING, re.M)
-    for command in commands:
-        run = command_line.server().run(*shlex.split(command), cwd=tmp_path)
-        assert run.code == 0, (command, run.stderr)
-    assert len(commands) > 4
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_links_and_files_exist(page: str) -> None:
-    text = (REPOSITORY / page).read_text()
-    links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
-    missing = [link for link in links if not ((REPOSITORY / page).parent / link).exists()]
-    named = re.findall(r"`((?:ingest|samples|views|sql|engines|publish|tests|docs)/[\w./]+)`", text)
-    # Paths in a warehouse match the same pattern.
-    missing += [name for name in named if not (REPOSITORY / name).exists() and "/parquet/" not in name]
-    assert missing == []
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_make_targets_exist(page: str) -> None:
-    text = (REPOSITORY / page).read_text()
+def test_links_files_and_make_targets_exist() -> None:
     makefile = (REPOSITORY / "Makefile").read_text()
     targets = set(re.findall(r"^([\w-]+):", makefile, re.M))
-    named = set(re.findall(r"(?:`|^    |&& )make ([\w-]+)", text, re.M))
-    assert named <= targets
+    missing = []
+    for page in PAGES:
+        text = (REPOSITORY / page).read_text()
+        links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
+        missing += [link for link in links if not ((REPOSITORY / page).parent / link).exists()]
+        named = re.findall(r"`((?:ingest|samples|views|sql|engines|publish|tests|docs)/[\w./]+)`", text)
+        # Paths in a warehouse match the same pattern.
+        missing += [name for name in named if not (REPOSITORY / name).exists() and "/parquet/" not in name]
+        missing += set(re.findall(r"(?:`|^    |&& )make ([\w-]+)", text, re.M)) - targets
+    assert missing == []
 
 
 def test_changelog_and_citation_have_the_current_version() -> None:

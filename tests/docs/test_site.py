@@ -6,14 +6,13 @@ site, check its HTML and search it in Chromium.
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from counting import non_empty
@@ -249,26 +248,3 @@ def test_links_of_the_site_work_and_load_nothing_external(built: Path) -> None:
                 assert not anchor or target not in found or anchor in found[target].ids, f"{page}: {link}"
     for style in built.rglob("*.css"):
         assert re.findall(r"(?:url\(|@import)\s*['\"]?(?:https?:)?//\S*", style.read_text()) == []
-
-
-@in_full
-def test_gallery_shows_thumbnails_that_link_to_queries(built: Path) -> None:
-    page = (built / "dictionary" / "gallery.html").read_text()
-    assert 'class="gallery docutils container"' in page
-    thumbnails = re.findall(r'href="(\w+/\w+)\.html#[^"]*"><span class="[^"]*"><img ', page)
-    assert len(thumbnails) > 100
-
-
-@in_full
-@pytest.mark.parametrize(
-    ("words", "page"),
-    [("is_feasible_as_requested", "dictionary/itp/job"), ("queueing delay", "dictionary/pai/wait_cdf")],
-)
-def test_search_finds_page_without_server(built: Path, words: str, page: str) -> None:
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("Chromium is not installed")
-    address = f"file://{built}/search.html?q={quote(words)}"
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000", "--dump-dom"]
-    found = subprocess.run([chromium, *options, address], check=True, capture_output=True, text=True).stdout
-    assert f'href="{page}.html' in found

@@ -6,7 +6,6 @@ could lose, duplicate or mislabel are in raw files of a few lines, whose results
 
 import json
 import re
-import shlex
 from collections import Counter
 from pathlib import Path
 
@@ -32,7 +31,6 @@ ELASTICFLOW = (
     *("--iterations-per-s", 2, "--deadline-factor", 1.5),
 )
 OPENB = ("--default-cpu-milli", 7, "--default-memory-mib", 9)
-PAGE = (Path(__file__).parents[2] / "docs" / "simulators.md").read_text()
 RAN = "2020-06-09 18:41:10,2020-06-09 18:42:10,60"
 ATTEMPT = {
     "start_time": "2017-10-07 01:12:00",
@@ -513,20 +511,3 @@ def test_loss_report_is_printed_and_saved(sample_warehouse: Path, tmp_path: Path
     assert export.origins("run_s", "jobs.swf")["missing"] == (jobs[3] == -1).sum() > 0
     gpu_h = (jobs[7] * jobs[3].clip(lower=0)).sum() / 3600
     assert loss["exported_gpu_h"] == pytest.approx(gpu_h)
-
-
-def test_commands_of_page(sample_warehouse: Path, tmp_path: Path) -> None:
-    commands = re.findall(r"^    traces export (.*)$", PAGE, re.M)
-    assert len(commands) == 5
-    for command in commands:
-        form, trace, *options = shlex.split(command)
-        ended = command_line.server().run(
-            *("export", form, trace, *options),
-            environment={"TRACES_WAREHOUSE": str(sample_warehouse)},
-            cwd=tmp_path,
-        )
-        assert (ended.code, ended.stderr) == (0, "")
-        [row] = re.findall(rf"^\| `{form}` \| (.*?) \|", PAGE, re.M)
-        named = {name.replace("TRACE", trace) for name in re.findall("`(.*?)`", row)}
-        folder = tmp_path / options[options.index("--out") + 1]
-        assert {path.name for path in folder.iterdir()} == named | {"export.json"}
