@@ -155,7 +155,7 @@ class QueryFile:
 
     `references` are the schema-qualified names that its SQL reads. Its statement is the `signature`, which
     ends with `as table`, and the `body`, a query, with the syntax tree `tree`. `comments` are the statements
-    after it. `meanings` describe the columns of the result that have a `column` line.
+    after it. `column_docs` describe the columns of the result that have a `column` line.
     """
 
     schema: str
@@ -165,7 +165,7 @@ class QueryFile:
     header: Header
     chart: Chart | None
     parameters: tuple[Parameter, ...]
-    meanings: Mapping[str, str]
+    column_docs: Mapping[str, str]
     references: frozenset[str]
     sha256: str
     signature: str
@@ -217,7 +217,7 @@ def parse_query_file(path: Path, text: str, is_ours: bool = False) -> QueryFile:
         header=header,
         chart=read_chart(header.one("chart"), path) if header.one("chart") else None,
         parameters=tuple(_parameters(statement[macro.end() : body_start.start()], path, is_ours)),
-        meanings=_meanings(header, path),
+        column_docs=_column_docs(header, path),
         references=references(tree, path),
         sha256=sql_hash(statement),
         signature=statement[: body_start.end()],
@@ -327,7 +327,7 @@ def _order_key(bound: str) -> float:
     return float(bound.replace("-", "")) if re.fullmatch(_DAY, bound) else float(bound)
 
 
-def _meanings(header: Header, path: Path) -> dict[str, str]:
+def _column_docs(header: Header, path: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for line in header.all("column"):
         column, _, meaning = (part.strip() for part in line.partition(":"))

@@ -25,30 +25,35 @@ def of_views(
     `views` must be in order, each after what it reads, and `relations` has the columns of all tables and
     views. Raises DefinitionError if a caveat names a column that its view does not have.
     """
-    held: dict[str, ColumnsByCaveat] = {}
+    caveats_by_object: dict[str, ColumnsByCaveat] = {}
     for view in views:
-        held[view.versioned] = of_view(view, relations, held)
+        caveats_by_object[view.versioned] = of_view(view, relations, caveats_by_object)
     for alias, view in newest(views).items():
-        held[alias] = held[view.versioned]
-    return held
+        caveats_by_object[alias] = caveats_by_object[view.versioned]
+    return caveats_by_object
 
 
 def of_view(
-    view: ViewFile, relations: Mapping[str, Collection[str]], held: Mapping[str, ColumnsByCaveat]
+    view: ViewFile, relations: Mapping[str, Collection[str]], caveats_by_object: Mapping[str, ColumnsByCaveat]
 ) -> ColumnsByCaveat:
-    """Find the caveats of a view. `held` has the caveats of its inputs, `relations` the columns of all."""
+    """Find the caveats of a view.
+
+    `caveats_by_object` has the caveats of its inputs, `relations` the columns of all.
+    """
     columns = frozenset(relations[view.versioned])
-    inherited = _inherit(view, relations, held)
+    inherited = _inherit(view, relations, caveats_by_object)
     resolved = _read_lines(view.header, "resolves_caveat", columns, view.path)
     own = _read_lines(view.header, "caveat", columns, view.path)
     return _merge([own, _remove_resolved(resolved, inherited, columns, view.path)])
 
 
-def of_query(header: Header, read: Mapping[str, set[str]], held: Mapping[str, ColumnsByCaveat]) -> list[str]:
+def of_query(
+    header: Header, read: Mapping[str, set[str]], caveats_by_object: Mapping[str, ColumnsByCaveat]
+) -> list[str]:
     """Find the caveats of a query, sorted. `read` are the columns that it reads, by table or view."""
     found = {line.partition(":")[0].strip() for line in header.all("caveat")}
     for name, columns in read.items():
-        found.update(_select_concerning(held.get(name, {}), columns))
+        found.update(_select_concerning(caveats_by_object.get(name, {}), columns))
     return sorted(found)
 
 
@@ -85,27 +90,27 @@ def _remove_resolved(
 
 
 def _inherit(
-    view: ViewFile, relations: Mapping[str, Collection[str]], held: Mapping[str, ColumnsByCaveat]
+    view: ViewFile, relations: Mapping[str, Collection[str]], caveats_by_object: Mapping[str, ColumnsByCaveat]
 ) -> ColumnsByCaveat:
     origins = lineage_of(view, relations)
     inherited = []
     for name, columns in columns_read(view.tree.expression, view.references, relations, view.path).items():
-        for caveat, about in _select_concerning(held.get(name, {}), columns).items():
+        for caveat, about in _select_concerning(caveats_by_object.get(name, {}), columns).items():
             from_those = {f"{name}.{column}" for column in about or ()}
             computed = frozenset(column for column, found in origins.items() if from_those & set(found))
             inherited.append({caveat: computed or None})
     return _merge(inherited)
 
 
-def _select_concerning(held: ColumnsByCaveat, columns: set[str]) -> ColumnsByCaveat:
+def _select_concerning(caveats: ColumnsByCaveat, columns: set[str]) -> ColumnsByCaveat:
     """Select the caveats of a view that concern readers of these columns."""
-    return {caveat: about for caveat, about in held.items() if about is None or about & columns}
+    return {caveat: about for caveat, about in caveats.items() if about is None or about & columns}
 
 
 def _merge(several: Iterable[ColumnsByCaveat]) -> ColumnsByCaveat:
     joined: ColumnsByCaveat = {}
-    for held in several:
-        for caveat, about in held.items():
+    for caveats in several:
+        for caveat, about in caveats.items():
             before = joined.get(caveat, frozenset())
             joined[caveat] = None if about is None or before is None else before | about
     return joined

@@ -81,14 +81,14 @@ def _columns(query: QueryFile, types: Mapping[str, Columns], explained: bool) ->
     all queries.
     """
     answer = cast(exp.Query, query.tree).named_selects
-    unknown = sorted(query.meanings.keys() - set(answer))
+    unknown = sorted(query.column_docs.keys() - set(answer))
     if unknown:
         raise DefinitionError(f"{query.path}: its answer has no column {unknown[0]}")
     known = read_units(query.schema)
     origins = passed_on(query.tree, query.references, types, query.path)
     for position, column in enumerate(answer, 1):
         origin = origins.get(column)
-        own = query.meanings.get(column)
+        own = query.column_docs.get(column)
         meaning, provenance = split_comment(types[origin[0]][origin[1]][1]) if origin else ("", "derived")
         meaning = own or meaning or (known[column].meaning if column in known else "")
         if explained and not meaning:
