@@ -1,10 +1,8 @@
-"""Read CSV and TSV with one line per row.
+"""Read CSV with one line per row.
 
 A chunk of lines is parsed twice at most. Arrow parses it with the declared types; DuckDB would round `1.5`
 to a BIGINT and accept `1_000`. If a line does not fit, or Arrow might misread it, the lines are split into
 texts, and `values` converts them and gives the reason for each rejected row.
-
-The fields of a TSV have no quotes: a field contains neither a tab nor a line end. Hive exports such files.
 """
 
 import csv
@@ -13,7 +11,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
 from typing import BinaryIO, TypeVar
 
@@ -57,19 +54,17 @@ _MISPLACED_QUOTE = "a quote that is not closed on its line, or that is inside a 
 _CUT = "the file ends here without a newline: it may be truncated"
 
 
-def reads(table: Table, file_name: str, delimiter: str = ",") -> bool:
-    """Return whether a file is one named .tsv, or one named .csv or without an extension."""
+def reads(table: Table, file_name: str) -> bool:
+    """Return whether a file is one named .csv or without an extension."""
     if table.wide or table.json_list:
         return False
-    if delimiter == "\t":
-        return file_name.endswith(".tsv")
     return file_name.endswith(".csv") or "." not in file_name
 
 
-def read_names(stream: BinaryIO, file: str, delimiter: str = ",") -> list[str]:
+def read_names(stream: BinaryIO, file: str) -> list[str]:
     """Return the names in the first line."""
     first, record = first_record(read_chunks(stream, file, HEADER_CHUNK_BYTES), file)
-    return split_header(record, delimiter, file, first.first_line)
+    return split_header(record, file, first.first_line)
 
 
 def names_fit(table: Table, header: Sequence[str]) -> bool:
@@ -82,7 +77,7 @@ def names_fit(table: Table, header: Sequence[str]) -> bool:
     return len(found) == len(header) and known - optional <= found <= known
 
 
-def read(source: ReaderInput, delimiter: str = ",") -> Iterator[Batch]:
+def read(source: ReaderInput) -> Iterator[Batch]:
     """Yield the rows of a file in batches; at least one batch, which may be empty.
 
     Raises RawFileError if the header or the number of columns in the first line is wrong, or if more than a
@@ -93,7 +88,7 @@ def read(source: ReaderInput, delimiter: str = ",") -> Iterator[Batch]:
     if table.ends_in_comma:
         chunks = (_without_last_commas(chunk, len(table.columns)) for chunk in chunks)
     first, record = first_record(chunks, source.name)
-    header = split_header(record, delimiter, source.name, first.first_line)
+    header = split_header(record, source.name, first.first_line)
     columns = {column.name_in_file: column for column in table.columns}
     in_order = list(table.columns)
     if names_fit(table, header):
@@ -105,7 +100,7 @@ def read(source: ReaderInput, delimiter: str = ",") -> Iterator[Batch]:
         if not table.has_header:
             what = f"the line has {len(header)} columns; expected {len(columns)}: {listed}"
         raise RawFileError(source.name, what, FETCH_OR_MOVE, line=first.first_line)
-    parser = ChunkParser(tuple(in_order), source.name, table.ends_in_newline, delimiter)
+    parser = ChunkParser(tuple(in_order), source.name, table.ends_in_newline)
     parsed = (batch for _, batch in parser.parse_all(chain([first], chunks)))
     for batch in limit_rejects(parsed, source.name):
         yield Batch(_arrange(batch.rows, table), batch.rejects)
@@ -121,15 +116,13 @@ def _arrange(rows: pa.Table, table: Table) -> pa.Table:
     return pa.table(arranged, names=[column.name for column in table.read_columns])
 
 
-def split_header(record: bytes, delimiter: str, file: str, line: int) -> list[str]:
+def split_header(record: bytes, file: str, line: int) -> list[str]:
     """Return the fields of the first line. Raises RawFileError if there are more than `MOST_COLUMNS`."""
-    columns = record.count(delimiter.encode()) + 1
+    columns = record.count(b",") + 1
     if columns > MOST_COLUMNS:
         what = f"the line has {columns:,} columns; at most {MOST_COLUMNS:,} are allowed"
         raise RawFileError(file, what, FETCH_OR_MOVE, line=line)
     text = record.decode(errors="replace").strip("\r\n")
-    if delimiter == "\t":
-        return text.split(delimiter)
     try:
         return next(csv.reader([text]), [])
     except csv.Error:
@@ -161,7 +154,6 @@ class ChunkParser:
     columns: tuple[Column, ...]
     file: str
     ends_in_newline: bool
-    delimiter: str = ","
 
     def parse_all(self, chunks: Iterable[Chunk], at_once: int = 1) -> Iterator[tuple[Chunk, Batch]]:
         """Parse `at_once` chunks at a time. Yields each chunk, or its parts, with the rows and rejects."""
@@ -186,7 +178,7 @@ class ChunkParser:
         has_integers = any(column.type == "BIGINT" for column in self.columns)
         if not data.strip(b"\r\n") or b"\0" in data or (has_integers and (b"0x" in data or b"0X" in data)):
             return None
-        if b'"' in data and self.delimiter == "," and self._find_malformed(records_of(chunk).texts):
+        if b'"' in data and self._find_malformed(records_of(chunk).texts):
             return None
         texts = [at for at, column in enumerate(self.columns) if not _is_parsed_by_arrow(column)]
         types = [pa.binary() if at in texts else arrow_type(c) for at, c in enumerate(self.columns)]
@@ -228,10 +220,10 @@ class ChunkParser:
     def _find_malformed(self, texts: pa.BinaryArray) -> Faults:
         """Find the records with a misplaced quote or a wrong number of fields."""
         is_quoted_well, unquoted = pa.repeat(True, len(texts)), texts
-        if self.delimiter == "," and pc.any(pc.match_substring(texts, '"'), min_count=0).as_py():
+        if pc.any(pc.match_substring(texts, '"'), min_count=0).as_py():
             is_quoted_well = pc.match_substring_regex(texts, _RECORD)
             unquoted = pc.replace_substring_regex(texts, _QUOTED, "")
-        counts = pc.add(pc.count_substring(unquoted, self.delimiter), 1)
+        counts = pc.add(pc.count_substring(unquoted, ","), 1)
         is_complete = pc.and_(is_quoted_well, pc.equal(counts, len(self.columns)))
         rows = np.flatnonzero(~is_complete.to_numpy(zero_copy_only=False))
         return {
@@ -272,10 +264,7 @@ class ChunkParser:
         return arrow_csv.read_csv(
             pa.BufferReader(data),
             arrow_csv.ReadOptions(column_names=names, use_threads=False, block_size=_BLOCK_BYTES),
-            arrow_csv.ParseOptions(
-                delimiter=self.delimiter, quote_char='"' if self.delimiter == "," else False
-            ),
-            arrow_csv.ConvertOptions(
+            convert_options=arrow_csv.ConvertOptions(
                 column_types=dict(zip(names, types, strict=True)),
                 null_values=[""],
                 strings_can_be_null=True,
@@ -321,13 +310,4 @@ def _map_ahead(make: Callable[[Item], Made], items: Iterable[Item], at_once: int
             yield pending.popleft().result()
 
 
-READERS = (
-    Reader(("csv",), reads, read, read_names, names_fit),
-    Reader(
-        ("tsv",),
-        partial(reads, delimiter="\t"),
-        partial(read, delimiter="\t"),
-        partial(read_names, delimiter="\t"),
-        names_fit,
-    ),
-)
+READERS = (Reader(("csv",), reads, read, read_names, names_fit),)

@@ -1,14 +1,14 @@
 """Read JSON: a list of objects, or one object on each line.
 
 The texts of an object's values are converted like the fields of a CSV. A list may hold the rows of several
-tables (see `JsonList`). It is read in parts of limited size. If it is not valid JSON, for instance because it
-is truncated, the whole file is refused: the reader cannot find the start of the next object.
+tables (see `JsonList`). Its text is read into memory, and its objects are parsed one by one. If it is not
+valid JSON, for instance because it is truncated, the whole file is refused: the reader cannot find the start
+of the next object.
 """
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, BinaryIO, NamedTuple
 
@@ -30,8 +30,9 @@ from tracehouse.ingest.readers.lines import (
 from tracehouse.ingest.readers.values import convert_rows
 
 # Parts are small, because Python's objects take many times, and short numbers a hundred times, the bytes of
-# the JSON. Published objects are much shorter than the limit.
+# the JSON. Published lists and objects are much shorter than the limits.
 CHUNK_BYTES = 1 << 20
+LONGEST_LIST_BYTES = 512 << 20
 LONGEST_OBJECT_BYTES = 4 << 20
 
 _OBJECT_BYTES = 100
@@ -40,8 +41,6 @@ _JSON_TYPES = ("JSON", "VARCHAR[]", "BIGINT[]", "DOUBLE[]")
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
 _SPACE = re.compile(r"[ \t\r\n]*")
 _CUT = "the file ends before its list does: it is truncated"
-# The longest tokens that may be cut at the end of a part: -Infinity, and the escape \\uD83D\\uDE00.
-_LONGEST_TOKEN = 12
 # In this encoding, each byte is one character, so that positions in the text are positions in the file. The
 # syntax of JSON is ASCII.
 _BYTE_BY_BYTE = "latin-1"
@@ -263,113 +262,66 @@ def _dump(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def split_list(stream: BinaryIO, file: str, chunk_bytes: int = CHUNK_BYTES) -> Iterator[list[Element]]:
-    """Yield the values in a JSON list, in parts of about `chunk_bytes`; at least one part, perhaps empty.
+def split_list(stream: BinaryIO, file: str, part_bytes: int = CHUNK_BYTES) -> Iterator[list[Element]]:
+    """Yield the values in a JSON list, in parts of about `part_bytes`; at least one part, perhaps empty.
 
-    Raises RawFileError, with the line, if the file is not exactly one JSON list.
+    Raises RawFileError, with the line, if the file is not exactly one JSON list or is too long.
     """
-    text = _ListText(stream, file, chunk_bytes)
-    text.expect("[", "the file is not a JSON list: it does not begin with a bracket")
+    data = stream.read(LONGEST_LIST_BYTES + 1).removeprefix(BYTE_ORDER_MARK)
+    text = data.decode(_BYTE_BY_BYTE)
+    del data
+    if len(text) > LONGEST_LIST_BYTES:
+        what = f"the JSON list is longer than {LONGEST_LIST_BYTES >> 20} MiB"
+        raise RawFileError(file, what, FETCH_OR_MOVE)
+    at, line, number = 0, 1, 0
+
+    def error(what: str, where: int) -> RawFileError:
+        after = f", after {_name_object(number)}" if number else ""
+        return RawFileError(file, f"{what}{after}", FETCH_FILE_AGAIN, line=line + text.count("\n", at, where))
+
+    def move_to(end: int) -> str:
+        """Move to the first character after `end` that is not white space; it is empty at the file's end."""
+        nonlocal at, line
+        space = _SPACE.match(text, end)
+        assert space
+        line += text.count("\n", at, space.end())
+        at = space.end()
+        return text[at : at + 1]
+
+    sign = move_to(0)
+    if sign != "[":
+        raise error("the file is not a JSON list: it does not begin with a bracket" if sign else _CUT, at)
     part: list[Element] = []
-    part_bytes = 0
-    is_next = text.next_sign() != "]"
-    while is_next:
-        part.append(text.take_value())
-        part_bytes += len(part[-1].text) + _OBJECT_BYTES
-        if is_next := text.next_sign() == ",":
-            text.expect(",", "")
-            text.next_sign()
-            if part_bytes >= chunk_bytes:
+    size = 0
+    sign = move_to(at + 1)
+    while sign != "]":
+        end = _find_end(text, at, error)
+        number += 1
+        part.append(Element(line, text[at:end].encode(_BYTE_BY_BYTE), f"{_name_object(number)}: "))
+        size += end - at + _OBJECT_BYTES
+        sign = move_to(end)
+        if sign == ",":
+            move_to(at + 1)
+            if size >= part_bytes:
                 yield part
-                part, part_bytes = [], 0
-    text.expect("]", "not JSON: a comma, or the closing bracket of the list, is missing")
-    if text.next_sign():
-        raise text.error("there is text after the end of the list", text.at)
+                part, size = [], 0
+        elif sign != "]":
+            missing = "not JSON: a comma, or the closing bracket of the list, is missing"
+            raise error(missing if sign else _CUT, at)
+    if move_to(at + 1):
+        raise error("there is text after the end of the list", at)
     yield part
 
 
-@dataclass
-class _ListText:
-    """A JSON list, of which the part that is in memory is `held`.
-
-    `at` is the position of the current character in `held`, and `line` its line in the file. `number` is the
-    number of values of the list before it. `is_whole` is true at the end of the file.
-    """
-
-    stream: BinaryIO
-    file: str
-    chunk_bytes: int
-    held: str = ""
-    at: int = 0
-    line: int = 1
-    number: int = 0
-    is_whole: bool = False
-
-    def __post_init__(self) -> None:
-        first = self.stream.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
-        self.held = first.decode(_BYTE_BY_BYTE)
-
-    def expect(self, sign: str, otherwise: str) -> None:
-        """Move past a character. Raises RawFileError with the message `otherwise` if another one is next."""
-        found = self.next_sign()
-        if found != sign:
-            raise self.error(otherwise if found else _CUT, self.at)
-        self._advance(self.at + 1)
-
-    def next_sign(self) -> str:
-        """Skip white space, and return the next character without moving past it; empty at the file's end."""
-        while True:
-            space = _SPACE.match(self.held, self.at)
-            assert space
-            self._advance(space.end())
-            if self.at < len(self.held):
-                return self.held[self.at]
-            if self.is_whole:
-                return ""
-            self._read_more()
-
-    def take_value(self) -> Element:
-        """Parse the value at the current character, and move to its end."""
-        while True:
-            try:
-                _, end = _DECODER.raw_decode(self.held, self.at)
-            except json.JSONDecodeError as error:
-                # The end of the part may cut a token or a string.
-                is_cut = error.pos >= len(self.held.rstrip()) or error.msg.startswith("Unterminated string")
-                if self.is_whole or not (is_cut or error.pos + _LONGEST_TOKEN >= len(self.held.rstrip())):
-                    raise self.error(_CUT if is_cut else f"not JSON: {error.msg}", error.pos) from None
-            except RecursionError:
-                raise self.error("JSON that is nested too deeply", self.at) from None
-            else:
-                # A number at the end of the part may continue in the next part.
-                if self.is_whole or end < len(self.held):
-                    break
-            self._read_more()
-        self.number += 1
-        text = self.held[self.at : end].encode(_BYTE_BY_BYTE)
-        element = Element(self.line, text, f"{_name_object(self.number)}: ")
-        self._advance(end)
-        return element
-
-    def error(self, what: str, at: int) -> RawFileError:
-        """Return an error about a character, with its line and the last object before it."""
-        line = self.line + self.held.count("\n", self.at, at)
-        after = f", after {_name_object(self.number)}" if self.number else ""
-        return RawFileError(self.file, f"{what}{after}", FETCH_FILE_AGAIN, line=line)
-
-    def _advance(self, at: int) -> None:
-        self.line += self.held.count("\n", self.at, at)
-        self.at = at
-
-    def _read_more(self) -> None:
-        """Read on, and double the part in memory, so that a long value is parsed only a few times."""
-        left = LONGEST_OBJECT_BYTES - (len(self.held) - self.at)
-        if left <= 0:
-            what = f"a value does not end, or is longer than {LONGEST_OBJECT_BYTES >> 20} MiB"
-            raise self.error(what, self.at)
-        block = self.stream.read(max(self.chunk_bytes, min(len(self.held) - self.at, left)))
-        self.held, self.at = self.held[self.at :] + block.decode(_BYTE_BY_BYTE), 0
-        self.is_whole = not block
+def _find_end(text: str, at: int, error: Callable[[str, int], RawFileError]) -> int:
+    """Return the position after the value at `at`."""
+    try:
+        return _DECODER.raw_decode(text, at)[1]
+    except json.JSONDecodeError as failure:
+        is_cut = failure.pos >= len(text.rstrip()) or failure.msg.startswith("Unterminated string")
+        raise error(_CUT if is_cut else f"not JSON: {failure.msg}", failure.pos) from None
+    except RecursionError:
+        raise error("JSON that is nested too deeply", at) from None
 
 
 def _name_object(number: int) -> str:

@@ -46,7 +46,7 @@ def read(source: ReaderInput) -> Iterator[Batch]:
     table = source.table
     chunks = read_chunks(source.stream, source.name, source.chunk_bytes or CHUNK_BYTES)
     first, record = first_record(chunks, source.name)
-    names = split_header(record, ",", source.name, first.first_line)
+    names = split_header(record, source.name, first.first_line)
     _check_header(names, source, first.first_line)
     columns = (
         replace(_column(table, _wide(table).index), name=names[0] or _wide(table).index, required=True),

@@ -175,7 +175,7 @@ def test_discovery_finds_fetched_files_and_second_run_fetches_nothing(
     first, _ = run(published, tmp_path / "raw", metrics=["all"])
     assert first.failures == ()
     found = find([tmp_path / "raw"], traces, traces)
-    assert (found.problems, found.unrecognised, found.documents) == ((), (), ())
+    assert (found.problems, found.unrecognised) == ((), ())
     tables = {(m.trace.name, m.table.name) for m in found.matched}
     assert tables == {(t.name, table.name) for t in traces if DOWNLOADS[t.name] for table in t.tables}
     asked = len(published.asked)

@@ -1,4 +1,4 @@
-"""CSV and TSV: every line is kept with exact values, or rejected with its line, its reason and its text."""
+"""CSV: every line is kept with exact values, or rejected with its line, its reason and its text."""
 
 import csv
 import io
@@ -23,7 +23,7 @@ from tracehouse.ingest.declarations import Column, Table
 from tracehouse.ingest.readers import ReaderInput, Reject
 from tracehouse.ingest.readers.csv import CHUNK_BYTES, READERS, ChunkParser, read_names
 
-CSV, TSV = READERS
+(CSV,) = READERS
 COLUMNS = (
     Column("name", "VARCHAR", "Text"),
     Column("count", "BIGINT", "Integer"),
@@ -651,25 +651,3 @@ def test_keeps_offset_as_written() -> None:
     assert rows[:3] == [(instant, 1, "+08:00"), (instant, 2, "Z"), (None, 3, None)]
     reason = "column at (TIMESTAMPTZ): expected a UTC offset in '2023-03-01 00:00:00'"
     assert (reject.line, reject.reason) == (5, reason)
-
-
-FIELD = st.text(st.characters(exclude_characters='\t\r\n,"', exclude_categories=["Cs"]), max_size=8)
-CELLS = st.tuples(FIELD, *[st.sampled_from(["", "7", "-2.5", "1e3", TIME]) | FIELD] * 3)
-
-
-@given(st.lists(CELLS, max_size=6), st.integers(1, 200))
-def test_a_tsv_is_read_as_the_same_csv(rows: list[tuple[str, ...]], chunk_bytes: int) -> None:
-    """With enough good lines that neither file is refused. A text begins each line, so that none is blank."""
-    lines = [NAMES, *(("x" + row[0], *row[1:]) for row in rows), *[("b", "3", "0.5", TIME)] * 60]
-    as_csv, as_tsv = ("".join(separator.join(line) + "\n" for line in lines) for separator in ",\t")
-    expected, found = read(as_csv), read(as_tsv, TABLE, chunk_bytes, TSV)
-    assert found[0] == expected[0]
-    assert [(one.line, one.reason) for one in found[1]] == [(one.line, one.reason) for one in expected[1]]
-
-
-def test_a_tsv_has_no_quotes_and_other_texts_for_null() -> None:
-    table = table_of([COLUMNS[0], replace(COLUMNS[2], null_texts=(r"\N",))], file_name=r"t\.tsv")
-    rows, rejects = read('share\tname\n0.5\ta, "b"\n\\N\t"\n' + "1\tx\n" * 20 + "1\n", table, reader=TSV)
-    assert rows[:2] == [('a, "b"', 0.5), ('"', None)]
-    assert rejects == [Reject(24, "1 columns; expected 2", "1")]
-    assert (CSV.reads(table, "t.tsv"), TSV.reads(table, "t.tsv")) == (False, True)
