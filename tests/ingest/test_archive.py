@@ -12,9 +12,6 @@ from pathlib import Path
 
 import pytest
 from few_files import zipped
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from random_seed import DEPTH
 
 from tracehouse.core.errors import RawFileError
 from tracehouse.ingest.archive import data_files, data_members, directory
@@ -144,24 +141,6 @@ def test_tar_yields_only_its_csvs(tar_format: int, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_reads_members_after_one_that_is_not_read(tmp_path: Path) -> None:
-    path = write(tmp_path, "x.tar", tar_of({"a.csv": CSV, "b.csv": CSV[:100], "c.csv": CSV}))
-    with open_raw([path]) as stream:
-        members = data_members(stream, raw_file(path), lambda _: False)
-        assert [m.stream.read() for m in members if m.name != "a.csv"] == [CSV[:100], CSV]
-
-
-def test_rest_of_file_is_hashed_when_a_reader_stops_early(tmp_path: Path) -> None:
-    for form, pack in FORMS.items():
-        data = pack(os.urandom(2 << 20))
-        path = write(tmp_path, f"x.{form}", data)
-        with open_raw([path]) as stream:
-            members = data_members(stream, raw_file(path), lambda _: False)
-            assert next(members).stream.read(10)
-            members.close()
-            assert stream.sha256_of_rest() == hashlib.sha256(data).hexdigest()
-
-
 def test_joins_gzip_streams_and_refuses_damage_after_a_stream(tmp_path: Path) -> None:
     for form in ("csv.gz", "csv.xz"):
         first, second = FORMS[form](CSV[:5000]), FORMS[form](CSV[5000:])
@@ -253,14 +232,6 @@ def test_reports_members_that_look_like_data_and_are_not_read(tmp_path: Path) ->
             for name in ("e.csv.gz", "g.tar", "h.csv.partaa")
         ),
     ]
-
-
-def test_accepts_any_member_name_in_tar(tmp_path: Path) -> None:
-    names = ["../../a.csv", "/etc/b.csv", "./c.CSV", "d\x1b[2J.csv", "e\udcff.csv", "f\n.csv"]
-    path = write(tmp_path, "x.tar", tar_of({name: name.encode("utf-8", "replace") for name in names}))
-    found = contents([path])
-    assert list(found) == ["a.csv", "b.csv", "c.csv", "d\\x1b[2J.csv", "e\\xff.csv", "f\\n.csv"]
-    assert list(tmp_path.iterdir()) == [path]
 
 
 def with_checksum(header: bytes) -> bytes:
@@ -375,37 +346,3 @@ def test_refuses_file_that_changes_or_vanishes_while_read(tmp_path: Path) -> Non
             for member in data_members(raw, raw_file(*paths), lambda _: False):
                 member.stream.read()
         assert str(refused.value).startswith(f"{paths[1]}: it cannot be read (No such file or directory)")
-
-
-@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file whose reading fails")
-def test_names_file_on_read_error_of_disk(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
-    path.symlink_to("/proc/self/mem")
-    assert refusal(path).startswith("it cannot be read (Input/output error)")
-
-
-@pytest.fixture(scope="module")
-def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("damaged")
-
-
-@settings(max_examples=200 * DEPTH)
-@given(
-    form=st.sampled_from(COMPRESSED),
-    ends=st.floats(0, 1),
-    flips=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), max_size=4),
-    tail=st.binary(max_size=20),
-)
-def test_damage_is_an_error_or_changes_no_data(
-    scratch: Path, form: str, ends: float, flips: list[tuple[float, int]], tail: bytes
-) -> None:
-    data = bytearray(FORMS[form](CSV))
-    for place, byte in flips:
-        data[int(place * len(data))] = byte
-    path = write(scratch, f"x.{form}", bytes(data[: int(ends * len(data))]) + tail)
-    try:
-        found = contents([path])
-    except RawFileError as error:
-        assert str(path) in str(error)
-    else:
-        assert found == {"x.csv": CSV}

@@ -1,8 +1,6 @@
 """Each column type: the texts that it accepts, their values, and the texts that it rejects."""
 
 import io
-import json
-import math
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -174,22 +172,3 @@ def test_unix_times_are_exact_or_rejected(texts: list[str], unit: TypeName) -> N
     kept, reasons = read(unit, [text for text in texts if text])
     assert kept == expected
     assert len(kept) + len(reasons) == len([text for text in texts if text])
-
-
-elements = st.none() | st.booleans() | st.integers(-(2**64), 2**64) | st.floats() | st.text("a,'\" é\\")
-
-
-@given(found=st.lists(elements, max_size=3), written=st.sampled_from([json.dumps, repr]))
-@pytest.mark.parametrize(("kind", "own"), [("VARCHAR[]", str), ("BIGINT[]", int), ("DOUBLE[]", float)])
-def test_list_has_its_type_or_is_rejected(kind: TypeName, own: type, found: list[object], written) -> None:  # type: ignore[no-untyped-def]
-    def fits(element: object) -> bool:
-        if own is float:
-            return type(element) in (int, float) and math.isfinite(element)  # type: ignore[arg-type]
-        return type(element) is own and (own is str or -(2**63) <= element < 2**63)  # type: ignore[operator]
-
-    kept, reasons = read(kind, [written(found)])
-    if all(element is None or fits(element) for element in found):
-        values = [float(element) if own is float and element is not None else element for element in found]  # type: ignore[arg-type]
-        assert (kept, reasons) == ([values], [])
-    else:
-        assert (kept, len(reasons)) == ([], 1)

@@ -1,7 +1,6 @@
 """Finding raw files: names decide, headers confirm, and each file is found, refused or listed."""
 
 import gzip
-import lzma
 import os
 import socket
 from collections.abc import Sequence
@@ -35,43 +34,6 @@ def find_in(folders: Path | Sequence[Path], *names: str) -> Found:
 def tables(found: Found) -> dict[str, str]:
     """Map the path of each raw file below its raw folder to its table."""
     return {m.raw.relative_name: f"{m.trace.name}.{m.table.name}" for m in found.matched}
-
-
-PUBLISHED = {
-    "itp/data/raw-traces.tar.gz": "itp.raw_job",
-    "itp/data/elasticflow-traces.tar.gz": "itp.elasticflow_job",
-    "clusterdata/cluster-trace-gpu-v2023/csv/openb_node_list_all_node.csv": "openb.node",
-    "clusterdata/cluster-trace-gpu-v2023/csv/openb_pod_list_default.csv": "openb.pod",
-    "clusterdata/cluster-trace-gpu-v2020/data/pai_machine_spec.tar.gz": "pai.machine_spec",
-    "zeus/trace/summary_train.csv": "zeus.train",
-    "zeus/trace/summary_power_a40.csv": "zeus.power",
-    "zeus/trace/alibaba_groups.csv.xz": "zeus.alibaba_group",
-    "AcmeTrace/data/job_trace/trace_seren.csv": "acme.job_trace",
-    "AcmeTrace/data/job_trace/trace_kalos.csv": "acme.job_trace",
-    "AcmeTrace/data/cluster_summary.csv": "acme.cluster_summary",
-    # Extracted, or compressed again.
-    "pai/pai_job_table.csv": "pai.job",
-    "pai/pai_task_table.csv.gz": "pai.task",
-    "pai/pai_instance_table.TAR": "pai.instance",
-}
-
-
-def published_bytes(name: str) -> bytes:
-    if name.endswith("csv.gz"):
-        return gzip.compress(b"x\n")
-    if name.endswith(".gz"):
-        return tar_gz({"pai_machine_spec.csv": MACHINES, "cluster01.csv": RAW_JOB})
-    return lzma.compress(b"x\n") if name.endswith(".xz") else b"x\n"
-
-
-@pytest.mark.parametrize("flat", [False, True], ids=["clones", "one folder of downloads"])
-def test_recognises_publishers_files_by_name(flat: bool, tmp_path: Path) -> None:
-    expected = {Path(name).name if flat else name: table for name, table in PUBLISHED.items()}
-    write(tmp_path, {name: published_bytes(name) for name in expected})
-    found = find_in(tmp_path)
-    assert tables(found) == expected
-    assert not found.unrecognised
-    assert not found.problems
 
 
 def test_combines_parts_unless_the_whole_file_is_next_to_them(tmp_path: Path) -> None:
@@ -140,16 +102,6 @@ def test_skips_documents_and_lists_unrecognised_data(tmp_path: Path) -> None:
     found = find_in(tmp_path)
     assert found.unrecognised == tuple(sorted(others))
     assert not found.matched
-    assert not found.problems
-
-
-def test_ignores_files_of_other_traces(tmp_path: Path) -> None:
-    write(
-        tmp_path, {"summary_train.csv": b"x\n", "cluster01.csv": PAGE, "openb_node_list_all_node.csv": NODE}
-    )
-    found = find_in(tmp_path, "openb")
-    assert tables(found) == {"openb_node_list_all_node.csv": "openb.node"}
-    assert not found.unrecognised
     assert not found.problems
 
 
@@ -254,23 +206,6 @@ def test_escapes_names_that_are_not_utf8(tmp_path: Path) -> None:
         pass
     (problem,) = find_in(tmp_path).problems
     assert str(problem).startswith(f"{tmp_path}/{shown}/summary_train.csv: the file is empty")
-
-
-def test_unreadable_file_is_a_problem(tmp_path: Path) -> None:
-    write(tmp_path, {"summary_train.csv": b"x\n", "locked/summary_power_a40.csv": b"x\n"})
-    (tmp_path / "summary_train.csv").chmod(0)
-    (tmp_path / "locked").chmod(0)
-    if os.access(tmp_path / "summary_train.csv", os.R_OK):
-        pytest.skip("root may read everything")
-    try:
-        problems = find_in(tmp_path).problems
-    finally:
-        (tmp_path / "locked").chmod(0o700)
-    assert [problem.file for problem in problems] == [
-        str(tmp_path / "locked"),
-        str(tmp_path / "summary_train.csv"),
-    ]
-    assert all("cannot be read (Permission denied)" in str(problem) for problem in problems)
 
 
 def test_uses_header_file_in_folder_of_the_data(tmp_path: Path) -> None:

@@ -1,9 +1,7 @@
 """Raw files in every packing, unreadable files and files that change, from the folder to the stored rows."""
 
-import gzip
 import io
 import json
-import lzma
 import os
 import shutil
 import subprocess
@@ -14,7 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from command_line import TIMEOUT_S
-from few_files import ingest, only, quiet, stored, tar_gz, write, zipped
+from few_files import ingest, only, quiet, tar_gz, write, zipped
 
 from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest import pipeline
@@ -35,30 +33,6 @@ def job_csv(*lines: str) -> bytes:
 
 
 ARCHIVE = tar_gz({"LICENSE": b"x", "data/pai_machine_spec.csv": MACHINES})
-PARTS = {
-    "pai_machine_spec.tar.gz.partaa": ARCHIVE[:50],
-    "pai_machine_spec.tar.gz.partab": ARCHIVE[50:51],
-    "pai_machine_spec.tar.gz.partac": ARCHIVE[51:],
-}
-FORMS = {
-    "archive": {"pai_machine_spec.tar.gz": ARCHIVE},
-    "parts": PARTS,
-    "csv, upper case": {"pai_machine_spec.CSV": MACHINES},
-    "csv.gz": {"pai_machine_spec.csv.gz": gzip.compress(MACHINES)},
-    "csv.xz": {"pai_machine_spec.csv.xz": lzma.compress(MACHINES)},
-}
-
-
-def test_every_packing_gives_the_same_rows(tmp_path: Path) -> None:
-    for form, files in FORMS.items():
-        outcome = ingest(tmp_path / form, files)
-        conversion = only(outcome)
-        assert stored(tmp_path / form, conversion) == MACHINE_ROWS
-        (source,) = conversion.sources
-        assert (source.rows_read, source.rows_kept, source.rows_rejected) == (3, 3, 0)
-        assert source.bytes == sum(map(len, files.values()))
-        assert source.member == "pai_machine_spec.csv"
-        assert outcome.unrecognised == ()
 
 
 def test_lists_archives_of_other_names(tmp_path: Path) -> None:

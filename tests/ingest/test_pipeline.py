@@ -6,7 +6,7 @@ import sysconfig
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -362,26 +362,6 @@ def test_each_problem_is_one_line_and_rest_is_published(tmp_path: Path) -> None:
         assert connection.execute(account, {"file": "zeus/summary_train.csv"}).fetchall() == [(10, 9, 1)]
 
 
-def test_folder_without_data_is_error(tmp_path: Path) -> None:
-    run = traces(
-        "ingest", "--raw", write(tmp_path / "raw", {"README.md": b"x"}), "--warehouse", tmp_path / "warehouse"
-    )
-    assert run.returncode == 1
-    assert run.stderr == ("error: The raw folders contain no file of a known trace\n")
-    assert not (tmp_path / "warehouse" / database.DATABASE).exists()
-
-
-def kill_ingest_when(seen: Callable[[Path], bool], raw: Path, warehouse: Path) -> None:
-    """Start an ingest, and kill it when `seen` returns true for its work folder."""
-    command = [str(TRACES), "ingest", "--raw", str(raw), "--warehouse", str(warehouse)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
-        while not seen(warehouse / ".ingest"):
-            assert running.poll() is None, "the ingest finished before the kill"
-            time.sleep(0.0005)
-        running.kill()
-    assert running.returncode == -signal.SIGKILL
-
-
 def answer(warehouse: Path) -> list[tuple]:
     with duckdb.connect(str(warehouse / database.DATABASE), read_only=True) as connection:
         return connection.execute(
@@ -406,46 +386,6 @@ def version(rows: int) -> dict[str, bytes]:
         "summary_power_a40.csv": many(POWER, rows, b"d,n,%d,adam,100,1.5,90.5\n"),
         "summary_train.csv": many(TRAIN, rows, b"d,n,%d,adam,1e-1,1,0.5,2\n"),
     }
-
-
-def test_repeated_kills_lose_nothing(tmp_path: Path) -> None:
-    raw, warehouse = write(tmp_path / "raw", version(2)), tmp_path / "warehouse"
-    database.ingest([raw], warehouse, [], quiet)
-    old = modification_times(warehouse)
-    write(raw, version(100_000))
-
-    kill_ingest_when(lambda work: (work / "staging").exists(), raw, warehouse)
-    assert answer(warehouse) == [(2, 2, 2, 2)]
-    assert records.read_finished(warehouse) == []
-
-    kill_ingest_when(lambda work: any(work.glob("staging/*.parquet")), raw, warehouse)
-    assert answer(warehouse) == [(2, 2, 2, 2)]
-
-    kill_ingest_when(lambda work: bool(records.read_finished(work.parent)), raw, warehouse)
-    assert answer(warehouse) == [(2, 2, 2, 2)]
-    done = modification_times(warehouse, records.read_finished(warehouse))
-    assert done
-
-    kill_ingest_when(lambda work: (work / "staging" / database.DATABASE).exists(), raw, warehouse)
-    assert answer(warehouse) == [(2, 2, 2, 2)]
-    assert len(records.read_finished(warehouse)) == 4
-    assert done.items() <= modification_times(warehouse, records.read_finished(warehouse)).items()
-
-    outcome = database.ingest([raw], warehouse, [], quiet)
-    assert outcome.converted == ()
-    assert len(outcome.unchanged) == 4
-    assert answer(warehouse) == [(100_000, 100_000, 100_000, 100_000)]
-    assert {path.name for path in (warehouse / ".ingest").iterdir()} == {
-        "database.json",
-        "finalize.lock",
-        "lock",
-        "checksums",
-    }
-    new = modification_times(warehouse)
-    found = {path.relative_to(warehouse).as_posix() for path in warehouse.rglob("*.parquet")}
-    assert found == old.keys() | new.keys()
-    assert len(database.vacuum(warehouse, 0, 0)[0]) == len(old)
-    assert {path.relative_to(warehouse).as_posix() for path in warehouse.rglob("*.parquet")} == new.keys()
 
 
 def test_write_error_of_one_table_stops_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

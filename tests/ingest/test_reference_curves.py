@@ -30,15 +30,6 @@ def percentile_range(curve: Curve, value: float) -> tuple[float, float]:
     return at, at
 
 
-def test_finds_curves_of_any_trace(tmp_path: Path) -> None:
-    (tmp_path / "philly_curves.csv").write_text("curve,percentile,value\nutil,0,1.5\nutil,100,2e3\nx,0,1\n")
-    assert traces_with_curves(tmp_path) == ("philly",)
-    assert read_curves("philly", tmp_path) == {
-        "util": Curve("util", (0, 100), (1.5, 2000)),
-        "x": Curve("x", (0,), (1,)),
-    }
-
-
 def test_curve_is_a_distribution() -> None:
     assert traces_with_curves() == ("acme",)
     for curve in read_curves("acme").values():

@@ -62,15 +62,6 @@ def test_table_without_rows_is_one_empty_file(tmp_path: Path) -> None:
     assert pq.read_schema(run.path).equals(SCHEMA)
 
 
-def test_same_rows_give_same_bytes(tmp_path: Path) -> None:
-    rows = [("a", number) for number in range(300_000)]
-    checksums = set()
-    for name in "xyz":
-        (run,) = write_runs([batch(rows)], ("job",), tmp_path, name)
-        checksums.add(run.sha256)
-    assert len(checksums) == 1
-
-
 THREADS = """
 import hashlib, io, sys
 from pathlib import Path
@@ -141,17 +132,6 @@ def test_file_of_long_values_has_few_rows(kind: pa.DataType, tmp_path: Path) -> 
     assert [run.rows for run in runs] == [20] * 4
 
 
-def test_row_groups_have_statistics(tmp_path: Path) -> None:
-    rows = [(f"{number:06}", number) for number in range(200_000)]
-    (run,) = write_runs([batch(rows)], ("job",), tmp_path, "t", 1 << 30)
-    metadata = pq.read_metadata(run.path)
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    assert [group.num_rows for group in groups] == [122_880, 77_120]
-    for column, first in ((0, "122880"), (1, 122_880)):
-        statistics = groups[1].column(column).statistics
-        assert (statistics.min, statistics.null_count) == (first, 0)
-
-
 def test_error_of_a_batch_stops_writing(tmp_path: Path) -> None:
     def batches() -> Iterator[pa.Table]:
         yield batch([("a", 1)])
@@ -163,19 +143,6 @@ def test_error_of_a_batch_stops_writing(tmp_path: Path) -> None:
     assert threading.active_count() == before
 
 
-def test_prefetch_makes_one_item_ahead_in_order() -> None:
-    made = []
-
-    def items() -> Iterator[int]:
-        for number in range(5):
-            made.append((number, threading.current_thread()))
-            yield number
-
-    assert list(prefetch(items())) == [0, 1, 2, 3, 4]
-    assert [number for number, _ in made] == [0, 1, 2, 3, 4]
-    assert threading.current_thread() not in {thread for _, thread in made}
-
-
 def test_prefetch_raises_error_in_order() -> None:
     def items() -> Iterator[int]:
         yield 1
@@ -185,21 +152,6 @@ def test_prefetch_raises_error_in_order() -> None:
     assert next(coming) == 1
     with pytest.raises(ValueError, match="cut short"):
         next(coming)
-
-
-def test_prefetch_leaves_no_thread_when_closed() -> None:
-    before = threading.active_count()
-    coming = prefetch(iter(range(5)))
-    assert next(coming) == 0
-    coming.close()
-    assert threading.active_count() == before
-
-
-def test_finds_nulls_among_rows_of_one_text(tmp_path: Path) -> None:
-    """DuckDB 2.0.0 returns every row of a row group that has a single text and no dictionary."""
-    (run,) = write_runs([batch([("a", 1), ("a", 2), (None, 3)])], ("start",), tmp_path, "t")
-    found = duckdb.sql(f"select start from '{run.path}' where job is null").fetchall()
-    assert found == [(3,)]
 
 
 def test_finds_nulls_in_row_group_of_one_text(tmp_path: Path) -> None:

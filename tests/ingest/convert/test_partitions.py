@@ -272,13 +272,6 @@ def test_reads_all_days_of_a_file_with_wrong_statistics(tmp_path: Path) -> None:
     assert (day, len(rows)) == ("41", 3)
 
 
-def test_wrong_footer_does_not_crash_the_process(tmp_path: Path) -> None:
-    """The schema says that a column has no NULLs. pyarrow crashes if it reads the statistics."""
-    data = change_footer(days(3, 3, 4), b"\x25\x02\x18\x03pod", b"\x25\x00\x18\x03pod")
-    outcome = ingest(tmp_path, {"probe_pod_day0_29.parquet": data})
-    assert "not Parquet, cut short or damaged" in refusal(outcome)
-
-
 @pytest.mark.parametrize("packing", ["tree", "zip"])
 def test_names_an_unreadable_hour_and_keeps_the_others(packing: str, tmp_path: Path) -> None:
     for misfit, (data, reason) in MISFITS.items():
@@ -293,13 +286,6 @@ def test_names_an_unreadable_hour_and_keeps_the_others(packing: str, tmp_path: P
     repaired = ingest(tmp_path, tree(3) if packing == "tree" else {"probe_pod.zip": zipped(tree(3))})
     assert repaired.problems == ()
     assert len(rows_of(tmp_path, repaired)["3"]) == len(EXPECTED)
-
-
-def test_an_hour_that_is_damaged_later_keeps_the_rows_of_its_day(tmp_path: Path) -> None:
-    ingest(tmp_path, tree(3))
-    outcome = ingest(tmp_path, {path_of(3, 7): WHOLE[:-20]})
-    assert len(outcome.problems) == 1
-    assert len(rows_of(tmp_path, outcome)["3"]) == len(EXPECTED)
 
 
 def test_a_damaged_member_of_a_zip_is_named(tmp_path: Path) -> None:
@@ -375,7 +361,3 @@ def test_selects_days(tmp_path: Path) -> None:
     }.items():
         with pytest.raises(UserError, match=reason):
             days(wrong)
-
-
-def test_a_tar_of_days_is_refused(tmp_path: Path) -> None:
-    assert "Unpack it into the raw folder" in refusal(ingest(tmp_path, {"probe_pod.tar": b"x"}))

@@ -77,23 +77,6 @@ def test_every_form_gives_the_same_sorted_rows(form: str, tmp_path: Path) -> Non
     assert not source.synthetic
 
 
-def test_reads_keys_from_names_of_csvs(tmp_path: Path) -> None:
-    members = {
-        "raw/cluster02.csv": job_csv("b,1,600,1"),
-        "raw/cluster01.csv": job_csv("a,1,600,1", "c,0,600,2"),
-    }
-    conversion = only(ingest(tmp_path, {"raw-traces.tar.gz": tar_gz(members)}))
-    assert stored(tmp_path, conversion) == [
-        ("cluster01", "c", 0, 600, 2),
-        ("cluster01", "a", 1, 600, 1),
-        ("cluster02", "b", 1, 600, 1),
-    ]
-    assert [(source.member, source.rows_read) for source in conversion.sources] == [
-        ("cluster02.csv", 1),
-        ("cluster01.csv", 2),
-    ]
-
-
 HEADER_FILES = {
     "other columns": (
         b"machine,gpu_type,cap_cpu,cap_mem\n",
@@ -115,17 +98,6 @@ def test_rejects_header_file_that_does_not_fit(case: str, tmp_path: Path) -> Non
     assert what in refusal(outcome)
 
 
-@pytest.mark.parametrize("case", HEADER_FILES)
-def test_notices_changed_header_file_of_unchanged_data(case: str, tmp_path: Path) -> None:
-    files = {"pai_machine_spec.csv": MACHINES, "pai_machine_spec.header": HEADER + b"\n"}
-    only(ingest(tmp_path, files))
-    data, what = HEADER_FILES[case]
-    outcome = ingest(tmp_path, files | {"pai_machine_spec.header": data})
-    assert what in str(outcome.problems[0])
-    # The rows of the last version stay.
-    assert [conversion.rows for conversion in outcome.conversions] == [len(MACHINE_ROWS)]
-
-
 def test_rejects_archive_with_a_csv_twice(tmp_path: Path) -> None:
     data = tar_gz({"a/cluster01.csv": job_csv("a,1,600,1"), "b/cluster01.csv": job_csv("b,1,600,1")})
     problem = refusal(ingest(tmp_path, {"raw-traces.tar.gz": data}))
@@ -142,68 +114,6 @@ def test_reports_csv_of_another_table_in_archive(tmp_path: Path) -> None:
         outcome.notes[0]
         == "pai_machine_spec.tar.gz: skipped mine.csv, which is not a file of pai.machine_spec"
     )
-
-
-@pytest.mark.parametrize(
-    "members", [{}, {"LICENSE": b"x"}, {"._pai_machine_spec.csv": b"x"}, {"mine.csv": b"x"}]
-)
-def test_rejects_archive_without_csv_of_its_table(members: dict[str, bytes], tmp_path: Path) -> None:
-    problem = refusal(ingest(tmp_path, {"pai_machine_spec.tar.gz": tar_gz(members)}))
-    assert "the archive contains no file of pai.machine_spec. Fetch it again" in problem
-
-
-REFUSED = {
-    "wrong columns": (
-        {"pai_machine_spec.csv": b"m1,T4,96\n"},
-        ", line 1: the line has 3 columns; expected 5",
-    ),
-    "wrong header": ({"summary_train.csv": b"a,b\n1,2\n"}, ", line 1: the header is a,b; expected dataset,"),
-    "gzip named csv": (
-        {"pai_machine_spec.csv": gzip.compress(MACHINES)},
-        ": this is a gz file; its name says that it is not compressed. Rename it to pai_machine_spec.csv.gz",
-    ),
-    "UTF-16": (
-        {"pai_machine_spec.csv": MACHINES.decode().encode("utf-16")},
-        ": this is text in UTF-16, not in UTF-8. Convert it",
-    ),
-    "only newlines": ({"summary_train.csv": b"\n\n"}, ": the file is empty"),
-    "a gzip of nothing": ({"summary_train.csv.gz": gzip.compress(b"")}, ": the file is empty"),
-    "an empty member": (
-        {"pai_machine_spec.tar.gz": tar_gz({"pai_machine_spec.csv": b""})},
-        ": pai_machine_spec.csv: the file is empty",
-    ),
-    "no row that fits": (
-        {"pai_machine_spec.csv": b"m1,T4,a,b,c\n" * 3},
-        ", line 1: 3 of its 3 rows do not fit, more than a tenth; the first: column cap_cpu (BIGINT)",
-    ),
-    "too few rows that fit": (
-        {"pai_machine_spec.csv": MACHINES * 1000 + b"m1,T4,a,b,c\n" * 1001},
-        ", line 3,001: 1,001 of its 4,001 rows do not fit, more than a tenth; the first: column cap_cpu",
-    ),
-    "quote": ({"pai_machine_spec.csv": MACHINES + b'"m4,T4,1,2,3\n'}, ", line 4: 1 of its 4 rows do not fit"),
-    "invalid UTF-8 throughout": (
-        {"pai_machine_spec.csv": b"caf\xe9,T4,1,2,3\n"},
-        ", line 1: 1 of its 1 rows do not fit, more than a tenth; the first: column machine (VARCHAR)",
-    ),
-    "truncated archive": ({"pai_machine_spec.tar.gz": ARCHIVE[:-20]}, ": the file is cut short or damaged ("),
-    "truncated gzip": (
-        {"summary_train.csv.gz": gzip.compress(RAW_JOB)[:-4]},
-        ": the file is cut short or damaged (",
-    ),
-    "truncated xz": (
-        {"summary_train.csv.xz": lzma.compress(RAW_JOB)[:-4]},
-        ": the file is cut short or damaged (",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_unreadable_file_stores_no_rows(case: str, tmp_path: Path) -> None:
-    files, problem = REFUSED[case]
-    (name,) = files
-    assert refusal(ingest(tmp_path, files)).startswith(f"{tmp_path / 'raw' / name}{problem}")
-    assert list((tmp_path / "warehouse").rglob("*.parquet")) == []
-    assert not list((tmp_path / "warehouse" / ".ingest").rglob("*.duckdb"))
 
 
 def test_accounts_for_every_row(tmp_path: Path) -> None:
@@ -319,19 +229,6 @@ def test_reports_every_byte_read(tmp_path: Path) -> None:
     assert {(label, total) for label, _, total in reports} == {*tables.items(), ("raw folders", 0)}
     for table, size in tables.items():
         assert sum(more for label, more, _ in reports if label == table) == size
-
-
-def test_subtracts_bytes_that_are_read_again(tmp_path: Path) -> None:
-    ingest(tmp_path, {"summary_power_a40.csv": POWER % 1})
-    read = 0
-
-    def record(_: str, more: int, total: int) -> None:
-        nonlocal read
-        read += more
-        assert 0 <= read <= total
-
-    assert only(ingest(tmp_path, {"summary_power_a40.csv": POWER % 2}, record))
-    assert read == len(POWER % 2)
 
 
 @pytest.mark.parametrize(("rows", "what"), [(200_000, "itp.raw_job"), (2, "traces.duckdb")])

@@ -1,13 +1,8 @@
 """Wide CSVs: each cell becomes one row, for any split into files, headers and order of lines."""
 
 import io
-import os
-import re
-import subprocess
-import sys
 from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import numpy as np
@@ -15,18 +10,14 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from few_files import quiet
-from hostile_tests import in_full
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_seed import DEPTH
 
-from tracehouse.bench.growth import write_metric
 from tracehouse.core.errors import RawFileError
-from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.column_types import TypeName
-from tracehouse.ingest.convert import incremental, unpivot
-from tracehouse.ingest.convert.raw_input import RawInput
+from tracehouse.ingest.convert import unpivot
 from tracehouse.ingest.convert.unpivot import write_cells
 from tracehouse.ingest.declarations import Column, Table, Wide
 from tracehouse.ingest.pipeline import IngestResult
@@ -36,8 +27,6 @@ from tracehouse.ingest.store import cleanup, lock, records
 from tracehouse.ingest.traces.acme import GPU_METRIC, NODE_METRIC
 
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" * 64 + b"\nsize 12345\n"
-MEMORY_FILE_MB = int(os.environ.get("TRACEHOUSE_MEMORY_FILE_MB", "120"))
-MEMORY_LIMIT_MB = 1500
 
 DEVICES = [
     "10.140.0.1-0",
@@ -49,16 +38,6 @@ DEVICES = [
     "10.140.0.1-0.1",
 ]
 CELL = st.sampled_from(["", "", "0", "99", "100", "0.5", "1e3", "-1", "238.9"])
-
-
-MEASURED = """
-import resource
-from tracehouse.cli import traces
-try:
-    traces()
-finally:
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-"""
 
 
 def at(second: int) -> str:
@@ -251,29 +230,6 @@ def test_index_of_a_wide_table_can_be_a_text_without_header(tmp_path: Path) -> N
     ]
 
 
-def test_index_of_a_wide_table_can_be_a_number(tmp_path: Path) -> None:
-    table = job_table("BIGINT", "VARCHAR", "n")
-    assert unpivot_rows(b"n,w1,n2\n10,1,\n9,3,4\n", table, tmp_path) == [
-        (9, "n2", 4),
-        (10, "n2", None),
-        (9, "w1", 3),
-        (10, "w1", 1),
-    ]
-
-
-@pytest.mark.parametrize(("index_type", "repeated"), [("VARCHAR", b"7"), ("BIGINT", b"7.0")])
-def test_repeated_index_of_any_type_is_rejected(index_type: TypeName, repeated: bytes) -> None:
-    data = b",0\n7,1\n8,1\n" + repeated + b",2\n" + b"".join(b"%d,3\n" % n for n in range(10, 30))
-    blocks = list(read_wide(data, job_table(index_type)))
-    rejects = [(reject.line, reject.reason) for lines in blocks for reject in lines.rejects]
-    assert rejects[0] == (4, "its job occurred before, in an earlier line or file")
-
-
-def test_rejects_header_whose_names_do_not_fit_the_variable() -> None:
-    with pytest.raises(RawFileError, match=r"column iteration \(BIGINT\): invalid value 'mean'"):
-        list(read_wide(b",0,mean\na,1,2\n", job_table("VARCHAR")))
-
-
 def test_rejects_each_invalid_line_with_its_reason() -> None:
     data = (
         b"Time,10.140.0.1-0,10.140.0.1-1\n"
@@ -354,80 +310,6 @@ def test_lfs_pointer_stops_only_its_partition(tmp_path: Path) -> None:
     assert (august.rows_read, august.rows_rejected, august.rows_stored) == (4, 4, 0)
 
 
-def test_query_opens_only_files_of_its_partitions(tmp_path: Path) -> None:
-    raw, warehouse = tmp_path / "raw", tmp_path / "w"
-    metric_file(raw, "seren/GPU_UTIL.csv", "10.140.0.1-0")
-    metric_file(raw, "kalos/GPU_UTIL.csv", "172.31.0.1-0")
-    metric_file(raw, "kalos/GPU_TEMP.csv", "172.31.0.1-0")
-    assert not database.ingest([raw], warehouse, ["acme"], quiet).problems
-    asked = "from acme.gpu_metric where cluster = 'kalos' and metric = 'GPU_UTIL'"
-    with duckdb.connect(str(warehouse / "traces.duckdb"), read_only=True) as connection:
-        plan = connection.execute(f"explain analyze select count(value) {asked}").fetchall()[0][1]
-        assert re.search(r"Total Files Read:\s*1\b", plan)
-        every = connection.execute(
-            "select cluster, metric, count(*) from acme.gpu_metric group by all order by all"
-        ).fetchall()
-    assert every == [("kalos", "GPU_TEMP", 4), ("kalos", "GPU_UTIL", 4), ("seren", "GPU_UTIL", 4)]
-
-
-def test_stopped_ingest_resumes_with_unfinished_metrics(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    raw, warehouse = tmp_path / "raw", tmp_path / "w"
-    for metric in ("GPU_UTIL", "GPU_TEMP", "SM_CLOCK"):
-        metric_file(raw, f"kalos/{metric}.csv", "172.31.0.1-0")
-    monkeypatch.setattr(pipeline, "TABLES_AT_ONCE", 1)
-    convert, done = incremental.convert, []
-
-    def stopping(raw_input: RawInput, *rest: Any) -> tuple:
-        if len(done) == 2:
-            raise KeyboardInterrupt
-        done.append(raw_input.key[2])
-        return convert(raw_input, *rest)
-
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(incremental, "convert", stopping)
-        ingest(raw, warehouse)
-    outcome = ingest(raw, warehouse)
-    assert len(outcome.unchanged) == 2
-    assert {conversion.partition for conversion in outcome.unchanged} == set(done)
-    assert len(outcome.converted) == 1
-
-
-def peak_mb(raw: Path, warehouse: Path) -> float:
-    """Return the peak memory of an ingest in a separate process, in MB."""
-    command = [sys.executable, "-c", MEASURED, "ingest", "acme", "--raw", raw, "--warehouse", warehouse]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return int(done.stdout.split()[-1]) / 1024
-
-
-@in_full
-def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
-    """Uses small files by default. TRACEHOUSE_MEMORY_FILE_MB=6000 makes large ones."""
-    peaks = []
-    for share in (0.25, 1):
-        raw = tmp_path / f"raw{share}"
-        path = write_metric(raw, share * MEMORY_FILE_MB)
-        peaks.append(peak_mb(raw, tmp_path / f"w{share}"))
-        path.unlink()
-    assert max(peaks) < MEMORY_LIMIT_MB
-    # The buffers of the threads fill up early, so a file of four times the size needs little more memory.
-    assert peaks[1] < peaks[0] + 350, peaks
-
-
-def test_reads_node_from_address_in_column_name(tmp_path: Path) -> None:
-    data = csv_of(["10.140.0.1", "10.140.0.2-mlx5_0", "10.140.0.1.1", "pod"], [(0, ["1", "2", "3", "4"])])
-    lines = (batch.rows for batch in read_wide(data, NODE_METRIC))
-    (half,) = write_cells(lines, NODE_METRIC, tmp_path, "m")
-    rows = duckdb.sql(f"select device, node, value from '{half.path}' order by value").fetchall()
-    assert rows == [
-        ("10.140.0.1", "10.140.0.1", 1),
-        ("10.140.0.2-mlx5_0", "10.140.0.2", 2),
-        ("10.140.0.1.1", None, 3),
-        ("pod", None, 4),
-    ]
-
-
 def test_file_without_lines_gives_no_rows(tmp_path: Path) -> None:
     raw, warehouse = tmp_path / "raw", tmp_path / "w"
     path = metric_file(raw, "kalos/DRAM_ACTIVE.csv", "172.31.0.1-0")
@@ -435,12 +317,3 @@ def test_file_without_lines_gives_no_rows(tmp_path: Path) -> None:
     (conversion,) = ingest(raw, warehouse).converted
     assert conversion.files == ()
     assert conversion.sources[0].rows_read == 0
-
-
-def test_lists_archive_of_several_metrics(tmp_path: Path) -> None:
-    raw = tmp_path / "raw"
-    metric_file(tmp_path / "data", "kalos/GPU_UTIL.csv", "172.31.0.1-0")
-    raw.mkdir()
-    subprocess.run(["tar", "czf", raw / "utilization.tar.gz", "-C", tmp_path / "data", "."], check=True)
-    (note,) = ingest(raw, tmp_path / "w").notes
-    assert "no trace has an archive of this name: unpack it" in note

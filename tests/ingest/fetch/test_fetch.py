@@ -227,30 +227,6 @@ def test_renames_file_that_differs_from_published(
     assert len([line for line in messages if "is not the published file" in line]) == 3
 
 
-def test_failure_does_not_stop_other_files(published: Publisher, tmp_path: Path) -> None:
-    first, second = DOWNLOADS["itp"]
-    published.answers[path_of(first.urls[0])] = [publisher.status(403)]
-    (tmp_path / "dlrm").write_bytes(b"a file in place of the folder")
-    outcome, messages = run(published, tmp_path, "itp", "dlrm")
-    assert (outcome.fetched, len(outcome.failures)) == (1, 2)
-    assert messages[0] == f"itp/{first.path}: failed"
-    assert messages[1].startswith(f"itp/{second.path}: ")
-    place = f"{published.url}{path_of(first.urls[0])}"
-    assert (
-        str(outcome.failures[0])
-        == f"itp/{first.path} could not be fetched\n    {place}: access is refused (403)"
-    )
-    assert "File exists" in str(outcome.failures[1])
-
-
-def test_falls_back_to_second_url(published: Publisher, tmp_path: Path) -> None:
-    [summary] = [download for download in DOWNLOADS["acme"] if "summary" in download.path]
-    content = published.files.pop(path_of(summary.urls[0]))
-    published.files[path_of(summary.urls[1])] = content
-    assert run(published, tmp_path, "acme")[0].failures == ()
-    assert (tmp_path / "acme" / summary.path).read_bytes() == content
-
-
 def test_fetches_telemetry_only_on_request(published: Publisher, tmp_path: Path) -> None:
     run(published, tmp_path / "none", "acme")
     assert files_in(tmp_path / "none" / "acme") == JOBS
@@ -336,14 +312,6 @@ def test_refuses_folder_in_use_or_of_synthetic_sample(published: Publisher, tmp_
     (tmp_path / "itp" / MARKER_NAME).touch()
     with pytest.raises(UserError, match="holds a synthetic sample, and every file in it is ingested as"):
         run(published, tmp_path, "itp")
-
-
-def test_page_states_total_size() -> None:
-    downloads = [download for files in DOWNLOADS.values() for download in files if not download.cluster]
-    known = sum(download.bytes or 0 for download in downloads) / 1e9
-    unknown = len([download for download in downloads if download.bytes is None])
-    page = (DOCS / "fetch.md").read_text()
-    assert f"{known:.1f} GB of known size and {unknown} files of unknown size" in page
 
 
 @pytest.fixture

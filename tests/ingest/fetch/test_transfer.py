@@ -150,21 +150,6 @@ def test_restarts_after_another_range(site: Publisher, path: Path) -> None:
     assert len(site.asked) == 2 + 3 * 6
 
 
-def test_only_a_strong_version_is_resumed(site: Publisher, path: Path) -> None:
-    """A weak ETag does not guarantee equal bytes."""
-    date = "Mon, 02 Nov 2020 10:00:00 GMT"
-    for headers, requested in [({"ETag": 'W/"1"'}, None), ({"Last_Modified": date}, "bytes=50000-")]:
-
-        def cut(handler: publisher.Handler, content: bytes, headers: dict[str, str] = headers) -> None:
-            handler.head(200, Content_Length=len(content), **headers)
-            handler.wfile.write(content[:50_000])
-
-        site.answers[PATH] = [cut]
-        download(site, path)
-        assert path.read_bytes() == CONTENT
-        assert site.ranges(PATH)[-1] == requested
-
-
 def test_complete_partial_file_is_not_requested_again(site: Publisher, path: Path) -> None:
     """The previous run was killed before it renamed the file."""
     path.parent.mkdir()
@@ -227,16 +212,6 @@ def test_unknown_length(site: Publisher, path: Path) -> None:
         site.answers[PATH] = [until_closed]
         download(site, path, **known)  # type: ignore[arg-type]
         assert path.read_bytes() == CONTENT
-
-
-def test_pauses(site: Publisher, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server may ask for a pause; five minutes is the longest."""
-    pauses: list[float] = []
-    monkeypatch.setattr("time.sleep", pauses.append)
-    site.answers[PATH] = [publisher.status(429, Retry_After=2), publisher.status(503, Retry_After=9999)]
-    download(site, path)
-    assert path.read_bytes() == CONTENT
-    assert pauses == [2, 300]
 
 
 def test_retries_slow_server(site: Publisher, path: Path) -> None:

@@ -1,18 +1,13 @@
 """CSV: every line is kept with exact values, or rejected with its line, its reason and its text."""
 
-import csv
 import io
-import math
 import re
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from fractions import Fraction
 from typing import BinaryIO, cast
 from unittest.mock import patch
 
-import pyarrow as pa
 import pytest
 from counting import non_empty
 from hypothesis import given
@@ -475,30 +470,6 @@ def test_refuses_wrong_file_before_its_end() -> None:
         assert refused.value.line == 2
 
 
-def processor_s(data: bytes) -> float:
-    """Return the shortest CPU time of three runs, as other processes can only add to it."""
-    costs = []
-    for _ in range(3):
-        begun = time.process_time()
-        for _ in CSV.read(ReaderInput(io.BytesIO(data), TABLE, "t.csv")):
-            pass
-        costs.append(time.process_time() - begun)
-    return min(costs)
-
-
-def test_bad_rows_and_blank_lines_cost_little() -> None:
-    lines = [f"job-{n},{n},{n / 8},{TIME}" for n in range(50_000)]
-    good_s = processor_s("\n".join([HEADER, *lines, ""]).encode())
-    for bad in ("j,x,0.5,", "j,1,nan,", "j,1,0.5,0000-01-01 00:00:00Z", "j,1,0.5", '"j,1,0.5,'):
-        lines[::12] = [bad] * len(lines[::12])
-        # An earlier version took a thousand times as long.
-        assert processor_s("\n".join([HEADER, *lines, ""]).encode()) < 8 * good_s + 0.2
-    for newline in (b"\n", b"\r\n", b"\n\r"):
-        data = HEADER.encode() + b"\n" + newline * (10_000_000 // len(newline)) + b"a,1,,\n"
-        # An earlier version took three seconds per megabyte.
-        assert processor_s(data) < 3
-
-
 def test_reads_header_alone() -> None:
     for data in ("a,b\n1,2\n", "\ufeffa,b", '\r\n"a",b\r\n1,2', "a,b\r1,2\r"):
         assert read_names(io.BytesIO(data.encode()), "t.csv") == ["a", "b"]
@@ -510,90 +481,6 @@ def comparable_rows(rows: Sequence[Row]) -> list[list[str]]:
         [cell.astimezone(UTC).isoformat() if isinstance(cell, datetime) else repr(cell) for cell in row]
         for row in rows
     ]
-
-
-@given(lines=st.lists(st.text('ab,"') | st.text('ab,,"'), max_size=20), chunk_bytes=st.integers(1, 50))
-def test_splits_any_line_as_python_does(lines: list[str], chunk_bytes: int) -> None:
-    rows, rejects = read_among_good("first,row\n" + "\n".join([*lines, ""]), TEXTS, chunk_bytes)
-    expected = [record for line in lines if len(record := split_strictly(line)) == 2]
-    assert [[cell or "" for cell in row] for row in rows[1:]] == expected
-    assert len(rejects) == sum(bool(line) for line in lines) - len(expected)
-
-
-def split_strictly(line: str) -> list[str]:
-    """Return the fields of a line, or an empty list if a quote is open or misplaced."""
-    try:
-        [record] = csv.reader([line], strict=True) if line else [[]]
-    except csv.Error:
-        return []
-    unquoted = re.sub(r'(?<![^,])"(?:[^"]|"")*"', "", line)
-    return [] if '"' in unquoted else record
-
-
-signs, digits = st.sampled_from(["", "", "-", "+"]), st.text("0019", max_size=20)
-number_texts = st.tuples(
-    *(st.sampled_from(["", "", " ", "\t"]), signs, digits, st.sampled_from(["", ".", ".0", ".5"]), digits),
-    *(st.sampled_from(["", "", "e", "E"]), signs, st.text("0123", max_size=3)),
-).map("".join) | st.sampled_from(["nan", "-inf", "0x1F", "1_0", "", "9" * 310])
-time_texts = st.tuples(
-    *(st.sampled_from(["0000", "1969", "1970", "2024", "2099", "2100"]), st.just("-")),
-    *(
-        st.sampled_from(["00", "01", "02", "06", "12"]),
-        st.just("-"),
-        st.sampled_from(["01", "28", "29", "31"]),
-    ),
-    *(st.sampled_from("T t"), st.sampled_from(["00", "23:59", "24:00", "23:59:59", "08:00:60"])),
-    *(st.sampled_from(["", "", ".5", ".123456", ".1234567"]), st.sampled_from(["", " ", ":30"])),
-    st.sampled_from(["Z", "", "+08:00", "-0530", "+23:59", "+24:00", "-08", "z"]),
-).map("".join)
-plain_texts = st.text("ab é'", max_size=5)
-
-
-def convert_cell(text: str, kind: str) -> object:
-    """Convert one cell with Python's numbers and Arrow's times. Raise ValueError if it is invalid."""
-    if not text or kind == "VARCHAR":
-        return text or None
-    if kind == "TIMESTAMPTZ":
-        microseconds = pa.scalar(text).cast(pa.timestamp("us", tz="UTC")).cast(pa.int64()).as_py()
-        if not 0 <= microseconds < datetime(2100, 1, 1, tzinfo=UTC).timestamp() * 1e6:
-            raise ValueError(text)
-        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
-    text = text.strip(" \t")
-    if set(text) - set("0123456789+-.eE") or (kind == "DOUBLE" and not math.isfinite(float(text))):
-        raise ValueError(text)
-    if kind == "DOUBLE":
-        return float(text)
-    float(text)
-    number = Fraction(text)
-    limit = 2**53 if "e" in text.lower() else 2**63
-    if number.denominator > 1 or not (-limit < number < limit or number == -(2**63) == -limit):
-        raise ValueError(text)
-    return int(number)
-
-
-@given(
-    lines=st.lists(st.tuples(plain_texts, number_texts, number_texts, time_texts), min_size=1, max_size=20),
-    chunk_bytes=st.integers(1, 500) | st.just(CHUNK_BYTES),
-    quoted=st.sets(st.integers(0, 3)),
-)
-def test_rows_equal_cells_read_one_by_one(
-    lines: list[tuple[str, ...]], chunk_bytes: int, quoted: set[int]
-) -> None:
-    kept, rejected = [], []
-    for number, cells in enumerate(lines, start=2):
-        try:
-            kept.append(
-                tuple(convert_cell(cell, column.type) for cell, column in zip(cells, COLUMNS, strict=True))
-            )
-        except ValueError:
-            rejected.append(number)
-    data = "".join(
-        ",".join(f'"{cell}"' if place in quoted and cell else cell for place, cell in enumerate(cells)) + "\n"
-        for cells in lines
-    )
-    found, rejects = read_among_good(f"{HEADER}\n{data}", chunk_bytes=chunk_bytes)
-    assert comparable_rows(found) == comparable_rows(kept)
-    assert [reject.line for reject in rejects] == rejected
 
 
 pieces = st.sampled_from(

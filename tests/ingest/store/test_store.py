@@ -1,20 +1,15 @@
 import hashlib
 import json
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import duckdb
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from few_files import quiet
 
 from tracehouse.core.errors import UserError
 from tracehouse.ingest import pipeline
-from tracehouse.ingest.store import checksum_cache, cleanup, files, layout, lock, records, view_store
+from tracehouse.ingest.store import cleanup, files, layout, lock, records
 from tracehouse.ingest.store.files import StagedFile
 from tracehouse.ingest.store.records import Conversion, Source, StoredFile
 
@@ -60,17 +55,6 @@ def list_parquet(warehouse: Path) -> set[str]:
 
 def list_paths(*conversions: Conversion) -> set[str]:
     return {stored.path for conversion in conversions for stored in conversion.all_files}
-
-
-def test_names_file_by_its_content(tmp_path: Path) -> None:
-    stored = records.describe_file("openb/node", stage_file(tmp_path, b"content", 3))
-    sha256 = hashlib.sha256(b"content").hexdigest()
-    assert stored == StoredFile(f"parquet/openb/node/{sha256[:16]}.parquet", 7, sha256, 3)
-    (added,) = add(tmp_path, b"content").files
-    assert added.path == stored.path
-    assert (tmp_path / stored.path).read_bytes() == b"content"
-    assert not (layout.staging_folder(tmp_path) / "rows.parquet").exists()
-    assert add(tmp_path, b"content").files == (added,)
 
 
 def test_records_and_manifest_round_trip_conversions(tmp_path: Path) -> None:
@@ -185,15 +169,6 @@ def test_removes_partial_text_of_a_killed_process(tmp_path: Path, monkeypatch: p
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [mine]
 
 
-def test_keeps_foreign_files(tmp_path: Path) -> None:
-    # A user may choose a folder that already contains Parquet files.
-    mine = tmp_path / "parquet" / "mine" / "results.parquet"
-    mine.parent.mkdir(parents=True)
-    mine.write_bytes(b"my work")
-    cleanup.remove_leftovers(tmp_path)
-    assert mine.read_bytes() == b"my work"
-
-
 def test_keeps_superseded_files_for_days_and_versions(tmp_path: Path) -> None:
     versions = [add(tmp_path, b"%d" % number) for number in range(1)]
     records.publish(tmp_path, versions)
@@ -221,14 +196,6 @@ def test_keeps_superseded_files_for_days_and_versions(tmp_path: Path) -> None:
     records.publish(tmp_path, [add(tmp_path, b"5")])
     records.publish(tmp_path, [add(tmp_path, b"0")])
     assert [file.path for file in records.read(tmp_path).superseded] == [*list_paths(versions[5])]
-
-
-def test_publishing_same_conversions_makes_no_new_version(tmp_path: Path) -> None:
-    conversion = add(tmp_path, b"1")
-    records.publish(tmp_path, [conversion])
-    before = (tmp_path / "datapackage.json").read_bytes()
-    records.publish(tmp_path, [conversion])
-    assert (tmp_path / "datapackage.json").read_bytes() == before
 
 
 def test_data_package_lists_every_output_and_input(tmp_path: Path) -> None:
@@ -265,52 +232,3 @@ def test_data_package_lists_every_output_and_input(tmp_path: Path) -> None:
         name: (len(data), f"sha256:{hashlib.sha256(data).hexdigest()}") for name, data in raw.items()
     }
     assert len(package["licenses"]) == len(package["contributors"]) == 2
-
-
-HOLD = """
-import pathlib, sys
-from tracehouse.ingest.store import cleanup, files, layout, lock, records
-with lock.acquire(pathlib.Path(sys.argv[1])):
-    print("held", flush=True)
-    sys.stdin.read()
-"""
-
-
-@pytest.mark.parametrize("killed", [False, True])
-def test_allows_one_writer_at_a_time(killed: bool, tmp_path: Path) -> None:
-    command = [sys.executable, "-c", HOLD, str(tmp_path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
-        assert other.stdout.readline() == b"held\n"
-        with (
-            pytest.raises(UserError, match="another ingest or build is writing here"),
-            lock.acquire(tmp_path),
-        ):
-            pass
-        if killed:
-            other.kill()
-    with lock.acquire(tmp_path):
-        pass
-
-
-def test_tables_of_one_file_remember_its_checksum_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(checksum_cache, "_SETTLED_S", -1)
-    file = tmp_path / "raw.json"
-    file.write_text("[]")
-    with ThreadPoolExecutor(8) as pool:
-        found = pool.map(lambda _: checksum_cache.checksum_of(tmp_path, [file], lambda: "abc"), range(200))
-        assert {sha256 for sha256, _ in found} == {"abc"}
-    assert checksum_cache.checksum_of(tmp_path, [file], lambda: "not used") == ("abc", True)
-
-
-def test_file_of_a_view_is_incomplete_if_arrow_cannot_decode_the_name_of_a_column(tmp_path: Path) -> None:
-    path = "stored/a/b/0123456789abcdef.parquet"
-    file = tmp_path / path
-    file.parent.mkdir(parents=True)
-    rows = pa.table({"column": [1, 2]})
-    pq.write_table(rows.replace_schema_metadata({view_store.PATH_IN_FOOTER: path}), file)
-    view_store.checksum_file(file).touch()
-    assert view_store.count_rows(tmp_path, path) == 2
-    file.write_bytes(file.read_bytes().replace(b"column", b"colum\xe7"))
-    assert view_store.count_rows(tmp_path, path) is None

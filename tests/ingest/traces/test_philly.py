@@ -121,26 +121,6 @@ def test_interrupted_ingest_leaves_all_tables_of_a_log_at_one_version(tmp_path: 
     assert [c.sha256 for c in of_log] == [hashlib.sha256(old.encode()).hexdigest()] * 3
 
 
-def test_refused_log_feeds_no_table(tmp_path: Path) -> None:
-    """The first ingest stores no rows of the log, but all rows of other files."""
-    jobs = [JOB | {"jobid": f"application_{n}"} for n in range(60)]
-    raw = write(tmp_path / "raw", cluster_job_log=json.dumps([*jobs[:53], *[None] * 7]))
-    found = ingested(raw, tmp_path / "w")
-    assert len(found.problems) == 1
-    assert rows_by_table(found) == {
-        name: rows for name, rows in ROWS.items() if name not in ("job", "attempt", "attempt_machine")
-    }
-    assert {c.table for c in found.converted} == rows_by_table(found).keys()
-
-
-def test_number_of_5000_digits_does_not_end_the_ingest(tmp_path: Path) -> None:
-    jobs = [JOB | {"jobid": f"application_{n}"} for n in range(20)]
-    text = json.dumps(jobs).replace('"user": "ce2f4c"', '"user": ' + "9" * 5000, 1)
-    found = ingested(write(tmp_path / "raw", cluster_job_log=text), tmp_path / "w")
-    assert found.problems == ()
-    assert rows_by_table(found)["job"] == 20
-
-
 @pytest.mark.parametrize(
     ("module", "name"),
     [(json_reader, "_parse_object"), (json_reader, "limit_rejects"), (raw_file, "reader_of")],
@@ -213,19 +193,6 @@ def test_utilisation_has_instants_and_jobs_have_local_times(tmp_path: Path) -> N
         ]
 
 
-def test_inventory_keeps_memory_and_gpu_counts_of_both_sources(tmp_path: Path) -> None:
-    with open_database(tmp_path) as connection:
-        listed = connection.sql("select machine_id, number_of_gpus, single_gpu_mem from philly.machine")
-        assert listed.fetchall() == [("m31", 8, " 24GB"), ("m47", 2, " 12GB")]
-        known = connection.sql("from philly.machine_inventory order by machine_id").fetchall()
-    assert known == [
-        ("m29", None, None, None, 8),
-        ("m31", 8, 24, None, None),
-        ("m412", None, None, 8, None),
-        ("m47", 2, 12, 8, None),
-    ]
-
-
 def test_job_sums_its_attempts(tmp_path: Path) -> None:
     with open_database(tmp_path) as connection:
         job = connection.sql("from philly.job_run").to_arrow_table().to_pylist()[0]
@@ -281,58 +248,6 @@ def test_rejects_bad_lines_and_objects_with_line_and_object(tmp_path: Path) -> N
         ("philly.job", 1, "object 7 of the list: column submitted_time (TIMESTAMP): invalid value 'soon'"),
         ("philly.job", 1, "object 9 of the list: a value for gpu_type, which is not a column"),
     ]
-
-
-POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:2037\nsize 1055988361\n"
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "expected", "kept"),
-    [
-        ("cluster_job_log", POINTER, "this is a Git LFS pointer, not the data", 4),
-        ("cluster_gpu_util", POINTER, "this is a Git LFS pointer, not the data", 6),
-        ("cluster_job_log", "", "the file is empty", 4),
-        (
-            "cluster_job_log",
-            json.dumps([JOB])[:-40],
-            "line 1: the file ends before its list does: it is truncated",
-            4,
-        ),
-        ("cluster_job_log", json.dumps(JOB), "line 1: the file is not a JSON list", 4),
-        ("cluster_job_log", "<html>404", "this is a web page", 4),
-        (
-            "cluster_machine_list",
-            "machineId,GPUs\nm1,8\n",
-            "line 1: the header is machineId,GPUs; expected",
-            6,
-        ),
-    ],
-)
-def test_reports_broken_file_and_reads_the_others(
-    tmp_path: Path, name: str, text: str, expected: str, kept: int
-) -> None:
-    outcome = ingested(write(tmp_path / "raw", **{name: text}), tmp_path / "warehouse")
-    assert len(outcome.conversions) == kept
-    assert outcome.problems
-    for problem in outcome.problems:
-        assert f"{name}" in str(problem) and expected in str(problem)
-
-
-def test_reports_lfs_pointer_of_archive(tmp_path: Path) -> None:
-    (tmp_path / "philly").mkdir()
-    (tmp_path / "philly" / "trace-data.tar.gz").write_text(POINTER)
-    outcome = ingested(tmp_path, tmp_path / "warehouse")
-    assert "this is a Git LFS pointer, not the data" in str(outcome.problems[0])
-    assert "lfs pull --include trace-data.tar.gz" in str(outcome.problems[0])
-
-
-def test_reports_truncated_archive(tmp_path: Path) -> None:
-    raw = write(tmp_path / "raw", archived=True)
-    path = raw / "philly" / "trace-data.tar.gz"
-    path.write_bytes(path.read_bytes()[:-200])
-    outcome = ingested(raw, tmp_path / "warehouse")
-    assert not outcome.conversions
-    assert "is cut short or damaged" in str(outcome.problems[0])
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
