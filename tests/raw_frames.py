@@ -19,8 +19,6 @@ import pyarrow as pa
 RELATIVE = 1e-9
 ABSOLUTE = 1e-12
 
-# The percentiles of the queries, by the prefix of their columns. Box charts also have p5 and p25.
-
 
 def read_text_table(data: bytes, names: list[str] | None = None) -> pd.DataFrame:
     """Read a CSV with all cells as text. Only an empty cell is a missing value."""
@@ -411,46 +409,13 @@ def acme_job(raw: Path) -> pd.DataFrame:
     )
 
 
-UNIFIED = (
-    "trace",
-    "cluster",
-    "job_id",
-    "user_id",
-    "group_id",
-    "submit_time",
-    "submit_s",
-    "wait_s",
-    "run_s",
-    "end_s",
-    "requested_cpus",
-    "allocated_cpus",
-    "requested_gpus",
-    "allocated_gpus",
-    "requested_memory_gib",
-    "allocated_memory_gib",
-    "status",
-    "gpu_s",
-    "workload",
-    "partition_name",
-)
-
-
-UNCLIPPED = [*UNIFIED]
-UNCLIPPED[UNIFIED.index("wait_s") : UNIFIED.index("wait_s")] = ["local_submit_s", "hour_of_day", "weekday"]
-UNCLIPPED.insert(UNCLIPPED.index("allocated_gpus"), "requested_gpus_per_instance")
-UNCLIPPED.insert(UNCLIPPED.index("allocated_gpus"), "size_band")
-UNCLIPPED.remove("gpu_s")
-UNCLIPPED[UNCLIPPED.index("status") : UNCLIPPED.index("status") + 1] = [
-    *("span_gpu_s", "held_gpu_s", "status", "is_censored"),
-]
-
-
-UNIFIED_V2 = [*UNCLIPPED]
-UNIFIED_V2[UNCLIPPED.index("run_s") : UNCLIPPED.index("run_s") + 1] = [
-    *("observed_wait_s", "observed_start_s", "run_s", "observed_run_s"),
-]
-UNIFIED_V2[UNIFIED_V2.index("is_censored") : UNIFIED_V2.index("workload")] = [
-    *("is_right_censored", "is_left_censored"),
+# The columns of `unified.jobs_v2`, and those that each trace's `standard_job_v1` has of them.
+UNIFIED_V2 = [
+    *("trace", "cluster", "job_id", "user_id", "group_id", "submit_time", "submit_s", "local_submit_s"),
+    *("hour_of_day", "weekday", "wait_s", "observed_wait_s", "observed_start_s", "run_s", "observed_run_s"),
+    *("end_s", "requested_cpus", "allocated_cpus", "requested_gpus", "requested_gpus_per_instance"),
+    *("size_band", "allocated_gpus", "requested_memory_gib", "allocated_memory_gib", "span_gpu_s"),
+    *("held_gpu_s", "status", "is_right_censored", "is_left_censored", "workload", "partition_name"),
 ]
 COMPUTED = {"trace", "span_gpu_s", "hour_of_day", "weekday", "size_band"}
 STANDARD = [name for name in UNIFIED_V2 if name not in COMPUTED]
@@ -460,7 +425,6 @@ def unified_itp(raw: Path) -> pd.DataFrame:
     jobs = itp_job(raw)
     return pd.DataFrame(
         {
-            "trace": "itp",
             "cluster": jobs["cluster"],
             "job_id": jobs["job_id"],
             "submit_s": jobs["submit_s"],
@@ -468,7 +432,6 @@ def unified_itp(raw: Path) -> pd.DataFrame:
             "requested_gpus": jobs["requested_gpus"],
             "allocated_gpus": jobs["requested_gpus"],
             "status": "unknown",
-            "gpu_s": jobs["requested_gpus"] * jobs["run_s"],
             "held_gpu_s": jobs["requested_gpus"] * jobs["run_s"],
             "workload": jobs["model_name"],
             "partition_name": jobs["cluster"],
@@ -485,7 +448,6 @@ def unified_openb(raw: Path) -> pd.DataFrame:
     outcome = {"Succeeded": "completed", "Failed": "failed", "Running": "unknown", "Pending": "unknown"}
     return pd.DataFrame(
         {
-            "trace": "openb",
             "job_id": pods["name"],
             "submit_s": pods["creation_time"],
             "wait_s": pods["scheduled_time"] - pods["creation_time"],
@@ -495,7 +457,6 @@ def unified_openb(raw: Path) -> pd.DataFrame:
             "requested_gpus": requested,
             "requested_memory_gib": pods["memory_mib"] / 1024,
             "status": pods["pod_phase"].map(outcome),
-            "gpu_s": requested * run,
             "held_gpu_s": requested * run,
             "is_censored": (pods["pod_phase"] == "Running")
             & (pods["deletion_time"] == pods["deletion_time"].max()),
@@ -517,7 +478,6 @@ def unified_pai(raw: Path) -> pd.DataFrame:
     outcome = {"Terminated": "completed", "Failed": "failed", "Running": "unknown", "Waiting": "unknown"}
     return pd.DataFrame(
         {
-            "trace": "pai",
             "job_id": tasks["job_name"] + "/" + tasks["task_name"],
             "user_id": tasks["user"],
             "group_id": tasks["group"],
@@ -530,7 +490,6 @@ def unified_pai(raw: Path) -> pd.DataFrame:
             "requested_gpus_per_instance": tasks["plan_gpu"].fillna(0) / 100,
             "requested_memory_gib": tasks["inst_num"] * tasks["plan_mem"],
             "status": tasks["status"].map(outcome),
-            "gpu_s": requested * run,
             "held_gpu_s": tasks["plan_gpu"].fillna(0) / 100 * tasks["held_s"],
             "is_censored": tasks["status"] == "Running",
             "workload": tasks["workload"],
@@ -544,7 +503,6 @@ def unified_acme(raw: Path) -> pd.DataFrame:
     epoch = pd.Timestamp(0, tz="UTC")
     return pd.DataFrame(
         {
-            "trace": "acme",
             "cluster": jobs["cluster"],
             "job_id": jobs["job_id"],
             "user_id": jobs["user_id"],
@@ -557,7 +515,6 @@ def unified_acme(raw: Path) -> pd.DataFrame:
             "requested_gpus": jobs["requested_gpus"],
             "allocated_gpus": jobs["requested_gpus"].where(jobs["run_s"].notna()),
             "status": jobs["state"].map(ACME_OUTCOMES).fillna("unknown"),
-            "gpu_s": jobs["requested_gpus"] * jobs["run_s"],
             "held_gpu_s": jobs["requested_gpus"] * jobs["run_s"],
             "is_censored": jobs["state"] == "RUNNING",
             "is_preempted": jobs["state"] == "PREEMPTED",
@@ -565,30 +522,6 @@ def unified_acme(raw: Path) -> pd.DataFrame:
             "partition_name": jobs["cluster"],
         }
     )
-
-
-def unified_jobs(raw: Path) -> pd.DataFrame:
-    """Jobs of all traces that have raw files. A column that a trace lacks is NULL."""
-    return jobs_of_each_trace(raw).reindex(columns=UNIFIED)
-
-
-def as_unclipped(jobs: pd.DataFrame) -> pd.DataFrame:
-    """Give preempted jobs their own status, and add the computed columns.
-
-    Hour and weekday are in UTC+8, and exist only for Acme and PAI. Day 0 was a Thursday.
-    """
-    if "is_preempted" in jobs:
-        jobs["status"] = jobs["status"].where(jobs["is_preempted"] != True, "preempted")  # noqa: E712
-    jobs["span_gpu_s"] = jobs["gpu_s"]
-    jobs["size_band"] = jobs["requested_gpus"].map(size_band)
-    per_instance = jobs.get("requested_gpus_per_instance", pd.Series(index=jobs.index, dtype=object))
-    jobs["requested_gpus_per_instance"] = per_instance.where(jobs["trace"] == "pai", jobs["requested_gpus"])
-    submitted = jobs["submit_s"].where(jobs["trace"].isin(["acme", "pai"])).astype(float)
-    jobs["local_submit_s"] = submitted + 8 * 3_600
-    hours = submitted // 3_600 + 8
-    jobs["hour_of_day"] = hours % 24
-    jobs["weekday"] = (hours // 24 + 3) % 7 + 1
-    return jobs
 
 
 BANDS = {1: "below 1", 2: "1", 8: "2 to 7", 9: "8", 64: "9 to 63", 512: "64 to 511", math.inf: "512 and more"}
@@ -601,13 +534,16 @@ def size_band(gpus: float | None) -> str | None:
 
 
 def standard_jobs(raw: Path, trace: str) -> pd.DataFrame:
-    """Return the jobs of one trace, with the columns that all traces share."""
+    """Return the jobs of one trace, with the columns that all traces share. Local times are in UTC+8."""
     jobs_of = {"acme": unified_acme, "itp": unified_itp, "openb": unified_openb, "pai": unified_pai}[trace]
-    return (
-        as_unclipped(jobs_of(raw).astype(object))
-        .reindex(columns=UNCLIPPED)
-        .drop(columns=["trace", "span_gpu_s", "hour_of_day", "weekday", "size_band"])
-    )
+    jobs = jobs_of(raw).astype(object)
+    if "is_preempted" in jobs:
+        jobs["status"] = jobs["status"].where(jobs["is_preempted"] != True, "preempted")  # noqa: E712
+    if trace != "pai":
+        jobs["requested_gpus_per_instance"] = jobs["requested_gpus"]
+    if trace in ("acme", "pai"):
+        jobs["local_submit_s"] = jobs["submit_s"].astype(float) + 8 * 3_600
+    return jobs.reindex(columns=[*STANDARD, "is_censored"])
 
 
 def as_observed(jobs: pd.DataFrame, **observed: object) -> pd.DataFrame:
@@ -619,15 +555,6 @@ def has_jobs(raw: Path, trace: str) -> bool:
     if trace == "pai":
         return bool(list((raw / "pai" / "data").glob("pai_task_table.*z*")))
     return trace != "acme" or (raw / "acme" / "data" / "job_trace").is_dir()
-
-
-def jobs_of_each_trace(raw: Path) -> pd.DataFrame:
-    frames = [unified_itp(raw), unified_openb(raw)]
-    if has_jobs(raw, "pai"):
-        frames.append(unified_pai(raw))
-    if has_jobs(raw, "acme"):
-        frames.append(unified_acme(raw))
-    return pd.concat([frame.astype(object) for frame in frames], ignore_index=True)
 
 
 def plain_values(column: pd.Series) -> list[object]:

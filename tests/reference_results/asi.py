@@ -28,11 +28,6 @@ def hourly(raw: Path, table: str) -> pd.DataFrame:
     return pd.concat([frames[key] for key in sorted(frames)], ignore_index=True)
 
 
-def spans(raw: Path) -> pd.DataFrame:
-    [path] = (raw / "asi").rglob("asi_opensource_job_execution_summary/*.parquet")
-    return pd.read_parquet(path, partitioning=None)
-
-
 def shown_model(models: pd.Series) -> pd.Series:
     """Shorten model names as the publisher's figures do: H20-141GB becomes H20."""
     first = models.str.split("-").str[0]

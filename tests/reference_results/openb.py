@@ -188,24 +188,6 @@ def standard_job_v1(raw: Path) -> pd.DataFrame:
 # Later queries. In VIEWS and QUERIES, each name has its function and the key columns of its rows.
 
 
-def lifecycles_of(raw: Path, in_variant: str, gpu_only: bool) -> pd.DataFrame:
-    pods = raw_frames.openb_pod_lifecycle(raw)
-    pods = pods[pods["variant"] == in_variant]
-    return pods[pods["requested_gpu_milli"] > 0] if gpu_only else pods
-
-
-def phases(raw: Path, in_variant: str, gpu_only: bool) -> pd.DataFrame:
-    pods = lifecycles_of(raw, in_variant, gpu_only)
-    phases = pods.groupby("pod_phase", dropna=False).agg(
-        pods=("name", "size"),
-        requested_gpus=("requested_gpus", "sum"),
-        median_wait_s=("wait_s", "median"),
-        median_run_s=("run_s", "median"),
-    )
-    phases.insert(1, "pods_pct", 100 * phases["pods"] / len(pods))
-    return phases.reset_index()
-
-
 def cluster_capacity(raw: Path) -> pd.DataFrame:
     nodes = gpu_nodes(raw)
     models = nodes[nodes["gpus"] > 0].groupby("model").agg(gpus=("gpus", "sum"), nodes=("sn", "size"))

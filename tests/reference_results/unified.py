@@ -22,8 +22,6 @@ from reference_results import pai
 
 HOUR_S = 3600
 DAY_S = 24 * HOUR_S
-OUTCOMES = ("completed", "cancelled", "failed")
-KNOWN = (*OUTCOMES, "preempted")
 CLUSTER = ["trace", "cluster"]
 NUMBERS = ["submit_s", "wait_s", "run_s", "end_s", "requested_gpus", "span_gpu_s", "held_gpu_s"]
 OBSERVED = ["observed_wait_s", "observed_start_s", "observed_run_s"]
@@ -31,10 +29,6 @@ OBSERVED = ["observed_wait_s", "observed_start_s", "observed_run_s"]
 
 def percent(part: float, whole: float) -> float | None:
     return 100 * part / whole if whole else None
-
-
-def share(part: float, whole: float) -> float | None:
-    return part / whole if whole else None
 
 
 def traces_with(name: str, raw: Path) -> Iterator[tuple[str, ModuleType]]:
@@ -76,38 +70,6 @@ def gpu_jobs_of(raw: Path) -> pd.DataFrame:
     return jobs[jobs["requested_gpus"] > 0]
 
 
-def by_cluster(jobs: pd.DataFrame) -> Iterator[tuple[dict[str, str | None], pd.DataFrame]]:
-    """Yield the names and jobs of each cluster. A trace without clusters has one cluster named None."""
-    for names, mine in jobs.groupby(CLUSTER, dropna=False):
-        yield {key: None if pd.isna(name) else name for key, name in zip(CLUSTER, names, strict=True)}, mine
-
-
-def known_of(jobs: pd.DataFrame) -> pd.DataFrame:
-    return jobs[jobs["status"].isin(KNOWN)]
-
-
-def has_failed(jobs: pd.DataFrame, preempted_fails: bool) -> pd.Series:
-    return jobs["status"].isin(["failed", "preempted"] if preempted_fails else ["failed"])
-
-
-def coverage_of(jobs: pd.DataFrame) -> dict[str, float | None]:
-    """Return the percentage of jobs with GPU time, and the censored percentages of that GPU time."""
-    held = jobs["held_gpu_s"]
-    return {"covered_pct": percent(held.notna().sum(), len(jobs))} | censored_shares(
-        jobs, held, "gpu_time_pct"
-    )
-
-
-def censored_shares(jobs: pd.DataFrame, weights: pd.Series, name: str) -> dict[str, float | None]:
-    """Return the percentages of the weights of right- and left-censored jobs, None if unknown for any job."""
-    shares = {}
-    for prefix, flag in (("censored", "is_right_censored"), ("left_censored", "is_left_censored")):
-        is_known = jobs[flag].notna().all()
-        part = weights[jobs[flag].eq(True)].sum() if is_known else None
-        shares[f"{prefix}_{name}"] = percent(part, weights.sum()) if is_known else None
-    return shares
-
-
 # Views.
 
 
@@ -136,33 +98,6 @@ def capacity_hour(raw: Path) -> pd.DataFrame:
 
 
 PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
-
-
-def traces(raw: Path, gpu_only: bool, preempted_fails: bool) -> pd.DataFrame:
-    rows = []
-    for names, jobs in by_cluster(gpu_jobs_of(raw) if gpu_only else jobs_of(raw)):
-        row = {
-            "jobs": len(jobs),
-            "held_gpu_h": jobs["held_gpu_s"].sum(min_count=1) / HOUR_S,
-            **coverage_of(jobs),
-            "mean_gpus": jobs["requested_gpus"].mean(),
-            "median_run_s": jobs["run_s"].median(),
-            "whole_run_pct": percent(jobs["run_s"].count(), len(jobs)),
-            "median_wait_s": jobs["wait_s"].median(),
-            "without_wait_pct": percent(jobs["wait_s"].isna().sum(), len(jobs)),
-            **failures_of(jobs, preempted_fails),
-        }
-        rows.append(names | row)
-    return pd.DataFrame(rows)
-
-
-def failures_of(jobs: pd.DataFrame, preempted_fails: bool) -> dict[str, float | None]:
-    known, failed = len(known_of(jobs)), has_failed(jobs, preempted_fails).sum()
-    return {
-        "known_pct": percent(known, len(jobs)),
-        "failed_of_all_pct": percent(failed, len(jobs)) if known else None,
-        "failed_of_known_pct": percent(failed, known),
-    }
 
 
 def first_of_each_fifth(ranks: pd.Series, with_last: bool = True) -> pd.Series:
@@ -319,10 +254,6 @@ def woodruff(
             yield curve.loc[curve["percentile"] >= percentile + bound - share_pct, "time"].min()
 
 
-def counted_jobs(raw: Path, gpu_only: bool) -> pd.DataFrame:
-    return gpu_jobs_of(raw) if gpu_only else jobs_of(raw)
-
-
 def hour_of(times: pd.Series) -> pd.Series:
     return (times // HOUR_S).astype("int64")
 
@@ -466,51 +397,28 @@ VIEWS = {
 
 BY_PARTITION = [*CLUSTER, "partition_name", "hour"]
 
+
+def allocated(in_trace: str | None, by_partition: bool, from_hour: int | None, offered: bool) -> tuple:
+    return allocation_hourly, (in_trace, by_partition, from_hour, offered), BY_PARTITION
+
+
 QUERIES = {
     "unified.run_cdf()": (run_cdf, (0,), ["trace", "percentile"]),
     "unified.run_cdf(min_run_s := 600)": (run_cdf, (600,), ["trace", "percentile"]),
     "unified.run_cdf(every_value := true)": (run_cdf, (0, True), ["trace", "run_s"]),
     "unified.wait_cdf()": (wait_cdf, (None,), None),
-    "unified.wait_cdf('pai')": (wait_cdf, ("pai",), None),
     "unified.wait_cdf('philly', sampled_by := 'user')": (wait_cdf, ("philly", False, "user"), None),
     "unified.wait_cdf(every_value := true)": (wait_cdf, (None, True), None),
-    "unified.wait_cdf('acme', every_value := true)": (wait_cdf, ("acme", True), None),
-    "unified.allocation_hourly('asi', by_partition := true)": (
-        allocation_hourly,
-        ("asi", True, 0, False),
-        BY_PARTITION,
-    ),
-    "unified.allocation_hourly()": (allocation_hourly, (None, False, None, False), BY_PARTITION),
-    "unified.allocation_hourly('openb', from_hour := 0)": (
-        allocation_hourly,
-        ("openb", False, 0, False),
-        BY_PARTITION,
-    ),
-    "unified.allocation_hourly('helios', from_hour := 444000, by_partition := true)": (
-        allocation_hourly,
-        ("helios", True, 444_000, False),
-        BY_PARTITION,
-    ),
-    "unified.allocation_hourly(offered := true)": (
-        allocation_hourly,
-        (None, False, None, True),
-        BY_PARTITION,
-    ),
-    "unified.allocation_hourly(in_trace := 'pai', by_partition := true)": (
-        allocation_hourly,
-        ("pai", True, 0, False),
-        BY_PARTITION,
-    ),
-    "unified.allocation_hourly(in_trace := 'dlrm', by_partition := true)": (
-        allocation_hourly,
-        ("dlrm", True, 0, False),
-        BY_PARTITION,
+    "unified.allocation_hourly()": allocated(None, False, None, False),
+    "unified.allocation_hourly(offered := true)": allocated(None, False, None, True),
+    "unified.allocation_hourly('openb', from_hour := 0)": allocated("openb", False, 0, False),
+    "unified.allocation_hourly('asi', by_partition := true)": allocated("asi", True, 0, False),
+    "unified.allocation_hourly('pai', by_partition := true)": allocated("pai", True, 0, False),
+    "unified.allocation_hourly('dlrm', by_partition := true)": allocated("dlrm", True, 0, False),
+    "unified.allocation_hourly('helios', from_hour := 444000, by_partition := true)": allocated(
+        "helios", True, 444_000, False
     ),
 }
 QUERIES_AT_DEPTH = {
-    "unified.allocation_hourly(from_hour := 2640, by_partition := true)": (
-        allocation_hourly,
-        (None, True, 2640, False),
-        BY_PARTITION,
-    ),
+    "unified.allocation_hourly(from_hour := 2640, by_partition := true)": allocated(None, True, 2640, False),
 }
