@@ -324,11 +324,6 @@ def test_views_and_queries_run_if_one_table_is_empty(without: str, tmp_path: Pat
             connection.execute(statement).fetchall()
 
 
-def test_views_and_queries_run_on_empty_tables(no_rows: duckdb.DuckDBPyConnection) -> None:
-    for statement in STATEMENTS:
-        no_rows.execute(statement).fetchall()
-
-
 @pytest.mark.parametrize(
     ("call", "columns", "rows"),
     [
