@@ -1,9 +1,5 @@
 """Files that break each of Helios's rules. Comments name the rules that a line breaks, without the table."""
 
-from pathlib import Path
-
-from reference_results.helios import gpu_counts, jobs
-
 HEADER = "job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,duration,queue"
 TIMES = "2020-06-09 18:41:00,2020-06-09 18:41:10,2020-06-09 18:42:10"
 
@@ -39,14 +35,5 @@ BROKEN_MORE_OFTEN = {
     "helios.job.non_negative": 3,
 }
 
-
-def breaches_on_real_files(raw: Path) -> dict[str, int]:
-    states = jobs(raw)["state"]
-    counts = gpu_counts(raw)
-    is_total = counts["vc"] == "total"
-    sums = [counts[chosen].groupby(["cluster", "date"])["gpus"].sum() for chosen in (is_total, ~is_total)]
-    found = {
-        "helios.job.state_documented": int((states == "SUSPENDED").sum()),
-        "helios.gpu_count.total": int((sums[0] != sums[1]).sum()),
-    }
-    return {rule: count for rule, count in found.items() if count}
+# Counted once with pandas.
+BREACHES_ON_REAL_FILES = {"helios.job.state_documented": 1}

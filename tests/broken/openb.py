@@ -1,9 +1,5 @@
 """Files that break each of openb's rules. Comments name the rules that a line breaks, without the table."""
 
-from pathlib import Path
-
-import pandas as pd
-
 OPENB_NODE_HEADER = "sn,cpu_milli,memory_mib,gpu,model"
 OPENB_POD_HEADER = (
     "name,cpu_milli,memory_mib,num_gpu,gpu_milli,"
@@ -74,9 +70,5 @@ BROKEN_MORE_OFTEN = {
     "openb.pod.scheduled_unless_pending": 3,
 }
 
-
-def breaches_on_real_files(raw: Path) -> dict[str, int]:
-    pods = {path.stem: pd.read_csv(path) for path in (raw / "openb" / "csv").glob("openb_pod_list_*.csv")}
-    without_memory = {name: int((frame["memory_mib"] <= 0).sum()) for name, frame in pods.items()}
-    assert without_memory["openb_pod_list_default"] == 1
-    return {"openb.pod.memory_mib": sum(without_memory.values())}
+# Counted once with pandas.
+BREACHES_ON_REAL_FILES = {"openb.pod.memory_mib": 5}

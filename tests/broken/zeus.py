@@ -1,9 +1,5 @@
 """Files that break each of Zeus's rules. Comments name the rules that a line breaks, without the table."""
 
-from pathlib import Path
-
-import pandas as pd
-
 ZEUS_POWER_HEADER = "dataset,network,batch_size,optimizer,power_limit,time_per_epoch,average_power"
 
 FILES = {
@@ -67,22 +63,11 @@ BROKEN_MORE_OFTEN = {
 
 CONFIG = ["dataset", "network", "batch_size", "optimizer"]
 
-
-def breaches_on_real_files(raw: Path) -> dict[str, int]:
-    train = pd.read_csv(raw / "zeus" / "summary_train.csv")
-    trained = train[CONFIG].drop_duplicates()
-    above = untrained = unmeasured = missing_limits = 0
-    for path in (raw / "zeus").glob("summary_power_*.csv"):
-        power = pd.read_csv(path)
-        measured = power[CONFIG].drop_duplicates()
-        above += int((power["average_power"] > power["power_limit"]).sum())
-        untrained += len(power) - len(power.merge(trained, on=CONFIG))
-        unmeasured += len(trained) - len(trained.merge(measured, on=CONFIG))
-        missing_limits += len(measured) * power["power_limit"].nunique() - len(power)
-    return {
-        "zeus.power.above_limit": above,
-        "zeus.power.every_limit": missing_limits,
-        "zeus.power.trained": untrained,
-        "zeus.train.four_runs": int((train.groupby(CONFIG)["run"].nunique() < 4).sum()),
-        "zeus.train.measured": unmeasured,
-    }
+# Counted once with pandas.
+BREACHES_ON_REAL_FILES = {
+    "zeus.power.above_limit": 47,
+    "zeus.power.every_limit": 24,
+    "zeus.power.trained": 150,
+    "zeus.train.four_runs": 6,
+    "zeus.train.measured": 25,
+}

@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from few_files import tar_gz, write, zipped
+from few_files import ingest, quiet, tar_gz, write, zipped
 
+from tracehouse.engines.names import DATABASE
 from tracehouse.ingest import find as finding
+from tracehouse.ingest import pipeline
 from tracehouse.ingest.declarations import Table, all_traces
 from tracehouse.ingest.find import Found, find
 from tracehouse.ingest.readers import Reader
+from tracehouse.ingest.store import lock
 
 RAW_JOB = b"job_id,submission_time,duration,num_gpu\na,1,600,4\n"
 ELASTICFLOW_JOB = (
@@ -189,25 +192,6 @@ def test_opens_only_regular_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert found.unrecognised == ("mine", "mine.csv", "mine.tar.gz")
 
 
-def test_escapes_names_that_are_not_utf8(tmp_path: Path) -> None:
-    folder = os.fsencode(tmp_path) + b"/caf\xe9\x1b[2J"
-    os.makedirs(folder + b"/\xff")  # noqa: PTH103
-    for name in (b"summary_train.csv", b"summary_power_\xff.csv", b"\xff/pai_machine_spec.tar.gz"):
-        with open(folder + b"/" + name, "wb") as file:  # noqa: PTH123
-            file.write(tar_gz({"pai_machine_spec.csv": MACHINES}) if name.endswith(b"gz") else b"x\n")
-    found = find_in(tmp_path)
-    shown = "caf\\xe9\\x1b[2J"
-    assert tables(found) == {
-        f"{shown}/summary_train.csv": "zeus.train",
-        f"{shown}/\\xff/pai_machine_spec.tar.gz": "pai.machine_spec",
-    }
-    assert found.unrecognised == (f"{shown}/summary_power_\\xff.csv",)
-    with open(folder + b"/summary_train.csv", "wb"):  # noqa: PTH123
-        pass
-    (problem,) = find_in(tmp_path).problems
-    assert str(problem).startswith(f"{tmp_path}/{shown}/summary_train.csv: the file is empty")
-
-
 def test_uses_header_file_in_folder_of_the_data(tmp_path: Path) -> None:
     write(tmp_path / "a", {"pai_machine_spec.csv": MACHINES, "pai_machine_spec.header": b"same folder"})
     write(tmp_path / "b", {"pai_machine_spec.header": b"another"})
@@ -236,3 +220,18 @@ def test_unexpected_error_refuses_the_file_and_finds_the_others(
     assert problem.file == str(tmp_path / "cluster01.csv")
     assert "reading it failed unexpectedly (ZeroDivisionError" in str(problem)
     assert tables(found) == {"openb_node_list_all_node.csv": "openb.node"}
+
+
+def test_lists_archives_of_other_names(tmp_path: Path) -> None:
+    outcome = ingest(tmp_path, {"AcmeTrace-main.zip": zipped({"trace_seren.csv": b"x"}), "a.7z": b"x"})
+    assert outcome.unrecognised == ("AcmeTrace-main.zip", "a.7z")
+    assert outcome.notes == ("AcmeTrace-main.zip: no trace has an archive of this name: unpack it",)
+
+
+def test_finds_no_raw_files_in_warehouse(tmp_path: Path) -> None:
+    write(tmp_path, {"parquet/mine.csv": b"x", "raw/summary_power_a40.csv": b"x\n"})
+    for warehouse, unrecognised in ((tmp_path / "warehouse", ("parquet/mine.csv",)), (tmp_path, ())):
+        ingest(tmp_path, {})
+        (warehouse / DATABASE).touch()
+        with lock.acquire(warehouse):
+            assert pipeline.convert([tmp_path], warehouse, [], quiet).unrecognised == unrecognised

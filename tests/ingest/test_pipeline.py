@@ -14,7 +14,6 @@ from typing import Any
 import command_line
 import duckdb
 import pytest
-from counting import non_empty
 from few_files import quiet, tar_gz, write
 
 from tracehouse.core.errors import UsageError, UserError
@@ -212,15 +211,6 @@ def test_changed_declaration_converts_again(tmp_path: Path) -> None:
     assert names_of(ingest(raw, warehouse).converted) == ["zeus.power"]
 
 
-def test_missing_parquet_is_written_again(tmp_path: Path) -> None:
-    raw, warehouse = write(tmp_path / "raw", THREE), tmp_path / "warehouse"
-    ingest(raw, warehouse)
-    for path in non_empty((warehouse / "parquet" / "openb").rglob("*.parquet")):
-        path.unlink()
-        assert names_of(ingest(raw, warehouse).converted) == ["openb.node"]
-        assert path.exists()
-
-
 def test_reads_only_named_traces(tmp_path: Path) -> None:
     raw, warehouse = write(tmp_path / "raw", THREE | {"other.csv": b"x"}), tmp_path / "warehouse"
     assert names_of(ingest(raw, warehouse, "openb").conversions) == ["openb.node"]
@@ -241,28 +231,6 @@ def test_several_raw_folders_act_as_one(tmp_path: Path) -> None:
     write(two, {"summary_power_a40.csv": POWER + b"d,n,9,adam,100,1.5,90.5\n"})
     (problem,) = ingest([one, two], tmp_path / "warehouse").problems
     assert all(str(folder / "summary_power_a40.csv") in str(problem) for folder in (one, two))
-
-
-# Two of them are found to be bad only while they are read.
-BAD = [PAGE, NODE + b"n1,1,2,0,\n" + b'n2,1,"2,0,\n', TRAIN, NODE[:20]]
-
-
-def test_bad_file_keeps_its_table_and_others_are_published(tmp_path: Path) -> None:
-    raw, warehouse = write(tmp_path / "raw", THREE), tmp_path / "warehouse"
-    ingest(raw, warehouse)
-    before = modification_times(warehouse)
-    write(raw, {"openb_node_list_gpu_node.csv": NODE + b"n1,1,2,4,\n"})
-    write(raw, {"zeus/summary_train.csv": TRAIN + b"d,n,9,adam,1e-1,1,0.5,2\n"})
-    for bad in (*BAD, *BAD):
-        write(raw, {"openb_node_list_all_node.csv": bad})
-        outcome = ingest(raw, warehouse)
-        (problem,) = outcome.problems
-        assert str(raw / "openb_node_list_all_node.csv") in str(problem)
-        assert published_rows(warehouse) == {"openb.node": 10, "zeus.power": 1, "zeus.train": 1}
-        assert len(before.items() & modification_times(warehouse).items()) == 3
-    write(raw, {"openb_node_list_all_node.csv": NODE + b"n1,1,2,0,\n" * 9})
-    assert names_of(ingest(raw, warehouse).converted) == ["openb.node"]
-    assert published_rows(warehouse)["openb.node"] == 10
 
 
 def traces(*arguments: object) -> subprocess.CompletedProcess[str]:

@@ -19,7 +19,6 @@ from random_seed import DEPTH
 from tracehouse.ingest.column_types import TYPES
 from tracehouse.ingest.convert.parquet_out import ROW_GROUP_ROWS, write_runs
 from tracehouse.ingest.declarations import Column
-from tracehouse.ingest.readers.csv import _prefetch as prefetch
 from tracehouse.ingest.readers.values import arrow_type
 
 SCHEMA = pa.schema([("job", pa.string()), ("start", pa.int64())])
@@ -141,17 +140,6 @@ def test_error_of_a_batch_stops_writing(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="cut short"):
         write_runs(batches(), ("job",), tmp_path, "t", run_bytes=1)
     assert threading.active_count() == before
-
-
-def test_prefetch_raises_error_in_order() -> None:
-    def items() -> Iterator[int]:
-        yield 1
-        raise ValueError("cut short")
-
-    coming = prefetch(items())
-    assert next(coming) == 1
-    with pytest.raises(ValueError, match="cut short"):
-        next(coming)
 
 
 def test_finds_nulls_in_row_group_of_one_text(tmp_path: Path) -> None:

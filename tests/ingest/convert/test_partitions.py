@@ -2,7 +2,6 @@
 
 import csv
 import io
-import struct
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -250,13 +249,6 @@ def test_refuses_a_merged_file_with_invalid_days(tmp_path: Path) -> None:
         assert reason in refusal(outcome)
 
 
-def change_footer(data: bytes, before: bytes, after: bytes) -> bytes:
-    """Replace bytes in the footer of a Parquet file."""
-    start = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
-    assert before in data[start:]
-    return data[:start] + data[start:].replace(before, after)
-
-
 def test_lists_files_of_a_zip_without_partition(tmp_path: Path) -> None:
     others = ("probe_pod/part-000.parquet", "probe_pod/day=x/hour=07/part-000.parquet", "more.csv")
     no_data = {"probe_pod/README.md": b"", "__MACOSX/probe_pod/._part-000.parquet": b""}
@@ -264,12 +256,6 @@ def test_lists_files_of_a_zip_without_partition(tmp_path: Path) -> None:
     outcome = ingest(tmp_path, {"probe_pod.zip": packed})
     assert [row.rows for row in outcome.conversions] == [9]
     assert outcome.unrecognised == tuple(sorted(f"probe_pod.zip: {path}" for path in others))
-
-
-def test_reads_all_days_of_a_file_with_wrong_statistics(tmp_path: Path) -> None:
-    data = change_footer(days(41, 41, 41), struct.pack("<q", 41), struct.pack("<q", 43))
-    [(day, rows)] = rows_of(tmp_path, ingest(tmp_path, {"probe_pod_day0_29.parquet": data})).items()
-    assert (day, len(rows)) == ("41", 3)
 
 
 @pytest.mark.parametrize("packing", ["tree", "zip"])

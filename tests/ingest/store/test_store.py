@@ -154,21 +154,6 @@ def test_removes_only_unfinished_files(tmp_path: Path) -> None:
     assert list_parquet(tmp_path) == list_paths(published, again) | {name}
 
 
-def test_removes_partial_text_of_a_killed_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def kill(_: int) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(files.os, "fsync", kill)
-        for name in ("datapackage.json", "records/0123456789abcdef.json", "stored/a/job_v1/0123.sha256"):
-            with pytest.raises(KeyboardInterrupt):
-                files.write_atomically(tmp_path / name, "{}")
-    mine = tmp_path / "mine.json.half"
-    mine.touch()
-    cleanup.remove_leftovers(tmp_path)
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [mine]
-
-
 def test_keeps_superseded_files_for_days_and_versions(tmp_path: Path) -> None:
     versions = [add(tmp_path, b"%d" % number) for number in range(1)]
     records.publish(tmp_path, versions)
