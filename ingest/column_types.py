@@ -225,20 +225,8 @@ def _number_element(element: Any) -> float:
 
 _LISTED = (
     ColumnType("VARCHAR", "VARCHAR", "string", "any text", _text),
-    ColumnType(
-        "BIGINT",
-        "BIGINT",
-        "integer",
-        "a whole number, also as `1.0` or `1e+05`",
-        _integer,
-    ),
-    ColumnType(
-        "DOUBLE",
-        "DOUBLE",
-        "number",
-        "a finite number",
-        _number,
-    ),
+    ColumnType("BIGINT", "BIGINT", "integer", "a whole number, also as `1.0` or `1e+05`", _integer),
+    ColumnType("DOUBLE", "DOUBLE", "number", "a finite number", _number),
     ColumnType(
         "BOOLEAN",
         "BOOLEAN",

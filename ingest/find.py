@@ -11,7 +11,6 @@ which is a data file of the partition day=3. A zip of these folders is read like
 
 import os
 import re
-import stat
 import zipfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -56,7 +55,8 @@ _NO_DATA = re.compile(
 )
 # A warehouse may be inside a raw folder, or be a raw folder itself. Its work folder identifies it.
 _WAREHOUSE_WORK = ".ingest"
-_IN_WAREHOUSE = re.compile(r"parquet|records|datapackage\.json.*|traces\.duckdb.*")
+_HIDDEN = re.compile(r"\..*", re.DOTALL)
+_IN_WAREHOUSE = re.compile(r"\..*|parquet|records|datapackage\.json.*|traces\.duckdb.*", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -157,48 +157,30 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
 
 
 def _walk(raw_folders: Sequence[Path], problems: list[RawFileError]) -> Iterator[_Entry]:
-    """Yield each file below the folders once, in a fixed order, without hidden files.
+    """Yield each file below the folders once, in order, without hidden files and those of a warehouse.
 
     Appends an error to `problems` for each folder that cannot be read.
     """
     visited: set[str] = set()
+
+    def report(refusal: OSError) -> None:
+        what = f"the folder cannot be read ({refusal.strerror})"
+        problems.append(RawFileError(refusal.filename, what, "Make it readable, or move it away"))
+
     for root in raw_folders:
-        waiting = [root]
-        while waiting:
-            folder = waiting.pop()
+        for folder, subfolders, names in os.walk(root, onerror=report, followlinks=True):
             real = os.path.realpath(folder)
-            if real in visited:
-                continue
-            visited.add(real)
-            subfolders = []
-            for path in _paths_in(folder, problems):
+            hidden = _IN_WAREHOUSE if _WAREHOUSE_WORK in subfolders else _HIDDEN
+            subfolders[:] = sorted(n for n in subfolders if real not in visited and not hidden.fullmatch(n))
+            for name in () if real in visited else sorted(n for n in names if not hidden.fullmatch(n)):
+                path = Path(folder, name)
                 try:
-                    status = path.stat()
+                    size = path.stat().st_size
                 except OSError:
                     # A broken link. Opening it later reports the error.
-                    yield _Entry(root, path, 0)
-                    continue
-                if stat.S_ISDIR(status.st_mode):
-                    subfolders.append(path)
-                else:
-                    yield _Entry(root, path, status.st_size)
-            waiting += reversed(subfolders)
-
-
-def _paths_in(folder: Path, problems: list[RawFileError]) -> list[Path]:
-    """Return the paths in a folder, except hidden files and files that an ingest wrote."""
-    try:
-        paths = sorted(folder.iterdir())
-    except OSError as refusal:
-        what = f"the folder cannot be read ({refusal.strerror})"
-        problems.append(RawFileError(folder, what, "Make it readable, or move it away"))
-        return []
-    is_warehouse = any(path.name == _WAREHOUSE_WORK for path in paths)
-    return [
-        path
-        for path in paths
-        if not path.name.startswith(".") and not (is_warehouse and _IN_WAREHOUSE.fullmatch(path.name))
-    ]
+                    size = 0
+                yield _Entry(root, path, size)
+            visited.add(real)
 
 
 def _find_trees(

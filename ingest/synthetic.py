@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 MARKER_NAME = "SYNTHETIC.txt"
-GZIP_COMMENT = b"synthetic: tracehouse sample"
+GZIP_NAME = b"synthetic: tracehouse sample"
 PARQUET_KEY = "synthetic"
 
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -21,20 +21,20 @@ def is_marked(path: Path, below: Path) -> bool:
     folders = [folder for folder in path.parents if folder.is_relative_to(top)]
     if any((folder / MARKER_NAME).is_file() for folder in folders):
         return True
-    return has_parquet_key(path) if path.suffix == ".parquet" else has_gzip_comment(path)
+    return _has_parquet_key(path) if path.suffix == ".parquet" else _has_gzip_name(path)
 
 
-def has_gzip_comment(path: Path) -> bool:
-    """Return whether the header of a gzip file has the comment of a synthetic file."""
+def _has_gzip_name(path: Path) -> bool:
+    """Return whether the header of a gzip file has the name, or comment, of a synthetic file."""
     try:
         with path.open("rb") as file:
-            header = file.read(_FIXED_HEADER_BYTES + len(GZIP_COMMENT) + 1)
+            header = file.read(_FIXED_HEADER_BYTES + len(GZIP_NAME) + 1)
     except OSError:
         return False
-    return header.startswith(_GZIP_MAGIC) and header[_FIXED_HEADER_BYTES:] == GZIP_COMMENT + b"\0"
+    return header.startswith(_GZIP_MAGIC) and header[_FIXED_HEADER_BYTES:] == GZIP_NAME + b"\0"
 
 
-def has_parquet_key(path: Path) -> bool:
+def _has_parquet_key(path: Path) -> bool:
     """Return whether the footer of a Parquet file has the key of a synthetic file."""
     try:
         return PARQUET_KEY.encode() in (pq.read_metadata(path).metadata or {})

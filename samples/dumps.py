@@ -22,7 +22,7 @@ from tracehouse.samples import drawn
 from tracehouse.samples import traces as modules
 from tracehouse.samples.output import Output
 
-GENERATOR_VERSION = 3
+GENERATOR_VERSION = 4
 BYTES_PER_FIELD = 10
 
 _MARKER_TEXT = """\

@@ -1,6 +1,6 @@
 """Write raw files in the publishers' formats: CSV, CSV in xz, Parquet, and gzip-compressed tars, also split.
 
-Files are written under a temporary name. A comment in every gzip header, and the metadata of every Parquet
+Files are written under a temporary name. The name in every gzip header, and the metadata of every Parquet
 file, mark the file as synthetic. Gzip headers contain no time, so that equal content gives equal bytes.
 """
 
@@ -10,15 +10,15 @@ import re
 import tarfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import polars as pl
-from isal import isal_zlib
+from isal import igzip
 
 from tracehouse.ingest.declarations import Column, Table
 from tracehouse.ingest.distributions import Names
 from tracehouse.ingest.raw_files import part_name
-from tracehouse.ingest.synthetic import GZIP_COMMENT, PARQUET_KEY
+from tracehouse.ingest.synthetic import GZIP_NAME, PARQUET_KEY
 from tracehouse.samples import draw
 
 OnBytes = Callable[[int], None]
@@ -155,40 +155,13 @@ def _formatted(column: Column, values: pl.Series, seed: int) -> pl.Series:
     return values
 
 
-class _GzipWriter(io.RawIOBase):
-    """Write a gzip stream to `sink`, with a comment that marks it as synthetic."""
-
-    def __init__(self, sink: IO[bytes]) -> None:
-        self._sink = sink
-        # Neither the standard library nor isal can write a comment, so the header is written here.
-        self._deflate = isal_zlib.compressobj(level=2, wbits=-isal_zlib.MAX_WBITS)
-        self._crc = self._size = 0
-        has_comment, unknown_system = 0x10, 0xFF
-        sink.write(bytes((0x1F, 0x8B, isal_zlib.DEFLATED, has_comment, *bytes(5), unknown_system)))
-        sink.write(GZIP_COMMENT + b"\0")
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        self._crc = isal_zlib.crc32(data, self._crc)
-        self._size += len(data)
-        self._sink.write(self._deflate.compress(data))
-        return len(data)
-
-    def close(self) -> None:
-        if not self.closed:
-            self._sink.write(self._deflate.flush())
-            self._sink.write(self._crc.to_bytes(4, "little") + (self._size % 2**32).to_bytes(4, "little"))
-        super().close()
-
-
 def _tar_gz(path: Path, members: Mapping[str, Path]) -> Path:
     """Write files as a gzip-compressed tar, by their names in it, and return its path."""
     temporary = path.with_name(f"{path.name}.tmp")
     with (
         temporary.open("wb") as file,
-        _GzipWriter(file) as compressed,
+        # The name in the gzip header marks the file as synthetic.
+        igzip.IGzipFile(GZIP_NAME, "wb", compresslevel=2, fileobj=file, mtime=0) as compressed,
         tarfile.open(fileobj=compressed, mode="w|", format=tarfile.GNU_FORMAT, bufsize=COPY_BYTES) as tar,
     ):
         for name, content in members.items():

@@ -13,7 +13,6 @@ from uuid import uuid4
 import pyarrow as pa
 
 from tracehouse.core.errors import FETCH_AGAIN, RawFileError, StoppedError, UserError
-from tracehouse.core.text import join_names
 from tracehouse.ingest.archive import combine_checksums, data_files, data_members, seekable
 from tracehouse.ingest.convert.compare_versions import compare_with_previous
 from tracehouse.ingest.convert.parquet_out import RunWriter, write_partition, write_runs
@@ -62,7 +61,7 @@ def convert(raw_input: RawInput, stored: AlreadyStored) -> tuple[Conversion, lis
         except _UnreadableDataFileError as failure:
             raw = raw_input.raw
             if len(raw.members) <= 1:
-                raise _name_others(failure.problem, unreadable) from failure
+                raise next(iter(unreadable), failure.problem) from failure
             # Rows of the unreadable file are already among the sorted rows. Read the other files again.
             unreadable.append(failure.problem)
             others = raw.without(failure.position)
@@ -71,15 +70,6 @@ def convert(raw_input: RawInput, stored: AlreadyStored) -> tuple[Conversion, lis
             raise
         except Exception as error:
             raise unexpected_error(raw_input.raw.paths[0], error) from error
-
-
-def _name_others(problem: RawFileError, others: Sequence[RawFileError]) -> RawFileError:
-    """Return the error about a partition without any readable data file: it names all of them."""
-    if not others:
-        return problem
-    names = join_names([other.file for other in others], len(others))
-    what = f"{problem.what}. The other files of its partition cannot be read either: {names}"
-    return RawFileError(problem.file, what, problem.do, problem.line)
 
 
 def _convert(

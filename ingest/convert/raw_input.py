@@ -1,5 +1,9 @@
 """The input of a conversion: a raw file, the table that it feeds, and its last conversion."""
 
+import hashlib
+import json
+import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +13,16 @@ from tracehouse.ingest.archive import checksum
 from tracehouse.ingest.declarations import Table
 from tracehouse.ingest.find import MatchedFile
 from tracehouse.ingest.raw_files import RawFile
-from tracehouse.ingest.store import checksum_cache
+from tracehouse.ingest.raw_stream import translate_errors
+from tracehouse.ingest.store.files import write_atomically
+from tracehouse.ingest.store.layout import WORK_FOLDER
 from tracehouse.ingest.store.records import Conversion, Key
 from tracehouse.ingest.synthetic import is_marked
+
+# A file that changed just now may change again without getting another time of change.
+_SETTLED_S = 2.0
+# Several tables of one raw file may be converted at the same time.
+_WRITING = threading.Lock()
 
 AlreadyStored = Mapping[str, str]
 """The data files that other raw files contributed to a table or partition: name → raw file."""
@@ -56,19 +67,32 @@ class RawInput:
         return is_marked(self.raw.paths[0], self.raw.root)
 
     def checksum(self, on_bytes: Callable[[int], None] = lambda _: None) -> str:
-        """Return the SHA-256 of the raw file or partition. The content is read only if it changed.
+        """Return the SHA-256 of the raw file or partition, from the cache if no file has changed.
 
-        Raises RawFileError if the content cannot be read.
+        A cached checksum is valid as long as the size, the time of the last change and the inode of each file
+        stay the same. Raises RawFileError if the content cannot be read.
         """
         raw, table = self.raw, self.table
         if raw.has_directory:
             return checksum(raw, table)
-        found, is_cached = checksum_cache.checksum_of(
-            self.warehouse, raw.paths, lambda: checksum(raw, table, on_bytes)
-        )
-        if is_cached:
-            on_bytes(raw.bytes)
-        return found
+        # The files may change while they are read.
+        with translate_errors(raw.paths):
+            stamp = [[s.st_size, s.st_mtime_ns, s.st_ino] for s in (path.stat() for path in raw.paths)]
+        paths = "\n".join(str(path.absolute()) for path in raw.paths).encode(errors="surrogateescape")
+        name = f"{hashlib.sha256(paths).hexdigest()[:16]}.json"
+        entry = self.warehouse / WORK_FOLDER / "checksums" / name
+        try:
+            known = json.loads(entry.read_text(encoding="utf-8"))
+            if known["stamp"] == stamp:
+                on_bytes(raw.bytes)
+                return str(known["sha256"])
+        except (OSError, ValueError, LookupError, TypeError):
+            pass
+        sha256 = checksum(raw, table, on_bytes)
+        if all(time.time() - changed_ns / 1e9 > _SETTLED_S for _, changed_ns, _ in stamp):
+            with _WRITING:
+                write_atomically(entry, json.dumps({"stamp": stamp, "sha256": sha256}))
+        return sha256
 
     def compare_checksum(self, sha256: str) -> str:
         """Return the value of `records.Source.checksum` for this checksum of the raw file."""

@@ -259,7 +259,7 @@ def test_marks_folders_and_files(raw: Path, tmp_path: Path) -> None:
         (tmp_path / path.name).write_bytes(path.read_bytes())
     assert all(is_marked(tmp_path / path.name, tmp_path) for path in moved)
     # The header of a gzip stream contains no time.
-    assert (raw / "pai/data/pai_task_table.tar.gz").read_bytes()[:8] == b"\x1f\x8b\x08\x10" + bytes(4)
+    assert (raw / "pai/data/pai_task_table.tar.gz").read_bytes()[:8] == b"\x1f\x8b\x08\x08" + bytes(4)
 
 
 def test_does_not_mark_other_files(tmp_path: Path) -> None:
