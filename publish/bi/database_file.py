@@ -233,7 +233,7 @@ def _fill(connection: duckdb.DuckDBPyConnection, whole: bool) -> None:
         if relation.same_as and relation.same_as not in counts:
             continue
         try:
-            counts[relation.name] = _store(connection, relation)
+            counts[relation.name] = _store(connection, relation, counts.get(relation.same_as))
             relations[relation.name] = relation
         except duckdb.Error as error:
             # The user's own views and queries may fail.
@@ -267,8 +267,11 @@ def _fill(connection: duckdb.DuckDBPyConnection, whole: bool) -> None:
         _store(connection, Relation(name, "catalog", "from temp.listed", comment, columns))
 
 
-def _store(connection: duckdb.DuckDBPyConnection, relation: Relation) -> int:
-    """Create a relation with its comments in the new database, and return its number of rows."""
+def _store(connection: duckdb.DuckDBPyConnection, relation: Relation, count: int | None = None) -> int:
+    """Create a relation with its comments in the new database, and return its number of rows.
+
+    The rows of a view are counted unless `count` is given.
+    """
     schema, _, name = relation.name.partition(".")
     target, what = f'published."{schema}".{name}', "view" if relation.is_view else "table"
     connection.begin()
@@ -277,10 +280,10 @@ def _store(connection: duckdb.DuckDBPyConnection, relation: Relation) -> int:
         connection.execute("use published")
         connection.execute(relation.sql)
         connection.execute("use warehouse")
-        counted = connection.execute(f"select count(*) from {relation.name}")
+        if count is None:
+            [(count,)] = connection.execute(f"select count(*) from {relation.name}").fetchall()
     else:
-        counted = connection.execute(f"create table {target} as {relation.sql}")
-    [(count,)] = counted.fetchall()
+        [(count,)] = connection.execute(f"create table {target} as {relation.sql}").fetchall()
     comments = [f"comment on {what} {target} is {quoted(relation.comment)}"]
     comments += [
         f'comment on column {target}."{column}" is {quoted(meaning)}'

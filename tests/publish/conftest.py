@@ -5,6 +5,8 @@ from pathlib import Path
 
 import command_line
 import pytest
+from few_files import quiet
+from sharing import shared
 
 from tracehouse.engines.duckdb.write import database
 
@@ -27,10 +29,11 @@ def publish() -> Publish:
 @pytest.fixture(scope="session")
 def small_warehouse(sample_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A warehouse with data of two small traces only."""
-    folder = tmp_path_factory.mktemp("small")
-    outcome = database.ingest([sample_raw], folder, ["dlrm", "itp"], lambda *_: None)
-    assert not outcome.problems
-    return folder
+
+    def ingest(folder: Path) -> None:
+        assert not database.ingest([sample_raw], folder, ["dlrm", "itp"], quiet).problems
+
+    return shared(tmp_path_factory, "small_warehouse", ingest)
 
 
 @pytest.fixture(scope="session")
@@ -38,6 +41,9 @@ def small_published(
     small_warehouse: Path, publish: Publish, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
     """The published file of the small warehouse."""
-    path = tmp_path_factory.mktemp("small_published") / "traces.duckdb"
-    publish(small_warehouse, "--out", path)
-    return path
+
+    def write(folder: Path) -> None:
+        folder.mkdir()
+        publish(small_warehouse, "--out", folder / "traces.duckdb")
+
+    return shared(tmp_path_factory, "small_published", write) / "traces.duckdb"

@@ -22,6 +22,7 @@ import pytest
 import site_server
 from explore_server import interrupt, start
 from playwright.sync_api import expect
+from sharing import shared
 
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.publish.site import contract, folder
@@ -80,12 +81,13 @@ def publish_site(warehouse: Path, path: Path, *options: object) -> command_line.
 
 @pytest.fixture(scope="module")
 def site(small_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("site") / "below" / "pages"
-    path.parent.mkdir()
-    run = publish_site(small_warehouse, path)
-    assert run.code == 0, run.stderr
-    assert [found.name for found in path.parent.iterdir()] == ["pages"]
-    return path
+    def write(folder: Path) -> None:
+        (folder / "below").mkdir(parents=True)
+        run = publish_site(small_warehouse, folder / "below" / "pages")
+        assert run.code == 0, run.stderr
+        assert [found.name for found in (folder / "below").iterdir()] == ["pages"]
+
+    return shared(tmp_path_factory, "site", write) / "below" / "pages"
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +144,7 @@ def test_query_on_a_phone(address: str, browser: Any, small_warehouse: Path) -> 
         assert opened.requests and all(url.startswith((own, "data:", "blob:")) for url in opened.requests)
 
 
+@in_full
 @with_wasm
 def test_default_answers_are_those_of_duckdb(site: Path, browser: Any) -> None:
     """Names and types of columns, and all values and texts, with the defaults and as the charts need them."""
@@ -165,6 +168,7 @@ def test_default_answers_are_those_of_duckdb(site: Path, browser: Any) -> None:
             opened.page.locator(CHART).wait_for()
 
 
+@in_full
 @with_wasm
 def test_opening_fetches_one_file_and_at_most_one_block(site: Path, browser: Any) -> None:
     """Without opening.bin, DuckDB would read the definitions of all tables in dozens of requests."""
@@ -180,6 +184,7 @@ def test_opening_fetches_one_file_and_at_most_one_block(site: Path, browser: Any
         expect(opened.page.locator(".loaded")).to_contain_text(f"Fetched {sent / 1e6:.1f} MB")
 
 
+@in_full
 @with_wasm
 def test_answers_without_network(site: Path, browser: Any) -> None:
     """What was loaded is available: pages, answers and charts. `Load everything` loads the others."""
@@ -206,6 +211,7 @@ def test_answers_without_network(site: Path, browser: Any) -> None:
         page.locator(CHART).wait_for()
 
 
+@in_full
 @with_wasm
 def test_lineage_is_walked_with_the_keyboard(address: str, browser: Any) -> None:
     """From a view to a raw table and back, on a phone, in dark colours; a list has the same names."""
@@ -233,6 +239,7 @@ def test_lineage_is_walked_with_the_keyboard(address: str, browser: Any) -> None
         assert opened.messages == []
 
 
+@in_full
 @with_wasm
 def test_rows_in_view_are_sorted_and_filtered(address: str, browser: Any) -> None:
     """Only the rows in view are in the page."""
@@ -256,6 +263,7 @@ def test_rows_in_view_are_sorted_and_filtered(address: str, browser: Any) -> Non
         expect(rows.locator("td:first-child")).to_have_text(["2,007", "1,007", "7"])
 
 
+@in_full
 @with_wasm
 def test_console_completes_names_and_stops(address: str, browser: Any) -> None:
     with open_page(browser, address) as opened:
@@ -280,6 +288,7 @@ def open_statement(page: Any, statement: str) -> None:
     page.evaluate("text => location.hash = `#/sql?${new URLSearchParams({statement: text})}`", statement)
 
 
+@in_full
 @with_wasm
 def test_objects_that_are_left_out_are_explained(served: site_server.Served, browser: Any) -> None:
     with open_page(browser, f"{served.address}/below/pages/") as opened:
@@ -291,6 +300,7 @@ def test_objects_that_are_left_out_are_explained(served: site_server.Served, bro
             page.get_by_text(f"This site does not have the {text}: it has no data").wait_for()
 
 
+@in_full
 @with_wasm
 @pytest.mark.parametrize("name", ["itp.load_by_day", "itp.job"])
 def test_parquet_equals_the_command_lines(
@@ -320,6 +330,7 @@ def test_parquet_equals_the_command_lines(
     assert sorted(map(str, both[2])) == sorted(map(str, both[3]))
 
 
+@in_full
 @with_wasm
 def test_search_finds_what_command_line_finds(address: str, browser: Any, small_warehouse: Path) -> None:
     with open_page(browser, address) as opened:
@@ -337,6 +348,7 @@ def test_search_finds_what_command_line_finds(address: str, browser: Any, small_
             assert {code.inner_text() for code in section.locator("li code").all()} == expected
 
 
+@in_full
 @with_wasm
 def test_invalid_values_and_statements_are_errors(served: site_server.Served, browser: Any) -> None:
     with open_page(browser, f"{served.address}/below/pages/") as opened:
@@ -359,6 +371,7 @@ def test_invalid_values_and_statements_are_errors(served: site_server.Served, br
         assert "itp.min_duration_600" in {note["name"] for note in found["notes"]}
 
 
+@in_full
 @with_wasm
 def test_query_that_needs_an_extension_requests_nothing(served: site_server.Served, browser: Any) -> None:
     """DuckDB-WASM would load ICU from another origin."""
@@ -372,6 +385,7 @@ def test_query_that_needs_an_extension_requests_nothing(served: site_server.Serv
         assert opened.page.evaluate(RUN, {"statement": "select 7 as x"})["rows"] == [[7]]
 
 
+@in_full
 @with_wasm
 def test_works_without_ranges(site: Path, browser: Any) -> None:
     """If the server has no ranges, as `python -m http.server`, DuckDB fetches the complete file."""

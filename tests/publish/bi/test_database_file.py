@@ -10,6 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from digests import digest
+from random_seed import some
 
 from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest.declarations import all_traces
@@ -25,21 +26,21 @@ WIDE.remove("helios.gpu_count")
 
 
 @pytest.fixture(scope="module")
-def published(sample_warehouse: Path, publish, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def published(fixture_warehouse: Path, publish, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("published") / "traces.duckdb"
-    publish(sample_warehouse, "--out", path)
+    publish(fixture_warehouse, "--out", path)
     assert [found.name for found in path.parent.iterdir()] == [path.name]
     return path
 
 
 @pytest.fixture(scope="module")
-def both(sample_warehouse: Path, published: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+def both(fixture_warehouse: Path, published: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to the warehouse and to the published file, without access to other files."""
     with duckdb.connect() as connection:
         connection.execute("set timezone = 'UTC'")
-        connection.execute(f"attach '{sample_warehouse / database.DATABASE}' as warehouse (read_only)")
+        connection.execute(f"attach '{fixture_warehouse / database.DATABASE}' as warehouse (read_only)")
         connection.execute(f"attach '{published}' as published (read_only)")
-        connection.execute(f"set allowed_directories = ['{sample_warehouse}']")
+        connection.execute(f"set allowed_directories = ['{fixture_warehouse}']")
         connection.execute("set enable_external_access = false")
         yield connection
 
@@ -57,14 +58,19 @@ def digests(connection: duckdb.DuckDBPyConnection, current: str, calls: list[str
 
 def test_published_rows_equal_those_of_warehouse(both: duckdb.DuckDBPyConnection) -> None:
     """Tables, views and the catalog have the same rows, and answers those of the named queries."""
+    aliases = dict(both.execute("select name, same_as from published.catalog.contents").fetchall())
     relations = names(both, "kind in ('base table', 'view', 'catalog')")
     assert len(relations) > 180
-    assert digests(both, "published", relations) == digests(both, "warehouse", relations)
+    expected = digests(both, "warehouse", [name for name in relations if not aliases[name]])
+    assert digests(both, "published", relations) == {
+        name: expected[aliases[name] or name] for name in relations
+    }
     queries = [name for (name,) in both.execute("select query_name from catalog.queries").fetchall()]
     assert sorted(queries) == names(both, "kind = 'answer'")
-    answers = digests(both, "published", queries)
+    chosen = some(queries, 30)
+    answers = digests(both, "published", chosen)
     assert {f"{name}()": found for name, found in answers.items()} == digests(
-        both, "warehouse", [f"{name}()" for name in queries]
+        both, "warehouse", [f"{name}()" for name in chosen]
     )
 
 
@@ -163,18 +169,6 @@ def small(small_published: Path, tmp_path: Path) -> Path:
     return Path(shutil.copy(small_published, tmp_path))
 
 
-def test_traces_without_data_are_listed(small: Path, small_warehouse: Path, publish) -> None:
-    run = publish(small_warehouse, "--out", small)
-    assert run.stdout.startswith("Published ") and f" as {small}, " in run.stdout
-    others = sorted(all_traces().keys() - {"dlrm", "itp"})
-    assert f"no data: {', '.join(others)}" in run.stderr
-    with duckdb.connect(str(small), read_only=True) as connection:
-        schemas = connection.execute("select distinct schema_name from duckdb_tables()").fetchall()
-        assert {schema for (schema,) in schemas} == {"catalog", "dlrm", "itp", "unified"}
-        left_out = connection.execute("select name from catalog.left_out").fetchall()
-        assert ("acme",) in left_out and ("itp",) not in left_out
-
-
 def test_warehouse_without_data_is_an_error(publish, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     database.build(tmp_path / "empty")
@@ -227,8 +221,16 @@ def test_replaces_a_file_atomically(small: Path, small_warehouse: Path, publish)
     staged.with_name(f"{staged.name}.wal").write_text("half")
     before = small.stat().st_ino
     with held_open(small, "read"):
-        publish(small_warehouse, "--out", small)
+        run = publish(small_warehouse, "--out", small)
         assert small.stat().st_ino != before
+    assert run.stdout.startswith("Published ") and f" as {small}, " in run.stdout
+    others = sorted(all_traces().keys() - {"dlrm", "itp"})
+    assert f"no data: {', '.join(others)}" in run.stderr
+    with duckdb.connect(str(small), read_only=True) as connection:
+        schemas = connection.execute("select distinct schema_name from duckdb_tables()").fetchall()
+        assert {schema for (schema,) in schemas} == {"catalog", "dlrm", "itp", "unified"}
+        left_out = connection.execute("select name from catalog.left_out").fetchall()
+        assert ("acme",) in left_out and ("itp",) not in left_out
     content = small.read_bytes()
     with held_open(small, "write") as holder:
         run = publish(small_warehouse, "--out", small, succeeds=False)
