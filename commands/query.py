@@ -64,6 +64,8 @@ _FontSize = Annotated[
 _Statement = Annotated[str | None, argument("STATEMENT", "The statement; default, or -: standard input.")]
 _File = Annotated[Path | None, option("--file -f", "File with the statement.", "FILE")]
 
+_UNLIMITED = 10_000
+
 
 @expand_options
 def list_(
@@ -108,7 +110,9 @@ def describe(
     found = sandbox.run(
         warehouse, sandbox.Limits(), partial(describe, name=name, on_data=not full), exit_after=True
     )
-    text = description.as_json(found) if json else description.as_text(found, to_terminal, full)
+    # Programs such as grep read complete lines.
+    width = None if to_terminal else _UNLIMITED
+    text = description.as_json(found) if json else description.as_text(found, to_terminal, full, width)
     output.print_text(escape_text(text) if json and to_terminal else text, pages=not no_pager)
 
 

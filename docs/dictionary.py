@@ -20,43 +20,25 @@ COVERAGE = "dictionary/coverage.md"
 # Schemas that do not belong to a trace, with their titles.
 SHARED = {"unified": "Views and queries over all traces", "catalog": "Meaning and origin of the data"}
 
-# The names of the facts on a page by the column of the catalog that has them.
-OBJECT_FACTS = {
-    "kind": "Kind",
-    "status": "Status",
-    "grain": "Grain",
+# The columns of the catalog that a page shows as facts, and labels other than their names.
+TRACE_FACTS = ("publisher", "homepage", "download", "licence", "citation")
+OBJECT_FACTS = ("kind", "status", "grain", "source", "chart", "clocks", "caveats")
+OBJECT_FACTS += ("reads", "reads_versions", "read_by")
+CLOCK_FACTS = ("epoch", "zone", "local_offset_s", "scale", "resolution_s", "true_parts", "fake_parts")
+CLOCK_FACTS += ("documented_in", "objects")
+CAVEAT_FACTS = ("severity", "what_to_do", "documented_in", "objects", "columns")
+LABELS = {
     "source": "Documented in",
-    "chart": "Chart",
-    "clocks": "Clock",
-    "caveats": "Caveats",
-    "reads": "Reads",
     "reads_versions": "Versions read",
-    "read_by": "Read by",
-}
-TRACE_FACTS = {
-    "publisher": "Publisher",
     "homepage": "Described in",
     "download": "Raw files",
-    "licence": "Licence",
     "citation": "Cite",
-}
-CLOCK_FACTS = {
     "epoch": "Zero",
-    "zone": "Zone",
     "local_offset_s": "Seconds to local time",
     "scale": "Seconds of one unit",
     "resolution_s": "Resolution in seconds",
     "true_parts": "Real",
     "fake_parts": "Not real",
-    "documented_in": "Documented in",
-    "objects": "Times",
-}
-CAVEAT_FACTS = {
-    "severity": "Severity",
-    "what_to_do": "What to do",
-    "documented_in": "Documented in",
-    "objects": "Objects",
-    "columns": "Columns",
 }
 # The prefix of the labels that lists of these columns link to.
 PREFIXES = {"caveats": "caveat.", "clocks": "clock."}
@@ -125,11 +107,7 @@ class Dictionary:
         found |= {_path(name): self._view(name) for name in self._views}
         found |= {_path(name): self._query(name) for name in self._queries}
         for schema in self._schemas():
-            found |= {
-                f"dictionary/{schema}/{name}.md": page
-                for name, page in self._ledgers(schema).items()
-                if page is not None
-            }
+            found |= {f"dictionary/{schema}/{name}.md": page for name, page in self._ledgers(schema).items()}
         return found
 
     def _rows(self, table: str, schema: str = "") -> list[Row]:
@@ -159,10 +137,10 @@ class Dictionary:
             found.append(link(name, f"{newest}.{column}"))
         return ", ".join(found)
 
-    def _facts(self, row: Row, labels: Mapping[str, str]) -> str:
+    def _facts(self, row: Row, keys: Iterable[str]) -> str:
         """Return a field list of the columns of a row that are not empty."""
         lines = []
-        for key, label in labels.items():
+        for key in keys:
             value = row.get(key)
             if isinstance(value, list):
                 value = links(value, PREFIXES[key]) if key in PREFIXES else self._labels(value)
@@ -173,7 +151,7 @@ class Dictionary:
             else:
                 value = prose(value or "")
             if value:
-                lines.append(f":{label}: {value}")
+                lines.append(f":{LABELS.get(key) or key.replace('_', ' ').capitalize()}: {value}")
         return "\n".join(lines)
 
     def _index(self) -> str:
@@ -242,7 +220,7 @@ class Dictionary:
                 rows = [(link(name), prose(about[name])) for name in names]
                 parts.append(f"## {title}\n\n" + grid(("name", "description"), rows))
                 files += [name.partition(".")[2] for name in names]
-        pages = [name for name, page in self._ledgers(schema).items() if page]
+        pages = [*self._ledgers(schema)]
         more = [f"[{name.removeprefix('all-').capitalize()}]({name}.md)" for name in pages]
         metrics = [
             (
@@ -359,8 +337,8 @@ class Dictionary:
         intro = "## Rules\n\n`traces check` counts the rows that break each rule.\n\n"
         return intro + "\n".join(lines) if lines else ""
 
-    def _ledgers(self, schema: str) -> dict[str, str | None]:
-        """Return the pages of caveats and figures of a schema, None if the schema has none."""
+    def _ledgers(self, schema: str) -> Pages:
+        """Return the pages of caveats and figures that a schema has, by name."""
         caveats = []
         for row in self._rows("caveats", schema):
             name = row["caveat"]
@@ -384,13 +362,12 @@ class Dictionary:
                 cells = stacked(("figure", "value", "source and measurement"), map(_figure, rows))
                 figures += [f"## {title}", about, cells]
         intro = "Known pitfalls of these data. [How caveats follow columns](/docs/caveats.md)."
+        parts = {
+            "all-caveats": (f"(caveats.{schema})=\n# Caveats of {schema}", intro, caveats),
+            "all-figures": (f"(figures.{schema})=\n# Figures of {schema}", "", figures),
+        }
         return {
-            "all-caveats": document(f"(caveats.{schema})=\n# Caveats of {schema}", intro, *caveats)
-            if caveats
-            else None,
-            "all-figures": document(f"(figures.{schema})=\n# Figures of {schema}", *figures)
-            if figures
-            else None,
+            name: document(title, about, *parts) for name, (title, about, parts) in pages.items() if parts
         }
 
 

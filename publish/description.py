@@ -22,13 +22,14 @@ _SHORT = 24
 _SHORT_GRIDS = {"parameters", "columns"}
 
 
-def as_text(found: Description, to_terminal: bool, is_full: bool = True) -> str:
+def as_text(found: Description, to_terminal: bool, is_full: bool = True, width: int | None = None) -> str:
     """A description as text: facts, grids as tables, caveats, SQL.
 
-    Without `is_full`, a query, view or table is shortened to fit a screen: one line per parameter and column,
-    only the names of the caveats, no SQL.
+    `width` is the width of lines, by default the terminal's, or 80 without a terminal. Without `is_full`, a
+    query, view or table is shortened to fit a screen: one line per parameter and column, only the names of
+    the caveats, no SQL.
     """
-    console = Console(force_terminal=to_terminal, force_jupyter=False)
+    console = Console(force_terminal=to_terminal, force_jupyter=False, width=width)
     is_short = not is_full and bool(found.grids) and {grid.title for grid in found.grids} <= _SHORT_GRIDS
     with console.capture() as captured:
         console.print(Text(escape_text(found.name), "bold"), Text(escape_text(found.title)), sep="\n")
@@ -50,7 +51,7 @@ def as_text(found: Description, to_terminal: bool, is_full: bool = True) -> str:
             console.print(Text("--full shows all texts, types, provenance, caveats and SQL", "dim"))
         elif found.sql:
             console.print(Text(f"\n{escape_text(found.sql)}"), soft_wrap=True)
-    return captured.get()
+    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
 
 def as_json(found: Description) -> str:

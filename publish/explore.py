@@ -9,8 +9,7 @@ import secrets
 import socket
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -103,8 +102,11 @@ class Service:
         """Run some work on a connection. `cancel` with its name interrupts it. Raises UserError on errors."""
 
         def cancellable(connection: duckdb.DuckDBPyConnection) -> T:
-            with self._named(name, connection):
+            self.running[name] = connection
+            try:
                 return work(connection)
+            finally:
+                self.running.pop(name, None)
 
         with self.slots:
             return sandbox.run(self.warehouse, self.limits, cancellable)
@@ -122,14 +124,6 @@ class Service:
             path = Path(folder) / f"answer.{ending}"
             answers.write_answer(requested.bind, self.warehouse, self.limits, FORMATS[ending], path)
             return path.read_bytes()
-
-    @contextmanager
-    def _named(self, name: str, connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
-        self.running[name] = connection
-        try:
-            yield
-        finally:
-            self.running.pop(name, None)
 
 
 def build_application(service: Service, token: str, port: int) -> "Starlette":

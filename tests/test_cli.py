@@ -4,14 +4,13 @@ import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import command_line
 import pytest
 from command_line import TRACES, Run
 from imported import DUCKDB, TYPER, modules_of
-from terminal import end, plain, screen, terminal
+from terminal import end, plain, terminal
 
 from tracehouse import cli
 
@@ -426,25 +425,6 @@ def test_explain_prints_plan(sample_warehouse: Path) -> None:
     for arguments in (["query", "itp.gpu_hours", "-n", 2], ["sql", "from itp.job"]):
         run = traces(*arguments, "--explain", warehouse=sample_warehouse)
         assert run.code == 0 and "READ_PARQUET" in run.stdout.upper().replace(" ", "_")
-
-
-def test_output_option_writes_only_file(sample_warehouse: Path, tmp_path: Path) -> None:
-    for name in ("answer.json", "answer.txt"):
-        run = traces("query", "pai.machines", "--output", tmp_path / name, warehouse=sample_warehouse)
-        assert (run.code, run.stdout) == (0, "")
-    assert json.loads((tmp_path / "answer.json").read_text())[0]["gpu_type"] == "CPU"
-    assert (tmp_path / "answer.txt").read_text().splitlines()[-1].endswith(" rows")
-    assert len(list(tmp_path.iterdir())) == 2
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="the test reads a pseudo-terminal of Linux")
-def test_escapes_control_characters_on_terminal(sample_warehouse: Path) -> None:
-    sql = "select chr(27) || '[2J' || chr(155) || 'x' as a"
-    for form in ("table", "csv", "markdown", "json"):
-        with terminal("sql", sql, "--format", form, warehouse=sample_warehouse) as opened:
-            assert end(opened) == 0
-        assert "[2J" in screen(opened)
-        assert "\x1b[2J" not in screen(opened) and "\x9b" not in screen(opened)
 
 
 def test_narrow_table_keeps_keys_and_measures(sample_warehouse: Path) -> None:

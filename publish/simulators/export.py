@@ -276,18 +276,18 @@ def _capacity(
     connection: duckdb.DuckDBPyConnection, trace: str, clusters: Sequence[str]
 ) -> tuple[int | None, int | None]:
     """The numbers of GPUs and nodes of the exported clusters; None if a number is unknown for any of them."""
-    rows = connection.execute(
-        "select cluster, gpus, nodes from unified.capacity where trace = $1", [trace]
+    [(gpus, nodes, known)] = connection.execute(
+        """
+        select
+            if(bool_and(gpus is not null), sum(gpus), null),
+            if(bool_and(nodes is not null), sum(nodes), null),
+            count(distinct cluster)
+        from unified.capacity
+        where trace = $trace and (len($clusters) = 0 or list_contains($clusters, cluster))
+        """,
+        {"trace": trace, "clusters": list(clusters)},
     ).fetchall()
-    parts = [(cluster, gpus, nodes) for cluster, gpus, nodes in rows if not clusters or cluster in clusters]
-    is_complete = parts and {cluster for cluster, _, _ in parts} >= set(clusters)
-    gpus, nodes = (
-        sum(part[column] for part in parts)
-        if is_complete and all(part[column] is not None for part in parts)
-        else None
-        for column in (1, 2)
-    )
-    return gpus, nodes
+    return (gpus, nodes) if known >= len(clusters) else (None, None)
 
 
 def _zone(connection: duckdb.DuckDBPyConnection, trace: str) -> str | None:

@@ -252,21 +252,16 @@ def _lineage(connection: duckdb.DuckDBPyConnection, name: str, versioned: str) -
         select query_name, 'query', reads, '' from catalog.queries
         union all
         select versioned_name, 'view', reads, view_name from catalog.views
+        union all
+        select view_name, 'view', arg_max(reads, version), view_name from catalog.views group by view_name
         """
     ).fetchall()
     reads = {found: read for found, _, read, _ in rows}
     kinds = {found: kind for found, kind, _, _ in rows}
-    newest = dict(
-        connection.execute(
-            "select view_name, arg_max(versioned_name, version) from catalog.views group by view_name"
-        ).fetchall()
-    )
-    reads |= {view: reads[versioned] for view, versioned in newest.items()}
-    kinds |= dict.fromkeys(newest, "view")
     names = {name, *(found for found, _, _, view in rows if view == name)}
     return {
         "reads": sorted(reads.get(versioned, [])),
-        "read_by": sorted(found for found, _, read, _ in rows if names & {*read}),
+        "read_by": sorted(found for found, _, read, view in rows if names & {*read} and found != view),
         "upstream": [
             {"name": found, "kind": kinds.get(found, "table"), "reads": reads.get(found, [])}
             for found in sorted(with_dependencies([versioned], reads))

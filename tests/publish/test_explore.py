@@ -96,6 +96,7 @@ def query_as_csv(warehouse: Path, *arguments: str) -> str:
     return run.stdout
 
 
+JSON = "application/json"
 PAGES = ["/", "/api/list.json", "/api/describe/itp.gpu_hours.json", "/api/run?query={}", "/?token=wrong"]
 Opener = urllib.request.OpenerDirector
 
@@ -157,7 +158,10 @@ def test_answer_equals_the_command_lines(served: Server, visitor: Opener, wareho
         rows = list(csv.reader(io.StringIO(expected)))
         table = pq.read_table(io.BytesIO(parquet))
         assert [table.column_names, table.num_rows] == [rows[0], len(rows) - 1]
-        found = call(visitor, served, "run", name=name, given=given).json
+        ran = call(visitor, served, "run", name=name, given=given)
+        # A browser must not run values that look like markup.
+        assert (ran.headers["Content-Type"], ran.headers["X-Content-Type-Options"]) == (JSON, "nosniff")
+        found = ran.json
         assert [column["name"] for column in found["columns"]] == rows[0]
         assert [row[0] for row in found["rows"]] == [row[0] for row in rows[1:]]
         assert "synthetic data" in {note["name"] for note in found["notes"]} and found["sources"]

@@ -1,10 +1,7 @@
 """Pages and pictures show values and names from raw files that look like markup as plain text."""
 
-import asyncio
 import csv
 import io
-import json
-import urllib.parse
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 from html.parser import HTMLParser
@@ -15,9 +12,7 @@ import command_line
 import pytest
 from explore_server import interrupt, start
 
-from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.engines.duckdb.write import database
-from tracehouse.publish import explore
 
 HOSTILE = (
     '<hostile onhostile="1">',
@@ -44,7 +39,6 @@ POD = (
     "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,"
     "scheduled_time"
 )
-TOKEN = "a token"
 
 
 def as_csv(header: str, rows: Iterable[Iterable[object]]) -> str:
@@ -73,34 +67,6 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "warehouse"
 
 
-def call(warehouse: Path, path: str, **query: object) -> tuple[str, str]:
-    """Call the interface of `traces explore`. Returns the type and the text of the reply."""
-    sent: list[dict] = []
-    scope = {
-        "type": "http",
-        "http_version": "1.1",
-        "method": "GET",
-        "scheme": "http",
-        "server": ("127.0.0.1", 1),
-        "path": path,
-        "query_string": urllib.parse.urlencode({"query": json.dumps(query)}).encode(),
-        "headers": [(b"host", b"127.0.0.1"), (b"cookie", f'tracehouse-1="{TOKEN}"'.encode())],
-    }
-
-    async def receive() -> dict:
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    async def send(message: dict) -> None:
-        sent.append(message)
-
-    asyncio.run(
-        explore.build_application(explore.Service(warehouse, Limits()), TOKEN, 1)(scope, receive, send)
-    )
-    headers = dict(sent[0]["headers"])
-    assert headers[b"x-content-type-options"] == b"nosniff"
-    return headers[b"content-type"].decode(), b"".join(message.get("body", b"") for message in sent).decode()
-
-
 class Parsed(HTMLParser):
     """The names of tags and attributes of a page, its comments and its links."""
 
@@ -127,34 +93,6 @@ def find_markup(page: str) -> list[str]:
         *(name for name in parsed.names if "hostile" in name or name.startswith("on") or name == "script"),
         *(link for link in parsed.links if link.startswith("javascript:") or "<" in link),
     ]
-
-
-CALLS = {
-    "answer": ("/api/run", {"name": "openb.capacity_by_model"}, HOSTILE),
-    "chart": ("/api/draw", {"name": "openb.phases_by_qos"}, HOSTILE),
-    "list of values": ("/api/describe/mine.by_qos.json", {}, HOSTILE),
-    "unknown parameter": ("/api/run", {"name": "mine.by_qos", "given": {HOSTILE[0]: "1"}}, HOSTILE[:1]),
-    "invalid value": ("/api/bind", {"name": "mine.by_qos", "given": {"of_qos": "<x>"}}, HOSTILE[:1]),
-    "unknown query": ("/api/run", {"name": HOSTILE[0]}, HOSTILE[:1]),
-    "unknown format": (f"/api/export/{HOSTILE[0]}", {}, HOSTILE[:1]),
-}
-
-
-def test_pages_get_hostile_values_as_json(warehouse: Path) -> None:
-    for case, (path, query, texts) in CALLS.items():
-        kind, text = call(warehouse, path, **query)
-        assert kind == "application/json"
-        found = "\n".join(strings_in(json.loads(text)))
-        assert [value for value in texts if value not in found] == [], case
-
-
-def strings_in(value: object) -> Iterable[str]:
-    """Yield every text in a JSON value."""
-    if isinstance(value, dict | list):
-        for one in value.values() if isinstance(value, dict) else value:
-            yield from strings_in(one)
-    elif isinstance(value, str):
-        yield value
 
 
 ALL_SHOWN = """values => {

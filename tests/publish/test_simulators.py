@@ -226,17 +226,6 @@ def test_elasticflow_of_itp_equals_published_file(
     assert [(each.table_name, each.rows) for each in outcome.converted] == [("itp.elasticflow_job", 3011)]
 
 
-def test_elasticflow_of_another_trace_takes_options(sample_warehouse: Path, tmp_path: Path) -> None:
-    export = Export(sample_warehouse, tmp_path / "out", "elasticflow", "acme", *ELASTICFLOW)
-    jobs = export.csv("jobs.csv")
-    assert set(jobs["model_name"]) == {"it's"} and set(jobs["batch_size"]) == {64}
-    assert (abs(jobs["num_iteration"] - 2 * jobs["duration"]) <= 1).all()
-    assert jobs["submission_time"].min() == 0
-    assert (abs(jobs["deadline"] - jobs["submission_time"] - 1.5 * jobs["duration"]) <= 2).all()
-    assert export.origins("model_name") == {"defaulted": len(jobs)}
-    assert export.source("num_iteration") == "run_s times --iterations-per-s 2"
-
-
 def test_openb_of_openb_is_ingested_again(real_warehouse: Path, real_raw: Path, tmp_path: Path) -> None:
     export = Export(real_warehouse, tmp_path / "out", "openb", "openb")
     outcome = database.ingest([export.folder], tmp_path / "again", ["openb"], quiet)
@@ -441,10 +430,17 @@ def test_job_with_unknown_gpus_is_left_out(few_jobs: Path, tmp_path: Path) -> No
         "helios": (*HELIOS, "--first-day", "2017-10-07"),
     }
     for name, options in non_empty(formats.items()):
-        report = Export(few_jobs, tmp_path / name, name, "philly", *options).report
+        export = Export(few_jobs, tmp_path / name, name, "philly", *options)
+        report = export.report
         assert report["left_out"] == [{"reason": "its requested GPUs are unknown", "jobs": 1, "gpu_h": None}]
         # Two GPUs for a minute.
         assert (report["jobs"], report["exported_gpu_h"]) == (1, pytest.approx(1 / 30)), name
+        if name == "elasticflow":
+            [job] = export.csv("jobs.csv").to_dict("records")
+            assert (job["model_name"], job["batch_size"], job["num_iteration"]) == ("it's", 64, 120)
+            assert (job["submission_time"], job["deadline"]) == (0, 90)
+            assert export.origins("model_name") == {"defaulted": 1}
+            assert export.source("num_iteration") == "run_s times --iterations-per-s 2"
 
 
 def test_missing_values_need_an_option(sample_warehouse: Path, few_jobs: Path, tmp_path: Path) -> None:

@@ -3,13 +3,11 @@
 import re
 import subprocess
 import sys
-from importlib.metadata import requires, version
 from pathlib import Path
 
 import command_line
 import pytest
 from bi_tests import in_full
-from packaging.requirements import Requirement
 from terminal import end, plain, terminal
 
 REPOSITORY = Path(__file__).parents[3]
@@ -98,23 +96,3 @@ def test_adbc_reads_the_file(small_published: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 1
-
-
-def test_packages_of_extra_bi_allow_the_installed_duckdb() -> None:
-    wanted = [Requirement(text) for text in requires("duckdb-sqlalchemy") or []]
-    [duckdb] = [found for found in wanted if found.name == "duckdb" and found.marker is None]
-    assert duckdb.specifier.contains("2.0.0") and duckdb.specifier.contains(version("duckdb"))
-
-
-@in_full
-def test_pip_keeps_the_installed_duckdb(tmp_path: Path) -> None:
-    """In a new environment, pip resolves the extra without replacing DuckDB."""
-    subprocess.run([sys.executable, "-m", "venv", tmp_path], check=True)
-    pip = [tmp_path / "bin" / "pip", "install", "--disable-pip-version-check"]
-    subprocess.run([*pip, "--quiet", "duckdb==2.0.0"], check=True)
-    done = subprocess.run(
-        [*pip, "--dry-run", f"{REPOSITORY}[bi,test]"], capture_output=True, text=True, check=True
-    )
-    [line] = [line for line in done.stdout.splitlines() if line.startswith("Would install ")]
-    assert re.search(r" duckdb-sqlalchemy-", line) and not re.search(r" duckdb-\d", line)
-    assert re.search(r" pytz-", line)
