@@ -362,13 +362,12 @@ class Dictionary:
                 cells = stacked(("figure", "value", "source and measurement"), map(_figure, rows))
                 figures += [f"## {title}", about, cells]
         intro = "Known pitfalls of these data. [How caveats follow columns](/docs/caveats.md)."
-        parts = {
-            "all-caveats": (f"(caveats.{schema})=\n# Caveats of {schema}", intro, caveats),
-            "all-figures": (f"(figures.{schema})=\n# Figures of {schema}", "", figures),
-        }
-        return {
-            name: document(title, about, *parts) for name, (title, about, parts) in pages.items() if parts
-        }
+        pages = {}
+        if caveats:
+            pages["all-caveats"] = document(f"(caveats.{schema})=\n# Caveats of {schema}", intro, *caveats)
+        if figures:
+            pages["all-figures"] = document(f"(figures.{schema})=\n# Figures of {schema}", *figures)
+        return pages
 
 
 def _figure(figure: Row) -> tuple[str, str, str]:

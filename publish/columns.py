@@ -40,7 +40,7 @@ def convert_columns(
     aliases = [f"c{index}" for index in range(len(columns))]
     if values == aliases and names == [name for name, _ in columns]:
         return query
-    listed = ", ".join(f"{value} as {_identifier(name)}" for name, value in zip(names, values, strict=True))
+    listed = ", ".join(f"{value} as {identifier(name)}" for name, value in zip(names, values, strict=True))
     return BoundQuery(f"select {listed} from ({query.sql}\n) as answer({', '.join(aliases)})", query.values)
 
 
@@ -80,5 +80,6 @@ def exact(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _identifier(name: str) -> str:
+def identifier(name: str) -> str:
+    """The name of a column, quoted for SQL."""
     return '"' + name.replace('"', '""') + '"'

@@ -1,10 +1,10 @@
-"""Select the rows of an answer to draw, as plain values, with remarks on rows that cannot be drawn."""
+"""Select the rows of an answer to draw, as plain values, with remarks on rows that cannot be drawn.
 
-import datetime as dt
-import math
+One SQL statement selects them from the relation `answer`: here for pictures, and in the browser for pages.
+"""
+
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import Any
@@ -17,7 +17,7 @@ from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read.answer import read
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.catalog import read_rows
-from tracehouse.publish.columns import exact
+from tracehouse.publish.columns import exact, identifier
 from tracehouse.sql.query_files import Chart, read_chart
 from tracehouse.views.view_files import DefinitionError
 
@@ -46,7 +46,8 @@ class Drawable:
     """The rows of a chart.
 
     `times` are columns of dates or times; `on_clock` are columns of fractional days on a trace's own clock.
-    `remarks` are printed in the picture. `traces` are the values of the answer's column `trace`.
+    `remarks` are printed in the picture. `traces` are the values of the answer's column `trace`. `sql`
+    selects the rows from the relation `answer`.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Drawable:
     on_clock: frozenset[str]
     remarks: Sequence[str]
     traces: Sequence[str]
+    sql: str
 
     @property
     def series(self) -> list[str]:
@@ -106,25 +108,43 @@ def select_rows(answer: pa.Table, chart: Chart, name: str, title: str) -> Drawab
     on_clock = frozenset(
         column for column in {*kinds} - times if column in CLOCK_S or column.endswith(CLOCK_SUFFIXES)
     )
-    everything = answer.to_pylist()
-    placed, remarks = _without_unplaced(everything, chart)
-    rows = [{column: _plain(column, row[column], on_clock) for column in chart.columns} for row in placed]
+    with duckdb.connect() as connection:
+        connection.execute("set timezone = 'UTC'; set threads = 1")
+        connection.register("answer", answer)
+        conditions, remarks = _place(connection, chart)
+        values = [f"{_plain(one, kind, on_clock)} as {identifier(one)}" for one, kind in kinds.items()]
+        placed = f"""
+            with placed as (
+                select {", ".join(values)}, row_number() over () as _row
+                from answer where {" and ".join(conditions)}
+            )
+        """
+        if chart.count:
+            remarks.append(_describe_counts(answer, chart))
+        daily = ""
+        if chart.kind == "line" and chart.x.column in times | on_clock:
+            daily = _join_days(connection, placed, chart, is_text=chart.x.column in times)
+        if daily:
+            chart = replace(chart, band=(LOW, HIGH))
+            remarks.append("line: mean of each day; band: its lowest and highest value")
+        sql = f"{placed}, drawn as ({daily or 'from placed'})"
+        sql += " select * exclude (_row) from drawn order by _row"
+        if chart.rule:
+            sql, hidden = _hide_far_rules(connection, sql, chart)
+            remarks += hidden
+        result = connection.execute(sql)
+        names = [column for column, *_ in result.description or ()]
+        rows = [dict(zip(names, row, strict=True)) for row in result.fetchall()]
     if not rows:
         raise UserError(f"{name}: nothing to plot, the answer has no {chart.heights[0]}")
-    if len(rows) == 1 and chart.kind != "box":
+    if len(rows) == 1 and chart.kind != "box" and not daily:
         single = f"{chart.heights[0]} = {rows[0][chart.heights[0]]}"
         raise UserError(f"{name}: cannot plot a single number ({single})")
     if chart.kind == "heat" and not any(row[chart.color] for row in rows):
         raise UserError(f"{name}: nothing to plot, every {chart.color} is 0")
-    if chart.count:
-        remarks.append(_describe_counts(everything, chart))
-    if chart.kind == "line" and chart.x.column in times | on_clock and (daily := _by_day(rows, chart)):
-        rows, chart = daily, replace(chart, band=(LOW, HIGH))
-        remarks.append("line: mean of each day; band: its lowest and highest value")
-    if chart.rule:
-        remarks += _drop_far_rules(rows, chart)
-    traces = list(dict.fromkeys(row["trace"] for row in everything if row.get("trace")))
-    return Drawable(name, chart.title or title, chart, rows, times, on_clock, remarks, traces)
+    found = answer["trace"].to_pylist() if "trace" in answer.column_names else []
+    traces = list(dict.fromkeys(trace for trace in found if trace))
+    return Drawable(name, chart.title or title, chart, rows, times, on_clock, remarks, traces, sql)
 
 
 def distinct_names(rows: Sequence[Row], column: str) -> list[str]:
@@ -182,77 +202,70 @@ def _check(chart: Chart, answer: pa.Schema, name: str) -> None:
             )
 
 
-def _without_unplaced(answer: Sequence[Row], chart: Chart) -> tuple[list[Row], list[str]]:
-    """The rows that can be drawn, and remarks on rows that a logarithmic axis cannot show."""
+def _place(connection: duckdb.DuckDBPyConnection, chart: Chart) -> tuple[list[str], list[str]]:
+    """The conditions on rows that can be drawn, and remarks on rows that a logarithmic axis cannot show."""
     needed = [chart.color] if chart.kind == "heat" else [c for c in chart.heights if c != chart.rule]
-    rows = [row for row in answer if all(row[column] is not None for column in needed)]
+    conditions = [f"{identifier(column)} is not null" for column in needed]
     remarks = []
     # Boxes keep all rows, because their scale includes 0.
     for column in [axis.column for axis in (chart.x, chart.y) if axis.is_log and chart.kind != "box"]:
-        placed = [row for row in rows if row[column] is not None and row[column] > 0]
-        if len(placed) < len(rows):
+        is_positive = f"coalesce({identifier(column)} > 0, false)"
+        others = f"select count(*) from answer where {' and '.join(conditions)} and not {is_positive}"
+        if connection.execute(others).fetchall() != [(0,)]:
             remarks.append(f"without {column} of 0: its axis is logarithmic")
-        rows = placed
-    return rows, remarks
+        conditions.append(is_positive)
+    return conditions, remarks
 
 
-def _drop_far_rules(rows: list[Row], chart: Chart) -> list[str]:
-    """Remove rules far above the values of their panel, which would look like 0. Returns a remark."""
-    panels: dict[Any, list[Row]] = {}
-    for row in rows:
-        panels.setdefault(row.get(chart.facet), []).append(row)
-    far: set[float] = set()
-    for panel in panels.values():
-        highest = max(row[chart.y.column] for row in panel)
-        rules = {row[chart.rule] for row in panel if row[chart.rule] is not None}
-        if rules and min(rules) > MOST_RULE_RATIO * highest:
-            far |= rules
-            for row in panel:
-                row[chart.rule] = None
-    listed = [f"{value:g}" for value in sorted(far)]
+def _plain(column: str, kind: pa.DataType, on_clock: frozenset[str]) -> str:
+    """The SQL of a value for JSON: times on a trace's clock as days, numbers of weekdays as names."""
+    value = identifier(column)
+    if column in on_clock:
+        return f"cast({value} as double) * {CLOCK_S.get(column, 1)} / {DAY_S}"
+    if column == "weekday" and types.is_integer(kind):
+        return f"coalesce({list(WEEKDAYS)}[{value}], cast({value} as varchar))"
+    if types.is_date(kind):
+        return f"cast({value} as varchar)"
+    if types.is_temporal(kind):
+        # DuckDB writes instants in UTC, with or without the offset +00.
+        return f"replace(replace(cast({value} as varchar), ' ', 'T'), '+00', '') || 'Z'"
+    return f"cast({value} as double)" if types.is_decimal(kind) else value
+
+
+def _join_days(connection: duckdb.DuckDBPyConnection, placed: str, chart: Chart, is_text: bool) -> str:
+    """The SQL of the means, lowest and highest values of each day, if lines have too many points."""
+    x, y = identifier(chart.x.column), identifier(chart.y.column)
+    # The middle of a day of a trace's own clock.
+    day = f"left({x}, 10)" if is_text else f"floor({x}) + 0.5"
+    by = [identifier(column) for column in (chart.facet, chart.color) if column]
+    line = ", ".join(["0", *by])
+    counts = f"count(*), count(distinct row({line})), count(distinct row({line}, {day}))"
+    [(points, lines, days)] = connection.execute(f"{placed} select {counts} from placed").fetchall()
+    if points <= MOST_POINTS * lines or days * 2 > points:
+        return ""
+    means = [f"avg({identifier(column)}) as {identifier(column)}" for column in chart.heights]
+    ends = f"min({y}) as {LOW}, max({y}) as {HIGH}, min(_row) as _row"
+    return f"select {', '.join([f'{day} as {x}', *by, *means, ends])} from placed group by all"
+
+
+def _hide_far_rules(connection: duckdb.DuckDBPyConnection, sql: str, chart: Chart) -> tuple[str, list[str]]:
+    """Hide rules far above the values of their panel, which would look like 0. Returns SQL and a remark."""
+    rule, y = identifier(chart.rule), identifier(chart.y.column)
+    panel = f"over ({f'partition by {identifier(chart.facet)}' if chart.facet else ''})"
+    is_far = f"coalesce(min({rule}) {panel} > {MOST_RULE_RATIO} * max({y}) {panel}, false)"
+    far = f"select distinct {rule} from (select *, {is_far} as is_far from ({sql})) where is_far order by all"
+    listed = [f"{value:g}" for (value,) in connection.execute(far).fetchall() if value is not None]
     shown = ", ".join(listed) if len(listed) <= MOST_LISTED else f"{listed[0]} to {listed[-1]}"
-    return [f"not shown because far above the data: {chart.rule} of {shown}"] if far else []
+    remarks = [f"not shown because far above the data: {chart.rule} of {shown}"] if listed else []
+    hidden = f"exclude (_row) replace (if({is_far}, null, {rule}) as {rule})"
+    return sql.replace("exclude (_row)", hidden), remarks
 
 
-def _describe_counts(rows: Sequence[Row], chart: Chart) -> str:
+def _describe_counts(answer: pa.Table, chart: Chart) -> str:
     """A remark on the numbers of observations of the marks, and on marks with few observations."""
-    counts = {exact(row[chart.x.column]): row[chart.count] for row in rows if row[chart.count]}
+    pairs = zip(answer[chart.x.column].to_pylist(), answer[chart.count].to_pylist(), strict=True)
+    counts = {exact(value): count for value, count in pairs if count}
     most = max(counts.values(), default=0)
     few = [name for name, count in counts.items() if count < FEW * most]
     text = f"{chart.count.replace('_', ' ')} behind a mark: {min(counts.values(), default=0):,} to {most:,}"
     return f"{text}; few at {chart.x.column.replace('_', ' ')} {', '.join(few)}" if few else text
-
-
-def _by_day(rows: list[Row], chart: Chart) -> list[Row]:
-    """The means, lowest and highest values of each day, if lines have too many points; else no rows."""
-    days: dict[tuple, list[Row]] = {}
-    for row in rows:
-        moment = row[chart.x.column]
-        # The middle of a day of a trace's own clock.
-        day = moment[:10] if isinstance(moment, str) else math.floor(moment) + 0.5
-        days.setdefault((row.get(chart.facet), row.get(chart.color), day), []).append(row)
-    lines = {(facet, color) for facet, color, _ in days}
-    if len(rows) <= MOST_POINTS * len(lines) or len(days) * 2 > len(rows):
-        return []
-    joined = []
-    for (*_, day), parts in days.items():
-        heights = [row[chart.y.column] for row in parts]
-        ends = {chart.x.column: day, LOW: min(heights), HIGH: max(heights)}
-        joined.append(parts[0] | {column: _mean(parts, column) for column in chart.heights} | ends)
-    return joined
-
-
-def _mean(rows: Sequence[Row], column: str) -> float | None:
-    known = [row[column] for row in rows if row[column] is not None]
-    return sum(known) / len(known) if known else None
-
-
-def _plain(column: str, value: Any, on_clock: frozenset[str]) -> Any:
-    """Convert a value for JSON: times on a trace's clock to days, numbers of weekdays to names."""
-    if isinstance(value, Decimal):
-        value = float(value)
-    if value is not None and column in on_clock:
-        return value * CLOCK_S.get(column, 1) / DAY_S
-    if column == "weekday" and value in range(1, 8):
-        return WEEKDAYS[value - 1]
-    return value.isoformat() if isinstance(value, dt.date) else value

@@ -16,6 +16,7 @@ from tracehouse.core.errors import UsageError, UserError
 from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.read.describe import Grid
 from tracehouse.engines.duckdb.read.sandbox import Limits
+from tracehouse.publish.columns import identifier
 from tracehouse.publish.simulators.formats import MACROS, Field, File, Format, bind
 
 # An export has a single trace, and the other columns are computed from exported columns.
@@ -110,7 +111,7 @@ def check_options(connection: duckdb.DuckDBPyConnection, form: Format, values: M
         relation = connection.sql(file.sql, params=bind(file.sql, values))
         names = zip(relation.columns, file.fields, strict=False)
         required = {name: field for name, field in names if not field.is_optional}
-        sums = ", ".join(f"count(*) - count({_name(name)})" for name in required) or "0"
+        sums = ", ".join(f"count(*) - count({identifier(name)})" for name in required) or "0"
         for (name, field), missing in zip(
             required.items(), relation.aggregate(sums).fetchall()[0], strict=False
         ):
@@ -137,15 +138,15 @@ def count_trace_values(
     relation = connection.sql(sql, params=bound)
     names, conditions = relation.columns[: len(fields)], relation.columns[len(fields) :]
     changes = [
-        (name, "rounded", f"abs({_name(name)} - round({_name(name)})) > {_EXACT}")
+        (name, "rounded", f"abs({identifier(name)} - round({identifier(name)})) > {_EXACT}")
         for name, before, after in zip(names, relation.types, written, strict=False)
         # A fraction in a column of whole numbers is rounded when it is written.
         if before == "DOUBLE" and after in ("BIGINT", "INTEGER")
     ]
     for condition in conditions:
         name, _, label = condition.partition(": ")
-        changes.append((name, label, _name(condition)))
-    sums = [f"count({_name(name)})" for name in names]
+        changes.append((name, label, identifier(condition)))
+    sums = [f"count({identifier(name)})" for name in names]
     sums += [f"count(*) filter ({sql})" for _, _, sql in changes]
     [counts] = relation.aggregate(", ".join(sums)).fetchall()
     define_macros(connection)
@@ -202,7 +203,7 @@ def _read_back(
         "swf": f"read_csv({path}, {plain}, header = false, delim = ' ', comment = ';', nullstr = '-1')",
     }[file.name.rpartition(".")[2]]
     sums = [file.header("jobs", "count(*)"), f"coalesce(fsum({file.header('gpu_s', 'null')}), 0)", "count(*)"]
-    sums += [f"count({_name(one.name)})" for one in fields]
+    sums += [f"count({identifier(one.name)})" for one in fields]
     sql = f"select {', '.join(sums)} from {source}"
     [counts] = reader.execute(sql, bind(sql, values)).fetchall()
     return counts
@@ -308,8 +309,3 @@ def tables(report: LossReport) -> list[Grid]:
             ],
         ),
     ]
-
-
-def _name(column: str) -> str:
-    """The name of a column, quoted for SQL."""
-    return '"' + column.replace('"', '""') + '"'

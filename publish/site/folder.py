@@ -74,7 +74,7 @@ def publish(
             "address": base_url and f"{base_url.rstrip('/')}/",
         }
         listed, described = sandbox.run(warehouse, Limits(), lambda c: _describe(c, published, facts))
-        files = {LIST: listed, **_answer_defaults(staged / DATABASE, described)}
+        files = {LIST: listed, **_answer_defaults(staged / DATABASE, described), **_take_charts(described)}
         files |= {f"api/describe/{name}.json": found for name, found in described.items()}
         for path, found in files.items():
             target = staged / path
@@ -191,11 +191,23 @@ def _limits(published: Published, name: str) -> contract.Json:
     return {"parameters": [], "fixed": fixed} if fixed else {}
 
 
-def _answer_defaults(database: Path, described: Mapping[str, contract.Json]) -> dict[str, contract.Json]:
-    """The answers of the named queries to their default parameters, and to those of their charts, by path.
+def _take_charts(described: Mapping[str, contract.Json]) -> dict[str, contract.Json]:
+    """Take the chart templates out of the descriptions, which get their paths. Returns them by path."""
+    charts = {}
+    for name, found in described.items():
+        if template := found.pop("template", None):
+            found["chart"] = f"api/chart/{name}.json"
+            charts[found["chart"]] = template
+            if len(contract.as_json(template)) > MOST_BYTES:
+                # The page selects the rows.
+                template["spec"] |= {"data": {"values": []}}
+    return charts
 
-    Sets `answers` in the descriptions, so that the pages need no DuckDB for these answers: their paths, by
-    the parameter that is set, empty for none.
+
+def _answer_defaults(database: Path, described: Mapping[str, contract.Json]) -> dict[str, contract.Json]:
+    """The answers of the named queries to their default parameters by path, unless they are large.
+
+    Sets `answer`, the path, in the descriptions, so that the pages need no DuckDB for these answers.
     """
     answers: dict[str, contract.Json] = {}
     with duckdb.connect(str(database), read_only=True) as connection:
@@ -204,17 +216,8 @@ def _answer_defaults(database: Path, described: Mapping[str, contract.Json]) -> 
         for name, found in described.items():
             if found["kind"] != "query" or found.get("left_out"):
                 continue
-            calls = {"": name}
-            if parameter := found.get("template", {}).get("with"):
-                calls[parameter] = f"{name}({parameter} := true)"
-            kept = {given: answer for given, call in calls.items() if (answer := _answer(connection, call))}
-            found["answers"] = {given: f"api/answer/{name}.{given}.json" for given in kept}
-            answers |= {found["answers"][given]: answer for given, answer in kept.items()}
+            answer = contract.read_answer(connection, BoundQuery(f"from {name}", {}), MOST_ROWS + 1)
+            if len(answer["rows"]) <= MOST_ROWS and len(contract.as_json(answer)) <= MOST_BYTES:
+                found["answer"] = f"api/answer/{name}.json"
+                answers[found["answer"]] = answer
     return answers
-
-
-def _answer(connection: duckdb.DuckDBPyConnection, call: str) -> contract.Json | None:
-    """The columns and rows of an answer, None where it is too large to be stored a second time."""
-    answer = contract.read_answer(connection, BoundQuery(f"from {call}", {}), MOST_ROWS + 1)
-    is_small = len(answer["rows"]) <= MOST_ROWS and len(contract.as_json(answer)) <= MOST_BYTES
-    return answer if is_small else None

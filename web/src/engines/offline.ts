@@ -1,6 +1,6 @@
 // Use without a network: the service worker `public/offline.js` keeps what was loaded.
 
-import type { Description, Texts } from "../contract";
+import type { Description } from "../contract";
 import { fetchDescription, fetchJson, type Listing } from "./files";
 
 const WAIT_MS = 10_000;
@@ -31,8 +31,8 @@ export async function keepFiles(listing: Listing): Promise<void> {
 /** Loads every description and the whole database, which the service worker then keeps. */
 export async function keepSite(listing: Listing, report: (share: number) => void): Promise<void> {
   for (const { name } of listing.objects) {
-    const { answers = {} } = await fetchDescription<Description & { answers?: Texts }>(name);
-    await Promise.all(Object.values(answers).map((path) => fetchJson(path)));
+    const { answer, chart } = await fetchDescription<Description & { answer?: string; chart?: string }>(name);
+    await Promise.all([answer, chart].map((path) => path && fetchJson(path)));
   }
   for (let start = 0; start < listing.bytes; start += PART) {
     const last = Math.min(start + PART, listing.bytes) - 1;

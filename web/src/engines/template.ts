@@ -1,10 +1,12 @@
 // Chart templates: see publish/plot/template.py.
 
 import type { Cell, Column, Drawing, Texts } from "../contract";
-import { isNumber } from "../sql";
 
 export interface Template {
-  spec: Record<string, unknown>;
+  /** The picture of the answer to the default parameters, without rows if there are many. */
+  spec: Record<string, unknown> & { data: { values: unknown[] } };
+  /** Selects the rows to draw from the relation `answer`. */
+  sql: string;
   /** The parameter that the chart sets. */
   with: string;
   lines: string[];
@@ -15,11 +17,11 @@ type Json = unknown[] | Record<string, unknown>;
 
 const PARAMETERS = "{parameters}";
 
-/** Puts the rows of an answer into a template, and adapts it to parameters that differ from the defaults. */
+/** Puts rows to draw into a template, and adapts it to parameters that differ from the defaults. */
 export function fillTemplate(template: Template, given: Texts, columns: Column[], rows: Cell[][]): Drawing {
   if (rows.length === 0) return { no_chart: "nothing to plot, the answer has no rows" };
   const values = rows.map((row) =>
-    Object.fromEntries(columns.map(({ name, type }, place) => [name, toValue(type, row[place] ?? null)])),
+    Object.fromEntries(columns.map(({ name }, place) => [name, row[place] ?? null])),
   );
   const spec = structuredClone(template.spec);
   spec.data = { values };
@@ -29,9 +31,6 @@ export function fillTemplate(template: Template, given: Texts, columns: Column[]
   }
   return { spec };
 }
-
-/** DuckDB writes wide integers and decimals as texts. */
-const toValue = (type: string, cell: Cell): Cell => (typeof cell === "string" && isNumber(type) ? Number(cell) : cell);
 
 /** Sets the names on scales and in orders to those of the answer, and lets Vega choose the ticks. */
 function adaptScales(spec: Json, values: Record<string, Cell>[]): void {

@@ -1,7 +1,7 @@
 // The engine of a static site: DuckDB in a worker of this page, over the published database file.
 
 import * as duckdb from "@duckdb/duckdb-wasm";
-import type { Answer, Cell, Column, Description, Drawing, Engine, Note, Query, Texts } from "../contract";
+import type { Answer, Cell, Column, Description, Drawing, Engine, Note, Query } from "../contract";
 import { isInteger, quote, toSql } from "../sql";
 import { fillTemplate, type Template } from "./template";
 import { fetchDescription, fetchJson, type Listing } from "./files";
@@ -18,11 +18,12 @@ const APPROXIMATE = "Approximate: the caveats and sources of all tables, views a
 const UNSUPPORTED = "DuckDB in the browser cannot run this: it lacks extensions, such as ICU for time zones";
 
 interface Published extends Description {
-  /** The paths of stored answers by the parameter that is set, empty for none. */
-  answers?: Texts;
+  /** The path of the stored answer to the default parameters. */
+  answer?: string;
   /** Why the query has no parameters here. */
   fixed?: string;
-  template?: Template;
+  /** The path of the chart's template. */
+  chart?: string;
   no_chart?: string;
 }
 
@@ -47,6 +48,7 @@ export function openWasm(listing: Listing): Engine {
   let ended = 0;
   const described = new Map<string, Promise<Published>>();
   const stored = new Map<string, Promise<Rows>>();
+  const charts = new Map<string, Promise<Template>>();
 
   const open = (): Promise<Session> => {
     session ??= offline.then(() => connect(listing));
@@ -112,10 +114,8 @@ export function openWasm(listing: Listing): Engine {
 
   /** All rows of a query from a stored answer, which needs no DuckDB. */
   const findStored = async (query: Query): Promise<Rows | undefined> => {
-    if (query.statement) return undefined;
-    const { answers = {} } = await describe(query.name);
-    const [[name, text] = ["", "true"], ...others] = Object.entries(query.given);
-    const path = others.length === 0 && text === "true" ? answers[name] : undefined;
+    if (query.statement || Object.keys(query.given).length > 0) return undefined;
+    const { answer: path } = await describe(query.name);
     // DuckDB computes it where the file cannot be fetched.
     return path === undefined ? undefined : once(stored, path, () => fetchJson<Rows>(path)).catch(() => undefined);
   };
@@ -155,10 +155,14 @@ export function openWasm(listing: Listing): Engine {
       };
     },
     draw: async (query, signal): Promise<Drawing> => {
-      const { template, no_chart } = await describe(query.name);
-      if (!template) return { no_chart: no_chart ?? `${query.name} has no chart` };
+      const { chart, no_chart } = await describe(query.name);
+      if (!chart) return { no_chart: no_chart ?? `${query.name} has no chart` };
+      const template = await once(charts, chart, () => fetchJson<Template>(chart));
+      if (Object.keys(query.given).length === 0 && template.spec.data.values.length > 0) return { spec: template.spec };
       const given = template.with ? { [template.with]: "true", ...query.given } : query.given;
-      const { columns, rows } = await answer({ ...query, given }, signal);
+      const source = await sqlOf({ ...query, given });
+      const sql = `with answer as (${source}) ${template.sql}`;
+      const { columns, rows } = await schedule(({ connection }) => readRows(connection, sql), signal);
       return fillTemplate(template, query.given, columns, rows);
     },
     export: async (query, format) => {
