@@ -18,7 +18,7 @@ from tracehouse.ingest.convert.incremental import Task, TaskResult, refuse_in_al
 from tracehouse.ingest.declarations import Trace, all_traces
 from tracehouse.ingest.find import Group, MatchedFile, find
 from tracehouse.ingest.selection import Selection, parse_selection, selects
-from tracehouse.ingest.store import integrity, records
+from tracehouse.ingest.store import records
 from tracehouse.ingest.store.records import Conversion, Key
 
 RunTasks = Callable[[Sequence[Task], Path, Event], list[TaskResult]]
@@ -74,7 +74,6 @@ def convert(
         replacing = False
         notes.append("Nothing is replaced, because some files cannot be read")
     published = {c.key: c for c in records.read_conversions(warehouse)}
-    _check_unread_conversions(warehouse, published.values(), chosen, replacing)
     stop = Event()
     tasks = _plan_tasks(chosen, published, warehouse, replacing, partial(_report_bytes, progress, stop))
     results = (run_tasks or _run_tasks)(tasks, warehouse, stop)
@@ -115,19 +114,6 @@ def _find_duplicates(chosen: Iterable[MatchedFile]) -> tuple[list[MatchedFile], 
 def _list_problems(problems: Sequence[RawFileError]) -> tuple[RawFileError, ...]:
     """List errors without repetition: several tables may have the same one about a raw file."""
     return tuple({str(problem): problem for problem in problems}.values())
-
-
-def _check_unread_conversions(
-    warehouse: Path, published: Iterable[Conversion], chosen: Iterable[MatchedFile], replacing: bool
-) -> None:
-    """Raise UserError if a Parquet file is damaged and its raw file was not found, so it cannot be restored.
-
-    The caller checks this before it converts any file.
-    """
-    keys = {matched.key for matched in chosen}
-    replaced = {key[:2] for key in keys} if replacing else set()
-    unread = [c for c in published if c.key not in keys and c.key[:2] not in replaced]
-    integrity.check_sizes(warehouse, unread)
 
 
 def _find_removed(

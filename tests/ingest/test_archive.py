@@ -98,18 +98,6 @@ def test_every_form_yields_the_csv_whole_or_in_parts(tmp_path: Path) -> None:
     assert part_name("x", 29) == "x.partbd"
 
 
-def test_later_part_may_begin_with_any_bytes(tmp_path: Path) -> None:
-    for first in (b"<html", b" <html>", b"version", b"\x1f\x8b"):
-        # Without compression, so that the archive contains these bytes unchanged.
-        data = gzip.compress(tar_of({"x.csv": b"a" * 1000 + first[:1] + CSV}), 0)
-        start = data.index(b"a" + first[:1] + CSV[:9], 1000) + 1
-        paths = [
-            write(tmp_path, "x.tar.gz.partaa", data[:start]),
-            write(tmp_path, "x.tar.gz.partab", data[start:]),
-        ]
-        assert contents(paths) == {"x.csv": b"a" * 1000 + first[:1] + CSV}
-
-
 @pytest.mark.parametrize("tar_format", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
 def test_tar_yields_only_its_csvs(tar_format: int, tmp_path: Path) -> None:
     members = {

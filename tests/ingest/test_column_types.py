@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 
-import duckdb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +13,6 @@ from tracehouse.ingest.column_types import TYPES, TypeName
 from tracehouse.ingest.declarations import Column, Table
 from tracehouse.ingest.readers import ReaderInput
 from tracehouse.ingest.readers import csv as csv_reader
-from tracehouse.ingest.readers.values import arrow_type
 
 NAIVE, AWARE = datetime(2020, 6, 9, 18, 41, 1), datetime(2022, 9, 11, 1, 12, tzinfo=UTC)
 
@@ -130,22 +128,6 @@ def test_rejects_invalid_text_with_reason(kind: TypeName, text: str) -> None:
     assert kept == []
     assert len(reasons) == 1
     assert reasons[0].startswith(f"column x ({kind}): ")
-
-
-@pytest.mark.parametrize("kind", TYPES)
-def test_duckdb_stores_and_reads_what_arrow_does(kind: TypeName, tmp_path) -> None:  # type: ignore[no-untyped-def]
-    texts, values = zip(*VALUES[kind], strict=True)
-    data = io.BytesIO(b"x,y\n" + b"".join(f'"{t.replace(chr(34), chr(34) * 2)}",y\n'.encode() for t in texts))
-    (batch,) = csv_reader.read(ReaderInput(data, table(kind), "t.csv"))
-    rows = batch.rows
-    assert rows.schema.field("x").type == arrow_type(table(kind).columns[0])
-    with duckdb.connect() as connection:
-        connection.execute("set timezone = 'UTC'")
-        connection.execute(f"copy (from rows) to '{tmp_path / 'x.parquet'}'")
-        stored = connection.sql(f"select x from '{tmp_path / 'x.parquet'}'")
-        expected = {"TIMESTAMPTZ": "TIMESTAMP WITH TIME ZONE"}.get(TYPES[kind].stored, TYPES[kind].stored)
-        assert [str(each) for each in stored.types] == [expected]
-        assert [value for (value,) in stored.fetchall()] == list(values)
 
 
 numbers = st.tuples(

@@ -10,11 +10,9 @@ import pytest
 from few_files import ingest, quiet, tar_gz, write, zipped
 
 from tracehouse.engines.names import DATABASE
-from tracehouse.ingest import find as finding
 from tracehouse.ingest import pipeline
-from tracehouse.ingest.declarations import Table, all_traces
+from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.find import Found, find
-from tracehouse.ingest.readers import Reader
 from tracehouse.ingest.store import lock
 
 RAW_JOB = b"job_id,submission_time,duration,num_gpu\na,1,600,4\n"
@@ -203,23 +201,6 @@ def test_uses_header_file_in_folder_of_the_data(tmp_path: Path) -> None:
         "tar.gz": tmp_path / "b" / "pai_machine_spec.header",
     }
     assert find_in(tmp_path / "c").matched[0].header_file is None
-
-
-def test_unexpected_error_refuses_the_file_and_finds_the_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write(tmp_path, {"openb_node_list_all_node.csv": NODE, "cluster01.csv": RAW_JOB})
-    before = finding.reader_of
-
-    def fail(table: Table, name: str) -> Reader:
-        return 1 // 0 if name == "cluster01.csv" else before(table, name)
-
-    monkeypatch.setattr(finding, "reader_of", fail)
-    found = find_in(tmp_path)
-    [problem] = found.problems
-    assert problem.file == str(tmp_path / "cluster01.csv")
-    assert "reading it failed unexpectedly (ZeroDivisionError" in str(problem)
-    assert tables(found) == {"openb_node_list_all_node.csv": "openb.node"}
 
 
 def test_lists_archives_of_other_names(tmp_path: Path) -> None:

@@ -239,23 +239,6 @@ def traces(*arguments: object) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_wrong_arguments_on_command_line(tmp_path: Path) -> None:
-    warehouse = tmp_path / "warehouse"
-    run = traces("ingest", "pia", "--raw", tmp_path, "--warehouse", warehouse)
-    assert run.returncode == 2
-    assert run.stderr.startswith("error: no trace is called pia. Known: ")
-    run = traces("ingest", "--raw", tmp_path / "gone", "--warehouse", warehouse)
-    assert run.returncode == 1
-    assert run.stderr.startswith(f"error: {tmp_path / 'gone'}: there is no such folder. ")
-    assert not warehouse.exists()
-    with lock.acquire(warehouse):
-        run = traces("ingest", "--raw", tmp_path, "--warehouse", warehouse)
-    assert run.returncode == 1
-    assert run.stderr == (
-        f"error: {warehouse}: another ingest or build is writing here. Wait until it has finished\n"
-    )
-
-
 # One file for each table, so that each is a separate problem.
 PROBLEMS = {
     "cluster_summary.csv": (b"", "the file is empty"),

@@ -16,7 +16,6 @@ from tracehouse.ingest.declarations import Column, Table, Trace, Wide
 from tracehouse.ingest.readers import ReaderInput
 from tracehouse.ingest.readers import csv as csv_reader
 from tracehouse.samples import drawn
-from tracehouse.samples.drawn import LEAST_ROWS
 from tracehouse.samples.output import Output
 
 ROWS = 2_000
@@ -109,22 +108,6 @@ def test_tables_can_be_joined_and_times_are_in_order(tmp_path: Path) -> None:
     assert late.is_empty()
 
 
-def test_key_of_examples_limits_rows_and_null_texts_are_written(tmp_path: Path) -> None:
-    kind = Column("kind", "VARCHAR", "", examples=("a", "b", "c"))
-    node = Column("node", "VARCHAR", "", null_texts=("None",))
-    [frame] = rows_of(tmp_path, table("kind", kind, node, key=("kind",))).values()
-    assert frame["kind"].to_list() == ["a", "b", "c"]
-    rows_of(tmp_path, table("more", node, Column("x", "BIGINT", "")))
-    assert "None," in (tmp_path / "more.csv").read_text()
-
-
-def test_rows_scale(tmp_path: Path) -> None:
-    wanted = table("t", Column("x", "BIGINT", "", required=True), Column("y", "VARCHAR", "", required=True))
-    for scale, rows in ((0.001, LEAST_ROWS), (0.5, ROWS // 2)):
-        [frame] = rows_of(tmp_path, wanted, scale=scale).values()
-        assert len(frame) == rows
-
-
 def test_writes_a_file_for_each_key_value(tmp_path: Path) -> None:
     keys = (Column("cluster", "VARCHAR", ""), Column("part", "VARCHAR", "", examples=("a", "b")))
     names = {"folder": "(?P<cluster>seren|kalos)", "file_name": r"job_(?P<part>\w+)\.csv"}
@@ -146,27 +129,6 @@ def test_writes_wide_files(tmp_path: Path) -> None:
     assert frame.columns == ["Time", "10.0.0.1-0", "10.0.0.1-1"]
     assert len(frame) == ROWS // 2 == frame["Time"].n_unique()
     assert frame["10.0.0.1-0"].drop_nulls().cast(pl.Float64).is_between(0, 100).all()
-
-
-def test_writes_names_of_columns_to_a_header_file(tmp_path: Path) -> None:
-    given = {"has_header": False, "ends_in_newline": False, "ends_in_comma": True}
-    plain = table(
-        "t", Column("x", "BIGINT", "", required=True), Column("y", "BIGINT", "", header="Y"), **given
-    )
-    paths = written(tmp_path, plain)
-    assert sorted(path.name for path in paths) == ["t.csv", "t.header"]
-    assert (tmp_path / "t.header").read_text() == "x,Y\n"
-    lines = (tmp_path / "t.csv").read_text().split("\n")
-    assert len(lines) == ROWS
-    assert all(line.count(",") == 2 and line.endswith(",") for line in lines)
-
-
-def test_tables_may_share_an_archive(tmp_path: Path) -> None:
-    columns = (Column("x", "BIGINT", ""),)
-    tables = [table(name, *columns, archive_stem="both") for name in ("one", "two")]
-    [path] = written(tmp_path, *tables)
-    with tarfile.open(path) as archive:
-        assert archive.getnames() == ["one.csv", "two.csv"]
 
 
 @pytest.mark.parametrize(

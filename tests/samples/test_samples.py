@@ -1,8 +1,5 @@
 """Synthetic samples: reproducible and marked files, declared rules, and the known pitfalls of each trace."""
 
-import gzip
-import io
-import tarfile
 from pathlib import Path
 
 import command_line
@@ -15,7 +12,7 @@ from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.names import DATABASE
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.synthetic import MARKER_NAME, is_marked
-from tracehouse.samples import dumps, output
+from tracehouse.samples import dumps
 from tracehouse.samples.dumps import available, expected_bytes, write_sample
 
 TINY = 0.001
@@ -260,24 +257,3 @@ def test_marks_folders_and_files(raw: Path, tmp_path: Path) -> None:
     assert all(is_marked(tmp_path / path.name, tmp_path) for path in moved)
     # The header of a gzip stream contains no time.
     assert (raw / "pai/data/pai_task_table.tar.gz").read_bytes()[:8] == b"\x1f\x8b\x08\x08" + bytes(4)
-
-
-def test_does_not_mark_other_files(tmp_path: Path) -> None:
-    path = tmp_path / "some.tar.gz"
-    for content in (b"", b"\x1f\x8b", b"PK" + bytes(20), gzip.compress(b"x", mtime=0)):
-        path.write_bytes(content)
-        assert not is_marked(path, tmp_path)
-    assert not is_marked(tmp_path / "missing.tar.gz", tmp_path)
-
-
-def test_splits_an_archive_into_parts(tmp_path: Path) -> None:
-    out = output.Output(tmp_path, 1, lambda _: None)
-    content = bytes(range(256)) * 50
-    out.write("a.csv", content, "data/a")
-    parts = out.close({"a": 3})
-    assert [path.name for path in parts] == [f"a.tar.gz.parta{letter}" for letter in "abc"]
-    whole = io.BytesIO(b"".join(path.read_bytes() for path in parts))
-    with tarfile.open(fileobj=whole, mode="r:gz") as tar:
-        member = tar.extractfile("a.csv")
-        assert member and member.read() == content
-    assert {path for path in tmp_path.rglob("*") if path.is_file()} == {*parts}

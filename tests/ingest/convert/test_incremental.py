@@ -9,7 +9,6 @@ import duckdb
 import pytest
 from few_files import list_unlisted, quiet
 
-from tracehouse.core.errors import UserError
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.pipeline import IngestResult
 from tracehouse.ingest.store import cleanup, lock, records
@@ -182,15 +181,6 @@ def test_archives_of_one_name_without_common_csv_stay(store: Store) -> None:
     (problem,) = store.ingest({"a/raw-traces.tar.gz": first, "b/raw-traces.tar.gz": second}).problems
     assert "are the same file or partition. Move one of the two" in str(problem)
     assert Counter(store.rows("job_id[1]")) == {"a": 5}
-
-
-def test_reports_unrestorable_damage_before_reading(store: Store) -> None:
-    store.ingest({"cluster01.csv": jobs("a", 5)})
-    (stored,) = records.read_conversions(store.warehouse)[0].files
-    (store.warehouse / stored.path).write_bytes(b"short")
-    with pytest.raises(UserError, match=r"5 bytes; .* were written"):
-        store.ingest({JANUARY: PARTS[JANUARY]})
-    assert records.read_finished(store.warehouse) == []
 
 
 def test_records_parts_of_raw_file(store: Store) -> None:

@@ -106,16 +106,6 @@ def test_rejects_archive_with_a_csv_twice(tmp_path: Path) -> None:
     )
 
 
-def test_reports_csv_of_another_table_in_archive(tmp_path: Path) -> None:
-    data = tar_gz({"mine.csv": b"x\n" * 1000, "pai_machine_spec.csv": MACHINES})
-    outcome = ingest(tmp_path, {"pai_machine_spec.tar.gz": data})
-    assert stored(tmp_path, only(outcome)) == MACHINE_ROWS
-    assert (
-        outcome.notes[0]
-        == "pai_machine_spec.tar.gz: skipped mine.csv, which is not a file of pai.machine_spec"
-    )
-
-
 def test_accounts_for_every_row(tmp_path: Path) -> None:
     many = ["z,9,600,1"] * 20
     members = {
@@ -183,24 +173,6 @@ def test_marks_synthetic_file_and_ignores_its_checksum(tmp_path: Path) -> None:
     assert outcome.notes == ()
     (tmp_path / "raw" / synthetic.MARKER_NAME).unlink()
     assert not only_source(ingest(tmp_path, {})).synthetic
-
-
-def test_swapped_names_are_a_change(tmp_path: Path) -> None:
-    files = {"summary_power_a40.csv": POWER % 1, "summary_power_v100.csv": POWER % 2}
-    assert [row[:4] for row in stored(tmp_path, *ingest(tmp_path, files).converted)] == [
-        ("a40", "d", "n", 1),
-        ("v100", "d", "n", 2),
-    ]
-    swapped = dict(zip(files, reversed(files.values()), strict=True))
-    assert [row[:4] for row in stored(tmp_path, *ingest(tmp_path, swapped).converted)] == [
-        ("a40", "d", "n", 2),
-        ("v100", "d", "n", 1),
-    ]
-    (tmp_path / "raw" / "summary_power_v100.csv").rename(tmp_path / "raw" / "summary_power_p100.csv")
-    outcome = ingest(tmp_path, {})
-    assert [row[0] for row in stored(tmp_path, only(outcome))] == ["p100"]
-    assert [row[0] for row in stored(tmp_path, *outcome.conversions)] == ["a40", "p100", "v100"]
-    assert ingest(tmp_path, {}).converted == ()
 
 
 def test_extracts_nothing_to_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

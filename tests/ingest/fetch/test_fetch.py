@@ -19,7 +19,7 @@ from publisher import Publisher
 from typer.testing import CliRunner
 
 from tracehouse import cli
-from tracehouse.core.errors import UsageError, UserError
+from tracehouse.core.errors import UserError
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.fetch import plan
 from tracehouse.ingest.fetch.client import open_client
@@ -259,18 +259,6 @@ def test_invalid_list_stops_no_other_file(published: Publisher, tmp_path: Path) 
     outcome, _ = run(published, tmp_path / "pages", "acme", clusters=["kalos"])
     assert "has several pages" in str(outcome.failures[0])
     assert files_in(tmp_path / "pages" / "acme") > JOBS
-
-
-def test_unknown_names_are_usage_errors(published: Publisher, tmp_path: Path) -> None:
-    cases: list[tuple[str, dict[str, list[str]], str]] = [
-        ("nope", {}, "no trace is called nope"),
-        ("acme", {"metrics": ["NOPE"]}, "no telemetry is called NOPE. Known: CPU_D_Power, DRAM_ACTIVE"),
-        ("acme", {"clusters": ["nope"]}, "no cluster with telemetry is called nope. Known: kalos, seren"),
-        ("itp", {"metrics": ["GPU_UTIL"]}, "none of these traces has telemetry"),
-    ]
-    for trace, options, what in cases:
-        with pytest.raises(UsageError, match=re.escape(what)):
-            run(published, tmp_path, trace, **options)
 
 
 def test_disk_space(published: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,14 +106,6 @@ def test_next_run_resumes_same_version_only(site: Publisher, path: Path) -> None
     assert site.ranges("/data/backup.csv") == [None]
 
 
-def test_progress_resets_attempts(site: Publisher, path: Path) -> None:
-    site.files[PATH] = CONTENT * 20
-    site.answers[PATH] = [publisher.cut(1_100_000)] * 5
-    download(site, path)
-    assert path.read_bytes() == CONTENT * 20
-    assert len(site.asked) == 6
-
-
 def test_gives_up_without_progress(site: Publisher, path: Path) -> None:
     """A server that ignores ranges and cuts each response sends the first bytes of the file repeatedly."""
 
@@ -273,19 +265,6 @@ def test_refuses_wrong_responses(site: Publisher, path: Path, monkeypatch: pytes
             failed.append((expected, error))
         transfer.discard_partial(path)
     assert failed == []
-
-
-def test_compares_content_with_name(site: Publisher, tmp_path: Path) -> None:
-    """A later part may start with any bytes. Object storage sends .tar.gz with the content encoding gzip."""
-    packed = gzip.compress(CONTENT)
-    for name in ("pai_job_table.tar.gz", "pai_job_table.tar.gz.partaa"):
-        assert "not a gzip" in error_of(site, tmp_path / name)
-    download(site, tmp_path / "pai_job_table.tar.gz.partab")
-    assert (tmp_path / "pai_job_table.tar.gz.partab").read_bytes() == CONTENT
-    site.files[PATH] = packed
-    site.answers[PATH] = [publisher.whole(Content_Encoding="gzip")]
-    download(site, tmp_path / "x.tar.gz")
-    assert (tmp_path / "x.tar.gz").read_bytes() == packed
 
 
 def test_host_that_accepts_no_connection_is_tried_once(path: Path) -> None:

@@ -123,11 +123,6 @@ def test_rejects_file_of_another_format(data: str) -> None:
         read(data)
 
 
-def test_rejects_file_with_more_than_a_tenth_bad_lines() -> None:
-    with pytest.raises(RawFileError, match="more than a tenth"):
-        read("\n".join([FIRST] * 8 + ["{}"]))
-
-
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),

@@ -140,21 +140,6 @@ def test_rejects_invalid_value_with_reason(
     assert {(reject.line, reject.raw_text) for reject in rejects} <= {(2, json.dumps(wrong))}
 
 
-@pytest.mark.parametrize(
-    ("wrong", "reason"),
-    [
-        (b'{"id": "\xff", "at": null, "tries": []}', "invalid UTF-8"),
-        (b'{"id": "a", "at": NaN, "tries": []}', "not JSON: NaN is not JSON"),
-        (b'{"id": "a", "id": "b", "at": null}', "an object that has a name twice"),
-    ],
-)
-def test_object_that_is_not_strict_json_is_one_reject(wrong: bytes, reason: str) -> None:
-    good = json.dumps(FIRST).encode()
-    rows, rejects = read(JOB, b"[" + b",\n".join([good, wrong, *[good] * 20]) + b"]")
-    assert len(rows) == 21
-    assert [(reject.line, reject.reason) for reject in rejects] == [(2, f"object 2 of the list: {reason}")]
-
-
 GOOD = json.dumps(FIRST, indent=1)
 CUT = "the file ends before its list does: it is truncated"
 

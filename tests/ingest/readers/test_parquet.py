@@ -169,8 +169,3 @@ def test_rejects_a_missing_required_value_with_its_row() -> None:
 def test_names_column_file_and_both_types(kind: TypeName, values: pa.Array) -> None:
     with pytest.raises(RawFileError, match=rf"x\.parquet: column a is .*; expected {kind}"):
         read(kind, values)
-
-
-def test_refuses_a_file_of_which_more_than_a_tenth_does_not_fit() -> None:
-    with pytest.raises(RawFileError, match="more than a tenth"):
-        read("BIGINT", pa.array([1.5, 2.0, 3.0]))
