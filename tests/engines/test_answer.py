@@ -63,7 +63,7 @@ REJECTED_PARAMETERS = [
     (
         "zeus.cheapest",
         {"eta": "1.5"},
-        r"eta must be of type DOUBLE from 0 to 1, not '1.5'.*eta .*\(0 to 1\)",
+        r"eta must be of type DOUBLE from 0 to 1, not '1.5'. Its default is 0.5; its meaning: weight",
     ),
     ("zeus.cheapest", {"eta": "-0.1"}, "eta must be of type DOUBLE from 0 to 1, not '-0.1'"),
     ("zeus.cheapest", {"eta": "nan"}, "eta must be of type DOUBLE from 0 to 1, not 'nan'"),
@@ -93,7 +93,7 @@ REJECTED_PARAMETERS = [
         {"from_time": "0001-01-01"},
         "from_time must be of type TIMESTAMP WITH TIME ZONE from",
     ),
-    ("acme.gpu_day", {"on_gpu": "8"}, r"on_gpu must be of type BIGINT from 0 to 7, not '8'.*\(0 to 7\)"),
+    ("acme.gpu_day", {"on_gpu": "8"}, r"on_gpu must be of type BIGINT from 0 to 7, not '8'"),
     (
         "openb.phases",
         {"in_variant": "defualt"},
@@ -159,46 +159,6 @@ def test_runs_reading_statements(opened: DuckDBPyConnection) -> None:
             assert answer.plan(opened, query), sql
         else:
             assert answer.read(opened, query).read_all().num_rows > 0, sql
-
-
-OTHER_STATEMENTS = [
-    "copy (select 1) to '{folder}/out.csv'",
-    "copy (select 1) to '{parquet}/out.csv'",
-    "explain analyze copy (select 1) to '{parquet}/out.csv'",
-    "explain (analyze) copy (select 1) to '{parquet}/out.csv'",
-    "explain/**/analyze/**/copy (select 1) to '{parquet}/out.csv'",
-    "attach '{folder}/other.duckdb'",
-    "export database '{folder}/all'",
-    "create table t as select 1",
-    "create temp table t as select 1",
-    "insert into catalog.traces select * from catalog.traces",
-    "drop view itp.job",
-    "set enable_external_access = true",
-    "install httpfs",
-    "pragma enable_profiling = 'json'",
-    "select 1; select 2",
-    "",
-    "selec 1",
-]
-
-
-def test_rejects_other_statements(opened: DuckDBPyConnection, sample_warehouse: Path, tmp_path: Path) -> None:
-    parquet = sample_warehouse / "parquet"
-    before = sorted(parquet.rglob("*"))
-    for sql in OTHER_STATEMENTS:
-        with pytest.raises(UserError):
-            binding.bind_statement(opened, sql.format(folder=tmp_path, parquet=parquet))
-    assert list(tmp_path.iterdir()) == []
-    assert sorted(parquet.rglob("*")) == before
-
-
-def test_other_files_and_functions_with_side_effects_are_refused(opened: DuckDBPyConnection) -> None:
-    for sql in ("from read_csv('/etc/passwd')", "from glob('/*')", "select write_log('x')"):
-        with pytest.raises(UserError, match="is not allowed"):
-            binding.bind_statement(opened, sql)
-    for sql in ("from '/etc/passwd'", "from read_parquet('/etc/hostname')"):
-        with pytest.raises(UserError, match=r"Permission|does not exist"):
-            answer.read(opened, binding.bind_statement(opened, sql)).read_all()
 
 
 INVALID_STATEMENTS = [

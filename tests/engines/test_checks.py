@@ -14,7 +14,7 @@ import sqlglot
 from counting import non_empty
 from pyarrow import csv
 
-from tracehouse.ingest.declarations import Table, all_traces
+from tracehouse.ingest.declarations import all_traces
 from tracehouse.views import ledgers
 from tracehouse.views.rules import all_rules
 from tracehouse.views.view_files import references, view_files
@@ -194,39 +194,6 @@ def test_key_of_acme_telemetry_counts_repeated_times(tables: duckdb.DuckDBPyConn
     tables.execute(insert, ["GPU_UTIL", "a", times[1]])
     tables.execute(insert, ["GPU_TEMP", "a", times[0]])
     assert count(tables, "acme.gpu_metric.key") == 2
-
-
-def test_empty_fields_break_rules_of_coverage_only(tested_traces: list[str], tmp_path: Path) -> None:
-    tables = [(trace.name, table) for trace in all_traces().values() for table in trace.tables]
-
-    def owners(name: str) -> list[tuple[str, Table]]:
-        path = Path(name)
-        return [one for one in tables if one[1].key_values(path.name, path.parent.name) is not None]
-
-    # Wide files reject lines without an index; JSON lists and Parquet have no empty fields.
-    names = [
-        name
-        for name in of_traces(BROKEN, tested_traces)
-        if "mixed" not in name
-        and not name.endswith(".parquet")
-        and not any(table.wide or table.json_list for _, table in owners(name))
-    ]
-    rows = {name: "," * BROKEN[name][0].count(",") for name in names}
-    headers = {name: lines[:1] for name, lines in BROKEN.items() if not name.startswith("pai/")}
-    if not rows:
-        pytest.skip(f"no files break rules of {', '.join(tested_traces)}")
-    empty = warehouse_of({name: [*headers.get(name, []), row] for name, row in rows.items()}, tmp_path)
-    found = violations(empty)
-    # These values come from file names, not from fields.
-    keys = {
-        f"{trace}.{table.name}.{column.name}"
-        for name in names
-        for trace, table in owners(name)
-        for column in table.keys
-    }
-    coverage = {name for name, rule in RULES.items() if rule.kind == "coverage"}
-    assert bool(coverage & found.keys()) == bool(of_traces(coverage, tested_traces))
-    assert {name for name in found if RULES[name].kind != "coverage"} <= keys
 
 
 def test_rule_on_two_tables_counts_nothing_if_one_is_missing(

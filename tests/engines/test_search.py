@@ -27,31 +27,25 @@ def names_of(
     )
 
 
-@pytest.mark.parametrize(
-    ("wrong", "right"),
-    [
-        ("itp.gpu_hour", "itp.gpu_hours"),
-        ("gpu_hours", "itp.gpu_hours"),
-        ("zeus.energy_to_acuracy", "zeus.energy_to_accuracy"),
-        ("zeus.energy_and_time_to_target", "zeus.optimum"),
-        ("pai.queueing_delay", "pai.wait_cdf"),
-        ("unified.runtime_distribution", "unified.run_cdf"),
-        ("acme.gpu_utilisation", "acme.utilization_by_day"),
-        ("acme.errors_by_code", "acme.onsets_by_code"),
-        ("openb.queueing", "openb.waits"),
-    ],
-)
-def test_suggests_queries_for_wrong_name(wrong: str, right: str, opened: duckdb.DuckDBPyConnection) -> None:
-    message = suggest_queries(opened, wrong)
-    assert right in re.split(r"[, ]+|[.]$", message), message
-    assert message.count(",") <= 2
+SUGGESTED = {
+    "itp.gpu_hour": "itp.gpu_hours",
+    "gpu_hours": "itp.gpu_hours",
+    "zeus.energy_to_acuracy": "zeus.energy_to_accuracy",
+    "zeus.energy_and_time_to_target": "zeus.optimum",
+    "pai.queueing_delay": "pai.wait_cdf",
+    "unified.runtime_distribution": "unified.run_cdf",
+    "acme.gpu_utilisation": "acme.utilization_by_day",
+    "acme.errors_by_code": "acme.onsets_by_code",
+    "openb.queueing": "openb.waits",
+}
 
 
-def test_suggests_only_near_spelling(opened: duckdb.DuckDBPyConnection) -> None:
+def test_suggests_queries_for_wrong_name(opened: duckdb.DuckDBPyConnection) -> None:
+    for wrong, right in SUGGESTED.items():
+        message = suggest_queries(opened, wrong)
+        assert right in re.split(r"[, ]+|[.]$", message), message
+        assert message.count(",") <= 2
     assert suggest_queries(opened, "itp.gpu_hour") == " Close matches: itp.gpu_hours."
-
-
-def test_suggests_nothing_for_meaningless_name(opened: duckdb.DuckDBPyConnection) -> None:
     assert suggest_queries(opened, "xyzzy") == ""
 
 
@@ -82,24 +76,21 @@ def test_unknown_trace_or_word_gets_clear_error(opened: duckdb.DuckDBPyConnectio
         binding.bind_list(opened, Kind.VIEWS, "", "zebra")
 
 
-@pytest.mark.parametrize("name", ["itp.job", "itp.job_v1", "itp.raw_job"])
-def test_view_or_table_has_rows_but_no_parameters(name: str, opened: duckdb.DuckDBPyConnection) -> None:
-    query = answer.run(opened, binding.bind_query(opened, name, {}, 3))
-    assert answer.read(opened, query).read_all().num_rows == 3
-    with pytest.raises(UsageError, match=f"{name} is a table or view, which has no parameters"):
-        binding.bind_query(opened, name, {"min_gpus": "1"})
+def test_view_or_table_has_rows_but_no_parameters(opened: duckdb.DuckDBPyConnection) -> None:
+    for name in ("itp.job", "itp.job_v1", "itp.raw_job"):
+        query = answer.run(opened, binding.bind_query(opened, name, {}, 3))
+        assert answer.read(opened, query).read_all().num_rows == 3
+        with pytest.raises(UsageError, match=f"{name} is a table or view, which has no parameters"):
+            binding.bind_query(opened, name, {"min_gpus": "1"})
 
 
-@pytest.mark.parametrize(("limit", "is_cut"), [(0, True), (9, True), (10, False), (11, False), (None, False)])
-def test_limit_detects_omitted_rows(
-    limit: int | None, is_cut: bool, opened: duckdb.DuckDBPyConnection
-) -> None:
-    every = binding.bind_query(opened, "itp.gpu_hours", {})
-    whole = answer.read(opened, every).read_all().to_pylist()
+def test_limit_detects_omitted_rows(opened: duckdb.DuckDBPyConnection) -> None:
+    whole = answer.read(opened, binding.bind_query(opened, "itp.gpu_hours", {})).read_all().to_pylist()
     assert len(whole) == 10
-    few = answer.run(opened, binding.bind_query(opened, "itp.gpu_hours", {}, limit))
-    assert answer.read(opened, few).read_all().to_pylist() == whole[:limit]
-    assert few.is_cut is is_cut
+    for limit, is_cut in ((0, True), (9, True), (10, False), (11, False), (None, False)):
+        few = answer.run(opened, binding.bind_query(opened, "itp.gpu_hours", {}, limit))
+        assert answer.read(opened, few).read_all().to_pylist() == whole[:limit]
+        assert few.is_cut is is_cut, limit
 
 
 def test_limited_views_keep_notes(opened: duckdb.DuckDBPyConnection) -> None:
@@ -108,18 +99,13 @@ def test_limited_views_keep_notes(opened: duckdb.DuckDBPyConnection) -> None:
         assert [note.name for note in query.notes if note.name == "synthetic data"]
 
 
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
-        # Found by a parameter's name with another ending, by a parameter's meaning, and by a column.
+def test_search_reads_parameters_and_columns(opened: duckdb.DuckDBPyConnection) -> None:
+    for words, found in (
+        # A parameter's name with another ending, a parameter's meaning, and a column.
         ("preemption", "acme.failure_rate"),
         ("preempted fails", "unified.failure_share"),
         ("independent", "unified.wait_cdf"),
         ("greenwood", "unified.wait_cdf"),
         ("never_started_pct", "unified.wait_cdf"),
-    ],
-)
-def test_search_reads_parameters_and_columns(
-    words: str, found: str, opened: duckdb.DuckDBPyConnection
-) -> None:
-    assert found in find(opened, Kind.QUERIES, "", words)
+    ):
+        assert found in find(opened, Kind.QUERIES, "", words), words

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import sqlglot
 
+from tracehouse.engines.duckdb.read import binding, sandbox
 from tracehouse.views.caveats import of_query, of_views
 from tracehouse.views.columns import Columns, columns_read
 from tracehouse.views.view_files import (
@@ -105,3 +106,51 @@ def test_a_query_inherits_caveats_of_columns_it_reads(sql: str, caveats: list[st
     tree = sqlglot.parse_one(sql, dialect="duckdb")
     read = columns_read(tree, references(tree, "here"), types, "here")
     assert of_query(read_header("", VIEW_KEYS, "here"), read, spread_caveats(tmp_path)) == caveats
+
+
+# Columns of views and queries, each with caveats that their readers see.
+SEEN = {
+    "genai.qps": {"timestamp_anon": {"clock_is_scaled"}, "container_ip": {"rows_without_container"}},
+    "genai.queue_size": {"container_ip": {"rows_without_container"}},
+    "genai.pipeline_inference": {"timestamp_anon": {"clock_is_scaled"}},
+    "genai.stage_latency": {
+        "time_s": {"clock_is_scaled"},
+        "latency_ms": {"inference_longer_than_end_to_end"},
+    },
+    "genai.container_minute": {
+        "hour_of_day": {"clock_is_scaled"},
+        "memory_pct": {"rows_without_container"},
+    },
+    "genai.model_predict": {"value": {"inference_longer_than_end_to_end"}},
+    "genai.pod_memory_util": {"value": {"memory_is_a_fraction"}},
+    "genai.data_trace_processed": {"exec_time_seconds": {"processed_is_undocumented"}},
+    "genai.request_shape": {
+        "mean_run_s": {"processed_is_undocumented"},
+        "requests": {"requests_name_no_container"},
+    },
+    "genai.lora_request_trace": {"predict_type": {"requests_name_no_container"}},
+    "philly.attempt_run": {"end_s": {"no_end_means_running"}},
+    "philly.job_run": {
+        "is_censored": {"no_end_means_running"},
+        "run_s": {"no_end_means_running", "run_includes_retries"},
+        "wait_s": {"attempts_lack_times"},
+    },
+    "unified.jobs": {"is_right_censored": {"no_end_means_running"}},
+    "philly.attempt_utilization": {"mean_gpu_pct": {"hour_comes_twice"}},
+    "philly.machine_inventory": {"listed_gpus": {"machine_list_disagrees"}},
+}
+
+
+def test_readers_of_a_column_see_its_caveats(sample_warehouse: Path) -> None:
+    lacking = []
+    with sandbox.connect(sample_warehouse) as connection:
+        for relation, columns in SEEN.items():
+            for column, caveats in columns.items():
+                notes = binding.bind_statement(connection, f"select {column} from {relation}").notes
+                seen = {note.name.split(".")[-1] for note in notes}
+                lacking += [(relation, column, caveat) for caveat in caveats - seen]
+        waits = binding.bind_statement(connection, "select wait_s from philly.job_run").notes
+        load = binding.bind_statement(connection, "select held_gpus from philly.load_by_day()").notes
+    assert lacking == []
+    assert "philly.no_end_means_running" not in {note.name for note in waits}
+    assert "philly.no_end_means_running" in {note.name for note in load}

@@ -322,23 +322,6 @@ def test_failures(few: duckdb.DuckDBPyConnection) -> None:
     ]
 
 
-def test_one_failure_rate(synthetic: duckdb.DuckDBPyConnection) -> None:
-    """A preempted job has not failed, in the summary, in the shares and in the overview of traces."""
-    shares = rows(
-        synthetic,
-        "select trace, cluster, 100 * failed_share from unified.summary where failed_share is not null"
-        " and cluster is distinct from 'all' order by all",
-    )
-    assert shares
-    for query in ("unified.failure_share", "unified.traces"):
-        columns = "trace, cluster, failed_of_known_pct"
-        failed = rows(
-            synthetic, f"select {columns} from {query}() where failed_of_known_pct is not null order by all"
-        )
-        assert [row[:2] for row in failed] == [row[:2] for row in shares]
-        assert [row[2] for row in failed] == pytest.approx([row[2] for row in shares])
-
-
 def test_waits_by_size_count_jobs_that_never_started(few: duckdb.DuckDBPyConnection) -> None:
     """Of openb's two pods of one GPU, one waited 10 s and one never started."""
     waits = (
@@ -489,13 +472,6 @@ def test_a_weekday_that_the_trace_covers_twice_has_no_more_jobs_a_day(tmp_path: 
             *((1, 2, 4, 2), (2, 1, 2, 2)),
             *((weekday, 1, 0, 0) for weekday in range(3, 8)),
         ]
-
-
-def test_hours_do_not_depend_on_the_clients_time_zone(few: duckdb.DuckDBPyConnection) -> None:
-    before = rows(few, "from unified.hour_profile()")
-    with few.cursor() as elsewhere:
-        elsewhere.execute("set timezone = 'America/New_York'")
-        assert rows(elsewhere, "from unified.hour_profile()") == before
 
 
 def test_the_largest_jobs_of_itp(real: duckdb.DuckDBPyConnection) -> None:
