@@ -92,9 +92,10 @@ def _remove_resolved(
 def _inherit(
     view: ViewFile, relations: Mapping[str, Collection[str]], caveats_by_object: Mapping[str, ColumnsByCaveat]
 ) -> ColumnsByCaveat:
-    origins = lineage_of(view, relations)
+    query = (view.tree.expression, view.references, relations, view.path)
+    origins = lineage_of(*query)
     inherited = []
-    for name, columns in columns_read(view.tree.expression, view.references, relations, view.path).items():
+    for name, columns in columns_read(*query).items():
         for caveat, about in _select_concerning(caveats_by_object.get(name, {}), columns).items():
             from_those = {f"{name}.{column}" for column in about or ()}
             computed = frozenset(column for column, found in origins.items() if from_those & set(found))

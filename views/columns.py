@@ -1,11 +1,11 @@
 """Column lineage in SQL: the columns that a query reads, and the inputs of each of its columns."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -14,12 +14,14 @@ from sqlglot.optimizer import Scope, build_scope, qualify, traverse_scope
 from sqlglot.schema import MappingSchema
 
 from tracehouse.views.macros import inlined
-from tracehouse.views.view_files import DefinitionError, ViewFile
+from tracehouse.views.view_files import DefinitionError
 
 Columns = dict[str, tuple[str, str | None]]
 """The columns of a table or view in order: the SQL type and the comment of each."""
 
 _Read = tuple[tuple[str, tuple[str, ...]], ...]
+
+T = TypeVar("T")
 
 PROVENANCES = ("measured", "derived", "synthetic")
 
@@ -37,23 +39,30 @@ def is_number(kind: str) -> bool:
     return kind.startswith(_NUMBERS)
 
 
-def lineage_of(view: ViewFile, columns: Mapping[str, Collection[str]]) -> dict[str, list[str]]:
-    """Find the columns of tables and views that each column of a view is computed from."""
-    return _lineage(view, _list_inputs(view.references, columns))
+def _cached(find: Callable[[exp.Expr, _Read, Path | str], T]) -> Callable[..., T]:
+    """Cache a function of a query, its inputs and its place: builds of a process follow the same queries.
+
+    The result is a function of the query, the names of its inputs, the columns of all inputs, and its place,
+    a file or other name for errors.
+    """
+    cached = cache(find)
+
+    @wraps(find)
+    def found(
+        query: exp.Expr, inputs: Collection[str], columns: Mapping[str, Collection[str]], place: Path | str
+    ) -> T:
+        read = tuple((name, tuple(columns.get(name, ()))) for name in sorted(inputs))
+        return cached(query, read, place)
+
+    return found
 
 
-def columns_read(
-    query: exp.Expr, references: Collection[str], columns: Mapping[str, Collection[str]], place: Path | str
-) -> dict[str, set[str]]:
+@_cached
+def columns_read(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, set[str]]:
     """Find the columns that a query reads, by the table or view that it references.
 
     Raises DefinitionError if sqlglot cannot resolve them.
     """
-    return _columns_read(query, _list_inputs(references, columns), place)
-
-
-@cache
-def _columns_read(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {name: set() for name, _ in read}
     with _explain_errors(place):
         for scope in traverse_scope(_qualify_columns(query, read, place)):
@@ -68,18 +77,12 @@ def _columns_read(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, 
     }
 
 
-def passed_on(
-    query: exp.Expr, references: Collection[str], columns: Mapping[str, Collection[str]], place: Path | str
-) -> dict[str, tuple[str, str]]:
+@_cached
+def passed_on(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, tuple[str, str]]:
     """Map each result column that a query passes on unchanged to the table or view and the column it is from.
 
     Raises DefinitionError if sqlglot cannot resolve them.
     """
-    return _passed_on(query, _list_inputs(references, columns), place)
-
-
-@cache
-def _passed_on(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, tuple[str, str]]:
     with _explain_errors(place):
         scope = build_scope(_qualify_columns(query, read, place))
     if scope is None:
@@ -118,7 +121,6 @@ def _explain_errors(place: Path | str) -> Iterator[None]:
         raise DefinitionError(f"{place}: sqlglot cannot follow its columns: {error}") from error
 
 
-# A process may build several databases, and each build qualifies the same views and queries.
 @cache
 def _qualify_columns(query: exp.Expr, read: _Read, place: Path | str) -> exp.Expr:
     """Copy a query and qualify every column with its table."""
@@ -141,20 +143,17 @@ def _map_to_declared(read: _Read) -> dict[tuple[str, str], str]:
     return {(name, column.lower()): column for name, columns in read for column in columns}
 
 
-def _list_inputs(references: Collection[str], columns: Mapping[str, Collection[str]]) -> _Read:
-    return tuple((name, tuple(columns.get(name, ()))) for name in sorted(references))
-
-
-@cache
-def _lineage(view: ViewFile, read: _Read) -> dict[str, list[str]]:
-    with _explain_errors(view.path):
-        query = _qualify_columns(view.tree.expression, read, view.path)
+@_cached
+def lineage_of(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, list[str]]:
+    """Find the columns of tables and views that each column of a query is computed from."""
+    with _explain_errors(place):
+        tree = _qualify_columns(query, read, place)
         nodes = lineage(
             None,
-            query,
+            tree,
             MappingSchema(),
             dialect="duckdb",
-            scope=build_scope(query),
+            scope=build_scope(tree),
             trim_selects=False,
             copy=False,
         )

@@ -90,6 +90,10 @@ def test_every_column_of_every_query_is_described(synthetic: duckdb.DuckDBPyConn
     ).fetchall()
     columns = dict(described)
     for query in query_files():
+        assert set(query.column_docs) <= set(columns[query.full_name]), query.path
+        for parameter in query.parameters:
+            table, _, column = parameter.values_of.rpartition(".")
+            assert not table or column in columns[table], (query.path, parameter.values_of)
         answer = synthetic.execute(f"describe from {query.full_name}()").fetchall()
         assert columns[query.full_name] == [column for column, *_ in answer], query.full_name
         for column, kind, *_ in answer:

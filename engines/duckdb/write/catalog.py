@@ -169,7 +169,7 @@ def fill_view_columns(
     types = column_types(connection)
     rows: list[tuple] = []
     for name, view in named.items():
-        origins = lineage_of(view, docs)
+        origins = lineage_of(view.tree.expression, view.references, docs, view.path)
         for position, (column, (kind, _)) in enumerate(types[name].items(), 1):
             found = docs[name][column]
             unit = found.unit or "" if is_number(kind) else ""

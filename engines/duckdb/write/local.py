@@ -187,7 +187,7 @@ def _create_one(
         if isinstance(one, ViewFile):
             _create_view(connection, one, aliases, docs, caveats_by_object)
         else:
-            create_queries(connection, [one], caveats_by_object, explained=False)
+            create_queries(connection, [one], caveats_by_object)
         connection.commit()
     except (DefinitionError, duckdb.Error) as error:
         connection.rollback()

@@ -1,4 +1,7 @@
-"""Create named queries as table macros in a database that has the views."""
+"""Create named queries as table macros in a database that has the views.
+
+A macro is the SQL of the query's file, and fails on parameters outside their choices or range.
+"""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import cast
@@ -6,6 +9,7 @@ from typing import cast
 import duckdb
 from sqlglot import exp
 
+from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.read.catalog import read_base_tables
 from tracehouse.engines.duckdb.write.catalog import (
     column_types,
@@ -13,8 +17,8 @@ from tracehouse.engines.duckdb.write.catalog import (
     insert,
     record_in_caveats,
 )
-from tracehouse.engines.duckdb.write.statements import query_statements, sql_error
-from tracehouse.sql.query_files import QueryFile
+from tracehouse.engines.duckdb.write.views import sql_error
+from tracehouse.sql.query_files import Parameter, QueryFile
 from tracehouse.views import caveats
 from tracehouse.views.caveats import ColumnsByCaveat
 from tracehouse.views.columns import Columns, columns_read, passed_on, split_comment
@@ -26,21 +30,19 @@ def create_queries(
     connection: duckdb.DuckDBPyConnection,
     queries: Sequence[QueryFile],
     caveats_by_object: Mapping[str, ColumnsByCaveat],
-    explained: bool = True,
 ) -> None:
     """Create named queries as table macros, and add them to the catalog.
 
     `caveats_by_object` has the caveats of views. Raises DefinitionError if a query does not fit the views
-    that it reads, or, if `explained`, does not describe each of its columns.
+    that it reads.
     """
     columns = column_types(connection)
     for schema in {query.schema for query in queries}:
         connection.execute(f'create schema if not exists "{schema}"')
     for query in queries:
         _check_parameter_names(query, columns)
-        _check_values(query, columns)
         try:
-            connection.execute(query_statements(query))
+            connection.execute(_query_statements(query))
         except duckdb.Error as error:
             raise sql_error(error, query.path, query.signature, query.text) from error
     of_queries = {}
@@ -48,8 +50,44 @@ def create_queries(
         read = columns_read(query.tree, query.references, columns, query.path)
         of_queries[query.full_name] = caveats.of_query(query.header, read, caveats_by_object)
     _insert_queries(connection, queries, of_queries)
-    insert(connection, "columns", [row for query in queries for row in _columns(query, columns, explained)])
+    insert(connection, "columns", [row for query in queries for row in _columns(query, columns)])
     record_in_caveats(connection, of_queries)
+
+
+def _query_statements(query: QueryFile) -> str:
+    """Return the statements that create a query's macro and its comment."""
+    return f"{query.signature} {_add_parameter_checks(query)};\n{query.comments}"
+
+
+def _add_parameter_checks(query: QueryFile) -> str:
+    """Return the SQL of a query that fails if a parameter is outside its choices or range.
+
+    Without it, a misspelt value matches no row, and the empty result looks like an answer.
+    """
+    limited = [parameter for parameter in query.parameters if parameter.choices or parameter.range]
+    columns = cast(exp.Query, query.tree).named_selects
+    if not limited or "*" in columns:
+        return query.body
+    checks = " ".join(_parameter_check(query, parameter) for parameter in limited)
+    nulls = ", ".join("null" for _ in columns)
+    # The checks are a union, because DuckDB drops a condition on the rows if it knows that no row can match.
+    answer = f"select * from ({query.body}\n) as answer"
+    return f"{answer} union all select {nulls} where case {checks} else false end"
+
+
+# NULL is within every range: in some queries it means `any`, as their files say.
+def _parameter_check(query: QueryFile, parameter: Parameter) -> str:
+    name = parameter.name
+    if parameter.range:
+        bounds = (parameter.range.at_least, parameter.range.at_most)
+        listed = " and ".join(f"cast({quoted(bound)} as {parameter.type})" for bound in bounds)
+        allowed, wanted = f"{name} is null or {name} between {listed}", " to ".join(bounds)
+    else:
+        choices = ", ".join(quoted(choice) for choice in parameter.choices)
+        allowed, wanted = f"cast({name} as varchar) in ({choices})", " or ".join(parameter.choices)
+    message = quoted(f"{query.full_name}: {name} is {wanted}, not ")
+    value = f"coalesce(cast({name} as varchar), 'NULL')"
+    return f"when not coalesce({allowed}, false) then error({message} || {value})"
 
 
 def _check_parameter_names(query: QueryFile, columns: Mapping[str, Collection[str]]) -> None:
@@ -61,29 +99,13 @@ def _check_parameter_names(query: QueryFile, columns: Mapping[str, Collection[st
                 raise DefinitionError(f"{query.path}: a parameter has the name of the column {clash}")
 
 
-def _check_values(query: QueryFile, columns: Mapping[str, Collection[str]]) -> None:
-    """Raise DefinitionError if a parameter takes its values from a column that does not exist."""
-    for parameter in query.parameters:
-        table, _, column = parameter.values_of.rpartition(".")
-        if table and column not in columns.get(table, ()):
-            raise DefinitionError(
-                f"{query.path}: {parameter.name} takes its values from {parameter.values_of}, "
-                "which is not a column"
-            )
-
-
-def _columns(query: QueryFile, types: Mapping[str, Columns], explained: bool) -> Iterator[tuple]:
+def _columns(query: QueryFile, types: Mapping[str, Columns]) -> Iterator[tuple]:
     """Yield the rows of `catalog.columns` for the result of a query.
 
     The meaning of a column is from the query's file, otherwise from the view column that the query passes on,
-    otherwise from units.csv. Raises DefinitionError if a column has no meaning, or if the file describes
-    a column that the result does not have. Types are omitted: DuckDB takes as long to infer them as to create
-    all queries.
+    otherwise from units.csv. Types are omitted: DuckDB takes as long to infer them as to create all queries.
     """
     answer = cast(exp.Query, query.tree).named_selects
-    unknown = sorted(query.column_docs.keys() - set(answer))
-    if unknown:
-        raise DefinitionError(f"{query.path}: its answer has no column {unknown[0]}")
     known = read_units(query.schema)
     origins = passed_on(query.tree, query.references, types, query.path)
     for position, column in enumerate(answer, 1):
@@ -91,11 +113,6 @@ def _columns(query: QueryFile, types: Mapping[str, Columns], explained: bool) ->
         own = query.column_docs.get(column)
         meaning, provenance = split_comment(types[origin[0]][origin[1]][1]) if origin else ("", "derived")
         meaning = own or meaning or (known[column].meaning if column in known else "")
-        if explained and not meaning:
-            raise DefinitionError(
-                f"{query.path}: describe the column {column} by `-- column: {column}: …`, "
-                f"or for all queries in views/{query.schema}/units.csv"
-            )
         unit = known[column].unit if column in known else unit_in(column) or ""
         lineage = [".".join(origin)] if origin else []
         yield (query.full_name, position, column, None, unit, provenance or "measured", meaning, lineage, [])

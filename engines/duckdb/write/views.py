@@ -1,5 +1,6 @@
 """Create views in a database that has the base tables."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,15 +12,15 @@ from duckdb import Error as DuckDBError
 from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.base_tables import read_parquet
-from tracehouse.engines.duckdb.write.statements import sql_error
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.views import caveats, column_docs
 from tracehouse.views.across_traces import expanded
 from tracehouse.views.caveats import ColumnsByCaveat
 from tracehouse.views.column_docs import ColumnDoc, ColumnDocs
 from tracehouse.views.graph import sort_views
-from tracehouse.views.view_files import ViewFile, newest, view_files
+from tracehouse.views.view_files import DefinitionError, ViewFile, line_of, newest, view_files
 
+_LINE = re.compile(r"^LINE (\d+):", re.M)
 NOT_INHERITED: Mapping[str, ColumnDoc] = MappingProxyType({})
 
 
@@ -111,3 +112,11 @@ def create_aliases(connection: DuckDBPyConnection, aliases: Mapping[str, ViewFil
             if comment
         ]
         connection.execute("; ".join(statements))
+
+
+def sql_error(error: DuckDBError, path: Path, statement: str, text: str) -> DefinitionError:
+    """Turn an error of DuckDB into a DefinitionError with the file and the line."""
+    lines = [line for line in str(error).splitlines() if line and not line.startswith(("LINE ", " "))]
+    found = _LINE.search(str(error))
+    line = line_of(statement, text) + (int(found[1]) - 1 if found else 0)
+    return DefinitionError(f"{path}, line {line}: {' '.join(lines)}")
