@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import goldens
+from random_seed import some
 
 from tracehouse.engines.duckdb.write import database
 
@@ -31,8 +32,9 @@ def counts(statements: list[str]) -> str:
     return "".join(f"select {n} as n, count(*) as rows {text};\n" for n, text in enumerate(statements))
 
 
-def test_every_view_and_query_answers(fixture_warehouse: Path, run: Callable, shell: Path) -> None:
-    expected = {t: rows for t, rows in golden_counts().items() if not t.startswith(goldens.ROUNDED)}
+def test_views_and_queries_answer(fixture_warehouse: Path, run: Callable, shell: Path) -> None:
+    counted = {t: rows for t, rows in golden_counts().items() if not t.startswith(goldens.ROUNDED)}
+    expected = {text: counted[text] for text in some([*counted], 150)}
     command = [shell, "-no-init", "-readonly", "-jsonlines", fixture_warehouse / database.DATABASE]
     lines = run(command, counts(list(expected))).stdout.splitlines()
     assert [json.loads(line)["rows"] for line in lines] == list(expected.values())

@@ -17,6 +17,7 @@ import pytest
 from conftest import build_warehouse
 from counting import non_empty
 from few_files import quiet
+from hostile_tests import TRY_ALL
 
 from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read import sandbox
@@ -438,13 +439,14 @@ database.ingest([warehouse.with_name("raw")], warehouse, [], lambda *_: None)
 def test_kill_leaves_one_complete_version(few_built: Path, tmp_path: Path) -> None:
     old = [("kalos", 7 / 3), ("seren", 7 / 3)]
     new = [("kalos", 8 / 3), ("seren", 7 / 3)]
-    for step, rows, is_stored in (
+    steps = [
         ("first database recorded", old, True),
-        ("first database in place", new, False),
         ("view written", new, False),
+        ("first database in place", new, False),
         ("second database recorded", new, False),
         ("second database in place", new, True),
-    ):
+    ]
+    for step, rows, is_stored in steps if TRY_ALL else steps[:2]:
         few = tmp_path / step / "warehouse"
         shutil.copytree(few_built, few.parent)
         ingest(few)

@@ -1,5 +1,6 @@
 """A query gives the same answer on every run, to the last digit and in the same order of rows."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -102,9 +103,12 @@ def test_fractions_are_added_exactly(empty: duckdb.DuckDBPyConnection) -> None:
     added = [(name, call) for name, tree in TREES.items() for call in tree.find_all(*ADDING)]
     assert len(added) > 100
     inexact = set()
+    of_scopes = defaultdict(list)
     for name, call in added:
-        [column] = rows(empty, f"describe {with_columns(scope(call), [call.this])}")
-        if column[1] in ("DOUBLE", "FLOAT"):
+        of_scopes[name, id(scope(call))].append(call)
+    for (name, _), calls in of_scopes.items():
+        columns = rows(empty, f"describe {with_columns(scope(calls[0]), [call.this for call in calls])}")
+        if any(column[1] in ("DOUBLE", "FLOAT") for column in columns):
             inexact.add(name)
     # To fix a failure, write stats.fsum for sum and stats.favg for avg in the SQL.
     assert inexact == OF_WHOLE_NUMBERS
@@ -141,23 +145,23 @@ def answer_rows(warehouse: Path, names: list[str], threads: int, keep_order: boo
 
 
 def test_answers_are_the_same_on_every_run(sample_warehouse: Path) -> None:
-    names = some([*TREES], 100)
+    names = some([*TREES], 60)
     alone = answer_rows(sample_warehouse, names, 1, keep_order=True)
-    assert sum(map(len, alone.values())) > 1000
+    assert sum(map(len, alone.values())) > 500
     # With many threads, an undefined order varies between runs.
-    for threads in (2, *[8] * (1 if DEPTH == 1 else 5)):
+    for threads in [8] if DEPTH == 1 else [2, *[8] * 5]:
         together = answer_rows(sample_warehouse, names, threads, keep_order=False)
         assert [name for name, answer in together.items() if answer != alone[name]] == []
 
 
 def test_order_of_rows_is_unique(synthetic: duckdb.DuckDBPyConnection) -> None:
     """Different rows of an answer differ in a column of `order by`."""
-    for query in non_empty(QUERIES):
-        tree = TREES[query.full_name]
-        assert isinstance(tree, exp.Select), query.full_name
+    for name in some([query.full_name for query in QUERIES], 60):
+        tree = TREES[name]
+        assert isinstance(tree, exp.Select), name
         order = tree.args.get("order")
         if order is None:
-            assert len(rows(synthetic, f"from {query.full_name}()")) <= 1, query.full_name
+            assert len(rows(synthetic, f"from {name}()")) <= 1, name
             continue
         named = {column.alias_or_name: column.unalias() for column in tree.expressions}
         keys = [
@@ -167,7 +171,7 @@ def test_order_of_rows_is_unique(synthetic: duckdb.DuckDBPyConnection) -> None:
         both = with_columns(tree, [*keys, *named.values()], *parts)
         by = ", ".join(f"c{i}" for i in range(len(keys)))
         tied = f"select {by} from (select distinct * from ({both})) group by all having count(*) > 1"
-        assert (query.full_name, rows(synthetic, tied)) == (query.full_name, [])
+        assert (name, rows(synthetic, tied)) == (name, [])
 
 
 def is_name(key: exp.Expr) -> bool:

@@ -29,7 +29,7 @@ from hypothesis.stateful import (
 from random_seed import DEPTH
 
 OPERATIONS = 8
-SEQUENCES = 40 * DEPTH if TRY_ALL else 3
+SEQUENCES = 40 * DEPTH if TRY_ALL else 2
 # A pod list, a table of one file, an archive, and two partitions of a wide table.
 PLACES: Mapping[str, Place] = {
     "openb_pod_list_a.csv": NARROW[0],
