@@ -1,5 +1,4 @@
 -- Listed and observed GPUs of machines (Philly machines)
--- chart: bar x=listed_gpus y=machines color=disagrees
 -- column: machines: Machines with these numbers of GPUs
 -- column: disagrees: Whether more GPUs were used or measured than listed
 create or replace macro philly.machine_gpus() as table

@@ -28,7 +28,7 @@ DRAWN = {query.full_name: query for query in query_files() if query.chart}
 WITHOUT_A_CHART = {
     *("acme.arrivals", "acme.curve_distance", "asi.fractional_requests", "itp.testbed", "itp.top_jobs"),
     *("openb.fragmentation_of", "openb.peak_concurrency", "openb.pending_fit", "openb.sharing"),
-    *("pai.sharing_savings", "pai.user_concentration", "unified.failure_cost"),
+    *("pai.sharing_savings", "pai.user_concentration", "philly.machine_gpus", "unified.failure_cost"),
 }
 # In the small sample, these results have a single hour or burst.
 ONE_NUMBER_IN_THE_SAMPLE = {
