@@ -165,17 +165,16 @@ def query(
         from tracehouse.engines.spark import runner
 
         bind = runner.run_query(answer.warehouse, answer.master, answer.limits, **request)
-    if path:
-        from tracehouse.publish.plot import pictures
-
-        size = pictures.parse_size(width, font_size)
-        notes = answers.draw_to_file(bind, answer.warehouse, answer.limits, path, given, size)
-        say(f"Drew {path}")
-        answer.print_notes(notes)
-    elif plot:
-        answer.print_notes(answers.draw_in_terminal(bind, answer.warehouse, answer.limits, given))
-    else:
+    if not is_chart:
         answer.write(bind, guard_formulas=answer.guard_formulas)
+        return
+    from tracehouse.publish.plot import pictures
+
+    size = pictures.parse_size(width, font_size)
+    notes = answers.draw_answer(bind, answer.warehouse, answer.limits, path, given, size)
+    if path:
+        say(f"Drew {path}")
+    answer.print_notes(notes)
 
 
 @expand_options

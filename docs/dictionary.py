@@ -22,10 +22,20 @@ SHARED = {"unified": "Views and queries over all traces", "catalog": "Meaning an
 
 # The columns of the catalog that a page shows as facts, and labels other than their names.
 TRACE_FACTS = ("publisher", "homepage", "download", "licence", "citation")
-OBJECT_FACTS = ("kind", "status", "grain", "source", "chart", "clocks", "caveats")
-OBJECT_FACTS += ("reads", "reads_versions", "read_by")
-CLOCK_FACTS = ("epoch", "zone", "local_offset_s", "scale", "resolution_s", "true_parts", "fake_parts")
-CLOCK_FACTS += ("documented_in", "objects")
+OBJECT_FACTS = [
+    "kind",
+    "status",
+    "grain",
+    "source",
+    "chart",
+    "clocks",
+    "caveats",
+    "reads",
+    "reads_versions",
+    "read_by",
+]
+CLOCK_FACTS = ["epoch", "zone", "local_offset_s", "scale", "resolution_s", "true_parts", "fake_parts"]
+CLOCK_FACTS += ["documented_in", "objects"]
 CAVEAT_FACTS = ("severity", "what_to_do", "documented_in", "objects", "columns")
 LABELS = {
     "source": "Documented in",

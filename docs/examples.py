@@ -11,6 +11,7 @@ import tracehouse
 from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.engines.duckdb.read.binding import bind_query
+from tracehouse.engines.duckdb.write import database
 from tracehouse.publish.plot import pictures
 from tracehouse.publish.table import TableStyle, table
 from tracehouse.sql.query_files import query_files
@@ -31,7 +32,8 @@ def examples_of_samples() -> dict[str, Example]:
     """Generate and ingest a synthetic sample, and return examples of all queries by query name."""
     with tempfile.TemporaryDirectory() as folder:
         raw = tracehouse.sample(out=Path(folder, "raw"), scale=SCALE)
-        return examples(tracehouse.ingest(raw, Path(folder, "warehouse")).folder)
+        database.ingest([raw], Path(folder, "warehouse"), [], lambda *_: None)
+        return examples(Path(folder, "warehouse"))
 
 
 def examples(warehouse: Path, names: Collection[str] = ()) -> dict[str, Example]:

@@ -62,24 +62,13 @@ def write_answer(
     return _write(bind, warehouse, limits, path, render, form not in LAID_OUT, pages, exit_after)
 
 
-def draw_to_file(
-    bind: Bind, warehouse: Path, limits: Limits, path: Path, given: Mapping[str, str], size: "Size"
+def draw_answer(
+    bind: Bind, warehouse: Path, limits: Limits, path: Path | None, given: Mapping[str, str], size: "Size"
 ) -> Sequence[Note]:
-    """Draw the answer of a named query with the given parameters to a file. Returns the notes on it."""
-    from tracehouse.publish.plot import pictures
+    """Draw the answer of a named query with the given parameters. Returns the notes on it.
 
-    def render(
-        connection: duckdb.DuckDBPyConnection, query: BoundQuery, file: Path, _: Path
-    ) -> Sequence[Note]:
-        picture = pictures.build_picture(connection, query, given, size)
-        file.write_bytes(pictures.render(picture, path.suffix))
-        return [*_limit_notes(query), *query.notes]
-
-    return _write(bind, warehouse, limits, path, render)
-
-
-def draw_in_terminal(bind: Bind, warehouse: Path, limits: Limits, given: Mapping[str, str]) -> Sequence[Note]:
-    """Draw the answer of a named query on standard output, in characters. Returns the notes on it."""
+    Without a path, the chart is drawn in characters on standard output, in the width of the terminal.
+    """
     from tracehouse.publish.plot import pictures
 
     columns = shutil.get_terminal_size().columns
@@ -87,10 +76,14 @@ def draw_in_terminal(bind: Bind, warehouse: Path, limits: Limits, given: Mapping
     def render(
         connection: duckdb.DuckDBPyConnection, query: BoundQuery, file: Path, _: Path
     ) -> Sequence[Note]:
-        file.write_text(pictures.render_text(connection, query, given, columns))
+        if path:
+            picture = pictures.build_picture(connection, query, given, size)
+            file.write_bytes(pictures.render(picture, path.suffix))
+        else:
+            file.write_text(pictures.render_text(connection, query, given, columns))
         return [*_limit_notes(query), *query.notes]
 
-    return _write(bind, warehouse, limits, None, render, escapes=True)
+    return _write(bind, warehouse, limits, path, render, escapes=path is None)
 
 
 def _limit_notes(query: BoundQuery) -> list[Note]:

@@ -34,6 +34,7 @@ from tracehouse.views.macros import macros_sql
 
 MARKER_COMMENT = "Published by Tracehouse: what is here."
 """The comment on `catalog.contents` that identifies a published database."""
+LEFT_OUT_COMMENT = "Objects of the warehouse that were not published, and the reason."
 
 # Suffixes of the files that DuckDB writes while a database is open.
 _OPEN_SUFFIXES = ("", ".wal", ".wal.checkpoint", ".wal.recovery", ".tmp")
@@ -133,6 +134,25 @@ def read_published(path: Path) -> Published:
         left_out = dict(connection.execute("select name, reason from catalog.left_out").fetchall())
     rows = sum(count for _, count in contents)
     return Published(frozenset(name for name, _ in contents), rows, path.stat().st_size, left_out)
+
+
+def read_columns(
+    connection: duckdb.DuckDBPyConnection, database: str | None = None
+) -> dict[str, dict[str, str]]:
+    """The columns of each table and view of a database, by default the current one, with their comments."""
+    rows = connection.execute(
+        """
+        select
+            schema_name || '.' || table_name as name,
+            map_from_entries(list((column_name, coalesce(comment, '')) order by column_index))
+        from duckdb_columns()
+        where database_name = coalesce($database, current_database()) and not internal
+        group by name
+        order by name
+        """,
+        {"database": database},
+    ).fetchall()
+    return dict(rows)
 
 
 def _check_target(path: Path) -> None:
@@ -256,10 +276,9 @@ def _fill(connection: duckdb.DuckDBPyConnection, whole: bool) -> None:
         (one.name, one.kind, counts[one.name], ", ".join(one.key), one.same_as, one.comment)
         for one in relations.values()
     ]
-    listed = "Objects of the warehouse that were not published, and the reason."
     for name, comment, columns, rows in (
         ("catalog.contents", MARKER_COMMENT, _CONTENTS, contents),
-        ("catalog.left_out", listed, _LEFT_OUT, left_out.items()),
+        ("catalog.left_out", LEFT_OUT_COMMENT, _LEFT_OUT, left_out.items()),
     ):
         schema = pa.schema([(key, pa.int64() if key == "row_count" else pa.string()) for key in columns])
         table = pa.Table.from_pylist([dict(zip(columns, row, strict=True)) for row in rows], schema)
@@ -311,22 +330,13 @@ def _read_warehouse(connection: duckdb.DuckDBPyConnection) -> _Warehouse:
         where database_name = 'warehouse'
         """
     ).fetchall()
-    columns = connection.execute(
-        """
-        select
-            schema_name || '.' || table_name as name,
-            map_from_entries(list((column_name, coalesce(comment, '')) order by column_index))
-        from duckdb_columns()
-        where database_name = 'warehouse' and not internal
-        group by name
-        order by name
-        """
-    ).fetchall()
     sql = "select schema_name || '.' || view_name, sql from duckdb_views() where database_name = 'warehouse'"
     definitions = dict(connection.execute(sql).fetchall())
     empty = [trace for trace, count in rows if not count]
     samples = _objects_with_raw_samples(connection, definitions)
-    return _Warehouse(connection, dict(comments), dict(columns), definitions, empty, samples)
+    return _Warehouse(
+        connection, dict(comments), read_columns(connection, "warehouse"), definitions, empty, samples
+    )
 
 
 def _base_tables(warehouse: _Warehouse, whole: bool) -> Iterator[Relation]:

@@ -5,7 +5,7 @@ All tables are replaced in one transaction, so that readers see either the old v
 
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import duckdb
 from tracehouse.core.errors import UsageError, UserError, check_installed
 from tracehouse.core.text import quoted
 from tracehouse.publish.bi import database_file
-from tracehouse.publish.bi.database_file import MARKER_COMMENT, Published
+from tracehouse.publish.bi.database_file import LEFT_OUT_COMMENT, MARKER_COMMENT, Published
 
 _BATCH_ROWS = 100_000
 _CONNECT_TIMEOUT_S = 10
@@ -114,29 +114,33 @@ def _reason(address: Address, error: Exception) -> str:
 def _replace_all(source: duckdb.DuckDBPyConnection, cursor: Any) -> list[str]:
     """Replace all tables and views within the transaction of the cursor. Returns notes."""
     cursor.execute(f"set local lock_timeout = '{LOCK_TIMEOUT_S}s'")
-    contents = source.execute("select name, key_columns, same_as from catalog.contents").fetchall()
-    contents += [("catalog.contents", "name", ""), ("catalog.left_out", "name", "")]
-    _drop_published(cursor, [name for name, _, _ in contents])
-    comments = _comments(source)
+    contents = source.execute("select name, key_columns, same_as, comment from catalog.contents").fetchall()
+    contents += [
+        ("catalog.contents", "name", "", MARKER_COMMENT),
+        ("catalog.left_out", "name", "", LEFT_OUT_COMMENT),
+    ]
+    _drop_published(cursor, [name for name, *_ in contents])
+    columns = database_file.read_columns(source)
     notes = []
-    for schema in dict.fromkeys(name.partition(".")[0] for name, _, _ in contents):
+    for schema in dict.fromkeys(name.partition(".")[0] for name, *_ in contents):
         cursor.execute(f'create schema if not exists "{schema}"')
-    for name, key, same_as in contents:
+    for name, key, same_as, comment in contents:
         schema, _, table = name.partition(".")
         target = _quoted(name)
         if same_as:
-            listed = ", ".join(column for column, _ in comments[name] if column)
+            listed = ", ".join(f'"{column}"' for column in columns[name])
             cursor.execute(f"create view {target} as select {listed} from {_quoted(same_as)}")
         else:
-            columns = ", ".join(_sent(*column) for column in source.execute(f"describe {name}").fetchall())
-            rows = source.sql(f"select {columns} from {name}").to_arrow_reader(_BATCH_ROWS)
+            sent = ", ".join(_sent(*column) for column in source.execute(f"describe {name}").fetchall())
+            rows = source.sql(f"select {sent} from {name}").to_arrow_reader(_BATCH_ROWS)
             cursor.adbc_ingest(table, rows, mode="replace", db_schema_name=schema)
             if key and not _add_key(cursor, target, key):
                 notes.append(f"{name} has no primary key: {key} are not unique")
         kind = "view" if same_as else "table"
-        texts = [
-            f"comment on {f'column {target}.{column}' if column else f'{kind} {target}'} is {quoted(text)}"
-            for column, text in comments[name]
+        texts = [f"comment on {kind} {target} is {quoted(comment)}"]
+        texts += [
+            f'comment on column {target}."{column}" is {quoted(text)}'
+            for column, text in columns[name].items()
             if text
         ]
         cursor.execute(f"do $comments$ begin {'; '.join(texts)}; end $comments$")
@@ -194,25 +198,3 @@ def _add_key(cursor: Any, target: str, key: str) -> bool:
         cursor.execute("rollback to before_key")
         return False
     return True
-
-
-def _comments(source: duckdb.DuckDBPyConnection) -> Mapping[str, list[tuple[str, str]]]:
-    """The comment on each relation, with an empty name, and those on its columns, with quoted names."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    for name, column, text in source.execute(
-        """
-        select name, column_name, coalesce(comment, '')
-        from (
-            select schema_name || '.' || table_name as name, '' as column_name, comment, 0 as place
-            from duckdb_tables()
-            union all
-            select schema_name || '.' || view_name, '', comment, 0 from duckdb_views() where not internal
-            union all
-            select schema_name || '.' || table_name, '"' || column_name || '"', comment, column_index
-            from duckdb_columns() where not internal
-        )
-        order by name, place
-        """
-    ).fetchall():
-        found.setdefault(name, []).append((column, text))
-    return found
