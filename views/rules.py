@@ -59,7 +59,11 @@ def _declared_rules(trace: Trace, table: Table) -> Iterator[Check]:
             breach = f'not regexp_full_match("{column.name}", {_literal(column.pattern)})'
             yield check(column.name, "range", text, _count(name, breach))
     for limits, columns in _columns_by_limits(table).items():
-        rule = columns[0].lower() if len(columns) == 1 else _NAMES.get(limits) or _limits_name(limits)
+        rule = (
+            columns[0].lower()
+            if len(columns) == 1
+            else _NAMES.get(limits) or "_".join(f"{name}_{value}" for name, value in limits)
+        )
         text = f"{_join_names(columns)} {'is' if len(columns) == 1 else 'are'} {_limits_text(limits)}"
         yield check(rule, "range", text, _count(name, _build_breach(limits, columns)))
     for declared in table.rules:
@@ -80,10 +84,6 @@ def _columns_by_limits(table: Table) -> dict[Limits, list[str]]:
         if limits := tuple((name, value) for name, value in values.items() if value is not None):
             found[limits].append(column.name)
     return found
-
-
-def _limits_name(limits: Limits) -> str:
-    return "_".join(f"{name}_{value}" for name, value in limits)
 
 
 def _limits_text(limits: Limits) -> str:

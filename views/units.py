@@ -28,42 +28,26 @@ _STATISTICS = {
 }
 
 
-# Units by the last word of a name, or its last two.
+# Units by the last word of a name, or its last two. Most words are their own unit.
+_OWN_UNITS = (
+    *("attempts", "codes", "devices", "epochs", "h", "instances", "jobs", "machines", "ms", "nodes", "pods"),
+    *("ratio", "requests", "rows", "runs", "s", "samples", "servers", "tasks", "users", "workers"),
+)
 _ENDINGS = {
-    "attempts": "attempts",
-    "codes": "codes",
+    **{word: word for word in _OWN_UNITS},
     "cpus": "CPU cores",
-    "devices": "devices",
-    "epochs": "epochs",
     "gb": "GB",
     "gib": "GiB",
     "gpu_h": "GPU-h",
     "gpu_s": "GPU-s",
     "gpus": "GPUs",
-    "h": "h",
-    "instances": "instances",
     "j": "J",
-    "jobs": "jobs",
     "kwh": "kWh",
-    "machines": "machines",
     "margin": "ratio",
     "minutes": "min",
-    "ms": "ms",
-    "nodes": "nodes",
     "pct": "percent",
-    "pods": "pods",
-    "ratio": "ratio",
-    "requests": "requests",
-    "rows": "rows",
-    "runs": "runs",
-    "s": "s",
-    "samples": "samples",
-    "servers": "servers",
     "share": "ratio",
-    "tasks": "tasks",
-    "users": "users",
     "w": "W",
-    "workers": "workers",
 }
 
 

@@ -19,7 +19,6 @@ from counting import non_empty
 from few_files import quiet
 from hostile_tests import TRY_ALL
 
-from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.engines.duckdb.read.describe import describe
 from tracehouse.engines.duckdb.write import build_info, database, materialized_views
@@ -379,22 +378,6 @@ def test_view_that_would_fill_disk_is_computed(few: Path, monkeypatch: pytest.Mo
     assert (HOURLY,) in query_rows(few, KEPT)
 
 
-def test_resumes_materialization_without_another_conversion(
-    few: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.rmtree(few / "stored")
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(materialized_views, "compute_unit", interrupt)
-        database.build(few)
-    assert query_rows(few, KEPT) == []
-    assert ingest(few) == []
-    assert (HOURLY,) in query_rows(few, KEPT)
-
-
 def test_check_reports_damage_with_advice(few: Path) -> None:
     one, other = (few / path for path in of_hourly(files(few)))
     content = bytearray(one.read_bytes())
@@ -495,13 +478,3 @@ def test_rules_name_columns_and_read_no_catalog_table_that_builds_refill() -> No
         assert refilled <= {"catalog.clocks"}, view.versioned
     hourly = storage_rule(views[HOURLY])
     assert hourly and hourly.per_partition and hourly.order[0] in ("cluster", "metric")
-
-
-def test_rejects_materialized_view_of_user(few: Path) -> None:
-    path = few / "local" / "views" / "mine" / "thing.v1.sql"
-    path.parent.mkdir(parents=True)
-    path.write_text("-- materialize: parquet\ncreate or replace view mine.thing_v1 as select 1 as one;")
-    [problem] = database.build(few).problems
-    assert "only Tracehouse's own views can have a line `-- materialize:`" in problem.error
-    with pytest.raises(UserError, match="no such folder"):
-        database.build(few / "nowhere")

@@ -230,35 +230,6 @@ def test_the_real_summary_is_as_published(real_warehouse: Path) -> None:
     assert {result.verdict for result in others if result not in of_others} == {Verdict.NO_DATA}
 
 
-def test_real_itp_is_as_published(real_warehouse: Path) -> None:
-    with sandbox.connect(real_warehouse) as connection:
-        results = verify.figures(connection, ["itp"])
-    others = {result.figure: result for result in results if result.verdict is not Verdict.REPRODUCED}
-    assert {name.removeprefix("itp."): result.verdict for name, result in others.items()} == {
-        "I6_example_id": Verdict.EXPLAINED,
-        "I7_min_tightness": Verdict.EXPLAINED,
-        "I12_deadlines_least": Verdict.NOT_MEASURABLE,
-        "I12_deadlines_most": Verdict.NOT_MEASURABLE,
-    }
-    assert others["itp.I7_min_tightness"].measured == pytest.approx(0.49938, abs=5e-6)
-    assert len(results) == 13
-
-
-def test_real_zeus_is_as_published(real_warehouse: Path) -> None:
-    """Only Zeus's power files of V100 and A40 are available."""
-    with sandbox.connect(real_warehouse) as connection:
-        results = verify.figures(connection, ["zeus"])
-    verdicts = {result.figure.removeprefix("zeus."): result.verdict for result in results}
-    assert {name: verdict for name, verdict in verdicts.items() if verdict is not Verdict.REPRODUCED} == {
-        "Z2_batch_least": Verdict.EXPLAINED,
-        "Z3_power_most": Verdict.EXPLAINED,
-        "Z4_energy_least": Verdict.NOT_MEASURABLE,
-        "Z4_energy_most": Verdict.NOT_MEASURABLE,
-        "Z4_time_most": Verdict.NOT_MEASURABLE,
-    }
-    assert len(verdicts) == 9
-
-
 def test_real_files_have_the_expected_counts(real_warehouse: Path) -> None:
     with sandbox.connect(real_warehouse) as connection:
         results = verify.expectations(connection, ["itp", "openb", "zeus"])

@@ -1,19 +1,16 @@
 """Philly's views and queries, computed by pandas from the files in its archive alone."""
 
 import io
-import itertools
 import json
 import math
 import tarfile
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 from raw_frames import as_observed, remembered
 
 BANDS = {"1": 1, "2 to 4": 4, "5 to 8": 8, "9 and more": math.inf}
 OUTCOMES = {"Pass": "completed", "Killed": "cancelled", "Failed": "failed"}
-HOURS_BEHIND = {"PDT": 7, "PST": 8}
 ZERO = pd.Timestamp("1970-01-01")
 
 
@@ -29,8 +26,8 @@ def time_of(text: str | None) -> float:
 
 
 @remembered
-def attempts_of(raw: Path) -> pd.DataFrame:
-    """Return each attempt with its job, and its machines and GPUs as Python lists."""
+def attempt_run(raw: Path) -> pd.DataFrame:
+    """Return each attempt with its job."""
     rows = []
     for job in json.loads(content(raw, "cluster_job_log")):
         for number, attempt in enumerate(job["attempts"], start=1):
@@ -47,14 +44,9 @@ def attempts_of(raw: Path) -> pd.DataFrame:
                     "allocated_gpus": float(gpus),
                     "machines": len({detail["ip"] for detail in attempt["detail"]}),
                     "held_gpu_s": gpus * (end - start),
-                    "detail": attempt["detail"],
                 }
             )
     return pd.DataFrame(rows)
-
-
-def attempt_run(raw: Path) -> pd.DataFrame:
-    return attempts_of(raw).drop(columns="detail")
 
 
 def band_of(gpus: float) -> str | None:
@@ -171,95 +163,10 @@ def cluster_capacity(raw: Path) -> pd.DataFrame:
     return pd.DataFrame([{"cluster": None, "partition_name": None, **row}])
 
 
-@remembered
-def use_of(raw: Path, name: str, values: int) -> pd.DataFrame:
-    """Return the rows of a utilisation file: machine_id, local time, UTC time and values."""
-    lines = [line.split(",") for line in content(raw, name).decode().splitlines()]
-    columns = ["time", "machine_id", *lines[0][2 : 2 + values]]
-    found = pd.DataFrame([line[: 2 + values] for line in lines[1:]], columns=columns)
-    wall, zone = pd.to_datetime(found["time"].str[:-4]), found.pop("time").str[-3:]
-    found.insert(1, "wall", wall)
-    found.insert(2, "utc", wall + pd.to_timedelta(zone.map(HOURS_BEHIND), unit="h"))
-    for column in columns[2:]:
-        found[column] = pd.to_numeric(found[column].replace({"NA": None, "": None}))
-    return found
-
-
-def gpu_use(raw: Path) -> pd.DataFrame:
-    """Return a row for each measured minute of a GPU."""
-    wide = use_of(raw, "cluster_gpu_util", 8)
-    long = wide.melt(id_vars=["machine_id", "wall", "utc"], var_name="gpu", value_name="use").dropna()
-    return long.assign(gpu=long["gpu"].str.removesuffix("_util"))
-
-
-def machine_inventory(raw: Path) -> pd.DataFrame:
-    listed = machine_list(raw).set_index("machineId")
-    used: dict[str, set[str]] = {}
-    for details in attempts_of(raw)["detail"]:
-        for detail in details:
-            used.setdefault(detail["ip"], set()).update(detail["gpus"])
-    measured = gpu_use(raw).groupby("machine_id")["gpu"].nunique()
-    seen = set(use_of(raw, "cluster_gpu_util", 8)["machine_id"])
-    rows = [
-        {
-            "machine_id": name,
-            "listed_gpus": listed["number of GPUs"].get(name),
-            "gpu_memory_gb": float(listed["single GPU mem"].get(name, "nan GB").removesuffix("GB")),
-            "used_gpus": len(used[name]) if used.get(name) else None,
-            "measured_gpus": measured.get(name, 0) if name in seen else None,
-        }
-        for name in sorted({*listed.index, *used, *seen})
-    ]
-    return pd.DataFrame(rows)
-
-
-# Queries.
-
-
-def fragmentation(raw: Path, job_gpus: int, bin_minutes: int) -> pd.DataFrame:
-    """Add up, per bin, the intervals of each machine between starts and ends of its attempts."""
-    bin_s = 60 * bin_minutes
-    inventory = machine_inventory(raw).set_index("machine_id")
-    gpus = inventory[["listed_gpus", "used_gpus", "measured_gpus"]].astype(float).max(axis=1)
-    spans: dict[str, list[tuple[float, float, str]]] = {}
-    for attempt in attempts_of(raw).itertuples():
-        if attempt.end_s > attempt.start_s:
-            for detail in attempt.detail:
-                mine = spans.setdefault(detail["ip"], [])
-                mine += [(attempt.start_s, attempt.end_s, gpu) for gpu in detail["gpus"]]
-    times = [at for mine in spans.values() for span in mine for at in span[:2]]
-    first, last = int(min(times) // bin_s), int(max(times) // bin_s)
-    held, fewer = np.zeros(last - first + 1), np.zeros(last - first + 1)
-    for machine, mine in spans.items():
-        at = sorted({time for span in mine for time in span[:2]})
-        for from_s, to_s in itertools.pairwise(at):
-            taken = len({gpu for start, end, gpu in mine if start <= from_s < end})
-            lost = gpus[machine] // job_gpus - (gpus[machine] - taken) // job_gpus
-            for place in range(int(from_s // bin_s), int(np.ceil(to_s / bin_s))):
-                part = (min(to_s, bin_s * (place + 1)) - max(from_s, bin_s * place)) / bin_s
-                held[place - first] += taken * part
-                fewer[place - first] += lost * part
-    bins = pd.to_datetime(bin_s * np.arange(first, last + 1), unit="s")
-    rows = pd.DataFrame({"bin_start": bins, "held_gpus": held})
-    rows["capacity_gpus"] = gpus.sum()
-    rows["free_gpus"] = rows["capacity_gpus"] - held
-    rows["fitting_jobs"] = (gpus // job_gpus).sum() - fewer
-    rows["unusable_gpus"] = rows["free_gpus"] - job_gpus * rows["fitting_jobs"]
-    rows["unusable_pct"] = 100 * rows["unusable_gpus"] / rows["free_gpus"]
-    return rows
-
-
 VIEWS = {
     "philly.attempt_run_v1": (attempt_run, ["job_id", "attempt"]),
     "philly.attempt_wait_v1": (attempt_wait, ["job_id", "attempt"]),
     "philly.job_run_v1": (job_run, ["job_id"]),
     "philly.standard_job_v1": (standard_job_v1, ["job_id"]),
     "philly.cluster_capacity_v1": (cluster_capacity, ["partition_name"]),
-}
-QUERIES = {
-    "philly.fragmentation()": (fragmentation, (8, 60), ["bin_start"]),
-    "philly.fragmentation(job_gpus := 2, bin_minutes := 7)": (fragmentation, (2, 7), ["bin_start"]),
-}
-QUERIES_AT_DEPTH = {
-    "philly.fragmentation(job_gpus := 2, bin_minutes := 1)": (fragmentation, (2, 1), ["bin_start"]),
 }

@@ -1,14 +1,12 @@
 """Acme's telemetry on a few rows whose results can be computed by hand."""
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 
 import duckdb
 import pytest
 import raw_dumps
-
-from tracehouse.ingest.reference_curves import read_curves
 
 CHINA = timezone(timedelta(hours=8))
 # 10:00 in Shanghai.
@@ -433,17 +431,6 @@ def test_an_hour_of_the_fleet(tmp_path: Path) -> None:
     assert on_the_hour == first
 
 
-def test_curves_are_in_the_catalog(tmp_path: Path) -> None:
-    with create_database(tmp_path) as connection:
-        rows = answer(
-            connection, "select percentile, value from catalog.reference_curves where curve = 'seren.ib_send'"
-        )
-        traces = answer(connection, "select distinct trace from catalog.reference_curves")
-    curve = read_curves("acme")["seren.ib_send"]
-    assert rows == [*zip(curve.percentiles, curve.values, strict=True)]
-    assert traces == [("acme",)]
-
-
 def test_distance_from_a_curve(tmp_path: Path) -> None:
     # Percent of 80 GiB: 0, 0, 75.0012 and 75.42. The other values belong to other metrics and clusters.
     memory = gpu_rows("FB_USED", [(f"a-{gpu}", 0, mib) for gpu, mib in enumerate([0, 0, 61441, 61784])])
@@ -482,10 +469,3 @@ def test_distance_from_a_curve(tmp_path: Path) -> None:
         assert distance("kalos.gpu_temp_c", [(30, 40.0)]) == [("kalos.gpu_temp_c", 1, None)]
         with pytest.raises(duckdb.InvalidInputException, match="on_curve is kalos"):
             answer(connection, "from acme.curve_distance('no.such')")
-
-
-def test_times_are_instants(tmp_path: Path) -> None:
-    rows = gpu_rows("GPU_UTIL", [("a-0", 0, 1)])
-    with create_database(tmp_path, gpu_metric=rows) as connection:
-        ((hour,),) = answer(connection, "select hour from acme.utilization_hourly")
-    assert hour == datetime(2023, 8, 29, 2, tzinfo=UTC)

@@ -241,48 +241,6 @@ def test_load_of_dlrm(real: duckdb.DuckDBPyConnection) -> None:
     ]
 
 
-def test_waits_of_dlrm(real: duckdb.DuckDBPyConnection) -> None:
-    waits = "select percentile, wait_s from unified.wait_cdf('dlrm') where percentile >= 50"
-    assert rows(real, waits) == [(50, 0), (75, 42), (90, 116), (95, 370), (99, 9_764)]
-    unknown = "select distinct jobs, unknown_pct from unified.wait_cdf('dlrm')"
-    assert rows(real, unknown) == [(4_263, pytest.approx(100 * 3_123 / 7_386))]
-
-
-def test_withdrawals_censor_waits_of_openb(real: duckdb.DuckDBPyConnection) -> None:
-    """Withdrawn pods are censored after a median wait of 96 s, so higher percentiles still exist."""
-    waits = "select size_band, percentile, wait_s from unified.wait_cdf('openb') where percentile in (90, 95)"
-    found = {(band, percentile): wait_s for band, percentile, wait_s in rows(real, waits)}
-    assert found["below 1", 90] == 487
-    assert found["1", 95] == 421
-    assert None not in found.values()
-
-
-def test_run_cdf_counts_right_censored_jobs(real: duckdb.DuckDBPyConnection) -> None:
-    """By default no run time excludes a job, and jobs that still run at the end are censored."""
-    runs = "select trace, run_s, excluded_pct, censored_pct from unified.run_cdf() where percentile = 50"
-    found = {trace: row for trace, *row in rows(real, runs)}
-    assert found["openb"] == [655, 0, pytest.approx(100 * 32 / 6_203)]
-    assert found["dlrm"][2] == pytest.approx(100 * 1_045 / 4_263)
-    assert found["itp"][2] is None
-    long = "select excluded_pct from unified.run_cdf(min_run_s := 600) where trace = 'openb' limit 1"
-    assert rows(real, long) == [(pytest.approx(100 * 3_022 / 6_203),)]
-
-
-def test_censored_gpu_time_of_openb(real: duckdb.DuckDBPyConnection) -> None:
-    """32 GPU pods still ran when the trace ended, without a run time. They hold 56.1 % of the GPU time."""
-    openb = "from unified.jobs where trace = 'openb' and requested_gpus > 0"
-    counts = "count(*), count(run_s), count(end_s), count(observed_run_s)"
-    assert rows(real, f"select {counts} {openb} and is_right_censored") == [(32, 0, 0, 32)]
-    [(gpu_h, cut_off)] = rows(
-        real, "select held_gpu_h, censored_gpu_time_pct from unified.traces() where trace = 'openb'"
-    )
-    assert (gpu_h, cut_off) == (pytest.approx(51_470.7, abs=0.05), pytest.approx(56.13, abs=0.005))
-    [(allocated_gpu_h,)] = rows(
-        real, "select sum(held_gpus) from unified.allocation_hourly('openb', from_hour := 0)"
-    )
-    assert allocated_gpu_h == pytest.approx(gpu_h)
-
-
 def test_a_running_task_has_no_run_time(synthetic: duckdb.DuckDBPyConnection) -> None:
     """Only its observed run time is known. pai.task_run, unified.jobs and the queries agree on this."""
     running = "status not in ('Terminated', 'Failed')"

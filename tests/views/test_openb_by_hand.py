@@ -1,13 +1,10 @@
-"""openb's views on two nodes and a few pods, computed by hand, and openb's published figures."""
+"""openb's views on two nodes and a few pods, computed by hand."""
 
 from collections.abc import Sequence
 
 import duckdb
 import pytest
 import raw_dumps
-
-from tracehouse.engines.duckdb.read import verify
-from tracehouse.engines.duckdb.read.verify import Verdict
 
 NODE = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
 NODES = [("a", 8000, 1024, 2, "T4"), ("b", 4000, 1024, 4, "G2")]
@@ -156,19 +153,3 @@ def test_a_caveat_counts_repeated_rows(real: duckdb.DuckDBPyConnection) -> None:
     ).fetchall()
     assert "in gpushare40 1,827 rows" in text and "in default 22;" in text
     assert "without scheduled_time 1,846 and 42" in text
-
-
-def test_every_published_figure_is_reproduced_or_explained(real: duckdb.DuckDBPyConnection) -> None:
-    results = verify.figures(real, ["openb"])
-    verdicts = {result.figure: result.verdict for result in results}
-    assert {name for name, verdict in verdicts.items() if verdict is Verdict.NOT_MEASURABLE} == {
-        "openb.FGD_allocated"
-    }
-    good = {Verdict.REPRODUCED, Verdict.EXPLAINED, Verdict.NOT_MEASURABLE}
-    assert [result for result in results if result.verdict not in good] == []
-    # Only figures of the case study (O) and of its table (T) differ, none of the publisher's own.
-    explained = {name for name, verdict in verdicts.items() if verdict is Verdict.EXPLAINED}
-    assert {name.split("_")[0] for name in explained} == {
-        *(f"openb.O{n}" for n in range(4, 14)),
-        "openb.T1",
-    }

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
-from tracehouse.ingest.declarations import Column, Reference, Rule, Table, Trace, all_traces
-from tracehouse.views.ledgers import Check
+from tracehouse.ingest.declarations import Column, Reference, Rule, Table, Trace
 from tracehouse.views.rules import all_rules
 
 COLUMNS = (
@@ -123,17 +122,3 @@ def test_rules_have_a_text() -> None:
     assert texts["positive"] == "gpus and cpus are above 0"
     assert texts["state"] == "state is one of ended, isn't"
     assert texts["in_node"] == "every (id, from) occurs in mars.node"
-
-
-@pytest.mark.each_trace
-def test_every_declared_table_has_its_rules() -> None:
-    rules: dict[str, Check] = {rule.name: rule for rule in all_rules(all_traces().values())}
-    assert len(rules) == len(all_rules(all_traces().values()))
-    for trace in all_traces().values():
-        for table in trace.tables:
-            name = f"{trace.name}.{table.name}"
-            assert f"{name}.row_count" in rules
-            if table.key:
-                assert all(column in rules[f"{name}.key"].sql for column in table.key)
-            if table.never_empty:
-                assert all(column in rules[f"{name}.complete"].sql for column in table.never_empty)

@@ -474,13 +474,6 @@ def test_a_weekday_that_the_trace_covers_twice_has_no_more_jobs_a_day(tmp_path: 
         ]
 
 
-def test_the_largest_jobs_of_itp(real: duckdb.DuckDBPyConnection) -> None:
-    bounds = (pytest.approx(44.3, abs=0.05), pytest.approx(49.8, abs=0.05))
-    assert rows(real, "from unified.gpu_time_concentration() where trace = 'itp'") == [
-        ("itp", 69_351, 1, 694, pytest.approx(47.2, abs=0.05), *bounds, 100.0, None, 0.0)
-    ]
-
-
 def test_caveat_of_censored_pods_has_their_share(real: duckdb.DuckDBPyConnection) -> None:
     """32 pods that ran at the end hold over half of the GPU time. 19 pods arrived in the first 110 days."""
     censored = (
