@@ -11,6 +11,8 @@ from tracehouse.ingest.store.records import Conversion
 # A new version with less than half of the last version's rows is more likely a broken download than a new
 # release.
 _LEAST_SHARE_OF_ROWS_BEFORE = 0.5
+# A new version with so many times the rows may contain every row twice.
+_NOTED_GROWTH = 2
 
 
 def is_up_to_date(raw_input: RawInput, before: Conversion, stored: AlreadyStored) -> bool:
@@ -51,7 +53,7 @@ def relocate(conversion: Conversion, raw_input: RawInput) -> Conversion:
 def compare_with_previous(
     raw_input: RawInput, conversion: Conversion, unreadable: Sequence[RawFileError]
 ) -> list[str]:
-    """Return notes on data files that the new version lacks or whose number of rows has changed.
+    """Return notes on data files that the new version lacks, or that have fewer or twice as many rows.
 
     Unless the file may shrink, raises RawFileError if all data files of the last version are missing, or more
     than half of its rows. If `unreadable` has errors and rows of the last version are missing, raises the
@@ -80,7 +82,7 @@ def compare_with_previous(
     for member, rows in before.items():
         if member not in now:
             notes.append(f"{file} no longer contains {member}: {table_name} loses its {rows:,} rows")
-        elif now[member] != rows:
+        elif now[member] < rows or now[member] >= _NOTED_GROWTH * rows > 0:
             notes.append(f"{file}: {member} has {now[member]:,} rows for {table_name}; it had {rows:,}")
     if not any(now.values()):
         notes.append(f"{file} has no rows")

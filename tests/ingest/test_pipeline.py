@@ -95,7 +95,7 @@ def test_converts_only_changed_files(tmp_path: Path) -> None:
     before = modification_times(warehouse)
     write(raw, {"zeus/summary_train.csv": TRAIN + b"d,n,9,adam,1e-1,1,0.5,2\n"})
     outcome = ingest(raw, warehouse)
-    assert names_of(outcome.converted) == ["zeus.train"]
+    assert names_of(outcome.converted) == ["zeus.train"] and outcome.notes == ()
     assert published_rows(warehouse) == {"openb.node": 9, "zeus.power": 1, "zeus.train": 1}
     assert len(before.items() & modification_times(warehouse).items()) == 3
 
@@ -147,6 +147,15 @@ def test_rejects_version_with_far_fewer_rows_without_replace(rows: int, tmp_path
         records.publish(warehouse, outcome.conversions)
     assert published_rows(warehouse) == {"openb.node": rows}
     assert f"all_node.csv has {rows} rows for openb.node; it had 9" in outcome.notes[0]
+
+
+def test_reports_a_version_with_every_row_twice(tmp_path: Path) -> None:
+    raw, warehouse = write(tmp_path / "raw", THREE), tmp_path / "warehouse"
+    ingest(raw, warehouse)
+    row = b"d,n,8,adam,1e-1,1,0.5,nan\n"
+    write(raw, {"zeus/summary_train.csv": TRAIN + row * 2})
+    what = "zeus/summary_train.csv: summary_train.csv has 2 rows for zeus.train; it had 1"
+    assert ingest(raw, warehouse).notes == (what,)
 
 
 def test_reports_rows_of_member_removed_from_archive(tmp_path: Path) -> None:
