@@ -165,9 +165,9 @@ class Table:
     regular expression for the name, without extension, of an archive that contains the file. Such an archive
     may contain files of other tables. It is a tar, or a zip if the table `converts_partitions`.
     Files may lack `optional` columns, which are then NULL. `has_header` is false if the header is in a
-    separate `.header` file or missing. `ends_in_newline` is false if the publisher's files have no newline
-    at the end; otherwise a last line without a newline is rejected as incomplete. `ends_in_comma` is true if
-    the publisher writes a comma after the last field.
+    separate `.header` file, which ingest does not read, or missing. `ends_in_newline` is false if the
+    publisher's files have no newline at the end; otherwise a last line without a newline is rejected as
+    incomplete. `ends_in_comma` is true if the publisher writes a comma after the last field.
     `json_list` describes the rows of a file that is one JSON list. `wide` describes a wide CSV.
     `published_sha256` maps file names to the checksums that the publisher printed.
     `key` are the columns that identify a row. `never_empty` are columns that have a value in every row.

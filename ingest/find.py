@@ -63,14 +63,12 @@ _IN_WAREHOUSE = re.compile(r"\..*|parquet|records|datapackage\.json.*|traces\.du
 class MatchedFile:
     """A raw file, or a partition in it, and the table that its rows belong to.
 
-    `header_file` has the header of a CSV without one. `other_tables` are the other tables that have data
-    files in the same archive.
+    `other_tables` are the other tables that have data files in the same archive.
     """
 
     trace: Trace
     table: Table
     raw: RawFile
-    header_file: Path | None = None
     other_tables: tuple[Table, ...] = ()
 
     @cached_property
@@ -147,10 +145,9 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
                     check_raw(raw.paths)
                 for trace, table in tables:
                     if trace.name in wanted:
-                        header_file = None if table.has_header else _find_header_file(raw, entries)
                         others = tuple(other for _, other in tables if other is not table)
                         for part in _split(raw, table, unrecognised):
-                            matched.append(MatchedFile(trace, table, part, header_file, others))
+                            matched.append(MatchedFile(trace, table, part, others))
         except RawFileError as problem:
             problems.append(problem)
     return Found(tuple(matched), tuple(sorted(unrecognised)), tuple(problems), tuple(notes))
@@ -314,13 +311,6 @@ def _read_names(stream: BinaryIO, name: str, shown_path: str, named: Sequence[Ca
     reader, read_names = next((each, each.read_names) for each in readers if each.read_names)
     with seekable(stream) if reader.read_keys else nullcontext(stream) as content:
         return read_names(content, shown_path)
-
-
-def _find_header_file(raw: RawFile, entries: Sequence[_Entry]) -> Path | None:
-    """Return the `.header` file of a raw file, preferably the one in its folder, or None."""
-    name = f"{raw.stem}.header"
-    found = [entry.path for entry in entries if entry.path.name == name]
-    return next(iter(sorted(found, key=lambda path: path.parent != raw.paths[0].parent)), None)
 
 
 def _split(raw: RawFile, table: Table, unrecognised: list[str]) -> list[RawFile]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tracehouse.core.errors import RawFileError
 from tracehouse.ingest.convert.compare_versions import is_up_to_date, relocate
-from tracehouse.ingest.convert.raw_file import check_header_file, convert
+from tracehouse.ingest.convert.raw_file import convert
 from tracehouse.ingest.convert.raw_input import (
     AlreadyStored,
     RawInput,
@@ -77,8 +77,6 @@ def run_task(task: Task) -> TaskResult:
             stored |= conversion.data_files
     for raw_input in raw_inputs:
         try:
-            # The header file may have changed although the data file did not.
-            check_header_file(raw_input.matched)
             stored |= _convert_file(task, result, raw_input, stored).data_files
         except RawFileError as problem:
             result.problems[raw_input.key] = problem

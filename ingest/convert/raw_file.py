@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 from uuid import uuid4
 
 import pyarrow as pa
@@ -19,12 +19,9 @@ from tracehouse.ingest.convert.parquet_out import RunWriter, write_partition, wr
 from tracehouse.ingest.convert.raw_input import AlreadyStored, RawInput, describe_conflict
 from tracehouse.ingest.convert.unpivot import write_cells
 from tracehouse.ingest.declarations import Table
-from tracehouse.ingest.find import MatchedFile
 from tracehouse.ingest.raw_files import RawFile
 from tracehouse.ingest.raw_stream import open_raw, unexpected_error
 from tracehouse.ingest.readers import ReaderInput, reader_of
-from tracehouse.ingest.readers.csv import read_names
-from tracehouse.ingest.readers.lines import shown
 from tracehouse.ingest.readers.values import arrow_type
 from tracehouse.ingest.store import lock, records
 from tracehouse.ingest.store.files import StagedFile
@@ -260,18 +257,3 @@ def _add_keys(rows: pa.Table, keys: Mapping[str, str], table: Table) -> pa.Table
             value = pa.scalar(keys[column.name]).cast(arrow_type(column))
             rows = rows.append_column(column.name, pa.repeat(value, rows.num_rows))
     return rows.select([column.name for column in table.stored_columns])
-
-
-def check_header_file(matched: MatchedFile) -> None:
-    """Raise RawFileError if the separate header of a raw file does not name the columns of its table."""
-    if matched.table.has_header or matched.header_file is None:
-        return
-    declared = ",".join(column.name_in_file for column in matched.table.columns)
-    with open_raw((matched.header_file,)) as stream:
-        found = read_names(cast(BinaryIO, stream), str(matched.header_file))
-    if ",".join(found) != declared:
-        raise RawFileError(
-            matched.header_file,
-            f"it names the columns {shown(found)}; expected {declared}",
-            "Fetch the header file again, or remove it: it is optional",
-        )

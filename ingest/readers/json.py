@@ -8,7 +8,7 @@ of the next object.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, BinaryIO, NamedTuple
 
@@ -294,8 +294,24 @@ def split_list(stream: BinaryIO, file: str, part_bytes: int = CHUNK_BYTES) -> It
     part: list[Element] = []
     size = 0
     sign = move_to(at + 1)
+    # The parser gets a window of the text, so that it never builds a larger object.
+    start, window = 0, text[: 2 * LONGEST_OBJECT_BYTES]
     while sign != "]":
-        end = _find_end(text, at, error)
+        if at - start > LONGEST_OBJECT_BYTES:
+            start, window = at, text[at : at + 2 * LONGEST_OBJECT_BYTES]
+        try:
+            end = start + _DECODER.raw_decode(window, at - start)[1]
+        except json.JSONDecodeError as failure:
+            where = start + failure.pos
+            is_cut = failure.pos >= len(window.rstrip()) or failure.msg.startswith("Unterminated string")
+            what = _CUT if is_cut else f"not JSON: {failure.msg}"
+            if start + len(window) < len(text) and (
+                is_cut or failure.pos > LONGEST_OBJECT_BYTES + at - start
+            ):
+                what = f"a value does not end, or is longer than {LONGEST_OBJECT_BYTES >> 20} MiB"
+            raise error(what, where) from None
+        except RecursionError:
+            raise error("JSON that is nested too deeply", at) from None
         number += 1
         part.append(Element(line, text[at:end].encode(_BYTE_BY_BYTE), f"{_name_object(number)}: "))
         size += end - at + _OBJECT_BYTES
@@ -311,17 +327,6 @@ def split_list(stream: BinaryIO, file: str, part_bytes: int = CHUNK_BYTES) -> It
     if move_to(at + 1):
         raise error("there is text after the end of the list", at)
     yield part
-
-
-def _find_end(text: str, at: int, error: Callable[[str, int], RawFileError]) -> int:
-    """Return the position after the value at `at`."""
-    try:
-        return _DECODER.raw_decode(text, at)[1]
-    except json.JSONDecodeError as failure:
-        is_cut = failure.pos >= len(text.rstrip()) or failure.msg.startswith("Unterminated string")
-        raise error(_CUT if is_cut else f"not JSON: {failure.msg}", failure.pos) from None
-    except RecursionError:
-        raise error("JSON that is nested too deeply", at) from None
 
 
 def _name_object(number: int) -> str:

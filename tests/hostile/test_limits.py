@@ -77,12 +77,11 @@ def xz_with_large_dictionary() -> bytes:
 
 @dataclass(frozen=True)
 class Malformed:
-    """A raw file, words of the error that refuses it, and the content of its header file, if any."""
+    """A raw file, and words of the error that refuses it."""
 
     name: str
     make: Callable[[], bytes]
     says: str
-    header: Callable[[], bytes] | None = None
 
 
 FILES = {
@@ -94,12 +93,6 @@ FILES = {
     "a million columns": Malformed(
         "summary_train.csv", lambda: b"c," * 999_999 + b"c\n", "line 1: the line has 1,000,000 columns"
     ),
-    "a million columns in a header file": Malformed(
-        "pai_job_table.csv",
-        lambda: b"j,i,u,Failed,1,2\n",
-        "pai_job_table.header, line 1: the line has 1,000,000 columns",
-        lambda: b"c," * 999_999 + b"c\n",
-    ),
     "one line": Malformed("summary_train.csv", lambda: b"x" * 100 * MB, "is longer than 16 MiB"),
     "a quote that never ends": Malformed(
         "pai_job_table.csv",
@@ -110,12 +103,6 @@ FILES = {
         "kalos/GPU_UTIL.csv",
         lambda: b"Time,10.0.0.1-0\n" + b"1\n" * 30 * MB,
         "do not fit, more than a tenth; the first: 1 columns; expected 2",
-    ),
-    "a header file of one line": Malformed(
-        "pai_job_table.csv",
-        lambda: b"j,i,u,Failed,1,2\n",
-        "pai_job_table.header, line 1: the line does not end, or is longer than 16 MiB",
-        lambda: b"x" * 100 * MB,
     ),
     "a large object": Malformed(
         "cluster_job_log",
@@ -164,8 +151,6 @@ def test_refuses_malformed_file_in_little_memory(case: str, tmp_path: Path) -> N
     path = tmp_path / "raw" / file.name
     path.parent.mkdir(parents=True)
     path.write_bytes(file.make())
-    if file.header:
-        path.with_suffix(".header").write_bytes(file.header())
     run = measure(tmp_path)
     assert run.returncode == 1
     assert file.says in run.stderr

@@ -190,19 +190,6 @@ def test_opens_only_regular_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert found.unrecognised == ("mine", "mine.csv", "mine.tar.gz")
 
 
-def test_uses_header_file_in_folder_of_the_data(tmp_path: Path) -> None:
-    write(tmp_path / "a", {"pai_machine_spec.csv": MACHINES, "pai_machine_spec.header": b"same folder"})
-    write(tmp_path / "b", {"pai_machine_spec.header": b"another"})
-    write(tmp_path / "c", {"pai_machine_spec.tar.gz": tar_gz({"pai_machine_spec.csv": MACHINES})})
-    folders = [tmp_path / "b", tmp_path / "a", tmp_path / "c"]
-    headers = {m.raw.form: m.header_file for m in find_in(folders).matched}
-    assert headers == {
-        "csv": tmp_path / "a" / "pai_machine_spec.header",
-        "tar.gz": tmp_path / "b" / "pai_machine_spec.header",
-    }
-    assert find_in(tmp_path / "c").matched[0].header_file is None
-
-
 def test_lists_archives_of_other_names(tmp_path: Path) -> None:
     outcome = ingest(tmp_path, {"AcmeTrace-main.zip": zipped({"trace_seren.csv": b"x"}), "a.7z": b"x"})
     assert outcome.unrecognised == ("AcmeTrace-main.zip", "a.7z")

@@ -77,27 +77,6 @@ def test_every_form_gives_the_same_sorted_rows(form: str, tmp_path: Path) -> Non
     assert not source.synthetic
 
 
-HEADER_FILES = {
-    "other columns": (
-        b"machine,gpu_type,cap_cpu,cap_mem\n",
-        "it names the columns machine,gpu_type,cap_cpu,cap_mem;",
-    ),
-    "other order": (b"gpu_type,machine,cap_cpu,cap_mem,cap_gpu", "it names the columns gpu_type,machine,"),
-    "pointer": (LFS_POINTER, "this is a Git LFS pointer, not the data"),
-    "page": (b"<html>", "this is a web page"),
-    "empty": (b"", "the file is empty"),
-    "long": (b"x" * 200_000, "it names the columns xxx"),
-}
-
-
-@pytest.mark.parametrize("case", HEADER_FILES)
-def test_rejects_header_file_that_does_not_fit(case: str, tmp_path: Path) -> None:
-    data, what = HEADER_FILES[case]
-    outcome = ingest(tmp_path, {"pai_machine_spec.csv": MACHINES, "pai_machine_spec.header": data})
-    assert f"{tmp_path / 'raw' / 'pai_machine_spec.header'}" in refusal(outcome)
-    assert what in refusal(outcome)
-
-
 def test_rejects_archive_with_a_csv_twice(tmp_path: Path) -> None:
     data = tar_gz({"a/cluster01.csv": job_csv("a,1,600,1"), "b/cluster01.csv": job_csv("b,1,600,1")})
     problem = refusal(ingest(tmp_path, {"raw-traces.tar.gz": data}))

@@ -184,7 +184,12 @@ def test_rejects_file_without_list(text: str, line: int, what: str) -> None:
     assert (error.value.line, error.value.what) == (line, f"{what}{after}")
 
 
-def test_refuses_a_list_over_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refuses_lists_and_values_over_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_reader, "LONGEST_OBJECT_BYTES", 1000)
+    good = json.dumps(FIRST)
+    assert len(read(JOB, "[" + ",".join([good] * 50) + "]")[0]) == 50
+    with pytest.raises(RawFileError, match=r"log, line 2: a value does not end, or is longer"):
+        read(JOB, f'[{good},\n"' + 100_000 * "x")
     monkeypatch.setattr(json_reader, "LONGEST_LIST_BYTES", 1000)
     with pytest.raises(RawFileError, match=r"log: the JSON list is longer than 0 MiB"):
         read(JOB, '[\n"' + 1000 * "x", 100)
