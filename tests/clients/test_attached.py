@@ -81,4 +81,4 @@ def test_materialized_file_answers_without_parquet(alone: Path) -> None:
     assert [path.name for path in alone.parent.iterdir()] == [alone.name]
     with duckdb.connect(str(alone), read_only=True) as connection:
         connection.execute("set enable_external_access = false")
-        assert goldens.differences(connection, ("unified", "openb")) == []
+        assert goldens.differences(connection, SOME) == []

@@ -72,9 +72,9 @@ from tracehouse.ingest.readers.csv import read
 
 columns = (Column("job", "VARCHAR", ""), Column("start", "BIGINT", ""), Column("share", "DOUBLE", ""))
 table = Table("t", "", "", "", r"t\\.csv", columns, has_header=False)
-lines = (f"job-{n * 7919 % 30_011},{n if n % 5 else ''},{n / 7}\\n" for n in range(150_000))
-content = ReaderInput(io.BytesIO("".join(lines).encode()), table, "t.csv", chunk_bytes=500_000)
-runs = write_runs((batch.rows for batch in read(content)), ("job",), Path(sys.argv[1]), "t", 2_000_000)
+lines = (f"job-{n * 7919 % 30_011},{n if n % 5 else ''},{n / 7}\\n" for n in range(50_000))
+content = ReaderInput(io.BytesIO("".join(lines).encode()), table, "t.csv", chunk_bytes=200_000)
+runs = write_runs((batch.rows for batch in read(content)), ("job",), Path(sys.argv[1]), "t", 600_000)
 print(polars.thread_pool_size(), *(run.sha256 for run in runs))
 """
 

@@ -182,7 +182,7 @@ def test_reports_every_byte_read(tmp_path: Path) -> None:
         assert sum(more for label, more, _ in reports if label == table) == size
 
 
-@pytest.mark.parametrize(("rows", "what"), [(200_000, "itp.raw_job"), (2, "traces.duckdb")])
+@pytest.mark.parametrize(("rows", "what"), [(40_000, "itp.raw_job"), (2, "traces.duckdb")])
 def test_full_disk_is_an_error_without_traceback(rows: int, what: str, tmp_path: Path) -> None:
     # The limit concerns the warehouse, not the template of its database.
     build.template()
