@@ -81,6 +81,7 @@ def convert(
     converted = {key: conversion for result in results for key, conversion in result.converted.items()}
     unchanged = {key: conversion for result in results for key, conversion in result.unchanged.items()}
     now = {**published, **unchanged, **converted}
+    problems = [*unread, *(problem for result in results for problem in result.all_problems)]
     removed = _find_removed(tasks, results, now, bool(selection)) if replacing else []
     for conversion in removed:
         records.discard(warehouse, conversion.key)
@@ -88,7 +89,8 @@ def convert(
         tuple(conversion for conversion in now.values() if conversion not in removed),
         tuple(converted.values()),
         tuple(unchanged.values()),
-        _list_problems([*unread, *(problem for result in results for problem in result.all_problems)]),
+        # Several tables may have the same error about a raw file.
+        tuple({str(problem): problem for problem in problems}.values()),
         (*notes, *(note for result in results for note in result.notes), *map(describe_removal, removed)),
         found.unrecognised,
     )
@@ -109,11 +111,6 @@ def _find_duplicates(chosen: Iterable[MatchedFile]) -> tuple[list[MatchedFile], 
                 )
             )
     return list(first.values()), problems
-
-
-def _list_problems(problems: Sequence[RawFileError]) -> tuple[RawFileError, ...]:
-    """List errors without repetition: several tables may have the same one about a raw file."""
-    return tuple({str(problem): problem for problem in problems}.values())
 
 
 def _find_removed(
@@ -192,7 +189,9 @@ def check_arguments(
 
     Raises UserError if a folder does not exist, and UsageError if a trace or a selection is unknown.
     """
-    traces = _select_traces(trace_names)
+    known = all_traces()
+    check_traces(trace_names, known)
+    traces = [known[name] for name in trace_names] or list(known.values())
     for folder in raw_folders:
         if not folder.is_dir():
             raise UserError(
@@ -200,12 +199,6 @@ def check_arguments(
                 "synthetic files with `traces sample`"
             )
     return traces, parse_selection(only, traces)
-
-
-def _select_traces(names: Sequence[str]) -> list[Trace]:
-    known = all_traces()
-    check_traces(names, known)
-    return [known[name] for name in names] or list(known.values())
 
 
 def _plan_tasks(

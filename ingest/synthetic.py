@@ -21,23 +21,12 @@ def is_marked(path: Path, below: Path) -> bool:
     folders = [folder for folder in path.parents if folder.is_relative_to(top)]
     if any((folder / MARKER_NAME).is_file() for folder in folders):
         return True
-    return _has_parquet_key(path) if path.suffix == ".parquet" else _has_gzip_name(path)
-
-
-def _has_gzip_name(path: Path) -> bool:
-    """Return whether the header of a gzip file has the name, or comment, of a synthetic file."""
     try:
+        if path.suffix == ".parquet":
+            return PARQUET_KEY.encode() in (pq.read_metadata(path).metadata or {})
         with path.open("rb") as file:
             header = file.read(_FIXED_HEADER_BYTES + len(GZIP_NAME) + 1)
-    except OSError:
-        return False
-    return header.startswith(_GZIP_MAGIC) and header[_FIXED_HEADER_BYTES:] == GZIP_NAME + b"\0"
-
-
-def _has_parquet_key(path: Path) -> bool:
-    """Return whether the footer of a Parquet file has the key of a synthetic file."""
-    try:
-        return PARQUET_KEY.encode() in (pq.read_metadata(path).metadata or {})
     # Arrow raises UnicodeDecodeError if the name of a column is damaged.
     except (OSError, pa.ArrowException, UnicodeDecodeError):
         return False
+    return header.startswith(_GZIP_MAGIC) and header[_FIXED_HEADER_BYTES:] == GZIP_NAME + b"\0"

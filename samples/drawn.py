@@ -85,7 +85,9 @@ def table_rows(table: Table, rows: int, rng: np.random.Generator) -> pl.DataFram
     keyed = _keys(table, rows)
     # A key with few values allows fewer distinct rows.
     count = min([rows, *(len(numbers) for numbers in keyed.values())])
-    time = next((keyed[column.name] for column in table.columns if _is_timed(column, keyed)), None)
+    time = next(
+        (keyed[column.name] for column in table.columns if column.is_time and column.name in keyed), None
+    )
     time = np.sort(rng.integers(0, STEPS, count)) if time is None else time
     found = {}
     for column in table.columns:
@@ -100,10 +102,6 @@ def table_rows(table: Table, rows: int, rng: np.random.Generator) -> pl.DataFram
             numbers = np.ceil(draw.lognormal(rng, count, OTHERS.median, OTHERS.sigma)).astype(np.int64)
         found[column.name] = _texts(table, column, numbers, rng)
     return pl.DataFrame(found)
-
-
-def _is_timed(column: Column, keyed: dict[str, Ints]) -> bool:
-    return column.is_time and column.name in keyed
 
 
 def _file_keys(table: Table) -> list[dict[str, str]]:

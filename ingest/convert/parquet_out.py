@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tracehouse.core.errors import FETCH_OR_MOVE, RawFileError
-from tracehouse.ingest.store.files import PARQUET_OPTIONS, StagedFile, stage
+from tracehouse.ingest.store.files import ARROW_OPTIONS, PARQUET_OPTIONS, StagedFile, stage
 
 RUN_BYTES = 48 << 20
 # DuckDB's own row group size: one thread reads one row group at a time.
@@ -127,10 +127,7 @@ def _write(run: pl.DataFrame, order_by: Sequence[str], path: Path) -> StagedFile
         table,
         path,
         row_group_size=ROW_GROUP_ROWS,
-        version="2.6",
-        data_page_version="2.0",
-        compression="zstd",
-        compression_level=1,
+        **ARROW_OPTIONS,
         use_dictionary=with_dictionary,
         column_encoding={field.name: _ENCODINGS[field.type] for field in without if field.type in _ENCODINGS},
         write_batch_size=ROW_GROUP_ROWS,

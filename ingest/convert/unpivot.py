@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from tracehouse.ingest.declarations import Table, Wide
 from tracehouse.ingest.readers.values import arrow_type, convert
-from tracehouse.ingest.store.files import StagedFile, stage
+from tracehouse.ingest.store.files import ARROW_OPTIONS, StagedFile, stage
 
 # Four times DuckDB's own row group size, because each row group has a dictionary. It is large if values have
 # three decimals.
@@ -105,10 +105,7 @@ def _open(path: Path, table: Table, block: pa.Table) -> pq.ParquetWriter:
     return pq.ParquetWriter(
         path,
         schema,
-        version="2.6",
-        data_page_version="2.0",
-        compression="zstd",
-        compression_level=1,
+        **ARROW_OPTIONS,
         use_dictionary=[name for name in schema.names if name not in encodings],
         column_encoding=encodings,
         write_statistics=[name for name in schema.names if name != wide.variable],

@@ -9,6 +9,15 @@ PARQUET_OPTIONS = "format parquet, compression zstd, compression_level 1, parque
 """DuckDB's options to write Parquet. The files are smaller than with the defaults, and are written faster."""
 
 
+ARROW_OPTIONS = {
+    "version": "2.6",
+    "data_page_version": "2.0",
+    "compression": "zstd",
+    "compression_level": 1,
+}
+"""Arrow's options to write Parquet."""
+
+
 @dataclass(frozen=True)
 class StagedFile:
     """A complete Parquet file in the staging folder."""

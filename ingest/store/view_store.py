@@ -10,7 +10,7 @@ counts as missing. Superseded files are listed in `.ingest/stored.json`.
 
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -83,7 +83,11 @@ def record_superseded(warehouse: Path, used: Collection[str]) -> list[Superseded
     # The previous version may still have read these files. The current version is the first that does not.
     after = [
         before.get(path) or Superseded(path, (warehouse / path).stat().st_size, version - 1, now)
-        for path in _list_files(warehouse)
+        for path in sorted(
+            file.relative_to(warehouse).as_posix()
+            for file in (warehouse / VIEWS_FOLDER).glob("*/*/*.parquet")
+            if HASH_NAME.fullmatch(file.name)
+        )
         if path not in used
     ]
     if after != listed:
@@ -108,9 +112,3 @@ def _read_superseded(warehouse: Path) -> list[Superseded]:
         return [Superseded(**entry) for entry in listed]
     except (OSError, ValueError, TypeError):
         return []
-
-
-def _list_files(warehouse: Path) -> Iterator[str]:
-    for path in sorted((warehouse / VIEWS_FOLDER).glob("*/*/*.parquet")):
-        if HASH_NAME.fullmatch(path.name):
-            yield path.relative_to(warehouse).as_posix()

@@ -130,30 +130,7 @@ def test_follows_links_but_no_cycles(tmp_path: Path) -> None:
     assert len(find_in(tmp_path / "link").matched) == 2
 
 
-AMBIGUOUS = {
-    "empty": (b"", "the file is empty"),
-    "only newlines": (b"\n\n", "the file is empty"),
-    "pointer": (LFS_POINTER, "this is a Git LFS pointer"),
-    "page": (PAGE, "this is a web page"),
-    "another table": (
-        NODE,
-        "the header is sn,cpu_milli,memory_mib,gpu,model; expected job_id,submission_time,",
-    ),
-    "quote": (b'"never closed', "the header is never closed; expected"),
-    "long": (b"x" * 200_000, "the header is xxxx"),
-    "binary": (bytes(range(256)), "the header is"),
-}
-
-
 def test_bad_files_are_problems_and_hide_no_others(tmp_path: Path) -> None:
-    for number, (data, what) in enumerate(AMBIGUOUS.values()):
-        folder = write(tmp_path / str(number), {"cluster01.csv": RAW_JOB, "cluster02.csv": data})
-        found = find_in(folder)
-        (problem,) = found.problems
-        assert problem.file == str(folder / "cluster02.csv")
-        assert problem.what.startswith(what)
-        assert str(problem).isprintable()
-        assert tables(found) == {"cluster01.csv": "itp.raw_job"}
     bad = {
         "summary_train.csv": PAGE,
         "summary_power_a40.csv": LFS_POINTER,

@@ -231,17 +231,6 @@ def test_reads_only_named_traces(tmp_path: Path) -> None:
     assert sorted(published_rows(warehouse)) == ["openb.node", "zeus.power", "zeus.train"]
 
 
-def test_several_raw_folders_act_as_one(tmp_path: Path) -> None:
-    one = write(tmp_path / "one", {"summary_power_a40.csv": THREE["zeus/summary_power_a40.csv"]})
-    two = write(tmp_path / "two", {"summary_power_v100.csv": THREE["zeus/summary_power_a40.csv"]})
-    outcome = ingest([one, two], tmp_path / "warehouse")
-    assert published_rows(tmp_path / "warehouse") == {"zeus.power": 2}
-    assert outcome.notes == ()
-    write(two, {"summary_power_a40.csv": POWER + b"d,n,9,adam,100,1.5,90.5\n"})
-    (problem,) = ingest([one, two], tmp_path / "warehouse").problems
-    assert all(str(folder / "summary_power_a40.csv") in str(problem) for folder in (one, two))
-
-
 def traces(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [str(TRACES), *map(str, arguments)], capture_output=True, text=True, timeout=command_line.TIMEOUT_S

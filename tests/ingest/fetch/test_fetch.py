@@ -5,7 +5,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -371,21 +370,6 @@ def test_dry_run(site: Publisher, tmp_path: Path) -> None:
     assert "data/utilization/kalos/*.csv, could not be listed: https://huggingface.co/" in ended.stdout
     assert ended.stdout.count("no connection") == 1
     assert list(tmp_path.iterdir()) == []
-
-
-def test_usage_and_missing_package(tmp_path: Path) -> None:
-    ended = command_line.server().run("fetch", "--mirror", "http://here", cwd=tmp_path)
-    assert (ended.code, ended.errors) == (2, ["error: A mirror must be HOST=URL, not 'http://here'"])
-    code = (
-        "import sys; sys.modules['requests'] = None; sys.argv = ['traces', 'fetch', '--dry-run'];"
-        "from tracehouse.cli import main; main()"
-    )
-    without = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
-    assert without.returncode == 1
-    assert without.stderr == (
-        "error: downloads need requests, which is not installed. It comes with the extra fetch: "
-        "pip install '.[fetch]' in the clone of Tracehouse\n"
-    )
 
 
 def test_ctrl_c_and_full_disk_keep_received_bytes(real_site: Publisher, tmp_path: Path) -> None:

@@ -103,15 +103,6 @@ def test_continues_after_dropped_connections(site: Publisher, tmp_path: Path) ->
     assert members_in(tmp_path) == SELECTED
 
 
-def test_next_run_fetches_the_missing_members(site: Publisher, tmp_path: Path) -> None:
-    site.answers[PATH] = [publisher.well] * 15 + [publisher.cut(10)] * 3
-    [failure] = run(site, tmp_path, "day=9..10")[1].failures
-    assert "tried 3 times" in str(failure)
-    assert len(members_in(tmp_path)) == 3
-    assert run(site, tmp_path, "day=9..10")[1].failures == ()
-    assert members_in(tmp_path) == SELECTED
-
-
 def damaged(packing: int = zipfile.ZIP_STORED, **fields: bytes) -> bytes:
     """Return a zip with other values in the directory entry of BAD, or another first byte in its data."""
     offsets = {"version": 6, "flags": 8, "method": 10, "size": 24, "at": 42}

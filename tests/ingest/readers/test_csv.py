@@ -121,18 +121,6 @@ def test_misplaced_quote_rejects_only_its_line() -> None:
             assert rejects == [Reject(3, reason, line), Reject(102, reason, line)]
 
 
-def test_rejects_field_of_several_lines() -> None:
-    rows, rejects = read_among_good(f'{HEADER}\n"two\nlines",1,,\n"four\n\nmore\n",2,,\n')
-    assert rows == []
-    assert [(reject.line, reject.raw_text) for reject in rejects] == [
-        (2, '"two'),
-        (3, 'lines",1,,'),
-        (4, '"four'),
-        (6, "more"),
-        (7, '",2,,'),
-    ]
-
-
 def test_empty_field_is_null_unless_quoted() -> None:
     for newline in ("", "\n"):
         rows = [("x", None), (None, "y"), ("", ""), ("z", None)]

@@ -110,13 +110,6 @@ def test_rejects_invalid_line_with_reason(line: str | bytes, reason: str) -> Non
     assert reject.raw_text == (whole if len(whole) <= LONGEST_TEXT else whole[:LONGEST_TEXT] + "…")
 
 
-@pytest.mark.parametrize("text", ["1.50", "1e400", "123456789012345678901234567890", "-0.0", '"\\u00e9"'])
-def test_keeps_every_digit_of_json_value(text: str) -> None:
-    [row], rejects = read_among_good(FIRST.replace("1.50", text))
-    assert rejects == []
-    assert row[4] == f'{{"n": {text}}}'.replace("\\u00e9", "é")
-
-
 @pytest.mark.parametrize("data", ["id,tokens\na,1\n", '{"id": "a"}\n', "[]\n", "\n"])
 def test_rejects_file_of_another_format(data: str) -> None:
     with pytest.raises(RawFileError, match=r"^request\.jsonl"):
