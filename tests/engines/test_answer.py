@@ -41,68 +41,37 @@ def test_parameters_have_declared_types(opened: DuckDBPyConnection) -> None:
 
 
 REJECTED_PARAMETERS = [
-    (
-        "itp.gpu_hour",
-        {},
-        r"No query, view or table named \"itp\.gpu_hour\"\. Close matches: itp\.gpu_hours",
-    ),
+    ("itp.gpu_hour", {}, r"No query, view or table named \"itp\.gpu_hour\"\. Close matches: itp\.gpu_hours"),
     ("gpu_hours", {}, r"Close matches: itp\.gpu_hours"),
-    (
-        "itp.gpu_hours",
-        {"mingpus": "1"},
-        r"no parameter mingpus\. .*min_gpus INTEGER, default 1",
-    ),
-    (
-        "itp.gpu_hours",
-        {"min_gpus": "many"},
-        "min_gpus must be of type INTEGER from 0 to 10000, not 'many'",
-    ),
-    ("itp.gpu_hours", {"min_gpus": "1.5"}, "min_gpus must be of type INTEGER from 0 to 10000, not '1.5'"),
-    ("itp.gpu_hours", {"min_gpus": ""}, "min_gpus must be of type INTEGER from 0 to 10000, not ''"),
-    ("acme.states", {"on_cluster": "saturn"}, "on_cluster must be seren or kalos, not 'saturn'"),
-    (
-        "zeus.cheapest",
-        {"eta": "1.5"},
-        r"eta must be of type DOUBLE from 0 to 1, not '1.5'. Its default is 0.5; its meaning: weight",
-    ),
-    ("zeus.cheapest", {"eta": "-0.1"}, "eta must be of type DOUBLE from 0 to 1, not '-0.1'"),
-    ("zeus.cheapest", {"eta": "nan"}, "eta must be of type DOUBLE from 0 to 1, not 'nan'"),
-    ("zeus.cheapest", {"eta": "half"}, "eta must be of type DOUBLE from 0 to 1, not 'half'"),
+    ("itp.gpu_hours", {"mingpus": "1"}, r"no parameter mingpus\. .*min_gpus INTEGER, default 1"),
     ("acme.published_summary", {"x": "1"}, "no parameter x. It has no parameters"),
-    (
-        "pai.request_percentiles",
-        {"at_pct": "101"},
-        "at_pct must be of type DOUBLE from 0 to 100, not '101'",
+    *(
+        (
+            "itp.gpu_hours",
+            {"min_gpus": text},
+            f"min_gpus must be of type INTEGER from 0 to 10000, not '{text}'",
+        )
+        for text in ("many", "1.5", "")
     ),
-    ("itp.top_jobs", {"top_pct": "-5"}, "top_pct must be of type DOUBLE from 0 to 100, not '-5'"),
-    ("unified.user_concentration", {"top_pct": "inf"}, "top_pct must be of type DOUBLE from 0 to 100"),
-    ("itp.deadline_tightness", {"bin_width": "0"}, "bin_width must be of type DOUBLE from 0.001 to 100"),
-    (
-        "pai.failures_over_time",
-        {"in_parts": "1000000000"},
-        "in_parts must be of type INTEGER from 1 to 10000",
+    ("acme.states", {"on_cluster": "saturn"}, "on_cluster must be seren or kalos, not 'saturn'"),
+    ("zeus.cheapest", {"eta": "1.5"}, "not '1.5'. Its default is 0.5; its meaning: weight"),
+    *(
+        ("zeus.cheapest", {"eta": text}, f"eta must be of type DOUBLE from 0 to 1, not '{text}'")
+        for text in ("-0.1", "nan", "inf", "half")
     ),
-    (
-        "acme.gpu_day",
-        {"on_day": "2022-12-31"},
-        "on_day must be of type DATE from 2023-01-01 to 2023-12-31",
+    *(
+        ("acme.gpu_day", {"on_day": text}, "on_day must be of type DATE from 2023-01-01 to 2023-12-31")
+        for text in ("2022-12-31", "infinity")
     ),
-    ("acme.gpu_day", {"on_day": "infinity"}, "on_day must be of type DATE from 2023-01-01"),
     (
         "acme.fleet_hour",
         {"from_time": "0001-01-01"},
-        "from_time must be of type TIMESTAMP WITH TIME ZONE from",
+        "from_time must be of type TIMESTAMP WITH TIME",
     ),
-    ("acme.gpu_day", {"on_gpu": "8"}, r"on_gpu must be of type BIGINT from 0 to 7, not '8'"),
     (
         "openb.phases",
         {"in_variant": "defualt"},
         r"in_variant: 'defualt' does not occur in openb\.pod\.variant\. Close matches: default\.",
-    ),
-    (
-        "acme.gpu_day",
-        {"on_node": "172.31.999.9"},
-        "on_node: '172.31.999.9' does not occur in acme.gpu_metric.node",
     ),
 ]
 

@@ -89,19 +89,6 @@ def test_inherit_column_comments_and_caveats(warehouse: Path) -> None:
     assert query_rows(warehouse, held) == [("itp.min_duration_600",)]
 
 
-def test_a_picture_sets_the_parameter_of_the_chart_line(warehouse: Path) -> None:
-    every_node = """-- Nodes.
--- chart: bar x=sn y=gpus with=every_node
-create macro mine.nodes(every_node boolean := false) as table
-select sn, sum(gpu) as gpus from openb.node where every_node or sn = 'a' group by all;
-"""
-    assert build_with(warehouse, {"sql/mine/nodes.sql": every_node}).problems == []
-    drawn = command_line.server().run(
-        "query", "mine.nodes", "--output", warehouse / "nodes.svg", "--warehouse", warehouse
-    )
-    assert drawn.code == 0, drawn.stderr
-
-
 WRONG = {
     "views/mine/big.v1.sql": (BIG.replace("sn,", "sn,\n    nosuch,"), ", line 4: Binder Error: "),
     "views/mine/syntax.v1.sql": ("create view mine.syntax_v1 as\nselect\n  1 1 1", ", line 3: "),

@@ -14,7 +14,6 @@ import sqlglot
 from counting import non_empty
 from hypothesis import given, settings, strategies
 from random_seed import DEPTH
-from sqlglot import exp
 from statsmodels.duration.survfunc import SurvfuncRight
 
 from tracehouse.engines.duckdb.write import database
@@ -121,19 +120,6 @@ def test_percentiles_are_interpolated(connection: duckdb.DuckDBPyConnection) -> 
     [(found, none)] = connection.execute(sql).fetchall()
     assert found == {"p5": 5, "p25": 25, "median": 50, "p75": 75, "p90": 90, "p95": 95, "p99": 99}
     assert set(none.values()) == {None}
-
-
-def test_percentiles_have_one_shape_in_every_query() -> None:
-    parts, incomplete = ("median", "p75", "p90", "p95", "p99"), {}
-    for query in query_files():
-        assert isinstance(query.tree, exp.Query)
-        columns = query.tree.named_selects
-        for column in columns:
-            part, _, quantity = column.partition("_")
-            missing = [f"{one}_{quantity}" for one in parts if f"{one}_{quantity}" not in columns]
-            if part in parts[1:] and missing:
-                incomplete[query.full_name] = missing
-    assert incomplete == {}
 
 
 def test_points_of_a_distribution(connection: duckdb.DuckDBPyConnection) -> None:

@@ -1,14 +1,11 @@
 """Query files: signature, header, references, and errors."""
 
-import csv
 import re
 from pathlib import Path
 
 import pytest
-from counting import non_empty
 
 from tracehouse.sql.query_files import (
-    QUERIES,
     Axis,
     Chart,
     Range,
@@ -123,37 +120,6 @@ def test_titles_are_short_noun_phrases_with_their_population() -> None:
         for name, population in populations.items()
         if name.partition(".")[0].replace("unified", "trace") not in population
     } == {}
-
-
-@pytest.mark.each_trace
-def test_with_total_is_the_last_parameter_with_one_text() -> None:
-    found = {
-        (parameter.type, parameter.default, parameter.meaning, parameter is query.parameters[-1])
-        for query in query_files()
-        for parameter in query.parameters
-        if "total" in parameter.name
-    }
-    [(kind, default, meaning, is_last)] = found
-    assert (kind, default, is_last) == ("BOOLEAN", "false", True)
-    assert meaning == 'add subtotal rows labelled "all" after the rows they summarise'
-
-
-def test_shared_parameters_are_used_by_several_queries() -> None:
-    own = {(query.schema, p.name, query.full_name) for query in query_files() for p in query.parameters}
-    with (QUERIES / "parameters.csv").open() as file:
-        for row in non_empty(csv.DictReader(file)):
-            users = [
-                name
-                for schema, parameter, name in own
-                if parameter == row["parameter"] and row["schema"] in ("", schema)
-            ]
-            assert len(users) > 1, row
-
-
-@pytest.mark.each_trace
-def test_hashes_of_queries_are_unique() -> None:
-    queries = query_files()
-    assert len({query.sha256 for query in queries}) == len(queries) > 10
 
 
 def test_reads_a_chart() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.views import column_docs
-from tracehouse.views.across_traces import expanded, united
+from tracehouse.views.across_traces import expanded
 from tracehouse.views.column_docs import ColumnDocs as Relations
 from tracehouse.views.graph import sort_views
 from tracehouse.views.view_files import ViewFile, read_view_file, view_files
@@ -80,29 +80,6 @@ select duration as run_s, num_gpu as gpus from itp.raw_job;
     found = relations(write_views(tmp_path, itp__standard_job=itp, unified__jobs=uniting))
     assert found["itp.standard_job_v1"]["run_s"].comment == "Run of the job; derived."
     assert found["unified.jobs_v1"]["gpus"] == found["itp.raw_job"]["num_gpu"]
-
-
-def test_no_view_file_repeats_a_comment_that_it_inherits() -> None:
-    files = view_files()
-    found = relations(files)
-    versions = {view.versioned: view for view in files}
-    uniting = united(files)
-    repeated = []
-    for view in expanded(files):
-        if f"{view.alias}_v{view.version + 1}" in view.references:
-            # The next version inherits these comments, and this one reads it.
-            continue
-        before = versions.get(f"{view.alias}_v{view.version - 1}")
-        without_own: dict[str, str] = {}
-        for one in (uniting.get(view.versioned), before):
-            without_own |= column_docs._comments_of_versions(one, versions) if one else {}
-        inherited = column_docs.of_view(view, found, without_own, view.tree.expression.named_selects)
-        repeated += [
-            f"{view.versioned}.{name}"
-            for name, text in view.column_comments.items()
-            if inherited[name].comment == text
-        ]
-    assert repeated == []
 
 
 def test_every_column_of_every_view_has_a_comment_and_a_provenance() -> None:

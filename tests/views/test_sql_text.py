@@ -2,14 +2,12 @@
 
 import pytest
 
-from tracehouse.sql.query_files import query_files
 from tracehouse.views.sql_text import (
     first_statement,
     normal,
     sql_hash,
     statements,
 )
-from tracehouse.views.view_files import view_files
 
 
 @pytest.mark.parametrize(
@@ -68,10 +66,3 @@ def test_splits_statements() -> None:
     assert statements(text) == ["select ';' -- ;\n from T", "comment on view a is 'b;''c'"]
     assert first_statement(text) == "select ';' -- ;\n from T"
     assert (statements("-- ;"), first_statement("")) == ([], "")
-
-
-def test_every_file_has_the_expected_statements() -> None:
-    for file in (*view_files(), *query_files()):
-        creating, *comments = statements(file.text)
-        assert creating.startswith("create or replace "), file.path
-        assert all(comment.startswith("comment on ") for comment in comments), file.path

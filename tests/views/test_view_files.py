@@ -72,12 +72,6 @@ def test_without_a_title_there_is_no_comment(tmp_path: Path) -> None:
     assert (view.header.title, view.comments) == ("", [])
 
 
-@pytest.mark.each_trace
-def test_no_view_file_repeats_its_title() -> None:
-    titles = {view: view.header.title.replace("'", "''") for view in view_files()}
-    assert [view.path for view, title in titles.items() if f"'{title}'" in view.text] == []
-
-
 def test_rejects_a_file_that_creates_another_view(tmp_path: Path) -> None:
     path = write_view(tmp_path, text=VIEW.replace("{name}", "other"))
     with pytest.raises(DefinitionError, match=r"creates itp\.other_v1, but its name says itp\.thing_v1"):
@@ -122,12 +116,6 @@ def test_sorts_views_after_their_sources(tmp_path: Path) -> None:
     ordered = [view.versioned for view in sort_views(view_files(tmp_path))]
     assert ordered == ["itp.c_v1", "itp.b_v1", "itp.b_v2", "itp.a_v1"]
     assert newest(view_files(tmp_path))["itp.b"].version == 2
-
-
-@pytest.mark.each_trace
-def test_no_two_views_have_the_same_hash() -> None:
-    views = view_files()
-    assert len({view.sha256 for view in views}) == len(views)
 
 
 def test_header_stops_at_the_sql() -> None:

@@ -34,7 +34,8 @@ def create_base_tables(
         connection.execute(f'create schema if not exists "{trace.name}"')
         for table in trace.tables:
             kind = create_base_table(connection, trace, table, conversions, warehouse, materialize)
-            _comment(connection, kind, f"{trace.name}.{table.name}", table.comment, table.stored_columns)
+            columns = {column.name: comment_text(column) for column in table.stored_columns}
+            add_comments(connection, kind, f"{trace.name}.{table.name}", table.comment, columns)
 
 
 def create_base_table(
@@ -66,7 +67,8 @@ def create_rejected_rows(
     )
     kind = _create(connection, "catalog.rejected_rows", rows, materialize)
     comment = "Rows of raw files that do not fit their base table, with the reason."
-    _comment(connection, kind, "catalog.rejected_rows", comment, REJECTED_COLUMNS)
+    columns = {column.name: comment_text(column) for column in REJECTED_COLUMNS}
+    add_comments(connection, kind, "catalog.rejected_rows", comment, columns)
 
 
 def _create(connection: DuckDBPyConnection, name: str, rows: str, materialize: bool) -> str:
@@ -121,10 +123,12 @@ def _select_nothing(columns: Sequence[Column]) -> str:
     return f"select {nulls} where false"
 
 
-def _comment(
-    connection: DuckDBPyConnection, kind: str, name: str, comment: str, columns: Iterable[Column]
+def add_comments(
+    connection: DuckDBPyConnection, kind: str, name: str, comment: str, columns: Mapping[str, str | None]
 ) -> None:
-    """Comment on a table or view, and on its columns."""
-    connection.execute(f"comment on {kind} {name} is {quoted(comment)}")
-    for column in columns:
-        connection.execute(f'comment on column {name}."{column.name}" is {quoted(comment_text(column))}')
+    """Comment on a `table` or `view`, and on its columns that have a comment."""
+    statements = [f"comment on {kind} {name} is {quoted(comment)}"]
+    for column, text in columns.items():
+        if text:
+            statements.append(f'comment on column {name}."{column}" is {quoted(text)}')
+    connection.execute("; ".join(statements))

@@ -10,6 +10,7 @@ from duckdb import DuckDBPyConnection
 
 from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.read.catalog import read_base_tables
+from tracehouse.engines.duckdb.write.base_tables import add_comments
 from tracehouse.ingest.declarations import Table, Trace
 from tracehouse.ingest.reference_curves import read_curves, traces_with_curves
 from tracehouse.ingest.store.records import Conversion
@@ -202,9 +203,8 @@ def create_checks(connection: DuckDBPyConnection, traces: Sequence[Trace]) -> No
         "status": "ok; known: violated in the published data, as the caveat explains; failed; no data.",
         "caveat": "Caveat that explains the violations.",
     }
-    connection.execute("comment on view catalog.checks is 'Data-quality rules and their current violations.'")
-    for column, comment in comments.items():
-        connection.execute(f"comment on column catalog.checks.{column} is {quoted(comment)}")
+    text = "Data-quality rules and their current violations."
+    add_comments(connection, "view", "catalog.checks", text, comments)
 
 
 def _with_status(counts: Iterable[str]) -> str:

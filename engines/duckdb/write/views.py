@@ -9,9 +9,8 @@ from types import MappingProxyType
 from duckdb import DuckDBPyConnection
 from duckdb import Error as DuckDBError
 
-from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.write import catalog
-from tracehouse.engines.duckdb.write.base_tables import read_parquet
+from tracehouse.engines.duckdb.write.base_tables import add_comments, read_parquet
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.views import caveats, column_docs
 from tracehouse.views.across_traces import expanded
@@ -85,10 +84,7 @@ def read_view_from_files(
     connection.execute(
         f"create or replace view {name} as select {listed} from {read_parquet(paths, warehouse)}"
     )
-    connection.execute(f"comment on view {name} is {quoted(title or '')}")
-    for column, comment in columns:
-        if comment:
-            connection.execute(f'comment on column {name}."{column}" is {quoted(comment)}')
+    add_comments(connection, "view", name, title or "", dict(columns))
 
 
 def create_aliases(connection: DuckDBPyConnection, aliases: Mapping[str, ViewFile]) -> None:
@@ -102,16 +98,9 @@ def create_aliases(connection: DuckDBPyConnection, aliases: Mapping[str, ViewFil
     for alias, view in aliases.items():
         listed = ", ".join(f'"{name}"' for name in columns[view.versioned])
         title = f"{comments[view.versioned] or ''} This is {view.versioned}, the newest version."
-        statements = [
-            f"create view {alias} as select {listed} from {view.versioned}",
-            f"comment on view {alias} is {quoted(title.strip())}",
-        ]
-        statements += [
-            f'comment on column {alias}."{name}" is {quoted(comment)}'
-            for name, (_, comment) in columns[view.versioned].items()
-            if comment
-        ]
-        connection.execute("; ".join(statements))
+        connection.execute(f"create view {alias} as select {listed} from {view.versioned}")
+        meanings = {name: comment for name, (_, comment) in columns[view.versioned].items()}
+        add_comments(connection, "view", alias, title.strip(), meanings)
 
 
 def sql_error(error: DuckDBError, path: Path, statement: str, text: str) -> DefinitionError:
