@@ -11,6 +11,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -128,6 +129,26 @@ def _replace_file(output: Path) -> Iterator[Path]:
                 os.chown(temporary, old.st_uid, old.st_gid)
             temporary.chmod(stat.S_IMODE(old.st_mode))
         temporary.replace(path)
+
+
+@contextmanager
+def replace_folder(folder: Path) -> Iterator[Path]:
+    """Yield a new folder that replaces a folder, which need not exist, when the block ends."""
+    check_folder(folder)
+    try:
+        staged = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    except OSError as error:
+        raise UserError(f"{folder}: the folder cannot be written ({error.strerror})") from None
+    old = staged.with_name(f"{staged.name}-old")
+    with signals.clean_up_at_end(lambda: shutil.rmtree(staged, ignore_errors=True)):
+        new = staged / "new"
+        new.mkdir()
+        yield new
+        # Outside of `staged`, so that a signal between the two renames does not remove the old folder.
+        if folder.exists():
+            folder.rename(old)
+        new.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 @contextmanager

@@ -61,13 +61,25 @@ def write(connection: duckdb.DuckDBPyConnection, query: BoundQuery, path: Path) 
             for index, (value, (name, kind)) in enumerate(zip(row, columns, strict=True)):
                 cell = _cell(value, kind)
                 if isinstance(cell, str):
-                    _check_length(cell, rows, name)
+                    letters = len(cell.encode("utf-16-le", "surrogatepass")) // 2
+                    if letters > MOST_LETTERS:
+                        raise UserError(
+                            f"Row {rows:,}, column {name}: the text has {letters:,} characters; a cell can "
+                            f"have {MOST_LETTERS:,}. Write csv or parquet"
+                        )
                     changed += is_number(kind) or _is_time(kind)
                     # `write` would turn some texts into formulas or links.
                     sheet.write_string(rows, index, cell)
                 else:
                     sheet.write(rows, index, cell, formats.get(type(cell)))
-    return rows, _notes(changed)
+    if not changed:
+        return rows, []
+    text = (
+        f"{changed:,} value{' was' if changed == 1 else 's were'} written as text, because a cell cannot "
+        "hold it exactly: integers beyond 2^53, decimals of more than 15 digits, NaN, infinity, and times "
+        "before 1901 or finer than a millisecond"
+    )
+    return rows, [Note("as texts", text, "note")]
 
 
 def _cell(value: Any, kind: str) -> str | float | bool | dt.date | None:
@@ -97,24 +109,3 @@ def _time(text: str) -> str | dt.date:
     if found.year < _FIRST_YEAR or found.microsecond % 1000:
         return text
     return found if len(text) > len("2023-05-17") else found.date()
-
-
-def _check_length(text: str, row: int, column: str) -> None:
-    letters = len(text.encode("utf-16-le", "surrogatepass")) // 2
-    if letters > MOST_LETTERS:
-        raise UserError(
-            f"Row {row:,}, column {column}: the text has {letters:,} characters; a cell can have "
-            f"{MOST_LETTERS:,}. Write csv or parquet"
-        )
-
-
-def _notes(changed: int) -> list[Note]:
-    if not changed:
-        return []
-    subject = "value was" if changed == 1 else "values were"
-    text = (
-        f"{changed:,} {subject} written as text, because a cell cannot hold it exactly: integers beyond "
-        "2^53, decimals of more than 15 digits, NaN, infinity, and times before 1901 or finer than a "
-        "millisecond"
-    )
-    return [Note("as texts", text, "note")]

@@ -1,8 +1,6 @@
 """Export the jobs of a trace for a simulator: a folder of files with a loss report, written atomically."""
 
 import json
-import secrets
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
@@ -15,7 +13,6 @@ import polars
 import pyarrow as pa
 import pyarrow.parquet
 
-from tracehouse.core import signals
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.read import notes as notes_on
@@ -24,6 +21,7 @@ from tracehouse.engines.duckdb.read.answer import read
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.engines.duckdb.read.sandbox import Limits
+from tracehouse.publish import output
 from tracehouse.publish.simulators.formats import LEFT_OUT, File, Format, bind
 from tracehouse.publish.simulators.loss_report import (
     LossReport,
@@ -70,46 +68,38 @@ def export(
     unknown, or if the format needs an option.
     """
     folder = folder.absolute()
-    if not folder.parent.is_dir():
-        raise UserError(f"{folder.parent}: no such folder. Create it, or choose another")
+    output.check_folder(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UserError(f"{folder}: the folder exists and is not empty. Choose a new one, or remove it")
-    staging = folder.with_name(f".{folder.name}-{secrets.token_hex(4)}")
-    try:
-        staging.mkdir()
-    except OSError as error:
-        raise UserError(f"{folder}: the folder cannot be written ({error.strerror})") from None
 
-    def work(connection: duckdb.DuckDBPyConnection) -> ExportResult:
-        selected = _select_clusters(connection, trace, clusters)
-        _collect_jobs(connection, trace, selected, form, _run_time(keep_censored, run_as_held))
-        values = _query_values(connection, trace, form)
-        check_options(connection, form, values)
-        counted = [count_trace_values(connection, file, values) for file in form.files]
-        facts = _describe_export(connection, trace, selected, form)
-        for file in form.files:
-            _write_file(connection, file, values, staging / file.name, facts)
-        report = build_loss_report(connection, form, values, counted, staging, limits)
-        caveats, sources = _caveats_and_sources(connection, trace, form)
-        details = {
-            "format": form.name,
-            "trace": trace,
-            "clusters": list(selected),
-            **facts,
-            **asdict(report),
-            "caveats": {note.name: note.text for note in caveats},
-            "sources": sources,
-        }
-        (staging / REPORT).write_text(json.dumps(details, indent=2, ensure_ascii=False, default=str) + "\n")
-        return ExportResult(report, caveats)
+    with output.replace_folder(folder) as staging, sandbox.scratch_folder() as scratch:
 
-    with signals.clean_up_at_end(lambda: shutil.rmtree(staging, ignore_errors=True)):
-        with sandbox.scratch_folder() as scratch:
-            exported = sandbox.run_in(scratch, warehouse, limits, work, [staging])
-        if folder.exists():
-            folder.rmdir()
-        staging.rename(folder)
-    return exported
+        def work(connection: duckdb.DuckDBPyConnection) -> ExportResult:
+            selected = _select_clusters(connection, trace, clusters)
+            _collect_jobs(connection, trace, selected, form, _run_time(keep_censored, run_as_held))
+            values = _query_values(connection, trace, form)
+            check_options(connection, form, values)
+            counted = [count_trace_values(connection, file, values) for file in form.files]
+            facts = _describe_export(connection, trace, selected, form)
+            for file in form.files:
+                _write_file(connection, file, values, staging / file.name, facts)
+            report = build_loss_report(connection, form, values, counted, staging, limits)
+            caveats, sources = _caveats_and_sources(connection, trace, form)
+            details = {
+                "format": form.name,
+                "trace": trace,
+                "clusters": list(selected),
+                **facts,
+                **asdict(report),
+                "caveats": {note.name: note.text for note in caveats},
+                "sources": sources,
+            }
+            (staging / REPORT).write_text(
+                json.dumps(details, indent=2, ensure_ascii=False, default=str) + "\n"
+            )
+            return ExportResult(report, caveats)
+
+        return sandbox.run_in(scratch, warehouse, limits, work, [staging])
 
 
 def _select_clusters(

@@ -7,14 +7,11 @@ of all objects, and a description of each object.
 import gzip
 import hashlib
 import shutil
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 import duckdb
 
-from tracehouse.core import signals
 from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.engines.duckdb.read.binding import BoundQuery
@@ -62,7 +59,9 @@ def publish(
     """
     programs = duckdb_wasm or INSTALLED
     _check_programs(programs)
-    with _stage_folder(folder) as staged:
+    folder = folder.absolute()
+    _check_target(folder)
+    with output.replace_folder(folder) as staged:
         if file:
             shutil.copyfile(file, staged / DATABASE)
         else:
@@ -105,10 +104,8 @@ def _checksum(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-@contextmanager
-def _stage_folder(folder: Path) -> Iterator[Path]:
-    """Yield a temporary folder; when the block succeeds, it replaces `folder`."""
-    folder = folder.absolute()
+def _check_target(folder: Path) -> None:
+    """Raise UserError unless the folder can be created, or is a site that can be replaced."""
     output.check_folder(folder)
     is_site = (folder / LIST).is_file()
     if folder.exists() and not (folder.is_dir() and (is_site or not any(folder.iterdir()))):
@@ -116,17 +113,6 @@ def _stage_folder(folder: Path) -> Iterator[Path]:
             f"{folder}: this was not written by `traces publish --site` and is not replaced. "
             "Choose another name, or move it away"
         )
-    staged = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    old = staged.with_name(f"{staged.name}-old")
-    with signals.clean_up_at_end(lambda: shutil.rmtree(staged, ignore_errors=True)):
-        new = staged / "new"
-        new.mkdir()
-        yield new
-        # Outside of `staged`, so that a signal between the two renames does not remove the old site.
-        if folder.exists():
-            folder.rename(old)
-        new.rename(folder)
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def _describe_database(database: Path) -> contract.Json:

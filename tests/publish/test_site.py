@@ -300,23 +300,10 @@ def open_statement(page: Any, statement: str) -> None:
 
 @in_full
 @with_wasm
-def test_objects_that_are_left_out_are_explained(served: site_server.Served, browser: Any) -> None:
-    with open_page(browser, f"{served.address}/below/pages/") as opened:
-        page = opened.page
-        page.get_by_text("Not on this site:").click()
-        page.get_by_text("philly: it has no data").wait_for()
-        for view, text in (("query/philly.wait_by_size", "answer"), ("object/philly.job", "rows")):
-            page.evaluate("view => location.hash = `#/${view}`", view)
-            page.get_by_text(f"This site does not have the {text}: it has no data").wait_for()
-
-
-@in_full
-@with_wasm
-@pytest.mark.parametrize("name", ["itp.load_by_day", "itp.job"])
 def test_parquet_equals_the_command_lines(
-    name: str, served: site_server.Served, browser: Any, small_warehouse: Path, tmp_path: Path
+    served: site_server.Served, browser: Any, small_warehouse: Path, tmp_path: Path
 ) -> None:
-    query = {"name": name, "given": {}, "statement": ""}
+    query = {"name": "itp.job", "given": {}, "statement": ""}
     with open_page(browser, f"{served.address}/below/pages/") as opened:
         found = opened.page.evaluate(
             """async query => {
@@ -326,8 +313,9 @@ def test_parquet_equals_the_command_lines(
             query,
         )
     (tmp_path / "page.parquet").write_bytes(bytes(found))
-    command = ["query", name] if name != "itp.job" else ["sql", "from itp.job"]
-    run = command_line.server().run(*command, "-o", tmp_path / "line.parquet", "-w", small_warehouse)
+    run = command_line.server().run(
+        "sql", "from itp.job", "-o", tmp_path / "line.parquet", "-w", small_warehouse
+    )
     assert run.code == 0, run.stderr
     with duckdb.connect() as connection:
         connection.execute("set timezone = 'UTC'")
