@@ -42,9 +42,10 @@ def page(found: dict[str, str]) -> str:
 
 def answer(connection: duckdb.DuckDBPyConnection, statement: str) -> str:
     """Run a statement and return its columns and rows as text."""
-    relation = connection.sql(statement)
-    columns = [f"{name} {kind}".lower() for name, kind in zip(relation.columns, relation.types, strict=True)]
-    rows = [" | ".join(map(_text, row)) for row in relation.fetchall()]
+    # Not a relation, which DuckDB plans once for its types and again for its rows.
+    executed = connection.execute(statement)
+    columns = [f"{name} {kind}".lower() for name, kind, *_ in executed.description]
+    rows = [" | ".join(map(_text, row)) for row in executed.fetchall()]
     if "(" not in statement:
         rows.sort()
     number = f"{len(rows)} rows"

@@ -1,5 +1,6 @@
 """Run the commands of a document, and compare their output with the output that it shows."""
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,7 +31,10 @@ def run(command: str, folder: Path) -> str:
     Standard input is empty: otherwise DuckDB's shell would wait for a reply from the terminal.
     """
     detached = ("setsid", "--wait", "sh", "-c", f"exec < /dev/null; {command}")
-    with terminal(*detached, rows=200, columns=90, folder=folder, HOME=folder) as opened:
+    # With an empty cache, each home folder would need a new template of the database.
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    options = {"rows": 200, "columns": 90, "folder": folder, "HOME": folder, "XDG_CACHE_HOME": cache}
+    with terminal(*detached, **options) as opened:
         assert end(opened) == 0
     return screen(opened)
 
