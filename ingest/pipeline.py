@@ -100,7 +100,7 @@ def _find_duplicates(chosen: Iterable[MatchedFile]) -> tuple[list[MatchedFile], 
     """Return the files without those that have the name and table of another one, and an error for each."""
     first: dict[Key, MatchedFile] = {}
     problems = []
-    for matched in sorted(chosen, key=lambda matched: matched.raw.relative_name):
+    for matched in chosen:
         other = first.setdefault(matched.key, matched)
         if other is not matched:
             problems.append(
