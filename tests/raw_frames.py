@@ -118,20 +118,12 @@ def pai_table(raw: Path, stem: str) -> pd.DataFrame:
     archive = joined_bytes(folder, f"{stem}.tar.gz")
     data = csv_members(archive)[stem] if archive else joined_bytes(folder, f"{stem}.csv")
     frame = read_text_table(data, names)
-    numbers = ("inst_num", "start_time", "end_time", "plan_cpu", "plan_mem", "plan_gpu", "cpu_usage")
-    numbers += (
-        "gpu_wrk_util",
-        "avg_mem",
-        "max_mem",
-        "avg_gpu_wrk_mem",
-        "max_gpu_wrk_mem",
-        "cap_cpu",
-        "cap_mem",
-        "cap_gpu",
-        "machine_cpu",
-        "machine_gpu",
-    )
-    numbers += ("machine_load_1", "machine_net_receive", "machine_num_worker")
+    numbers = {
+        *("inst_num", "start_time", "end_time", "plan_cpu", "plan_mem", "plan_gpu", "cpu_usage"),
+        *("gpu_wrk_util", "avg_mem", "max_mem", "avg_gpu_wrk_mem", "max_gpu_wrk_mem", "cap_cpu", "cap_mem"),
+        *("cap_gpu", "machine_cpu", "machine_gpu", "machine_load_1", "machine_net_receive"),
+        "machine_num_worker",
+    }
     return with_numbers(frame, [name for name in names if name in numbers])
 
 

@@ -12,36 +12,17 @@ from typing import Any, TypeVar
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.views.view_files import VIEWS, DefinitionError, Header, read_header
 
-RELATIONS = ("equal", "at least", "at most")
 # Who or what printed a figure: the trace's publisher; a paper by its authors; a chart; slides; a source that
 # is known from quotations only; a source that is known from memory only; other people.
 TRUSTS = ("publisher", "paper", "read off a figure", "slides", "quoted", "recalled", "third party")
-EXACTNESSES = ("exact", "approximate", "impossible")
 # The consequence of ignoring a caveat: users misread the result; the result covers or shows less than it
 # seems to; or none, because ingest or a view handles it.
 SEVERITIES = ("wrong result", "limited result", "background")
 # The metrics that `catalog.metrics` lists for every trace. A trace's ledger may add others.
 METRICS = (
-    "submission",
-    "wait",
-    "run",
-    "requested GPUs",
-    "allocated GPUs",
-    "GPU utilisation",
-    "CPU utilisation",
-    "memory use",
-    "power",
-    "energy",
-    "final state",
-    "user",
-    "group or recurrence",
-    "workload",
-    "machine placement",
-    "GPU sharing",
-    "fragmentation",
-    "deadline",
-    "time to accuracy",
-    "hour of day",
+    *("submission", "wait", "run", "requested GPUs", "allocated GPUs", "GPU utilisation", "CPU utilisation"),
+    *("memory use", "power", "energy", "final state", "user", "group or recurrence", "workload"),
+    *("machine placement", "GPU sharing", "fragmentation", "deadline", "time to accuracy", "hour of day"),
     "calendar date",
 )
 # The reason of a metric that a trace's ledger does not list.

@@ -181,19 +181,6 @@ def test_only_a_caveat_excuses_a_breach(broken: duckdb.DuckDBPyConnection, teste
         assert statuses[name] == expected[name], name
 
 
-def test_key_of_acme_telemetry_counts_repeated_times(tables: duckdb.DuckDBPyConnection) -> None:
-    times = ["2023-07-01 00:00:00+08:00", "2023-07-01 00:00:15+08:00", "2023-07-02 00:00:00+08:00"]
-    # The times are on two days in UTC and in Shanghai. Device c lacks two times, one row has another metric.
-    rows = [("GPU_UTIL", device, time) for device in "ab" for time in times]
-    rows += [("GPU_UTIL", "c", times[2]), ("GPU_TEMP", "a", times[0])]
-    insert = "insert into acme.gpu_metric (cluster, metric, device, time) values ('kalos', ?, ?, ?)"
-    tables.executemany(insert, rows)
-    assert count(tables, "acme.gpu_metric.key") == 0
-    tables.execute(insert, ["GPU_UTIL", "a", times[1]])
-    tables.execute(insert, ["GPU_TEMP", "a", times[0]])
-    assert count(tables, "acme.gpu_metric.key") == 2
-
-
 def test_rule_on_two_tables_counts_nothing_if_one_is_missing(
     broken: duckdb.DuckDBPyConnection, tables: duckdb.DuckDBPyConnection, tested_traces: list[str]
 ) -> None:

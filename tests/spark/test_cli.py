@@ -93,15 +93,6 @@ def test_explain_prints_the_plan_of_spark(sample_warehouse: Path) -> None:
 
 
 @in_full
-def test_charts_of_both_engines_are_equal(sample_warehouse: Path, tmp_path: Path) -> None:
-    pytest.importorskip("vl_convert", reason="charts need the extra plot")
-    for engine in ("duckdb", "spark"):
-        arguments = ("query", "itp.gpu_hours", "--output", tmp_path / f"{engine}.svg", "--engine", engine)
-        assert traces(sample_warehouse, *arguments).returncode == 0
-    assert (tmp_path / "spark.svg").read_bytes() == (tmp_path / "duckdb.svg").read_bytes()
-
-
-@in_full
 @pytest.mark.parametrize("way", ["timeout", "SIGINT"])
 def test_ends_on_timeout_and_signal(way: str, sample_warehouse: Path, tmp_path: Path) -> None:
     temporary = tmp_path / "temporary"

@@ -117,19 +117,6 @@ def test_wait_by_size_lists_every_size_band(seren: duckdb.DuckDBPyConnection) ->
     ]
 
 
-def test_wait_queries_count_the_same_jobs(seren: duckdb.DuckDBPyConnection) -> None:
-    for parameter in ("", "by_publisher := true"):
-        by_size = "select sum(jobs), sum(jobs_without_wait) from acme.wait_by_size({})"
-        by_type = "select sum(jobs), sum(jobs_without_wait) from acme.wait_by_type({})"
-        by_wait = "select sum(jobs), sum(jobs_without_wait) from acme.wait_cdf({}) where wait_s = 131072"
-        assert (
-            rows(seren, by_size.format(parameter))
-            == rows(seren, by_type.format(parameter))
-            == rows(seren, by_wait.format(parameter))
-            == [(6, 1) if parameter else (5, 2)]
-        )
-
-
 def test_shares_exclude_jobs_with_unknown_times(seren: duckdb.DuckDBPyConnection) -> None:
     durations = "select jobs, jobs_pct from acme.duration_cdf({}) where run_s = 32"
     assert rows(seren, durations.format("")) == [(2, 50)]

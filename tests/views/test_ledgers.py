@@ -26,9 +26,9 @@ KEYS = {"caveats": "caveat", "clocks": "clock", "metrics": "metric"}
 KEYS |= {"published": "figure", "expected": "figure"}
 CHOICES = {
     "severity": ledgers.SEVERITIES,
-    "relation": ledgers.RELATIONS,
+    "relation": ("equal", "at least", "at most"),
     "trust": ledgers.TRUSTS,
-    "exactness": ledgers.EXACTNESSES,
+    "exactness": ("exact", "approximate", "impossible"),
 }
 MAY_BE_EMPTY = {"measured_by", "explanation", "needs_file", "answered_by"}
 LONGEST_SUMMARY = 100
