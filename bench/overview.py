@@ -62,7 +62,7 @@ def _of_pai(scale: float, rounds: int) -> Iterator[Line]:
         csvs, warehouse, tables, out = (folder / name for name in ("csv", "warehouse", "tables", "out"))
         cost_of(_baseline("extract", raw, csvs))
         commands = {
-            "tables": traces("ingest", "pai", "--raw", raw, "--warehouse", tables, "--no-stored"),
+            "tables": traces("ingest", "pai", "--raw", raw, "--warehouse", tables, "--no-materialized-views"),
             "default": traces("ingest", "pai", "--raw", raw, "--warehouse", warehouse),
             "inflate": _baseline("inflate", raw),
             "copy": _baseline("duckdb_copy", "pai", csvs, out),
@@ -119,7 +119,7 @@ def _of_telemetry(scale: float, rounds: int) -> Iterator[Line]:
         warehouse, out = folder / "warehouse", folder / "out"
         commands = {
             "ours": traces(
-                "ingest", "acme", "--raw", folder / "raw", "--warehouse", warehouse, "--no-stored"
+                "ingest", "acme", "--raw", folder / "raw", "--warehouse", warehouse, "--no-materialized-views"
             ),
             "polars": _baseline("polars_unpivot", csv, out),
         }

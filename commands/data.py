@@ -84,7 +84,7 @@ def ingest(
     raw: _Raw = None,
     warehouse: options.Warehouse = WAREHOUSE,
     replace: _Replace = False,
-    no_stored: options.NoStored = False,
+    no_materialized_views: options.NoMaterializedViews = False,
     engine: options.EngineChoice = Engine.DUCKDB,
     master: options.Master = LOCAL,
 ) -> None:
@@ -92,7 +92,7 @@ def ingest(
 
     Files are recognised by name and content in all subfolders. Existing data is kept unless a different
     version of the same file is found. Unchanged files are skipped, and an interrupted ingest resumes. A
-    database built with --materialize remains a single file.
+    database built with --copy-tables remains a single file.
 
     With --engine spark, the workers of a Spark cluster convert the files. They need the raw files and the
     warehouse under the same paths.
@@ -110,7 +110,7 @@ def ingest(
         warehouse,
         replace,
         only,
-        no_stored,
+        no_materialized_views,
         engine,
         master,
     )
@@ -122,7 +122,7 @@ def run_ingest(
     warehouse: Path,
     replace: bool = False,
     only: Sequence[str] = (),
-    no_stored: bool = False,
+    no_materialized_views: bool = False,
     engine: Engine = Engine.DUCKDB,
     master: str = LOCAL,
     next_step: str = "",
@@ -154,7 +154,7 @@ def run_ingest(
             say(f"Ready to query. Materializing {views} views; until then they are slower", stderr=True)
 
         result = database.ingest(
-            raw, warehouse, traces, progress, replace, workers, not no_stored, report_ready, only
+            raw, warehouse, traces, progress, replace, workers, not no_materialized_views, report_ready, only
         )
     print_ingest(result, warehouse, next_step)
 

@@ -3,11 +3,18 @@
 from typing import Annotated
 
 from tracehouse.commands.console import say
-from tracehouse.commands.options import WAREHOUSE, NoStored, Warehouse, argument, option, reject_nan
+from tracehouse.commands.options import (
+    WAREHOUSE,
+    NoMaterializedViews,
+    Warehouse,
+    argument,
+    option,
+    reject_nan,
+)
 from tracehouse.core.errors import UserError
 
 _Materialize = Annotated[
-    bool, option("--materialize", "Copy the tables into the database, which then needs no other file.")
+    bool, option("--copy-tables", "Copy the tables into the database, which then needs no other file.")
 ]
 _Sources = Annotated[list[str], argument("SOURCE...", "Raw files: a path, a name, or a pattern.")]
 _OlderThanDays = Annotated[
@@ -26,7 +33,9 @@ _KeepVersions = Annotated[
 
 
 def build(
-    warehouse: Warehouse = WAREHOUSE, materialize: _Materialize = False, no_stored: NoStored = False
+    warehouse: Warehouse = WAREHOUSE,
+    materialize: _Materialize = False,
+    no_materialized_views: NoMaterializedViews = False,
 ) -> None:
     """Rebuild the database over the warehouse's Parquet files.
 
@@ -39,7 +48,7 @@ def build(
     from tracehouse.engines.duckdb.write import database
 
     with byte_bars() as progress:
-        built = database.build(warehouse, materialize, not no_stored, progress)
+        built = database.build(warehouse, materialize, not no_materialized_views, progress)
     say(f"Built {built.path}")
     for note in built.notes:
         say(f"note: {note}", stderr=True)

@@ -76,7 +76,9 @@ Out = Annotated[Path, option("--out -o", "Folder to write to.", "DIR")]
 Warehouse = Annotated[
     Path, option("--warehouse -w", "Folder of the warehouse.", "DIR", envvar="TRACES_WAREHOUSE")
 ]
-NoStored = Annotated[bool, option("--no-stored", "Do not cache slow views; compute them in each query.")]
+NoMaterializedViews = Annotated[
+    bool, option("--no-materialized-views", "Do not cache slow views; compute them in each query.")
+]
 Limit = Annotated[int | None, option("--limit -n", "Return at most this many rows.", "ROWS", OUTPUT)]
 NO_PAGER = "Do not page long output. (Pager: $TRACES_PAGER, $PAGER or less.)"
 NoPager = Annotated[bool, option("--no-pager", NO_PAGER, panel=OUTPUT)]
