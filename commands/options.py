@@ -139,9 +139,9 @@ class AnswerOptions:
     @property
     def output_format(self) -> Format:
         """The requested format, or the output's default. Raises UsageError if the output cannot have it."""
-        from tracehouse.publish import export
+        from tracehouse.publish import writers
 
-        return export.chosen_format(self.requested_format, self.output)
+        return writers.chosen_format(self.requested_format, self.output)
 
     @property
     def limits(self) -> "Limits":

@@ -25,7 +25,7 @@ from tracehouse.engines.duckdb.read.verify import (
     verdict_counts,
 )
 from tracehouse.engines.duckdb.write import database
-from tracehouse.publish import export
+from tracehouse.publish import writers
 
 PAGE = Path(__file__).with_suffix(".md")
 # Traces with small files, which an ingest converts quickly.
@@ -62,7 +62,7 @@ def page(connection: duckdb.DuckDBPyConnection) -> str:
         "## Explanations",
         "\n".join(f"- `{result.figure}`, {result.verdict}: {result.explanation}" for result in reasons),
         "## Files",
-        "\n".join(export.markdown(connection, BoundQuery(_SOURCES, {"traces": list(TRACES)}))),
+        "\n".join(writers.markdown(connection, BoundQuery(_SOURCES, {"traces": list(TRACES)}))),
     ]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
@@ -75,7 +75,7 @@ def _trust_table(results: Sequence[Result]) -> pa.Table:
 
 
 def _markdown(connection: duckdb.DuckDBPyConnection, rows: pa.Table) -> str:
-    return "\n".join(export.markdown(connection, binding.bind_rows(connection, rows)))
+    return "\n".join(writers.markdown(connection, binding.bind_rows(connection, rows)))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from tracehouse.engines.duckdb.read import answer, sandbox
 from tracehouse.engines.duckdb.read.binding import Bind, BoundQuery
 from tracehouse.engines.duckdb.read.notes import NO_DATA, Note
 from tracehouse.engines.duckdb.read.sandbox import Limits
-from tracehouse.publish import export, output
+from tracehouse.publish import output, writers
 from tracehouse.publish.formats import LAID_OUT, Format
 
 # The command line imports this module at its start. To start fast, functions import other modules.
@@ -38,9 +38,9 @@ def write_answer(
     """Write the answer of a query, or its query plan. Returns the notes on it.
 
     Without a path, the answer goes to standard output; with `pages`, an answer longer than the terminal goes
-    through a pager. See `export.Options` for `wide` and `brief`, and `sandbox.run` for `exit_after`.
+    through a pager. See `writers.Options` for `wide` and `brief`, and `sandbox.run` for `exit_after`.
     """
-    options = export.Options(path is None, output.is_terminal(path), guard_formulas, wide, brief)
+    options = writers.Options(path is None, output.is_terminal(path), guard_formulas, wide, brief)
 
     def render(
         connection: duckdb.DuckDBPyConnection, query: BoundQuery, file: Path, draft: Path
@@ -48,7 +48,7 @@ def write_answer(
         if query.explain or query.plan:
             file.write_text(f"{escape_text(answer.plan(connection, query))}\n")
             return query.notes
-        rendered = export.write(connection, query, form, file, draft, options)
+        rendered = writers.write(connection, query, form, file, draft, options)
         found = query.notes
         if not rendered.rows and not query.is_cut:
             why = answer.why_empty(connection, query)

@@ -28,7 +28,7 @@ from tracehouse import cli
 from tracehouse.engines.duckdb.read import answer, checks, describe, verify  # noqa: F401
 from tracehouse.engines.duckdb.write import database, materialized_views  # noqa: F401
 from tracehouse.ingest.declarations import all_traces
-from tracehouse.publish import export  # noqa: F401
+from tracehouse.publish import writers  # noqa: F401
 from tracehouse.sql.query_files import query_files
 from tracehouse.views import caveats, column_docs
 from tracehouse.views.across_traces import expanded

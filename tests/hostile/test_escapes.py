@@ -16,7 +16,7 @@ from hostile.escapes import ESCAPES, Escape
 from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read import answer, binding, landlock, sandbox
 from tracehouse.engines.duckdb.write import database
-from tracehouse.publish import export
+from tracehouse.publish import writers
 from tracehouse.publish.formats import Format
 
 T = TypeVar("T")
@@ -101,7 +101,7 @@ def run_statement(connection: duckdb.DuckDBPyConnection, sql: str, files: list[P
         query = binding.bind_statement(connection, sql)
         if query.explain:
             return answer.plan(connection, query)
-        export.write(connection, query, Format.CSV, *files)
+        writers.write(connection, query, Format.CSV, *files)
     except (UserError, duckdb.Error) as error:
         return f"refused: {error}"
     return files[0].read_text()

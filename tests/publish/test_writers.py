@@ -22,9 +22,9 @@ from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.engines.duckdb.read.sandbox import disable_async_writes
 from tracehouse.publish import output
-from tracehouse.publish.export import FILE_OPTIONS, Options, chosen_format, write
 from tracehouse.publish.formats import BINARY, Format
 from tracehouse.publish.table import TABLE_ROWS
+from tracehouse.publish.writers import FILE_OPTIONS, Options, chosen_format, write
 
 BIG = 2**53 + 1
 HUGE = 12345678901234567890123456789
