@@ -91,7 +91,7 @@ def test_named_queries_take_parameters(both: duckdb.DuckDBPyConnection) -> None:
     answers = set(names(both, "kind = 'answer'"))
     assert macros | left_out == answers and not macros & left_out
     assert 0 < len(left_out) < 12
-    for name in macros:
+    for name in some(sorted(macros), 50):
         assert digest(both, f"from {name}()") == digest(both, f"from {name}"), name
     asked = "from itp.gpu_hours(min_gpus := 4)"
     other = digest(both, asked)

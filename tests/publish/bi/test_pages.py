@@ -24,6 +24,7 @@ COMMANDS = sorted(
 )
 
 
+@in_full
 @pytest.mark.parametrize("command", COMMANDS)
 def test_command_runs(command: str, small_warehouse: Path, tmp_path: Path) -> None:
     """The commands `traces publish` of README.md, docs/bi.md and other pages run."""
