@@ -61,10 +61,9 @@ def test_published_rows_equal_those_of_warehouse(both: duckdb.DuckDBPyConnection
     aliases = dict(both.execute("select name, same_as from published.catalog.contents").fetchall())
     relations = names(both, "kind in ('base table', 'view', 'catalog')")
     assert len(relations) > 180
-    expected = digests(both, "warehouse", [name for name in relations if not aliases[name]])
-    assert digests(both, "published", relations) == {
-        name: expected[aliases[name] or name] for name in relations
-    }
+    tried = some(relations, 100)
+    expected = digests(both, "warehouse", sorted({aliases[name] or name for name in tried}))
+    assert digests(both, "published", tried) == {name: expected[aliases[name] or name] for name in tried}
     queries = [name for (name,) in both.execute("select query_name from catalog.queries").fetchall()]
     assert sorted(queries) == names(both, "kind = 'answer'")
     chosen = some(queries, 30)
