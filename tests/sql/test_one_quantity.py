@@ -8,6 +8,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from random_seed import DEPTH
 
 # Units whose values add up over the rows of a result; others, such as percentages, do not.
 ADDITIVE = {
@@ -97,5 +98,6 @@ def test_queries_agree_on_quantities(synthetic: duckdb.DuckDBPyConnection) -> No
     assert list(find_disagreements(synthetic)) == []
 
 
+@pytest.mark.skipif(DEPTH == 1, reason="slow: run `make random-test`")
 def test_queries_agree_on_quantities_of_real_files(real: duckdb.DuckDBPyConnection) -> None:
     assert list(find_disagreements(real)) == []
