@@ -24,7 +24,7 @@ def escape_text(text: str) -> str:
 def escape_name(name: str | PurePath) -> str:
     r"""Return a file's name as UTF-8 on one line, with other bytes and control characters as ``\xff``.
 
-    An escaped name does not change.
+    Escaping twice changes nothing more.
     """
     text = str(name)
     return text if text.isprintable() else "".join(map(_escape_character, text))

@@ -15,7 +15,7 @@ from typing import Literal
 
 from tracehouse.ingest import traces
 from tracehouse.ingest.column_types import TYPES, TypeName
-from tracehouse.ingest.distributions import Distribution
+from tracehouse.ingest.sample_distributions import Distribution
 
 # Increase this number when a reader returns other rows for the same bytes. Ingest then converts all files
 # again.

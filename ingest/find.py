@@ -38,7 +38,7 @@ from tracehouse.ingest.raw_stream import check_raw, open_raw, translate_errors
 from tracehouse.ingest.readers import reader_of
 from tracehouse.ingest.readers.lines import shown
 from tracehouse.ingest.store.records import Key
-from tracehouse.ingest.synthetic import MARKER_NAME
+from tracehouse.ingest.synthetic_marker import MARKER_NAME
 
 Group = tuple[str, str, str]
 """Trace, table and partition, to which several raw files may contribute."""

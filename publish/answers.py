@@ -102,7 +102,7 @@ def _write(
     pages: bool = False,
     exit_after: bool = False,
 ) -> Sequence[Note]:
-    """Run a query in the sandbox, which lets it write the answer and a draft of it, and no other file."""
+    """Run a query in the sandbox, which lets it write the answer and one scratch file, and no other file."""
     with (
         sandbox.scratch_folder() as scratch,
         output.open_output(path, scratch, escapes, pages) as file,

@@ -17,8 +17,8 @@ import numpy as np
 
 from tracehouse.core.errors import UsageError, UserError, check_traces
 from tracehouse.ingest.declarations import all_traces
-from tracehouse.ingest.synthetic import MARKER_NAME
-from tracehouse.samples import drawn
+from tracehouse.ingest.synthetic_marker import MARKER_NAME
+from tracehouse.samples import from_declaration
 from tracehouse.samples import traces as modules
 from tracehouse.samples.output import Output
 
@@ -40,7 +40,9 @@ scale: {scale!r} (1.0 is the number of rows in the publisher's files)
 def available() -> list[str]:
     """Return the names of the traces that have a sample, sorted."""
     written = {found.name for found in pkgutil.iter_modules(modules.__path__)}
-    return [name for name, trace in all_traces().items() if name in written or drawn.has_sample(trace)]
+    return [
+        name for name, trace in all_traces().items() if name in written or from_declaration.has_sample(trace)
+    ]
 
 
 def has_days(trace: str) -> bool:
@@ -67,7 +69,9 @@ def _expected_bytes(trace: str, scale: float, days: int | None) -> int:
     if module and hasattr(module, "expected_bytes"):
         return module.expected_bytes(scale)
     tables = all_traces()[trace].tables
-    return sum(drawn.rows_of(table, scale) * len(table.columns) * BYTES_PER_FIELD for table in tables)
+    return sum(
+        from_declaration.row_count(table, scale) * len(table.columns) * BYTES_PER_FIELD for table in tables
+    )
 
 
 def write_sample(
@@ -112,7 +116,7 @@ def write_sample(
         output = Output(folder, int(rng.integers(2**31)), partial(on_bytes, trace))
         module = _module(trace)
         if module is None:
-            drawn.write(all_traces()[trace], output, scale, rng)
+            from_declaration.write(all_traces()[trace], output, scale, rng)
         elif has_days(trace):
             module.write(output, scale, rng, days or module.DEFAULT_DAYS)
         else:

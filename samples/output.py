@@ -16,9 +16,9 @@ import polars as pl
 from isal import igzip
 
 from tracehouse.ingest.declarations import Column, Table
-from tracehouse.ingest.distributions import Names
 from tracehouse.ingest.raw_files import part_name
-from tracehouse.ingest.synthetic import GZIP_NAME, PARQUET_KEY
+from tracehouse.ingest.sample_distributions import Names
+from tracehouse.ingest.synthetic_marker import GZIP_NAME, PARQUET_KEY
 from tracehouse.samples import draw
 
 OnBytes = Callable[[int], None]

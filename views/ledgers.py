@@ -154,7 +154,7 @@ def published(folder: Path = VIEWS) -> list[PublishedFigure]:
 
 
 def expected(folder: Path = VIEWS) -> list[Figure]:
-    """Read the counts of published files that no document prints.
+    """Read our own counts of the publishers' files, which no document prints.
 
     `traces check` compares them with the data, which finds changed files and changed SQL.
     """
@@ -164,7 +164,7 @@ def expected(folder: Path = VIEWS) -> list[Figure]:
 def metrics(folder: Path = VIEWS) -> list[Metric]:
     """List every metric for every trace, in the same order: METRICS, then those that ledgers add.
 
-    A metric that the ledger of a trace lacks is impossible.
+    A metric that the ledger of a trace does not list counts as impossible, with the reason NOT_LISTED.
     """
     found = {(one.trace, one.metric): one for one in _read_ledgers(folder, "metrics.csv", Metric, "metric")}
     added = sorted({name for _, name in found} - set(METRICS))

@@ -17,7 +17,7 @@ from tracehouse.ingest.raw_stream import translate_errors
 from tracehouse.ingest.store.files import write_atomically
 from tracehouse.ingest.store.layout import WORK_FOLDER
 from tracehouse.ingest.store.records import Conversion, Key
-from tracehouse.ingest.synthetic import is_marked
+from tracehouse.ingest.synthetic_marker import is_marked
 
 # A file that changed just now may change again without getting another time of change.
 _SETTLED_S = 2.0

@@ -28,7 +28,7 @@ from tracehouse.ingest.fetch.client import Client, SourceError
 from tracehouse.ingest.fetch.remote_zip import RemoteZip
 from tracehouse.ingest.fetch.transfer import partial_size
 from tracehouse.ingest.selection import Selection, parse_selection, selects
-from tracehouse.ingest.synthetic import MARKER_NAME
+from tracehouse.ingest.synthetic_marker import MARKER_NAME
 
 ALL_METRICS = "all"
 LEDGERS = Path(__file__).parents[1] / "traces"

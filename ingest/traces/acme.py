@@ -3,7 +3,7 @@
 880,740 jobs of Shanghai AI Laboratory, 470,497 of them with GPUs, and a table of the publisher that compares
 the two clusters with Philly, Helios and PAI.
 
-Citation: see ``TRACE.citation``. Licence: CC BY 4.0, Shanghai AI Laboratory.
+Licence: CC BY 4.0, Shanghai AI Laboratory.
 
 Files, from https://github.com/InternLM/AcmeTrace, folder ``data``:
 
@@ -30,7 +30,7 @@ Pitfalls:
 
 from tracehouse.ingest.column_types import TypeName
 from tracehouse.ingest.declarations import Column, Rule, Table, Trace, Wide
-from tracehouse.ingest.distributions import Arrivals, Names
+from tracehouse.ingest.sample_distributions import Arrivals, Names
 
 JOB_TRACE = Table(
     name="job_trace",

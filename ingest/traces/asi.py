@@ -2,7 +2,7 @@
 
 Hourly rows of every pod on 37,707 GPU servers (155,410 GPUs at the peak), days 0 to 184.
 
-Citation: see ``TRACE.citation``. Licence: none is stated.
+Licence: none is stated.
 
 Files, four ZIPs of Parquet from https://github.com/alibaba/clusterdata/tree/master/cluster-trace-gpu-v2026:
 
@@ -25,7 +25,7 @@ Pitfalls:
 from dataclasses import replace
 
 from tracehouse.ingest.declarations import Column, Reference, Table, Trace
-from tracehouse.ingest.distributions import LogNormal, Names
+from tracehouse.ingest.sample_distributions import LogNormal, Names
 
 SCHEMA = "docs/schema.md of cluster-trace-gpu-v2026"
 

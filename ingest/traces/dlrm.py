@@ -2,7 +2,7 @@
 
 156 services, 23,871 instances: 16,485 on CPU nodes (CN) and 7,386 on GPU nodes (HN).
 
-Citation: see ``TRACE.citation``. Licence: CC BY 4.0, Alibaba Group.
+Licence: CC BY 4.0, Alibaba Group.
 
 File, from https://github.com/alibaba/clusterdata/tree/master/cluster-trace-gpu-v2025:
 
@@ -18,7 +18,7 @@ Pitfalls:
 
 from tracehouse.ingest.column_types import TypeName
 from tracehouse.ingest.declarations import Column, Table, Trace
-from tracehouse.ingest.distributions import Arrivals, Distribution, Names
+from tracehouse.ingest.sample_distributions import Arrivals, Distribution, Names
 
 
 def _resource(

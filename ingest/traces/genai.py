@@ -2,7 +2,7 @@
 
 Telemetry of 207 containers, one value per container and minute; 68,195 user requests, without containers.
 
-Citation: see ``TRACE.citation``. Licence: none is stated; the programme's README allows research and study.
+Licence: none is stated; the programme's README allows research and study.
 
 Files, from https://github.com/alibaba/clusterdata/tree/master/cluster-trace-v2026-GenAI: one archive per
 table, with one CSV each. `lora_request_trace.csv` is also published unpacked, with the same bytes. The README

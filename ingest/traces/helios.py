@@ -3,7 +3,7 @@
 3,362,981 jobs, of which 1,580,464 use GPUs, in SenseTime's data centre, and the GPUs of each virtual cluster
 (VC) on each day.
 
-Citation: see ``TRACE.citation``. Licence: CC BY 4.0.
+Licence: CC BY 4.0.
 
 Files, from https://github.com/S-Lab-System-Group/HeliosData, a folder for each cluster in ``data``:
 
@@ -20,7 +20,7 @@ Pitfalls:
 """
 
 from tracehouse.ingest.declarations import Column, Rule, Table, Trace, Wide
-from tracehouse.ingest.distributions import Arrivals, LogNormal, Names
+from tracehouse.ingest.sample_distributions import Arrivals, LogNormal, Names
 
 README = "README of S-Lab-System-Group/HeliosData"
 FOLDER = r"(?P<cluster>Earth|Saturn|Uranus|Venus)"

@@ -2,7 +2,7 @@
 
 Ten clusters, 69,351 jobs, 1,632,719.7 GPU-hours, 2021-03-04 to 2021-05-03.
 
-Citation: see ``TRACE.citation``. Licence: MIT, Microsoft Corporation.
+Licence: MIT, Microsoft Corporation.
 
 Files, from https://github.com/microsoft/elasticflow-traces, folder ``data``:
 
@@ -21,7 +21,7 @@ Pitfalls:
 """
 
 from tracehouse.ingest.declarations import Column, Rule, Table, Trace
-from tracehouse.ingest.distributions import Arrivals, LogNormal, Names
+from tracehouse.ingest.sample_distributions import Arrivals, LogNormal, Names
 
 RAW_SOURCE_FILE = Column(
     "source_file",

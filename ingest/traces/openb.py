@@ -3,7 +3,7 @@
 1,523 nodes, of which 1,213 hold 6,212 GPUs; 8,152 pods in the default list, and 23 more pod lists
 derived from it for scheduling experiments.
 
-Citation: see ``TRACE.citation``. Licence: CC BY 4.0, Alibaba Group.
+Licence: CC BY 4.0, Alibaba Group.
 
 Files, from https://github.com/alibaba/clusterdata, folder ``cluster-trace-gpu-v2023/csv``:
 

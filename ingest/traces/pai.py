@@ -3,7 +3,7 @@
 About two months of 2020, over 6,500 GPUs on about 1,800 machines. A job has tasks, a task has
 instances, an instance runs as a worker on a machine.
 
-Citation: see ``TRACE.citation``. Licence: CC BY 4.0, Alibaba Group.
+Licence: CC BY 4.0, Alibaba Group.
 
 Files, described in https://github.com/alibaba/clusterdata, folder ``cluster-trace-gpu-v2020``: seven
 archives of one CSV each, without a header, and for each a ``.header`` file with the column names:
@@ -28,7 +28,7 @@ GPUs.
 """
 
 from tracehouse.ingest.declarations import Column, Reference, Rule, Table, Trace
-from tracehouse.ingest.distributions import Arrivals, LogNormal, Names
+from tracehouse.ingest.sample_distributions import Arrivals, LogNormal, Names
 
 # The publisher writes whole numbers as floats in most files ("4550879.0", "1.0") and as integers in
 # pai_machine_metric. Both have one type, so that the tables can be joined. The type is DOUBLE because BIGINT

@@ -3,7 +3,7 @@
 117,325 jobs from August to December, with each attempt to run them, and the utilisation of GPUs, processors
 and memory in each minute from October on.
 
-Citation: see ``TRACE.citation``. Licence: CC BY 4.0.
+Licence: CC BY 4.0.
 
 Files, in ``trace-data.tar.gz`` of https://github.com/msr-fiddle/philly-traces; names have no extensions:
 
@@ -23,7 +23,7 @@ Pitfalls:
 """
 
 from tracehouse.ingest.declarations import Column, JsonList, Reference, Rule, Table, Trace
-from tracehouse.ingest.distributions import Arrivals, Names
+from tracehouse.ingest.sample_distributions import Arrivals, Names
 
 README = "README of msr-fiddle/philly-traces"
 ARCHIVE = "trace-data"

@@ -3,7 +3,7 @@
 4,278 nodes with GPUs of six models. Jobs are HP, with strict objectives, or Spot, which use the remaining
 capacity.
 
-Citation: see ``TRACE.citation``. Licence: none is stated; its sibling folders are CC BY 4.0, Alibaba Group.
+Licence: none is stated; its sibling folders are CC BY 4.0, Alibaba Group.
 
 Files, from https://github.com/alibaba/clusterdata/tree/master/cluster-trace-v2026-spot-gpu:
 
@@ -19,7 +19,7 @@ Pitfalls:
 """
 
 from tracehouse.ingest.declarations import Column, Reference, Table, Trace
-from tracehouse.ingest.distributions import Arrivals, LogNormal
+from tracehouse.ingest.sample_distributions import Arrivals, LogNormal
 
 README = "README of cluster-trace-v2026-spot-gpu"
 

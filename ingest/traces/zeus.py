@@ -4,7 +4,7 @@ The traces behind the simulations of the NSDI '23 paper: how many epochs a train
 (`train`), how long an epoch takes and what power it draws on one of four GPUs (`power`), and a replay
 schedule made from Alibaba's PAI trace (`alibaba_group`).
 
-Citation: see ``TRACE.citation``. Licence: Apache-2.0, the Zeus authors.
+Licence: Apache-2.0, the Zeus authors.
 
 Files, from https://github.com/ml-energy/zeus, folder
 ``examples/research_reproducibility/zeus_nsdi23/trace``:
@@ -25,7 +25,7 @@ Pitfalls:
 """
 
 from tracehouse.ingest.declarations import Column, Reference, Rule, Table, Trace
-from tracehouse.ingest.distributions import Arrivals, LogNormal, Names
+from tracehouse.ingest.sample_distributions import Arrivals, LogNormal, Names
 
 DATASETS = ("cifar100", "imagenet", "librispeech", "movielens-1m", "sentiment140", "squad")
 DATASET = Column(

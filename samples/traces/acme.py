@@ -14,7 +14,7 @@ import polars as pl
 
 from tracehouse.ingest.traces.acme import CLUSTER_SUMMARY, JOB_TRACE
 from tracehouse.samples import draw
-from tracehouse.samples.drawn import rows_of, sampled
+from tracehouse.samples.from_declaration import row_count, sampled
 from tracehouse.samples.output import Output
 from tracehouse.samples.traces import acme_telemetry
 
@@ -48,7 +48,7 @@ OUTCOMES = {"complete": ["COMPLETED"], "cancel": ["CANCELLED"]}
 
 def expected_bytes(scale: float) -> int:
     """Estimate the bytes of raw text in a sample."""
-    return 128 * rows_of(JOB_TRACE, scale) + acme_telemetry.expected_bytes(scale)
+    return 128 * row_count(JOB_TRACE, scale) + acme_telemetry.expected_bytes(scale)
 
 
 def write(out: Output, scale: float, rng: np.random.Generator) -> None:

@@ -16,7 +16,7 @@ import polars as pl
 from tracehouse.ingest.traces import asi
 from tracehouse.samples import draw
 from tracehouse.samples.draw import Ints
-from tracehouse.samples.drawn import sampled
+from tracehouse.samples.from_declaration import sampled
 from tracehouse.samples.output import Output
 
 DEFAULT_DAYS = 2

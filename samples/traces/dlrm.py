@@ -8,7 +8,7 @@ import polars as pl
 
 from tracehouse.ingest.traces.dlrm import INSTANCE
 from tracehouse.samples import draw
-from tracehouse.samples.drawn import rows_of, sampled
+from tracehouse.samples.from_declaration import row_count, sampled
 from tracehouse.samples.output import Output
 
 BEFORE_THE_TRACE, AFTER_THE_TRACE, LAST_S = 0.305, 0.372, 2_677_541
@@ -16,7 +16,7 @@ BEFORE_THE_TRACE, AFTER_THE_TRACE, LAST_S = 0.305, 0.372, 2_677_541
 
 def write(out: Output, scale: float, rng: np.random.Generator) -> None:
     """Write the CSV."""
-    count = rows_of(INSTANCE, scale, 40)
+    count = row_count(INSTANCE, scale, 40)
     rows = sampled(INSTANCE, count, rng)
     created = rows["creation_time"].to_numpy()
     scheduled = np.minimum(created + np.floor(draw.lognormal(rng, count, 5, 2)), LAST_S)

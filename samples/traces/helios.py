@@ -9,7 +9,7 @@ import polars as pl
 
 from tracehouse.ingest.traces.helios import GPU_COUNT, JOB
 from tracehouse.samples import draw
-from tracehouse.samples.drawn import sampled
+from tracehouse.samples.from_declaration import sampled
 from tracehouse.samples.output import Output
 
 JOBS = {"Earth": 872_886, "Saturn": 1_753_078, "Uranus": 490_309, "Venus": 246_708}

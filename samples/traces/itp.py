@@ -10,7 +10,7 @@ import polars as pl
 
 from tracehouse.ingest.traces.itp import ELASTICFLOW_JOB, RAW_JOB
 from tracehouse.samples import draw
-from tracehouse.samples.drawn import sampled
+from tracehouse.samples.from_declaration import sampled
 from tracehouse.samples.output import Output
 
 JOBS = (1_595, 5_778, 3_011, 15_802, 3_629, 2_396, 12_699, 13_047, 11_134, 260)

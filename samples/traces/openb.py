@@ -11,7 +11,7 @@ import polars as pl
 
 from tracehouse.ingest.traces.openb import NODE, POD
 from tracehouse.samples import draw
-from tracehouse.samples.drawn import rows_of, sampled
+from tracehouse.samples.from_declaration import row_count, sampled
 from tracehouse.samples.output import Output
 
 # At a smaller scale, some phases, classes or sizes would have no pod.
@@ -97,7 +97,7 @@ def _again(pods: pl.DataFrame, count: int, rng: np.random.Generator) -> pl.DataF
 
 
 def _pods(scale: float, rng: np.random.Generator) -> pl.DataFrame:
-    rows = sampled(POD, rows_of(POD, scale), rng)
+    rows = sampled(POD, row_count(POD, scale), rng)
     pending = rows["pod_phase"].to_numpy() == "Pending"
     count, early = rows.height, draw.scaled(EARLY_PODS, scale, 2)
     later = draw.arrivals(rng, count - early, FIRST_BUSY_S, LAST_CREATION_S)

@@ -13,7 +13,7 @@ import polars as pl
 from tracehouse.ingest.traces import pai
 from tracehouse.samples import draw
 from tracehouse.samples.draw import Bools, Floats, Ints
-from tracehouse.samples.drawn import rows_of, sampled
+from tracehouse.samples.from_declaration import row_count, sampled
 from tracehouse.samples.output import Output
 
 IN_PARTS = {"pai_job_table": 2, "pai_group_tag_table": 2}
@@ -102,7 +102,7 @@ def _ends(status: pl.Series, ended: Ints, share: float, rng: np.random.Generator
 
 
 def _jobs(scale: float, rng: np.random.Generator) -> pl.DataFrame:
-    rows = sampled(pai.JOB, rows_of(pai.JOB, scale), rng)
+    rows = sampled(pai.JOB, row_count(pai.JOB, scale), rng)
     # More jobs fail towards the end of the trace. The rows are in the order of their starts.
     status = rows["status"].to_numpy().copy()
     others = rng.permutation(status[status != "Failed"])
@@ -260,7 +260,7 @@ def _sensors(
 ) -> pl.DataFrame:
     # One machine of each type in twenty has no sensors.
     watched = workers.filter(pl.col("machine") % 20 != 19)
-    workers = _some(watched, rows_of(pai.SENSOR, scale), rng)
+    workers = _some(watched, row_count(pai.SENSOR, scale), rng)
     task, machine, count = workers["task"].to_numpy(), workers["machine"].to_numpy(), workers.height
     plans = tasks.select("plan_cpu", "plan_mem", "plan_gpu")[task]
 
@@ -296,7 +296,7 @@ def _sensors(
 def _metrics(
     workers: pl.DataFrame, machines: pl.DataFrame, scale: float, rng: np.random.Generator
 ) -> pl.DataFrame:
-    workers = _some(workers, rows_of(pai.MACHINE_METRIC, scale), rng)
+    workers = _some(workers, row_count(pai.MACHINE_METRIC, scale), rng)
     count, gpus = workers.height, machines["cap_gpu"].to_numpy()[workers["machine"].to_numpy()]
     cpu = pl.sum_horizontal("machine_cpu_iowait", "machine_cpu_kernel", "machine_cpu_usr")
     return sampled(pai.MACHINE_METRIC, count, rng).with_columns(

@@ -17,7 +17,7 @@ import polars as pl
 
 from tracehouse.ingest.traces.philly import ARCHIVE, CPU_UTIL, GPU_UTIL, JOB, MACHINE, MEM_UTIL
 from tracehouse.samples import draw
-from tracehouse.samples.drawn import rows_of, sampled
+from tracehouse.samples.from_declaration import row_count, sampled
 from tracehouse.samples.output import Output
 
 MACHINES, LEAST_MACHINES, MINUTES, LEAST_MINUTES = 552, 24, 81_069, 180
@@ -38,7 +38,7 @@ LINES_AT_ONCE = 400_000
 def expected_bytes(scale: float) -> int:
     """Estimate the bytes of raw text in a sample."""
     lines = draw.scaled(MINUTES, scale, LEAST_MINUTES) * draw.scaled(MACHINES, scale, LEAST_MACHINES)
-    return 330 * rows_of(JOB, scale, 150) + 145 * lines
+    return 330 * row_count(JOB, scale, 150) + 145 * lines
 
 
 def write(out: Output, scale: float, rng: np.random.Generator) -> None:
@@ -50,7 +50,7 @@ def write(out: Output, scale: float, rng: np.random.Generator) -> None:
     first_s = min(FALL_BACK_S - 5_400, LAST_MINUTE_S - 60 * minutes)
     times = first_s + 60 * np.arange(minutes)
 
-    jobs = sampled(JOB, rows_of(JOB, scale, 150), rng)
+    jobs = sampled(JOB, row_count(JOB, scale, 150), rng)
     # A third of the jobs are submitted during the minutes of use, even if these are few.
     in_use = rng.permutation(jobs.height) < jobs.height // 3
     submit = np.where(

@@ -9,7 +9,7 @@ import polars as pl
 
 from tracehouse.ingest.traces.spot import JOB, NODE
 from tracehouse.samples import draw
-from tracehouse.samples.drawn import rows_of, sampled
+from tracehouse.samples.from_declaration import row_count, sampled
 from tracehouse.samples.output import Output
 
 LAST_S = 184 * draw.DAY_S - 1
@@ -34,7 +34,7 @@ def write(out: Output, scale: float, rng: np.random.Generator) -> None:
     numbers = np.sort(rng.permutation(nodes.height + SKIPPED_NUMBERS)[: nodes.height])
     out.add(NODE, nodes.with_columns(pl.Series("node_name", numbers)))
 
-    rows = sampled(JOB, rows_of(JOB, scale, 120), rng)
+    rows = sampled(JOB, row_count(JOB, scale, 120), rng)
     early = np.arange(rows.height) < max(2, round(rows.height * BEFORE_SHARE))
     submit = np.where(early, 0, rows["submit_time"])
     lasted = np.ceil(rows["duration"].to_numpy()) * np.where(early, 100, 1)

@@ -12,7 +12,7 @@ import polars as pl
 
 from tracehouse.ingest.traces.zeus import ALIBABA_GROUP, POWER, TRAIN
 from tracehouse.samples import draw
-from tracehouse.samples.drawn import rows_of, sampled
+from tracehouse.samples.from_declaration import row_count, sampled
 from tracehouse.samples.output import Output
 
 ACCURACIES = tuple(round(0.05 * step, 2) for step in range(1, 20))
@@ -81,7 +81,7 @@ def write(out: Output, scale: float, rng: np.random.Generator) -> None:
     out.add(TRAIN, pl.DataFrame(runs))
     for gpu in GPUS:
         out.add(POWER, pl.DataFrame(_measurements(gpu, scale, rng)), gpu=gpu)
-    rows = sampled(ALIBABA_GROUP, rows_of(ALIBABA_GROUP, scale), rng)
+    rows = sampled(ALIBABA_GROUP, row_count(ALIBABA_GROUP, scale), rng)
     seconds = (pl.col("runtime_ratio") * pl.col("dataset").str.len_chars() * 700).cast(pl.Int64)
     rows = rows.with_columns(
         end_time=pl.col("start_time") + seconds,

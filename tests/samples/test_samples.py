@@ -9,7 +9,7 @@ from few_files import quiet
 
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.ingest.declarations import all_traces
-from tracehouse.ingest.synthetic import MARKER_NAME, is_marked
+from tracehouse.ingest.synthetic_marker import MARKER_NAME, is_marked
 from tracehouse.samples import dumps
 from tracehouse.samples.dumps import available, expected_bytes, write_sample
 

@@ -26,7 +26,7 @@ from tracehouse.ingest.fetch.download import Outcome, fetch_files
 from tracehouse.ingest.fetch.plan import Download, plan_downloads, read_downloads
 from tracehouse.ingest.find import find
 from tracehouse.ingest.raw_files import form_of
-from tracehouse.ingest.synthetic import MARKER_NAME
+from tracehouse.ingest.synthetic_marker import MARKER_NAME
 
 DOCS = Path(__file__).parents[3] / "docs"
 TRACES = all_traces()

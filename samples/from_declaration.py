@@ -18,7 +18,7 @@ import polars as pl
 
 from tracehouse.ingest.column_types import UNIX_UNITS
 from tracehouse.ingest.declarations import Column, Table, Trace
-from tracehouse.ingest.distributions import Arrivals, LogNormal, Names
+from tracehouse.ingest.sample_distributions import Arrivals, LogNormal, Names
 from tracehouse.samples import draw
 from tracehouse.samples.draw import Ints
 from tracehouse.samples.output import GROUP, Output, name_of
@@ -32,7 +32,7 @@ MISSING = 0.05
 OTHERS = LogNormal(20.0, 0.8)
 
 
-def rows_of(table: Table, scale: float, least: int = LEAST_ROWS) -> int:
+def row_count(table: Table, scale: float, least: int = LEAST_ROWS) -> int:
     """Return the number of rows of a table in a sample."""
     return draw.scaled(table.about_rows, scale, least)
 
@@ -47,7 +47,7 @@ def write(trace: Trace, out: Output, scale: float, rng: np.random.Generator) -> 
     for table in trace.tables:
         files = _file_keys(table)
         for keys in files:
-            count = max(LEAST_ROWS, rows_of(table, scale) // len(files))
+            count = max(LEAST_ROWS, row_count(table, scale) // len(files))
             rows = _wide_rows(table, count, rng) if table.wide else table_rows(table, count, rng)
             out.add(table, rows, **keys)
 
@@ -81,7 +81,7 @@ def values(column: Column, count: int, rng: np.random.Generator) -> pl.Series:
 
 
 def table_rows(table: Table, rows: int, rng: np.random.Generator) -> pl.DataFrame:
-    """Draw the rows of a table whose columns need no `sample`."""
+    """Draw the rows of a table, also of columns without a `sample`."""
     keyed = _keys(table, rows)
     # A key with few values allows fewer distinct rows.
     count = min([rows, *(len(numbers) for numbers in keyed.values())])

@@ -15,7 +15,7 @@ from tracehouse.ingest.column_types import TypeName
 from tracehouse.ingest.declarations import Column, Table, Trace, Wide
 from tracehouse.ingest.readers import ReaderInput
 from tracehouse.ingest.readers import csv as csv_reader
-from tracehouse.samples import drawn
+from tracehouse.samples import from_declaration
 from tracehouse.samples.output import Output
 
 ROWS = 2_000
@@ -29,7 +29,7 @@ def table(name: str, *columns: Column, **more: Any) -> Table:
     return Table(name, "", "", "", rf"{name}(?:_v2)?\.csv", columns, about_rows=ROWS, **more)
 
 
-def rows_of(folder: Path, *tables: Table, scale: float = 1.0) -> dict[str, pl.DataFrame]:
+def row_count(folder: Path, *tables: Table, scale: float = 1.0) -> dict[str, pl.DataFrame]:
     """Write a sample of these tables, and return the rows by table. The reader must reject none."""
     paths = written(folder, *tables, scale=scale)
     assert len(paths) == len(tables)
@@ -38,9 +38,9 @@ def rows_of(folder: Path, *tables: Table, scale: float = 1.0) -> dict[str, pl.Da
 
 def written(folder: Path, *tables: Table, scale: float = 1.0) -> list[Path]:
     """Write a sample of these tables, and return the paths of the files."""
-    assert drawn.has_sample(trace(*tables))
+    assert from_declaration.has_sample(trace(*tables))
     out = Output(folder, 1, lambda _: None)
-    drawn.write(trace(*tables), out, scale, np.random.default_rng(1))
+    from_declaration.write(trace(*tables), out, scale, np.random.default_rng(1))
     return out.close()
 
 
@@ -66,7 +66,7 @@ def read(path: Path, table: Table) -> pl.DataFrame:
 def test_reader_accepts_every_type(tmp_path: Path) -> None:
     for kind in non_empty(get_args(TypeName)):
         wanted = table("t", Column("x", kind, ""), Column("y", "VARCHAR", ""))
-        [frame] = rows_of(tmp_path / kind, wanted).values()
+        [frame] = row_count(tmp_path / kind, wanted).values()
         assert len(frame) == ROWS, kind
         assert 0 < frame["x"].null_count() < ROWS / 5, kind
 
@@ -83,7 +83,7 @@ def test_keys_are_unique_and_required_columns_have_values(tmp_path: Path) -> Non
         never_empty=("value",),
         archive_stem="metric",
     )
-    [frame] = rows_of(tmp_path, metric).values()
+    [frame] = row_count(tmp_path, metric).values()
     assert frame.select("at", "kind", "node").is_duplicated().sum() == 0
     assert [frame[name].null_count() for name in frame.columns] == [0] * 5
     assert set(frame["kind"]) == {"a", "b"}
@@ -101,7 +101,7 @@ def test_tables_can_be_joined_and_times_are_in_order(tmp_path: Path) -> None:
         key=("job_id",),
     )
     task = table("task", Column("job_id", "VARCHAR", "", required=True), Column("gpus", "BIGINT", ""))
-    frames = rows_of(tmp_path, job, task)
+    frames = row_count(tmp_path, job, task)
     assert frames["job"]["job_id"].n_unique() == ROWS
     assert frames["task"].join(frames["job"], on="job_id", how="anti").is_empty()
     late = frames["job"].filter(~(pl.col("submit") < pl.col("start")) | ~(pl.col("start") < pl.col("end")))
@@ -143,4 +143,4 @@ def test_has_no_sample_if_file_names_are_not_declared(
     more: dict[str, Any],
 ) -> None:
     given = {"name": "t", "comment": "", "grain": "", "source": "", "file_name": r"t\.csv"} | more
-    assert not drawn.has_sample(trace(Table(columns=(Column("x", "BIGINT", ""),), **given)))
+    assert not from_declaration.has_sample(trace(Table(columns=(Column("x", "BIGINT", ""),), **given)))
