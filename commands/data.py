@@ -145,7 +145,7 @@ def run_ingest(
         stack.enter_context(signals.print_at_end(describe_interruption))
         workers = None
         if engine is Engine.SPARK:
-            from tracehouse.engines.spark.conversions import on_cluster
+            from tracehouse.engines.spark.ingest_workers import on_cluster
 
             workers = stack.enter_context(on_cluster(master))
         progress = stack.enter_context(byte_bars())

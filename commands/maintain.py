@@ -13,7 +13,7 @@ from tracehouse.commands.options import (
 )
 from tracehouse.core.errors import UserError
 
-_Materialize = Annotated[
+_CopyTables = Annotated[
     bool, option("--copy-tables", "Copy the tables into the database, which then needs no other file.")
 ]
 _Sources = Annotated[list[str], argument("SOURCE...", "Raw files: a path, a name, or a pattern.")]
@@ -34,7 +34,7 @@ _KeepVersions = Annotated[
 
 def build(
     warehouse: Warehouse = WAREHOUSE,
-    materialize: _Materialize = False,
+    copy_tables: _CopyTables = False,
     no_materialized_views: NoMaterializedViews = False,
 ) -> None:
     """Rebuild the database over the warehouse's Parquet files.
@@ -48,7 +48,7 @@ def build(
     from tracehouse.engines.duckdb.write import database
 
     with byte_bars() as progress:
-        built = database.build(warehouse, materialize, not no_materialized_views, progress)
+        built = database.build(warehouse, copy_tables, not no_materialized_views, progress)
     say(f"Built {built.path}")
     for note in built.notes:
         say(f"note: {note}", stderr=True)

@@ -75,13 +75,13 @@ def ingested(raw: Path, warehouse: Path) -> duckdb.DuckDBPyConnection:
         assert not outcome.problems and not outcome.unrecognised, outcome.problems or outcome.unrecognised
         records.publish(warehouse, outcome.conversions)
     path = warehouse / database.DATABASE
-    build_file(path, outcome.conversions, warehouse.absolute(), materialize=False)
+    build_file(path, outcome.conversions, warehouse.absolute(), copy_tables=False)
     return duckdb.connect(str(path), read_only=True)
 
 
-def without_data(warehouse: Path, materialize: bool = False) -> Path:
-    """Build a database without data. With `materialize`, it has tables, so that a test can insert rows."""
-    build_file(warehouse / database.DATABASE, [], warehouse, materialize)
+def without_data(warehouse: Path, copy_tables: bool = False) -> Path:
+    """Build a database without data. With `copy_tables`, it has tables, so that a test can insert rows."""
+    build_file(warehouse / database.DATABASE, [], warehouse, copy_tables)
     return warehouse / database.DATABASE
 
 

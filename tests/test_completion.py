@@ -10,7 +10,7 @@ from counting import non_empty
 from imported import TYPER, modules_of
 from terminal import terminal
 
-from tracehouse.engines.duckdb.write import local
+from tracehouse.engines.duckdb.write import user_definitions
 from tracehouse.sql import names
 from tracehouse.sql.query_files import query_files
 
@@ -89,7 +89,7 @@ def test_completes_objects_of_the_user(tmp_path: Path) -> None:
 
 
 def test_names_equal_those_of_the_catalog(synthetic: duckdb.DuckDBPyConnection) -> None:
-    assert names.OWN == local.FOLDER
+    assert names.OWN == user_definitions.FOLDER
     for found, sql in (
         (names.query_names(), "select query_name, title from catalog.queries"),
         (names.view_names(), "select view_name from catalog.views"),

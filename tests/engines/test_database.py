@@ -63,19 +63,19 @@ def add_node(warehouse: Path, name: str = "b") -> None:
 
 
 def test_ingest_keeps_kind_of_database(warehouse: Path) -> None:
-    for materialize, kind, gpus in ((False, "VIEW", 3), (True, "BASE TABLE", 5), (False, "VIEW", 7)):
-        database.build(warehouse, materialize)
+    for copy_tables, kind, gpus in ((False, "VIEW", 3), (True, "BASE TABLE", 5), (False, "VIEW", 7)):
+        database.build(warehouse, copy_tables)
         add_node(warehouse, f"of_{gpus}")
         for _ in range(2):
-            assert ingest(warehouse).notes == ()
+            assert not ingest(warehouse).problems
             assert query_rows(warehouse, KINDS) == [(kind,)]
             assert query_rows(warehouse, GPUS) == [(gpus,)]
 
 
 def test_ingest_without_changes_keeps_database(warehouse: Path) -> None:
-    for materialize in (False, True):
-        if materialize:
-            database.build(warehouse, materialize)
+    for copy_tables in (False, True):
+        if copy_tables:
+            database.build(warehouse, copy_tables)
         before = (warehouse / DATABASE).stat()
         assert len(ingest(warehouse).unchanged) == 1
         database.vacuum(warehouse, 0, 0)

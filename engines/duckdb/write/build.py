@@ -19,7 +19,7 @@ from types import MappingProxyType
 import duckdb
 
 from tracehouse.core.text import quoted
-from tracehouse.engines.duckdb.write import catalog, local, views
+from tracehouse.engines.duckdb.write import catalog, user_definitions, views
 from tracehouse.engines.duckdb.write.base_tables import create_base_tables, create_rejected_rows
 from tracehouse.engines.duckdb.write.build_info import hash_definitions, hash_file
 from tracehouse.engines.duckdb.write.materialized_views import StoredView
@@ -43,12 +43,12 @@ def build_file(
     path: Path,
     conversions: Sequence[Conversion],
     warehouse: Path,
-    materialize: bool,
+    copy_tables: bool,
     stored: Mapping[str, StoredView] = NO_VIEWS,
-) -> list[local.Problem]:
+) -> list[user_definitions.Problem]:
     """Write a new database at `path` over conversions of a warehouse. `warehouse` is absolute.
 
-    With `materialize` the database contains copies of the base tables. `stored` are the views that read
+    With `copy_tables` the database contains copies of the base tables. `stored` are the views that read
     materialized files, by versioned name. Returns the user's own views and queries that failed. Raises
     DefinitionError if a definition of Tracehouse is wrong.
     """
@@ -57,20 +57,20 @@ def build_file(
     with_data = {(conversion.trace, conversion.table) for conversion in conversions}
     replaced = [
         replace(
-            trace, tables=tuple(t for t in trace.tables if materialize or (trace.name, t.name) in with_data)
+            trace, tables=tuple(t for t in trace.tables if copy_tables or (trace.name, t.name) in with_data)
         )
         for trace in traces
     ]
     with open_for_writing(path) as connection:
         connection.begin()
         catalog.fill_sources(connection, traces, conversions)
-        create_base_tables(connection, replaced, conversions, warehouse, materialize)
-        create_rejected_rows(connection, conversions, warehouse, materialize)
+        create_base_tables(connection, replaced, conversions, warehouse, copy_tables)
+        create_rejected_rows(connection, conversions, warehouse, copy_tables)
         for name, view in stored.items():
             views.read_view_from_files(connection, name, view.files, warehouse)
             catalog.record_stored(connection, name, view.at, view.bytes, view.files)
         connection.commit()
-        return local.create(connection, warehouse / local.FOLDER)
+        return user_definitions.create(connection, warehouse / user_definitions.FOLDER)
 
 
 def template() -> Path:
@@ -122,8 +122,8 @@ def _create_definitions(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute(macros_sql())
     catalog.create_catalog(connection)
     catalog.fill_traces(connection, traces)
-    create_base_tables(connection, traces, [], _NO_FOLDER, materialize=False)
-    create_rejected_rows(connection, [], _NO_FOLDER, materialize=False)
+    create_base_tables(connection, traces, [], _NO_FOLDER, copy_tables=False)
+    create_rejected_rows(connection, [], _NO_FOLDER, copy_tables=False)
     catalog.fill_sources(connection, traces, [])
     described = views.describe_views(connection)
     views.create_views(connection, described)

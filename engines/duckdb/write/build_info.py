@@ -16,7 +16,7 @@ from pathlib import Path
 import duckdb
 import sqlglot
 
-from tracehouse.engines.duckdb.write import local
+from tracehouse.engines.duckdb.write import user_definitions
 from tracehouse.engines.names import DATABASE
 from tracehouse.ingest.store.files import write_atomically
 from tracehouse.ingest.store.layout import build_info_file
@@ -45,7 +45,7 @@ class BuildInfo:
 def hash_inputs(conversions: Sequence[Conversion], warehouse: Path) -> str:
     """Hash everything that a database over some conversions is built from. `warehouse` is absolute."""
     contents = [record_name(conversion) for conversion in conversions]
-    user_files = local.hash_files(warehouse / local.FOLDER)
+    user_files = user_definitions.hash_files(warehouse / user_definitions.FOLDER)
     return fingerprint([], [hash_definitions(), str(warehouse), *sorted(contents), *user_files])
 
 

@@ -16,8 +16,8 @@ from tracehouse.core.progress import Progress, ignore_progress
 from tracehouse.engines.duckdb.write import build_info, materialized_views
 from tracehouse.engines.duckdb.write.build import build_file, template
 from tracehouse.engines.duckdb.write.build_info import BuildInfo
-from tracehouse.engines.duckdb.write.local import Problem
 from tracehouse.engines.duckdb.write.materialized_views import StoredView
+from tracehouse.engines.duckdb.write.user_definitions import Problem
 from tracehouse.engines.names import DATABASE
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.pipeline import IngestResult, RunTasks
@@ -103,11 +103,11 @@ def forget(warehouse: Path, names: Sequence[str]) -> list[str]:
 
 
 def build(
-    warehouse: Path, materialize: bool = False, stored: bool = True, progress: Progress = ignore_progress
+    warehouse: Path, copy_tables: bool = False, stored: bool = True, progress: Progress = ignore_progress
 ) -> Built:
     """Build the database again over the published files.
 
-    With `materialize` the base tables are copied into the database: a single file that reads no others, so it
+    With `copy_tables` the base tables are copied into the database: a single file that reads no others, so it
     has no materialized views. Without `stored` it has no materialized views either. Raises UserError if the
     warehouse's folder does not exist.
     """
@@ -115,7 +115,7 @@ def build(
     with acquire(warehouse):
         # DuckDB would apply the write-ahead log of a killed build to the new database.
         remove_staging(warehouse)
-        info = BuildInfo(contains_tables=materialize, with_views=stored and not materialize)
+        info = BuildInfo(contains_tables=copy_tables, with_views=stored and not copy_tables)
         built = _publish(warehouse, read_conversions(warehouse), info, progress, is_build=True)
         remove_staging(warehouse)
     return built

@@ -295,7 +295,7 @@ def _create_tables(
         for table in trace.tables:
             if f"{trace.name}.{table.name}" in read:
                 connection.execute(f'create schema if not exists "{trace.name}"')
-                create_base_table(connection, trace, table, conversions, warehouse, materialize=False)
+                create_base_table(connection, trace, table, conversions, warehouse, copy_tables=False)
 
 
 def _write_part(connection: duckdb.DuckDBPyConnection, warehouse: Path, name: str, part: Part) -> str:

@@ -181,7 +181,7 @@ def test_stores_tables_of_one_archive_with_their_types(tmp_path: Path) -> None:
         connection.execute("set timezone = 'UTC'")
         probe = [all_traces()["probe"]]
         base_tables.create_base_tables(
-            connection, probe, outcome.conversions, (tmp_path / "warehouse").absolute(), materialize=False
+            connection, probe, outcome.conversions, (tmp_path / "warehouse").absolute(), copy_tables=False
         )
         assert connection.sql("from probe.request").fetchall() == PROBE_ROWS
         assert connection.sql("from probe.node").fetchall() == [("n1", [1, 2])]

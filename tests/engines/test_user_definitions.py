@@ -117,7 +117,7 @@ WRONG = {
     ),
     "views/mine/stored.v1.sql": (
         "-- materialize: parquet\ncreate view mine.stored_v1 as select 1 as one",
-        "only Tracehouse's own views can have a line `-- materialize:`",
+        "only built-in views can have a line `-- materialize:`",
     ),
     "views/itp/mine.v1.sql": ("create view itp.mine_v1 as select 1", "the schema itp is reserved"),
     "views/each_trace/mine.v1.sql": ("create view each_trace.mine_v1 as select 1", "is reserved"),

@@ -157,7 +157,7 @@ def _read_file(path: Path, folder: Path, reserved: Collection[str]) -> ViewFile 
         raise DefinitionError(f"{path}: not UTF-8 ({error.reason} at byte {error.start:,})") from None
     one = parsed_view_file(path, text) if parts[0] == _VIEWS else parse_query_file(path, text)
     if isinstance(one, ViewFile) and one.header.one("materialize"):
-        raise DefinitionError(f"{path}: only Tracehouse's own views can have a line `-- materialize:`")
+        raise DefinitionError(f"{path}: only built-in views can have a line `-- materialize:`")
     created = f"view {one.versioned}" if isinstance(one, ViewFile) else f"macro table {one.full_name}"
     for statement in statements(text)[1:]:
         on_column = isinstance(one, ViewFile) and f"comment on column {one.versioned}."

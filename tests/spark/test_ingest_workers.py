@@ -13,7 +13,7 @@ from spark_tests import in_full
 from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.write import database, materialized_views
 from tracehouse.engines.duckdb.write.materialized_views import Unit
-from tracehouse.engines.spark.conversions import create_workers
+from tracehouse.engines.spark.ingest_workers import create_workers
 from tracehouse.ingest.pipeline import IngestResult
 from tracehouse.ingest.store import records
 
