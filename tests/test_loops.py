@@ -8,7 +8,7 @@ from counting import non_empty
 
 FOLDER = Path(__file__).parent
 LITERAL = ast.List | ast.Tuple | ast.Set | ast.Dict
-ASSERTING = ("assert_", "check", "fail", "pytest.raises", "pytest.warns", "non_empty")
+ASSERTING = ("assert_", "check", "fail", "pytest.raises", "pytest.warns", "non_empty", "some")
 
 
 def has_assertion(node: ast.AST, constants: set[str]) -> bool:
