@@ -19,6 +19,6 @@ def seeds(number: int) -> list[int]:
 
 
 def some(names: Sequence[str], number: int) -> list[str]:
-    """Return `number` random names at the default depth, and all names at a greater depth. Fails without names."""
+    """Return `number` random names at the default depth, and all at a greater depth. Fails without names."""
     assert names
     return list(names) if DEPTH > 1 else sorted(random.Random(SEED).sample(names, min(number, len(names))))

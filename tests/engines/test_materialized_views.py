@@ -429,7 +429,7 @@ def test_kill_leaves_one_complete_version(few_built: Path, tmp_path: Path) -> No
         ("second database recorded", new, False),
         ("second database in place", new, True),
     ]
-    for step, rows, is_stored in steps if TRY_ALL else steps[:2]:
+    for step, rows, is_stored in non_empty(steps if TRY_ALL else steps[:2]):
         few = tmp_path / step / "warehouse"
         shutil.copytree(few_built, few.parent)
         ingest(few)
