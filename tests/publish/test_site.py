@@ -120,6 +120,7 @@ def address(
     interrupt(started)
 
 
+@in_full
 @with_wasm
 def test_query_on_a_phone(address: str, browser: Any, small_warehouse: Path) -> None:
     """Search, parameters, chart, caveats and downloads work, and all requests go to the page's origin."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from bi_tests import in_full
 from digests import digest
 from random_seed import some
 
@@ -56,6 +57,7 @@ def digests(connection: duckdb.DuckDBPyConnection, current: str, calls: list[str
     return {call: digest(connection, f"from {call}") for call in calls}
 
 
+@in_full
 def test_published_rows_equal_those_of_warehouse(both: duckdb.DuckDBPyConnection) -> None:
     """Tables, views and the catalog have the same rows, and answers those of the named queries."""
     aliases = dict(both.execute("select name, same_as from published.catalog.contents").fetchall())
