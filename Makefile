@@ -1,5 +1,5 @@
 # make demo [RAW=folder]   set up, ingest synthetic files or your raw files, and run four queries
-# make test                set up and run the tests; 5 minutes
+# make test                set up and run the tests; 7 minutes
 # make older-test          open a database with an older version of DuckDB
 # make goldens             write the answers over tests/fixture to tests/goldens; read the difference before you commit it
 # make test-trace TRACE=x  run the tests of one trace: its ledgers, rules, views, queries and samples
