@@ -16,13 +16,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tracehouse.core.text import quoted
-from tracehouse.core.units import spell_unit
 from tracehouse.ingest import declarations
 from tracehouse.ingest.declarations import Trace
 from tracehouse.ingest.store.records import REJECTED_COLUMNS
 from tracehouse.views.across_traces import united
 from tracehouse.views.columns import passed_on, split_comment
-from tracehouse.views.units import read_units, unit_in
+from tracehouse.views.units import read_units, spell_unit, unit_in
 from tracehouse.views.view_files import VIEWS, ViewFile, newest
 
 _CATALOG = VIEWS / "catalog" / "tables.sql"

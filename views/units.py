@@ -3,6 +3,9 @@
 `views/units.csv` declares names that several schemas share, `views/<schema>/units.csv` names of one schema.
 Two kinds of names need no line. A statistic has the unit and the meaning of its quantity: `p95_wait_s` and
 `mean_wait_s` follow from `wait_s`. Any other name has the unit that it ends in: `free_gpus` counts GPUs.
+
+Each unit has one spelling in the catalog. The unit of a count is the plural of the counted noun, such as
+`jobs`; a rank or an index has an empty unit.
 """
 
 import csv
@@ -14,6 +17,28 @@ from pathlib import Path
 from tracehouse.views.view_files import VIEWS
 
 _FILE = "units.csv"
+
+_SPELLINGS = {
+    "%": "percent",
+    "pct": "percent",
+    "fraction": "ratio",
+    "share": "ratio",
+    "seconds": "s",
+    "sec": "s",
+    "hours": "h",
+    "minutes": "min",
+    "milliseconds": "ms",
+    "GPU-seconds": "GPU-s",
+    "GPU-hours": "GPU-h",
+    "GPU": "GPUs",
+    "CPU": "CPU cores",
+    "CPUs": "CPU cores",
+    "cores": "CPU cores",
+    "milli-GPU": "thousandths of a GPU",
+    "milli-CPU": "thousandths of a CPU core",
+    "watts": "W",
+    "joules": "J",
+}
 
 # The prefixes of the name and of the meaning of a statistic.
 _STATISTICS = {
@@ -105,3 +130,8 @@ def _statistics(quantities: Iterable[Quantity]) -> dict[str, Quantity]:
                 meaning = f"{label} {first}{meaning[1:]}"
             found[name] = replace(quantity, name=name, meaning=meaning)
     return found
+
+
+def spell_unit(unit: str) -> str:
+    """Return the catalog's spelling of a unit. Released declarations keep their own spelling."""
+    return _SPELLINGS.get(unit, unit)

@@ -6,12 +6,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tracehouse.core.units import spell_unit
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.views import describe_views
 from tracehouse.sql.query_files import query_files
 from tracehouse.views.columns import PROVENANCES, is_number
-from tracehouse.views.units import Quantity, read_quantities, read_units, unit_in
+from tracehouse.views.units import Quantity, read_quantities, read_units, spell_unit, unit_in
 from tracehouse.views.view_files import VIEWS
 
 HEADER = "quantity,unit,meaning\n"
