@@ -18,10 +18,10 @@ from tracehouse.core.errors import UsageError, UserError
 # The commands by the panel of the help that lists them.
 PANELS: dict[str, Sequence[Callable[..., None]]] = {
     "Get data": (data.fetch, data.ingest, data.sample),
-    "Query": (query.list_, query.describe, query.query, query.sql, query.shell, publish.explore),
-    "Validate": (validate.check, validate.verify),
+    "Ask": (query.list_, query.describe, query.query, query.sql, query.shell, publish.explore),
+    "Trust": (validate.check, validate.verify),
+    "Share": (publish.publish, publish.mcp),
     "Maintain": (maintain.build, maintain.forget, maintain.vacuum),
-    "Publish": (publish.publish, publish.mcp),
 }
 EXPORTS = (export.swf, export.opendc, export.openb, export.elasticflow, export.helios)
 
@@ -35,7 +35,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 exports = typer.Typer(no_args_is_help=True, help=export.__doc__)
-app.add_typer(exports, name="export", rich_help_panel="Publish")
+app.add_typer(exports, name="export", rich_help_panel="Share")
 for _panel, _commands in PANELS.items():
     for _command in _commands:
         app.command(_command.__name__.rstrip("_"), rich_help_panel=_panel)(_command)

@@ -1,8 +1,10 @@
 """The summary of `make nightly`."""
 
+import re
 from pathlib import Path
 
 import nightly
+from counting import non_empty
 from random_seed import SEED
 
 JUNIT = """<testsuites><testsuite>
@@ -29,3 +31,9 @@ def test_summary_has_every_part_and_failure(tmp_path: Path) -> None:
 def test_a_part_that_fails_does_not_end_the_run(capfd) -> None:
     assert nightly.main(["no-such-part", "no-other-part"]) == 1
     assert "| no-such-part | 0 | 0 | 0 | 0 | 2 |\n| no-other-part | 0 |" in capfd.readouterr().out
+
+
+def test_makefile_names_tests_that_exist() -> None:
+    makefile = (nightly.REPOSITORY / "Makefile").read_text()
+    for path in non_empty(re.findall(r"\btests/[\w/.]+", makefile)):
+        assert (nightly.REPOSITORY / path).exists(), path
