@@ -64,7 +64,7 @@ def test_ingest_survives_a_killed_worker(own_cluster: Cluster, tmp_path: Path) -
         *("--engine", "spark", "--master", own_cluster.url),
     )
     # Wait until one table is finished. Both workers then read others.
-    wait_for(lambda: any((warehouse / ".ingest" / "finished").glob("*.json")), running)
+    wait_for(lambda: bool(records.read_finished(warehouse)), running)
     own_cluster.kill(0)
     assert running.poll() is None
     _, errors = running.communicate(timeout=TIMEOUT_S)
