@@ -359,16 +359,16 @@ def test_limit_returns_first_rows_and_reports_omitted_ones(sample_warehouse: Pat
         return run.stdout.splitlines()[-1] if run.stdout else "", " ".join(notes)
 
     table = ("query", "itp.gpu_hours", "--format", "table", "--limit")
-    more = "the answer has more rows than --limit"
-    assert of_limit(*table, 3) == (f"3 rows; {more} 3, total rows included", "")
-    assert of_limit(*table, 1, "-p", "with_total=false") == (f"1 row; {more} 1", "")
+    more = "the answer has more rows"
+    assert of_limit(*table, 3) == (f"3 rows; {more} and totals (--limit 3)", "")
+    assert of_limit(*table, 1, "-p", "with_total=false") == (f"1 row; {more} (--limit 1)", "")
     # Ten clusters and the row of totals.
     assert of_limit(*table, 11) == ("11 rows", "")
     for command in (["query", "itp.gpu_hours"], ["sql", "from itp.job"], ["list", "queries"]):
-        assert of_limit(*command, "-n", 2)[1] == f"note limit: {more} 2"
+        assert of_limit(*command, "-n", 2)[1] == f"note limit: {more} (--limit 2)"
         assert of_limit(*command)[1] == ""
     drawn = of_limit("query", "itp.gpu_hours", "-n", 2, "-o", tmp_path / "few.svg")
-    assert drawn[1] == f"note limit: {more} 2"
+    assert drawn[1] == f"note limit: {more} (--limit 2)"
 
 
 def test_empty_answer_says_why(tmp_path: Path) -> None:

@@ -63,8 +63,8 @@ def limit_message(query: BoundQuery) -> str:
     """The message that the limit omits rows; empty if it omits none."""
     if not query.is_cut:
         return ""
-    totals = ", total rows included" if query.given.get("with_total") else ""
-    return f"the answer has more rows than --limit {query.limit}{totals}"
+    counted = " rows and totals" if query.given.get("with_total") else " rows"
+    return f"the answer has more{counted} (--limit {query.limit})"
 
 
 def _first_rows(connection: duckdb.DuckDBPyConnection, query: BoundQuery, limit: int) -> BoundQuery:
