@@ -97,7 +97,7 @@ def print_ingest(result: "IngestResult", warehouse: Path, next_step: str = "") -
         say(f"error: {problem}", stderr=True)
     if result.problems:
         files = _count(len(result.problems), "file")
-        raise UserError(f"{files} could not be read. Rows of earlier versions, if any, are kept")
+        raise UserError(f"{files} could not be ingested. Rows of earlier versions, if any, are kept")
 
 
 def _count(number: int, noun: str) -> str:

@@ -107,6 +107,5 @@ def describe_conflict(matched: MatchedFile, name: str, other: str) -> RawFileErr
     return RawFileError(
         matched.raw.paths[0],
         f"{matched.trace.name}.{matched.table.name} already has {name} from {other}",
-        "Move one of the two out of the raw folders, or remove the other from the warehouse: traces forget"
-        f" {other}",
+        f"Keep one of the two below the raw folders. To keep this one, run `traces forget {other}` first",
     )

@@ -286,7 +286,9 @@ def test_each_problem_is_one_line_and_rest_is_published(tmp_path: Path) -> None:
     assert run.stdout.startswith("zeus.train: 9 rows from 1 file, 1 rejected (see catalog.rejected_rows)\n")
     *errors, summary = run.stderr.splitlines()
     count = len(PROBLEMS) + 1
-    assert summary == f"error: {count} files could not be read. Rows of earlier versions, if any, are kept"
+    assert (
+        summary == f"error: {count} files could not be ingested. Rows of earlier versions, if any, are kept"
+    )
     assert all(line.startswith(f"error: {raw}") for line in errors)
     assert len(errors) == count
     expected = {name: what for name, (_, what) in PROBLEMS.items()}

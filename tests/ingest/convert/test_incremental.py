@@ -162,7 +162,7 @@ def test_refuses_a_csv_that_another_raw_file_has(store: Store) -> None:
     members = {"cluster01.csv": jobs("a", 9), "cluster02.csv": jobs("b", 2)}
     packed = archive(members)
     (problem,) = store.ingest({"raw-traces.tar.gz": packed, "x/cluster01.csv": jobs("c", 9)}).problems
-    what = "itp.raw_job already has cluster01.csv from raw-traces.tar.gz. Move one"
+    what = "itp.raw_job already has cluster01.csv from raw-traces.tar.gz. Keep one"
     assert str(problem).startswith(f"{store.raw / 'x/cluster01.csv'}: {what}")
     assert Counter(store.rows("job_id[1]")) == {"a": 9, "b": 2}
     # The archive that shrinks is refused, so that its rows stay, and so is the CSV that moved out of it.
