@@ -13,11 +13,6 @@ DEPTH = int(os.environ.get("TRACEHOUSE_DEPTH", "1"))
 REPEAT = f"random tests: repeat with TRACEHOUSE_SEED={SEED} TRACEHOUSE_DEPTH={DEPTH}"
 
 
-def seeds(number: int) -> list[int]:
-    """Return `number` seeds at the default depth, and a multiple of it at a greater depth."""
-    return random.Random(SEED).sample(range(1, 2**32), number * DEPTH)
-
-
 def some(names: Sequence[str], number: int) -> list[str]:
     """Return `number` random names at the default depth, and all at a greater depth. Fails without names."""
     assert names

@@ -85,16 +85,5 @@ def without_data(warehouse: Path, copy_tables: bool = False) -> Path:
     return warehouse / database.DATABASE
 
 
-def assert_accounts_add_up(connection: duckdb.DuckDBPyConnection, written: Mapping[str, int]) -> None:
-    """Assert that each table has read and kept all rows that were written, and rejected none."""
-    rows = connection.execute(
-        "select table_name, sum(rows_read), sum(rows_kept), sum(rows_rejected)"
-        " from catalog.sources group by table_name"
-    ).fetchall()
-    assert {name: (read, kept, rejected) for name, read, kept, rejected in rows} == {
-        name: (count, count, 0) for name, count in written.items()
-    }
-
-
 def columns_of(connection: duckdb.DuckDBPyConnection, view: str) -> list[dict[str, object]]:
     return connection.sql(f"from {view}").to_arrow_table().to_pylist()
