@@ -1,15 +1,18 @@
 """Convert the new and changed raw files of one table, or of one partition of a table.
 
 The rows of a raw file that is absent or unreadable stay; a newer version of the file replaces them. A data
-file that two raw files contain is read from the first one, and the second one is refused.
+file that two raw files contain is read from the first one, and the second one is refused. A file that was
+unpacked next to its archive is skipped.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
 from tracehouse.core.errors import RawFileError
+from tracehouse.core.text import join_names
 from tracehouse.ingest.convert.compare_versions import is_up_to_date, relocate
 from tracehouse.ingest.convert.raw_file import convert
 from tracehouse.ingest.convert.raw_input import (
@@ -75,12 +78,23 @@ def run_task(task: Task) -> TaskResult:
     for key, conversion in task.before.items():
         if key not in found and not task.replacing:
             stored |= conversion.data_files
+    from_archive: dict[str, str] = {}
+    unpacked: dict[str, list[str]] = defaultdict(list)
     for raw_input in raw_inputs:
+        archive = None if raw_input.raw.is_archive else from_archive.get(raw_input.raw.file_name)
+        if archive and raw_input.before is None:
+            unpacked[archive].append(raw_input.raw.relative_name)
+            continue
         try:
-            stored |= _convert_file(task, result, raw_input, stored).data_files
+            read = _convert_file(task, result, raw_input, stored).data_files
+            stored |= read
+            if raw_input.raw.is_archive:
+                from_archive |= read
         except RawFileError as problem:
             result.problems[raw_input.key] = problem
             records.discard(task.warehouse, raw_input.key)
+    for archive, names in unpacked.items():
+        result.notes.append(f"skipped {join_names(names)}: read from {archive}, which contains them too")
     return result
 
 

@@ -158,10 +158,22 @@ def test_damaged_archive_keeps_rows_without_duplicates(store: Store) -> None:
     assert not list_unlisted(store.warehouse)
 
 
+def test_skips_csvs_that_were_unpacked_next_to_their_archive(store: Store) -> None:
+    members = {"cluster01.csv": jobs("a", 9), "cluster02.csv": jobs("b", 2)}
+    unpacked = {f"x/{name}": content for name, content in members.items()}
+    for _ in range(2):
+        done = store.ingest({"raw-traces.tar.gz": archive(members), **unpacked})
+        assert not done.problems
+        assert [note for note in done.notes if "skipped" in note] == [
+            "skipped x/cluster01.csv, x/cluster02.csv: read from raw-traces.tar.gz, which contains them too"
+        ]
+        assert Counter(store.rows("job_id[1]")) == {"a": 9, "b": 2}
+
+
 def test_refuses_a_csv_that_another_raw_file_has(store: Store) -> None:
     members = {"cluster01.csv": jobs("a", 9), "cluster02.csv": jobs("b", 2)}
-    packed = archive(members)
-    (problem,) = store.ingest({"raw-traces.tar.gz": packed, "x/cluster01.csv": jobs("c", 9)}).problems
+    store.ingest({"raw-traces.tar.gz": archive(members)})
+    (problem,) = store.ingest({"x/cluster01.csv": jobs("c", 9)}).problems
     what = "itp.raw_job already has cluster01.csv from raw-traces.tar.gz. Keep one"
     assert str(problem).startswith(f"{store.raw / 'x/cluster01.csv'}: {what}")
     assert Counter(store.rows("job_id[1]")) == {"a": 9, "b": 2}
