@@ -38,7 +38,7 @@ from tracehouse.ingest.raw_stream import check_raw, open_raw, translate_errors
 from tracehouse.ingest.readers import reader_of
 from tracehouse.ingest.readers.lines import shown
 from tracehouse.ingest.store.records import Key
-from tracehouse.ingest.synthetic_marker import MARKER_NAME
+from tracehouse.ingest.synthetic_marker import MARKER_NAME, is_marked
 
 Group = tuple[str, str, str]
 """Trace, table and partition, to which several raw files may contribute."""
@@ -86,6 +86,23 @@ class MatchedFile:
         """The key of the raw file's conversion. A partition that is read as a whole has one conversion."""
         source = self.table.name if self.table.is_read_by_partition else self.raw.source_name
         return (*self.group, source)
+
+    @property
+    def table_name(self) -> str:
+        """The name of the base table with its schema."""
+        return f"{self.trace.name}.{self.table.name}"
+
+    @cached_property
+    def is_synthetic(self) -> bool:
+        """Whether the raw file is marked as synthetic."""
+        return is_marked(self.raw.paths[0], self.raw.root)
+
+    def compare_checksum(self, sha256: str) -> str:
+        """Return the value of `records.Source.checksum` for this checksum of the raw file."""
+        published = self.table.published_sha256.get(self.raw.name)
+        if not published:
+            return "none published"
+        return "published" if published == sha256 else "differs"
 
 
 @dataclass(frozen=True)

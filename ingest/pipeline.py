@@ -14,7 +14,8 @@ from threading import Event
 from tracehouse.core.errors import RawFileError, StoppedError, UsageError, UserError, check_traces
 from tracehouse.core.progress import Progress
 from tracehouse.core.text import escape_name, join_names
-from tracehouse.ingest.convert.incremental import Task, TaskResult, refuse_in_all_tables, run_task
+from tracehouse.ingest.convert.incremental import TaskResult, refuse_in_all_tables, run_task
+from tracehouse.ingest.convert.raw_file import Task
 from tracehouse.ingest.declarations import Trace, all_traces
 from tracehouse.ingest.find import Group, MatchedFile, find
 from tracehouse.ingest.selection import Selection, parse_selection, selects
@@ -81,7 +82,7 @@ def convert(
     converted = {key: conversion for result in results for key, conversion in result.converted.items()}
     unchanged = {key: conversion for result in results for key, conversion in result.unchanged.items()}
     now = {**published, **unchanged, **converted}
-    problems = [*unread, *(problem for result in results for problem in result.all_problems)]
+    problems = [*unread, *(problem for result in results for problem in result.problems.values())]
     removed = _find_removed(tasks, results, now, bool(selection)) if replacing else []
     for conversion in removed:
         records.discard(warehouse, conversion.key)
@@ -121,8 +122,8 @@ def _find_removed(
     If only some partitions are selected, conversions of the other partitions stay.
     """
     keys = {matched.key for task in tasks for matched in task.matched_files}
-    incomplete = {task.group[:2] for task, result in zip(tasks, results, strict=True) if result.all_problems}
-    replaced = {task.group for task, result in zip(tasks, results, strict=True) if not result.all_problems}
+    incomplete = {task.group[:2] for task, result in zip(tasks, results, strict=True) if result.problems}
+    replaced = {task.group for task, result in zip(tasks, results, strict=True) if not result.problems}
     tables = set() if is_selection else {group[:2] for group in replaced} - incomplete
     return [
         conversion

@@ -1,7 +1,7 @@
 """Name raw files: how a file is packed, which parts it consists of, and what its path says."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
 
@@ -153,11 +153,6 @@ class RawFile:
     def has_directory(self) -> bool:
         """Whether the checksum comes from the directory of a zip, and not from the content."""
         return bool(self.members) and self.form != TREE
-
-    def without(self, position: int) -> "RawFile":
-        """Return a partition without the data file at a position."""
-        paths = self.paths[:position] + self.paths[position + 1 :] if self.form == TREE else self.paths
-        return replace(self, paths=paths, members=self.members[:position] + self.members[position + 1 :])
 
     def list_files(self) -> list["RawFile"]:
         """Return the files in a tree of folders as raw files of their own."""

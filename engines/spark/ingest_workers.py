@@ -19,7 +19,8 @@ from tracehouse.engines.duckdb.read.sandbox import scratch_folder
 from tracehouse.engines.duckdb.write.database import Workers
 from tracehouse.engines.duckdb.write.materialized_views import Unit, compute_unit
 from tracehouse.engines.spark.session import explain_errors, open_session
-from tracehouse.ingest.convert.incremental import Task, TaskResult, run_task
+from tracehouse.ingest.convert.incremental import TaskResult, run_task
+from tracehouse.ingest.convert.raw_file import Task
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -1,13 +1,24 @@
 """Compare a raw file with the version that the warehouse contains."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+import hashlib
+import json
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
 
 from tracehouse.core.errors import RawFileError
-from tracehouse.ingest.convert.raw_input import AlreadyStored, RawInput
-from tracehouse.ingest.store import records
+from tracehouse.ingest.archive import checksum
+from tracehouse.ingest.find import MatchedFile
+from tracehouse.ingest.raw_stream import translate_errors
+from tracehouse.ingest.store.files import write_atomically
+from tracehouse.ingest.store.layout import WORK_FOLDER
 from tracehouse.ingest.store.records import Conversion
 
+# A file that changed just now may change again without getting another time of change.
+_SETTLED_S = 2.0
+# Several tables of one raw file may be converted at the same time.
+_WRITING = threading.Lock()
 # A new version with less than half of the last version's rows is more likely a broken download than a new
 # release.
 _LEAST_SHARE_OF_ROWS_BEFORE = 0.5
@@ -15,69 +26,60 @@ _LEAST_SHARE_OF_ROWS_BEFORE = 0.5
 _NOTED_GROWTH = 2
 
 
-def is_up_to_date(raw_input: RawInput, before: Conversion, stored: AlreadyStored) -> bool:
-    """Return whether a conversion is intact and a new conversion would return the same rows."""
-    return (
-        before.fingerprint == raw_input.table.fingerprint()
-        and records.is_complete(raw_input.warehouse, before)
-        and all(source.synthetic == raw_input.is_synthetic for source in before.sources)
-        and stored.keys().isdisjoint(before.data_files)
-        and _has_same_bytes(raw_input, before)
-    )
+def read_checksum(
+    warehouse: Path, matched: MatchedFile, on_bytes: Callable[[int], None] = lambda _: None
+) -> str:
+    """Return the SHA-256 of a raw file or partition, from the warehouse's cache if no file has changed.
 
-
-def _has_same_bytes(raw_input: RawInput, before: Conversion) -> bool:
-    same = raw_input.checksum(raw_input.on_bytes) == before.sha256
-    if not same and not raw_input.raw.has_directory:
-        # The conversion will read and report these bytes again.
-        raw_input.on_bytes(-raw_input.raw.bytes)
-    return same
-
-
-def relocate(conversion: Conversion, raw_input: RawInput) -> Conversion:
-    """Return the conversion of an unchanged raw file with the file's current path and number of parts."""
-    raw, table = raw_input.raw, raw_input.table
-    files = raw.list_files() if raw.partition and table.wide else [raw] * len(conversion.sources)
-    sources = [
-        replace(
-            source,
-            file=file.relative_name,
-            parts=len(file.paths),
-            checksum=raw_input.compare_checksum(source.sha256),
-        )
-        for source, file in zip(conversion.sources, files, strict=True)
-    ]
-    return replace(conversion, sources=tuple(sources))
+    A cached checksum is valid as long as the size, the time of the last change and the inode of each file
+    stay the same. Raises RawFileError if the content cannot be read.
+    """
+    raw, table = matched.raw, matched.table
+    if raw.has_directory:
+        return checksum(raw, table)
+    # The files may change while they are read.
+    with translate_errors(raw.paths):
+        stamp = [[s.st_size, s.st_mtime_ns, s.st_ino] for s in (path.stat() for path in raw.paths)]
+    paths = "\n".join(str(path.absolute()) for path in raw.paths).encode(errors="surrogateescape")
+    entry = warehouse / WORK_FOLDER / "checksums" / f"{hashlib.sha256(paths).hexdigest()[:16]}.json"
+    try:
+        known = json.loads(entry.read_text(encoding="utf-8"))
+        if known["stamp"] == stamp:
+            on_bytes(raw.bytes)
+            return str(known["sha256"])
+    except (OSError, ValueError, LookupError, TypeError):
+        pass
+    sha256 = checksum(raw, table, on_bytes)
+    if all(time.time() - changed_ns / 1e9 > _SETTLED_S for _, changed_ns, _ in stamp):
+        with _WRITING:
+            write_atomically(entry, json.dumps({"stamp": stamp, "sha256": sha256}))
+    return sha256
 
 
 def compare_with_previous(
-    raw_input: RawInput, conversion: Conversion, unreadable: Sequence[RawFileError]
+    matched: MatchedFile, previous: Conversion | None, conversion: Conversion, may_shrink: bool
 ) -> list[str]:
     """Return notes on data files that the new version lacks, or that have fewer or twice as many rows.
 
-    Unless the file may shrink, raises RawFileError if all data files of the last version are missing, or more
-    than half of its rows. If `unreadable` has errors and rows of the last version are missing, raises the
-    first of these errors.
+    Unless the file `may_shrink`, raises RawFileError if all data files of the last version are missing, or
+    more than half of its rows.
     """
-    raw, table_name = raw_input.raw, raw_input.table_name
+    path, file, table_name = matched.raw.paths[0], matched.raw.relative_name, matched.table_name
     now = {source.member: source.rows_read for source in conversion.sources}
-    before = {s.member: s.rows_read for s in (raw_input.before.sources if raw_input.before else ())}
-    if unreadable and sum(now.values()) < sum(before.values()):
-        raise unreadable[0]
-    if before and now.keys().isdisjoint(before) and not raw_input.may_shrink:
+    before = {source.member: source.rows_read for source in (previous.sources if previous else ())}
+    if before and now.keys().isdisjoint(before) and not may_shrink:
         raise RawFileError(
-            raw.paths[0],
+            path,
             f"it contains none of the files that the last version contained for {table_name}",
             "Rename it; if it is a newer version of that file, ingest it with --replace",
         )
-    if not raw_input.may_shrink and sum(now.values()) < _LEAST_SHARE_OF_ROWS_BEFORE * sum(before.values()):
+    if not may_shrink and sum(now.values()) < _LEAST_SHARE_OF_ROWS_BEFORE * sum(before.values()):
         raise RawFileError(
-            raw.paths[0],
+            path,
             f"it has {sum(now.values()):,} rows for {table_name}; the version in the warehouse has "
             f"{sum(before.values()):,}",
             "Download the file again. If the new one is the same, it is complete: ingest it with --replace",
         )
-    file = raw.relative_name
     notes = []
     for member, rows in before.items():
         if member not in now:

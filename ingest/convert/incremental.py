@@ -6,61 +6,27 @@ unpacked next to its archive is skipped.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
-from pathlib import Path
 
 from tracehouse.core.errors import RawFileError
 from tracehouse.core.text import join_names
-from tracehouse.ingest.convert.compare_versions import is_up_to_date, relocate
-from tracehouse.ingest.convert.raw_file import convert
-from tracehouse.ingest.convert.raw_input import (
-    AlreadyStored,
-    RawInput,
-    describe_conflict,
-)
-from tracehouse.ingest.find import Group, MatchedFile
+from tracehouse.ingest.convert.compare_versions import read_checksum
+from tracehouse.ingest.convert.raw_file import Task, convert, describe_conflict
+from tracehouse.ingest.find import MatchedFile
 from tracehouse.ingest.store import integrity, records
 from tracehouse.ingest.store.records import Conversion, Key
 
 
-@dataclass(frozen=True)
-class Task:
-    """The raw files of one group, and the group's published conversions in `before`.
-
-    `finished` are conversions of an interrupted ingest. They are used only for raw files that have not
-    changed since, so that a refused file keeps its published rows in all tables. With `replacing`, the ingest
-    removes the rows of raw files that were not found.
-    """
-
-    group: Group
-    matched_files: tuple[MatchedFile, ...]
-    before: Mapping[Key, Conversion]
-    finished: Mapping[Key, Conversion]
-    warehouse: Path
-    replacing: bool
-    on_bytes: Callable[[int], None]
-
-
 @dataclass
 class TaskResult:
-    """The result of a task: conversions and errors by conversion key, and notes for the user.
-
-    `incomplete` are the errors of data files that could not be read and whose rows the conversion of their
-    partition therefore lacks.
-    """
+    """The result of a task: conversions and errors by conversion key, and notes for the user."""
 
     converted: dict[Key, Conversion] = field(default_factory=dict)
     unchanged: dict[Key, Conversion] = field(default_factory=dict)
     problems: dict[Key, RawFileError] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    incomplete: dict[Key, list[RawFileError]] = field(default_factory=dict)
-
-    @property
-    def all_problems(self) -> list[RawFileError]:
-        """The errors of raw files and of single data files."""
-        return [*self.problems.values(), *chain(*self.incomplete.values())]
 
 
 def run_task(task: Task) -> TaskResult:
@@ -69,51 +35,78 @@ def run_task(task: Task) -> TaskResult:
     Raises UserError if the warehouse is damaged or not writable.
     """
     result = TaskResult()
-    raw_inputs = [
-        RawInput(matched, task.warehouse, task.before.get(matched.key), task.replacing, task.on_bytes)
-        for matched in sorted(task.matched_files, key=lambda m: (not m.raw.is_archive, m.raw.relative_name))
-    ]
-    stored: dict[str, str] = {}
-    found = {raw_input.key for raw_input in raw_inputs}
-    for key, conversion in task.before.items():
-        if key not in found and not task.replacing:
-            stored |= conversion.data_files
+    found = {matched.key for matched in task.matched_files}
+    kept = [c for key, c in task.before.items() if key not in found and not task.replacing]
+    stored = dict(chain(*(conversion.data_files.items() for conversion in kept)))
     from_archive: dict[str, str] = {}
     unpacked: dict[str, list[str]] = defaultdict(list)
-    for raw_input in raw_inputs:
-        archive = None if raw_input.raw.is_archive else from_archive.get(raw_input.raw.file_name)
-        if archive and raw_input.before is None:
-            unpacked[archive].append(raw_input.raw.relative_name)
+    for matched in sorted(task.matched_files, key=lambda m: (not m.raw.is_archive, m.raw.relative_name)):
+        archive = None if matched.raw.is_archive else from_archive.get(matched.raw.file_name)
+        if archive and matched.key not in task.before:
+            unpacked[archive].append(matched.raw.relative_name)
             continue
         try:
-            read = _convert_file(task, result, raw_input, stored).data_files
+            read = _convert_file(task, result, matched, stored).data_files
             stored |= read
-            if raw_input.raw.is_archive:
+            if matched.raw.is_archive:
                 from_archive |= read
         except RawFileError as problem:
-            result.problems[raw_input.key] = problem
-            records.discard(task.warehouse, raw_input.key)
+            result.problems[matched.key] = problem
+            records.discard(task.warehouse, matched.key)
     for archive, names in unpacked.items():
         result.notes.append(f"skipped {join_names(names)}: read from {archive}, which contains them too")
     return result
 
 
-def _convert_file(task: Task, result: TaskResult, raw_input: RawInput, stored: AlreadyStored) -> Conversion:
+def _convert_file(
+    task: Task, result: TaskResult, matched: MatchedFile, stored: Mapping[str, str]
+) -> Conversion:
     """Return the conversion of a raw file: an existing one that still matches the file, or a new one."""
-    key = raw_input.key
-    for before in (task.finished.get(key), raw_input.before):
-        if before and is_up_to_date(raw_input, before, stored):
-            result.unchanged[key] = relocate(before, raw_input)
+    key = matched.key
+    published = task.before.get(key)
+    for before in (task.finished.get(key), published):
+        if before and _is_up_to_date(task, matched, before, stored):
+            result.unchanged[key] = _relocate(before, matched)
             return before
-    for damage in integrity.find_wrong_sizes(task.warehouse, filter(None, [raw_input.before])):
-        path, file = task.warehouse / damage.path, raw_input.raw.relative_name
+    for damage in integrity.find_wrong_sizes(task.warehouse, filter(None, [published])):
+        path, file = task.warehouse / damage.path, matched.raw.relative_name
         result.notes.append(f"{path}: {damage.problem}; {file} is converted again")
-    conversion, notes, incomplete = convert(raw_input, stored)
-    if incomplete:
-        result.incomplete[key] = incomplete
+    conversion, notes = convert(task, matched, stored)
     result.converted[key] = conversion
     result.notes += notes
     return conversion
+
+
+def _is_up_to_date(task: Task, matched: MatchedFile, before: Conversion, stored: Mapping[str, str]) -> bool:
+    """Return whether a conversion is intact and a new conversion would return the same rows."""
+    if not (
+        before.fingerprint == matched.table.fingerprint()
+        and records.is_complete(task.warehouse, before)
+        and all(source.synthetic == matched.is_synthetic for source in before.sources)
+        and stored.keys().isdisjoint(before.data_files)
+    ):
+        return False
+    same = read_checksum(task.warehouse, matched, task.on_bytes) == before.sha256
+    if not same and not matched.raw.has_directory:
+        # The conversion will read and report these bytes again.
+        task.on_bytes(-matched.raw.bytes)
+    return same
+
+
+def _relocate(conversion: Conversion, matched: MatchedFile) -> Conversion:
+    """Return the conversion of an unchanged raw file with the file's current path and number of parts."""
+    raw = matched.raw
+    files = raw.list_files() if raw.partition and matched.table.wide else [raw] * len(conversion.sources)
+    sources = [
+        replace(
+            source,
+            file=file.relative_name,
+            parts=len(file.paths),
+            checksum=matched.compare_checksum(source.sha256),
+        )
+        for source, file in zip(conversion.sources, files, strict=True)
+    ]
+    return replace(conversion, sources=tuple(sources))
 
 
 def refuse_in_all_tables(tasks: Sequence[Task], results: Sequence[TaskResult]) -> None:
@@ -147,7 +140,7 @@ def refuse_in_all_tables(tasks: Sequence[Task], results: Sequence[TaskResult]) -
                     result.problems[matched.key] = problem
                     is_settled = False
     for task, result in pairs:
-        if task.replacing and result.all_problems:
+        if task.replacing and result.problems:
             for key in [*result.converted, *result.unchanged]:
                 _undo(task, result, key)
             table_name = ".".join(task.group[:2])

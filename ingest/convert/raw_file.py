@@ -1,9 +1,9 @@
 """Convert a raw file: read its data files, write sorted Parquet files, and count all rows."""
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -14,11 +14,11 @@ import pyarrow as pa
 
 from tracehouse.core.errors import FETCH_AGAIN, RawFileError, StoppedError, UserError
 from tracehouse.ingest.archive import combine_checksums, data_files, data_members, seekable
-from tracehouse.ingest.convert.compare_versions import compare_with_previous
+from tracehouse.ingest.convert.compare_versions import compare_with_previous, read_checksum
 from tracehouse.ingest.convert.parquet_out import RunWriter, write_partition, write_runs
-from tracehouse.ingest.convert.raw_input import AlreadyStored, RawInput, describe_conflict
 from tracehouse.ingest.convert.unpivot import write_cells
 from tracehouse.ingest.declarations import Table
+from tracehouse.ingest.find import Group, MatchedFile
 from tracehouse.ingest.raw_files import RawFile
 from tracehouse.ingest.raw_stream import open_raw, unexpected_error
 from tracehouse.ingest.readers import ReaderInput, reader_of
@@ -26,58 +26,63 @@ from tracehouse.ingest.readers.values import arrow_type
 from tracehouse.ingest.store import lock, records
 from tracehouse.ingest.store.files import StagedFile
 from tracehouse.ingest.store.layout import REJECTED_FOLDER, staging_folder
-from tracehouse.ingest.store.records import REJECTED_COLUMNS, Conversion, Source
+from tracehouse.ingest.store.records import REJECTED_COLUMNS, Conversion, Key, Source
 
 _REJECTED_ORDER = ("table_name", "file", "line")
 _REJECTED_SCHEMA = pa.schema([(column.name, arrow_type(column)) for column in REJECTED_COLUMNS])
 
 
-class _UnreadableDataFileError(Exception):
-    """A data file of a partition cannot be read. Carries its position in the partition and the error."""
+@dataclass(frozen=True)
+class Task:
+    """The raw files of one table or partition, and its published conversions in `before`.
 
-    def __init__(self, position: int, problem: RawFileError):
-        super().__init__()
-        self.position = position
-        self.problem = problem
+    `finished` are conversions of an interrupted ingest. They are used only for raw files that have not
+    changed since, so that a refused file keeps its published rows in all tables. With `replacing`, the ingest
+    removes the rows of raw files that were not found, and a version with fewer rows is not refused.
+    """
+
+    group: Group
+    matched_files: tuple[MatchedFile, ...]
+    before: Mapping[Key, Conversion]
+    finished: Mapping[Key, Conversion]
+    warehouse: Path
+    replacing: bool
+    on_bytes: Callable[[int], None]
 
 
-def convert(raw_input: RawInput, stored: AlreadyStored) -> tuple[Conversion, list[str], list[RawFileError]]:
+def describe_conflict(matched: MatchedFile, name: str, other: str) -> RawFileError:
+    """Return the error about a data file that the table already has from another raw file."""
+    return RawFileError(
+        matched.raw.paths[0],
+        f"{matched.table_name} already has {name} from {other}",
+        f"Keep one of the two below the raw folders. To keep this one, run `traces forget {other}` first",
+    )
+
+
+def convert(task: Task, matched: MatchedFile, stored: Mapping[str, str]) -> tuple[Conversion, list[str]]:
     """Read a raw file, write its Parquet files, and write its record.
 
-    Returns the conversion, notes for the user, and the errors of data files of a partition that cannot be
-    read; the conversion then has the rows of the partition's other data files. Raises RawFileError if the raw
-    file cannot be read or contains a data file that is in `stored`, in which case nothing is stored, and
-    UserError if the warehouse is not writable.
+    `stored` are the data files that other raw files contributed to the table or partition: name → raw file.
+    Returns the conversion and notes for the user. Raises RawFileError if the raw file cannot be read or
+    contains one of these data files, in which case nothing is stored, and UserError if the warehouse is not
+    writable.
     """
-    unreadable: list[RawFileError] = []
-    while True:
-        try:
-            with lock.explain_write_errors(raw_input.warehouse, raw_input.table_name):
-                conversion, notes = _convert(raw_input, stored, unreadable)
-                return conversion, notes, unreadable
-        except _UnreadableDataFileError as failure:
-            raw = raw_input.raw
-            if len(raw.members) <= 1:
-                raise next(iter(unreadable), failure.problem) from failure
-            # Rows of the unreadable file are already among the sorted rows. Read the other files again.
-            unreadable.append(failure.problem)
-            others = raw.without(failure.position)
-            raw_input = replace(raw_input, matched=replace(raw_input.matched, raw=others))
-        except (UserError, StoppedError):
-            raise
-        except Exception as error:
-            raise unexpected_error(raw_input.raw.paths[0], error) from error
+    try:
+        with lock.explain_write_errors(task.warehouse, matched.table_name):
+            return _convert(task, matched, stored)
+    except (UserError, StoppedError):
+        raise
+    except Exception as error:
+        raise unexpected_error(matched.raw.paths[0], error) from error
 
 
-def _convert(
-    raw_input: RawInput, stored: AlreadyStored, unreadable: Sequence[RawFileError]
-) -> tuple[Conversion, list[str]]:
-    trace, table, partition, source = raw_input.key
-    staging = staging_folder(raw_input.warehouse)
+def _convert(task: Task, matched: MatchedFile, stored: Mapping[str, str]) -> tuple[Conversion, list[str]]:
+    trace, table, partition, source = matched.key
+    staging = staging_folder(task.warehouse)
     # The name is unique because a process that lost its lock may still be converting the same raw file.
     name = uuid4().hex[:16]
     with RunWriter(_REJECTED_ORDER, staging, f"{name}.{REJECTED_FOLDER}") as rejects:
-        reading = _Reading(raw_input, stored, rejects)
+        reading = _Reading(task, matched, stored, rejects)
         written = dict(sorted(_write(reading, partition, staging / name).items()))
         rejected = rejects.finish()
     staged_files = [file for files in written.values() for file in files]
@@ -86,7 +91,7 @@ def _convert(
         table,
         partition,
         source,
-        fingerprint=raw_input.table.fingerprint(),
+        fingerprint=matched.table.fingerprint(),
         sha256=reading.sha256,
         sources=tuple(reading.sources),
         files=tuple(
@@ -97,10 +102,10 @@ def _convert(
         rejected=tuple(records.describe_file(f"{trace}/{REJECTED_FOLDER}", file) for file in rejected),
     )
     _check_row_counts(conversion)
-    notes = reading.notes + compare_with_previous(raw_input, conversion, unreadable)
+    notes = compare_with_previous(matched, task.before.get(matched.key), conversion, task.replacing)
     # This comes last: no file may enter the store before the raw file was read to its end.
-    records.add(raw_input.warehouse, conversion, [*staged_files, *rejected])
-    return conversion, notes
+    records.add(task.warehouse, conversion, [*staged_files, *rejected])
+    return conversion, reading.notes + notes
 
 
 def _write(reading: "_Reading", partition: str, path: Path) -> dict[str, list[StagedFile]]:
@@ -137,12 +142,14 @@ def _check_row_counts(conversion: Conversion) -> None:
 class _Reading:
     """Reads the data files of a raw file, and counts their rows. It is complete only after the last batch."""
 
-    def __init__(self, raw_input: RawInput, stored: AlreadyStored, rejects: RunWriter) -> None:
-        self.raw, self.table = raw_input.raw, raw_input.table
+    def __init__(
+        self, task: Task, matched: MatchedFile, stored: Mapping[str, str], rejects: RunWriter
+    ) -> None:
+        self.raw, self.table = matched.raw, matched.table
         self.notes: list[str] = []
         self.sources: list[Source] = []
         self.sha256 = ""
-        self._raw_input, self._stored, self._rejects = raw_input, stored, rejects
+        self._task, self._matched, self._stored, self._rejects = task, matched, stored, rejects
         self._indexes: set[Hashable] = set()
 
     def read(self, partition: str) -> Iterator[tuple[str, pa.Table]]:
@@ -152,30 +159,27 @@ class _Reading:
             yield from self._read_members(raw)
             self.sha256 = self.sources[0].sha256
         elif table.wide:
-            for position, file in enumerate(raw.list_files()):
-                try:
-                    yield from self._read_members(file)
-                except RawFileError as problem:
-                    raise _UnreadableDataFileError(position, problem) from problem
+            for file in raw.list_files():
+                yield from self._read_members(file)
             self.sha256 = combine_checksums(raw, table, [source.sha256 for source in self.sources])
         else:
             yield from self._read_partition(partition)
 
     def _read_members(self, raw: RawFile) -> Iterator[tuple[str, pa.Table]]:
         """Yield the rows of a plain or compressed file, or of the data files in an archive."""
-        table, table_name = self.table, self._raw_input.table_name
+        table, table_name = self.table, self._matched.table_name
         counts: dict[str, Counter[str]] = {}
-        with open_raw(raw.paths, self._raw_input.on_bytes) as stream:
+        with open_raw(raw.paths, self._task.on_bytes) as stream:
             for member in data_members(stream, raw, table.has_name, self._note_skipped):
                 keys = table.key_values(member.name, member.folder)
                 if keys is None:
-                    if not any(other.has_name(member.name) for other in self._raw_input.matched.other_tables):
+                    if not any(other.has_name(member.name) for other in self._matched.other_tables):
                         self._note_skipped(f"{member.name}, which is not a file of {table_name}")
                     continue
                 if member.name in counts:
                     raise RawFileError(raw.paths[0], f"the archive contains {member.name} twice", FETCH_AGAIN)
                 if other := self._stored.get(member.name):
-                    raise describe_conflict(self._raw_input.matched, member.name, other)
+                    raise describe_conflict(self._matched, member.name, other)
                 place = f"{raw.paths[0]}: {member.name}" if raw.is_archive else str(raw.paths[0])
                 counts[member.name] = Counter()
                 origin = (raw.relative_name, member.name, place)
@@ -186,25 +190,22 @@ class _Reading:
             raise RawFileError(raw.paths[0], f"the archive contains no file of {table_name}", FETCH_AGAIN)
         for name, count in counts.items():
             self._add_source(raw, name, sha256, stream.bytes_read, count)
-        if self._raw_input.compare_checksum(sha256) == "differs" and not self._raw_input.is_synthetic:
+        if self._matched.compare_checksum(sha256) == "differs" and not self._matched.is_synthetic:
             published = table.published_sha256[raw.name]
             self.notes.append(f"{raw.relative_name}: its SHA-256 is {sha256}; the publisher's is {published}")
 
     def _read_partition(self, partition: str) -> Iterator[tuple[str, pa.Table]]:
         """Yield the rows of a partition of hours, which count as one source."""
         raw, count = self.raw, Counter[str]()
-        self.sha256 = self._raw_input.checksum()
+        self.sha256 = read_checksum(self._task.warehouse, self._matched)
         with data_files(raw) as files:
-            for position, file in enumerate(files):
+            for file in files:
                 keys = self.table.key_values(file.path.name, file.path.parent.as_posix()) or {}
                 origin = (raw.relative_name, file.path.as_posix(), file.shown_path)
-                try:
-                    with file.opened() as stream:
-                        for rows in self._read_rows(stream, origin, keys, count):
-                            yield partition, rows
-                except RawFileError as problem:
-                    raise _UnreadableDataFileError(position, problem) from problem
-                self._raw_input.on_bytes(raw.bytes // len(files))
+                with file.opened() as stream:
+                    for rows in self._read_rows(stream, origin, keys, count):
+                        yield partition, rows
+                self._task.on_bytes(raw.bytes // len(files))
         self._add_source(raw, partition, self.sha256, raw.bytes, count)
 
     def _add_source(self, raw: RawFile, name: str, sha256: str, size: int, count: Counter[str]) -> None:
@@ -219,8 +220,8 @@ class _Reading:
                 rows_kept=count["kept"],
                 rows_rejected=count["rejected"],
                 rows_stored=count["stored"],
-                checksum=self._raw_input.compare_checksum(sha256),
-                synthetic=self._raw_input.is_synthetic,
+                checksum=self._matched.compare_checksum(sha256),
+                synthetic=self._matched.is_synthetic,
             )
         )
 
@@ -244,7 +245,7 @@ class _Reading:
                 cells = kept * (rows.num_columns - 1)
                 count.update(kept=kept, rejected=len(batch.rejects), stored=cells if table.wide else kept)
                 if batch.rejects:
-                    place = (self._raw_input.table_name, raw_name, name)
+                    place = (self._matched.table_name, raw_name, name)
                     rejects = [(*place, one.line, one.reason, one.raw_text) for one in batch.rejects]
                     columns = [list(values) for values in zip(*rejects, strict=True)]
                     self._rejects.add(pa.table(columns, _REJECTED_SCHEMA))

@@ -20,7 +20,8 @@ from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.convert import incremental
-from tracehouse.ingest.convert.raw_input import RawInput
+from tracehouse.ingest.convert.raw_file import Task
+from tracehouse.ingest.find import MatchedFile
 from tracehouse.ingest.pipeline import IngestResult
 from tracehouse.ingest.store import cleanup, lock, records
 from tracehouse.ingest.store.records import Conversion
@@ -345,12 +346,12 @@ def test_write_error_of_one_table_stops_others(tmp_path: Path, monkeypatch: pyte
     raw, warehouse = write(tmp_path / "raw", version(2) | largest), tmp_path / "warehouse"
     convert = incremental.convert
 
-    def failing(raw_input: RawInput, *rest: Any) -> tuple:
-        if raw_input.table_name == "openb.node":
+    def failing(task: Task, matched: MatchedFile, *rest: Any) -> tuple:
+        if matched.table_name == "openb.node":
             raise UserError("disk full")
         while not stopped.is_set():
-            raw_input.on_bytes(0)
-        return convert(raw_input, *rest)
+            task.on_bytes(0)
+        return convert(task, matched, *rest)
 
     monkeypatch.setattr(incremental, "convert", failing)
     stopped = threading.Event()

@@ -16,8 +16,9 @@ from few_files import ingest, quiet, refusal, stored, write, zipped
 from tracehouse.core.errors import UserError
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.convert import incremental
-from tracehouse.ingest.convert.raw_input import RawInput
+from tracehouse.ingest.convert.raw_file import Task
 from tracehouse.ingest.declarations import all_traces
+from tracehouse.ingest.find import MatchedFile
 from tracehouse.ingest.pipeline import IngestResult
 from tracehouse.ingest.store import records
 
@@ -202,11 +203,11 @@ def test_a_killed_ingest_continues_with_its_day(tmp_path: Path, monkeypatch: pyt
     read: list[str] = []
     before = incremental.convert
 
-    def fail_at_second(raw_input: RawInput, *rest: Any) -> tuple:
-        read.append(raw_input.raw.partition)
+    def fail_at_second(task: Task, matched: MatchedFile, *rest: Any) -> tuple:
+        read.append(matched.raw.partition)
         if len(read) == 2:
             raise KeyboardInterrupt
-        return before(raw_input, *rest)
+        return before(task, matched, *rest)
 
     monkeypatch.setattr("tracehouse.ingest.pipeline.TABLES_AT_ONCE", 1)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
@@ -259,35 +260,28 @@ def test_lists_files_of_a_zip_without_partition(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("packing", ["tree", "zip"])
-def test_names_an_unreadable_hour_and_keeps_the_others(packing: str, tmp_path: Path) -> None:
+def test_an_unreadable_hour_is_named_and_refuses_its_day(packing: str, tmp_path: Path) -> None:
     for misfit, (data, reason) in MISFITS.items():
         folder = tmp_path / misfit
-        files = tree(3) | {path_of(3, 7): data}
+        files = tree(3, 4) | {path_of(3, 7): data}
         outcome = ingest(folder, files if packing == "tree" else {"probe_pod.zip": zipped(files)})
         [problem] = outcome.problems
         assert reason in str(problem)
         assert "day=3/hour=07/part-000.parquet" in str(problem)
-        assert {row[0] for row in rows_of(folder, outcome)["3"]} == {0, 23}
+        assert list(rows_of(folder, outcome)) == ["4"]
         assert len(ingest(folder, {}).problems) == 1
-    repaired = ingest(tmp_path, tree(3) if packing == "tree" else {"probe_pod.zip": zipped(tree(3))})
-    assert repaired.problems == ()
-    assert len(rows_of(tmp_path, repaired)["3"]) == len(EXPECTED)
+        repaired = ingest(folder, tree(3) if packing == "tree" else {"probe_pod.zip": zipped(tree(3, 4))})
+        assert repaired.problems == ()
+        assert len(rows_of(folder, repaired)["3"]) == len(EXPECTED)
 
 
 def test_a_damaged_member_of_a_zip_is_named(tmp_path: Path) -> None:
     packed = bytearray(zipped(tree(3), zipfile.ZIP_STORED))
     at = packed.index(parquet(pods(7)))
     packed[at + 30] ^= 1
-    outcome = ingest(tmp_path, {"probe_pod.zip": bytes(packed)})
-    assert "hour=07/part-000.parquet" in str(outcome.problems[0])
-    assert "CRC" in str(outcome.problems[0])
-    assert {row[0] for row in rows_of(tmp_path, outcome)["3"]} == {0, 23}
-
-
-def test_a_day_without_any_readable_hour_is_refused(tmp_path: Path) -> None:
-    problem = refusal(ingest(tmp_path, {path_of(3, hour): WHOLE[:-20] for hour in (7, 8)}))
-    assert "cut short" in problem
-    assert path_of(3, 7) in problem
+    problem = refusal(ingest(tmp_path, {"probe_pod.zip": bytes(packed)}))
+    assert "hour=07/part-000.parquet" in problem
+    assert "CRC" in problem
 
 
 def test_rejected_rows_have_file_row_group_and_row(tmp_path: Path) -> None:
@@ -313,7 +307,7 @@ def test_rejected_rows_have_file_row_group_and_row(tmp_path: Path) -> None:
 
 def test_remembers_unchanged_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Does not read a file again if its size, time and inode are unchanged."""
-    monkeypatch.setattr("tracehouse.ingest.convert.raw_input._SETTLED_S", -1)
+    monkeypatch.setattr("tracehouse.ingest.convert.compare_versions._SETTLED_S", -1)
     ingest(tmp_path, tree(3))
 
     def refuse(*_: object) -> tuple[int, int]:

@@ -289,7 +289,6 @@ def test_lfs_pointer_stops_only_its_partition(tmp_path: Path) -> None:
     outcome = ingest(raw, warehouse)
     assert {conversion.key for conversion in outcome.converted} == {
         ("acme", "gpu_metric", "cluster=seren/metric=GPU_UTIL", "gpu_metric"),
-        ("acme", "gpu_metric", "cluster=kalos/metric=GPU_UTIL", "gpu_metric"),
         ("acme", "gpu_metric", "cluster=kalos/metric=GPU_TEMP", "gpu_metric"),
         ("acme", "node_metric", "cluster=kalos/metric=NODE_IB_SEND", "node_metric"),
     }
