@@ -45,7 +45,7 @@ def duckdb_copy(trace: str, csvs: str, out: str) -> None:
 
     for table in all_traces()[trace].tables:
         (csv,) = (path for path in Path(csvs).iterdir() if re.fullmatch(table.file_name, path.name))
-        columns = ", ".join(f"'{column.name}': '{column.stored_type}'" for column in table.columns)
+        columns = ", ".join(f"'{column.name}': '{column.type}'" for column in table.columns)
         with duckdb.connect() as connection:
             connection.execute(
                 f"copy (from read_csv('{csv}', header = false, auto_detect = false, "

@@ -55,9 +55,9 @@ def portable_sql() -> str:
 
 
 def column_types() -> str:
-    """Return a table of the types of columns: notation in raw files, and type in DuckDB."""
-    lines = ["| type | in raw files | in DuckDB |", "|---|---|---|"]
-    lines += [f"| `{kind.name}` | {kind.written} | `{kind.stored}` |" for kind in TYPES.values()]
+    """Return a table of the types of columns: their notation in raw files."""
+    lines = ["| type | in raw files |", "|---|---|"]
+    lines += [f"| `{kind.name}` | {kind.written} |" for kind in TYPES.values()]
     return "\n".join(lines)
 
 

@@ -47,7 +47,6 @@ from tracehouse.ingest.raw_stream import (
     sha256_of,
     translate_errors,
 )
-from tracehouse.ingest.readers import all_readers
 
 # Published archives have thousands of files at most.
 MOST_MEMBERS = 20_000
@@ -90,7 +89,7 @@ def data_members(
         with raw.paths[0].open("rb") as file, open_zip(file) as archive:
             yield from _zip_members(archive, is_data)
         return
-    if len(raw.paths) == 1 and any(each.read_keys and raw.form in each.extensions for each in all_readers()):
+    if len(raw.paths) == 1 and raw.form == "parquet":
         # The reader seeks in a handle of its own. `stream` hashes the bytes afterwards.
         with raw.paths[0].open("rb") as file:
             yield Member(raw.file_name, raw.folder, file)

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Literal
 
 from tracehouse.ingest import traces
-from tracehouse.ingest.column_types import TYPES, TypeName
+from tracehouse.ingest.column_types import TypeName
 from tracehouse.ingest.sample_distributions import Distribution
 
 # Increase this number when a reader returns other rows for the same bytes. Ingest then converts all files
@@ -73,12 +73,7 @@ class Column:
     def is_time(self) -> bool:
         """Whether the values are points in time on a clock, and not durations."""
         is_count = self.unit in ("s", "ms") and not self.is_duration
-        return is_count or self.stored_type.startswith("TIMESTAMP")
-
-    @property
-    def stored_type(self) -> str:
-        """DuckDB's name of the column's type in Parquet."""
-        return TYPES[self.type].stored
+        return is_count or self.type.startswith("TIMESTAMP")
 
 
 @dataclass(frozen=True)

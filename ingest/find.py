@@ -14,15 +14,13 @@ import re
 import zipfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
 
 from tracehouse.core.errors import FETCH_AGAIN, FETCH_OR_MOVE, RawFileError
 from tracehouse.core.text import escape_name
-from tracehouse.ingest.archive import data_files, data_members, directory, seekable
+from tracehouse.ingest.archive import data_files, data_members, directory
 from tracehouse.ingest.declarations import Table, Trace
 from tracehouse.ingest.raw_files import (
     TREE,
@@ -35,7 +33,7 @@ from tracehouse.ingest.raw_files import (
     whole_name,
 )
 from tracehouse.ingest.raw_stream import check_raw, open_raw, translate_errors
-from tracehouse.ingest.readers import reader_of
+from tracehouse.ingest.readers.formats import reader_of
 from tracehouse.ingest.readers.lines import shown
 from tracehouse.ingest.store.records import Key
 from tracehouse.ingest.synthetic_marker import MARKER_NAME, is_marked
@@ -286,48 +284,37 @@ def _find_named(raw: RawFile, candidates: Sequence[Candidate]) -> list[Candidate
 
 
 def _choose_by_header(raw: RawFile, named: Sequence[Candidate]) -> Sequence[Candidate]:
-    """Choose among tables that a raw file's name fits by the columns in its first readable data file.
+    """Choose among tables that a raw file's name fits by the columns in it or in its first data file.
 
-    The members of an archive are matched by their names, and a file of some formats has rows of several
-    tables: all of them are returned. Raises RawFileError if no table fits the header of a file.
+    The members of an archive are matched by their names, and a JSON list has rows of several tables: all of
+    them are returned. Raises RawFileError if no table fits the header of a file.
     """
     if len(named) < 2 or (raw.is_archive and raw.form != TREE):
         return named
-    header: list[str] = []
-    if raw.form == TREE:
-        with data_files(raw) as files:
-            for file in files:
-                try:
-                    with file.opened() as stream:
-                        header = _read_names(stream, file.path.name, file.shown_path, named)
-                        break
-                except RawFileError:
-                    continue
-    elif all(reader_of(table, raw.file_name).read_names is None for _, table in named):
+    name = PurePosixPath(raw.members[0]).name if raw.members else raw.file_name
+    # Any reader of the extension will do: formats that share an extension store the names in the same way.
+    readers = [reader_of(table, name) for _, table in named]
+    reader = next((reader for reader in readers if reader.read_names), None)
+    if reader is None or reader.read_names is None:
         return named
+    if raw.form == TREE:
+        with data_files(raw) as [file, *_], file.opened() as stream:
+            header = reader.read_names(stream, file.shown_path)
     else:
         with open_raw(raw.paths) as raw_stream:
             # Keep a reference to the iterator: Python closes the file when it deletes the iterator.
             members = data_members(raw_stream, raw, lambda _: False)
-            header = _read_names(next(members).stream, raw.file_name, str(raw.paths[0]), named)
-    name = PurePosixPath(raw.members[0]).name if raw.members else raw.file_name
-    fitting = [(trace, table) for trace, table in named if reader_of(table, name).names_fit(table, header)]
+            header = reader.read_names(next(members).stream, str(raw.paths[0]))
+    fitting = [
+        candidate
+        for candidate, each in zip(named, readers, strict=True)
+        if each.names_fit and each.names_fit(candidate[1], header)
+    ]
     if not fitting and raw.form != TREE:
         expected = " or ".join(",".join(c.name_in_file for c in table.columns) for _, table in named)
         what = f"the header is {shown(header)}; expected {expected}"
         raise RawFileError(raw.paths[0], what, FETCH_OR_MOVE, line=1)
     return fitting[:1]
-
-
-def _read_names(stream: BinaryIO, name: str, shown_path: str, named: Sequence[Candidate]) -> list[str]:
-    """Read the columns' names in a data file.
-
-    Any reader of the extension will do: formats that share an extension store the names in the same way.
-    """
-    readers = (reader_of(table, name) for _, table in named)
-    reader, read_names = next((each, each.read_names) for each in readers if each.read_names)
-    with seekable(stream) if reader.read_keys else nullcontext(stream) as content:
-        return read_names(content, shown_path)
 
 
 def _split(raw: RawFile, table: Table, unrecognised: list[str]) -> list[RawFile]:

@@ -6,7 +6,7 @@ from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
 
 from tracehouse.core.text import escape_name
-from tracehouse.ingest.readers import all_readers
+from tracehouse.ingest.readers.formats import EXTENSIONS
 
 Form = str
 """How a file is packed: the extensions of its format and its compression, such as csv.gz, tar.gz or zip.
@@ -46,13 +46,8 @@ def whole_name(name: str) -> str:
 @cache
 def _all_forms() -> dict[str, Form]:
     """Return the form of each known file name extension."""
-    formats = {name: reader.extensions[0] for reader in all_readers() for name in reader.extensions}
-    forms = {
-        f".{name}{compression}": f"{form}{compression}"
-        for name, form in (formats | {"tar": "tar"}).items()
-        for compression in _COMPRESSIONS
-    }
-    return forms | {".zip": "zip"}
+    packed = [f"{name}{compression}" for name in (*EXTENSIONS, "tar") for compression in _COMPRESSIONS]
+    return {f".{form}": form for form in (*packed, "zip")}
 
 
 def form_of(whole: str) -> Form | None:

@@ -16,7 +16,6 @@ from itertools import product
 import numpy as np
 import polars as pl
 
-from tracehouse.ingest.column_types import UNIX_UNITS
 from tracehouse.ingest.declarations import Column, Table, Trace
 from tracehouse.ingest.sample_distributions import Arrivals, LogNormal, Names
 from tracehouse.samples import draw
@@ -67,7 +66,7 @@ def values(column: Column, count: int, rng: np.random.Generator) -> pl.Series:
             low = -np.inf if column.least is None else float(column.least)
             high = np.inf if column.most is None else float(column.most)
             drawn = drawn.clip(low, min(high, most))
-            return pl.Series(drawn if column.stored_type == "DOUBLE" else drawn.astype(np.int64))
+            return pl.Series(drawn if column.type == "DOUBLE" else drawn.astype(np.int64))
         case Arrivals(first_s, last_s, utc_offset_h):
             return pl.Series(draw.arrivals(rng, count, first_s, last_s, utc_offset_h))
         case Names(count=0):
@@ -183,9 +182,7 @@ def _text(column: Column, number: int) -> str:
             return f"{column.name}_{number}"
         case "BOOLEAN":
             return ("false", "true")[number % 2]
-        case "JSON":
-            return "{}"
-        case "VARCHAR[]" | "BIGINT[]" | "DOUBLE[]":
+        case "VARCHAR[]":
             return "[]"
         case _:
             return str(min(number, 100) if column.unit == "percent" else number)
@@ -196,10 +193,8 @@ def _time(column: Column, number: int) -> str:
 
     If the column has examples, the first two give the first time and the step.
     """
-    if column.stored_type.startswith("TIMESTAMP"):
+    if column.type.startswith("TIMESTAMP"):
         instant = FIRST_TIME + number * timedelta(seconds=STEP_S)
-        if column.type in UNIX_UNITS:
-            return str(int(instant.timestamp()) * UNIX_UNITS["UNIX_S"] // UNIX_UNITS[column.type])
         return f"{instant:%Y-%m-%d %H:%M:%S}" + ("+00:00" if column.type == "TIMESTAMPTZ" else "")
     if column.examples:
         first, second = (float(example) for example in column.examples[:2])

@@ -144,9 +144,9 @@ def _formatted(column: Column, values: pl.Series, seed: int) -> pl.Series:
         values = column.sample.prefix + draw.hex_ids(values, seed, column.sample.kind, column.sample.digits)
     elif values.dtype in (pl.String, pl.Boolean):
         pass
-    elif column.stored_type.startswith("TIMESTAMP"):
+    elif column.type.startswith("TIMESTAMP"):
         values = draw.local_times(values.to_numpy())
-    elif column.stored_type == "DOUBLE":
+    elif column.type == "DOUBLE":
         values = values.cast(pl.Float64).fill_nan(None)
     elif values.dtype.is_float():
         values = values.fill_nan(None).cast(pl.Int64)

@@ -21,7 +21,8 @@ from tracehouse.ingest.declarations import Table
 from tracehouse.ingest.find import Group, MatchedFile
 from tracehouse.ingest.raw_files import RawFile
 from tracehouse.ingest.raw_stream import open_raw, unexpected_error
-from tracehouse.ingest.readers import ReaderInput, reader_of
+from tracehouse.ingest.readers import ReaderInput
+from tracehouse.ingest.readers.formats import reader_of
 from tracehouse.ingest.readers.values import arrow_type
 from tracehouse.ingest.store import lock, records
 from tracehouse.ingest.store.files import StagedFile

@@ -1,9 +1,8 @@
 """Readers of raw formats: each turns the bytes of a file into batches of rows and rejects.
 
-A module of this package has one or more formats, listed in its ``READERS``. `Reader` says what a format
-consists of. A reader converts texts to the declared types with `values`, and returns a `Reject` for every row
-that does not fit its table: the rows and rejects of all batches add up to the rows of the file. It passes its
-batches through `limit_rejects`.
+Each format has a module that binds ``READER``, and `formats` chooses among them. A reader converts texts to
+the declared types with `values`, and returns a `Reject` for every row that does not fit its table: the rows
+and rejects of all batches add up to the rows of the file. It passes its batches through `limit_rejects`.
 
 A reader gets a stream of decompressed bytes, which may be inside an archive and cannot seek. A format that
 needs to seek, such as Parquet, sets `read_keys` and gets a seekable stream.
@@ -11,16 +10,12 @@ needs to seek, such as Parquet, sets `read_keys` and gets a seekable stream.
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import import_module
 from typing import BinaryIO
 
 import pyarrow as pa
 
 from tracehouse.core.errors import RawFileError
 from tracehouse.ingest.declarations import Table
-
-_MODULES = ("csv", "json", "parquet", "wide")
 
 _MOST_REJECTED_SHARE = 0.1
 # The number of rows is unknown before the end of a file, and bad rows may come first. Up to these limits,
@@ -76,33 +71,18 @@ class Batch:
 class Reader:
     """A raw format.
 
-    `extensions` are those of its files, the usual one first. `reads` returns whether it reads the files of a
-    table, by the table's declaration and the file's name; exactly one reader accepts a file. `read` yields
-    the batches of a file and raises RawFileError if the file is not of the table.
+    `read` yields the batches of a file and raises RawFileError if the file is not of the table.
     `read_names` returns the columns' names in a file, and `names_fit` whether they are those of a table, in
-    case two tables have files of the same name. `read_names` is None if a file of the format can contain rows
-    of several tables: it belongs to all tables whose file names it matches.
+    case two tables have files of the same name. Both are None if a file of the format can contain rows of
+    several tables: it belongs to all tables whose file names it matches.
     `read_keys` lists the values of the `partition_by` keys in a file that has them as columns. It is None if
     the format reads its stream from start to end.
     """
 
-    extensions: tuple[str, ...]
-    reads: Callable[[Table, str], bool]
     read: Callable[[ReaderInput], Iterator[Batch]]
-    read_names: Callable[[BinaryIO, str], list[str]] | None
-    names_fit: Callable[[Table, Sequence[str]], bool]
+    read_names: Callable[[BinaryIO, str], list[str]] | None = None
+    names_fit: Callable[[Table, Sequence[str]], bool] | None = None
     read_keys: Callable[[BinaryIO, Table, str], list[dict[str, str]]] | None = None
-
-
-@cache
-def all_readers() -> tuple[Reader, ...]:
-    """Return the readers of all formats."""
-    return tuple(reader for name in _MODULES for reader in import_module(f"{__name__}.{name}").READERS)
-
-
-def reader_of(table: Table, file_name: str) -> Reader:
-    """Return the reader of a table's file. `file_name` is the name of the decompressed file."""
-    return next(reader for reader in all_readers() if reader.reads(table, file_name))
 
 
 def limit_rejects(batches: Iterable[Batch], file: str) -> Iterator[Batch]:

@@ -54,13 +54,6 @@ _MISPLACED_QUOTE = "a quote that is not closed on its line, or that is inside a 
 _CUT = "the file ends here without a newline: it may be truncated"
 
 
-def reads(table: Table, file_name: str) -> bool:
-    """Return whether a file is one named .csv or without an extension."""
-    if table.wide or table.json_list:
-        return False
-    return file_name.endswith(".csv") or "." not in file_name
-
-
 def read_names(stream: BinaryIO, file: str) -> list[str]:
     """Return the names in the first line."""
     first, record = first_record(read_chunks(stream, file, HEADER_CHUNK_BYTES), file)
@@ -310,4 +303,4 @@ def _map_ahead(make: Callable[[Item], Made], items: Iterable[Item], at_once: int
             yield pending.popleft().result()
 
 
-READERS = (Reader(("csv",), reads, read, read_names, names_fit),)
+READER = Reader(read, read_names, names_fit)

@@ -28,11 +28,6 @@ BATCH_ROWS = 32_768
 _STREAM_BYTES = 1 << 20
 
 
-def reads(table: Table, file_name: str) -> bool:
-    """Return whether this reader reads a file: one named .parquet."""
-    return file_name.endswith(".parquet") and table.wide is None and table.json_list is None
-
-
 def read_names(stream: BinaryIO, file: str) -> list[str]:
     """Return the columns' names in the footer."""
     with _explain_damage(file):
@@ -306,4 +301,4 @@ def _explain_damage(file: str) -> Iterator[None]:
         raise RawFileError(file, what, FETCH_FILE_AGAIN) from damage
 
 
-READERS = (Reader(("parquet",), reads, read, read_names, names_fit, read_keys),)
+READER = Reader(read, read_names, names_fit, read_keys)

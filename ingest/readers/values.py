@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from tracehouse.ingest.column_types import END_OF_TIMES, FIRST_TIME, SPACES, TYPES, TypeName
 from tracehouse.ingest.declarations import Column
 
-_ARROW_TYPES: dict[str, pa.DataType] = {
+_ARROW_TYPES: dict[TypeName, pa.DataType] = {
     "VARCHAR": pa.string(),
     "BIGINT": pa.int64(),
     "DOUBLE": pa.float64(),
@@ -18,8 +18,6 @@ _ARROW_TYPES: dict[str, pa.DataType] = {
     "TIMESTAMPTZ": pa.timestamp("us", tz="UTC"),
     "TIMESTAMP": pa.timestamp("us"),
     "VARCHAR[]": pa.list_(pa.string()),
-    "BIGINT[]": pa.list_(pa.int64()),
-    "DOUBLE[]": pa.list_(pa.float64()),
 }
 # The end of the range of times on a clock that counts from 1970, by the unit of the clock.
 _LAST_TIME = {"s": int(END_OF_TIMES.timestamp()), "ms": 1000 * int(END_OF_TIMES.timestamp())}
@@ -33,7 +31,7 @@ Faults = dict[int, str]
 
 def arrow_type(column: Column) -> pa.DataType:
     """Return the Arrow type of a column's values."""
-    return _ARROW_TYPES[column.stored_type]
+    return _ARROW_TYPES[column.type]
 
 
 def index_values(indexes: pa.Array | pa.ChunkedArray) -> list[Hashable]:
@@ -125,8 +123,7 @@ def _parse(texts: pa.BinaryArray, column: Column) -> tuple[pa.Array, Faults]:
         except ValueError as error:
             values.append(None)
             faults[at] = _explain(error, column)
-    parsed_type = pa.int64() if column.type.startswith("UNIX") else arrow_type(column)
-    return pa.array(values, parsed_type).cast(arrow_type(column)), faults
+    return pa.array(values, arrow_type(column)), faults
 
 
 def _too_long(values: pa.Array | pa.ChunkedArray, column: Column) -> pa.Array | pa.ChunkedArray | None:
@@ -196,7 +193,7 @@ def are_possible(rows: pa.Table, columns: Sequence[Column]) -> bool:
             return False
         if _too_long(values, column) is not None:
             return False
-        if column.stored_type.startswith("TIMESTAMP") and not _are_all_possible(values):
+        if column.type.startswith("TIMESTAMP") and not _are_all_possible(values):
             return False
     # The sum is not finite if a number is not. Computing it takes a third of the time of testing each number.
     numbers = [

@@ -25,11 +25,6 @@ PARSED_AT_ONCE = 4
 MOST_LINES = 5_000_000
 
 
-def reads(table: Table, _: str) -> bool:
-    """Return whether this reader reads a table's files: all files of tables declared as wide."""
-    return table.wide is not None
-
-
 def names_fit(table: Table, header: Sequence[str]) -> bool:
     """Return whether a header has the index's column first, and then distinct names."""
     names = header[1:]
@@ -119,4 +114,4 @@ def _reject_repeated(chunk: Chunk, batch: Batch, seen: set[Hashable]) -> Batch:
     return Batch(batch.rows.filter(pa.array(is_new, pa.bool_())), tuple(rejects))
 
 
-READERS = (Reader(("csv",), reads, read, read_names, names_fit),)
+READER = Reader(read, read_names, names_fit)

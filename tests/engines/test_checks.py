@@ -98,9 +98,7 @@ def tables() -> Iterator[duckdb.DuckDBPyConnection]:
         for trace in all_traces().values():
             connection.execute(f"create schema {trace.name}")
             for table in trace.tables:
-                columns = ", ".join(
-                    f'"{column.name}" {column.stored_type}' for column in table.stored_columns
-                )
+                columns = ", ".join(f'"{column.name}" {column.type}' for column in table.stored_columns)
                 connection.execute(f"create table {trace.name}.{table.name} ({columns})")
         yield connection
 

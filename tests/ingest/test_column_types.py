@@ -27,27 +27,11 @@ VALUES: dict[TypeName, list[tuple[str, object]]] = {
         ("2020-06-09 18:41", NAIVE.replace(second=0)),
         ("2020-06-09", NAIVE.replace(hour=0, minute=0, second=0)),
     ],
-    "UNIX_S": [
-        ("1662858720", AWARE),
-        ("1662858720.0", AWARE),
-        ("1.66285872e9", AWARE),
-        ("1662858720.25", AWARE + timedelta(milliseconds=250)),
-        ("0", datetime(1970, 1, 1, tzinfo=UTC)),
-        ("4102444799.999999", datetime(2100, 1, 1, tzinfo=UTC) - timedelta(microseconds=1)),
-    ],
-    "UNIX_MS": [
-        ("1662858720000", AWARE),
-        ("1662858720000.5", AWARE + timedelta(microseconds=500)),
-    ],
-    "JSON": [(text, text) for text in ('{"a": [1, null]}', "[]", "1", '"x"', "null", ' {"a":1.50} ')],
     "VARCHAR[]": [
         ("[]", []),
         ('["a", "b,c"]', ["a", "b,c"]),
-        ("['a', \"it's\"]", ["a", "it's"]),
         ("[null]", [None]),
     ],
-    "BIGINT[]": [("[1, -2]", [1, -2]), ("[None]", [None]), (f"[{2**63 - 1}]", [2**63 - 1])],
-    "DOUBLE[]": [("[1, 2.5]", [1.0, 2.5]), ("[]", [])],
 }
 FAULTS: dict[TypeName, list[str]] = {
     "VARCHAR": ["a\0b"],
@@ -66,21 +50,7 @@ FAULTS: dict[TypeName, list[str]] = {
         "2020-06",
         "2020-06-31",
     ],
-    "UNIX_S": [
-        "1662858720000",
-        "-1",
-        "4102444800",
-        "1662858720.1234567",
-        "nan",
-        "1e999999999",
-        "1_0",
-        "0x10",
-    ],
-    "UNIX_MS": ["1662858720000000", "-0.001", "1662858720000.0001", "1e-999999999"],
-    "JSON": ["{", "NaN", "{'a': 1}", "[1,]", "Infinity", "[" * 100_000],
-    "VARCHAR[]": ["[1]", "a", "{}", "('a',)", '["a"', "[['a']]", "__import__('os')", "[" * 100_000],
-    "BIGINT[]": ["[1.0]", "[true]", f"[{2**63}]", '["1"]', "1"],
-    "DOUBLE[]": ["[NaN]", "[1e400]", "[1" + "0" * 400 + "]", '["1"]', "[True]"],
+    "VARCHAR[]": ["[1]", "a", "{}", "('a',)", '["a"', '[["a"]]', "['a']", "__import__('os')", "[" * 100_000],
 }
 
 

@@ -5,7 +5,6 @@ from counting import non_empty
 
 from tracehouse.ingest.column_types import TYPES
 from tracehouse.ingest.declarations import Column, Table, all_traces
-from tracehouse.ingest.readers import all_readers
 
 TRACES = list(all_traces().values())
 TABLES = [table for trace in TRACES for table in trace.tables]
@@ -80,9 +79,3 @@ def test_published_checksums_belong_to_one_file_of_their_table() -> None:
         assert table.key_values(f"{stem}.csv") is not None, name
         assert re.fullmatch("[0-9a-f]{64}", sha256), name
     assert len({sha256 for _, _, sha256 in sums}) == len(sums)
-
-
-def test_exactly_one_reader_accepts_each_file_of_a_table() -> None:
-    for table in non_empty(TABLES):
-        for name in ("x", "x.csv", "x.jsonl"):
-            assert len([reader for reader in all_readers() if reader.reads(table, name)]) == 1

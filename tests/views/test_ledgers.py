@@ -101,7 +101,7 @@ def test_every_column_of_times_has_a_clock() -> None:
 
 
 def test_times_are_instants_or_counts_that_are_not_durations() -> None:
-    assert Column("at", "TIMESTAMP", "").is_time and Column("at", "UNIX_MS", "").is_time
+    assert Column("at", "TIMESTAMP", "").is_time and Column("at", "TIMESTAMPTZ", "").is_time
     assert Column("at", "BIGINT", "", unit="ms").is_time
     assert not Column("ran", "DOUBLE", "", unit="s", is_duration=True).is_time
     assert not Column("power", "DOUBLE", "", unit="W").is_time

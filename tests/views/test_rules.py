@@ -40,7 +40,7 @@ TRACE = Trace("mars", "Mars", "unknown", "", "", "", "", (JOB, NODE))
 @pytest.fixture
 def connection() -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as opened:
-        columns = ", ".join(f'"{column.name}" {column.stored_type}' for column in COLUMNS)
+        columns = ", ".join(f'"{column.name}" {column.type}' for column in COLUMNS)
         opened.execute(f"create schema mars; create table mars.job ({columns})")
         opened.execute('create table mars.node (name varchar, "row" bigint)')
         yield opened

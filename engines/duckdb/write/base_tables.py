@@ -103,7 +103,7 @@ def _select_rows(
 ) -> str:
     """Return the select over some files; columns in `values` are constant."""
     listed = ", ".join(
-        f'cast({quoted(values[column.name])} as {column.stored_type}) as "{column.name}"'
+        f'cast({quoted(values[column.name])} as {column.type}) as "{column.name}"'
         if column.name in values
         else f'"{column.name}"'
         for column in columns
@@ -119,7 +119,7 @@ def read_parquet(paths: Iterable[str], warehouse: Path) -> str:
 
 
 def _select_nothing(columns: Sequence[Column]) -> str:
-    nulls = ", ".join(f'cast(null as {column.stored_type}) as "{column.name}"' for column in columns)
+    nulls = ", ".join(f'cast(null as {column.type}) as "{column.name}"' for column in columns)
     return f"select {nulls} where false"
 
 

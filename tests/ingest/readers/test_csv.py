@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from tracehouse.core.errors import RawFileError
 from tracehouse.ingest.declarations import Column, Table
 from tracehouse.ingest.readers import ReaderInput, Reject
-from tracehouse.ingest.readers.csv import CHUNK_BYTES, READERS, ChunkParser, read_names
+from tracehouse.ingest.readers.csv import CHUNK_BYTES, READER, ChunkParser, read_names
 
-(CSV,) = READERS
+CSV = READER
 COLUMNS = (
     Column("name", "VARCHAR", "Text"),
     Column("count", "BIGINT", "Integer"),

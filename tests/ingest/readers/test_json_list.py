@@ -57,7 +57,7 @@ ROWS = {
 
 def read(table: Table, data: str | bytes, chunk_bytes: int = 1 << 20) -> tuple[list[tuple], list[Reject]]:
     stream = io.BytesIO(data.encode() if isinstance(data, str) else data)
-    batches = list(json_reader.READERS[1].read(ReaderInput(stream, table, "log", chunk_bytes=chunk_bytes)))
+    batches = list(json_reader.read(ReaderInput(stream, table, "log", chunk_bytes=chunk_bytes)))
     rows = [tuple(row.values()) for batch in batches for row in batch.rows.to_pylist()]
     return rows, [reject for batch in batches for reject in batch.rejects]
 

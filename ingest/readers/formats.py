@@ -1,0 +1,16 @@
+"""Choose the reader of a raw file."""
+
+from tracehouse.ingest.declarations import Table
+from tracehouse.ingest.readers import Reader, csv, json, parquet, wide
+
+EXTENSIONS = ("csv", "parquet")
+"""The extensions of data files. A JSON list has none."""
+
+
+def reader_of(table: Table, file_name: str) -> Reader:
+    """Return the reader of a table's file. `file_name` is the name of the decompressed file."""
+    if table.wide:
+        return wide.READER
+    if table.json_list:
+        return json.READER
+    return parquet.READER if file_name.endswith(".parquet") else csv.READER
