@@ -247,13 +247,14 @@ def _fill(connection: duckdb.DuckDBPyConnection, whole: bool) -> None:
     for relation in (
         *_base_tables(warehouse, whole),
         *_views(warehouse, whole),
-        *_answers(warehouse),
         *_catalog(warehouse),
+        *_answers(warehouse),
     ):
         if relation.same_as and relation.same_as not in counts:
             continue
+        has_inputs = bool(relation.macro) and counts.keys() >= {*relation.reads}
         try:
-            counts[relation.name] = _store(connection, relation, counts.get(relation.same_as))
+            counts[relation.name] = _store(connection, relation, counts.get(relation.same_as), has_inputs)
             relations[relation.name] = relation
         except duckdb.Error as error:
             # The user's own views and queries may fail.
@@ -262,16 +263,10 @@ def _fill(connection: duckdb.DuckDBPyConnection, whole: bool) -> None:
             if relation.name.partition(".")[0] in own:
                 raise
             left_out[relation.name] = f"it fails ({str(error).splitlines()[0]})"
-    connection.execute("use published")
-    connection.begin()
-    for name, relation in relations.items():
-        if relation.macro and counts.keys() >= {*relation.reads}:
-            connection.execute(relation.macro)
-        elif relation.macro:
+            continue
+        if relation.macro and not has_inputs:
             reason = "it needs unpublished tables; the result with default parameters is included"
-            left_out[f"{name}(…)"] = reason
-    connection.commit()
-    connection.execute("use warehouse")
+            left_out[f"{relation.name}(…)"] = reason
     contents = [
         (one.name, one.kind, counts[one.name], ", ".join(one.key), one.same_as, one.comment)
         for one in relations.values()
@@ -286,23 +281,32 @@ def _fill(connection: duckdb.DuckDBPyConnection, whole: bool) -> None:
         _store(connection, Relation(name, "catalog", "from temp.listed", comment, columns))
 
 
-def _store(connection: duckdb.DuckDBPyConnection, relation: Relation, count: int | None = None) -> int:
+def _store(
+    connection: duckdb.DuckDBPyConnection,
+    relation: Relation,
+    count: int | None = None,
+    has_inputs: bool = False,
+) -> int:
     """Create a relation with its comments in the new database, and return its number of rows.
 
-    The rows of a view are counted unless `count` is given.
+    The rows of a view are counted unless `count` is given. If the new database `has_inputs` of an answer, the
+    named query is created too and reads them, so that no view is computed again.
     """
     schema, _, name = relation.name.partition(".")
     target, what = f'published."{schema}".{name}', "view" if relation.is_view else "table"
     connection.begin()
     connection.execute(f'create schema if not exists published."{schema}"')
-    if relation.is_view:
+    if relation.is_view or has_inputs:
         connection.execute("use published")
+    if relation.is_view:
         connection.execute(relation.sql)
-        connection.execute("use warehouse")
-        if count is None:
-            [(count,)] = connection.execute(f"select count(*) from {relation.name}").fetchall()
     else:
+        if has_inputs:
+            connection.execute(relation.macro)
         [(count,)] = connection.execute(f"create table {target} as {relation.sql}").fetchall()
+    connection.execute("use warehouse")
+    if count is None:
+        [(count,)] = connection.execute(f"select count(*) from {relation.name}").fetchall()
     comments = [f"comment on {what} {target} is {quoted(relation.comment)}"]
     comments += [
         f'comment on column {target}."{column}" is {quoted(meaning)}'
@@ -476,9 +480,14 @@ def _answers(warehouse: _Warehouse) -> Iterator[Relation]:
 
 
 def _catalog(warehouse: _Warehouse) -> Iterator[Relation]:
+    # The rules run one by one, because all at once take twice as long and more memory.
+    rules = warehouse.connection.execute("select sql from catalog.rules order by rowid").fetchall()
+    results = [warehouse.connection.sql(sql).to_arrow_table() for (sql,) in rules]
+    warehouse.connection.register("rules", pa.concat_tables(results))
     for name, columns in warehouse.columns.items():
         if name.startswith("catalog."):
-            yield Relation(name, "catalog", f"from {name}", warehouse.comments[name], columns)
+            rows = "from temp.rules" if name == "catalog.checks" else f"from {name}"
+            yield Relation(name, "catalog", rows, warehouse.comments[name], columns)
 
 
 def _declared() -> dict[str, Table]:

@@ -28,10 +28,11 @@ def publish() -> Publish:
 
 @pytest.fixture(scope="session")
 def small_warehouse(sample_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A warehouse with data of two small traces only."""
+    """A warehouse with data of three traces only, one of which has telemetry."""
 
     def ingest(folder: Path) -> None:
-        assert not database.ingest([sample_raw], folder, ["dlrm", "itp"], quiet).problems
+        raw = [Path(__file__).parents[1] / "fixture" / "acme", sample_raw / "dlrm", sample_raw / "itp"]
+        assert not database.ingest(raw, folder, ["acme", "dlrm", "itp"], quiet).problems
 
     return shared(tmp_path_factory, "small_warehouse", ingest)
 
@@ -40,10 +41,11 @@ def small_warehouse(sample_raw: Path, tmp_path_factory: pytest.TempPathFactory) 
 def small_published(
     small_warehouse: Path, publish: Publish, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """The published file of the small warehouse."""
+    """The published file of the small warehouse, in a folder of its own."""
 
     def write(folder: Path) -> None:
         folder.mkdir()
         publish(small_warehouse, "--out", folder / "traces.duckdb")
+        assert [path.name for path in folder.iterdir()] == ["traces.duckdb"]
 
     return shared(tmp_path_factory, "small_published", write) / "traces.duckdb"
