@@ -1,7 +1,7 @@
 """Read the data files in raw files as streams, without extracting archives to disk.
 
-    for member in data_members(stream, raw):        a plain or compressed file, or a tar
-    with data_files(raw) as files:                  one partition: in a tree of folders, a zip or a file
+    for member in data_members(stream, raw):        a plain or compressed file, or an archive
+    for member in partition_members(raw):           one partition: in a tree of folders, a zip or a file
 
 The publishers' tars are compressed with gzip, and ASI's zips contain folders of partitions or single files.
 An archive without an end mark, or with a directory that does not match its files, counts as damaged, because
@@ -20,15 +20,12 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, cast
 
-from isal import igzip, isal_zlib
+from isal import igzip
 
-from tracehouse.core.errors import FETCH_AGAIN, RawFileError
 from tracehouse.core.text import escape_name
-from tracehouse.ingest.declarations import Table
 from tracehouse.ingest.raw_files import (
     TREE,
     RawFile,
@@ -43,7 +40,6 @@ from tracehouse.ingest.raw_stream import (
     RawStream,
     UnreadableArchiveError,
     check_first_bytes,
-    check_raw,
     sha256_of,
     translate_errors,
 )
@@ -67,11 +63,21 @@ _MOST_BYTES_IN_MEMORY = 64 << 20
 
 @dataclass(frozen=True)
 class Member:
-    """A data file inside a raw file: its name, the path of its folder, and its bytes."""
+    """A data file in a raw file: its path in the archive or tree, its place in messages, and its bytes."""
 
-    name: str
-    folder: str
+    path: PurePosixPath
+    place: str
     stream: BinaryIO
+
+    @property
+    def name(self) -> str:
+        """The name of the data file."""
+        return self.path.name
+
+    @property
+    def folder(self) -> str:
+        """The path of its folder."""
+        return self.path.parent.as_posix()
 
 
 def data_members(
@@ -85,14 +91,21 @@ def data_members(
     `is_data` decides whether a member without an extension is read. `on_skipped` is called with the name of
     each member that looks like a data file but is not read, such as a link, and the reason.
     """
+    path = raw.paths[0]
     if raw.form == "zip":
-        with raw.paths[0].open("rb") as file, open_zip(file) as archive:
-            yield from _zip_members(archive, is_data)
+        with path.open("rb") as file, open_zip(file) as archive:
+            for info in archive.infolist():
+                member = PurePosixPath(info.filename)
+                name = None if info.is_dir() else _data_name(member, is_data)
+                if name is not None:
+                    with open_in_zip(archive, info) as content:
+                        yield Member(_escape(member.with_name(name)), f"{path}: {name}", content)
         return
+    whole = PurePosixPath(raw.folder, raw.file_name)
     if len(raw.paths) == 1 and raw.form == "parquet":
         # The reader seeks in a handle of its own. `stream` hashes the bytes afterwards.
-        with raw.paths[0].open("rb") as file:
-            yield Member(raw.file_name, raw.folder, file)
+        with path.open("rb") as file:
+            yield Member(whole, str(path), file)
         return
     unpacked = cast(BinaryIO, io.BufferedReader(stream, READ_BYTES))
     match compression_of(raw.form):
@@ -101,9 +114,39 @@ def data_members(
         case "xz":
             unpacked = cast(BinaryIO, io.BufferedReader(_Xz(unpacked), READ_BYTES))
     if raw.form.startswith("tar"):
-        yield from _tar_members(unpacked, on_skipped, is_data)
+        for member, content in _tar_members(unpacked, on_skipped, is_data):
+            yield Member(_escape(member), f"{path}: {escape_name(member.name)}", content)
     else:
-        yield Member(raw.file_name, raw.folder, unpacked)
+        yield Member(whole, str(path), unpacked)
+
+
+def partition_members(raw: RawFile) -> Iterator[Member]:
+    """Yield the data files of a partition: in a tree of folders, a zip, or a file that has the keys.
+
+    Raises RawFileError if the packing of one is damaged.
+    """
+    path = raw.paths[0]
+    if raw.form == "zip":
+        with translate_errors((path,)), path.open("rb", READ_BYTES) as file, open_zip(file) as archive:
+            for name in raw.members:
+                with open_in_zip(archive, archive.getinfo(name)) as content:
+                    yield _check_member(Member(_escape(name), f"{path}: {escape_name(name)}", content))
+        return
+    for path, name in zip(raw.paths, raw.members or (f"{raw.folder}/{raw.file_name}",), strict=True):
+        with translate_errors((path,)), path.open("rb") as file:
+            yield _check_member(Member(_escape(name), str(path), file))
+
+
+def _escape(path: str | PurePosixPath) -> PurePosixPath:
+    return PurePosixPath(escape_name(str(path)))
+
+
+def _check_member(member: Member) -> Member:
+    """Return a member. Raises RawFileError if its first bytes do not match its name."""
+    place = Path(member.place)
+    with translate_errors((place,)):
+        check_first_bytes(place, cast(io.BufferedReader, member.stream).peek(1024)[:1024], 0)
+    return member
 
 
 class _Xz(io.RawIOBase):
@@ -184,8 +227,8 @@ class _Span(io.RawIOBase):
 
 def _tar_members(
     unpacked: BinaryIO, on_skipped: Callable[[str], None], is_data: Callable[[str], bool]
-) -> Iterator[Member]:
-    """Yield the data files in a tar, in order. For the arguments see `data_members`."""
+) -> Iterator[tuple[PurePosixPath, BinaryIO]]:
+    """Yield the paths and bytes of the data files in a tar. For the arguments see `data_members`."""
     # tarfile's own stream mode copies every byte twice. Here tarfile reads only the headers.
     stream = _ForwardStream(unpacked)
     with _parsing(tarfile.ReadError):
@@ -204,7 +247,7 @@ def _tar_members(
         elif info.isfile():
             stream.seek(info.offset_data)
             span = io.BufferedReader(_Span(stream, info.size), READ_BYTES)
-            yield Member(name, escape_name(path.parent.as_posix()), cast(BinaryIO, span))
+            yield path.with_name(name), cast(BinaryIO, span)
         elif not info.isdir():
             on_skipped(f"{name}, which is {'a link' if info.islnk() or info.issym() else 'not a file'}")
     # tarfile treats a damaged or missing header as the end of the archive and silently drops later members.
@@ -277,16 +320,6 @@ def open_zip(file: BinaryIO) -> zipfile.ZipFile:
     return archive
 
 
-def _zip_members(archive: zipfile.ZipFile, is_data: Callable[[str], bool]) -> Iterator[Member]:
-    """Yield the data files in a zip, in the order of its directory."""
-    for info in archive.infolist():
-        path = PurePosixPath(info.filename)
-        name = None if info.is_dir() else _data_name(path, is_data)
-        if name is not None:
-            with open_in_zip(archive, info) as unpacked:
-                yield Member(name, escape_name(path.parent.as_posix()), unpacked)
-
-
 def open_in_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> BinaryIO:
     """Open a member of a zip. Raises UnreadableArchiveError or BadZipFile if the member cannot be read."""
     name = escape_name(info.filename)
@@ -294,30 +327,6 @@ def open_in_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> BinaryIO:
         raise UnreadableArchiveError(f"{name} in it is encrypted")
     with _parsing(zipfile.BadZipFile, name):
         return cast(BinaryIO, archive.open(info))
-
-
-def directory(path: Path) -> dict[str, zipfile.ZipInfo]:
-    """Return the directory of a zip: its entries by path.
-
-    Raises RawFileError if the directory is damaged or lists a file twice.
-    """
-    with translate_errors((path,)):
-        status = path.stat()
-        return _directory(path, status.st_size, status.st_mtime_ns)
-
-
-# Cached because a directory has thousands of entries and is read for each partition. The size and the time of
-# change are part of the cache's key.
-@lru_cache(maxsize=4)
-def _directory(path: Path, _: int, __: int) -> dict[str, zipfile.ZipInfo]:
-    with path.open("rb") as file, open_zip(file) as archive:
-        infos = archive.infolist()
-    found = {info.filename: info for info in infos}
-    for info in infos:
-        if found[info.filename] is not info:
-            what = f"the archive contains {escape_name(info.filename)} twice"
-            raise RawFileError(path, what, FETCH_AGAIN)
-    return found
 
 
 @contextmanager
@@ -335,89 +344,14 @@ def seekable(stream: BinaryIO) -> Iterator[BinaryIO]:
             yield cast(BinaryIO, copy)
 
 
-@dataclass(frozen=True)
-class DataFile:
-    """A data file of a partition: its path in the tree or archive, its path for errors, and its content."""
-
-    path: PurePosixPath
-    shown_path: str
-    open: Callable[[], BinaryIO]
-
-    @contextmanager
-    def opened(self) -> Iterator[BinaryIO]:
-        """Open the data file for a reader that seeks. Raises RawFileError if its packing is damaged."""
-        with translate_errors((Path(self.shown_path),)), self.open() as stream, seekable(stream) as content:
-            check_first_bytes(Path(self.shown_path), content.read(1024), 0)
-            content.seek(0)
-            yield content
+def checksum(raw: RawFile, on_bytes: Callable[[int], None] = lambda _: None) -> str:
+    """Return the SHA-256 of a raw file. For a partition in a tree, it is that of its files' checksums."""
+    if raw.form != TREE:
+        return raw.checksum or sha256_of(raw.paths, on_bytes)
+    return combine_checksums(raw.members, [sha256_of((path,), on_bytes) for path in raw.paths])
 
 
-@contextmanager
-def data_files(raw: RawFile) -> Iterator[list[DataFile]]:
-    """Yield the list of data files of a partition. They can be opened inside the block, one at a time."""
-    if raw.form == TREE:
-        yield [
-            DataFile(PurePosixPath(escape_name(member)), str(path), partial(_open, path))
-            for member, path in zip(raw.members, raw.paths, strict=True)
-        ]
-    elif not raw.members:
-        path = raw.paths[0]
-        yield [DataFile(PurePosixPath(raw.folder, raw.file_name), str(path), partial(_open, path))]
-    else:
-        path = raw.paths[0]
-        infos = directory(path)
-        with translate_errors((path,)):
-            file = path.open("rb", READ_BYTES)
-            archive = open_zip(file)
-        with file, archive:
-            yield [
-                DataFile(
-                    PurePosixPath(escape_name(member)),
-                    f"{path}: {escape_name(member)}",
-                    partial(open_in_zip, archive, infos[member]),
-                )
-                for member in raw.members
-            ]
-
-
-def _open(path: Path) -> BinaryIO:
-    return path.open("rb")
-
-
-def checksum(raw: RawFile, table: Table, on_bytes: Callable[[int], None] = lambda _: None) -> str:
-    """Return the SHA-256 of a raw file or a partition.
-
-    For a partition in a tree or a zip, it is the hash of a list of its data files with their sizes and
-    CRC-32s. A tree and a zip with the same files have the same checksum. For a zip, only the directory is
-    read. For a partition in a file that has the keys as columns, it is the SHA-256 of the file.
-    """
-    if not raw.members:
-        return sha256_of(raw.paths, on_bytes)
-    if table.wide:
-        check_raw(raw.paths)
-        return combine_checksums(raw, table, [sha256_of((path,), on_bytes) for path in raw.paths])
-    if raw.form == TREE:
-        listed = [_size_and_crc(path, on_bytes) for path in raw.paths]
-    else:
-        infos = directory(raw.paths[0])
-        listed = [(infos[path].file_size, infos[path].CRC) for path in raw.members]
-    return combine_checksums(raw, table, [f"{size} {crc:08x}" for size, crc in listed])
-
-
-def combine_checksums(raw: RawFile, table: Table, checksums: Sequence[str]) -> str:
+def combine_checksums(members: Sequence[str], checksums: Sequence[str]) -> str:
     """Return the hash of the list of a partition's data files with their checksums."""
-    lines = []
-    for path, checksum in zip(raw.members, checksums, strict=True):
-        parts = PurePosixPath(path).parts[-table.folder_depth - 1 :]
-        lines.append(f"{'/'.join(parts)} {checksum}\n")
-    return hashlib.sha256("".join(sorted(lines)).encode(errors="surrogateescape")).hexdigest()
-
-
-def _size_and_crc(path: Path, on_bytes: Callable[[int], None]) -> tuple[int, int]:
-    size = crc = 0
-    with translate_errors((path,)), path.open("rb") as file:
-        while block := file.read(READ_BYTES):
-            crc = isal_zlib.crc32(block, crc)
-            size += len(block)
-            on_bytes(len(block))
-    return size, crc
+    lines = sorted(f"{path} {checksum}\n" for path, checksum in zip(members, checksums, strict=True))
+    return hashlib.sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()

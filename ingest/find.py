@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 
 from tracehouse.core.errors import FETCH_AGAIN, FETCH_OR_MOVE, RawFileError
 from tracehouse.core.text import escape_name
-from tracehouse.ingest.archive import data_files, data_members, directory
+from tracehouse.ingest.archive import combine_checksums, data_members, open_zip, partition_members
 from tracehouse.ingest.declarations import Table, Trace
 from tracehouse.ingest.raw_files import (
     TREE,
@@ -297,12 +297,13 @@ def _choose_by_header(raw: RawFile, named: Sequence[Candidate]) -> Sequence[Cand
     reader = next((reader for reader in readers if reader.read_names), None)
     if reader is None or reader.read_names is None:
         return named
+    # Keep a reference to the iterator: Python closes the file when it deletes the iterator.
     if raw.form == TREE:
-        with data_files(raw) as [file, *_], file.opened() as stream:
-            header = reader.read_names(stream, file.shown_path)
+        members = partition_members(raw)
+        first = next(members)
+        header = reader.read_names(first.stream, first.place)
     else:
         with open_raw(raw.paths) as raw_stream:
-            # Keep a reference to the iterator: Python closes the file when it deletes the iterator.
             members = data_members(raw_stream, raw, lambda _: False)
             header = reader.read_names(next(members).stream, str(raw.paths[0]))
     fitting = [
@@ -334,8 +335,7 @@ def _split(raw: RawFile, table: Table, unrecognised: list[str]) -> list[RawFile]
             "its partitions cannot be read one by one as it is packed",
             "Unpack it into the raw folder, with the folders that are in it",
         )
-    with data_files(raw) as [file], file.opened() as stream:
-        found = reader.read_keys(stream, table, file.shown_path)
+    [found] = [reader.read_keys(file.stream, table, file.place) for file in partition_members(raw)]
     if not found:
         raise RawFileError(raw.paths[0], "the file has no rows", FETCH_AGAIN)
     partitions = sorted(map(table.partition_of, found))
@@ -343,8 +343,14 @@ def _split(raw: RawFile, table: Table, unrecognised: list[str]) -> list[RawFile]
 
 
 def _split_zip(raw: RawFile, table: Table, unrecognised: list[str]) -> list[RawFile]:
+    with raw.paths[0].open("rb") as file, open_zip(file) as archive:
+        infos = sorted(archive.infolist(), key=lambda info: info.filename)
     found: Mapping[str, list[zipfile.ZipInfo]] = defaultdict(list)
-    for path, info in directory(raw.paths[0]).items():
+    for info, before in zip(infos, [None, *infos], strict=False):
+        path = info.filename
+        if before and before.filename == path:
+            what = f"the archive contains {escape_name(path)} twice"
+            raise RawFileError(raw.paths[0], what, FETCH_AGAIN)
         partition = _partition_in_path(table, path)
         if partition:
             found[partition].append(info)
@@ -352,12 +358,11 @@ def _split_zip(raw: RawFile, table: Table, unrecognised: list[str]) -> list[RawF
             unrecognised.append(f"{raw.relative_name}: {escape_name(path)}")
     if not found:
         raise RawFileError(raw.paths[0], f"the archive contains no file of {table.name}", FETCH_AGAIN)
-    return [
-        replace(
-            raw,
-            partition=partition,
-            members=tuple(sorted(info.filename for info in members)),
-            bytes=sum(info.compress_size for info in members),
-        )
-        for partition, members in found.items()
-    ]
+    return [_partition_of_zip(raw, partition, infos) for partition, infos in found.items()]
+
+
+def _partition_of_zip(raw: RawFile, partition: str, infos: Sequence[zipfile.ZipInfo]) -> RawFile:
+    members = tuple(info.filename for info in infos)
+    checksum = combine_checksums(members, [f"{info.file_size} {info.CRC:08x}" for info in infos])
+    size = sum(info.compress_size for info in infos)
+    return replace(raw, partition=partition, members=members, bytes=size, checksum=checksum)

@@ -88,7 +88,8 @@ class RawFile:
 
     `bytes` is the total size when the file was found. Names are escaped for messages and storage.
     With a `partition`, the object stands for the rows of this partition only, in a file, an archive or a tree
-    of folders. `members` are the paths of its data files in the archive or tree.
+    of folders. `members` are the paths of its data files in the archive or tree. `checksum` is set for a
+    partition in a zip: the directory of the zip has it.
     """
 
     paths: tuple[Path, ...]
@@ -97,6 +98,7 @@ class RawFile:
     bytes: int
     partition: str = ""
     members: tuple[str, ...] = ()
+    checksum: str = ""
 
     @cached_property
     def whole_path(self) -> Path:
@@ -143,11 +145,6 @@ class RawFile:
         # The raw folder may be inside the tree.
         below = path_below(root, path) if path.is_relative_to(root) else self.name
         return PurePosixPath(below, self.partition).as_posix() if self.partition else below
-
-    @property
-    def has_directory(self) -> bool:
-        """Whether the checksum comes from the directory of a zip, and not from the content."""
-        return bool(self.members) and self.form != TREE
 
     def list_files(self) -> list["RawFile"]:
         """Return the files in a tree of folders as raw files of their own."""

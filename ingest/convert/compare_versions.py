@@ -10,6 +10,7 @@ from pathlib import Path
 from tracehouse.core.errors import RawFileError
 from tracehouse.ingest.archive import checksum
 from tracehouse.ingest.find import MatchedFile
+from tracehouse.ingest.raw_files import RawFile
 from tracehouse.ingest.raw_stream import translate_errors
 from tracehouse.ingest.store.files import write_atomically
 from tracehouse.ingest.store.layout import WORK_FOLDER
@@ -26,17 +27,14 @@ _LEAST_SHARE_OF_ROWS_BEFORE = 0.5
 _NOTED_GROWTH = 2
 
 
-def read_checksum(
-    warehouse: Path, matched: MatchedFile, on_bytes: Callable[[int], None] = lambda _: None
-) -> str:
+def read_checksum(warehouse: Path, raw: RawFile, on_bytes: Callable[[int], None] = lambda _: None) -> str:
     """Return the SHA-256 of a raw file or partition, from the warehouse's cache if no file has changed.
 
     A cached checksum is valid as long as the size, the time of the last change and the inode of each file
     stay the same. Raises RawFileError if the content cannot be read.
     """
-    raw, table = matched.raw, matched.table
-    if raw.has_directory:
-        return checksum(raw, table)
+    if raw.checksum:
+        return raw.checksum
     # The files may change while they are read.
     with translate_errors(raw.paths):
         stamp = [[s.st_size, s.st_mtime_ns, s.st_ino] for s in (path.stat() for path in raw.paths)]
@@ -49,7 +47,7 @@ def read_checksum(
             return str(known["sha256"])
     except (OSError, ValueError, LookupError, TypeError):
         pass
-    sha256 = checksum(raw, table, on_bytes)
+    sha256 = checksum(raw, on_bytes)
     if all(time.time() - changed_ns / 1e9 > _SETTLED_S for _, changed_ns, _ in stamp):
         with _WRITING:
             write_atomically(entry, json.dumps({"stamp": stamp, "sha256": sha256}))

@@ -86,8 +86,8 @@ def _is_up_to_date(task: Task, matched: MatchedFile, before: Conversion, stored:
         and stored.keys().isdisjoint(before.data_files)
     ):
         return False
-    same = read_checksum(task.warehouse, matched, task.on_bytes) == before.sha256
-    if not same and not matched.raw.has_directory:
+    same = read_checksum(task.warehouse, matched.raw, task.on_bytes) == before.sha256
+    if not same and not matched.raw.checksum:
         # The conversion will read and report these bytes again.
         task.on_bytes(-matched.raw.bytes)
     return same

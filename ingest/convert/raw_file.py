@@ -7,20 +7,25 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import BinaryIO
 from uuid import uuid4
 
 import pyarrow as pa
 
 from tracehouse.core.errors import FETCH_AGAIN, RawFileError, StoppedError, UserError
-from tracehouse.ingest.archive import combine_checksums, data_files, data_members, seekable
+from tracehouse.ingest.archive import (
+    Member,
+    combine_checksums,
+    data_members,
+    partition_members,
+    seekable,
+)
 from tracehouse.ingest.convert.compare_versions import compare_with_previous, read_checksum
 from tracehouse.ingest.convert.parquet_out import RunWriter, write_partition, write_runs
 from tracehouse.ingest.convert.unpivot import write_cells
 from tracehouse.ingest.declarations import Table
 from tracehouse.ingest.find import Group, MatchedFile
 from tracehouse.ingest.raw_files import RawFile
-from tracehouse.ingest.raw_stream import open_raw, unexpected_error
+from tracehouse.ingest.raw_stream import open_raw, translate_errors, unexpected_error
 from tracehouse.ingest.readers import ReaderInput
 from tracehouse.ingest.readers.formats import reader_of
 from tracehouse.ingest.readers.values import arrow_type
@@ -162,7 +167,7 @@ class _Reading:
         elif table.wide:
             for file in raw.list_files():
                 yield from self._read_members(file)
-            self.sha256 = combine_checksums(raw, table, [source.sha256 for source in self.sources])
+            self.sha256 = combine_checksums(raw.members, [source.sha256 for source in self.sources])
         else:
             yield from self._read_partition(partition)
 
@@ -181,10 +186,8 @@ class _Reading:
                     raise RawFileError(raw.paths[0], f"the archive contains {member.name} twice", FETCH_AGAIN)
                 if other := self._stored.get(member.name):
                     raise describe_conflict(self._matched, member.name, other)
-                place = f"{raw.paths[0]}: {member.name}" if raw.is_archive else str(raw.paths[0])
                 counts[member.name] = Counter()
-                origin = (raw.relative_name, member.name, place)
-                for rows in self._read_rows(member.stream, origin, keys, counts[member.name]):
+                for rows in self._read_rows(raw, member, member.name, keys, counts[member.name]):
                     yield table.partition_of(keys), rows
             sha256 = stream.sha256_of_rest()
         if not counts:
@@ -198,15 +201,13 @@ class _Reading:
     def _read_partition(self, partition: str) -> Iterator[tuple[str, pa.Table]]:
         """Yield the rows of a partition of hours, which count as one source."""
         raw, count = self.raw, Counter[str]()
-        self.sha256 = read_checksum(self._task.warehouse, self._matched)
-        with data_files(raw) as files:
-            for file in files:
-                keys = self.table.key_values(file.path.name, file.path.parent.as_posix()) or {}
-                origin = (raw.relative_name, file.path.as_posix(), file.shown_path)
-                with file.opened() as stream:
-                    for rows in self._read_rows(stream, origin, keys, count):
-                        yield partition, rows
-                self._task.on_bytes(raw.bytes // len(files))
+        self.sha256 = read_checksum(self._task.warehouse, raw)
+        for member in partition_members(raw):
+            keys = self.table.key_values(member.name, member.folder) or {}
+            with translate_errors((Path(member.place),)):
+                for rows in self._read_rows(raw, member, str(member.path), keys, count):
+                    yield partition, rows
+            self._task.on_bytes(raw.bytes // max(1, len(raw.members)))
         self._add_source(raw, partition, self.sha256, raw.bytes, count)
 
     def _add_source(self, raw: RawFile, name: str, sha256: str, size: int, count: Counter[str]) -> None:
@@ -230,23 +231,22 @@ class _Reading:
         self.notes.append(f"{self.raw.relative_name}: skipped {what}")
 
     def _read_rows(
-        self, stream: BinaryIO, origin: tuple[str, str, str], keys: Mapping[str, str], count: Counter[str]
+        self, raw: RawFile, member: Member, name: str, keys: Mapping[str, str], count: Counter[str]
     ) -> Iterator[pa.Table]:
         """Yield the rows of a data file in batches, with the keys in its path, and count them.
 
-        `origin` is the raw file, the data file's name in it, and the data file's path for errors.
+        `name` is the data file's name in the raw file, for rejects.
         """
-        table, (raw_name, name, shown_path) = self.table, origin
-        reader = reader_of(table, name)
-        with seekable(stream) if reader.read_keys else nullcontext(stream) as content:
-            partition = _parse_partition(self.raw.partition)
-            source = ReaderInput(content, table, shown_path, self._indexes, keys=keys, partition=partition)
+        table, reader = self.table, reader_of(self.table, member.name)
+        with seekable(member.stream) if reader.read_keys else nullcontext(member.stream) as content:
+            partition = _parse_partition(raw.partition)
+            source = ReaderInput(content, table, member.place, self._indexes, keys=keys, partition=partition)
             for batch in reader.read(source):
                 rows, kept = batch.rows, batch.rows.num_rows
                 cells = kept * (rows.num_columns - 1)
                 count.update(kept=kept, rejected=len(batch.rejects), stored=cells if table.wide else kept)
                 if batch.rejects:
-                    place = (self._matched.table_name, raw_name, name)
+                    place = (self._matched.table_name, raw.relative_name, name)
                     rejects = [(*place, one.line, one.reason, one.raw_text) for one in batch.rejects]
                     columns = [list(values) for values in zip(*rejects, strict=True)]
                     self._rejects.add(pa.table(columns, _REJECTED_SCHEMA))

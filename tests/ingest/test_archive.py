@@ -14,9 +14,9 @@ import pytest
 from few_files import zipped
 
 from tracehouse.core.errors import RawFileError
-from tracehouse.ingest.archive import data_files, data_members, directory
+from tracehouse.ingest.archive import data_members, open_zip, partition_members
 from tracehouse.ingest.raw_files import RawFile, form_of, part_name, whole_name
-from tracehouse.ingest.raw_stream import open_raw, sha256_of
+from tracehouse.ingest.raw_stream import open_raw, sha256_of, translate_errors
 
 CSV = b"".join(b"%d,%d\n" % (number, number * 7919 % 1000) for number in range(2000))
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"a" * 64 + b"\nsize 12345\n"
@@ -284,12 +284,13 @@ def test_refuses_damaged_and_impossible_tars(tmp_path: Path) -> None:
 
 def read_zip(path: Path) -> dict[str, bytes]:
     """Return the members of a zip, read as a partition with all of them."""
-    raw = RawFile((path,), "zip", path.parent, 0, "day=1", tuple(directory(path)))
-    with data_files(raw) as files:
-        found = {}
-        for file in files:
-            with file.opened() as stream:
-                found[file.path.name] = stream.read()
+    with translate_errors((path,)), path.open("rb") as file, open_zip(file) as archive:
+        names = tuple(archive.namelist())
+    raw = RawFile((path,), "zip", path.parent, 0, "day=1", names)
+    found = {}
+    for member in partition_members(raw):
+        with translate_errors((path,)):
+            found[member.name] = member.stream.read()
     return found
 
 

@@ -310,11 +310,11 @@ def test_remembers_unchanged_files(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("tracehouse.ingest.convert.compare_versions._SETTLED_S", -1)
     ingest(tmp_path, tree(3))
 
-    def refuse(*_: object) -> tuple[int, int]:
+    def refuse(*_: object) -> str:
         raise AssertionError("read again")
 
     with monkeypatch.context() as patched:
-        patched.setattr("tracehouse.ingest.archive._size_and_crc", refuse)
+        patched.setattr("tracehouse.ingest.archive.sha256_of", refuse)
         assert len(ingest(tmp_path, {}).unchanged) == 1
         with pytest.raises(AssertionError, match="read again"):
             ingest(tmp_path, {path_of(3, 7): parquet(pods(7, (7, 7, 7)))})
