@@ -27,7 +27,13 @@ from tracehouse.ingest.declarations import Column, Table, Trace, all_traces
 from tracehouse.ingest.raw_stream import sha256_of
 from tracehouse.ingest.store import files
 from tracehouse.ingest.store.files import StagedFile
-from tracehouse.ingest.store.layout import RECORDS_FOLDER, TABLES_FOLDER, WORK_FOLDER, invalidate_views
+from tracehouse.ingest.store.layout import (
+    RECORDS_FOLDER,
+    TABLES_FOLDER,
+    VIEWS_FOLDER,
+    WORK_FOLDER,
+    invalidate_views,
+)
 
 NAME = "datapackage.json"
 REJECTED_COLUMNS = (
@@ -39,7 +45,7 @@ REJECTED_COLUMNS = (
     Column("raw_text", "VARCHAR", "The row's text in the file, cut after 1,000 characters"),
 )
 
-_STORED_PATH = re.compile(TABLES_FOLDER + r"/(?:[^/]+/)+[0-9a-f]{16}\.parquet")
+_STORED_PATH = re.compile(rf"(?:{TABLES_FOLDER}|{VIEWS_FOLDER})/(?:[^/]+/)+[0-9a-f]{{16}}\.parquet")
 _RECORD_NAME = re.compile(r"[0-9a-f]{16}\.json")
 _ADVICE = "Restore it from a backup, or ingest the raw files into a new warehouse"
 
@@ -146,6 +152,11 @@ class Superseded:
     bytes: int
     version: int
     since: str
+
+    @property
+    def is_view(self) -> bool:
+        """Whether it is the file of a materialized view, and not of a base table."""
+        return self.path.startswith(f"{VIEWS_FOLDER}/")
 
     @property
     def age_days(self) -> float:
@@ -268,9 +279,9 @@ def _parse_record(name: str, text: str) -> Conversion:
 
 
 def _check_path(path: str) -> None:
-    """Raise ValueError if a path does not belong to a base table. A vacuum may delete the listed files."""
+    """Raise ValueError if a path is not that of a table's or view's file. A vacuum may delete it."""
     if not _STORED_PATH.fullmatch(path) or ".." in path.split("/"):
-        raise ValueError(f"{path!r} is not a file of a base table")
+        raise ValueError(f"{path!r} is not a file of a table or view")
 
 
 @lru_cache(maxsize=10_000)

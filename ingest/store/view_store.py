@@ -5,24 +5,20 @@
 
 A file is complete if its checksum exists, because the checksum is written last. It has the format of
 `sha256sum`. The footer of the Parquet file states the file's path: a file that was copied from another view
-counts as missing. Superseded files are listed in `.ingest/stored.json`.
+counts as missing. The manifest lists superseded files.
 """
 
-import json
 import re
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tracehouse.ingest.store import files, records
+from tracehouse.ingest.store import files
 from tracehouse.ingest.store.files import StagedFile
-from tracehouse.ingest.store.layout import CHECKSUM_SUFFIX, VIEWS_FOLDER, WORK_FOLDER
-from tracehouse.ingest.store.records import Superseded
+from tracehouse.ingest.store.layout import CHECKSUM_SUFFIX, VIEWS_FOLDER
 
 # Names of files of views, and of base tables, are hashes.
 HASH_NAME = re.compile(r"[0-9a-f]{16}\.parquet")
@@ -74,41 +70,10 @@ def checksum_file(path: Path) -> Path:
     return path.with_suffix(CHECKSUM_SUFFIX)
 
 
-def record_superseded(warehouse: Path, used: Collection[str]) -> list[Superseded]:
-    """Record the files that the newest database does not read, with the time, and return them."""
-    version = records.read(warehouse).version
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    listed = _read_superseded(warehouse)
-    before = {old.path: old for old in listed}
-    # The previous version may still have read these files. The current version is the first that does not.
-    after = [
-        before.get(path) or Superseded(path, (warehouse / path).stat().st_size, version - 1, now)
-        for path in sorted(
-            file.relative_to(warehouse).as_posix()
-            for file in (warehouse / VIEWS_FOLDER).glob("*/*/*.parquet")
-            if HASH_NAME.fullmatch(file.name)
-        )
-        if path not in used
-    ]
-    if after != listed:
-        write_superseded(warehouse, after)
-    return after
-
-
-def write_superseded(warehouse: Path, superseded: Collection[Superseded]) -> None:
-    """Replace the list of superseded files."""
-    files.write_atomically(superseded_list(warehouse), json.dumps([asdict(old) for old in superseded]))
-
-
-def superseded_list(warehouse: Path) -> Path:
-    """Return the file that lists the superseded files."""
-    return warehouse / WORK_FOLDER / "stored.json"
-
-
-def _read_superseded(warehouse: Path) -> list[Superseded]:
-    """Read the list of superseded files. It is empty if the file is missing or damaged."""
-    try:
-        listed = json.loads(superseded_list(warehouse).read_text(encoding="utf-8"))
-        return [Superseded(**entry) for entry in listed]
-    except (OSError, ValueError, TypeError):
-        return []
+def list_files(warehouse: Path) -> dict[str, int]:
+    """Return the files of views by path, with their sizes in bytes."""
+    return {
+        file.relative_to(warehouse).as_posix(): file.stat().st_size
+        for file in (warehouse / VIEWS_FOLDER).glob("*/*/*.parquet")
+        if HASH_NAME.fullmatch(file.name)
+    }

@@ -1,6 +1,5 @@
 """Materialized views have the rows of computed views, and are computed again when an input changes."""
 
-import json
 import os
 import shutil
 import signal
@@ -24,7 +23,7 @@ from tracehouse.engines.duckdb.read.describe import describe
 from tracehouse.engines.duckdb.write import build_info, database, materialized_views
 from tracehouse.engines.duckdb.write.materialized_views import storage_rule
 from tracehouse.engines.names import DATABASE
-from tracehouse.ingest.store import cleanup, integrity, records, view_store
+from tracehouse.ingest.store import cleanup, integrity, records
 from tracehouse.views import graph
 from tracehouse.views.view_files import view_files
 
@@ -295,10 +294,10 @@ def test_keeps_reused_file_after_kill_before_it_is_recorded(
         killed.setattr(database, "record_superseded", lambda *_: None)
         change_kalos(few, 3.0)
         ingest(few)
-    noted = json.loads(view_store.superseded_list(few).read_text())
-    assert {old["path"] for old in noted} & first, "the list must be older than the kill"
-    text = json.dumps([old | {"since": "2020-01-01T00:00:00+00:00"} for old in noted])
-    view_store.superseded_list(few).write_text(text)
+    noted = records.read(few)
+    assert {old.path for old in noted.superseded} & first, "the list must be older than the kill"
+    long_ago = tuple(replace(old, since="2020-01-01T00:00:00+00:00") for old in noted.superseded)
+    records.write(few, replace(noted, superseded=long_ago))
     ingest(few)
     assert first <= files(few).keys()
     assert query_rows(few, f"from {HOURLY} order by all") == rows

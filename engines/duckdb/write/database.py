@@ -22,10 +22,10 @@ from tracehouse.engines.names import DATABASE
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.pipeline import IngestResult, RunTasks
 from tracehouse.ingest.store import cleanup, integrity, records
+from tracehouse.ingest.store.cleanup import record_superseded
 from tracehouse.ingest.store.layout import remove_staging, resolve_warehouse, staging_folder
 from tracehouse.ingest.store.lock import acquire, explain_write_errors
 from tracehouse.ingest.store.records import Conversion, Superseded, read_conversions
-from tracehouse.ingest.store.view_store import record_superseded
 
 
 def _ignore_count(count: int) -> None:
