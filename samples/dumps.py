@@ -98,8 +98,8 @@ def write_sample(
     check_traces(traces, all_traces())
     if without := [trace for trace in traces if trace not in available()]:
         raise UsageError(
-            f"{without[0]} has no sample. Declare `examples` for its keys in names of files and the variables"
-            f" of its wide tables, or write samples/traces/{without[0]}.py"
+            f"{without[0]} has no sample. Declare `examples` for its keys in names of files, or write"
+            f" samples/traces/{without[0]}.py"
         )
     if days is not None:
         with_days = [trace for trace in available() if has_days(trace)]

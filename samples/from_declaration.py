@@ -6,10 +6,8 @@
 - Times without a `sample` are in ascending order within a row.
 - If the file names of a table contain keys, the table has a file for each combination of their values. The
   values are the `examples` of the key, or the alternatives in the pattern.
-- A wide table has a column for each example of its variable.
 """
 
-import re
 from datetime import UTC, datetime, timedelta
 from itertools import product
 
@@ -37,7 +35,7 @@ def row_count(table: Table, scale: float, least: int = LEAST_ROWS) -> int:
 
 
 def has_sample(trace: Trace) -> bool:
-    """Return whether the declarations of a trace determine a sample: its files, but no JSON."""
+    """Return whether the declarations of a trace determine a sample: its files, no JSON and no wide table."""
     return all(_file_keys(table) for table in trace.tables)
 
 
@@ -47,8 +45,7 @@ def write(trace: Trace, out: Output, scale: float, rng: np.random.Generator) -> 
         files = _file_keys(table)
         for keys in files:
             count = max(LEAST_ROWS, row_count(table, scale) // len(files))
-            rows = _wide_rows(table, count, rng) if table.wide else table_rows(table, count, rng)
-            out.add(table, rows, **keys)
+            out.add(table, table_rows(table, count, rng), **keys)
 
 
 def sampled(table: Table, count: int, rng: np.random.Generator) -> pl.DataFrame:
@@ -114,27 +111,7 @@ def _file_keys(table: Table) -> list[dict[str, str]]:
         name, folder = name_of(table.file_name, keys), name_of(table.folder, keys)
         if not name.endswith(".csv") or table.key_values(name, folder) is None:
             return []
-    return [] if table.json_list or (table.wide and not _devices(table)) else files
-
-
-def _devices(table: Table) -> list[str]:
-    """Return those examples of a wide table's variable that match its pattern."""
-    assert table.wide
-    [column] = [column for column in table.columns if column.name == table.wide.variable]
-    return [name for name in column.examples if re.fullmatch(table.wide.variable_pattern, name)]
-
-
-def _wide_rows(table: Table, rows: int, rng: np.random.Generator) -> pl.DataFrame:
-    """Return the lines of a wide table: the index, and a column for each device."""
-    wide, devices = table.wide, _devices(table)
-    assert wide
-    columns = {column.name: column for column in table.columns}
-    lines = max(1, rows // len(devices))
-    found = {wide.index_header: pl.Series([_text(columns[wide.index], number) for number in range(lines)])}
-    for device in devices:
-        numbers = np.ceil(draw.lognormal(rng, lines, OTHERS.median, OTHERS.sigma)).astype(np.int64)
-        found[device] = _texts(table, columns[wide.value], numbers, rng)
-    return pl.DataFrame(found)
+    return [] if table.json_list or table.wide else files
 
 
 def _keys(table: Table, rows: int) -> dict[str, Ints]:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -181,32 +181,14 @@ def _partition_mask(rows: pa.Table, source: ReaderInput) -> pa.BooleanArray | No
 
 def _rejects(rows: pa.Table, numbers: np.ndarray, faults: Faults, place: str) -> tuple[Reject, ...]:
     places = sorted(faults)
-    rejected = _values(rows.take(pa.array(places, pa.int64()))) if places else []
+    rejected = rows.take(pa.array(places, pa.int64())).to_pylist() if places else []
     return tuple(
         Reject(int(numbers[at]), place + faults[at], decode_text(json.dumps(row, default=str).encode()))
         for at, row in zip(places, rejected, strict=True)
     )
 
 
-def _values(rows: pa.Table) -> list[dict[str, Any]]:
-    try:
-        return rows.to_pylist()
-    except (OverflowError, ValueError):
-        # Python cannot represent some times, such as those with nanoseconds. Show them as integers.
-        columns = {
-            name: column.cast(_value_type(column.type)).cast(pa.int64())
-            if pa.types.is_timestamp(_value_type(column.type))
-            else column
-            for name, column in zip(rows.column_names, rows.columns, strict=True)
-        }
-        return pa.table(columns).to_pylist()
-
-
 # Types of columns.
-
-
-def _value_type(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -226,14 +208,7 @@ def _accepts_type(kind: pa.DataType, column: Column) -> bool:
         return True
     if pa.types.is_string(wanted):
         return _is_text(kind)
-    if _is_number(wanted):
-        return _is_number(kind)
-    if pa.types.is_timestamp(wanted):
-        return pa.types.is_timestamp(kind) and bool(kind.tz) == bool(wanted.tz)
-    if pa.types.is_list(wanted) and (pa.types.is_list(kind) or pa.types.is_large_list(kind)):
-        element = kind.value_type
-        return _is_text(element) if pa.types.is_string(wanted.value_type) else element == wanted.value_type
-    return False
+    return _is_number(wanted) and _is_number(kind)
 
 
 def _convert_column(values: pa.ChunkedArray, column: Column) -> tuple[pa.ChunkedArray, Faults]:
@@ -284,7 +259,7 @@ def _check_columns(schema: pa.Schema, table: Table, file: str, keys: Sequence[st
             )
     for column in (*table.keys, *table.columns):
         if column.name in schema.names and not _accepts_type(kind := schema.field(column.name).type, column):
-            what = f"column {column.name} is {_value_type(kind)}; expected {column.type}"
+            what = f"column {column.name} is {kind}; expected {column.type}"
             raise RawFileError(file, what, FETCH_OR_MOVE)
 
 

@@ -22,9 +22,6 @@ _ARROW_TYPES: dict[TypeName, pa.DataType] = {
 # The end of the range of times on a clock that counts from 1970, by the unit of the clock.
 _LAST_TIME = {"s": int(END_OF_TIMES.timestamp()), "ms": 1000 * int(END_OF_TIMES.timestamp())}
 _TOO_LONG = f"longer than the time from 1970 to {END_OF_TIMES.year - 1}"
-# So few texts are parsed one by one rather than cast in two halves.
-_FEW_TEXTS = 64
-
 Faults = dict[int, str]
 """The reason for each row that does not fit, by the row's number from 0."""
 
@@ -105,17 +102,7 @@ def convert(texts: pa.BinaryArray, column: Column) -> tuple[pa.Array, Faults]:
 
 
 def _parse(texts: pa.BinaryArray, column: Column) -> tuple[pa.Array, Faults]:
-    """Cast texts in ever smaller parts, and parse those of parts that cannot be cast one by one."""
-    half = len(texts) // 2
-    if half > _FEW_TEXTS and column.type in _CASTS:
-        found: list[tuple[pa.Array, Faults]] = []
-        for part in (texts[:half], texts[half:]):
-            try:
-                found.append((_cast(part, column.type), {}))
-            except pa.ArrowInvalid:
-                found.append(_parse(part, column))
-        (first, faults), (second, later) = found
-        return pa.concat_arrays([first, second]), faults | {half + at: later[at] for at in later}
+    """Parse texts one by one. Returns the values and the faults."""
     values, faults = [], {}
     for at, text in enumerate(texts.to_pylist()):
         try:

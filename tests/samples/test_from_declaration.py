@@ -119,24 +119,13 @@ def test_writes_a_file_for_each_key_value(tmp_path: Path) -> None:
     assert sum(len(read(path, jobs)) for path in paths) == ROWS
 
 
-def test_writes_wide_files(tmp_path: Path) -> None:
-    device = Column("device", "VARCHAR", "", examples=("10.0.0.1-0", "10.0.0.1-1", "no address"))
-    columns = (Column("time", "TIMESTAMPTZ", ""), device, Column("value", "DOUBLE", "", "percent"))
-    wide = Wide("Time", r"(?P<node>[\d.]+)-(?P<gpu>\d)")
-    metric = Table("metric", "", "", "", r"metric\.csv", columns, wide=wide, about_rows=ROWS)
-    [path] = written(tmp_path, metric)
-    frame = pl.read_csv(path, infer_schema=False)
-    assert frame.columns == ["Time", "10.0.0.1-0", "10.0.0.1-1"]
-    assert len(frame) == ROWS // 2 == frame["Time"].n_unique()
-    assert frame["10.0.0.1-0"].drop_nulls().cast(pl.Float64).is_between(0, 100).all()
-
-
 @pytest.mark.parametrize(
     "more",
     [
         {"file_name": r"t_\d+\.csv"},
         {"file_name": r"t_(?P<day>\d+)\.csv", "keys": (Column("day", "VARCHAR", ""),)},
-        {"file_name": r"t\.jsonl"},
+        {"file_name": r"t\.parquet"},
+        {"wide": Wide("time", ".*")},
     ],
 )
 def test_has_no_sample_if_file_names_are_not_declared(
