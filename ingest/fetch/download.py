@@ -71,10 +71,7 @@ def fetch_files(
     out.mkdir(parents=True, exist_ok=True)
     fetched, kept = 0, 0
     failures = [
-        Failure(plan.trace, listing.row.path, [listing.problem])
-        for plan in plans
-        for listing in plan.listings
-        if listing.problem
+        Failure(plan.trace, row.path, [problem]) for plan in plans for row, problem in plan.problems.items()
     ]
     lock = FileLock(out / ".fetch.lock", timeout=0)
     try:

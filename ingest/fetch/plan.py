@@ -11,10 +11,10 @@ import csv
 import json
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from string import ascii_lowercase
 from urllib.parse import quote
@@ -74,27 +74,14 @@ class Download:
 
 
 @dataclass(frozen=True)
-class Listing:
-    """The files that a row of the CSV describes, and the error if the server does not list all of them."""
-
-    row: Download
-    files: Sequence[Download]
-    problem: str = ""
-
-
-@dataclass(frozen=True)
 class Plan:
-    """The files of one trace to fetch to `folder`, one listing for each row of its CSV."""
+    """The files of one trace to fetch to `folder`, and the errors of rows of its CSV that are not listed."""
 
     trace: Trace
     folder: Path
-    listings: Sequence[Listing]
+    downloads: Sequence[Download]
+    problems: Mapping[Download, str]
     omits_telemetry: bool
-
-    @property
-    def downloads(self) -> list[Download]:
-        """All files."""
-        return [file for listing in self.listings for file in listing.files]
 
     @property
     def missing(self) -> list[Download]:
@@ -132,14 +119,18 @@ def plan_downloads(
     rows_by_trace = {trace.name: read_downloads(trace) for trace in chosen}
     selection = parse_selection(only, chosen)
     folders = [row for rows in rows_by_trace.values() for row in rows if row.cluster]
-    telemetry = _list_telemetry(client, folders, metrics, clusters) if metrics or clusters else []
+    problems: dict[Download, str] = {}
+    telemetry = _list_telemetry(client, folders, metrics, clusters, problems) if metrics or clusters else {}
     plans = []
     for trace in chosen:
         rows = rows_by_trace[trace.name]
-        listings = [_list_members(client, row, trace, selection) for row in rows if not row.cluster]
-        listings += [listing for listing in telemetry if listing.row in rows]
+        listed = [
+            telemetry.get(row, []) if row.cluster else _list_members(client, row, trace, selection, problems)
+            for row in rows
+        ]
+        unlisted = {row: problems[row] for row in rows if row in problems}
         omits_telemetry = any(row.cluster for row in rows) and not telemetry
-        plans.append(Plan(trace, out / trace.name, listings, omits_telemetry))
+        plans.append(Plan(trace, out / trace.name, list(chain(*listed)), unlisted, omits_telemetry))
     for folder in (out, *(plan.folder for plan in plans)):
         if (folder / MARKER_NAME).is_file():
             raise UserError(
@@ -181,9 +172,13 @@ def _expand_parts(url: str) -> Iterator[str]:
 
 
 def _list_telemetry(
-    client: Client, folders: Sequence[Download], metrics: Sequence[str], clusters: Sequence[str]
-) -> list[Listing]:
-    """List the requested files of each telemetry folder."""
+    client: Client,
+    folders: Sequence[Download],
+    metrics: Sequence[str],
+    clusters: Sequence[str],
+    problems: dict[Download, str],
+) -> dict[Download, list[Download]]:
+    """List the requested files of each telemetry folder, and add the errors to `problems`."""
     if not folders:
         raise UsageError("none of these traces has telemetry, so --metric and --cluster do not apply")
     known_clusters = sorted({folder.cluster for folder in folders})
@@ -192,18 +187,17 @@ def _list_telemetry(
             listed = ", ".join(known_clusters)
             raise UsageError(f"no cluster with telemetry is called {cluster}. Known: {listed}")
     chosen = [folder for folder in folders if not clusters or folder.cluster in clusters]
-    listings = [_list_folder(client, folder) for folder in chosen]
-    known = sorted({_metric_name(file) for listing in listings for file in listing.files})
+    found = {folder: _list_folder(client, folder, problems) for folder in chosen}
+    known = sorted({_metric_name(file) for files in found.values() for file in files})
     for metric in metrics:
         # A metric may exist in a folder that could not be listed.
-        if metric not in (*known, ALL_METRICS) and not any(listing.problem for listing in listings):
+        if metric not in (*known, ALL_METRICS) and not problems:
             raise UsageError(f"no telemetry is called {metric}. Known: {', '.join(known)}, {ALL_METRICS}")
     if not metrics or ALL_METRICS in metrics:
-        return listings
-    return [
-        Listing(each.row, [file for file in each.files if _metric_name(file) in metrics], each.problem)
-        for each in listings
-    ]
+        return found
+    return {
+        folder: [file for file in files if _metric_name(file) in metrics] for folder, files in found.items()
+    }
 
 
 def _metric_name(file: Download) -> str:
@@ -211,7 +205,7 @@ def _metric_name(file: Download) -> str:
     return file.path.rpartition("/")[2].partition(".")[0].partition("-")[0]
 
 
-def _list_folder(client: Client, folder: Download) -> Listing:
+def _list_folder(client: Client, folder: Download, problems: dict[Download, str]) -> list[Download]:
     """List the files of a data set's folder on the Hugging Face Hub that match a row with a ``*``.
 
     The package huggingface_hub offers the same, but would install a dozen packages for this one request.
@@ -232,13 +226,15 @@ def _list_folder(client: Client, folder: Download) -> Listing:
                 path, url = folder.path.replace(pattern, name), f"{base_url}/{quote(name)}"
                 files.append(Download(path, (url,), (), entry["size"], sha256, folder.cluster))
     except SourceError as error:
-        return Listing(folder, (), str(error))
+        problems[folder] = str(error)
+        return []
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-        return Listing(folder, (), f"{resolved}: it is not a list of files ({escape_name(str(error))})")
+        problems[folder] = f"{resolved}: it is not a list of files ({escape_name(str(error))})"
+        return []
     if has_more or not files:
         what = "its list of files has several pages" if has_more else f"it lists no {pattern}"
-        return Listing(folder, files, f"{resolved}: {what}")
-    return Listing(folder, files)
+        problems[folder] = f"{resolved}: {what}"
+    return files
 
 
 def _read_page(client: Client, listing: str) -> tuple[bytes, bool]:
@@ -247,13 +243,15 @@ def _read_page(client: Client, listing: str) -> tuple[bytes, bool]:
         return b"".join(client.read_blocks(response)), "next" in response.links
 
 
-def _list_members(client: Client, row: Download, trace: Trace, selection: Selection) -> Listing:
+def _list_members(
+    client: Client, row: Download, trace: Trace, selection: Selection, problems: dict[Download, str]
+) -> list[Download]:
     """List the selected members if the file is the zip of a partitioned table, otherwise the file itself."""
     stem, _, extension = row.path.rpartition("/")[2].rpartition(".")
     tables = (each for each in trace.tables if each.converts_partitions)
     table = next((each for each in tables if re.fullmatch(each.archive_stem, stem)), None)
     if not selection or table is None or extension != "zip":
-        return Listing(row, (row,))
+        return [row]
     archive = RemoteZip(client, row.urls[0])
     files = []
     try:
@@ -269,8 +267,9 @@ def _list_members(client: Client, row: Download, trace: Trace, selection: Select
                     Download(path, row.urls, bytes=info.file_size, archive=archive, member=info.filename)
                 )
     except SourceError as error:
-        return Listing(row, (), str(error))
-    return Listing(row, files)
+        problems[row] = str(error)
+        return []
+    return files
 
 
 def _is_plausible(path: str, size: object) -> bool:
@@ -284,7 +283,7 @@ def describe_plans(plans: Sequence[Plan], out: Path, with_files: bool = False) -
     for plan in plans:
         trace, downloads = plan.trace, plan.downloads
         yield f"{trace.name}: {trace.title}, from {trace.homepage}"
-        if not plan.listings:
+        if not downloads and not plan.problems:
             yield f"  not fetched: {trace.download}"
             continue
         yield f"  {_format_amount(downloads)}"
@@ -295,10 +294,9 @@ def describe_plans(plans: Sequence[Plan], out: Path, with_files: bool = False) -
             yield "  without telemetry; select it with --metric (all for every metric) or --cluster"
         yield f"  licence: {trace.licence}"
         yield f"  cite: {trace.citation}"
-        for listing in plan.listings:
-            if listing.problem:
-                yield f"  {listing.row.path}, could not be listed: {listing.row.urls[0]}"
-                yield f"    {listing.problem}"
+        for row, problem in plan.problems.items():
+            yield f"  {row.path}, could not be listed: {row.urls[0]}"
+            yield f"    {problem}"
         for download in downloads if with_files else ():
             size = "size unknown" if download.bytes is None else decimal(download.bytes)
             parts = [f"{part} and {len(download.parts) - 1} more" for part in download.parts[:1]]
