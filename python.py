@@ -263,9 +263,7 @@ class Warehouse:
         """
         if self._connection is None:
             with _in_python():
-                self._connection = sandbox.connect(
-                    self.folder, sandbox.Access(memory_limit=self._limits.memory, is_locked=False)
-                )
+                self._connection = sandbox.connect(self.folder, self._limits, is_locked=False)
         return self._connection
 
     def ibis(self) -> "ibis.BaseBackend":
@@ -279,9 +277,7 @@ class Warehouse:
         import ibis
 
         with _in_python():
-            connection = sandbox.connect(
-                self.folder, sandbox.Access(memory_limit=self._limits.memory, is_locked=False)
-            )
+            connection = sandbox.connect(self.folder, self._limits, is_locked=False)
         backend = ibis.duckdb.from_connection(connection)
         connection.execute("set lock_configuration = true")
         backend.con = _ReadingConnection(connection)
@@ -355,7 +351,7 @@ class Warehouse:
 
         def work(connection: duckdb.DuckDBPyConnection) -> Answer:
             query = answer.run(connection, bind(connection))
-            sources = notes.sources(connection, [name] if name else query.reads)
+            sources = notes.sources(connection, query.reads)
             return Answer(name, values, query.notes, sources, _rows(connection, query), self)
 
         return self._run(work)

@@ -50,7 +50,7 @@ def write_answer(
             return query.notes
         rendered = writers.write(connection, query, form, file, draft, options)
         found = query.notes
-        if not rendered.rows and not query.is_cut:
+        if not rendered.rows and not query.cut:
             why = answer.why_empty(connection, query)
             # `why` already names the tables without data, so the note NO_DATA is left out.
             found = [*(note for note in found if not why or note.name != NO_DATA), *why]
@@ -88,8 +88,7 @@ def draw_answer(
 
 def _limit_notes(query: BoundQuery) -> list[Note]:
     """The note on rows that a limit omits; an empty list if it omits none."""
-    message = answer.limit_message(query)
-    return [Note("limit", message, "note")] if message else []
+    return [Note("limit", query.cut, "note")] if query.cut else []
 
 
 def _write(

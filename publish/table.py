@@ -16,7 +16,6 @@ import duckdb
 from rich.cells import cell_len, set_cell_size
 
 from tracehouse.core.text import escape_text
-from tracehouse.engines.duckdb.read.answer import limit_message
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.publish.columns import Columns, columns_of, exact, is_number, may_be_text, rows_of
 
@@ -215,7 +214,7 @@ def _count(shown_rows: int, total: int, query: BoundQuery) -> str:
     count = f"{total:,} row{'' if total == 1 else 's'}"
     if total > shown_rows:
         count = f"{shown_rows:,} of {total:,} rows; get all with --format csv or --output FILE"
-    return "; ".join(filter(None, [count, limit_message(query)]))
+    return "; ".join(filter(None, [count, query.cut]))
 
 
 def _on_a_line(text: str) -> str:

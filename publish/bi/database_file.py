@@ -24,7 +24,7 @@ from sqlglot import exp
 from tracehouse.core import signals
 from tracehouse.core.errors import UserError
 from tracehouse.core.text import escape_name, quoted
-from tracehouse.engines.duckdb.read.sandbox import Access, connect
+from tracehouse.engines.duckdb.read.sandbox import connect
 from tracehouse.engines.duckdb.write.build import STORAGE_VERSION
 from tracehouse.ingest.declarations import Table, all_traces
 from tracehouse.ingest.store.files import flush_folder
@@ -120,7 +120,8 @@ def publish(warehouse: Path, path: Path, whole: bool) -> Published:
     _check_target(path)
     path = path.absolute()
     with _stage_file(path) as staged:
-        with connect(warehouse, Access([f"{staged}{suffix}" for suffix in _OPEN_SUFFIXES])) as connection:
+        writable = [f"{staged}{suffix}" for suffix in _OPEN_SUFFIXES]
+        with connect(warehouse, writable=writable) as connection:
             connection.execute(f"attach {quoted(str(staged))} as published ({_OPTIONS})")
             _fill(connection, whole)
             connection.execute("detach published")

@@ -6,7 +6,7 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -116,7 +116,7 @@ def describe_object(connection: duckdb.DuckDBPyConnection, name: str) -> Json:
     }
 
 
-def describe_sources(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> list[Json]:
+def describe_sources(connection: duckdb.DuckDBPyConnection, names: Collection[str]) -> list[Json]:
     """The raw files from which the rows of some objects come."""
     kept = ["table_name", "file", "member", "rows_kept", "synthetic", "sha256"]
     return notes.sources(connection, names).select(kept).to_pylist()
@@ -129,9 +129,9 @@ def answer_request(connection: duckdb.DuckDBPyConnection, request: Request, limi
     about = [*query.notes, *(answer.why_empty(connection, query) if not found["rows"] else [])]
     return {
         **found,
-        "is_cut": query.is_cut,
+        "is_cut": bool(query.cut),
         "notes": [asdict(note) for note in about],
-        "sources": describe_sources(connection, sorted(query.reads) or [query.name]),
+        "sources": describe_sources(connection, query.reads),
     }
 
 

@@ -115,7 +115,7 @@ def test_escapes_change_no_file_and_read_no_other(place: Place, record_property:
     def work() -> dict[str, str]:
         files = place.output_files()
         landlock.confine_thread([place.scratch, *files])
-        with sandbox.connect(place.warehouse, sandbox.Access(files, place.scratch)) as connection:
+        with sandbox.connect(place.warehouse, writable=files, scratch=place.scratch) as connection:
             return {
                 escape.sql: run_statement(connection, place.fill_in(escape.sql), files) for escape in ESCAPES
             }
@@ -222,6 +222,6 @@ def test_statement_writes_without_landlock(place: Place) -> None:
 )
 def test_runs_reading_statements(sql: str, place: Place) -> None:
     files = place.output_files()
-    with sandbox.connect(place.warehouse, sandbox.Access(files, place.scratch)) as connection:
+    with sandbox.connect(place.warehouse, writable=files, scratch=place.scratch) as connection:
         found = run_statement(connection, place.fill_in(sql), files)
     assert not found.startswith("refused"), found

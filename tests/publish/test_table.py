@@ -35,8 +35,9 @@ def test_truncates_texts_before_hiding_columns() -> None:
 def test_counts_rows_beyond_the_shown_ones() -> None:
     for rows in (0, 2, 3, 4, 25_000):
         sql = f"select range as n from range({rows})"
-        for query in (BoundQuery(sql), BoundQuery(sql, {}, is_relation=True)):
+        for query in (BoundQuery(sql), BoundQuery("from numbers")):
             with duckdb.connect() as connection:
+                connection.execute(f"create view numbers as {sql}")
                 total, lines = table(connection, query, TableStyle(most_rows=3))
                 *_, last = lines
             assert total == rows

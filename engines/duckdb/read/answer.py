@@ -59,20 +59,14 @@ def plan(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> str:
     return "\n".join(value for _, value in rows)
 
 
-def limit_message(query: BoundQuery) -> str:
-    """The message that the limit omits rows; empty if it omits none."""
-    if not query.is_cut:
-        return ""
-    counted = " rows and totals" if query.given.get("with_total") else " rows"
-    return f"the answer has more{counted} (--limit {query.limit})"
-
-
 def _first_rows(connection: duckdb.DuckDBPyConnection, query: BoundQuery, limit: int) -> BoundQuery:
     """Compute the first rows of a query, and one more to see whether the limit omits rows."""
     sql = f"create or replace temp table first_rows as from ({query.sql}\n) limit {limit + 1}"
     connection.execute(sql, dict(query.values))
     [(count,)] = connection.execute("select count(*) from temp.first_rows").fetchall()
-    return replace(query, sql=f"from temp.first_rows limit {limit}", values={}, is_cut=count > limit)
+    more = "rows and totals" if query.given.get("with_total") else "rows"
+    cut = f"the answer has more {more} (--limit {limit})" if count > limit else ""
+    return replace(query, sql=f"from temp.first_rows limit {limit}", values={}, cut=cut)
 
 
 def _with_notes(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> BoundQuery:
@@ -97,8 +91,7 @@ def why_empty(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> list[
 
     Returns no note if the query reads no table of the warehouse.
     """
-    names = {query.name} if query.name else query.reads
-    across = {name for name in names if name.startswith(f"{SEVERAL_TRACES}.")}
+    across = {name for name in query.reads if name.startswith(f"{SEVERAL_TRACES}.")}
     tables = connection.execute(
         """
         select table_name, row_count from catalog.tables
@@ -108,7 +101,7 @@ def why_empty(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> list[
         order by table_name
         """,
         {
-            "own": list(base_tables(connection, names - across)),
+            "own": list(base_tables(connection, query.reads - across)),
             "across": list(base_tables(connection, across)),
             "traces": query.traces,
         },

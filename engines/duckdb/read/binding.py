@@ -37,25 +37,28 @@ class BoundQuery:
     """A SQL query with `$name` placeholders, and the values of these.
 
     `name` is the named query, view or table, empty for other SQL; `given` are the parameters that the user
-    gave. `is_relation` is true for all rows of a table or view, which DuckDB counts quickly. `limit` is the
-    highest number of rows; `answer.run` sets `is_cut` if the limit omits rows. `explain` is the EXPLAIN
-    clause if the user requested the query plan; `plan` is the plan if another engine computed it. `reads` are
-    the tables, views and queries that a statement reads. `traces` are those that the user selected, None for
-    all. `notes` are notes on the answer.
+    gave. `limit` is the highest number of rows; if it omits rows, `answer.run` says so in `cut`. `explain` is
+    the EXPLAIN clause if the user requested the query plan; `plan` is the plan if another engine computed it.
+    `reads` are the tables, views and queries that it reads directly. `traces` are those that the user
+    selected, None for all. `notes` are notes on the answer.
     """
 
     sql: str
     values: Mapping[str, Any] = field(default_factory=dict)
     name: str = ""
     given: Mapping[str, Any] = field(default_factory=dict)
-    is_relation: bool = False
     limit: int | None = None
-    is_cut: bool = False
+    cut: str = ""
     explain: str = ""
     plan: str = ""
     reads: frozenset[str] = frozenset()
     traces: Sequence[str] | None = None
     notes: Sequence[Note] = ()
+
+    @property
+    def is_relation(self) -> bool:
+        """Whether it returns all rows of a table or view, which DuckDB counts quickly."""
+        return re.fullmatch(r"from [\w.]+", self.sql) is not None
 
 
 Bind = Callable[[duckdb.DuckDBPyConnection], BoundQuery]
@@ -110,10 +113,10 @@ def bind_query(
     if limit is not None and not 0 <= limit <= MOST_ROWS:
         raise UsageError(f"The limit must be a number of rows from 0 to {MOST_ROWS}, not {limit}")
     found = connection.execute("select 1 from catalog.queries where query_name = $name", {"name": name})
-    clause = "explain" if explain else ""
+    clause, reads = "explain" if explain else "", frozenset({name})
     if not found.fetchall():
         _check_is_relation(connection, name, texts)
-        return BoundQuery(f"from {name}", name=name, is_relation=True, limit=limit, explain=clause)
+        return BoundQuery(f"from {name}", name=name, limit=limit, explain=clause, reads=reads)
     known = {parameter.name: parameter for parameter in _parameters(connection, name)}
     if with_total and "with_total" in known:
         texts = {"with_total": "true", **texts}
@@ -134,7 +137,7 @@ def bind_query(
     arguments = ", ".join(f"{key} := ${key}" for key in values)
     sql = f"from {name}({arguments})"
     traces = [value for key, value in values.items() if known[key].values_of == TRACES] or None
-    return BoundQuery(sql, values, name, given=values, limit=limit, explain=clause, traces=traces)
+    return BoundQuery(sql, values, name, values, limit, explain=clause, reads=reads, traces=traces)
 
 
 def bind_statement(
@@ -224,7 +227,8 @@ def bind_rows(
 ) -> BoundQuery:
     """Bind rows that are already computed, by the named query `name` with the parameters `given`, if any."""
     connection.register("computed_rows", rows)
-    return BoundQuery("from computed_rows", name=name, given=given or {}, limit=limit, notes=notes)
+    reads = frozenset({name} if name else ())
+    return BoundQuery("from computed_rows", {}, name, given or {}, limit, reads=reads, notes=notes)
 
 
 def _count_empty(count: int) -> str:

@@ -58,7 +58,7 @@ _kept_open: list[duckdb.DuckDBPyConnection] = []
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a query.
+    """The limits of a query or connection.
 
     `timeout_s` is in seconds, None for no limit. `memory` is a size such as 4GB, empty for half of the
     machine's memory. `most_threads` is the highest number of threads, None for one per core; fewer threads
@@ -70,37 +70,28 @@ class Limits:
     most_threads: int | None = None
 
 
-@dataclass(frozen=True)
-class Access:
-    """Permissions and limits of a connection: files that it may write, a folder to spill to, memory, threads.
-
-    `memory_limit` is a size in DuckDB's notation, empty for half of the machine's memory. `most_threads` is
-    the highest number of threads, None for one per core. Unless `is_locked`, the user can change settings,
-    except those that let DuckDB read other files.
-    """
-
-    writable: Sequence[str | Path] = ()
-    scratch: Path | None = None
-    memory_limit: str = ""
-    most_threads: int | None = None
-    is_locked: bool = True
+NO_LIMITS = Limits()
 
 
-NO_ACCESS = Access()
+def connect(
+    warehouse: Path,
+    limits: Limits = NO_LIMITS,
+    writable: Sequence[str | Path] = (),
+    scratch: Path | None = None,
+    is_locked: bool = True,
+) -> duckdb.DuckDBPyConnection:
+    """Connect to the warehouse's database read-only, with limits of memory and threads.
 
-
-def connect(warehouse: Path, access: Access = NO_ACCESS) -> duckdb.DuckDBPyConnection:
-    """Connect to the warehouse's database read-only.
-
-    DuckDB then reads no files except those of the warehouse, and writes none except those that `access`
-    lists. Raises UserError if there is no database, or it cannot be opened.
+    DuckDB then reads no files except those of the warehouse, writes none except the `writable` ones, and
+    spills to `scratch`. Unless `is_locked`, the user can change settings, except those that let DuckDB read
+    other files. Raises UserError if there is no database, or it cannot be opened.
     """
     path = _database(warehouse)
     # The file is attached, because all connections of a process to one opened file share its settings.
     connection = duckdb.connect()
-    _limit_memory(connection, access.memory_limit)
-    if access.most_threads:
-        connection.execute(f"set threads = least(current_setting('threads'), {access.most_threads})")
+    _limit_memory(connection, limits.memory)
+    if limits.most_threads:
+        connection.execute(f"set threads = least(current_setting('threads'), {limits.most_threads})")
     disable_async_writes(connection)
     try:
         connection.execute(f"attach {quoted(str(path))} as warehouse (read_only)")
@@ -111,7 +102,7 @@ def connect(warehouse: Path, access: Access = NO_ACCESS) -> duckdb.DuckDBPyConne
     connection.execute("set variable data_root = $root", {"root": root})
     connection.execute("set timezone = 'UTC'")
     # By default DuckDB spills to the current folder. It creates this one only when it has to spill.
-    scratch = access.scratch or Path(tempfile.gettempdir()) / f"{PREFIX}{uuid.uuid4().hex}"
+    scratch = scratch or Path(tempfile.gettempdir()) / f"{PREFIX}{uuid.uuid4().hex}"
     connection.execute("set temp_directory = $scratch", {"scratch": str(scratch)})
     connection.execute("set python_enable_replacements = false")
     connection.execute("set allow_persistent_secrets = false")
@@ -119,9 +110,9 @@ def connect(warehouse: Path, access: Access = NO_ACCESS) -> duckdb.DuckDBPyConne
     connection.execute("set autoload_known_extensions = false")
     folders = [f"{root}/{folder}" for folder in (TABLES_FOLDER, VIEWS_FOLDER)]
     connection.execute("set allowed_directories = $folders", {"folders": folders})
-    connection.execute("set allowed_paths = $files", {"files": [str(path) for path in access.writable]})
+    connection.execute("set allowed_paths = $files", {"files": [str(path) for path in writable]})
     connection.execute("set enable_external_access = false")
-    if access.is_locked:
+    if is_locked:
         connection.execute("set lock_configuration = true")
     return connection
 
@@ -176,12 +167,11 @@ def run_in(
 
     Raises UserError if the function fails or exceeds its limits. `exit_after` is as in `run`.
     """
-    access = Access(writable, scratch, limits.memory, limits.most_threads)
     opened: list[duckdb.DuckDBPyConnection] = []
 
     def confined_work() -> T:
         landlock.confine_thread([scratch, *writable])
-        connection = connect(warehouse, access)
+        connection = connect(warehouse, limits, writable, scratch)
         opened.append(connection)
         if exit_after:
             _kept_open.append(connection)
