@@ -25,7 +25,9 @@ from tracehouse.core import signals
 from tracehouse.core.errors import UserError
 from tracehouse.core.text import escape_name, quoted
 from tracehouse.engines.duckdb.read.sandbox import connect
+from tracehouse.engines.duckdb.write.base_tables import add_comments
 from tracehouse.engines.duckdb.write.build import STORAGE_VERSION
+from tracehouse.engines.duckdb.write.catalog import column_types, read_comments
 from tracehouse.ingest.declarations import Table, all_traces
 from tracehouse.ingest.store.files import flush_folder
 from tracehouse.publish import output
@@ -137,23 +139,12 @@ def read_published(path: Path) -> Published:
     return Published(frozenset(name for name, _ in contents), rows, path.stat().st_size, left_out)
 
 
-def read_columns(
-    connection: duckdb.DuckDBPyConnection, database: str | None = None
-) -> dict[str, dict[str, str]]:
-    """The columns of each table and view of a database, by default the current one, with their comments."""
-    rows = connection.execute(
-        """
-        select
-            schema_name || '.' || table_name as name,
-            map_from_entries(list((column_name, coalesce(comment, '')) order by column_index))
-        from duckdb_columns()
-        where database_name = coalesce($database, current_database()) and not internal
-        group by name
-        order by name
-        """,
-        {"database": database},
-    ).fetchall()
-    return dict(rows)
+def read_columns(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, str]]:
+    """The columns of each table and view of the current database, with their comments."""
+    return {
+        name: {column: comment or "" for column, (_, comment) in columns.items()}
+        for name, columns in column_types(connection).items()
+    }
 
 
 def _check_target(path: Path) -> None:
@@ -308,13 +299,7 @@ def _store(
     connection.execute("use warehouse")
     if count is None:
         [(count,)] = connection.execute(f"select count(*) from {relation.name}").fetchall()
-    comments = [f"comment on {what} {target} is {quoted(relation.comment)}"]
-    comments += [
-        f'comment on column {target}."{column}" is {quoted(meaning)}'
-        for column, meaning in relation.columns.items()
-        if meaning
-    ]
-    connection.execute("; ".join(comments))
+    add_comments(connection, what, target, relation.comment, relation.columns)
     connection.commit()
     return count
 
@@ -326,22 +311,12 @@ def _read_warehouse(connection: duckdb.DuckDBPyConnection) -> _Warehouse:
     ).fetchall()
     if not any(count for _, count in rows):
         raise UserError("the warehouse has no data. Run `traces ingest` first")
-    comments = connection.execute(
-        """
-        select schema_name || '.' || view_name, coalesce(comment, '') from duckdb_views()
-        where database_name = 'warehouse'
-        union all
-        select schema_name || '.' || table_name, coalesce(comment, '') from duckdb_tables()
-        where database_name = 'warehouse'
-        """
-    ).fetchall()
     sql = "select schema_name || '.' || view_name, sql from duckdb_views() where database_name = 'warehouse'"
     definitions = dict(connection.execute(sql).fetchall())
     empty = [trace for trace, count in rows if not count]
     samples = _objects_with_raw_samples(connection, definitions)
-    return _Warehouse(
-        connection, dict(comments), read_columns(connection, "warehouse"), definitions, empty, samples
-    )
+    comments, columns = read_comments(connection), read_columns(connection)
+    return _Warehouse(connection, comments, columns, definitions, empty, samples)
 
 
 def _base_tables(warehouse: _Warehouse, whole: bool) -> Iterator[Relation]:

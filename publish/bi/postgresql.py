@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 import duckdb
 
 from tracehouse.core.errors import UsageError, UserError, check_installed
-from tracehouse.core.text import quoted
+from tracehouse.engines.duckdb.write.base_tables import comments_sql
 from tracehouse.publish.bi import database_file
 from tracehouse.publish.bi.database_file import LEFT_OUT_COMMENT, MARKER_COMMENT, Published
 
@@ -137,13 +137,8 @@ def _replace_all(source: duckdb.DuckDBPyConnection, cursor: Any) -> list[str]:
             if key and not _add_key(cursor, target, key):
                 notes.append(f"{name} has no primary key: {key} are not unique")
         kind = "view" if same_as else "table"
-        texts = [f"comment on {kind} {target} is {quoted(comment)}"]
-        texts += [
-            f'comment on column {target}."{column}" is {quoted(text)}'
-            for column, text in columns[name].items()
-            if text
-        ]
-        cursor.execute(f"do $comments$ begin {'; '.join(texts)}; end $comments$")
+        comments = comments_sql(kind, target, comment, columns[name])
+        cursor.execute(f"do $comments$ begin {comments}; end $comments$")
     return notes
 
 

@@ -127,8 +127,13 @@ def add_comments(
     connection: DuckDBPyConnection, kind: str, name: str, comment: str, columns: Mapping[str, str | None]
 ) -> None:
     """Comment on a `table` or `view`, and on its columns that have a comment."""
+    connection.execute(comments_sql(kind, name, comment, columns))
+
+
+def comments_sql(kind: str, name: str, comment: str, columns: Mapping[str, str | None]) -> str:
+    """Return the statements that comment on a `table` or `view`, and on its columns that have a comment."""
     statements = [f"comment on {kind} {name} is {quoted(comment)}"]
     for column, text in columns.items():
         if text:
             statements.append(f'comment on column {name}."{column}" is {quoted(text)}')
-    connection.execute("; ".join(statements))
+    return "; ".join(statements)

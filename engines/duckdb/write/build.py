@@ -66,8 +66,10 @@ def build_file(
         catalog.fill_sources(connection, traces, conversions)
         create_base_tables(connection, replaced, conversions, warehouse, copy_tables)
         create_rejected_rows(connection, conversions, warehouse, copy_tables)
+        views.read_views_from_files(
+            connection, {name: view.files for name, view in stored.items()}, warehouse
+        )
         for name, view in stored.items():
-            views.read_view_from_files(connection, name, view.files, warehouse)
             catalog.record_stored(connection, name, view.at, view.bytes, view.files)
         connection.commit()
         return user_definitions.create(connection, warehouse / user_definitions.FOLDER)

@@ -324,3 +324,18 @@ def column_types(connection: DuckDBPyConnection) -> dict[str, Columns]:
     for name, column, kind, comment in rows:
         types.setdefault(name, {})[column] = (kind, comment)
     return types
+
+
+def read_comments(connection: DuckDBPyConnection) -> dict[str, str]:
+    """Return the comment of every table, view and query of the current database; empty without one."""
+    sql = """
+        select schema_name || '.' || table_name, comment from duckdb_tables()
+        where database_name = current_database()
+        union all
+        select schema_name || '.' || view_name, comment from duckdb_views()
+        where database_name = current_database() and not internal
+        union all
+        select distinct schema_name || '.' || function_name, comment from duckdb_functions()
+        where database_name = current_database() and not internal and function_type = 'table_macro'
+        """
+    return {name: comment or "" for name, comment in connection.execute(sql).fetchall()}

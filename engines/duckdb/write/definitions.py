@@ -50,15 +50,7 @@ def definitions_over(conversions: Sequence[Conversion]) -> Definitions:
 
 
 def _read(connection: duckdb.DuckDBPyConnection) -> Definitions:
-    sql = """
-        select schema_name || '.' || view_name, comment from duckdb_views() where not internal
-        union all
-        select schema_name || '.' || table_name, comment from duckdb_tables()
-        union all
-        select distinct schema_name || '.' || function_name, comment from duckdb_functions()
-        where not internal
-        """
-    comments = dict(connection.execute(sql).fetchall())
+    comments = catalog.read_comments(connection)
     tables = connection.execute(
         "select 'catalog.' || table_name from duckdb_tables() where schema_name = 'catalog'"
     ).fetchall()

@@ -15,6 +15,7 @@ from tracehouse.engines.duckdb.write.catalog import (
     column_types,
     find_base_tables,
     insert,
+    read_comments,
     record_in_caveats,
 )
 from tracehouse.engines.duckdb.write.views import sql_error
@@ -124,12 +125,7 @@ def _insert_queries(
     caveats_by_query: Mapping[str, Sequence[str]],
 ) -> None:
     """Add queries and their parameters to the catalog."""
-    sql = """
-        select schema_name || '.' || function_name, any_value(comment) from duckdb_functions()
-        where database_name = current_database() and not internal
-        group by all
-        """
-    comments = dict(connection.execute(sql).fetchall())
+    comments = read_comments(connection)
     versions = _versions(connection)
     base_tables = read_base_tables(connection)
     rows = [
@@ -137,7 +133,7 @@ def _insert_queries(
             query.full_name,
             query.schema,
             query.header.title,
-            comments[query.full_name] or "",
+            comments[query.full_name],
             query.header.one("chart"),
             sorted(query.references),
             sorted(versions[name] for name in query.references if name in versions),

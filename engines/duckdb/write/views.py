@@ -16,6 +16,7 @@ from tracehouse.views import caveats, column_docs
 from tracehouse.views.across_traces import expanded
 from tracehouse.views.caveats import ColumnsByCaveat
 from tracehouse.views.column_docs import ColumnDoc, ColumnDocs
+from tracehouse.views.columns import Columns
 from tracehouse.views.graph import sort_views
 from tracehouse.views.view_files import DefinitionError, ViewFile, line_of, newest, view_files
 
@@ -68,39 +69,30 @@ def create_view(
         raise sql_error(error, view.path, view.statement, view.text) from error
 
 
-def read_view_from_files(
-    connection: DuckDBPyConnection, name: str, paths: Iterable[str], warehouse: Path
+def read_views_from_files(
+    connection: DuckDBPyConnection, files: Mapping[str, Iterable[str]], warehouse: Path
 ) -> None:
-    """Replace a view by one that reads the same columns from Parquet files. Its comments are kept."""
-    sql = """
-        select column_name, comment from duckdb_columns()
-        where database_name = current_database() and schema_name || '.' || table_name = $name
-        order by column_index
-        """
-    columns = connection.execute(sql, {"name": name}).fetchall()
-    listed = ", ".join(f'"{column}"' for column, _ in columns)
-    sql = "select comment from duckdb_views() where schema_name || '.' || view_name = $name and not internal"
-    [(title,)] = connection.execute(sql, {"name": name}).fetchall()
-    connection.execute(
-        f"create or replace view {name} as select {listed} from {read_parquet(paths, warehouse)}"
-    )
-    add_comments(connection, "view", name, title or "", dict(columns))
+    """Replace views by ones that read the same columns from Parquet files. Their comments are kept."""
+    columns, comments = catalog.column_types(connection), catalog.read_comments(connection)
+    for name, paths in files.items():
+        _select_from(connection, name, read_parquet(paths, warehouse), comments[name], columns[name])
 
 
 def create_aliases(connection: DuckDBPyConnection, aliases: Mapping[str, ViewFile]) -> None:
     """Create views with plain names that select from the newest version of each view, with its comments."""
-    columns = catalog.column_types(connection)
-    sql = """
-        select schema_name || '.' || view_name, comment from duckdb_views()
-        where database_name = current_database() and not internal
-        """
-    comments = dict(connection.execute(sql).fetchall())
+    columns, comments = catalog.column_types(connection), catalog.read_comments(connection)
     for alias, view in aliases.items():
-        listed = ", ".join(f'"{name}"' for name in columns[view.versioned])
-        title = f"{comments[view.versioned] or ''} This is {view.versioned}, the newest version."
-        connection.execute(f"create view {alias} as select {listed} from {view.versioned}")
-        meanings = {name: comment for name, (_, comment) in columns[view.versioned].items()}
-        add_comments(connection, "view", alias, title.strip(), meanings)
+        title = f"{comments[view.versioned]} This is {view.versioned}, the newest version."
+        _select_from(connection, alias, view.versioned, title.strip(), columns[view.versioned])
+
+
+def _select_from(
+    connection: DuckDBPyConnection, name: str, source: str, comment: str, columns: Columns
+) -> None:
+    """Create or replace a view that selects columns from a source, with comments."""
+    listed = ", ".join(f'"{column}"' for column in columns)
+    connection.execute(f"create or replace view {name} as select {listed} from {source}")
+    add_comments(connection, "view", name, comment, {column: text for column, (_, text) in columns.items()})
 
 
 def sql_error(error: DuckDBError, path: Path, statement: str, text: str) -> DefinitionError:
