@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "preact/hooks";
-import type { Catalog, Engine } from "./contract";
+import type { PageProps } from "./contract";
 import { ComparePage } from "./pages/compare";
 import { ConsolePage } from "./pages/console";
 import { HomePage } from "./pages/home";
@@ -8,12 +8,7 @@ import { QueryPage } from "./pages/query";
 import { Loaded } from "./parts/loaded";
 import { toHash, useRoute } from "./route";
 
-export interface Shared {
-  engine: Engine;
-  catalog: Catalog;
-}
-
-export function App(shared: Shared) {
+export function App(shared: PageProps) {
   const route = useRoute();
   const heading = useRef<HTMLElement>(null);
   const place = `${route.page}/${route.name}`;

@@ -151,3 +151,9 @@ export interface Engine {
   /** How much was loaded to answer, empty where nothing is loaded. */
   loaded(): Promise<string>;
 }
+
+/** What every page gets. */
+export interface PageProps {
+  engine: Engine;
+  catalog: Catalog;
+}

@@ -1,5 +1,4 @@
-import type { Shared } from "../app";
-import type { Texts } from "../contract";
+import type { PageProps, Texts } from "../contract";
 import { AnswerPanel } from "../parts/answer";
 import { ParameterForm } from "../parts/form";
 import { useWork } from "../parts/use";
@@ -10,7 +9,7 @@ type SideName = keyof typeof SIDES;
 const FIRST = "unified.run_cdf";
 
 /** Two to four queries, or one with several sets of parameters, side by side. */
-export function ComparePage({ engine, catalog, texts }: Shared & { texts: Texts }) {
+export function ComparePage({ engine, catalog, texts }: PageProps & { texts: Texts }) {
   const queries = catalog.objects.filter(({ kind }) => kind === "query").map(({ name }) => name);
   const first = queries.includes(FIRST) ? FIRST : (queries[0] ?? "");
   const names = Object.keys(SIDES) as SideName[];
@@ -43,7 +42,7 @@ export function ComparePage({ engine, catalog, texts }: Shared & { texts: Texts 
   );
 }
 
-interface SideProps extends Shared {
+interface SideProps extends PageProps {
   side: SideName;
   name: string;
   given: Texts;

@@ -1,12 +1,11 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Shared } from "../app";
-import type { Catalog } from "../contract";
+import type { Catalog, PageProps } from "../contract";
 import { AnswerPanel } from "../parts/answer";
 import { toHash } from "../route";
 
 const FIRST = "select trace, count(*) as jobs\nfrom unified.jobs\ngroup by trace\norder by jobs desc";
 
-export function ConsolePage({ engine, catalog, statement }: Shared & { statement: string }) {
+export function ConsolePage({ engine, catalog, statement }: PageProps & { statement: string }) {
   const box = useRef<HTMLDivElement>(null);
   const read = useRef(() => statement);
   const [error, setError] = useState("");

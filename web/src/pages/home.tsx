@@ -1,6 +1,5 @@
 import { useMemo, useState } from "preact/hooks";
-import type { Shared } from "../app";
-import type { Catalog, Engine, Entry, Trace } from "../contract";
+import type { Catalog, Engine, Entry, PageProps, Trace } from "../contract";
 import { formatCell, formatCount } from "../format";
 import { Copy } from "../parts/copy";
 import { Gallery } from "../parts/gallery";
@@ -10,7 +9,7 @@ import { search } from "../search";
 
 const KINDS = { query: "Queries", view: "Views", table: "Base tables" };
 
-export function HomePage({ engine, catalog, words }: Shared & { words: string }) {
+export function HomePage({ engine, catalog, words }: PageProps & { words: string }) {
   const [text, setText] = useState(words);
   const [trace, setTrace] = useState("");
   const found = useMemo(() => search(catalog, text), [catalog, text]);

@@ -1,6 +1,5 @@
 import { useState } from "preact/hooks";
-import type { Shared } from "../app";
-import type { Catalog, ColumnMeaning } from "../contract";
+import type { Catalog, ColumnMeaning, PageProps } from "../contract";
 import { AnswerPanel } from "../parts/answer";
 import { formatCount } from "../format";
 import { Lineage } from "../parts/lineage";
@@ -8,7 +7,7 @@ import { objectHash } from "../parts/links";
 import { Notes, Sources } from "../parts/notes";
 import { useWork } from "../parts/use";
 
-export function ObjectPage({ engine, catalog, name }: Shared & { name: string }) {
+export function ObjectPage({ engine, catalog, name }: PageProps & { name: string }) {
   const { value: found, error } = useWork(() => engine.describe(name), [name]);
   const [isShown, setShown] = useState(false);
   if (error) return <p class="error" role="alert">{name}: {error}</p>;

@@ -1,12 +1,11 @@
-import type { Texts } from "../contract";
-import type { Shared } from "../app";
+import type { PageProps, Texts } from "../contract";
 import { AnswerPanel } from "../parts/answer";
 import { ParameterForm } from "../parts/form";
 import { Lineage } from "../parts/lineage";
 import { useWork } from "../parts/use";
 import { toHash } from "../route";
 
-interface Props extends Shared {
+interface Props extends PageProps {
   name: string;
   given: Texts;
 }
