@@ -22,18 +22,8 @@ SHARED = {"unified": "Views and queries over all traces", "catalog": "Meaning an
 
 # The columns of the catalog that a page shows as facts, and labels other than their names.
 TRACE_FACTS = ("publisher", "homepage", "download", "licence", "citation")
-OBJECT_FACTS = [
-    "kind",
-    "status",
-    "grain",
-    "source",
-    "chart",
-    "clocks",
-    "caveats",
-    "reads",
-    "reads_versions",
-    "read_by",
-]
+OBJECT_FACTS = ["kind", "status", "grain", "source", "chart", "clocks", "caveats", "reads", "reads_versions"]
+OBJECT_FACTS += ["read_by"]
 CLOCK_FACTS = ["epoch", "zone", "local_offset_s", "scale", "resolution_s", "true_parts", "fake_parts"]
 CLOCK_FACTS += ["documented_in", "objects"]
 CAVEAT_FACTS = ("severity", "what_to_do", "documented_in", "objects", "columns")
@@ -96,7 +86,7 @@ class Dictionary:
             self._columns[row["object_name"]].append(row | {"type": kind})
         self._rules: dict[str, list[str]] = defaultdict(list)
         for rule in all_rules(all_traces().values()):
-            breaches = f" Known breaches: {links([rule.caveat], 'caveat.')}" if rule.caveat else ""
+            breaches = f" Known breaches: {self._links([rule.caveat], 'caveat.')}" if rule.caveat else ""
             self._rules[rule.object_name].append(f"- {text(rule.rule)}{breaches}")
         self._clocks = self._names_of("clocks", "clock", "objects")
         self._caveats = self._names_of("caveats", "caveat", "objects")
@@ -138,13 +128,16 @@ class Dictionary:
     def _title(self, schema: str) -> str:
         return text(SHARED.get(schema) or self._traces[schema]["title"])
 
-    def _labels(self, names: Iterable[str]) -> str:
-        """Return links to objects and columns; a column of a view has the label of the newest version."""
+    def _links(self, names: Iterable[str], prefix: str = "") -> str:
+        """Return links to objects, columns and labels with a prefix.
+
+        A column of a view has the label of the newest version.
+        """
         found = []
         for name in names:
             relation, _, column = name.rpartition(".")
             newest = self._views[relation][0]["versioned_name"] if relation in self._views else relation
-            found.append(link(name, f"{newest}.{column}"))
+            found.append(link(name, prefix + f"{newest}.{column}".removeprefix(".")))
         return ", ".join(found)
 
     def _facts(self, row: Row, keys: Iterable[str]) -> str:
@@ -153,7 +146,7 @@ class Dictionary:
         for key in keys:
             value = row.get(key)
             if isinstance(value, list):
-                value = links(value, PREFIXES[key]) if key in PREFIXES else self._labels(value)
+                value = self._links(value, PREFIXES.get(key, ""))
             elif isinstance(value, float):
                 value = f"{value:,.10g}"
             elif key in ("chart", "status"):
@@ -167,13 +160,8 @@ class Dictionary:
     def _index(self) -> str:
         rows = []
         for schema in self._schemas():
-            found = (
-                self._tables,
-                self._views,
-                self._queries,
-                [row["caveat"] for row in self._rows("caveats")],
-            )
-            counts = [str(len(_in_schema(names, schema)) or "") for names in found]
+            found = [_in_schema(names, schema) for names in (self._tables, self._views, self._queries)]
+            counts = [str(len(names) or "") for names in (*found, self._rows("caveats", schema))]
             rows.append((link(schema, f"schema.{schema}"), self._title(schema), *counts))
         return document(
             "(dictionary)=\n# Dictionary",
@@ -233,12 +221,9 @@ class Dictionary:
         pages = [*self._ledgers(schema)]
         more = [f"[{name.removeprefix('all-').capitalize()}]({name}.md)" for name in pages]
         metrics = [
-            (
-                row["metric"],
-                row["exactness"],
-                f"{prose(row['reason'])} {links([row['answered_by']])}".rstrip(),
-            )
+            (row["metric"], row["exactness"], prose(row["reason"]) + f" {link(by)}" * bool(by))
             for row in self._rows("metrics", schema)
+            for by in [row["answered_by"]]
         ]
         clocks = [
             f"(clock.{row['clock'].lower()})=\n### `{row['clock']}`\n\n{self._facts(row, CLOCK_FACTS)}"
@@ -320,7 +305,7 @@ class Dictionary:
                 elif row["at_least"] is not None:
                     meaning.append(f"From {row['at_least']} to {row['at_most']}")
                 elif row["values_of"] is not None:
-                    meaning.append(f"A value of {self._labels([row['values_of']])}")
+                    meaning.append(f"A value of {self._links([row['values_of']])}")
                 kind = (code(row["type"]), code(row["default_value"]))
                 rows.append((code(row["parameter"]), *kind, "<br>".join(meaning)))
         table = stacked(("parameter", "type", "default", "meaning"), rows)
@@ -330,12 +315,11 @@ class Dictionary:
         rows = []
         for row in self._columns[name]:
             label = f"{name}.{row['column_name']}"
+            caveats = dict.fromkeys([*row.get("caveats", ()), *self._caveats.get(label, ())])
             notes = {
-                "From": self._labels(row.get("lineage", ())),
-                "Clock": links(self._clocks.get(label, ()), "clock."),
-                "Caveat": links(
-                    dict.fromkeys([*row.get("caveats", ()), *self._caveats.get(label, ())]), "caveat."
-                ),
+                "From": self._links(row.get("lineage", ())),
+                "Clock": self._links(self._clocks.get(label, ()), "clock."),
+                "Caveat": self._links(caveats, "caveat."),
             }
             meaning = [prose(row["meaning"]), *(f"{word}: {note}" for word, note in notes.items() if note)]
             about = (code(row["type"]), text(row.get("unit", "")), row.get("provenance", ""))
@@ -387,7 +371,7 @@ def _figure(figure: Row) -> tuple[str, str, str]:
     tolerance = f" ± {figure['tolerance']:,.10g}" if figure["tolerance"] else ""
     lines = (
         f"{prose(figure['printed_in'])} ({figure['trust']})" if "trust" in figure else "",
-        f"Reads {links(figure['reads'])}" if figure["reads"] else "",
+        f"Reads {', '.join(map(link, figure['reads']))}" if figure["reads"] else "",
         code(figure["measured_by"]) if figure["measured_by"] else "Not measurable",
         prose(figure["explanation"]),
     )
@@ -425,11 +409,6 @@ def code(sql: str) -> str:
 def link(name: str, target: str = "") -> str:
     """Return a link with the text `name` to the label `target`, by default to the label `name`."""
     return f"[`{name}`](#{(target or name).lower()})"
-
-
-def links(names: Iterable[str], prefix: str = "") -> str:
-    """Return links to the labels of names, which have a prefix, separated by commas."""
-    return ", ".join(link(name, prefix + name) for name in names if name)
 
 
 def anchored(shown: str, label: str) -> str:
