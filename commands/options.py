@@ -202,6 +202,14 @@ class QueryOptions(AnswerOptions):
         bool, option("--explain", "Print the query plan instead of the answer.", panel=ENGINE)
     ] = False
 
+    def on_engine(self, bind: "Bind") -> "Bind":
+        """Run a query on the chosen engine, unless it is DuckDB. Returns a function that binds the answer."""
+        if self.engine is Engine.DUCKDB:
+            return bind
+        from tracehouse.engines.spark import runner
+
+        return runner.run(self.warehouse, self.master, self.limits, bind)
+
     def print_notes(self, notes: "Sequence[Note]") -> None:
         """Print the notes on an answer, with `caveats` in full."""
         print_notes(notes, stderr=self.notes_to_stderr, complete=self.caveats)

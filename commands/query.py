@@ -4,20 +4,15 @@ import os
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 from tracehouse.commands import completion, options
 from tracehouse.commands.console import is_on_terminal, say
 from tracehouse.commands.options import AnswerOptions, QueryOptions, argument, expand_options, option
 from tracehouse.core.errors import UsageError, check_text
 from tracehouse.core.text import escape_text
-from tracehouse.engines.names import Engine
 from tracehouse.publish.formats import PICTURES, Format
 from tracehouse.sql.lists import BRIEF, Kind
-
-if TYPE_CHECKING:
-    from tracehouse.engines.duckdb.read.binding import Bind
-
 
 _Kind = Annotated[Kind, argument("KIND", "traces, tables, views or queries.")]
 _Trace = Annotated[
@@ -151,20 +146,19 @@ def query(
     if not path and (width is not None or font_size is not None):
         raise UsageError("--width and --font-size need a chart's file: --output FILE.png, .svg or .pdf")
     given = options.key_values(parameters)
-    request: dict[str, Any] = {
-        "name": name,
-        "texts": given,
-        "limit": answer.limit,
-        # Only tables, which people read, have totals: a program that sums rows would count them twice.
-        "with_total": not is_chart and answer.output_format is Format.TABLE,
-        "explain": answer.explain,
-        "for_chart": is_chart,
-    }
-    bind: Bind = partial(bind_query, **request)
-    if answer.engine is Engine.SPARK:
-        from tracehouse.engines.spark import runner
-
-        bind = runner.run_query(answer.warehouse, answer.master, answer.limits, **request)
+    # Only tables, which people read, have totals: a program that sums rows would count them twice.
+    with_total = not is_chart and answer.output_format is Format.TABLE
+    bind = answer.on_engine(
+        partial(
+            bind_query,
+            name=name,
+            texts=given,
+            limit=answer.limit,
+            with_total=with_total,
+            explain=answer.explain,
+            for_chart=is_chart,
+        )
+    )
     if not is_chart:
         answer.write(bind, guard_formulas=answer.guard_formulas)
         return
@@ -189,16 +183,8 @@ def sql(answer: QueryOptions, statement: _Statement = None, file: _File = None) 
     from tracehouse.engines.duckdb.read.binding import bind_statement
 
     text = _statement(statement, file)
-    bind: Bind
-    if answer.engine is Engine.SPARK:
-        from tracehouse.engines.spark import runner
-
-        bind = runner.run_statement(
-            answer.warehouse, answer.master, answer.limits, text, answer.limit, answer.explain
-        )
-    else:
-        bind = partial(bind_statement, sql=text, limit=answer.limit, explain=answer.explain)
-    answer.write(bind, guard_formulas=answer.guard_formulas)
+    bind = partial(bind_statement, sql=text, limit=answer.limit, explain=answer.explain)
+    answer.write(answer.on_engine(bind), guard_formulas=answer.guard_formulas)
 
 
 def shell(warehouse: options.Warehouse = options.WAREHOUSE) -> None:

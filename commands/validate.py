@@ -48,7 +48,7 @@ def verify(options: AnswerOptions, traces: TraceNames) -> None:
     Example: traces verify pai
     """
     from tracehouse.engines.duckdb.read import sandbox, verify
-    from tracehouse.engines.duckdb.read.binding import bind_rows
+    from tracehouse.engines.duckdb.read.binding import BoundQuery, bind_rows
     from tracehouse.publish import output
 
     output.check(options.output)
@@ -57,7 +57,7 @@ def verify(options: AnswerOptions, traces: TraceNames) -> None:
         say("note: the catalog has no published figures of these traces", stderr=True)
     explain = verify.explanation_summary if options.notes_to_stderr else verify.explanations
     notes = [*explain(results), *verify.trust_summary(results)]
-    bind = partial(bind_rows, rows=verify.as_table(results), notes=notes)
+    bind = partial(bind_rows, rows=verify.as_table(results), query=BoundQuery("", notes=notes))
     options.write(bind, brief=verify.BRIEF)
     count = verify.count(results, verify.Verdict.DIFFERS)
     if count:

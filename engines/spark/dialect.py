@@ -30,7 +30,7 @@ SAME = frozenset(
 )
 
 
-def _own(select: exp.Select, *kinds: type[exp.Expr]) -> list[exp.Expr]:
+def _nodes_of(select: exp.Select, *kinds: type[exp.Expr]) -> list[exp.Expr]:
     """The nodes of some classes in a select, without those of nested selects."""
     return [node for node in select.find_all(*kinds) if node.find_ancestor(exp.Select) is select]
 
@@ -106,7 +106,12 @@ REFUSED: tuple[tuple[Any, Callable[[Any], bool], str, str], ...] = (
         "the length of a list",
         "unnest the list and count",
     ),
-    (exp.Select, lambda node: len(_own(node, exp.Explode)) > 1, "a second unnest", "put each into a CTE"),
+    (
+        exp.Select,
+        lambda node: len(_nodes_of(node, exp.Explode)) > 1,
+        "a second unnest",
+        "put each into a CTE",
+    ),
     (exp.AtTimeZone, _always, "at time zone", "add the offset with `to_seconds`"),
     (exp.Sub, _subtracts_dates, "a date minus a date", "subtract their `epoch`"),
     (exp.Cast, _casts_decimal, "a cast of a decimal number to an integer", "round it first"),
@@ -334,7 +339,7 @@ def _qualify_grouping(select: exp.Select) -> None:
         return
     if not source.this.alias_or_name and isinstance(source.this, exp.Subquery):
         source.this.set("alias", exp.TableAlias(this=exp.to_identifier("grouped")))
-    for call in _own(select, exp.Grouping):
+    for call in _nodes_of(select, exp.Grouping):
         for column in call.find_all(exp.Column):
             if not column.table:
                 column.set("table", exp.to_identifier(source.this.alias_or_name))
@@ -344,7 +349,7 @@ def _join_parameters(select: exp.Select, parameters: Collection[str], place: Pat
     """Turn parameters inside an aggregate into columns: Spark allows no parameters there."""
     used = {
         column.name
-        for aggregate in _own(select, exp.AggFunc, exp.Filter)
+        for aggregate in _nodes_of(select, exp.AggFunc, exp.Filter)
         for column in aggregate.find_all(exp.Column)
         if not column.table and column.name in parameters
     }

@@ -27,47 +27,22 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def run_query(
-    warehouse: Path,
-    master: str,
-    limits: Limits,
-    name: str,
-    texts: Mapping[str, str],
-    limit: int | None,
-    with_total: bool,
-    explain: bool,
-    for_chart: bool,
-) -> Bind:
-    """Run a named query, or read the rows of a view; the parameters are as in `binding.bind_query`.
+def run(warehouse: Path, master: str, limits: Limits, bind: Bind) -> Bind:
+    """Run a named query, a view or table, or a statement on Spark, which translates it.
 
-    Returns a function that binds the rows, or with `explain` the query plan, in DuckDB. Raises UsageError for
-    an unknown name or parameter, and for an invalid value.
+    `bind` binds and checks it in DuckDB. Returns a function that binds the rows, or the query plan, there.
+    Raises UserError if Spark cannot run it.
     """
-    bind = partial(binding.bind_query, name=name, texts=texts, with_total=with_total, for_chart=for_chart)
     query = sandbox.run(warehouse, limits, bind)
-    if needs := unsupported_queries().get(name):
-        raise UserError(f"{name} does not run on Spark: it needs {needs}. Omit --engine")
-    work = partial(_compute, warehouse, build_call(name, query.values), [name], limit, explain)
+    if needs := unsupported_queries().get(query.name):
+        raise UserError(f"{query.name} does not run on Spark: it needs {needs}. Omit --engine")
+    named = build_call(query.name, query.values), query.reads
+    sql, reads = named if query.name else translate_statement(query.sql)
+    work = partial(_compute, warehouse, sql, query.reads | reads, query.limit, bool(query.explain))
     found = _in_session(master, limits, work)
     if isinstance(found, str):
         return lambda _: BoundQuery("", plan=found)
-    return partial(binding.bind_rows, rows=found, name=query.name, given=query.given, limit=limit)
-
-
-def run_statement(
-    warehouse: Path, master: str, limits: Limits, text: str, limit: int | None, explain: bool
-) -> Bind:
-    """Run a statement, with at most `limit` rows. DuckDB checks it, and it is translated to Spark SQL.
-
-    Returns a function that binds the rows, or with `explain` the query plan, in DuckDB.
-    """
-    bound = sandbox.run(warehouse, limits, partial(binding.bind_statement, sql=text))
-    sql, reads = translate_statement(bound.sql)
-    work = partial(_compute, warehouse, sql, bound.reads | reads, limit, explain or bool(bound.explain))
-    found = _in_session(master, limits, work)
-    if isinstance(found, str):
-        return lambda _: BoundQuery("", plan=found)
-    return partial(binding.bind_rows, rows=found, limit=limit, notes=bound.notes)
+    return partial(binding.bind_rows, rows=found, query=query)
 
 
 def build_call(name: str, values: Mapping[str, Any]) -> str:

@@ -235,7 +235,7 @@ def _fill(connection: duckdb.DuckDBPyConnection, whole: bool) -> None:
     connection.execute("use warehouse")
     relations: dict[str, Relation] = {}
     counts: dict[str, int] = {}
-    own = {*all_traces(), "unified", "catalog"}
+    of_package = {*all_traces(), "unified", "catalog"}
     for relation in (
         *_base_tables(warehouse, whole),
         *_views(warehouse, whole),
@@ -252,7 +252,7 @@ def _fill(connection: duckdb.DuckDBPyConnection, whole: bool) -> None:
             # The user's own views and queries may fail.
             connection.rollback()
             connection.execute("use warehouse")
-            if relation.name.partition(".")[0] in own:
+            if relation.name.partition(".")[0] in of_package:
                 raise
             left_out[relation.name] = f"it fails ({str(error).splitlines()[0]})"
             continue

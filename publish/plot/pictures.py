@@ -8,17 +8,20 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
 from tracehouse.core.errors import UsageError, check_installed
+from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.read import binding
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.notes import Note
+from tracehouse.publish.columns import identifier
 from tracehouse.publish.plot import terminal, texts
 from tracehouse.publish.plot.axes import Spec
 from tracehouse.publish.plot.layout import WIDTH, Size, build_spec
+from tracehouse.publish.plot.marks import LABEL
 from tracehouse.publish.plot.rows import Drawable, select_drawable, select_rows
 from tracehouse.sql.query_files import read_chart
 
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 ANY_SIZE = Size()
 POINTS_PER_MM = 72 / 25.4
 DPI = 300
+# Stands for the parameters in the subtitle of a template.
+PARAMETERS = "{parameters}"
 MIN_WIDTH_MM, MIN_FONT = 40, 4
 # The accepted deviation from the requested width, in points, and the most attempts to reach it. The widths of
 # panels are rounded to whole points.
@@ -61,9 +66,16 @@ def build_picture(
 
     `given` holds the parameters that the user set, as texts. Raises UserError if there is nothing to draw.
     """
+    return lay_out(connection, *_select(connection, query, given), size)
+
+
+def _select(
+    connection: duckdb.DuckDBPyConnection, query: BoundQuery, given: Mapping[str, str]
+) -> tuple[Drawable, list[Note], str]:
+    """The rows of a named query to draw, the notes on them, and the parameters that affect them."""
     found = select_drawable(connection, query)
     parameters = texts.describe_parameters(connection, found.name, given, found.chart.parameter)
-    return lay_out(connection, found, texts.notes_on(connection, found), parameters, size)
+    return found, texts.notes_on(connection, found), parameters
 
 
 def select_answer(
@@ -129,7 +141,40 @@ def render_text(
 ) -> str:
     """Run a named query and draw the answer in characters. Raises the same errors as `build_picture`."""
     check_installed("pictures need", "plot", "plotext")
-    found = select_drawable(connection, query)
-    parameters = texts.describe_parameters(connection, found.name, given, found.chart.parameter)
-    subtitle = texts.write_subtitle(found, texts.notes_on(connection, found), parameters)
+    found, about, parameters = _select(connection, query, given)
+    subtitle = texts.write_subtitle(found, about, parameters)
     return terminal.draw_text(found, subtitle, texts.footer(connection, found.name, found.traces), columns)
+
+
+def build_template(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str, Any]:
+    """The template of a query's chart, from which a page draws the answers to any parameters.
+
+    `spec` is the picture of the answer to the default parameters. `sql` selects rows from the relation
+    `answer`. `with` is the parameter that the chart sets. `lines` are the lines of the subtitle, with
+    PARAMETERS in place of the parameters. `defaults` has the effective default parameters as texts by name.
+    Raises UserError if the answer with default parameters cannot be drawn.
+    """
+    query = binding.bind_query(connection, name, {}, for_chart=True)
+    found, about, parameters = _select(connection, query, {})
+    spec = lay_out(connection, found, about, parameters, ANY_SIZE)
+    labels = [row[LABEL] for row in spec["data"]["values"] if row.get(LABEL)]
+    return {
+        "spec": spec,
+        "sql": _select_named_rows(found, labels),
+        "with": found.chart.parameter,
+        "lines": [*texts.write_subtitle(found, about, PARAMETERS), *texts.explain_marks(found)],
+        "defaults": texts.effective_parameters(connection, name, {}),
+    }
+
+
+def _select_named_rows(found: Drawable, labels: list[str]) -> str:
+    """The SQL of the rows with names of categories, and with the labels of the default answer."""
+    names = [identifier(column) for column in found.rows[0] if found.is_category(column)]
+    named = ", ".join(f"coalesce(cast({name} as varchar), 'NULL') as {name}" for name in names)
+    label = ""
+    if found.chart.labels:
+        form = " / ".join("{:g}" for _ in found.chart.labels)
+        values = ", ".join(f"cast({identifier(column)} as double)" for column in found.chart.labels)
+        text = f"format('{form}', {values})"
+        label = f", if({text} in ({', '.join(map(quoted, ['', *labels]))}), {text}, '') as {LABEL}"
+    return f"select *{f' replace ({named})' if named else ''}{label} from ({found.sql})"

@@ -17,9 +17,9 @@ import duckdb
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.duckdb.read import answer, describe, notes, search
 from tracehouse.engines.duckdb.read.binding import BoundQuery, bind_query, bind_statement
-from tracehouse.engines.duckdb.read.catalog import base_tables, read_rows
+from tracehouse.engines.duckdb.read.catalog import read_base_tables, read_rows
 from tracehouse.publish.columns import columns_of, rows_of
-from tracehouse.publish.plot import template
+from tracehouse.publish.plot import pictures
 from tracehouse.sql.lists import Kind
 from tracehouse.views.graph import with_dependencies
 
@@ -60,7 +60,7 @@ def as_json(value: Any) -> str:
 def list_objects(connection: duckdb.DuckDBPyConnection) -> Json:
     """The traces, all objects with the words to search (objects with data first), and word lists."""
     tables = connection.execute("select table_name from catalog.tables where row_count > 0").fetchall()
-    with_rows = {name for (name,) in tables}
+    with_rows, known = {name for (name,) in tables}, read_base_tables(connection)
     charts = dict(connection.execute("select query_name, chart from catalog.queries").fetchall())
     titles = _titles(connection)
     columns = dict(
@@ -71,7 +71,7 @@ def list_objects(connection: duckdb.DuckDBPyConnection) -> Json:
     objects = []
     for kind, word in KINDS.items():
         for entry in search.list_entries(connection, kind):
-            reads = base_tables(connection, [entry.name])
+            reads = {*known.get(entry.name, ())}
             objects.append(
                 {
                     "name": entry.name,
@@ -108,7 +108,7 @@ def describe_object(connection: duckdb.DuckDBPyConnection, name: str) -> Json:
         "facts": {fact: text for fact, text in found.facts.items() if text},
         "parameters": _parameters(connection, found.name),
         "columns": _columns(connection, found),
-        **_lineage(connection, name, found.name),
+        **_dependencies(connection, name, found.name),
         "notes": [asdict(note) for note in notes.of_object(connection, found.name, on_data=bool(queries))],
         "sources": describe_sources(connection, [found.name]),
         "sql": found.sql,
@@ -145,7 +145,7 @@ def read_answer(connection: duckdb.DuckDBPyConnection, query: BoundQuery, most: 
 def draw_template(connection: duckdb.DuckDBPyConnection, name: str) -> Json:
     """The chart template of a query, or the reason why there is none."""
     try:
-        return {"template": template.build_template(connection, name)}
+        return {"template": pictures.build_template(connection, name)}
     except UserError as error:
         return {"no_chart": str(error)}
 
@@ -242,7 +242,7 @@ def _columns(connection: duckdb.DuckDBPyConnection, found: describe.Description)
     return [{**column, "lineage": lineage.get(column["column"], [])} for column in named]
 
 
-def _lineage(connection: duckdb.DuckDBPyConnection, name: str, versioned: str) -> Json:
+def _dependencies(connection: duckdb.DuckDBPyConnection, name: str, versioned: str) -> Json:
     """What an object reads, which views and queries read it, and all objects that it reads in any way.
 
     Objects are read by their plain name, which means the newest version, or by a versioned name.

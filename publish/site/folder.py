@@ -5,7 +5,6 @@ of all objects, and a description of each object.
 """
 
 import gzip
-import hashlib
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.sandbox import Limits
+from tracehouse.engines.duckdb.write.build_info import hash_file
 from tracehouse.publish import output
 from tracehouse.publish.bi import database_file
 from tracehouse.publish.bi.database_file import Published
@@ -95,13 +95,8 @@ def _check_programs(folder: Path) -> None:
         )
         if not path.is_file():
             raise UserError(f"{path}: no such file. The site needs DuckDB-WASM {VERSION}. {advice}")
-        if _checksum(path) != expected:
+        if hash_file(path) != expected:
             raise UserError(f"{path}: not the file of DuckDB-WASM {VERSION}. {advice}")
-
-
-def _checksum(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _check_target(folder: Path) -> None:
@@ -119,7 +114,7 @@ def _describe_database(database: Path) -> contract.Json:
     """Facts about the database file. Its address has a checksum, so that no cache mixes two versions."""
     return {
         "engine": "wasm",
-        "database": f"{DATABASE}?{_checksum(database)[:12]}",
+        "database": f"{DATABASE}?{hash_file(database)[:12]}",
         "bytes": database.stat().st_size,
         "formats": ["csv", "parquet"],
     }

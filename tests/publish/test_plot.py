@@ -17,7 +17,6 @@ from tracehouse.core.errors import DefinitionError, UsageError, UserError
 from tracehouse.engines.duckdb.read import binding, sandbox
 from tracehouse.publish.plot import pictures, texts
 from tracehouse.publish.plot.layout import WIDTH, Size, build_spec
-from tracehouse.publish.plot.template import build_template
 from tracehouse.sql.query_files import query_files
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -135,7 +134,7 @@ def test_every_chart_can_be_drawn(opened: DuckDBPyConnection) -> None:
 def test_template_selects_the_rows_that_are_drawn(opened: DuckDBPyConnection) -> None:
     """A page selects them from any answer: the default one has the rows of the picture."""
     for name in set(TESTED) - ONE_NUMBER_IN_THE_SAMPLE:
-        template = build_template(opened, name)
+        template = pictures.build_template(opened, name)
         call = f"{name}({template['with']} := true)" if template["with"] else f"{name}()"
         result = opened.execute(f"with answer as (from {call}) {template['sql']}")
         names = [column for column, *_ in result.description or ()]

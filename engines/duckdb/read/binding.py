@@ -5,7 +5,7 @@ A request is a query name with parameters, an SQL statement, a list, or computed
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -218,17 +218,11 @@ def bind_list(
 
 
 def bind_rows(
-    connection: duckdb.DuckDBPyConnection,
-    rows: "pa.Table",
-    name: str = "",
-    given: Mapping[str, Any] | None = None,
-    limit: int | None = None,
-    notes: Sequence[Note] = (),
+    connection: duckdb.DuckDBPyConnection, rows: "pa.Table", query: BoundQuery = BoundQuery("")
 ) -> BoundQuery:
-    """Bind rows that are already computed, by the named query `name` with the parameters `given`, if any."""
+    """Bind rows that are already computed, such as the answer to a query that another engine ran."""
     connection.register("computed_rows", rows)
-    reads = frozenset({name} if name else ())
-    return BoundQuery("from computed_rows", {}, name, given or {}, limit, reads=reads, notes=notes)
+    return replace(query, sql="from computed_rows", values={})
 
 
 def _count_empty(count: int) -> str:

@@ -78,7 +78,7 @@ def ingest(
         convert = workers.convert if workers else None
         result = pipeline.convert(raw_folders, warehouse, trace_names, progress, replacing, convert, only)
         if result.conversions:
-            notes = _publish_as_before(warehouse, result.conversions, progress, stored, workers, on_ready)
+            notes = _build_as_before(warehouse, result.conversions, progress, stored, workers, on_ready)
             result = replace(result, notes=(*result.notes, *notes))
         remove_staging(warehouse)
     return result
@@ -97,7 +97,7 @@ def forget(warehouse: Path, names: Sequence[str]) -> list[str]:
         removed = pipeline.find_conversions(published, names)
         for conversion in removed:
             records.discard(warehouse, conversion.key)
-        notes = _publish_as_before(warehouse, [c for c in published if c not in removed])
+        notes = _build_as_before(warehouse, [c for c in published if c not in removed])
         remove_staging(warehouse)
     return [*map(pipeline.describe_removal, removed), *notes]
 
@@ -116,7 +116,7 @@ def build(
         # DuckDB would apply the write-ahead log of a killed build to the new database.
         remove_staging(warehouse)
         info = BuildInfo(contains_tables=copy_tables, with_views=stored and not copy_tables)
-        built = _publish(warehouse, read_conversions(warehouse), info, progress, is_build=True)
+        built = _build(warehouse, read_conversions(warehouse), info, progress, is_build=True)
         remove_staging(warehouse)
     return built
 
@@ -130,7 +130,7 @@ def vacuum(warehouse: Path, older_than_days: float, keep_versions: int) -> tuple
     _check_exists(warehouse)
     with acquire(warehouse):
         _prepare(warehouse)
-        notes = _publish_as_before(warehouse, read_conversions(warehouse))
+        notes = _build_as_before(warehouse, read_conversions(warehouse))
         remove_staging(warehouse)
         return cleanup.vacuum(warehouse, older_than_days, keep_versions, _view_files_in_use(warehouse)), notes
 
@@ -152,7 +152,7 @@ def _view_files_in_use(warehouse: Path) -> Sequence[str] | None:
     return build_info.read(warehouse).view_files if build_info.is_unmodified(warehouse) else None
 
 
-def _publish_as_before(
+def _build_as_before(
     warehouse: Path,
     conversions: Sequence[Conversion],
     progress: Progress = ignore_progress,
@@ -163,11 +163,11 @@ def _publish_as_before(
     """Publish a database of the same kind as the existing one, and return notes."""
     before = build_info.read(warehouse)
     info = replace(before, with_views=stored and before.with_views)
-    built = _publish(warehouse, conversions, info, progress, workers, on_ready)
+    built = _build(warehouse, conversions, info, progress, workers, on_ready)
     return [*(f"{problem.error}. It was not created" for problem in built.problems), *built.notes]
 
 
-def _publish(
+def _build(
     warehouse: Path,
     conversions: Sequence[Conversion],
     info: BuildInfo,
@@ -189,7 +189,7 @@ def _publish(
     notes: list[str] = []
     problems: Sequence[Problem] = ()
     if is_build or build_info.read(root) != info or not build_info.is_unmodified(root):
-        problems = _publish_database(warehouse, conversions, info, complete, progress)
+        problems = _replace_database(warehouse, conversions, info, complete, progress)
     else:
         records.publish(warehouse, conversions)
     if len(complete) < len(planned):
@@ -199,11 +199,11 @@ def _publish(
         complete = materialized_views.find_complete(root, planned)
         info = replace(info, view_files=materialized_views.list_paths(planned, complete))
         if build_info.read(root) != info:
-            _publish_database(warehouse, conversions, info, complete, progress)
+            _replace_database(warehouse, conversions, info, complete, progress)
     return Built(warehouse / DATABASE, notes, problems)
 
 
-def _publish_database(
+def _replace_database(
     warehouse: Path,
     conversions: Sequence[Conversion],
     info: BuildInfo,

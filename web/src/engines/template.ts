@@ -1,4 +1,4 @@
-// Chart templates: see publish/plot/template.py.
+// Chart templates: see publish/plot/pictures.py.
 
 import type { Cell, Column, Drawing, Texts } from "../contract";
 
