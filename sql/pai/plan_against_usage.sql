@@ -41,4 +41,4 @@ from margins
 group by resource
 order by resource;
 
-comment on macro table pai.plan_against_usage is 'Share of tasks whose workers used less, or more, CPU, GPU and memory than requested, and the median margin. Only tasks with a request, sensor data and a known machine count.';
+comment on macro table pai.plan_against_usage is 'Share of tasks whose workers used less, or more, CPU, GPU and memory than requested, and the median of request minus use in shares of a machine. Only tasks with a request, sensor data and a known machine count.';
