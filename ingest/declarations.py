@@ -202,6 +202,10 @@ class Table:
     rules: tuple[Rule, ...] = ()
     references: tuple[Reference, ...] = ()
 
+    def column(self, name: str) -> Column:
+        """Return one of the publisher's columns."""
+        return next(column for column in self.columns if column.name == name)
+
     @property
     def stored_columns(self) -> tuple[Column, ...]:
         """The columns of the base table, in order: keys, the publisher's columns, UTC offsets."""

@@ -169,5 +169,4 @@ def _rows(
 
 
 def _convert(texts: Sequence[str | None], table: Table, name: str) -> pa.Array:
-    column = next(column for column in table.columns if column.name == name)
-    return convert(pa.array(texts, pa.string()).cast(pa.binary()), column)[0]
+    return convert(pa.array(texts, pa.binary()), table.column(name))[0]

@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import chain
-from typing import BinaryIO, TypeVar
+from itertools import chain, repeat, takewhile
+from typing import BinaryIO, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -276,16 +276,10 @@ def _contiguous(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _prefetch(items: Iterator[Item]) -> Iterator[Item]:
-    """Yield the items. Another thread produces the next item while the caller uses the current one.
-
-    If producing an item raises an exception, it is raised here when the item is due.
-    """
+    """Yield the items. Another thread produces the next item while the caller uses the current one."""
     end = object()
-    with ThreadPoolExecutor(1) as maker:
-        pending = maker.submit(next, items, end)
-        while (item := pending.result()) is not end:
-            pending = maker.submit(next, items, end)
-            yield item  # type: ignore[misc]
+    made = _map_ahead(lambda _: next(items, end), repeat(None), 1)
+    return cast(Iterator[Item], takewhile(lambda item: item is not end, made))
 
 
 def _map_ahead(make: Callable[[Item], Made], items: Iterable[Item], at_once: int) -> Iterator[Made]:

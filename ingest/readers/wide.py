@@ -44,7 +44,7 @@ def read(source: ReaderInput) -> Iterator[Batch]:
     names = split_header(record, source.name, first.first_line)
     _check_header(names, source, first.first_line)
     columns = (
-        replace(_column(table, _wide(table).index), name=names[0] or _wide(table).index, required=True),
+        replace(table.column(_wide(table).index), name=names[0] or _wide(table).index, required=True),
         *(Column(name, "DOUBLE", "") for name in names[1:]),
     )
     parser = ChunkParser(columns, source.name, table.ends_in_newline)
@@ -73,16 +73,12 @@ def _wide(table: Table) -> Wide:
     return table.wide
 
 
-def _column(table: Table, name: str) -> Column:
-    return next(column for column in table.columns if column.name == name)
-
-
 def _check_header(header: Sequence[str], source: ReaderInput, line: int) -> None:
     table = source.table
     wide = _wide(table)
     if names_fit(table, header):
         names = pa.array([name.encode() for name in header[1:]], pa.binary())
-        wrong = next(iter(convert(names, _column(table, wide.variable))[1].values()), "")
+        wrong = next(iter(convert(names, table.column(wide.variable))[1].values()), "")
     else:
         wrong = f"expected {wide.index_header or 'an empty field'} and then distinct names"
     if wrong:

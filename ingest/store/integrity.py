@@ -69,28 +69,24 @@ def check_sizes(warehouse: Path, conversions: Iterable[Conversion]) -> None:
 
 def find_wrong_sizes(warehouse: Path, conversions: Iterable[Conversion]) -> Iterator[Damage]:
     """Yield the files of conversions that are missing or have a wrong size."""
-    for artifact in _list_table_files(conversions):
-        if damage := _check_size(warehouse, artifact):
-            yield damage
+    return _find_damages(warehouse, _list_table_files(conversions))
 
 
-def _find_damages(warehouse: Path, artifacts: Iterable[Artifact], on_bytes: OnBytes) -> Iterator[Damage]:
-    """Yield the files whose size or content differs from what was written. Reads every byte."""
+def _find_damages(
+    warehouse: Path, artifacts: Iterable[Artifact], on_bytes: OnBytes | None = None
+) -> Iterator[Damage]:
+    """Yield the files whose size, or whose content if `on_bytes` is given, differs from what was written."""
     for artifact in artifacts:
-        if damage := _check_size(warehouse, artifact):
-            yield damage
-        elif sha256_of((warehouse / artifact.path,), on_bytes) != artifact.sha256:
-            yield Damage(artifact.path, "its content is not what was written", artifact.advice)
-
-
-def _check_size(warehouse: Path, artifact: Artifact) -> Damage | None:
-    found = files.size_of(warehouse / artifact.path)
-    if found is None:
-        return Damage(artifact.path, "the file is missing", artifact.advice)
-    if artifact.bytes not in (None, found):
-        problem = f"it has {found:,} bytes; {artifact.bytes:,} were written"
-        return Damage(artifact.path, problem, artifact.advice)
-    return None
+        found = files.size_of(warehouse / artifact.path)
+        problem = ""
+        if found is None:
+            problem = "the file is missing"
+        elif artifact.bytes not in (None, found):
+            problem = f"it has {found:,} bytes; {artifact.bytes:,} were written"
+        elif on_bytes and sha256_of((warehouse / artifact.path,), on_bytes) != artifact.sha256:
+            problem = "its content is not what was written"
+        if problem:
+            yield Damage(artifact.path, problem, artifact.advice)
 
 
 def _list_table_files(conversions: Iterable[Conversion]) -> Iterator[Artifact]:
