@@ -17,7 +17,7 @@ with cuts as (
     where not every_pct
 ),
 
-ranked as (
+jobs as (
     select
         trace,
         case sampled_by
@@ -25,10 +25,20 @@ ranked as (
             else cast(cast(floor(submit_s / 86400) as bigint) as varchar)
         end as sampled,
         held_gpu_s,
-        row_number() over (partition by trace order by held_gpu_s desc nulls last) as held_rank,
-        count(*) over (partition by trace) as gpu_jobs
+        is_right_censored,
+        is_left_censored
     from unified.jobs
     where requested_gpus > 0
+),
+
+ranked as (
+    select
+        trace,
+        sampled,
+        held_gpu_s,
+        row_number() over (partition by trace order by held_gpu_s desc nulls last) as held_rank,
+        count(*) over (partition by trace) as gpu_jobs
+    from jobs
 ),
 
 -- Groups the jobs that enter the heaviest at the same percentage, to avoid a hundred rows per job.
@@ -52,8 +62,7 @@ coverage as (
         100.0 * count(held_gpu_s) / count(*) as covered_pct,
         stats.censored_pct(is_right_censored, held_gpu_s) as censored_gpu_time_pct,
         stats.censored_pct(is_left_censored, held_gpu_s) as left_censored_gpu_time_pct
-    from unified.jobs
-    where requested_gpus > 0
+    from jobs
     group by trace
 ),
 

@@ -6,6 +6,17 @@ with powers as (
     where not every_value
 ),
 
+jobs as (
+    select
+        trace,
+        requested_gpus,
+        held_gpu_s,
+        is_right_censored,
+        is_left_censored
+    from unified.jobs
+    where requested_gpus > 0
+),
+
 -- Groups jobs by size, so that the join with the points stays small.
 loads as (
     select
@@ -13,8 +24,7 @@ loads as (
         requested_gpus,
         count(*) as jobs,
         stats.fsum(held_gpu_s) as held_gpu_s
-    from unified.jobs
-    where requested_gpus > 0
+    from jobs
     group by trace, requested_gpus
 ),
 
@@ -24,8 +34,7 @@ coverage as (
         100.0 * count(held_gpu_s) / count(*) as covered_pct,
         stats.censored_pct(is_right_censored, held_gpu_s) as censored_gpu_time_pct,
         stats.censored_pct(is_left_censored, held_gpu_s) as left_censored_gpu_time_pct
-    from unified.jobs
-    where requested_gpus > 0
+    from jobs
     group by trace
 ),
 

@@ -4,38 +4,48 @@
 -- column: jobs: GPU jobs that have the measure
 -- column: covered_pct: Share of the GPU jobs of the trace that have the measure
 create or replace macro unified.size_correlation(preempted_fails boolean := false) as table
-with measured as (
+with jobs as (
+    select
+        trace,
+        requested_gpus,
+        run_s,
+        wait_s,
+        status
+    from unified.jobs
+    where requested_gpus > 0
+),
+
+measured as (
     select
         trace,
         'run_s' as measure,
         requested_gpus,
         run_s as value
-    from unified.jobs
-    where requested_gpus > 0 and run_s is not null
+    from jobs
+    where run_s is not null
     union all
     select
         trace,
         'wait_s' as measure,
         requested_gpus,
         wait_s as value
-    from unified.jobs
-    where requested_gpus > 0 and wait_s is not null
+    from jobs
+    where wait_s is not null
     union all
     select
         trace,
         'failed' as measure,
         requested_gpus,
         case when status = 'failed' or (preempted_fails and status = 'preempted') then 1 else 0 end as value
-    from unified.jobs
-    where requested_gpus > 0 and status <> 'unknown'
+    from jobs
+    where status <> 'unknown'
 ),
 
 traces as (
     select
         trace,
         count(*) as jobs
-    from unified.jobs
-    where requested_gpus > 0
+    from jobs
     group by trace
 ),
 

@@ -12,13 +12,23 @@ with cuts as (
     where not every_pct
 ),
 
+jobs as (
+    select
+        trace,
+        user_id,
+        held_gpu_s,
+        is_right_censored,
+        is_left_censored
+    from unified.jobs
+    where requested_gpus > 0 and user_id is not null
+),
+
 loads as (
     select
         trace,
         user_id,
         stats.fsum(held_gpu_s) as held_gpu_s
-    from unified.jobs
-    where requested_gpus > 0 and user_id is not null
+    from jobs
     group by trace, user_id
 ),
 
@@ -37,8 +47,7 @@ coverage as (
         100.0 * count(held_gpu_s) / count(*) as covered_pct,
         stats.censored_pct(is_right_censored, held_gpu_s) as censored_gpu_time_pct,
         stats.censored_pct(is_left_censored, held_gpu_s) as left_censored_gpu_time_pct
-    from unified.jobs
-    where requested_gpus > 0 and user_id is not null
+    from jobs
     group by trace
 )
 

@@ -7,11 +7,21 @@
 -- column: measured_pct: Measured GPU-hours in percent of the GPU-hours held
 -- column: mean_gpu_pct: Mean utilisation of allocated GPUs over the measured GPU-hours; fractions of a GPU count as such
 create or replace macro unified.utilization_by_outcome() as table
-with units as (
+with used as (
+    select
+        trace,
+        job_id,
+        sampled_per,
+        measured_gpu_s,
+        used_gpu_s
+    from unified.utilization
+),
+
+units as (
     select
         trace,
         min(sampled_per) as sampled_per
-    from unified.utilization
+    from used
     group by trace
 ),
 
@@ -25,7 +35,7 @@ jobs as (
         used.used_gpu_s
     from unified.jobs as jobs
     inner join units on jobs.trace = units.trace
-    left join unified.utilization as used on jobs.trace = used.trace and jobs.job_id = used.job_id
+    left join used on jobs.trace = used.trace and jobs.job_id = used.job_id
     where jobs.requested_gpus > 0
 )
 
