@@ -1,10 +1,8 @@
 """Published figures are compared with computed ones, with every verdict."""
 
 import csv
-import os
 import re
 import shutil
-import uuid
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -39,19 +37,23 @@ FIGURE = {
 Build = Callable[..., Path]
 
 
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of three nodes."""
+    folder = tmp_path_factory.mktemp("nodes")
+    (folder / "raw").mkdir()
+    (folder / "raw" / "openb_node_list_all_node.csv").write_text(NODES)
+    raw_dumps.ingested(folder / "raw", folder / "warehouse").close()
+    return folder / "warehouse"
+
+
 @pytest.fixture
-def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
-    """A function that fills a database of three nodes with the given figures instead of the ledgers."""
-    (tmp_path / "raw").mkdir()
-    (tmp_path / "raw" / "openb_node_list_all_node.csv").write_text(NODES)
-    raw_dumps.ingested(tmp_path / "raw", tmp_path / "warehouse").close()
-    # A template may contain the figures of another test.
-    monkeypatch.setenv("XDG_CACHE_HOME", os.devnull)
-    monkeypatch.setattr("tracehouse.engines.duckdb.write.build.hash_definitions", lambda: uuid.uuid4().hex)
+def build(nodes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
+    """A function that fills the database with the given figures instead of the ledgers."""
     for ledger in ("published", "expected"):
         monkeypatch.setattr(ledgers, ledger, partial(getattr(ledgers, ledger), tmp_path / "views"))
 
-    def build_with(*figures: dict[str, str], warehouse: Path = tmp_path / "warehouse") -> Path:
+    def build_with(*figures: dict[str, str], warehouse: Path = nodes) -> Path:
         write_ledger(tmp_path, *figures)
         with duckdb.connect(str(warehouse / database.DATABASE)) as connection:
             connection.execute("delete from catalog.published")
@@ -181,18 +183,25 @@ def test_invalid_number_is_an_error_with_its_line(tmp_path: Path) -> None:
         ledgers.published(write_ledger(tmp_path, {"value": "many"}))
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
+def test_rejects_sql_that_does_not_give_one_number(build: Build) -> None:
+    for sql in (
         "select gpu from openb.node",
         "select sum(gpu), 1 from openb.node",
         "select max(model) from openb.node",
         "select gpus from openb.node",
-    ],
-)
-def test_rejects_sql_that_does_not_give_one_number(build: Build, sql: str) -> None:
-    with pytest.raises(UserError, match=r"Cannot measure openb\.gpus: "):
-        measured(build({"measured_by": sql}))
+    ):
+        with pytest.raises(UserError, match=r"Cannot measure openb\.gpus: "):
+            measured(build({"measured_by": sql}))
+
+
+def test_a_query_of_several_figures_gives_each_its_value(build: Build) -> None:
+    query = "openb.capacity_by_model('all_node', true)"
+    figures = [
+        {"figure": f"openb.{model}", "measured_by": f"select gpus from {query} where model = '{model}'"}
+        for model in ("T4", "A10")
+    ]
+    with sandbox.connect(build(*figures)) as connection:
+        assert [result.measured for result in verify.figures(connection, [])] == [2, 4]
 
 
 def test_catalog_lists_the_relations_that_a_figure_reads(build: Build) -> None:

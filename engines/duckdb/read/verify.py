@@ -1,7 +1,9 @@
 """Compare the figures of the ledgers with figures computed from the warehouse."""
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -18,6 +20,7 @@ from tracehouse.views.ledgers import TRUSTS
 ROUNDING = 1e-9
 # The columns that a narrow terminal shows.
 BRIEF = ("statement", "published", "measured", "verdict")
+_CALL = re.compile(r"\w+\.\w+\([^()\"]*\)")
 
 
 Row = Mapping[str, Any]
@@ -86,13 +89,20 @@ def _compare(connection: duckdb.DuckDBPyConnection, ledger: str, traces: Sequenc
     synthetic = {name for name, _, is_synthetic in tables if is_synthetic}
     files = {name for (name,) in connection.execute("select member from catalog.sources").fetchall()}
     known = read_base_tables(connection)
+    calls = Counter(
+        call
+        for row in rows
+        for call in _CALL.findall(row["measured_by"])
+        if call.partition("(")[0] in row["reads"]
+    )
+    repeated = {call for call, number in calls.items() if number > 1}
     results = []
     for row in rows:
         read = {table for name in row["reads"] for table in known.get(name, ())}
         lacks_data = bool(read & empty) or row["needs_file"] not in {"", *files}
         measured = None
         if row["measured_by"] and not lacks_data:
-            measured = _measure(connection, row["figure"], row["measured_by"])
+            measured = _measure(connection, row["figure"], row["measured_by"], repeated)
         results.append(
             Result(
                 figure=row["figure"],
@@ -188,9 +198,17 @@ def _verdict(figure: Row, measured: float | None, lacks_data: bool, is_synthetic
     return Verdict.EXPLAINED if figure["explanation"] else Verdict.DIFFERS
 
 
-def _measure(connection: duckdb.DuckDBPyConnection, figure: str, sql: str) -> float | None:
-    """The value of a figure's SQL; None if it is NULL or not a finite number."""
+def _measure(
+    connection: duckdb.DuckDBPyConnection, figure: str, sql: str, repeated: Collection[str]
+) -> float | None:
+    """The value of a figure's SQL; None if it is NULL or not a finite number.
+
+    Queries in `repeated` run once and are kept in temporary tables: some have more than 70 figures.
+    """
     try:
+        for call in set(_CALL.findall(sql)).intersection(repeated):
+            connection.execute(f'create temp table if not exists "{call}" as from {call}')
+            sql = sql.replace(call, f'"{call}"')
         [(value,)] = connection.execute(f"select cast(({sql}) as double)").fetchall()
     except duckdb.Error as error:
         raise UserError(f"Cannot measure {figure}: {error}") from None
