@@ -20,7 +20,7 @@ from tracehouse.samples import dumps
 REPOSITORY = Path(__file__).parents[1]
 REAL_DATA = Path(os.environ.get("TRACES_TEST_DATA", REPOSITORY.parent / "shared" / "data"))
 FIXTURE = REPOSITORY / "tests/fixture"
-SAMPLE_SCALE = 0.002
+SAMPLE_SCALE = 0.001
 SAMPLE_SEED = 7
 
 # Tests that do not set `max_examples` use this number.

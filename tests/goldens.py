@@ -7,6 +7,7 @@ the file has the first rows and a checksum of all.
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 
@@ -40,12 +41,32 @@ def page(found: dict[str, str]) -> str:
     return "\n".join(f"{statement}\n{answer}" for statement, answer in sorted(found.items()))
 
 
-def answer(connection: duckdb.DuckDBPyConnection, statement: str) -> str:
-    """Run a statement and return its columns and rows as text."""
+@dataclass(frozen=True)
+class Answer:
+    """The names and types of the columns of an answer, and its rows."""
+
+    names: Sequence[str]
+    types: Sequence[str]
+    rows: Sequence[tuple]
+
+
+def run(connection: duckdb.DuckDBPyConnection, statement: str) -> Answer:
+    """Run a statement."""
     # Not a relation, which DuckDB plans once for its types and again for its rows.
     executed = connection.execute(statement)
-    columns = [f"{name} {kind}".lower() for name, kind, *_ in executed.description]
-    rows = [" | ".join(map(_text, row)) for row in executed.fetchall()]
+    names, types = zip(*((name, str(kind)) for name, kind, *_ in executed.description), strict=True)
+    return Answer(names, types, executed.fetchall())
+
+
+def answer(connection: duckdb.DuckDBPyConnection, statement: str) -> str:
+    """Run a statement and return its columns and rows as text."""
+    return as_text(statement, run(connection, statement))
+
+
+def as_text(statement: str, answered: Answer) -> str:
+    """Return the columns and rows of an answer as text."""
+    columns = [f"{name} {kind}".lower() for name, kind in zip(answered.names, answered.types, strict=True)]
+    rows = [" | ".join(map(_text, row)) for row in answered.rows]
     if "(" not in statement:
         rows.sort()
     number = f"{len(rows)} rows"

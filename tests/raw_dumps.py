@@ -1,8 +1,12 @@
 """Write the rows of a test as raw files in the publishers' formats, and build databases from them."""
 
+import atexit
 import io
+import shutil
 import tarfile
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import duckdb
@@ -81,8 +85,16 @@ def ingested(raw: Path, warehouse: Path) -> duckdb.DuckDBPyConnection:
 
 def without_data(warehouse: Path, copy_tables: bool = False) -> Path:
     """Build a database without data. With `copy_tables`, it has tables, so that a test can insert rows."""
-    build_file(warehouse / database.DATABASE, [], warehouse, copy_tables)
-    return warehouse / database.DATABASE
+    return Path(shutil.copyfile(_empty(copy_tables), warehouse / database.DATABASE))
+
+
+@cache
+def _empty(copy_tables: bool) -> Path:
+    """Return the database of `without_data`, which no test changes."""
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder)
+    build_file(folder / database.DATABASE, [], folder, copy_tables)
+    return folder / database.DATABASE
 
 
 def columns_of(connection: duckdb.DuckDBPyConnection, view: str) -> list[dict[str, object]]:

@@ -1,11 +1,14 @@
 """Every view and query answers over the fixture as in `tests/goldens`; `make goldens` writes these files."""
 
 import difflib
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 
 import duckdb
 import goldens
 import pytest
+from one_quantity import find_disagreements
 
 # The numbers of rows that ingest read, kept and rejected belong to the answers.
 OF_CATALOG = (
@@ -35,8 +38,17 @@ def schemas(connection: duckdb.DuckDBPyConnection) -> dict[str, set[str]]:
     return found
 
 
+Run = Callable[[str], goldens.Answer]
+
+
+@pytest.fixture(scope="module")
+def run(connection: duckdb.DuckDBPyConnection) -> Run:
+    """A function that runs each statement once."""
+    return cache(partial(goldens.run, connection))
+
+
 def test_answers_are_the_golden_ones(
-    connection: duckdb.DuckDBPyConnection, pytestconfig: pytest.Config
+    connection: duckdb.DuckDBPyConnection, run: Run, pytestconfig: pytest.Config
 ) -> None:
     differences: list[str] = []
     required = schemas(connection)
@@ -44,7 +56,7 @@ def test_answers_are_the_golden_ones(
         path = goldens.FOLDER / f"{schema}.txt"
         old = path.read_text() if path.exists() else ""
         wanted = {*goldens.statements(old), *required.get(schema, ())}
-        new = goldens.page({statement: _answer(connection, statement) for statement in wanted})
+        new = goldens.page({statement: _answer(run, statement) for statement in wanted})
         if pytestconfig.getoption("write_goldens"):
             path.write_text(new)
         elif new != old:
@@ -53,11 +65,19 @@ def test_answers_are_the_golden_ones(
     assert not differences, "\n".join(["`make goldens` writes these changes:", *differences])
 
 
-def _answer(connection: duckdb.DuckDBPyConnection, statement: str) -> str:
+def _answer(run: Run, statement: str) -> str:
     try:
-        return goldens.answer(connection, statement)
+        return goldens.as_text(statement, run(statement))
     except duckdb.Error as error:
         return f"  {type(error).__name__}: {error}\n".split("\n")[0] + "\n"
+
+
+def test_queries_agree_on_quantities(connection: duckdb.DuckDBPyConnection, run: Run) -> None:
+    def answer(query: str) -> dict[str, list]:
+        found = run(f"from {query}()")
+        return {name: [row[column] for row in found.rows] for column, name in enumerate(found.names)}
+
+    assert [*find_disagreements(connection, answer)] == []
 
 
 def test_queries_with_parameters_have_another_golden_answer(connection: duckdb.DuckDBPyConnection) -> None:

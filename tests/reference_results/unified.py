@@ -415,9 +415,6 @@ QUERIES = {
     "unified.allocation_hourly('asi', by_partition := true)": allocated("asi", True, 0, False),
     "unified.allocation_hourly('pai', by_partition := true)": allocated("pai", True, 0, False),
     "unified.allocation_hourly('dlrm', by_partition := true)": allocated("dlrm", True, 0, False),
-    "unified.allocation_hourly('helios', from_hour := 444000, by_partition := true)": allocated(
-        "helios", True, 444_000, False
-    ),
 }
 QUERIES_AT_DEPTH = {
     "unified.allocation_hourly(from_hour := 2640, by_partition := true)": allocated(None, True, 2640, False),

@@ -1,9 +1,11 @@
 """Synthetic samples: reproducible and marked files, declared rules, and the known pitfalls of each trace."""
 
+from collections import Counter
 from pathlib import Path
 
 import duckdb
 import pytest
+from conftest import SAMPLE_SCALE, SAMPLE_SEED
 from counting import non_empty
 from few_files import quiet
 
@@ -15,22 +17,6 @@ from tracehouse.samples.dumps import available, expected_bytes, write_sample
 
 TINY = 0.001
 TRACES = sorted(all_traces())
-
-
-@pytest.fixture(scope="module")
-def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All samples. The function that writes them returns all files, and reports their bytes."""
-    out = tmp_path_factory.mktemp("raw")
-    counts: dict[str, int] = dict.fromkeys(TRACES, 0)
-
-    def on_bytes(trace: str, count: int) -> None:
-        counts[trace] += count
-
-    written = write_sample(out, TINY, 7, TRACES, on_bytes)
-    on_disk = {path for path in out.rglob("*") if path.is_file() and path.name != MARKER_NAME}
-    assert len(written) == len(set(written)) and set(written) == on_disk
-    assert min(counts.values()) > 1_000
-    return out
 
 
 @pytest.mark.each_trace
@@ -46,13 +32,29 @@ def test_says_why_a_trace_has_no_sample(tmp_path: Path, monkeypatch: pytest.Monk
         write_sample(tmp_path, TINY, 1, ["mars"], quiet)
 
 
-def test_seed_determines_the_bytes_of_each_trace(raw: Path, tmp_path: Path) -> None:
+def test_seed_determines_the_bytes_of_each_trace(sample_raw: Path, tmp_path: Path) -> None:
+    """The function that writes samples returns all files, and reports their bytes."""
+    counts: Counter[str] = Counter()
+
+    def on_bytes(trace: str, count: int) -> None:
+        counts[trace] += count
+
     write_sample(tmp_path, 0.01, 2, ["zeus"], quiet)
+    written = []
     for trace in reversed(TRACES):
-        for path in non_empty(write_sample(tmp_path, TINY, 7, [trace], quiet)):
-            assert path.read_bytes() == (raw / path.relative_to(tmp_path)).read_bytes(), path
-    for path in non_empty(write_sample(tmp_path, TINY, 8, ["itp", "zeus"], quiet)):
-        assert path.read_bytes() != (raw / path.relative_to(tmp_path)).read_bytes(), path
+        written += write_sample(tmp_path, SAMPLE_SCALE, SAMPLE_SEED, [trace], on_bytes)
+    assert len(written) == len(set(written))
+    assert {path.relative_to(tmp_path) for path in written} == set(files_below(sample_raw))
+    for path in written:
+        assert path.read_bytes() == (sample_raw / path.relative_to(tmp_path)).read_bytes(), path
+    assert sorted(counts) == TRACES and min(counts.values()) > 1_000
+    for path in non_empty(write_sample(tmp_path, SAMPLE_SCALE, 8, ["itp", "zeus"], quiet)):
+        assert path.read_bytes() != (sample_raw / path.relative_to(tmp_path)).read_bytes(), path
+
+
+def files_below(raw: Path) -> list[Path]:
+    found = [path.relative_to(raw) for path in raw.rglob("*") if path.is_file()]
+    return [path for path in found if path.name != MARKER_NAME]
 
 
 def test_rejects_wrong_arguments_and_folders_before_it_writes(
@@ -235,7 +237,8 @@ def test_samples_have_the_known_pitfalls(opened_sample: duckdb.DuckDBPyConnectio
 # Synthetic markers.
 
 
-def test_marks_folders_and_files(raw: Path, tmp_path: Path) -> None:
+def test_marks_folders_and_files(sample_raw: Path, tmp_path: Path) -> None:
+    raw = sample_raw
     for trace in TRACES:
         text = (raw / trace / MARKER_NAME).read_text()
         assert "SYNTHETIC" in text and f"`{trace}`" in text and "seed: 7" in text and "scale: 0.001" in text

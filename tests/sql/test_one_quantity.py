@@ -1,103 +1,29 @@
-"""Columns of queries with the same name and meaning have the same values."""
+"""Columns of queries with the same name and meaning have the same values, on large files.
 
-from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import combinations
-from typing import Any
+tests/test_goldens.py tests this on the fixture.
+"""
 
 import duckdb
 import pytest
+from one_quantity import find_disagreements
 from random_seed import DEPTH
 
-# Units whose values add up over the rows of a result; others, such as percentages, do not.
-ADDITIVE = {
-    "GPU-h",
-    "GPU-s",
-    "jobs",
-    "tasks",
-    "instances",
-    "pods",
-    "requests",
-    "workers",
-    "users",
-    "samples",
-    "nodes",
-}
 
-# Columns with the points of a curve. They are keys although they have a unit.
-GRIDS = {"percentile", "at_most_gpus", "wait_s", "run_s", "tightness_from", "period_start_s"}
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A column of a query that holds a quantity, with the key columns of the query."""
-
-    query: str
-    column: str
-    meaning: str
-    unit: str
-    by: tuple[str, ...]
-
-
-def measured_columns(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str, str], list[Measured]]:
-    """Return the columns with a unit that queries compute, by schema, name and meaning."""
-    rows = connection.execute(
-        """
-        select columns.object_name, columns.column_name, columns.meaning, columns.unit, columns.lineage
-        from catalog.columns as columns
-        inner join catalog.queries as queries on columns.object_name = queries.query_name
-        order by columns.object_name, columns.position
-        """
-    ).fetchall()
-    by = defaultdict(list)
-    for query, column, _, unit, lineage in rows:
-        # Computed columns are measured, the others are keys.
-        if not unit or lineage or column in GRIDS:
-            by[query].append(column)
-    found = defaultdict(list)
-    for query, column, meaning, unit, _ in rows:
-        if column not in by[query]:
-            found[query.split(".")[0], column, meaning].append(
-                Measured(query, column, meaning, unit, tuple(by[query]))
-            )
-    return found
-
-
-def values(answer: dict[str, list[Any]], measured: Measured) -> dict[tuple[Any, ...], Any]:
-    """Return the values of the column by key."""
-    numbers = answer[measured.column]
-    keys = [tuple(answer[name][row] for name in measured.by) for row in range(len(numbers))]
-    assert len(set(keys)) == len(keys), f"{measured.query}: {measured.by} is not a key"
-    return dict(zip(keys, numbers, strict=True))
-
-
-def find_disagreements(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
-    found = measured_columns(connection)
-    queries = {column.query for columns in found.values() for column in columns}
-    answers = {query: connection.sql(f"from {query}()").to_arrow_table().to_pydict() for query in queries}
-    for (_, name, meaning), columns in found.items():
-        for one, other in combinations(columns, 2):
-            first, second = values(answers[one.query], one), values(answers[other.query], other)
-            if set(one.by) == set(other.by):
-                order = [one.by.index(column) for column in other.by]
-                first = {tuple(key[i] for i in order): value for key, value in first.items()}
-                differ = [
-                    key for key in first.keys() & second.keys() if first[key] != pytest.approx(second[key])
-                ]
-                if differ:
-                    yield f"{one.query} and {other.query}: {name} ({meaning}) of {differ[0]}"
-            elif one.unit in ADDITIVE:
-                sums = [sum(value or 0 for value in one_of.values()) for one_of in (first, second)]
-                if sums[0] != pytest.approx(sums[1]):
-                    yield f"{one.query} and {other.query}: {name} ({meaning}): {sums[0]} and {sums[1]}"
+def disagreements(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    return [
+        *find_disagreements(connection, lambda q: connection.sql(f"from {q}()").to_arrow_table().to_pydict())
+    ]
 
 
 @pytest.mark.each_trace
-def test_queries_agree_on_quantities(synthetic: duckdb.DuckDBPyConnection) -> None:
-    assert list(find_disagreements(synthetic)) == []
+def test_queries_agree_on_quantities(
+    synthetic: duckdb.DuckDBPyConnection, pytestconfig: pytest.Config
+) -> None:
+    if DEPTH == 1 and not pytestconfig.getoption("only_trace"):
+        pytest.skip("slow: run `make random-test`")
+    assert disagreements(synthetic) == []
 
 
 @pytest.mark.skipif(DEPTH == 1, reason="slow: run `make random-test`")
 def test_queries_agree_on_quantities_of_real_files(real: duckdb.DuckDBPyConnection) -> None:
-    assert list(find_disagreements(real)) == []
+    assert disagreements(real) == []
