@@ -97,11 +97,13 @@ def traces(*arguments: object) -> list[str]:
     return [str(TRACES), *map(str, arguments)]
 
 
-def cost_of(command: Sequence[str]) -> Cost:
-    """Run a command and return its cost. Raises SystemExit if the command fails."""
+def cost_of(command: Sequence[str], environ: Mapping[str, str] | None = None) -> Cost:
+    """Run a command without a terminal, and return its cost. Raises SystemExit if the command fails."""
     start_s = time.perf_counter()
     ready_s = 0.0
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environ
+    ) as process:
         assert process.stderr
         lines = []
         for line in process.stderr:

@@ -75,11 +75,11 @@ def measure(warehouse: Path, rounds: int, commands: Mapping[str, str] = COMMANDS
     """
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environ |= {"TRACES_WAREHOUSE": str(warehouse), "TERM": "xterm-256color", "TRACES_PAGER": ""}
-    runs = {("import", name): (_in_pipe, [sys.executable, "-c", f"import {name}"]) for name in GOALS}
+    runs = {("import", name): (cost_of, [sys.executable, "-c", f"import {name}"]) for name in GOALS}
     for name in commands:
         words = name.split(" ", 1) if name.startswith("sql") else name.split()
         runs |= {
-            ("pipe", name): (_in_pipe, traces(*words)),
+            ("pipe", name): (cost_of, traces(*words)),
             ("terminal", name): (_on_terminal, traces(*words)),
         }
     costs: dict[tuple[str, str], list[Cost]] = {run: [] for run in runs}
@@ -103,15 +103,6 @@ def measure(warehouse: Path, rounds: int, commands: Mapping[str, str] = COMMANDS
     }
 
 
-def _in_pipe(command: Sequence[str], environ: Mapping[str, str]) -> Cost:
-    """Run a command that writes to a pipe, and return its cost. Raises SystemExit if it fails."""
-    start_s = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environ) as process:
-        assert process.stdout
-        process.stdout.read()
-        return _finish(process, start_s)
-
-
 def _on_terminal(command: Sequence[str], environ: Mapping[str, str]) -> Cost:
     """Run a command that writes to a terminal, and return its cost. Raises SystemExit if it fails."""
     screen, terminal = os.openpty()
@@ -126,13 +117,9 @@ def _on_terminal(command: Sequence[str], environ: Mapping[str, str]) -> Cost:
             # Linux reports an I/O error after the last process has closed the terminal.
             pass
         os.close(screen)
-        return _finish(process, start_s)
-
-
-def _finish(process: subprocess.Popen, start_s: float) -> Cost:
-    cost = wait_for(process, start_s)
+        cost = wait_for(process, start_s)
     if process.returncode:
-        raise SystemExit(f"failed: {process.args!r}")
+        raise SystemExit(f"failed: {command!r}")
     return cost
 
 

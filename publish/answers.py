@@ -112,4 +112,4 @@ def _write(
         def work(connection: duckdb.DuckDBPyConnection) -> Sequence[Note]:
             return render(connection, answer.run(connection, bind(connection)), file, draft)
 
-        return sandbox.run_in(scratch, warehouse, limits, work, [file, draft], exit_after=exit_after)
+        return sandbox.run(warehouse, limits, work, [file, draft], scratch, exit_after)

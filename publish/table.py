@@ -63,21 +63,16 @@ class _Column:
 
 
 def table(
-    connection: duckdb.DuckDBPyConnection, query: BoundQuery, style: TableStyle
+    connection: duckdb.DuckDBPyConnection, query: BoundQuery, style: TableStyle, as_records: bool = False
 ) -> tuple[int, Iterator[str]]:
-    """The number of rows of an answer, and its lines as a table with a footer."""
+    """The number of rows of an answer, and its lines as a table with a footer.
+
+    Records have a line per value below the row number.
+    """
     kinds = columns_of(connection, query)
     rows, total = _read_rows(connection, query, kinds, style.most_rows)
-    return total, _lay_out_table(kinds, rows, _count(len(rows), total, query), style)
-
-
-def records(
-    connection: duckdb.DuckDBPyConnection, query: BoundQuery, style: TableStyle
-) -> tuple[int, Iterator[str]]:
-    """The number of rows of an answer, and its lines as records: a line per value below the row number."""
-    kinds = columns_of(connection, query)
-    rows, total = _read_rows(connection, query, kinds, style.most_rows)
-    return total, _lay_out_records(kinds, rows, _count(len(rows), total, query), style)
+    lay_out = _lay_out_records if as_records else _lay_out_table
+    return total, lay_out(kinds, rows, _count(len(rows), total, query), style)
 
 
 def _lay_out_table(

@@ -132,7 +132,7 @@ def write(
         only=options.brief,
         first=keys_and_measures(connection, query.name) if fits and query.name else (),
     )
-    rows, lines = (table.table if form is Format.TABLE else table.records)(connection, query, style)
+    rows, lines = table.table(connection, query, style, form is Format.RECORDS)
     _write_lines(lines, file)
     return Rendered(rows)
 

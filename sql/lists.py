@@ -12,15 +12,7 @@ class Kind(StrEnum):
     QUERIES = "queries"
 
 
-# The column of each list that holds the name.
-NAMES = {
-    Kind.TRACES: "trace",
-    Kind.TABLES: "table_name",
-    Kind.VIEWS: "view_name",
-    Kind.QUERIES: "query_name",
-}
-
-# The columns of each list that a narrow terminal shows.
+# The columns of each list that a narrow terminal shows. The first one has the names.
 BRIEF = {
     Kind.TRACES: ("trace", "title", "data", "row_count"),
     Kind.TABLES: ("table_name", "data", "row_count", "grain"),

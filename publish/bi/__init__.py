@@ -1,1 +1,1 @@
-"""Publish a warehouse for BI tools: as a database file, to PostgreSQL, as Superset dashboards."""
+"""Publish a warehouse for BI tools: as a database file, and to PostgreSQL."""

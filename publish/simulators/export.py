@@ -99,7 +99,7 @@ def export(
             )
             return ExportResult(report, caveats)
 
-        return sandbox.run_in(scratch, warehouse, limits, work, [staging])
+        return sandbox.run(warehouse, limits, work, [staging], scratch)
 
 
 def _select_clusters(

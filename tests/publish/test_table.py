@@ -11,14 +11,14 @@ from rich.cells import cell_len
 from terminal import end, plain, terminal
 
 from tracehouse.engines.duckdb.read.binding import BoundQuery
-from tracehouse.publish.table import TableStyle, records, table
+from tracehouse.publish.table import TableStyle, table
 
 LONG = "a text that says much of what a row is about and more than the column has space for"
 
 
-def lines_of(sql: str, style: TableStyle, layout=table) -> list[str]:
+def lines_of(sql: str, style: TableStyle, as_records: bool = False) -> list[str]:
     with duckdb.connect() as connection:
-        _, lines = layout(connection, BoundQuery(sql), style)
+        _, lines = table(connection, BoundQuery(sql), style, as_records)
         return list(lines)
 
 
@@ -88,7 +88,10 @@ def test_cells_are_on_one_line_and_tell_null_from_text() -> None:
     assert lines[2] == " a\\nb\\tc   d"
     lines = lines_of("select null as a, '' as b, 1 as c", TableStyle(width=40))
     assert lines[2] == " NULL       1"
-    assert lines_of("select null as a, '' as b", TableStyle(width=40), records)[1:3] == ["a │ NULL", "b │"]
+    assert lines_of("select null as a, '' as b", TableStyle(width=40), as_records=True)[1:3] == [
+        "a │ NULL",
+        "b │",
+    ]
 
 
 def test_only_selects_columns() -> None:
@@ -101,7 +104,7 @@ def test_only_selects_columns() -> None:
 def test_records_show_all_values() -> None:
     sql = f"select 12345678901234567890 as number, '{LONG}' as text, 'a' || chr(10) || 'b' as two"
     sql += " union all from (values (1, 'x', 'y'))"
-    lines = lines_of(sql, TableStyle(width=40), records)
+    lines = lines_of(sql, TableStyle(width=40), as_records=True)
     assert lines[0].startswith("─[ 1 ]") and max(map(cell_len, lines)) <= 40
     assert lines[1] == "number │ 12345678901234567890"
     text = [line.split("│")[1].strip() for line in lines[2 : lines.index("two    │ a")]]

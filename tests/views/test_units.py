@@ -72,7 +72,7 @@ def test_the_catalog_has_one_spelling_of_each_unit(synthetic: duckdb.DuckDBPyCon
 def test_every_number_of_a_view_has_a_unit(synthetic: duckdb.DuckDBPyConnection) -> None:
     """End a name in its unit, such as run_s, or add it to units.csv, with an empty unit for a label."""
     types = catalog.column_types(synthetic)
-    docs = describe_views(synthetic).docs
+    docs = describe_views().docs
     numbers = [
         (name, column)
         for name in docs.keys() & types.keys()

@@ -17,7 +17,7 @@ from tracehouse.engines.duckdb.read.guard import reading_statement
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.engines.duckdb.read.search import close_matches, find, suggest_queries
 from tracehouse.engines.names import MOST_ROWS
-from tracehouse.sql.lists import LISTS, NAMES, Kind
+from tracehouse.sql.lists import BRIEF, LISTS, Kind
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -209,7 +209,7 @@ def bind_list(
 
         select listed.*
         from listed
-        inner join wanted on listed.{NAMES[kind]} = wanted.name
+        inner join wanted on listed.{BRIEF[kind][0]} = wanted.name
         order by wanted.place
         """
     hidden = len(found) - len(names)

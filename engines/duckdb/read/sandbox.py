@@ -144,29 +144,20 @@ def run(
     warehouse: Path,
     limits: Limits,
     work: Callable[[duckdb.DuckDBPyConnection], T],
-    exit_after: bool = False,
-) -> T:
-    """Run a function on a connection to a warehouse, and return its result. Raises UserError if it fails.
-
-    The function must not start threads that outlive it, such as those of Polars: they could never write a
-    file. With `exit_after`, the connection stays open, because the process exits soon.
-    """
-    with scratch_folder() as scratch:
-        return run_in(scratch, warehouse, limits, work, exit_after=exit_after)
-
-
-def run_in(
-    scratch: Path,
-    warehouse: Path,
-    limits: Limits,
-    work: Callable[[duckdb.DuckDBPyConnection], T],
     writable: Sequence[Path] = (),
+    scratch: Path | None = None,
     exit_after: bool = False,
 ) -> T:
-    """Run a function that can write only to the scratch folder and to the given files, and return its result.
+    """Run a function on a connection to a warehouse, and return its result.
 
-    Raises UserError if the function fails or exceeds its limits. `exit_after` is as in `run`.
+    It can write only to the `writable` files and to a scratch folder, by default a new one. It must not start
+    threads that outlive it, such as those of Polars: they could never write a file. With `exit_after`, the
+    connection stays open, because the process exits soon. Raises UserError if the function fails or exceeds
+    its limits.
     """
+    if scratch is None:
+        with scratch_folder() as scratch:
+            return run(warehouse, limits, work, writable, scratch, exit_after)
     opened: list[duckdb.DuckDBPyConnection] = []
 
     def confined_work() -> T:

@@ -127,7 +127,7 @@ def _create_definitions(connection: duckdb.DuckDBPyConnection) -> None:
     create_base_tables(connection, traces, [], _NO_FOLDER, copy_tables=False)
     create_rejected_rows(connection, [], _NO_FOLDER, copy_tables=False)
     catalog.fill_sources(connection, traces, [])
-    described = views.describe_views(connection)
+    described = views.describe_views()
     views.create_views(connection, described)
     catalog.fill_views(connection, described.views, described.caveats_by_object)
     catalog.fill_columns(connection, traces, described.views, described.caveats_by_object, described.docs)

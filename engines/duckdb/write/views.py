@@ -33,8 +33,8 @@ class Described:
     caveats_by_object: dict[str, ColumnsByCaveat]
 
 
-def describe_views(connection: DuckDBPyConnection) -> Described:
-    """Describe the views over the tables of a database."""
+def describe_views() -> Described:
+    """Describe the views of this package."""
     files = view_files()
     views = sort_views(expanded(files))
     docs = column_docs.of_views(views, files, column_docs.of_tables(all_traces().values()))
