@@ -13,7 +13,6 @@ from tracehouse.engines.duckdb.read import notes
 from tracehouse.engines.duckdb.read.catalog import check_is_built, read_rows
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.engines.duckdb.read.search import close_matches
-from tracehouse.views.graph import sources
 from tracehouse.views.sql_text import first_statement
 
 
@@ -60,22 +59,18 @@ def describe(connection: duckdb.DuckDBPyConnection, name: str, on_data: bool = F
         for row in read_rows(connection, statements[kind], name=name):
             facts = {fact: text or "" for fact, text in row.items()}
             found = facts.pop("name")
-            return Description(
-                found,
-                facts.pop("title"),
-                sql=first_statement(facts.pop("sql", "")),
-                facts=facts,
-                grids=[
-                    _grid(connection, heading, found)
-                    for heading in statements
-                    if heading.startswith(f"{kind}/")
-                ],
-                notes=notes.of_object(connection, found, on_data=on_data and kind == "query")
-                if kind in ("table", "view", "query")
-                else (),
-            )
-    if column := _column(connection, name):
-        return column
+            about: Sequence[Note] = ()
+            if kind in ("table", "view", "query"):
+                about = notes.of_object(connection, found, on_data=on_data and kind == "query")
+            elif kind == "column":
+                owner, _, column = found.rpartition(".")
+                facts["type"] = facts["type"] or _answer_types(connection, owner)[column]
+                about = _column_notes(connection, found)
+            headings = [heading for heading in statements if heading.startswith(f"{kind}/")]
+            grids = [_grid(connection, heading, found) for heading in headings]
+            sql = first_statement(facts.pop("sql", ""))
+            return Description(found, facts.pop("title"), facts, grids, about, sql)
+    _check_is_column(connection, name)
     check_is_built(connection, name)
     sql = """
         select table_name from catalog.tables
@@ -105,66 +100,39 @@ def _grid(connection: duckdb.DuckDBPyConnection, heading: str, name: str) -> Gri
     rows: list[tuple] = answer.fetchall()
     if heading.endswith("/columns") and any(row[1] is None for row in rows):
         # The catalog does not have the types of a query's answer, because DuckDB infers them slowly.
-        types = {
-            column: kind for column, kind, *_ in connection.execute(f"describe from {name}()").fetchall()
-        }
+        types = _answer_types(connection, name)
         rows = [(column, types[column], *more) for column, _, *more in rows]
     return Grid(heading.rpartition("/")[2], names, rows)
 
 
-def _column(connection: duckdb.DuckDBPyConnection, name: str) -> Description | None:
-    """Describe a column of a table, view, query or catalog table, by its full name."""
+def _answer_types(connection: duckdb.DuckDBPyConnection, query: str) -> dict[str, str]:
+    """Return the types of the columns of a query's answer."""
+    rows = connection.execute(f"describe from {query}()").fetchall()
+    return {column: kind for column, kind, *_ in rows}
+
+
+def _check_is_column(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Raise UsageError if the name is that of a table, view or query with a column that it lacks."""
     owner, _, column = name.rpartition(".")
-    is_catalog = owner.startswith("catalog.")
-    grid = _grid(connection, f"{'catalog table' if is_catalog else 'table'}/columns", owner)
-    kinds = {found: kind for found, kind, *_ in grid.rows}
-    if not kinds:
-        return None
-    if column not in kinds:
-        matches = close_matches(column, list(kinds))
-        raise UsageError(f"{owner} has no column {column}.{matches} List all: `traces describe {owner}`")
-    if is_catalog:
-        [meaning] = [meaning for found, _, meaning in grid.rows if found == column]
-        return Description(name, meaning, {"kind": f"column of the table {owner}", "type": kinds[column]})
     sql = """
-        select
-            *,
-            case
-                when type is null then 'query'
-                when object_name in (select table_name from catalog.tables) then 'table'
-                else 'view'
-            end as kind
-        from catalog.columns where object_name || '.' || column_name = $name
+        select column_name from catalog.columns where object_name = $owner
+        union all
+        select column_name from duckdb_columns()
+        where schema_name = 'catalog' and schema_name || '.' || table_name = $owner
         """
-    [row] = read_rows(connection, sql, name=name)
-    return Description(
-        name,
-        row["meaning"],
-        {
-            "kind": f"column of the {row['kind']} {owner}",
-            "type": kinds[column],
-            "unit": row["unit"],
-            "provenance": row["provenance"],
-            "computed from": ", ".join(row["lineage"]),
-            "base columns": ", ".join(_origins(connection, row["lineage"])),
-        },
-        notes=_column_notes(connection, name, row["caveats"]),
-    )
+    if known := [row[0] for row in connection.execute(sql, {"owner": owner}).fetchall()]:
+        matches = close_matches(column, known)
+        raise UsageError(f"{owner} has no column {column}.{matches} List all: `traces describe {owner}`")
 
 
-def _origins(connection: duckdb.DuckDBPyConnection, lineage: Sequence[str]) -> list[str]:
-    """Return the base columns that some columns are computed from; empty if all are base columns."""
-    sql = "select object_name || '.' || column_name, lineage from catalog.columns where len(lineage) > 0"
-    reads = dict(connection.execute(sql).fetchall())
-    found = sources(lineage, reads)
-    return sorted(found) if found != set(lineage) else []
-
-
-def _column_notes(connection: duckdb.DuckDBPyConnection, name: str, caveats: Sequence[str]) -> list[Note]:
+def _column_notes(connection: duckdb.DuckDBPyConnection, name: str) -> list[Note]:
     sql = """
         select caveat, what_goes_wrong || ' ' || what_to_do, 'caveat', severity, summary from catalog.caveats
-        where list_contains($caveats, caveat) or list_contains(objects, $name)
+        where
+            list_contains(objects, $name)
+            or caveat in (
+                select unnest(caveats) from catalog.columns where object_name || '.' || column_name = $name
+            )
         order by caveat
         """
-    rows = connection.execute(sql, {"caveats": list(caveats), "name": name}).fetchall()
-    return [Note(*row) for row in rows]
+    return [Note(*row) for row in connection.execute(sql, {"name": name}).fetchall()]

@@ -164,3 +164,49 @@ select column_name as "column", data_type as type, comment as meaning from duckd
 where database_name = current_database() and schema_name || '.' || table_name = $name
     and schema_name = 'catalog'
 order by column_index;
+
+-- describe: column
+with recursive origins as (
+    select unnest(lineage) as name from catalog.columns where object_name || '.' || column_name = $name
+    union
+    select unnest(columns.lineage)
+    from catalog.columns as columns
+    inner join origins on columns.object_name || '.' || columns.column_name = origins.name
+)
+
+select
+    object_name || '.' || column_name as name,
+    meaning as title,
+    format(
+        'column of the {} {}',
+        case
+            when type is null then 'query'
+            when object_name in (select table_name from catalog.tables) then 'table'
+            else 'view'
+        end,
+        object_name
+    ) as kind,
+    type,
+    unit,
+    provenance,
+    array_to_string(lineage, ', ') as "computed from",
+    (
+        select string_agg(origins.name, ', ' order by origins.name)
+        from origins
+        where
+            origins.name not in (
+                select object_name || '.' || column_name from catalog.columns where len(lineage) > 0
+            )
+        having list_sort(list(origins.name)) <> list_sort(lineage)
+    ) as "base columns"
+from catalog.columns where object_name || '.' || column_name = $name;
+
+-- describe: catalog column
+select
+    $name as name,
+    comment as title,
+    format('column of the table {}.{}', schema_name, table_name) as kind,
+    data_type as type
+from duckdb_columns()
+where database_name = current_database() and schema_name = 'catalog'
+    and schema_name || '.' || table_name || '.' || column_name = $name;
