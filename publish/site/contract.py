@@ -97,22 +97,19 @@ def describe_object(connection: duckdb.DuckDBPyConnection, name: str) -> Json:
 
     Raises UsageError if no object has this name.
     """
-    found = describe.describe(connection, name)
-    [*queries] = read_rows(
-        connection, "select chart from catalog.queries where query_name = $name", name=found.name
-    )
+    found = describe.describe(connection, name, on_data=True)
     return {
         "name": found.name,
-        "kind": "query" if queries else "table" if found.facts["kind"] == "base table" else "view",
+        "kind": {"named query": "query", "base table": "table"}.get(found.facts["kind"], "view"),
         "title": found.title,
         "facts": {fact: text for fact, text in found.facts.items() if text},
         "parameters": _parameters(connection, found.name),
         "columns": _columns(connection, found),
         **_dependencies(connection, name, found.name),
-        "notes": [asdict(note) for note in notes.of_object(connection, found.name, on_data=bool(queries))],
+        "notes": [asdict(note) for note in found.notes],
         "sources": describe_sources(connection, [found.name]),
         "sql": found.sql,
-        "has_chart": any(row["chart"] for row in queries),
+        "has_chart": bool(found.facts.get("chart")),
     }
 
 

@@ -29,6 +29,7 @@ from tracehouse.ingest.store.records import Conversion
 from tracehouse.sql.query_files import query_files
 from tracehouse.views import ledgers
 from tracehouse.views.macros import macros_sql
+from tracehouse.views.view_files import newest
 
 # The oldest storage format that supports typed macro parameters.
 STORAGE_VERSION = "v1.4.0"
@@ -130,7 +131,9 @@ def _create_definitions(connection: duckdb.DuckDBPyConnection) -> None:
     described = views.describe_views()
     views.create_views(connection, described)
     catalog.fill_views(connection, described.views, described.caveats_by_object)
-    catalog.fill_columns(connection, traces, described.views, described.caveats_by_object, described.docs)
+    tables = sorted(f"{trace.name}.{table.name}" for trace in traces for table in trace.tables)
+    named = dict.fromkeys(tables) | {one.versioned: one for one in described.views} | newest(described.views)
+    catalog.fill_columns(connection, named, described.caveats_by_object, described.docs)
     catalog.create_checks(connection, traces)
     create_queries(connection, query_files(), described.caveats_by_object)
     catalog.fill_figures(connection, "published", ledgers.published())

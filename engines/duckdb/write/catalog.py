@@ -20,7 +20,7 @@ from tracehouse.views.column_docs import ColumnDocs
 from tracehouse.views.columns import Columns, is_number, lineage_of
 from tracehouse.views.rules import all_rules
 from tracehouse.views.versions import locked
-from tracehouse.views.view_files import VIEWS, DefinitionError, ViewFile, newest, references
+from tracehouse.views.view_files import VIEWS, DefinitionError, ViewFile, references
 
 
 def create_catalog(connection: DuckDBPyConnection) -> None:
@@ -138,44 +138,22 @@ def record_in_caveats(connection: DuckDBPyConnection, caveats_by_object: Mapping
 
 def fill_columns(
     connection: DuckDBPyConnection,
-    traces: Iterable[Trace],
-    views: Sequence[ViewFile],
+    named: Mapping[str, ViewFile | None],
     caveats_by_object: Mapping[str, ColumnsByCaveat],
     docs: ColumnDocs,
 ) -> None:
-    """Fill `catalog.columns` with the columns of base tables and views."""
-    types = column_types(connection)
-    tables = [f"{trace.name}.{table.name}" for trace in traces for table in trace.tables]
-    insert(
-        connection,
-        "columns",
-        [
-            (name, position, column, kind, found.unit, found.provenance, found.meaning, [], [])
-            for name in sorted(tables)
-            for position, (column, (kind, _)) in enumerate(types[name].items(), 1)
-            if (found := docs[name][column])
-        ],
-    )
-    named = {view.versioned: view for view in views} | newest(views)
-    fill_view_columns(connection, named, caveats_by_object, docs)
-
-
-def fill_view_columns(
-    connection: DuckDBPyConnection,
-    named: Mapping[str, ViewFile],
-    caveats_by_object: Mapping[str, ColumnsByCaveat],
-    docs: ColumnDocs,
-) -> None:
-    """Fill `catalog.columns` with the columns of views, by each name of a view."""
+    """Fill `catalog.columns` with the columns of views, by each name of a view, and of base tables (None)."""
     types = column_types(connection)
     rows: list[tuple] = []
     for name, view in named.items():
-        origins = lineage_of(view.tree.expression, view.references, docs, view.path)
+        origins = lineage_of(view.tree.expression, view.references, docs, view.path) if view else {}
         for position, (column, (kind, _)) in enumerate(types[name].items(), 1):
             found = docs[name][column]
             unit = found.unit or "" if is_number(kind) else ""
             about = sorted(
-                caveat for caveat, those in caveats_by_object[name].items() if those and column in those
+                caveat
+                for caveat, those in caveats_by_object.get(name, {}).items()
+                if those and column in those
             )
             described = (unit, found.provenance, found.meaning, origins.get(column, []), about)
             rows.append((name, position, column, kind, *described))

@@ -216,7 +216,7 @@ def _create_view(
     docs.update(dict.fromkeys(named, own))
     caveats_by_object.update(dict.fromkeys(named, caveats.of_view(view, docs, caveats_by_object)))
     catalog.fill_views(connection, [view], caveats_by_object, STATUS)
-    catalog.fill_view_columns(connection, named, caveats_by_object, docs)
+    catalog.fill_columns(connection, named, caveats_by_object, docs)
 
 
 def _problem(path: Path, error: str) -> Problem:
