@@ -82,14 +82,14 @@ class ExportOptions:
 
         form = build_format(format_name, self.trace, values)
         shared = (self.trace, self.clusters, form, self.out, self.keep_censored, self.run_as_held)
-        exported = export.export(self.warehouse, *shared)
-        count = exported.report.jobs
+        report, caveats = export.export(self.warehouse, *shared)
+        count = report["jobs"]
         jobs = f"{count:,} job{'s' * (count != 1)}"
         title = f"Wrote {jobs} to {self.out}, and this report to {export.REPORT} there"
-        gpu_time = loss_report.describe_gpu_time(exported.report)
+        gpu_time = loss_report.describe_gpu_time(report)
         notes = {f"note {number}": note for number, note in enumerate((gpu_time, *form.notes), 1)}
-        tables = loss_report.tables(exported.report)
-        summary = Description(f"{self.trace} as {form.name}", title, notes, tables, exported.caveats, "")
+        tables = loss_report.tables(report)
+        summary = Description(f"{self.trace} as {form.name}", title, notes, tables, caveats, "")
         typer.echo(description.as_text(summary, is_on_terminal()), nl=False)
 
 

@@ -48,15 +48,15 @@ def write_answer(
         if query.explain or query.plan:
             file.write_text(f"{escape_text(answer.plan(connection, query))}\n")
             return query.notes
-        rendered = writers.write(connection, query, form, file, draft, options)
+        rows, changes = writers.write(connection, query, form, file, draft, options)
         found = query.notes
-        if not rendered.rows and not query.cut:
+        if not rows and not query.cut:
             why = answer.why_empty(connection, query)
             # `why` already names the tables without data, so the note NO_DATA is left out.
             found = [*(note for note in found if not why or note.name != NO_DATA), *why]
         # Tables and records show the limit in their footer.
         cut = _limit_notes(query) if form not in LAID_OUT else []
-        return [*rendered.notes, *cut, *found]
+        return [*changes, *cut, *found]
 
     # Tables and records use escape sequences for colours; those in their values are escaped already.
     return _write(bind, warehouse, limits, path, render, form not in LAID_OUT, pages, exit_after)

@@ -61,14 +61,6 @@ class Options:
     brief: Sequence[str] = ()
 
 
-@dataclass(frozen=True)
-class Rendered:
-    """The number of rows that were rendered, and notes on values that the format cannot represent."""
-
-    rows: int
-    notes: Sequence[Note] = ()
-
-
 FILE_OPTIONS = Options()
 
 
@@ -98,7 +90,7 @@ def write(
     file: Path,
     draft: Path,
     options: Options = FILE_OPTIONS,
-) -> Rendered:
+) -> tuple[int, Sequence[Note]]:
     """Render the answer of a query to a file. Returns the number of rows, and notes on changed values.
 
     The connection must be allowed to write to the file and to the draft.
@@ -107,21 +99,21 @@ def write(
         raise UsageError("--guard-formulas applies only to csv")
     if form in _JSON:
         rows = _copy(connection, _with_unique_names(connection, query), form, draft)
-        return Rendered(rows, _replace_not_finite(draft, file))
+        return rows, _replace_not_finite(draft, file)
     if form in BINARY - {Format.XLSX}:
         query = convert_columns(query, columns_of(connection, query), _wide_as_decimal)
     if form in _COPY_OPTIONS:
         guarded = _with_apostrophes(connection, query) if options.guard_formulas else query
-        return Rendered(_copy(connection, guarded, form, file))
+        return _copy(connection, guarded, form, file), []
     if form is Format.ARROW:
-        return Rendered(_write_arrow(connection, query, file, options.to_stream))
+        return _write_arrow(connection, query, file, options.to_stream), []
     if form is Format.XLSX:
         from tracehouse.publish import xlsx
 
-        return Rendered(*xlsx.write(connection, query, file))
+        return xlsx.write(connection, query, file)
     if form is Format.MARKDOWN:
         # The first two lines are the header.
-        return Rendered(_write_lines(markdown(connection, query), file) - 2)
+        return _write_lines(markdown(connection, query), file) - 2, []
     from tracehouse.publish import table
 
     fits = options.to_terminal and not options.wide
@@ -134,7 +126,7 @@ def write(
     )
     rows, lines = table.table(connection, query, style, form is Format.RECORDS)
     _write_lines(lines, file)
-    return Rendered(rows)
+    return rows, []
 
 
 def _write_lines(lines: Iterable[str], file: Path) -> int:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.publish import output
 from tracehouse.publish.simulators.formats import LEFT_OUT, File, Format, bind
 from tracehouse.publish.simulators.loss_report import (
-    LossReport,
+    Report,
     build_loss_report,
     check_options,
     count_trace_values,
@@ -43,14 +42,6 @@ _NUMBERED = {
 }
 
 
-@dataclass(frozen=True)
-class ExportResult:
-    """The loss report of an export, and caveats of the jobs."""
-
-    report: LossReport
-    caveats: Sequence[Note]
-
-
 def export(
     warehouse: Path,
     trace: str,
@@ -60,8 +51,10 @@ def export(
     keep_censored: bool = False,
     run_as_held: bool = False,
     limits: Limits = LIMITS,
-) -> ExportResult:
+) -> tuple[Report, Sequence[Note]]:
     """Write the jobs of a trace, or of some of its clusters, to a new folder.
+
+    Returns the loss report, and caveats of the jobs.
 
     With `keep_censored`, jobs that the trace cuts off get their observed run time. With `run_as_held`, run
     times are the held GPU time divided by the requested GPUs. Raises UsageError if the trace or a cluster is
@@ -74,7 +67,7 @@ def export(
 
     with output.replace_folder(folder) as staging, sandbox.scratch_folder() as scratch:
 
-        def work(connection: duckdb.DuckDBPyConnection) -> ExportResult:
+        def work(connection: duckdb.DuckDBPyConnection) -> tuple[Report, Sequence[Note]]:
             selected = _select_clusters(connection, trace, clusters)
             _collect_jobs(connection, trace, selected, form, _run_time(keep_censored, run_as_held))
             values = _query_values(connection, trace, form)
@@ -90,14 +83,14 @@ def export(
                 "trace": trace,
                 "clusters": list(selected),
                 **facts,
-                **asdict(report),
+                **report,
                 "caveats": {note.name: note.text for note in caveats},
                 "sources": sources,
             }
             (staging / REPORT).write_text(
                 json.dumps(details, indent=2, ensure_ascii=False, default=str) + "\n"
             )
-            return ExportResult(report, caveats)
+            return report, caveats
 
         return sandbox.run(warehouse, limits, work, [staging], scratch)
 

@@ -6,7 +6,6 @@ The numbers of jobs, GPU-hours and missing values are read from the written file
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import duckdb
 
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.core.text import quoted
+from tracehouse.engines.duckdb.read.catalog import read_rows
 from tracehouse.engines.duckdb.read.describe import Grid
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.publish.columns import identifier
@@ -25,58 +25,15 @@ _NOT_LOST = {"trace", "size_band", "hour_of_day", "weekday", "span_gpu_s"}
 _EXACT = 1e-6
 
 
-class Origin(StrEnum):
-    """Where a value comes from: a column of the trace, a computation, an option, or nowhere."""
+Report = dict[str, Any]
+"""The losses of an export, as they are written.
 
-    EXACT = "exact"
-    DERIVED = "derived"
-    DEFAULTED = "defaulted"
-    MISSING = "missing"
-
-
-@dataclass(frozen=True)
-class FieldOrigin:
-    """The number of rows in which a field has one origin. `source` says how the field is computed."""
-
-    file: str
-    field: str
-    origin: Origin
-    rows: int
-    source: str
-
-
-@dataclass(frozen=True)
-class DroppedColumn:
-    """A column with values that the format cannot represent."""
-
-    column: str
-    jobs: int
-    meaning: str
-
-
-@dataclass(frozen=True)
-class LeftOutJobs:
-    """How many jobs were left out for one reason, and the GPU-hours that they held, if known."""
-
-    reason: str
-    jobs: int
-    gpu_h: float | None
-
-
-@dataclass(frozen=True)
-class LossReport:
-    """The number of exported jobs, and the dropped and defaulted values.
-
-    `exported_gpu_h` are the GPU-hours of the jobs in the files, and `held_gpu_h` those that these jobs held
-    while the trace was recorded.
-    """
-
-    jobs: int
-    exported_gpu_h: float
-    held_gpu_h: float
-    fields: Sequence[FieldOrigin]
-    dropped: Sequence[DroppedColumn]
-    left_out: Sequence[LeftOutJobs]
+`jobs` is the number of exported jobs, `exported_gpu_h` the GPU-hours of the jobs in the files, and
+`held_gpu_h` those that these jobs held while the trace was recorded. `fields` has the number of rows of each
+file in which a field has one origin: exact, derived, defaulted or missing; `source` says how the field is
+computed. `dropped` has the columns with values that the format cannot represent, and `left_out` the reasons
+for which jobs were left out, with the GPU-hours that these jobs held, if known.
+"""
 
 
 @dataclass(frozen=True)
@@ -166,9 +123,9 @@ def build_loss_report(
     counted: Sequence[Sequence[TraceValues]],
     folder: Path,
     limits: Limits,
-) -> LossReport:
+) -> Report:
     """Report the losses of the files in a folder. `counted` are their values that come from the trace."""
-    origins: list[FieldOrigin] = []
+    origins: list[dict[str, Any]] = []
     totals = []
     with duckdb.connect() as reader:
         reader.execute(
@@ -183,7 +140,15 @@ def build_loss_report(
     # A column is dropped if its field has no value for any job, because the field also needs another column.
     exported = {column for fields in counted for one in fields if one.rows for column in one.field.columns}
     dropped = list(_dropped(connection, exported))
-    return LossReport(*totals[0], held_gpu_h, origins, dropped, _left_out(connection))
+    jobs, exported_gpu_h = totals[0]
+    return {
+        "jobs": jobs,
+        "exported_gpu_h": exported_gpu_h,
+        "held_gpu_h": held_gpu_h,
+        "fields": origins,
+        "dropped": dropped,
+        "left_out": _left_out(connection),
+    }
 
 
 def _read_back(
@@ -211,18 +176,18 @@ def _read_back(
 
 def _field_origins(
     file: File, counted: TraceValues, missing: int, rows: int, values: Mapping[str, Any]
-) -> Iterator[FieldOrigin]:
-    field = counted.field
-    if counted.rows:
-        changed = [f"{count:,} {label}" for label, count in counted.changed]
-        origin = Origin.DERIVED if field.how or changed else Origin.EXACT
-        source = "; ".join([_with_values(field.how, values) or field.columns[0], *changed])
-        yield FieldOrigin(file.name, counted.name, origin, counted.rows, source)
-    if defaulted := rows - counted.rows - missing:
-        source = _with_values(field.default.removeprefix("optional: "), values)
-        yield FieldOrigin(file.name, counted.name, Origin.DEFAULTED, defaulted, source)
-    if missing:
-        yield FieldOrigin(file.name, counted.name, Origin.MISSING, missing, "the trace has no value")
+) -> Iterator[dict[str, Any]]:
+    field, changed = counted.field, [f"{count:,} {label}" for label, count in counted.changed]
+    how = "; ".join([_with_values(field.how, values) or field.columns[0], *changed])
+    default = _with_values(field.default.removeprefix("optional: "), values)
+    for origin, count, source in (
+        ("derived" if field.how or changed else "exact", counted.rows, how),
+        ("defaulted", rows - counted.rows - missing, default),
+        ("missing", missing, "the trace has no value"),
+    ):
+        if count:
+            about = {"file": file.name, "field": counted.name}
+            yield about | {"origin": origin, "rows": count, "source": source}
 
 
 def _with_values(text: str, values: Mapping[str, Any]) -> str:
@@ -239,7 +204,7 @@ def _value(option: str, values: Mapping[str, Any]) -> Any:
     return values[option.removeprefix("--").replace("-", "_")]
 
 
-def _dropped(connection: duckdb.DuckDBPyConnection, exported: Set[str]) -> Iterator[DroppedColumn]:
+def _dropped(connection: duckdb.DuckDBPyConnection, exported: Set[str]) -> Iterator[dict[str, Any]]:
     columns = connection.execute(
         """
         select column_name, meaning from catalog.columns
@@ -253,59 +218,46 @@ def _dropped(connection: duckdb.DuckDBPyConnection, exported: Set[str]) -> Itera
     [counts] = connection.execute(f"select {selected} from job").fetchall()
     for (name, meaning), jobs in zip(unused.items(), counts, strict=True):
         if jobs:
-            yield DroppedColumn(name, jobs, meaning)
+            yield {"column": name, "jobs": jobs, "meaning": meaning}
 
 
-def _left_out(connection: duckdb.DuckDBPyConnection) -> list[LeftOutJobs]:
-    rows = connection.execute(
+def _left_out(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
+    return read_rows(
+        connection,
         """
-        select left_out, count(*), fsum(held_gpu_s) / 3600 from candidate_job
+        select left_out as reason, count(*) as jobs, fsum(held_gpu_s) / 3600 as gpu_h from candidate_job
         where left_out is not null
         group by left_out
         order by count(*) desc, left_out
-        """
-    ).fetchall()
-    return [LeftOutJobs(*row) for row in rows]
+        """,
+    )
 
 
-def describe_gpu_time(report: LossReport) -> str:
+def describe_gpu_time(report: Report) -> str:
     """Compare the GPU time in the files with the time that the jobs held, in a sentence."""
-    text = f"{report.exported_gpu_h:,.1f} GPU-hours (GPUs times run time)"
-    if not report.held_gpu_h:
+    exported_gpu_h, held_gpu_h = report["exported_gpu_h"], report["held_gpu_h"]
+    text = f"{exported_gpu_h:,.1f} GPU-hours (GPUs times run time)"
+    if not held_gpu_h:
         return f"The files have {text}; the trace does not say how many were held."
-    more = 100 * (report.exported_gpu_h / report.held_gpu_h - 1)
+    more = 100 * (exported_gpu_h / held_gpu_h - 1)
     if abs(more) < 0.05:
         return f"The files keep all {text}."
-    return f"The files have {text}, {more:+.1f} % of the {report.held_gpu_h:,.1f} that these jobs held."
+    return f"The files have {text}, {more:+.1f} % of the {held_gpu_h:,.1f} that these jobs held."
 
 
-def tables(report: LossReport) -> list[Grid]:
+def tables(report: Report) -> list[Grid]:
     """The report as tables: one per file, one of dropped columns, one of jobs left out."""
-    files = dict.fromkeys(one.file for one in report.fields)
+    files: dict[str, list[tuple[str, ...]]] = {}
+    for one in report["fields"]:
+        row = (one["field"], one["origin"], f"{one['rows']:,}", one["source"])
+        files.setdefault(one["file"], []).append(row)
+    dropped = [(one["column"], f"{one['jobs']:,}", one["meaning"]) for one in report["dropped"]]
+    left_out = [
+        (f"{one['jobs']:,}", "unknown" if one["gpu_h"] is None else f"{one['gpu_h']:,.1f}", one["reason"])
+        for one in report["left_out"]
+    ]
     return [
-        *(
-            Grid(
-                name,
-                ("field", "origin", "rows", "how"),
-                [
-                    (one.field, one.origin.value, f"{one.rows:,}", one.source)
-                    for one in report.fields
-                    if one.file == name
-                ],
-            )
-            for name in files
-        ),
-        Grid(
-            "dropped: the format cannot represent",
-            ("column", "jobs", "meaning"),
-            [(one.column, f"{one.jobs:,}", one.meaning) for one in report.dropped],
-        ),
-        Grid(
-            "left out",
-            ("jobs", "GPU-hours held", "reason"),
-            [
-                (f"{one.jobs:,}", "unknown" if one.gpu_h is None else f"{one.gpu_h:,.1f}", one.reason)
-                for one in report.left_out
-            ],
-        ),
+        *(Grid(name, ("field", "origin", "rows", "how"), rows) for name, rows in files.items()),
+        Grid("dropped: the format cannot represent", ("column", "jobs", "meaning"), dropped),
+        Grid("left out", ("jobs", "GPU-hours held", "reason"), left_out),
     ]

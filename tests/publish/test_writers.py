@@ -61,7 +61,7 @@ def write_and_return_notes(
     with duckdb.connect() as connection, output.open_output(path, scratch) as file:
         connection.execute("set timezone = 'UTC'")
         disable_async_writes(connection)
-        return list(write(connection, BoundQuery(sql), form, file, scratch / "draft", options).notes)
+        return list(write(connection, BoundQuery(sql), form, file, scratch / "draft", options)[1])
 
 
 def test_csv(tmp_path: Path) -> None:
