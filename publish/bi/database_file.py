@@ -458,11 +458,12 @@ def _answers(warehouse: _Warehouse) -> Iterator[Relation]:
 def _catalog(warehouse: _Warehouse) -> Iterator[Relation]:
     # The rules run one by one, because all at once take twice as long and more memory.
     rules = warehouse.connection.execute("select sql from catalog.rules order by rowid").fetchall()
-    results = [warehouse.connection.sql(sql).to_arrow_table() for (sql,) in rules]
-    warehouse.connection.register("rules", pa.concat_tables(results))
+    for place, (sql,) in enumerate(rules):
+        into = "insert into temp.checked" if place else "create temp table checked as"
+        warehouse.connection.execute(f"{into} {sql}")
     for name, columns in warehouse.columns.items():
         if name.startswith("catalog."):
-            rows = "from temp.rules" if name == "catalog.checks" else f"from {name}"
+            rows = "from temp.checked" if name == "catalog.checks" else f"from {name}"
             yield Relation(name, "catalog", rows, warehouse.comments[name], columns)
 
 
