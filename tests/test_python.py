@@ -168,14 +168,14 @@ answer.df().to_parquet({str(tmp_path / "pandas.parquet")!r})
 
 
 def test_notebook_needs_no_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    raw = tracehouse.sample("itp", "pai", "acme", out=tmp_path / "raw", scale=0.001, seed=3)
+    raw = tracehouse.sample("itp", "pai", "dlrm", out=tmp_path / "raw", scale=0.001, seed=3)
     opened = tracehouse.ingest([raw], tmp_path / "warehouse", traces=["itp", "pai"])
     printed = capsys.readouterr().out
     assert "itp.raw_job: " in printed and f"Next: `tracehouse.open('{tmp_path / 'warehouse'}')`" in printed
     data = dict(opened.list("traces").select("trace", "data").rows())
-    assert (data["itp"], data["pai"], data["acme"]) == ("synthetic", "synthetic", "no data")
+    assert (data["itp"], data["pai"], data["dlrm"]) == ("synthetic", "synthetic", "no data")
     listed, every = opened.list("queries"), opened.list("queries", with_empty=True)
-    assert "itp.gpu_hours" in listed["query_name"] and "acme.states" not in listed["query_name"]
+    assert "itp.gpu_hours" in listed["query_name"] and "dlrm.waits" not in listed["query_name"]
     assert set(listed["query_name"]) < set(every["query_name"])
     # By default, a query over all traces answers for every loaded trace.
     waits = opened.query("unified.wait_cdf")
@@ -293,10 +293,10 @@ USER_ERRORS: list[tuple[Callable[[Warehouse], object], str]] = [
     (lambda opened: opened.sql("drop view itp.job"), "Only queries are allowed"),
     (lambda opened: opened.sql("copy (select 1) to 'x'"), "Only queries are allowed"),
     (
-        lambda opened: tracehouse.open(opened.folder, timeout_s=1).sql(
+        lambda opened: tracehouse.open(opened.folder, timeout_s=0.2).sql(
             "select sum(range) from range(1000000000000)"
         ),
-        "No answer within 1 s",
+        "No answer within 0.2 s",
     ),
 ]
 

@@ -3,6 +3,7 @@
 import html
 import re
 import subprocess
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -14,12 +15,15 @@ from tracehouse.ingest.declarations import all_traces
 from tracehouse.sql.query_files import query_files
 
 DOCS = Path(__file__).parents[1] / "docs"
+FIXTURE = Path(__file__).parent / "fixture"
 README = (DOCS.parent / "README.md").read_text()
 SQL, PYTHON_GUIDE, CHARTS, CENSORING = (
     (DOCS / f"{name}.md").read_text() for name in ("sql", "python", "charts", "censoring")
 )
 GUIDES = [(DOCS / f"{name}.md").read_text() for name in ("ingest", "verification")]
 CONSOLE = [found for page in (*GUIDES, README, SQL, CHARTS) for found in console(page)]
+[DRAWING] = [found for found in CONSOLE if "--output run_cdf.svg" in found[0]]
+PRINTING = [found for found in CONSOLE[1:] if found != DRAWING]
 PICTURES = re.findall(r"!\[.*?\]\((.*?\.svg)\)", CHARTS)
 # The example does not use the other traces.
 IN_THE_EXAMPLE = ("acme", "itp", "openb", "pai", "zeus")
@@ -41,14 +45,14 @@ def folder(ingested: tuple[Path, str]) -> Path:
     return ingested[0]
 
 
-def test_make_demo_runs(sample_raw: Path, tmp_path: Path) -> None:
+def test_make_demo_runs(tmp_path: Path) -> None:
     """Uses the current virtual environment: make does not build it again."""
     (tmp_path / "installed").touch()
     variables = {
         "VENV": tmp_path,
         "BIN": sysconfig.get_path("scripts"),
         "DEMO": tmp_path / "demo",
-        "RAW": sample_raw,
+        "RAW": FIXTURE,
     }
     command = ["make", "demo", *(f"{name}={value}" for name, value in variables.items())]
     done = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True)
@@ -56,7 +60,7 @@ def test_make_demo_runs(sample_raw: Path, tmp_path: Path) -> None:
     assert "cluster04" in done.stdout and "whole GPUs" in done.stdout
 
 
-@pytest.mark.parametrize(("command", "shown"), CONSOLE[1:], ids=[command for command, _ in CONSOLE[1:]])
+@pytest.mark.parametrize(("command", "shown"), PRINTING, ids=[command for command, _ in PRINTING])
 def test_commands_print_the_shown_output(command: str, shown: str, folder: Path) -> None:
     # A pipe may print the rows after the summary on standard error.
     in_order = sorted if "|" in command else list
@@ -72,8 +76,8 @@ def test_ingest_prints_the_shown_output(ingested: tuple[Path, str]) -> None:
 def test_command_draws_the_committed_chart(folder: Path) -> None:
     name = "run_cdf.svg"
     assert name in PICTURES
-    [command] = [command for command, _ in CONSOLE if f"--output {name}" in command]
-    run(command, folder)
+    command, printed = DRAWING
+    assert lines(run(command, folder)) == lines(printed)
     shown = (DOCS / name).read_text()
     assert len([mark for mark in marks(shown) if "trace: itp" in mark]) >= 9
     assert marks((folder / name).read_text()) == marks(shown)
@@ -93,23 +97,28 @@ def marks(svg: str) -> list[str]:
     return re.findall(r'aria-label="([^"]*)"', svg) + re.findall(r"<text[^>]*>([^<]*)</text>", svg)
 
 
-@pytest.mark.parametrize(
-    ("position", "printed"),
-    [
-        (0, "  cluster  jobs\ncluster01    48\ncluster02   438\ncluster03  1912\n['itp.min_duration_600'"),
-        (1, "Wrote 2 synthetic files to notebook/raw"),
-        (2, "8152\n"),
-    ],
-)
-def test_python_examples_run(position: int, printed: str, folder: Path) -> None:
+def test_python_examples_run(folder: Path) -> None:
+    """Each example runs by itself. One process runs them all."""
+    printed = (
+        "  cluster  jobs\ncluster01    48\ncluster02   438\ncluster03  1912\n['itp.min_duration_600'",
+        "Wrote 2 synthetic files to notebook/raw",
+        "8152\n",
+    )
+    examples = PYTHON[: len(printed)]
     done = subprocess.run(
-        [str(Path(sysconfig.get_path("scripts")) / "python"), "-c", PYTHON[position]],
+        [
+            sys.executable,
+            "-c",
+            f"for text in {examples!r}:\n    exec(text, {{}})\n    print('end of example')",
+        ],
         cwd=folder,
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout.startswith(printed)
+    *shown, rest = done.stdout.split("end of example\n")
+    assert rest == "" and len(shown) == len(printed)
+    assert [text[: len(start)] for text, start in zip(shown, printed, strict=True)] == list(printed)
 
 
 def test_builds_local_views_and_queries(folder: Path) -> None:

@@ -99,12 +99,14 @@ def _select_clusters(
     connection: duckdb.DuckDBPyConnection, trace: str, names: Sequence[str]
 ) -> Sequence[str]:
     """The clusters to export: the named ones, or all; empty if the trace has no clusters."""
-    rows = connection.execute(f"select distinct trace, cluster from {_VIEW} order by all").fetchall()
-    traces = dict.fromkeys(name for name, _ in rows)
-    if trace not in traces:
-        listed = ", ".join(traces) or "none"
+    # With a constant trace, DuckDB reads no other trace.
+    sql = f"select distinct cluster from {_VIEW} where trace = {quoted(trace)} order by all"
+    rows = connection.execute(sql).fetchall()
+    if not rows:
+        traces = connection.execute(f"select distinct trace from {_VIEW} order by all").fetchall()
+        listed = ", ".join(name for (name,) in traces) or "none"
         raise UsageError(f"the warehouse has no jobs of {trace}. Traces with jobs: {listed}")
-    known = [cluster for name, cluster in rows if name == trace and cluster is not None]
+    known = [cluster for (cluster,) in rows if cluster is not None]
     if wrong := [name for name in names if name not in known]:
         raise UsageError(f"{trace} has no cluster {wrong[0]}: {', '.join(known) or 'it has no clusters'}")
     return list(dict.fromkeys(names)) or known

@@ -215,12 +215,12 @@ def test_invalid_requests_are_errors(served: Server, visitor: Opener, warehouse:
 
 
 def test_stops_query_after_timeout(warehouse: Path, tmp_path: Path) -> None:
-    started = start(warehouse, tmp_path, "--timeout", "1.5")
+    started = start(warehouse, tmp_path, "--timeout", "0.5")
     opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
     reply(opener, started.address)
     late = call(opener, started, "run", name="mine.slow")
     assert late.status == 503
-    assert "No answer within 1.5 s. Request less data, or raise --timeout" in late.json["error"]
+    assert "No answer within 0.5 s. Request less data, or raise --timeout" in late.json["error"]
     assert interrupt(started) == 128 + signal.SIGINT
     # No temporary files remain, and the server printed only the URL.
     assert list(tmp_path.iterdir()) == []

@@ -6,6 +6,7 @@ import struct
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -39,7 +40,7 @@ OF_EACH_KIND = {DRAWN[name].chart.kind: name for name in sorted(IN_THE_SAMPLE)}.
 TESTED = sorted(DRAWN if os.environ.get("TRACEHOUSE_PICTURES") == "all" else OF_EACH_KIND)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def opened(sample_warehouse: Path) -> Iterator[DuckDBPyConnection]:
     with sandbox.connect(sample_warehouse) as connection:
         yield connection
@@ -69,6 +70,7 @@ def draw(sql: str, line: str) -> dict:
     return parts(build_spec(found, subtitle, [], Size(), WIDTH))
 
 
+@cache
 def draw_query(connection: DuckDBPyConnection, name: str, **given: str) -> dict:
     return parts(pictures.build_query_picture(connection, name, given))
 
