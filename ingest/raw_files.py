@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from tracehouse.core.text import escape_name
@@ -16,7 +16,7 @@ The form `TREE` is a tree of folders, such as an extracted archive.
 
 TREE: Form = "tree"
 
-_COMPRESSIONS = ("", ".gz", ".xz")
+_FORMS = (*(f"{name}{packing}" for name in (*EXTENSIONS, "tar") for packing in ("", ".gz", ".xz")), "zip")
 # PAI's archives are cut with `split`.
 _PART = re.compile(r"(?P<whole>.+)\.part(?P<letters>[a-z]{2})")
 _LETTERS = 26
@@ -43,21 +43,15 @@ def whole_name(name: str) -> str:
     return part[0] if part else name
 
 
-@cache
-def _all_forms() -> dict[str, Form]:
-    """Return the form of each known file name extension."""
-    packed = [f"{name}{compression}" for name in (*EXTENSIONS, "tar") for compression in _COMPRESSIONS]
-    return {f".{form}": form for form in (*packed, "zip")}
-
-
 def form_of(whole: str) -> Form | None:
     """Return the form of a whole file by its name; None if it is neither a data file nor an archive."""
-    return next((form for ending, form in _all_forms().items() if whole.lower().endswith(ending)), None)
+    return next((form for form in _FORMS if whole.lower().endswith(f".{form}")), None)
 
 
 def stem_of(whole: str) -> str:
     """Return the name of a whole file without the extensions of its format and packing."""
-    return next((whole[: -len(ending)] for ending in _all_forms() if whole.lower().endswith(ending)), whole)
+    form = form_of(whole)
+    return whole[: -len(form) - 1] if form else whole
 
 
 def compression_of(form: Form) -> str:
@@ -72,14 +66,13 @@ def is_bare(name: str) -> bool:
 
 def data_file_name(name: str) -> str | None:
     """Return the name of an uncompressed data file with the usual extension of its format; otherwise None."""
-    form = form_of(name)
-    return unpacked_name(name) if form and "." not in form and form not in ("tar", "zip") else None
+    return unpacked_name(name) if form_of(name) in EXTENSIONS else None
 
 
 def unpacked_name(name: str) -> str:
     """Return the name of a plain or compressed data file after decompression; other names stay."""
-    form = form_of(name)
-    return f"{stem_of(name)}.{form.partition('.')[0]}" if form and form[:3] not in ("tar", "zip") else name
+    extension = (form_of(name) or "").partition(".")[0]
+    return f"{stem_of(name)}.{extension}" if extension in EXTENSIONS else name
 
 
 @dataclass(frozen=True)
@@ -126,7 +119,7 @@ class RawFile:
     @cached_property
     def file_name(self) -> str:
         """The name of a plain or compressed file after decompression."""
-        return self.stem if is_bare(self.name) else f"{self.stem}.{self.form.partition('.')[0]}"
+        return unpacked_name(self.name)
 
     @cached_property
     def is_archive(self) -> bool:
