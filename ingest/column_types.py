@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
 from functools import partial
 from typing import Any, Literal, get_args
 
@@ -33,9 +34,8 @@ _MOST_DIGITS = 19
 # A program that writes an integer with an exponent had it as a float. Floats represent every integer exactly
 # only within these bounds.
 _EXACT_FLOATS = range(-(2**53) + 1, 2**53)
-_MOST_DIGITS_OF_EXPONENT = 9
 
-_NUMBER = re.compile(rb"([+-]?)(?:(\d++)(?:\.(\d*+))?|\.(\d++))(?:[eE]([+-]?\d++))?")
+_NUMBER = re.compile(rb"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?")
 _NOT_FINITE = re.compile(rb"[+-]?(?:nan|inf|infinity)", re.I)
 _TIME = re.compile(rb"\d{4}-\d\d-\d\d[ T]\d\d(?::\d\d(?::\d\d(?:\.\d{1,6})?)?)?")
 _DAY_ALONE = re.compile(rb"\d{4}-\d\d-\d\d")
@@ -75,24 +75,20 @@ def _text(text: bytes) -> str:
 
 def _integer(text: bytes) -> int:
     """Parse an integer written as `12`, `12.0` or `1.2e1`, without rounding."""
-    found = _NUMBER.fullmatch(text.strip(_SPACES))
-    if not found:
+    stripped = text.strip(_SPACES)
+    if not _NUMBER.fullmatch(stripped):
         raise _invalid(text)
-    sign, whole, fraction, lone_fraction, exponent = (part or b"" for part in found.groups())
-    digits = whole + (fraction or lone_fraction)
-    significant = digits.strip(b"0")
-    if not significant:
-        return 0
-    if len(exponent) > _MOST_DIGITS_OF_EXPONENT:
+    try:
+        number = Decimal(stripped.decode())
+    except InvalidOperation:
+        # The exponent has too many digits.
+        raise _invalid(text) from None
+    if number and (number.adjusted() >= _MOST_DIGITS or number != number.to_integral_value()):
         raise _invalid(text)
-    leading_zeros = len(digits) - len(digits.lstrip(b"0"))
-    digits_before_point = len(whole) - leading_zeros + int(exponent or b"0")
-    if not len(significant) <= digits_before_point <= _MOST_DIGITS:
+    integer = int(number)
+    if integer not in (_EXACT_FLOATS if b"e" in stripped.lower() else _INTEGERS):
         raise _invalid(text)
-    number = int(sign + significant.ljust(digits_before_point, b"0"))
-    if number not in (_EXACT_FLOATS if exponent else _INTEGERS):
-        raise _invalid(text)
-    return number
+    return integer
 
 
 def _number(text: bytes) -> float:
