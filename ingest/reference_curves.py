@@ -16,7 +16,9 @@ Values have 5 significant digits.
 """
 
 import csv
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 
@@ -39,7 +41,8 @@ def traces_with_curves(folder: Path = FOLDER) -> tuple[str, ...]:
     return tuple(sorted(path.name.removesuffix(_ENDING) for path in folder.glob(f"*{_ENDING}")))
 
 
-def read_curves(trace: str, folder: Path = FOLDER) -> dict[str, Curve]:
+@cache
+def read_curves(trace: str, folder: Path = FOLDER) -> Mapping[str, Curve]:
     """Return the curves of a trace by name, in the order of the file."""
     with (folder / f"{trace}{_ENDING}").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file, strict=True))
