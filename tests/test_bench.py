@@ -50,22 +50,22 @@ def test_overview_compares_an_ingest_with_its_baselines() -> None:
 
 def test_times_queries_and_commands(sample_warehouse: Path) -> None:
     assert "pai.machines" in queries.names_of(sample_warehouse, ["pai"])
-    found = queries.measure(sample_warehouse, ["pai.machines", "unified.traces"], 2)
+    found = queries.measure(sample_warehouse, ["pai.machines", "unified.traces"], 1)
     assert all(run.median_s > 0 and 10 < run.peak_mb < 2000 for run in found.values())
     median, slowest = queries.summary(found, "queries", 1000)
     assert median.what == "2 queries, median" and slowest.basis in found
-    sections = startup.measure(sample_warehouse, 1, {"--help": "typer", "list": "duckdb"})
+    sections = startup.measure(sample_warehouse, 1, {"list": "duckdb"})
     for where in ("pipe", "terminal"):
-        assert [line.what for line in sections[where]] == ["--help / import typer", "list / import duckdb"]
+        assert [line.what for line in sections[where]] == ["list / import duckdb"]
         assert all(line.value > 0.5 for line in sections[where])
     with pytest.raises(SystemExit, match="failed: "):
         startup.measure(sample_warehouse, 0, {"describe nothing": "duckdb"})
 
 
 def test_measures_growth_of_generated_telemetry() -> None:
-    lines = growth.measure("acme", [0.1, 0.2], growth.write_metric, 1)
+    lines = growth.measure("acme", [0.05, 0.1], growth.write_metric, 1)
     assert [line.what for line in lines if line.goal is growth.GROWTH] == [
-        f"{size}: processor time, relative to the size" for size in (0.1, 0.2)
+        f"{size}: processor time, relative to the size" for size in (0.05, 0.1)
     ]
     assert all(line.value > 0 for line in lines)
 
