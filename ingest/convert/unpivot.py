@@ -7,7 +7,6 @@ repeat in every block. With the encodings of this module, they take almost no sp
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tracehouse.ingest.declarations import Table, Wide
+from tracehouse.ingest.declarations import Column, Table
 from tracehouse.ingest.readers.values import arrow_type, convert
 from tracehouse.ingest.store.files import ARROW_OPTIONS, StagedFile, stage
 
@@ -37,9 +36,7 @@ def write_cells(
     A block has the index of its lines and then a column for each variable. `keys` are the values of the
     table's keys, which become columns. Returns the files. Raises the exceptions of `blocks`.
     """
-    keys = keys or {}
-    table = replace(table, columns=(*(key for key in table.keys if key.name in keys), *table.columns))
-    writers = [_Writer(table, keys, folder, f"{name}.{number}") for number in range(WRITERS)]
+    writers = [_Writer(table, keys or {}, folder, f"{name}.{number}") for number in range(WRITERS)]
     threads = [ThreadPoolExecutor(1) for _ in writers]
     try:
         waiting: list[Future[None] | None] = [None] * WRITERS
@@ -61,8 +58,12 @@ class _Writer:
     """Writes the Parquet files of one thread, one after the other. `finished` are those that are complete."""
 
     def __init__(self, table: Table, keys: Mapping[str, str], folder: Path, name: str) -> None:
+        assert table.wide
         self.finished: list[StagedFile] = []
-        self._table, self._keys, self._folder, self._name = table, keys, folder, name
+        self._wide, self._keys, self._folder, self._name = table.wide, keys, folder, name
+        columns = (*(key for key in table.keys if key.name in keys), *table.columns)
+        self._columns = {column.name: column for column in columns}
+        self._schema = pa.schema([(column.name, _stored_type(column)) for column in columns])
         self._parquet: pq.ParquetWriter | None = None
         self._rows = 0
 
@@ -77,9 +78,9 @@ class _Writer:
         # Combine the chunks of each variable: with thousands of columns, the overhead of small arrays costs
         # more than their values.
         block = block.sort_by(block.column_names[0]).combine_chunks()
-        for rows in _row_groups(block, self._table, self._keys):
+        for rows in self._row_groups(block):
             if self._parquet is None:
-                self._parquet = _open(self._path, self._table, block)
+                self._parquet = self._open(block)
             self._parquet.write_table(rows, rows.num_rows)
             self._rows += rows.num_rows
         if self._path.stat().st_size >= FILE_BYTES:
@@ -92,37 +93,61 @@ class _Writer:
             self.finished.append(stage(self._path, self._rows))
             self._parquet, self._rows = None, 0
 
+    def _open(self, block: pa.Table) -> pq.ParquetWriter:
+        wide, schema = self._wide, self._schema
+        # The distances between indexes are mostly equal, so that delta encoding makes them small. Values that
+        # hardly repeat compress better as split byte streams than with a dictionary.
+        encodings = {}
+        if pa.types.is_integer(index := schema.field(wide.index).type) or pa.types.is_timestamp(index):
+            encodings[wide.index] = "DELTA_BINARY_PACKED"
+        if _are_measurements(block):
+            encodings[wide.value] = "BYTE_STREAM_SPLIT"
+        return pq.ParquetWriter(
+            self._path,
+            schema,
+            **ARROW_OPTIONS,
+            use_dictionary=[name for name in schema.names if name not in encodings],
+            column_encoding=encodings,
+            write_statistics=[name for name in schema.names if name != wide.variable],
+            write_batch_size=ROW_GROUP_ROWS,
+        )
 
-def _open(path: Path, table: Table, block: pa.Table) -> pq.ParquetWriter:
-    wide, schema = _wide(table), _schema(table)
-    # The distances between indexes are mostly equal, so that delta encoding makes them small. Values that
-    # hardly repeat compress better as split byte streams than with a dictionary.
-    encodings = {}
-    if pa.types.is_integer(index := schema.field(wide.index).type) or pa.types.is_timestamp(index):
-        encodings[wide.index] = "DELTA_BINARY_PACKED"
-    if _are_measurements(block):
-        encodings[wide.value] = "BYTE_STREAM_SPLIT"
-    return pq.ParquetWriter(
-        path,
-        schema,
-        **ARROW_OPTIONS,
-        use_dictionary=[name for name in schema.names if name not in encodings],
-        column_encoding=encodings,
-        write_statistics=[name for name in schema.names if name != wide.variable],
-        write_batch_size=ROW_GROUP_ROWS,
-    )
+    def _row_groups(self, block: pa.Table) -> Iterator[pa.Table]:
+        """Yield the cells as rows: one table per row group, with as many variables as fit into it."""
+        names = block.column_names
+        variables = self._convert(names[1:], self._wide.variable).to_pylist()
+        in_order = sorted(range(1, len(names)), key=lambda at: variables[at - 1])
+        at_once = min(max(1, ROW_GROUP_ROWS // block.num_rows), len(in_order))
+        index = _concatenate(block, [0] * at_once).cast(self._schema.field(self._wide.index).type)
+        for start in range(0, len(in_order), at_once):
+            group = in_order[start : start + at_once]
+            yield self._to_rows([names[at] for at in group], index, _concatenate(block, group))
+
+    def _to_rows(self, names: Sequence[str], index: pa.Array, values: pa.Array) -> pa.Table:
+        """Return the rows of some variables. `values` has their cells, one variable after the other."""
+        wide, schema = self._wide, self._schema
+        repeated = pa.array(np.repeat(np.arange(len(names)), len(values) // len(names)))
+        made = {wide.index: index[: len(values)], wide.value: values}
+        parts = [
+            {**(match.groupdict() if match else {}), **self._keys, wide.variable: name}
+            for name in names
+            for match in [re.fullmatch(wide.variable_pattern, name)]
+        ]
+        for name in schema.names:
+            if name not in made:
+                converted = self._convert([part.get(name) for part in parts], name)
+                is_text = pa.types.is_string(converted.type)
+                made[name] = (converted.dictionary_encode() if is_text else converted).take(repeated)
+        return pa.table([made[name] for name in schema.names], schema=schema)
+
+    def _convert(self, texts: Sequence[str | None], name: str) -> pa.Array:
+        return convert(pa.array(texts, pa.binary()), self._columns[name])[0]
 
 
-def _wide(table: Table) -> Wide:
-    assert table.wide
-    return table.wide
-
-
-def _schema(table: Table) -> pa.Schema:
-    """Return the schema of the files. Texts have dictionaries."""
-    kinds = {column.name: arrow_type(column) for column in table.columns}
-    texts = pa.dictionary(pa.int32(), pa.string())
-    return pa.schema([(name, texts if kind == pa.string() else kind) for name, kind in kinds.items()])
+def _stored_type(column: Column) -> pa.DataType:
+    """Return the type of a column in the files. Texts have dictionaries."""
+    kind = arrow_type(column)
+    return pa.dictionary(pa.int32(), pa.string()) if kind == pa.string() else kind
 
 
 def _are_measurements(block: pa.Table) -> bool:
@@ -134,39 +159,3 @@ def _are_measurements(block: pa.Table) -> bool:
 
 def _concatenate(block: pa.Table, columns: Iterable[int]) -> pa.Array:
     return pa.concat_arrays([chunk for at in columns for chunk in block.column(at).chunks])
-
-
-def _row_groups(block: pa.Table, table: Table, keys: Mapping[str, str]) -> Iterator[pa.Table]:
-    """Yield the cells as rows: one table per row group, with as many variables as fit into it."""
-    names = block.column_names
-    variables = _convert(names[1:], table, _wide(table).variable).to_pylist()
-    in_order = sorted(range(1, len(names)), key=lambda at: variables[at - 1])
-    at_once = min(max(1, ROW_GROUP_ROWS // block.num_rows), len(in_order))
-    index = _concatenate(block, [0] * at_once).cast(_schema(table).field(_wide(table).index).type)
-    for start in range(0, len(in_order), at_once):
-        group = in_order[start : start + at_once]
-        yield _rows([names[at] for at in group], index, _concatenate(block, group), table, keys)
-
-
-def _rows(
-    names: Sequence[str], index: pa.Array, values: pa.Array, table: Table, keys: Mapping[str, str]
-) -> pa.Table:
-    """Return the rows of some variables. `values` has their cells, one variable after the other."""
-    wide, schema = _wide(table), _schema(table)
-    repeated = pa.array(np.repeat(np.arange(len(names)), len(values) // len(names)))
-    made = {wide.index: index[: len(values)], wide.value: values}
-    parts = [
-        {**(match.groupdict() if match else {}), **keys, wide.variable: name}
-        for name in names
-        for match in [re.fullmatch(wide.variable_pattern, name)]
-    ]
-    for name in schema.names:
-        if name not in made:
-            converted = _convert([part.get(name) for part in parts], table, name)
-            is_text = pa.types.is_string(converted.type)
-            made[name] = (converted.dictionary_encode() if is_text else converted).take(repeated)
-    return pa.table([made[name] for name in schema.names], schema=schema)
-
-
-def _convert(texts: Sequence[str | None], table: Table, name: str) -> pa.Array:
-    return convert(pa.array(texts, pa.binary()), table.column(name))[0]
