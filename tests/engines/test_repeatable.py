@@ -145,7 +145,7 @@ def answer_rows(warehouse: Path, names: list[str], threads: int, keep_order: boo
 
 
 def test_answers_are_the_same_on_every_run(sample_warehouse: Path) -> None:
-    names = some([*TREES], 60)
+    names = some([*TREES], 30)
     alone = answer_rows(sample_warehouse, names, 1, keep_order=True)
     assert sum(map(len, alone.values())) > 500
     # With many threads, an undefined order varies between runs.
@@ -156,7 +156,7 @@ def test_answers_are_the_same_on_every_run(sample_warehouse: Path) -> None:
 
 def test_order_of_rows_is_unique(synthetic: duckdb.DuckDBPyConnection) -> None:
     """Different rows of an answer differ in a column of `order by`."""
-    for name in some([query.full_name for query in QUERIES], 60):
+    for name in some([query.full_name for query in QUERIES], 30):
         tree = TREES[name]
         assert isinstance(tree, exp.Select), name
         order = tree.args.get("order")
