@@ -32,8 +32,7 @@ def check(options: AnswerOptions, traces: TraceNames, files: _Files = False) -> 
     output.check(options.output)
     found = sandbox.run(options.warehouse, options.limits, partial(checks.run_rules, traces=traces))
     options.write(partial(bind_rows, rows=found), brief=checks.BRIEF)
-    count = checks.count_failed(found)
-    if count:
+    if count := found["status"].to_pylist().count("failed"):
         raise UserError(f"{count} of {found.num_rows} rules and expected counts failed")
 
 
@@ -59,8 +58,7 @@ def verify(options: AnswerOptions, traces: TraceNames) -> None:
     notes = [*explain(results), *verify.trust_summary(results)]
     bind = partial(bind_rows, rows=verify.as_table(results), query=BoundQuery("", notes=notes))
     options.write(bind, brief=verify.BRIEF)
-    count = verify.count(results, verify.Verdict.DIFFERS)
-    if count:
+    if count := verify.verdict_counts(results).get(verify.Verdict.DIFFERS):
         raise UserError(f"{count} of {len(results)} figures differ")
 
 

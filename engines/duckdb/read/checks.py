@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import duckdb
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tracehouse.engines.duckdb.read.answer import read
 from tracehouse.engines.duckdb.read.binding import BoundQuery
@@ -56,8 +55,3 @@ def _count_row(result: Result) -> dict[str, object]:
         "rule": " ".join(filter(None, (result.statement, found, result.explanation if differs else ""))),
         "caveat": "",
     }
-
-
-def count_failed(results: pa.Table) -> int:
-    """Count the rules and expected counts that failed."""
-    return pc.sum(pc.equal(results["status"], "failed")).as_py() or 0

@@ -34,19 +34,14 @@ class _PathBeneath(ctypes.Structure):
     _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
 
 
-def available() -> bool:
-    """Whether this kernel can confine a thread."""
-    return _abi() > 0
-
-
-def confine_thread(paths: Iterable[Path]) -> bool:
+def confine_thread(paths: Iterable[Path]) -> None:
     """Restrict this thread, and threads that it starts, to write only in some folders and to some files.
 
-    This cannot be undone. Returns whether the thread is confined: False if the kernel lacks Landlock.
+    This cannot be undone. Does nothing if the kernel lacks Landlock.
     """
-    abi = _abi()
+    abi = version()
     if abi < 1:
-        return False
+        return
     rights = _EXECUTE | _WRITE_FILE | _CHANGE_FOLDER
     rights |= (_MOVE_BETWEEN_FOLDERS if abi >= 2 else 0) | (_TRUNCATE if abi >= 3 else 0)
     rules = _Ruleset(rights, _TCP_BIND_AND_CONNECT if abi >= 4 else 0)
@@ -65,10 +60,9 @@ def confine_thread(paths: Iterable[Path]) -> bool:
         _check_result(_libc().syscall(_RESTRICT_SELF, ruleset, 0))
     finally:
         os.close(ruleset)
-    return True
 
 
-def _abi() -> int:
+def version() -> int:
     """The version of Landlock; 0 or less if the kernel lacks it or has it disabled."""
     if sys.platform != "linux":
         return 0

@@ -148,7 +148,7 @@ def explanations(results: Sequence[Result]) -> list[Note]:
 
 def explanation_summary(results: Sequence[Result]) -> list[Note]:
     """Return one note: how many figures differ for known reasons, and which catalog table has the reasons."""
-    explained = count(results, Verdict.EXPLAINED)
+    explained = verdict_counts(results).get(Verdict.EXPLAINED)
     if not explained:
         return []
     differ = "figure differs" if explained == 1 else "figures differ"
@@ -173,12 +173,8 @@ def trust_summary(results: Sequence[Result]) -> list[Note]:
 
 def verdict_counts(results: Sequence[Result]) -> dict[Verdict, int]:
     """Count the figures with each verdict. Verdicts without figures are omitted."""
-    return {verdict: number for verdict in Verdict if (number := count(results, verdict))}
-
-
-def count(results: Sequence[Result], verdict: Verdict) -> int:
-    """Count the figures with a verdict."""
-    return [result.verdict for result in results].count(verdict)
+    counts = Counter(result.verdict for result in results)
+    return {verdict: counts[verdict] for verdict in Verdict if counts[verdict]}
 
 
 def _verdict(figure: Row, measured: float | None, lacks_data: bool, is_synthetic: bool) -> Verdict:
