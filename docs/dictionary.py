@@ -241,13 +241,8 @@ class Dictionary:
 
     def _table(self, name: str) -> str:
         kind = "" if name.startswith("catalog.") else "base table: the publisher's names and values, typed"
-        return document(
-            f"({name})=\n# {name}",
-            prose(self._comments[name]),
-            self._object_facts(name, self._tables[name] | {"kind": kind}),
-            self._column_table(name),
-            self._rule_list(name),
-        )
+        row = self._tables[name] | {"kind": kind}
+        return document(self._object(name, row, self._comments[name]), self._rule_list(name))
 
     def _view(self, name: str) -> str:
         versions = self._views[name]
@@ -265,31 +260,30 @@ class Dictionary:
     def _version(self, row: Row) -> str:
         name = row["versioned_name"]
         comment = self._comments[name]
-        status = f"{row['status']}, SHA-256 {row['sha256']}"
-        return document(
-            f"({name})=\n## {name}",
-            prose(comment) if comment != row["title"] else "",
-            self._object_facts(name, row | {"status": status}),
-            self._column_table(name, ""),
-            sql_block(row["sql"]),
-        )
+        row = row | {"status": f"{row['status']}, SHA-256 {row['sha256']}"}
+        return self._object(name, row, comment if comment != row["title"] else "", level="##")
 
     def _query(self, name: str) -> str:
         row, example = self._queries[name], self._examples.get(name)
-        status = f"SHA-256 {row['sha256']}"
         rows = "" if example is None else f"\n{example.rows}"
-        return document(
-            f"({name})=\n# {name}",
-            prose(row["title"]),
-            prose(row["description"]),
-            self._object_facts(name, row | {"kind": "named query", "status": status}),
+        shown = (
             f"## Example\n\n{SYNTHETIC}" if example else "",
             f"```console\n$ traces query {name}{rows}\n```",
             f"![{text(row['title'])}]({name.partition('.')[2]}.svg)" if example and example.svg else "",
             self._parameters(name),
-            self._column_table(name),
-            sql_block(row["sql"]),
         )
+        row = row | {"kind": "named query", "status": f"SHA-256 {row['sha256']}"}
+        return self._object(name, row, row["title"], row["description"], shown)
+
+    def _object(
+        self, name: str, row: Row, title: str, about: str = "", parts: Sequence[str] = (), level: str = "#"
+    ) -> str:
+        """Return the section of a table, version or query: its facts, `parts`, columns and SQL."""
+        heading = f"({name})=\n{level} {name}"
+        columns = self._column_table(name, "## Columns\n\n" if level == "#" else "")
+        sql = sql_block(row["sql"]) if "sql" in row else ""
+        facts = self._object_facts(name, row)
+        return document(heading, prose(title), prose(about), facts, *parts, columns, sql)
 
     def _object_facts(self, name: str, row: Row) -> str:
         of_name = {"clocks": self._clocks.get(name), "read_by": self._read_by.get(name)}
