@@ -22,7 +22,7 @@ from tracehouse.views.view_files import newest, view_files
 
 REPOSITORY = Path(__file__).parents[1]
 LAYERS = ("core", "ingest", "samples", "views", "sql", "engines", "publish", "commands")
-LITTER = (".*", "build", "dist", "*.egg-info", "__pycache__", "raw", "warehouse", "demo")
+LITTER = (".*", "build", "dist", "*.egg-info", "__pycache__", "node_modules", "raw", "warehouse", "demo")
 
 
 @pytest.fixture(scope="module")
