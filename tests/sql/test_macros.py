@@ -34,7 +34,7 @@ def connection() -> duckdb.DuckDBPyConnection:
 
 
 def test_every_file_runs_as_it_is(fixture_warehouse: Path, tmp_path: Path) -> None:
-    """The text of each file, unchanged, replaces the view or query in a copy of the database, and answers."""
+    """The text of each file, unchanged, replaces the view or query in a copy of the database."""
     copy = shutil.copyfile(fixture_warehouse / database.DATABASE, tmp_path / "copy.duckdb")
     failed = {}
     with duckdb.connect(str(copy)) as opened:
@@ -45,14 +45,12 @@ def test_every_file_runs_as_it_is(fixture_warehouse: Path, tmp_path: Path) -> No
                 opened.execute(file.path.read_text())
             except duckdb.Error as error:
                 failed[str(file.path)] = str(error)
-        for name in [
-            *(view.versioned for view in view_files()),
-            *(f"{q.full_name}()" for q in query_files()),
-        ]:
+        # DuckDB checks a view when it is created, and a macro when it is called.
+        for query in query_files():
             try:
-                opened.execute(f"describe from {name}")
+                opened.execute(f"describe from {query.full_name}()")
             except duckdb.Error as error:
-                failed[name] = str(error)
+                failed[query.full_name] = str(error)
     assert failed == {}
 
 
