@@ -122,6 +122,16 @@ def test_percentiles_are_interpolated(connection: duckdb.DuckDBPyConnection) -> 
     assert set(none.values()) == {None}
 
 
+def test_four_digits(connection: duckdb.DuckDBPyConnection) -> None:
+    """Halves go away from zero, also those that are a little less in binary, such as 11.415."""
+    for number, rounded in (
+        *((0, 0), (7, 7), (1234, 1234), (12345, 12350), (1234567, 1235000), (9999.7, 10000)),
+        *((11.415, 11.42), (-11.415, -11.42), (0.053125, 0.05313), (0.00012344, 0.0001234)),
+    ):
+        sql = f"select stats.four_digits(cast({number} as double))"
+        assert connection.execute(sql).fetchall() == [(rounded,)]
+
+
 def test_points_of_a_distribution(connection: duckdb.DuckDBPyConnection) -> None:
     sql = """
         with pods as (
