@@ -41,10 +41,7 @@ with samples as (
 -- Rounds both sides to four significant digits: published values with five digits would miss their samples.
 measured as (
     select
-        case
-            when value = 0 then 0
-            else round(value, cast(3 - floor(log10(abs(value))) as integer))
-        end as value,
+        stats.four_digits(value) as value,
         sum(samples) as samples
     from samples
     group by all
@@ -55,10 +52,7 @@ published as (
         curve,
         split_part(curve, '.', 1) as cluster,
         percentile,
-        case
-            when value = 0 then 0
-            else round(value, cast(3 - floor(log10(abs(value))) as integer))
-        end as value
+        stats.four_digits(value) as value
     from catalog.reference_curves
     where trace = 'acme' and curve = on_curve
 ),

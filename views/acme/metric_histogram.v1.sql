@@ -5,7 +5,6 @@
 -- caveat: acme.dram_active_one_row
 -- caveat: acme.kalos_host_cpu_over_100: value
 -- caveat: acme.node_memory_bad_columns
--- materialize: parquet per partition
 create or replace view acme.metric_histogram_v1 as
 with samples as (
     select
