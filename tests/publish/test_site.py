@@ -393,7 +393,7 @@ def test_works_without_ranges(site: Path, browser: Any) -> None:
 
 
 @with_wasm
-def test_replaces_only_a_site(site: Path, small_warehouse: Path, tmp_path: Path) -> None:
+def test_replaces_only_a_site(small_warehouse: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "file").touch()
     run = publish_site(small_warehouse, tmp_path / "mine")
