@@ -152,7 +152,8 @@ class _ForwardStream:
     def __init__(self, stream: BinaryIO):
         self._stream = stream
         self._position = 0
-        self.most = sys.maxsize
+        # Opening the archive reads its first header.
+        self.most = _LONGEST_TAR_HEADER_BYTES
         self.last_read = b""
 
     def read(self, size: int) -> bytes:
