@@ -4,7 +4,8 @@
     for member in partition_members(raw):           one partition: in a tree of folders, a zip or a file
 
 The publishers' tars are compressed with gzip, and ASI's zips contain folders of partitions or single files.
-A tar without an end mark counts as damaged, because files may be missing from it.
+An archive without an end mark, or with a directory that does not match its files, counts as damaged, because
+files may be missing from it.
 """
 
 import errno
@@ -50,7 +51,13 @@ MOST_MEMBERS = 20_000
 # An extended header contains a long name, or attributes from the system that wrote the archive.
 _LONGEST_TAR_HEADER_BYTES = 1 << 20
 _TAR_END = bytes(tarfile.BLOCKSIZE)
+_ZIP_END_MARK = b"PK\5\6"
+_ZIP_END_BYTES = 22 + (1 << 16)
 _ZIP_ENCRYPTED = 0x1
+# The number of files in the end record of a zip if the real number does not fit into 16 bits.
+_ZIP_MANY_ENTRIES = 0xFFFF
+# The header of an xz file can demand up to 4 GiB of memory. `xz -9` takes 65 MiB.
+_MOST_XZ_BYTES = 256 << 20
 # Larger streams are copied to the disk.
 _MOST_BYTES_IN_MEMORY = 64 << 20
 
@@ -106,7 +113,7 @@ def data_members(
         case "gz":
             unpacked = cast(BinaryIO, igzip.IGzipFile(fileobj=unpacked))
         case "xz":
-            unpacked = cast(BinaryIO, lzma.LZMAFile(unpacked))  # noqa: SIM115
+            unpacked = cast(BinaryIO, io.BufferedReader(_Xz(unpacked), READ_BYTES))
     if raw.form.startswith("tar"):
         for member, content in _tar_members(unpacked, on_skipped, is_data):
             yield Member(_escape(member), f"{path}: {escape_name(member.name)}", content)
@@ -141,6 +148,30 @@ def _check_member(member: Member) -> Member:
     with translate_errors((place,)):
         check_first_bytes(place, cast(io.BufferedReader, member.stream).peek(1024)[:1024], 0)
     return member
+
+
+class _Xz(io.RawIOBase):
+    """The decompressed bytes of one xz stream. Python's own class ignores bytes after it."""
+
+    def __init__(self, packed: BinaryIO):
+        self._packed = packed
+        self._decompressor = lzma.LZMADecompressor(memlimit=_MOST_XZ_BYTES)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        while not self._decompressor.eof:
+            packed = self._packed.read(READ_BYTES) if self._decompressor.needs_input else b""
+            if not packed and self._decompressor.needs_input:
+                raise EOFError("it ends inside a compressed stream")
+            unpacked = self._decompressor.decompress(packed, len(buffer))
+            if unpacked:
+                buffer[: len(unpacked)] = unpacked
+                return len(unpacked)
+        if self._decompressor.unused_data or self._packed.read(1):
+            raise lzma.LZMAError("more data after the end of the compressed stream")
+        return 0
 
 
 class _ForwardStream:
@@ -254,11 +285,19 @@ def _parsing(damage: type[Exception], name: str = "a header") -> Iterator[None]:
 def open_zip(file: BinaryIO) -> zipfile.ZipFile:
     """Open a zip and read its directory.
 
-    Raises BadZipFile if the directory is damaged, and UnreadableArchiveError if it lists too many files.
+    Raises BadZipFile if the directory is damaged or does not list all files, and UnreadableArchiveError if it
+    lists too many.
     """
     with _parsing(zipfile.BadZipFile):
         archive = zipfile.ZipFile(file)
-    _check_count(len(archive.infolist()))
+    count = len(archive.infolist())
+    _check_count(count)
+    size = file.seek(0, io.SEEK_END)
+    file.seek(max(0, size - _ZIP_END_BYTES))
+    end = file.read()
+    found = end.rfind(_ZIP_END_MARK)
+    if int.from_bytes(end[found + 10 : found + 12], "little") not in (count, _ZIP_MANY_ENTRIES):
+        raise zipfile.BadZipFile("its directory does not list all files")
     return archive
 
 

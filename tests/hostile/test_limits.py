@@ -2,10 +2,12 @@
 
 import gzip
 import io
+import lzma
 import subprocess
 import sys
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,6 +51,15 @@ def tar_of(*headers: bytes) -> bytes:
 
 def tar_of_many() -> bytes:
     return tar_of(*(tarfile.TarInfo(f"{n}.txt").tobuf() for n in range(20_001)))
+
+
+def xz_with_large_dictionary() -> bytes:
+    """Return a file that needs 3 GiB of memory to unpack. Bytes 12 to 19 are the header of its block."""
+    packed = bytearray(lzma.compress(b"dataset\n"))
+    assert packed[14:16] == b"\x21\x01"
+    packed[16] = 39
+    packed[20:24] = zlib.crc32(packed[12:20]).to_bytes(4, "little")
+    return bytes(packed)
 
 
 def tar_with_long_headers() -> bytes:
@@ -119,6 +130,9 @@ FILES = {
     ),
     "many files in a zip": Malformed(
         "asi_opensource_network_hourly.zip", zip_of_many, "it contains more than 20,000 files and folders"
+    ),
+    "xz that takes much memory": Malformed(
+        "summary_train.csv.xz", xz_with_large_dictionary, "Memory usage limit"
     ),
     "long headers in a tar": Malformed("raw-traces.tar.gz", tar_with_long_headers, "a header of"),
     "a million empty streams": Malformed(

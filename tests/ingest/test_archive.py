@@ -130,12 +130,14 @@ def test_tar_yields_only_its_csvs(tar_format: int, tmp_path: Path) -> None:
 
 
 def test_joins_gzip_streams_and_refuses_damage_after_a_stream(tmp_path: Path) -> None:
-    first, second = gzip.compress(CSV[:5000]), gzip.compress(CSV[5000:])
-    path = write(tmp_path, "x.csv.gz", first + second)
-    assert contents([path]) == {"x.csv": CSV}
-    for damaged in (b"X" + second[1:], second[:3], second[:-3], b"garbage"):
-        path.write_bytes(first + damaged)
-        assert refusal(path).startswith("the file is cut short or damaged (")
+    for form in ("csv.gz", "csv.xz"):
+        first, second = FORMS[form](CSV[:5000]), FORMS[form](CSV[5000:])
+        path = write(tmp_path, f"x.{form}", first + second)
+        if form == "csv.gz":
+            assert contents([path]) == {"x.csv": CSV}
+        for damaged in (b"X" + second[1:], second[:3], second[:-3], b"garbage"):
+            path.write_bytes(first + damaged)
+            assert refusal(path).startswith("the file is cut short or damaged (")
 
 
 PAGES = [
@@ -298,11 +300,15 @@ def test_reads_zip_members_and_refuses_what_is_damaged(tmp_path: Path) -> None:
         assert read_zip(path) == {"a.csv": CSV, "b.csv": b"x"}
     data = bytearray(zipped({"a.csv": CSV}))
     entry = data.index(b"PK\1\2")
+    # The comment of the first entry extends over the second entry.
+    hidden = bytearray(zipped({"a.csv": CSV, "b.csv": CSV}))
+    hidden[hidden.index(b"PK\1\2") + 33] = 0x40
     for damaged, what in {
         bytes(data[: entry + 10]) + b"\x63\0" + bytes(data[entry + 12 :]): "(a.csv in it uses",
         bytes(data[: entry + 8]) + b"\x01\0" + bytes(data[entry + 10 :]): "(a.csv in it is encrypted)",
         bytes(data[: entry + 6]) + b"\x94\0" + bytes(data[entry + 8 :]): "feature: zip file version 14.8",
         bytes(data[: entry + 16]) + b"\0" * 4 + bytes(data[entry + 20 :]): "cut short or damaged (Bad CRC-32",
+        bytes(hidden): "does not list all files",
         bytes(data[:-30]): "cut short or damaged",
     }.items():
         with pytest.raises(RawFileError) as refused:
