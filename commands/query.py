@@ -139,7 +139,7 @@ def query(
         check_text("argument", text)
     path = answer.output if answer.output and answer.output.suffix in PICTURES else None
     if plot and answer.output and not path:
-        raise UsageError(f"{answer.output}: the file of a chart must end in {', '.join(PICTURES)}")
+        raise UsageError(f"{answer.output}: the file of a chart must end in {' or '.join(PICTURES)}")
     is_chart = plot or path is not None
     if is_chart and (answer.requested_format or answer.explain or answer.guard_formulas):
         raise UsageError("A chart excludes --format, --json, --records, --explain and --guard-formulas")

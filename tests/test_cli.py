@@ -198,7 +198,7 @@ ERRORS = [
     ),
     ("query zeus.cheapest -p eta=2", 2, "eta must be of type DOUBLE from 0 to 1, not '2'"),
     ("query itp.gpu_hours --limit 9223372036854775807", 2, "a number of rows from 0 to 2147483646"),
-    ("query itp.gpu_hours --plot --output a.gif", 2, "must end in .png, .svg, .pdf"),
+    ("query itp.gpu_hours --plot --output a.gif", 2, "must end in .png or .svg or .pdf"),
     ("query itp.gpu_hours -o a.png --width 0", 2, "--width must be 40 to 2000 millimetres"),
     ("query itp.gpu_hours -o a.png --font-size 0", 2, "--font-size must be 4 to 100 points"),
     ("query itp.gpu_hours --plot --width 85", 2, "need a chart's file"),

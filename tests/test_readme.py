@@ -98,7 +98,7 @@ def marks(svg: str) -> list[str]:
 
 
 def test_python_examples_run(folder: Path) -> None:
-    """Each example runs by itself. One process runs them all."""
+    """One process runs all examples, each in a namespace of its own."""
     printed = (
         "  cluster  jobs\ncluster01    48\ncluster02   438\ncluster03  1912\n['itp.min_duration_600'",
         "Wrote 2 synthetic files to notebook/raw",

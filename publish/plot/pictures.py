@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 ANY_SIZE = Size()
 POINTS_PER_MM = 72 / 25.4
 DPI = 300
-# Stands for the parameters in the subtitle of a template.
+# A page replaces this text in the subtitle of a template by the parameters.
 PARAMETERS = "{parameters}"
 MIN_WIDTH_MM, MIN_FONT = 40, 4
 # The accepted deviation from the requested width, in points, and the most attempts to reach it. The widths of

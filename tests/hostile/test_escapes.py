@@ -21,6 +21,7 @@ from tracehouse.publish.formats import Format
 
 T = TypeVar("T")
 SECRET = "SECRET"
+with_landlock = pytest.mark.skipif(landlock.version() < 1, reason="this kernel has no Landlock")
 CHANGES_THE_CONNECTION = (
     r"^(set|reset|use|detach|attach|pragma|begin|create|call|prepare)\b|logging|profiling"
 )
@@ -128,7 +129,7 @@ def test_escapes_change_no_file_and_read_no_other(place: Place, record_property:
     assert writing == []
 
 
-@pytest.mark.skipif(landlock.version() < 1, reason="this kernel has no Landlock")
+@with_landlock
 def test_landlock_blocks_writes_without_check(place: Place, record_property: Callable) -> None:
     """Runs the statements without the statement check, on a connection with default settings."""
     tried = [escape for escape in ESCAPES if not escape.network]
@@ -163,7 +164,7 @@ def run(place: Place, escapes: list[Escape]) -> Iterator[tuple[str, str]]:
             connection = None
 
 
-@pytest.mark.skipif(landlock.version() < 1, reason="this kernel has no Landlock")
+@with_landlock
 def test_statement_writes_without_landlock(place: Place) -> None:
     """The same statement writes without Landlock, so the test above depends on Landlock."""
     target = place.scratch / "written.csv"
