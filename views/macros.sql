@@ -103,7 +103,9 @@ from (
 group by series, floor(round(5 * percentile, 6));
 comment on macro table stats.cdf_points is 'Points of the cumulative distribution of a number per series, in a table or CTE whose rows count `weight` times: series, value, and the percentage up to this value, exact to a fifth of a percent.';
 
--- 1.96 is the 97.5th percentile of the normal distribution. Rounding removes errors of the sums of logarithms.
+-- Columns: series; value, the time; at_risk, the rows observed for at least this time; events, the rows that ended at
+-- it; percentile; and its bounds, by Greenwood's variance with the log-log transformation. Rows without a time are
+-- ignored. 1.96 is the 97.5th percentile of the normal distribution. Rounding removes errors of the sums of logarithms.
 create or replace macro stats.survival_curve(source, by_column, observed, is_event) as table
 select
     series,
@@ -162,7 +164,7 @@ from (
         window up_to_value as (partition by series order by value)
     ) as estimates
 ) as deviations;
-comment on macro table stats.survival_curve is 'Kaplan-Meier estimate of how long something lasts, per series of a table or CTE. A row was observed for a time, and ended then if is_event; otherwise it is right-censored. One row per distinct time: series, value (the time), at_risk (rows observed for at least this time), events (rows that ended at it), percentile (percentage that lasts at most this time), low_pct and high_pct (95 % confidence interval: Greenwood''s variance, log-log transformation). Rows without a time are ignored.';
+comment on macro table stats.survival_curve is 'Kaplan-Meier estimate of how long something lasts, per series of a table or CTE: one row per distinct time, with the percentage that lasts at most this time, and its 95 % confidence interval. Rows that did not end (is_event) are right-censored.';
 
 -- A Poisson bootstrap with 200 replicates. A hash of unit and replicate decides how often a unit counts, so that
 -- every run and every engine gives the same bounds: hashes are compared as texts with cumulative probabilities of
@@ -221,4 +223,4 @@ from (
     group by series, replicate
 ) as replicated
 group by series;
-comment on macro table stats.bootstrap_share is '95 % confidence interval of 100 * sum(part) / sum(whole) per series of a table or CTE, if its units (days, users) are a sample of similar units: series, share_pct (the estimate), low_pct and high_pct. The bounds are NULL with fewer than ten units, or if the unit of more than 5 % of the whole is NULL.';
+comment on macro table stats.bootstrap_share is '95 % confidence interval of 100 * sum(part) / sum(whole) per series of a table or CTE, if its units (days, users) are a sample of similar units. The bounds are NULL with fewer than ten units, or if more than 5 % of the whole has no unit.';
