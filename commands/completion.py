@@ -11,6 +11,7 @@ from typing import Any
 import typer
 
 from tracehouse.core.errors import UserError
+from tracehouse.ingest.traces import trace_names
 from tracehouse.sql import names
 
 # A name and its meaning.
@@ -22,12 +23,12 @@ _MOST_SECONDS = 3
 
 def complete_trace(incomplete: str) -> Iterable[Item]:
     """Complete traces."""
-    return _matching(incomplete, ((name, "") for name in names.trace_names()))
+    return _matching(incomplete, ((name, "") for name in trace_names()))
 
 
 def complete_schema(incomplete: str) -> Iterable[Item]:
     """Complete traces and the schema unified."""
-    return _matching(incomplete, ((name, "") for name in (*names.trace_names(), "unified")))
+    return _matching(incomplete, ((name, "") for name in (*trace_names(), "unified")))
 
 
 def complete_query(context: typer.Context, incomplete: str) -> Iterable[Item]:
@@ -48,7 +49,7 @@ def complete_object(context: typer.Context, incomplete: str) -> Iterable[Item]:
             group by column_name order by min(position)
             """
         return _matching(incomplete, _read(_warehouse(context), sql, {"name": owner}))
-    traces = ((name, "") for name in names.trace_names())
+    traces = ((name, "") for name in trace_names())
     return _matching(incomplete, chain(traces, _relations(context), names.caveat_names()))
 
 

@@ -12,7 +12,7 @@ from tracehouse.commands.options import RAW, WAREHOUSE, Only, Out, TraceNames, k
 from tracehouse.core import signals
 from tracehouse.core.errors import UserError
 from tracehouse.engines.names import LOCAL, Engine
-from tracehouse.sql.names import trace_names
+from tracehouse.ingest.traces import trace_names
 
 _Metrics = Annotated[list[str], repeatable("--metric", "Also telemetry of this metric, or all.", "NAME")]
 _Clusters = Annotated[list[str], repeatable("--cluster", "Also telemetry of this cluster.", "NAME")]

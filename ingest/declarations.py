@@ -6,15 +6,19 @@ every module of that package, so a new trace changes no other module.
 
 import hashlib
 import importlib
-import pkgutil
+import importlib.util
 import re
-from collections.abc import Mapping
+import traceback
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import Literal
 
+from tracehouse.core.errors import DefinitionError
+from tracehouse.core.field_types import check_types
 from tracehouse.ingest import traces
 from tracehouse.ingest.column_types import TypeName
+from tracehouse.ingest.facts import Caveat, Clock, Metric, PublishedFile, Quantity
 from tracehouse.ingest.sample_distributions import Distribution
 
 # Increase this number when a reader returns other rows for the same bytes. Ingest then converts all files
@@ -36,6 +40,7 @@ class Column:
     time in seconds or milliseconds, the samples' times start at the first example and advance in steps of the
     difference between the first two.
     Synthetic samples draw the values from `sample`, if set.
+    `clocks` are the clocks of times, by default that of the trace. `caveats` are the pitfalls of the column.
     A TIMESTAMPTZ is stored as an instant. `offset_name`, if set, names an additional column that keeps the
     UTC offset in the file. `zones` maps names of time zones in the file to UTC offsets: ("PST", "-08:00").
     `header` is the column's name in the header of a CSV if it differs from `name`; "" if that field is empty.
@@ -62,7 +67,12 @@ class Column:
     below: Limit | None = None
     choices: tuple[str | int, ...] = ()
     pattern: str = ""
+    clocks: tuple[Clock, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
     sample: Distribution | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
     @property
     def name_in_file(self) -> str:
@@ -115,6 +125,8 @@ class JsonList:
     other_lists: tuple[str, ...] = ()
 
 
+# What a module that declares a trace may raise while it is imported.
+_INVALID = (AttributeError, ImportError, NameError, SyntaxError, TypeError, ValueError)
 # \d also matches the digits of other scripts.
 _INTEGER_KEY = re.compile("[0-9]{1,18}")
 
@@ -164,7 +176,6 @@ class Table:
     publisher's files have no newline at the end; otherwise a last line without a newline is rejected as
     incomplete. `ends_in_comma` is true if the publisher writes a comma after the last field.
     `json_list` describes the rows of a file that is one JSON list. `wide` describes a wide CSV.
-    `published_sha256` maps file names to the checksums that the publisher printed.
     `key` are the columns that identify a row. `never_empty` are columns that have a value in every row.
     `traces check` tests both, the `rules`, the `references` and the limits of columns. Ingest does not reject
     rows that violate them.
@@ -174,6 +185,8 @@ class Table:
     If `converts_partitions`, all rows of a partition are converted together and sorted as one file. They come
     from the files in a tree of folders or in an archive, or from a file that has the keys as columns.
     Otherwise each raw file is converted alone.
+    `published_sha256` maps file names to the checksums that the publisher printed.
+    `caveats` are the pitfalls of the whole table; those of one column stand there.
     `about_rows` is the number of rows in the publisher's files, and in a synthetic sample at scale 1.
     """
 
@@ -201,6 +214,10 @@ class Table:
     about_rows: int = 10_000
     rules: tuple[Rule, ...] = ()
     references: tuple[Reference, ...] = ()
+    caveats: tuple[Caveat, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
     def column(self, name: str) -> Column:
         """Return one of the publisher's columns."""
@@ -285,7 +302,12 @@ class Table:
 
 @dataclass(frozen=True)
 class Trace:
-    """A publisher's data set."""
+    """A publisher's data set.
+
+    `clock` is the clock of all times whose column names none. `caveats` are pitfalls that concern parts of
+    several tables; the others stand at their column or table. `metrics` are the metrics that the trace
+    supports, `quantities` the units and meanings of columns of its views and queries, `files` its raw files.
+    """
 
     name: str
     title: str
@@ -295,14 +317,65 @@ class Trace:
     licence: str
     citation: str
     tables: tuple[Table, ...]
+    clock: Clock | None = None
+    caveats: tuple[Caveat, ...] = ()
+    metrics: tuple[Metric, ...] = ()
+    quantities: tuple[Quantity, ...] = ()
+    files: tuple[PublishedFile, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_types(self)
+
+    @cached_property
+    def objects_by_caveat(self) -> dict[Caveat, tuple[str, ...]]:
+        """The full names of the tables and columns that each caveat concerns, in the order of declaration."""
+        found = {caveat: dict.fromkeys(caveat.concerns) for caveat in self.caveats}
+        for name, declared in self._declared_objects():
+            for caveat in declared.caveats:
+                found.setdefault(caveat, dict.fromkeys(caveat.concerns))[name] = None
+        return {caveat: tuple(names) for caveat, names in found.items()}
+
+    @cached_property
+    def columns_by_clock(self) -> dict[Clock, tuple[str, ...]]:
+        """The full names of the columns of times on each clock, in the order of declaration."""
+        found: dict[Clock, list[str]] = {}
+        for name, declared in self._declared_objects():
+            if isinstance(declared, Column):
+                default = [self.clock] if self.clock and declared.is_time else []
+                for clock in declared.clocks or default:
+                    found.setdefault(clock, []).append(name)
+        return {clock: tuple(names) for clock, names in found.items()}
+
+    def _declared_objects(self) -> Iterator[tuple[str, Table | Column]]:
+        for table in self.tables:
+            yield f"{self.name}.{table.name}", table
+            for column in table.stored_columns:
+                yield f"{self.name}.{table.name}.{column.name}", column
 
 
 @cache
 def all_traces() -> dict[str, Trace]:
-    """Return all traces by name, in alphabetical order."""
-    modules = (
-        importlib.import_module(f"{traces.__name__}.{found.name}")
-        for found in pkgutil.iter_modules(traces.__path__)
-    )
-    declared = (module.TRACE for module in modules)
-    return {trace.name: trace for trace in sorted(declared, key=lambda trace: trace.name)}
+    """Return all traces by name, in alphabetical order. Raises DefinitionError if one is invalid."""
+    return {name: load_trace(name) for name in traces.trace_names()}
+
+
+def load_trace(name: str) -> Trace:
+    """Import the module of a trace. Raises DefinitionError with the line that is invalid."""
+    try:
+        declared: Trace = importlib.import_module(f"{traces.__name__}.{name}").TRACE
+    except _INVALID as error:
+        raise DefinitionError(f"{_find_place(name, error)}: {error}") from error
+    if declared.name != name:
+        raise DefinitionError(f"{_find_place(name)}: the trace is called {declared.name}: rename one of the two")
+    return declared
+
+
+def _find_place(name: str, error: BaseException | None = None) -> str:
+    """Return the file of a trace, and the line of it that raised an error."""
+    spec = importlib.util.find_spec(f"{traces.__name__}.{name}")
+    path = spec.origin if spec and spec.origin else name
+    if isinstance(error, SyntaxError) and error.filename == path:
+        return f"{path}, line {error.lineno}"
+    frames = traceback.extract_tb(error.__traceback__) if error else []
+    lines = [frame.lineno for frame in frames if frame.filename == path]
+    return f"{path}, line {lines[-1]}" if lines else str(path)

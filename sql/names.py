@@ -10,10 +10,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from tracehouse.ingest import traces
-
 _PACKAGE = Path(__file__).parents[1]
-_VIEWS, _QUERIES, _TRACES = _PACKAGE / "views", _PACKAGE / "sql", Path(traces.__file__).parent
+_VIEWS, _QUERIES = _PACKAGE / "views", _PACKAGE / "sql"
 # The folder below a warehouse with the user's own views and queries.
 OWN = "local"
 _NAME = re.compile(r"\w+\.\w+")
@@ -23,11 +21,6 @@ _PARAMETER = re.compile(
 )
 _COLUMN = re.compile(r"\w+\.\w+\.\w+")
 _LIMIT = re.compile(r"(?P<meaning>.*?)\s*(?:\[(?P<limit>[^\[\]]*)\])?", re.S)
-
-
-def trace_names() -> list[str]:
-    """Return the name of every trace."""
-    return sorted(path.stem for path in _TRACES.glob("[a-z]*.py"))
 
 
 def query_names(warehouse: Path | None = None) -> Iterator[tuple[str, str]]:
@@ -56,10 +49,11 @@ def table_names() -> Iterator[tuple[str, str]]:
 
 def caveat_names() -> Iterator[tuple[str, str]]:
     """Yield the name and the consequence of every caveat."""
-    for path in sorted(_VIEWS.glob("*/caveats.csv")):
-        with path.open(encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file):
-                yield row["caveat"], row["what_goes_wrong"]
+    from tracehouse.ingest.declarations import all_traces
+
+    for trace in all_traces().values():
+        for caveat in trace.objects_by_caveat:
+            yield caveat.name, caveat.what_goes_wrong
 
 
 def query_parameters(query: str, warehouse: Path | None = None) -> Iterator[tuple[str, str, list[str]]]:

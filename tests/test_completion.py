@@ -11,6 +11,7 @@ from imported import TYPER, modules_of
 from terminal import terminal
 
 from tracehouse.engines.duckdb.write import user_definitions
+from tracehouse.ingest.traces import trace_names
 from tracehouse.sql import names
 from tracehouse.sql.query_files import query_files
 
@@ -95,7 +96,7 @@ def test_names_equal_those_of_the_catalog(synthetic: duckdb.DuckDBPyConnection) 
         (names.view_names(), "select view_name from catalog.views"),
         (names.table_names(), "select table_name from catalog.tables"),
         (names.caveat_names(), "select caveat from catalog.caveats"),
-        (zip(names.trace_names(), strict=True), "select trace from catalog.traces"),
+        (zip(trace_names(), strict=True), "select trace from catalog.traces"),
     ):
         known = set(synthetic.execute(sql).fetchall())
         assert {item[: len(next(iter(known)))] for item in found} == known, sql

@@ -1,4 +1,4 @@
-"""Read the ledgers of each trace: caveats, clocks, metrics, figures and rules.
+"""Collect what is known about all traces: caveats, clocks and metrics as declared, figures and rules.
 
 `tests/views/test_ledgers.py` has the rules that the rows of a ledger follow.
 """
@@ -7,25 +7,23 @@ import csv
 import re
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tracehouse.ingest.declarations import all_traces
+from tracehouse.ingest.facts import Caveat, Clock, Metric
 from tracehouse.views.view_files import VIEWS, DefinitionError, Header, read_header
 
 # Who or what printed a figure: the trace's publisher; a paper by its authors; a chart; slides; a source that
 # is known from quotations only; a source that is known from memory only; other people.
 TRUSTS = ("publisher", "paper", "read off a figure", "slides", "quoted", "recalled", "third party")
-# The consequence of ignoring a caveat: users misread the result; the result covers or shows less than it
-# seems to; or none, because ingest or a view handles it.
-SEVERITIES = ("wrong result", "limited result", "background")
-# The metrics that `catalog.metrics` lists for every trace. A trace's ledger may add others.
+# The metrics that `catalog.metrics` lists for every trace. A trace may add others.
 METRICS = (
     *("submission", "wait", "run", "requested GPUs", "allocated GPUs", "GPU utilisation", "CPU utilisation"),
     *("memory use", "power", "energy", "final state", "user", "group or recurrence", "workload"),
     *("machine placement", "GPU sharing", "fragmentation", "deadline", "time to accuracy", "hour of day"),
     "calendar date",
 )
-# The reason of a metric that a trace's ledger does not list.
+# The reason of a metric that a trace does not declare.
 NOT_LISTED = "No view or query of this trace computes it."
 
 CHECK_KEYS = {
@@ -38,45 +36,7 @@ CHECK_KEYS = {
 
 _CHECK_START = re.compile(r"^(?=-- check: )", re.M)
 
-Row = TypeVar("Row", "Caveat", "Clock", "Figure", "PublishedFigure", "Metric")
-
-
-@dataclass(frozen=True)
-class Caveat:
-    """A known pitfall of a trace, and the base tables and columns (`trace.table.column`) that it is about.
-
-    `summary` is one sentence of at most 100 characters, and `severity` one of SEVERITIES.
-    """
-
-    name: str
-    trace: str
-    severity: str
-    summary: str
-    objects: tuple[str, ...]
-    what_goes_wrong: str
-    what_to_do: str
-    documented_in: str
-
-
-@dataclass(frozen=True)
-class Clock:
-    """How to read the times in some columns: their epoch, their time zone, and which parts are true.
-
-    One second on the clock takes `scale` real seconds. A time plus `local_offset_s`, in seconds, has the hour
-    and the weekday of the cluster's local time; None if that is unknown.
-    """
-
-    name: str
-    trace: str
-    objects: tuple[str, ...]
-    epoch: str
-    zone: str
-    local_offset_s: float | None
-    scale: float
-    resolution_s: float
-    true_parts: str
-    fake_parts: str
-    documented_in: str
+Row = TypeVar("Row", "Figure", "PublishedFigure")
 
 
 @dataclass(frozen=True)
@@ -124,33 +84,19 @@ class PublishedFigure(Figure):
     trust: str
 
 
-@dataclass(frozen=True)
-class Metric:
-    """How exactly a trace supports a metric, why, and the view or query that computes it.
-
-    `answered_by` is empty if the metric is impossible.
-    """
-
-    trace: str
-    metric: str
-    exactness: str
-    reason: str
-    answered_by: str
+def caveats() -> dict[Caveat, tuple[str, ...]]:
+    """Return every caveat with the full names of the base tables and columns that it concerns."""
+    return {k: v for trace in all_traces().values() for k, v in trace.objects_by_caveat.items()}
 
 
-def caveats(folder: Path = VIEWS) -> list[Caveat]:
-    """Read every caveat of every ledger. Raises DefinitionError on an invalid line, as all of these do."""
-    return _read_ledgers(folder, "caveats.csv", Caveat, "caveat")
-
-
-def clocks(folder: Path = VIEWS) -> list[Clock]:
-    """Read every clock of every ledger."""
-    return _read_ledgers(folder, "clocks.csv", Clock, "clock")
+def clocks() -> dict[Clock, tuple[str, ...]]:
+    """Return every clock with the full names of its columns."""
+    return {k: v for trace in all_traces().values() for k, v in trace.columns_by_clock.items()}
 
 
 def published(folder: Path = VIEWS) -> list[PublishedFigure]:
     """Read the figures that documents print."""
-    return _read_ledgers(folder, "published.csv", PublishedFigure, "figure")
+    return _read_figures(folder, "published.csv", PublishedFigure)
 
 
 def expected(folder: Path = VIEWS) -> list[Figure]:
@@ -158,18 +104,18 @@ def expected(folder: Path = VIEWS) -> list[Figure]:
 
     `traces check` compares them with the data, which finds changed files and changed SQL.
     """
-    return _read_ledgers(folder, "expected.csv", Figure, "figure")
+    return _read_figures(folder, "expected.csv", Figure)
 
 
-def metrics(folder: Path = VIEWS) -> list[Metric]:
-    """List every metric for every trace, in the same order: METRICS, then those that ledgers add.
+def metrics() -> list[tuple[str, Metric]]:
+    """List every metric for every trace, in the same order: METRICS, then those that traces add.
 
-    A metric that the ledger of a trace does not list counts as impossible, with the reason NOT_LISTED.
+    A metric that a trace does not declare counts as impossible, with the reason NOT_LISTED.
     """
-    found = {(one.trace, one.metric): one for one in _read_ledgers(folder, "metrics.csv", Metric, "metric")}
+    found = {(name, one.name): one for name, trace in all_traces().items() for one in trace.metrics}
     added = sorted({name for _, name in found} - set(METRICS))
     return [
-        found.get((trace, name)) or Metric(trace, name, "impossible", NOT_LISTED, "")
+        (trace, found.get((trace, name)) or Metric(name, "impossible", NOT_LISTED))
         for trace in all_traces()
         for name in (*METRICS, *added)
     ]
@@ -185,31 +131,22 @@ def checks(folder: Path = VIEWS) -> list[Check]:
     ]
 
 
-def _read_ledgers(folder: Path, file: str, kind: type[Row], key: str) -> list[Row]:
-    """Read a ledger of all traces: one object per row. `key` is the column with the name of a row."""
+def _read_figures(folder: Path, file: str, kind: type[Row]) -> list[Row]:
+    """Read the figures of all traces. Raises DefinitionError on an invalid line."""
     found = []
     for path in sorted(folder.glob(f"*/{file}")):
         with path.open(newline="") as opened:
             reader = csv.DictReader(opened, strict=True)
             for row in reader:
-                # Some ledgers lack optional columns.
-                values = {**row, "name": row[key], "trace": path.parent.name}
+                # Some files lack optional columns.
+                values = {**row, "name": row["figure"], "trace": path.parent.name}
+                texts = {field.name: values.get(field.name) or "" for field in fields(kind)}
                 try:
-                    found.append(
-                        kind(**{f.name: _parse(values.get(f.name) or "", f.type) for f in fields(kind)})
-                    )
+                    numbers = {name: float(texts[name]) for name in ("value", "tolerance")}
                 except ValueError as error:
                     raise DefinitionError(f"{path}, line {reader.line_num}: {error}") from error
+                found.append(kind(**{**texts, **numbers}))
     return found
-
-
-def _parse(text: str, kind: object) -> Any:
-    """Convert a field of a ledger to its type."""
-    if kind is str:
-        return text
-    if kind == tuple[str, ...]:
-        return tuple(text.split())
-    return None if text == "unknown" else float(text)
 
 
 def _check(part: str, path: Path) -> Check:

@@ -1,6 +1,7 @@
 """Read the unit and meaning of column names.
 
-`views/units.csv` declares names that several schemas share, `views/<schema>/units.csv` names of one schema.
+A trace declares the `quantities` of its views and queries. `views/units.csv` has names that several schemas
+share, `views/unified/units.csv` those of `unified`.
 Two kinds of names need no line. A statistic has the unit and the meaning of its quantity: `p95_wait_s` and
 `mean_wait_s` follow from `wait_s`. Any other name has the unit that it ends in: `free_gpus` counts GPUs.
 
@@ -10,10 +11,12 @@ Each unit has one spelling in the catalog. The unit of a count is the plural of 
 
 import csv
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from tracehouse.ingest.declarations import all_traces
+from tracehouse.ingest.facts import Quantity
 from tracehouse.views.view_files import VIEWS
 
 _FILE = "units.csv"
@@ -76,27 +79,12 @@ _ENDINGS = {
 }
 
 
-@dataclass(frozen=True)
-class Quantity:
-    """The unit and meaning of all columns with one name.
-
-    `unit` is empty for labels, ranks and indexes. `meaning` describes columns that a query computes and does
-    not describe itself; it is empty if no query has such a column.
-    """
-
-    name: str
-    unit: str
-    meaning: str
-
-
 @cache
 def read_units(schema: str, folder: Path = VIEWS) -> Mapping[str, Quantity]:
     """Return the quantities of a schema by name: shared ones, its own, and the statistics of both."""
-    declared = {
-        quantity.name: quantity
-        for path in (folder / _FILE, folder / schema / _FILE)
-        for quantity in read_quantities(path)
-    }
+    trace = all_traces().get(schema)
+    own = trace.quantities if trace else read_quantities(folder / schema / _FILE)
+    declared = {quantity.name: quantity for quantity in (*read_quantities(folder / _FILE), *own)}
     return {**_statistics(declared.values()), **declared}
 
 

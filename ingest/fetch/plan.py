@@ -1,13 +1,9 @@
 """Plan a download: the files of each trace, their URLs, sizes and licences.
 
-The URLs are in ``traces/<trace>_downloads.csv``. Its columns are file (path below the trace's folder), url,
-backup (another URL), bytes and cluster; the last three may be empty. ``{aa..aw}`` in a backup means the
-parts that `split` cut the file into. A ``*`` in file and url matches one cluster's telemetry files, which
-the Hugging Face Hub lists. Checksums printed by publishers are declared with the tables, in
-`Table.published_sha256`.
+The URLs are the `files` of each trace's declaration, the checksums that publishers printed those of its
+tables.
 """
 
-import csv
 import json
 import re
 import shutil
@@ -24,6 +20,7 @@ from rich.filesize import decimal
 from tracehouse.core.errors import UsageError, UserError, check_traces
 from tracehouse.core.text import escape_name
 from tracehouse.ingest.declarations import Trace, all_traces
+from tracehouse.ingest.facts import PublishedFile
 from tracehouse.ingest.fetch.client import Client, SourceError
 from tracehouse.ingest.fetch.remote_zip import RemoteZip
 from tracehouse.ingest.fetch.transfer import partial_size
@@ -31,7 +28,6 @@ from tracehouse.ingest.selection import Selection, parse_selection, selects
 from tracehouse.ingest.synthetic_marker import MARKER_NAME
 
 ALL_METRICS = "all"
-LEDGERS = Path(__file__).parents[1] / "traces"
 
 # A trace with more bytes than this is fetched only with --yes. All other traces together are smaller.
 _ASK_BYTES = 200 * 10**9
@@ -75,7 +71,7 @@ class Download:
 
 @dataclass(frozen=True)
 class Plan:
-    """The files of one trace to fetch to `folder`, and the errors of rows of its CSV that are not listed."""
+    """The files of one trace to fetch to `folder`, and the errors of folders that are not listed."""
 
     trace: Trace
     folder: Path
@@ -141,25 +137,20 @@ def plan_downloads(
 
 
 def read_downloads(trace: Trace) -> tuple[Download, ...]:
-    """Return the raw files of a trace, in the order of its CSV; none if it has no CSV of downloads."""
-    path = LEDGERS / f"{trace.name}_downloads.csv"
-    if not path.exists():
-        return ()
+    """Return the raw files of a trace, in the order of their declaration."""
     checksums = {name: sha256 for table in trace.tables for name, sha256 in table.published_sha256.items()}
-    with path.open(newline="", encoding="utf-8") as file:
-        return tuple(_parse_download(row, checksums) for row in csv.DictReader(file, strict=True))
+    return tuple(_declared_download(file, checksums) for file in trace.files)
 
 
-def _parse_download(row: dict[str, str], checksums: dict[str, str]) -> Download:
-    backup = row["backup"]
-    parts = tuple(_expand_parts(backup))
+def _declared_download(file: PublishedFile, checksums: Mapping[str, str]) -> Download:
+    parts = tuple(_expand_parts(file.backup))
     return Download(
-        path=row["file"],
-        urls=(row["url"], backup) if backup and not parts else (row["url"],),
+        path=file.path,
+        urls=(file.url, file.backup) if file.backup and not parts else (file.url,),
         parts=parts,
-        bytes=int(row["bytes"]) if row["bytes"] else None,
-        sha256=checksums.get(row["file"].rpartition("/")[2], ""),
-        cluster=row["cluster"],
+        bytes=file.bytes,
+        sha256=checksums.get(file.path.rpartition("/")[2], ""),
+        cluster=file.cluster,
     )
 
 

@@ -18,7 +18,47 @@ Pitfalls:
 
 from tracehouse.ingest.column_types import TypeName
 from tracehouse.ingest.declarations import Column, Table, Trace
+from tracehouse.ingest.facts import Caveat, Clock, Metric, PublishedFile, Quantity
 from tracehouse.ingest.sample_distributions import Arrivals, Distribution, Names
+
+CLOCK = Clock(
+    "dlrm.trace",
+    epoch="start of the trace, at an unpublished time",
+    zone="unknown",
+    local_offset_s=None,
+    scale=1,
+    resolution_s=1,
+    true_parts="order and differences",
+    fake_parts="none: date, weekday and hour are unknown",
+    documented_in="publisher: README",
+)
+
+SERVICES_NOT_JOBS = Caveat(
+    "dlrm.services_not_jobs",
+    "wrong result",
+    summary="Instances are services: a deletion is not a completion, and a lifetime does not measure work.",
+    what_goes_wrong=(
+        "Instances are services that run until they are no longer needed. A deletion is not a"
+        " completion, and an instance's lifetime does not measure work."
+    ),
+    what_to_do="Compare requested and held resources with batch jobs, not durations.",
+    documented_in="publisher: README",
+)
+
+TIMES_ARE_CUT_OFF = Caveat(
+    "dlrm.times_are_cut_off",
+    "wrong result",
+    summary="30.5 % of the instances began before the trace and 37.2 % ended after it.",
+    what_goes_wrong=(
+        "30.5 % of the instances began before the trace and 37.2 % ended after it. Their times are"
+        " empty, so durations exclude the longest-lived instances."
+    ),
+    what_to_do=(
+        "Count these instances as running at the ends of the trace. If you report mean durations,"
+        " say what they exclude."
+    ),
+    documented_in="publisher: README; measured: the shares",
+)
 
 
 def _resource(
@@ -66,14 +106,132 @@ INSTANCE = Table(
             "Creation; empty if before the trace",
             "s",
             sample=Arrivals(0, 2_677_541),
+            caveats=(TIMES_ARE_CUT_OFF,),
         ),
-        Column("scheduled_time", "DOUBLE", "Scheduling to a node; empty if before the trace", "s"),
-        Column("deletion_time", "DOUBLE", "Deletion; empty if after the trace", "s"),
+        Column(
+            "scheduled_time",
+            "DOUBLE",
+            "Scheduling to a node; empty if before the trace",
+            "s",
+            caveats=(TIMES_ARE_CUT_OFF,),
+        ),
+        Column(
+            "deletion_time",
+            "DOUBLE",
+            "Deletion; empty if after the trace",
+            "s",
+            caveats=(TIMES_ARE_CUT_OFF,),
+        ),
     ),
     key=("instance_sn",),
     never_empty=("instance_sn", "role", "app_name", "cpu_request", "gpu_request", "memory_request"),
     order_by=("scheduled_time", "instance_sn"),
     about_rows=23_871,
+    caveats=(SERVICES_NOT_JOBS,),
+)
+
+METRICS = (
+    Metric("submission", "approximate", "Creation times before the trace are empty.", "dlrm.standard_job"),
+    Metric(
+        "wait",
+        "exact",
+        "Time from creation to scheduling, of instances created during the trace.",
+        "dlrm.waits",
+    ),
+    Metric(
+        "run",
+        "approximate",
+        (
+            "Time from scheduling to deletion if both are in the trace; for longer-lived instances"
+            " the time inside the trace is a lower bound."
+        ),
+        "dlrm.standard_job",
+    ),
+    Metric(
+        "requested GPUs", "exact", "Each instance on a GPU node requests one.", "dlrm.held_gpus_by_service"
+    ),
+    Metric(
+        "workload",
+        "exact",
+        "All instances serve recommendation models; app_name identifies the service.",
+        "dlrm.standard_job",
+    ),
+    Metric(
+        "group or recurrence", "exact", "app_name groups the instances of a service.", "dlrm.standard_job"
+    ),
+    Metric(
+        "allocated GPUs",
+        "impossible",
+        "gpu_request and gpu_limit are what an instance asks for, not the GPUs that it held.",
+    ),
+    Metric("GPU utilisation", "impossible", "gpu_request is a request; the use of GPUs was not measured."),
+    Metric(
+        "CPU utilisation",
+        "impossible",
+        "cpu_request and cpu_limit bound the use of processors, which was not measured.",
+    ),
+    Metric(
+        "memory use",
+        "impossible",
+        "memory_request and memory_limit bound the use of memory, which was not measured.",
+    ),
+    Metric(
+        "power",
+        "impossible",
+        "All columns of an instance are names, requests, limits and times; none is a power.",
+    ),
+    Metric("energy", "impossible", "Neither the power nor the use of an instance is recorded."),
+    Metric("final state", "impossible", "deletion_time says when an instance ended; no column says why."),
+    Metric("user", "impossible", "app_name identifies a service, not who runs it."),
+    Metric(
+        "machine placement",
+        "impossible",
+        "max_instance_per_node limits the instances of a node; no column names the node.",
+    ),
+    Metric(
+        "GPU sharing",
+        "impossible",
+        "Every instance on a GPU node has a gpu_request of 1, and no column names the GPU.",
+    ),
+    Metric(
+        "fragmentation",
+        "impossible",
+        (
+            "Fragmentation needs the node of each instance; max_instance_per_node is the only"
+            " column about nodes."
+        ),
+    ),
+    Metric(
+        "deadline",
+        "impossible",
+        "Services run until their deletion_time; nothing has to finish by a given time.",
+    ),
+    Metric("time to accuracy", "impossible", "The instances serve models: none trains one."),
+    Metric(
+        "hour of day",
+        "impossible",
+        "creation_time counts from the start of the trace, at an unpublished hour.",
+    ),
+    Metric("calendar date", "impossible", "The date on which creation_time is 0 is not published."),
+)
+
+QUANTITIES = (
+    Quantity("held_cpus", "CPU cores", "CPU cores of running instances"),
+    Quantity("held_gpus", "GPUs", "GPUs of running instances"),
+    Quantity("held_memory_gib", "GiB", "Memory of running instances"),
+    Quantity("running_instances", "instances", "Running instances"),
+    Quantity("service", ""),
+)
+
+FILES = (
+    PublishedFile(
+        "disaggregated_DLRM_trace.csv",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2025/disaggregated_DLRM_trace.csv"
+        ),
+        bytes=2_118_900,
+    ),
 )
 
 TRACE = Trace(
@@ -88,4 +246,8 @@ TRACE = Trace(
     licence="CC BY 4.0",
     citation="Alibaba Group: cluster-trace-gpu-v2025, https://github.com/alibaba/clusterdata (2025).",
     tables=(INSTANCE,),
+    clock=CLOCK,
+    metrics=METRICS,
+    quantities=QUANTITIES,
+    files=FILES,
 )

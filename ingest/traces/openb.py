@@ -22,6 +22,365 @@ Pitfalls:
 """
 
 from tracehouse.ingest.declarations import Column, Rule, Table, Trace
+from tracehouse.ingest.facts import Caveat, Clock, Metric, PublishedFile, Quantity
+
+FIRST_POD_CLOCK = Clock(
+    "openb.first_pod",
+    epoch=(
+        "creation of the first pod of the default list, at an unpublished time; all variants"
+        " except gpushare20, 60, 80, 100 and multigpu"
+    ),
+    zone="unknown",
+    local_offset_s=None,
+    scale=1,
+    resolution_s=1,
+    true_parts="order and differences",
+    fake_parts="none: date, weekday and hour are unknown",
+    documented_in="publisher: README of cluster-trace-gpu-v2023 (unit); measured: the origin, on the files",
+)
+
+SECOND_POD_CLOCK = Clock(
+    "openb.second_pod",
+    epoch=(
+        "creation of the second pod of the default list, 427,061 s after the first; variants"
+        " gpushare20, 60, 80 and 100"
+    ),
+    zone="unknown",
+    local_offset_s=None,
+    scale=1,
+    resolution_s=1,
+    true_parts="order and differences",
+    fake_parts="none: date, weekday and hour are unknown",
+    documented_in="measured: on the files",
+)
+
+NOT_A_SNAPSHOT = Caveat(
+    "openb.not_a_snapshot",
+    "wrong result",
+    summary="pod_phase is each pod's last phase, not the state of the cluster at one time.",
+    what_goes_wrong=(
+        "pod_phase is the last phase of each pod during the 149.3 days, not the state of the"
+        " cluster at one time. Adding up all Running pods suggests that 54 % of the GPUs are in"
+        " use; over [scheduled_time, deletion_time), all pods together never use more than 65.6 of"
+        " 6,212 GPUs."
+    ),
+    what_to_do="Compute use over time from scheduled_time and deletion_time.",
+    documented_in="measured: on the default list",
+)
+
+TIMES_FROM_FIRST_POD = Caveat(
+    "openb.times_from_first_pod",
+    "limited result",
+    summary="Only 19 pods are created before day 110: rates over the whole span are close to 0.",
+    what_goes_wrong=(
+        "Times are seconds from the first pod, up to 12,902,960. Only 19 of the 8,152 pods are"
+        " created before day 110, so rates over the whole time span are close to 0."
+    ),
+    what_to_do="Exclude the first 110 days from rates, and do not report hours of the day.",
+    documented_in="publisher: README (unit: seconds); measured: on the default list",
+)
+
+TIME_ORIGIN_SHIFTED = Caveat(
+    "openb.time_origin_shifted",
+    "wrong result",
+    summary="Times of gpushare20, 60, 80 and 100 start 427,061 s later than in other variants.",
+    what_goes_wrong=(
+        "In gpushare20, 60, 80 and 100, zero is the second pod of the default list, 427,061 s"
+        " later than in the other variants."
+    ),
+    what_to_do="Add 427,061 before you compare their times with other variants.",
+    documented_in="measured: on the files",
+)
+
+PENDING_HAS_NO_SCHEDULE = Caveat(
+    "openb.pending_has_no_schedule",
+    "limited result",
+    summary="897 Pending pods were never scheduled and have no wait.",
+    what_goes_wrong=(
+        "scheduled_time is empty exactly for the 897 Pending pods. Only the other pods have a"
+        " wait, so mean waits exclude pods that were never scheduled."
+    ),
+    what_to_do="Report the number of never scheduled pods together with waits.",
+    documented_in="measured: on the default list",
+)
+
+PENDING_IS_WITHDRAWN = Caveat(
+    "openb.pending_is_withdrawn",
+    "wrong result",
+    summary="Pending pods were withdrawn after a median of 94 s; they did not wait until the end.",
+    what_goes_wrong=(
+        "Pending pods do not wait until the trace ends. They are deleted after a median of 94 s, a"
+        " mean of 189 s and at most 11,717 s."
+    ),
+    what_to_do="Call them withdrawn, not starved.",
+    documented_in="measured: on the default list",
+)
+
+DELETION_NEVER_EMPTY = Caveat(
+    "openb.deletion_never_empty",
+    "limited result",
+    summary="34 pods still ran when the trace ended: their lifetimes are lower bounds.",
+    what_goes_wrong=(
+        "Every pod has a deletion_time, even a Running one. 34 Running pods, 32 of them with GPUs,"
+        " end at the last instant of the trace, 12,902,960, where the observation ends and not the"
+        " pod."
+    ),
+    what_to_do="Treat these 34 lifetimes as lower bounds.",
+    documented_in="measured: on the default list; that the trace ends there is an inference",
+)
+
+RUNNING_OUTCOME_UNKNOWN = Caveat(
+    "openb.running_outcome_unknown",
+    "wrong result",
+    summary="A pod deleted while Running neither succeeded nor failed: its outcome is unknown.",
+    what_goes_wrong=(
+        "A pod that was Running when it was deleted neither succeeded nor failed within the trace."
+        " Its lifetime is complete, but its outcome is unknown."
+    ),
+    what_to_do="Map only Succeeded to success and only Failed to failure.",
+    documented_in="publisher: README (the four phases); the reading is an inference",
+)
+
+COUNT_GPU_PODS = Caveat(
+    "openb.count_gpu_pods",
+    "limited result",
+    summary="7,064 of the 8,152 pods use GPUs: name the population of a figure.",
+    what_goes_wrong=(
+        "7,064 of the 8,152 pods use GPUs. 1,870 pods failed, 1,869 of them with GPUs. The mean"
+        " gpu_milli is 809.4 over all GPU pods and 804.1 over the Running ones."
+    ),
+    what_to_do="Filter on num_gpu > 0, and name the population of every figure.",
+    documented_in="measured: on the default list",
+)
+
+GPU_MILLI_IS_PER_GPU = Caveat(
+    "openb.gpu_milli_is_per_gpu",
+    "wrong result",
+    summary="gpu_milli is per GPU: multiply by num_gpu before adding.",
+    what_goes_wrong=(
+        "gpu_milli is the share of each GPU: 1000 if num_gpu > 1, and 0 if it is 0. A sum of"
+        " gpu_milli counts one GPU of each multi-GPU pod: 3,336,300 for the Running pods instead of"
+        " 3,373,300."
+    ),
+    what_to_do="Use num_gpu * gpu_milli; 1,000,000 milli-GPU are 1,000 GPUs.",
+    documented_in="publisher: README, openb_pod_list_default.csv; measured: on the default list",
+)
+
+NODE_SN_DIFFERS_BY_LIST = Caveat(
+    "openb.node_sn_differs_by_list",
+    "wrong result",
+    summary="Node lists assign sn separately: never join them on sn.",
+    what_goes_wrong=(
+        "Each node list assigns sn separately: of the 1,213 names in both lists, 77 % have another"
+        " size or model. In the published files, the n-th row of gpu_node is the n-th GPU node of"
+        " all_node."
+    ),
+    what_to_do="Never join the lists on sn.",
+    documented_in="measured: on both node lists",
+)
+
+NODE_LISTS_OVERLAP = Caveat(
+    "openb.node_lists_overlap",
+    "wrong result",
+    summary="gpu_node is a subset of all_node: using both counts its GPUs twice.",
+    what_goes_wrong="gpu_node is a subset of all_node. Using both counts the 6,212 GPUs twice.",
+    what_to_do="Use gpu_node for GPUs or all_node for CPU totals, not both.",
+    documented_in="publisher: README, openb_node_list_all_node.csv; measured: on both node lists",
+)
+
+POD_NAME_DIFFERS_BY_VARIANT = Caveat(
+    "openb.pod_name_differs_by_variant",
+    "wrong result",
+    summary="The same name is another pod in another variant: the key is (variant, name).",
+    what_goes_wrong=(
+        "The cpu and gpushare variants assign name separately, so the same name is another pod."
+        " The gpuspec variants keep the rows and names of the default list; so does multigpu50"
+        " before the pods that it adds."
+    ),
+    what_to_do="Use (variant, name) as the key. Join by name only between variants that keep the rows.",
+    documented_in="measured: on the files",
+)
+
+VARIANTS_ARE_RESAMPLED = Caveat(
+    "openb.variants_are_resampled",
+    "limited result",
+    summary="Variants other than default are resampled to stress schedulers.",
+    what_goes_wrong=(
+        "Variants are sampled from the default list to stress one kind of pod. Some repeat its"
+        " pods: in gpushare40 1,827 rows have the requests and all three times of an earlier row,"
+        " in default 22; without scheduled_time 1,846 and 42."
+    ),
+    what_to_do="Describe the cluster from default. Use variants only as input for schedulers.",
+    documented_in="publisher: README, openb_pod_list_default.csv; measured: on the files",
+)
+
+VARIANT_SUFFIXES_DIFFER = Caveat(
+    "openb.variant_suffixes_differ",
+    "background",
+    summary="The numbers in variants' names mean something else in each family.",
+    what_goes_wrong=(
+        "The numbers in the names have different meanings: cpuNNN is CPU-only pods per mille of"
+        " all pods, gpushareNN the percentage of GPU demand in sharing pods, gpuspecNN the"
+        " percentage of GPU pods with a constraint, multigpuNN the percentage of GPU demand in"
+        " multi-GPU pods."
+    ),
+    what_to_do="Interpret the suffix by its family.",
+    documented_in="measured: on the files; publisher: README, for the families and gpuspec33",
+)
+
+MULTIGPU_DEMAND_EXCEEDS_CAPACITY = Caveat(
+    "openb.multigpu_demand_exceeds_capacity",
+    "limited result",
+    summary="The multigpu lists and gpushare20 request more GPUs than the nodes have.",
+    what_goes_wrong=(
+        "The multigpu lists add pods to the default list. Their GPU demand is 7.09, 8.09, 9.44 and"
+        " 11.36 million milli-GPU, while the nodes have 6.212 million. gpushare20, with as many"
+        " pods as the default list, also requests more than the nodes have: 105.1 %."
+    ),
+    what_to_do="Expect pods that cannot be placed.",
+    documented_in="measured: on the files",
+)
+
+MULTIGPU_FIVE_COLUMNS = Caveat(
+    "openb.multigpu_five_columns",
+    "limited result",
+    summary="The multigpu lists have no gpu_spec, qos, phase or times.",
+    what_goes_wrong=(
+        "The multigpu lists end after gpu_milli: they have no gpu_spec, qos, phase or times. NULL"
+        " there does not mean a Pending pod."
+    ),
+    what_to_do="Exclude multigpu from figures on time or outcome.",
+    documented_in="measured: on the files",
+)
+
+VARIANTS_NOT_IN_TIME_ORDER = Caveat(
+    "openb.variants_not_in_time_order",
+    "background",
+    summary="Most variants are not ordered by creation time.",
+    what_goes_wrong="default and the gpuspec variants are ordered by creation; most other variants are not.",
+    what_to_do="Sort by creation_time before you replay a variant.",
+    documented_in="measured: on the files",
+)
+
+GPU_SPEC_IS_ANY_OF = Caveat(
+    "openb.gpu_spec_is_any_of",
+    "background",
+    summary="gpu_spec lists acceptable models and may repeat one.",
+    what_goes_wrong=(
+        "gpu_spec lists acceptable models, joined by |, and may repeat one"
+        " (V100M16|V100M32|V100M32). Used as a whole text, it has 16 values in gpuspec33."
+    ),
+    what_to_do="Split at | and remove duplicates.",
+    documented_in="publisher: README, gpu_spec; measured: on gpuspec33",
+)
+
+GPU_SPEC_ONLY_IN_GPUSPEC = Caveat(
+    "openb.gpu_spec_only_in_gpuspec",
+    "limited result",
+    summary="gpu_spec is empty outside the gpuspec variants.",
+    what_goes_wrong=(
+        "gpu_spec is empty outside the gpuspec variants, although about a third of the real GPU"
+        " pods had constraints."
+    ),
+    what_to_do="Use gpuspec33 if constraints matter.",
+    documented_in="publisher: README, gpuspec33; measured: on the files",
+)
+
+ZERO_MEMORY_POD = Caveat(
+    "openb.zero_memory_pod",
+    "background",
+    summary="One pod requests no memory.",
+    what_goes_wrong="One pod of the default list, openb-pod-1523, requests no memory.",
+    what_to_do="Guard divisions by memory against 0.",
+    documented_in="measured: on the default list",
+)
+
+POD_PHRASE_SPELLING = Caveat(
+    "openb.pod_phrase_spelling",
+    "background",
+    summary="The README misspells the column pod_phase.",
+    what_goes_wrong="The README's list of fields spells the column pod_phrase; in the files it is pod_phase.",
+    what_to_do="Use pod_phase.",
+    documented_in="publisher: README, openb_pod_list_default.csv",
+)
+
+NO_PLACEMENT = Caveat(
+    "openb.no_placement",
+    "limited result",
+    summary="Pods do not name their nodes: fragmentation depends on an assumed placement.",
+    what_goes_wrong=(
+        "Pods do not name their nodes. Pods and nodes are related only by constraints: gpu_spec"
+        " names the model. Fragmentation can be computed for an empty cluster or for an assumed"
+        " placement."
+    ),
+    what_to_do="State the placement that a figure assumes.",
+    documented_in="publisher: README, both tables",
+)
+
+NO_USER = Caveat(
+    "openb.no_user",
+    "limited result",
+    summary="The trace has no users or groups.",
+    what_goes_wrong="The trace has no user and no group; qos is a class of service, not an owner.",
+    what_to_do="Report fairness by user as impossible.",
+    documented_in="publisher: README, openb_pod_list_default.csv",
+)
+
+GPU_MODELS_UNDISCLOSED = Caveat(
+    "openb.gpu_models_undisclosed",
+    "limited result",
+    summary="G2 and G3 are code names for 76 % of the GPUs, with unknown memory.",
+    what_goes_wrong=(
+        "G2 and G3 are code names, for 4,704 of the 6,212 GPUs, and no model has a memory size."
+        " The README also names G1, which no node has. A total of GPU memory rests on guesses."
+    ),
+    what_to_do="State the assumed sizes with any figure on GPU memory.",
+    documented_in="publisher: README, openb_node_list_all_node.csv; measured: on gpu_node",
+)
+
+CPU0_IN_ONE_COPY = Caveat(
+    "openb.cpu0_in_one_copy",
+    "background",
+    summary="The list cpu0 is in one of the two published copies only.",
+    what_goes_wrong="The list cpu0 is in alibaba/clusterdata only, not in the simulator's copy of the files.",
+    what_to_do="Download from alibaba/clusterdata to get all 24 lists.",
+    documented_in="measured: on both repositories",
+)
+
+CPU_CLASSES_FRAGMENT = Caveat(
+    "openb.cpu_classes_fragment",
+    "wrong result",
+    summary="Nearly all of this fragmentation comes from pods without a GPU; it is not waste.",
+    what_goes_wrong=(
+        "In FGD's measure, every free GPU is fragmented for a pod that requests no GPU. On the"
+        " empty cluster this is nearly all of the fragmentation: 13.94 % of the GPUs with the"
+        " default list, in which 13.6 % of the pods in the kept classes request no GPU; 0.40 % with"
+        " the GPU classes alone."
+    ),
+    what_to_do=(
+        "Compare fragmentation only with values of the same class rule, and do not read it as waste."
+    ),
+    documented_in=(
+        "publisher: kubernetes-scheduler-simulator, pkg/utils/frag.go; measured: on the default list"
+    ),
+)
+
+CLASSES_TIE_AT_THE_CUT = Caveat(
+    "openb.classes_tie_at_the_cut",
+    "limited result",
+    summary="Ties between task classes change such values by up to 0.1 percentage points.",
+    what_goes_wrong=(
+        "FGD's task classes end when 95 % of the pods are covered, and classes with the same"
+        " number of pods can be on both sides of this cut. Here the smallest request comes first;"
+        " the publisher's simulator sorts ties the other way round. In gpuspec33, fragmentation of"
+        " the empty cluster is 35.41 or 35.49 % depending on it; the other available lists give the"
+        " same value."
+    ),
+    what_to_do="Report such values to a tenth of a percentage point.",
+    documented_in=(
+        "publisher: kubernetes-scheduler-simulator, pkg/utils/frag.go, GetTypicalPods; measured: on the files"
+    ),
+)
 
 NODE = Table(
     name="node",
@@ -39,6 +398,10 @@ NODE = Table(
             "VARCHAR",
             "Node list: all_node, or its subset gpu_node; use one of them, never both",
             choices=("all_node", "gpu_node"),
+            caveats=(
+                NODE_SN_DIFFERS_BY_LIST,
+                NODE_LISTS_OVERLAP,
+            ),
         ),
     ),
     partition_by=("node_list",),
@@ -53,15 +416,28 @@ NODE = Table(
         "gpu",
     ),
     columns=(
-        Column("sn", "VARCHAR", "Node name, assigned separately in each list"),
+        Column(
+            "sn",
+            "VARCHAR",
+            "Node name, assigned separately in each list",
+            caveats=(NODE_SN_DIFFERS_BY_LIST,),
+        ),
         Column("cpu_milli", "BIGINT", "CPU capacity", unit="milli-CPU", least=1),
         Column("memory_mib", "BIGINT", "Main memory", unit="MiB", least=1),
-        Column("gpu", "BIGINT", "GPUs in the node; 0 for a CPU node", unit="GPUs", choices=(0, 1, 2, 4, 8)),
+        Column(
+            "gpu",
+            "BIGINT",
+            "GPUs in the node; 0 for a CPU node",
+            unit="GPUs",
+            choices=(0, 1, 2, 4, 8),
+            caveats=(CPU_CLASSES_FRAGMENT,),
+        ),
         Column(
             "model",
             "VARCHAR",
             "GPU model; G2 and G3 are undisclosed; NULL for nodes without a GPU",
             choices=("A10", "G2", "G3", "P100", "T4", "V100M16", "V100M32"),
+            caveats=(GPU_MODELS_UNDISCLOSED,),
         ),
     ),
     order_by=("node_list", "sn"),
@@ -73,6 +449,7 @@ NODE = Table(
             "(gpu = 0) <> (model is null)",
         ),
     ),
+    caveats=(NO_PLACEMENT,),
 )
 
 POD = Table(
@@ -92,6 +469,13 @@ POD = Table(
             "VARCHAR",
             "Pod list, from the file's name; only default is the recorded trace",
             pattern="default|(cpu|gpushare|gpuspec|multigpu).*",
+            caveats=(
+                POD_NAME_DIFFERS_BY_VARIANT,
+                VARIANTS_ARE_RESAMPLED,
+                VARIANT_SUFFIXES_DIFFER,
+                MULTIGPU_DEMAND_EXCEEDS_CAPACITY,
+                CPU0_IN_ONE_COPY,
+            ),
         ),
     ),
     partition_by=("variant",),
@@ -107,7 +491,12 @@ POD = Table(
         "gpu_milli",
     ),
     columns=(
-        Column("name", "VARCHAR", "Pod name, assigned separately in most variants"),
+        Column(
+            "name",
+            "VARCHAR",
+            "Pod name, assigned separately in most variants",
+            caveats=(POD_NAME_DIFFERS_BY_VARIANT,),
+        ),
         Column(
             "cpu_milli",
             "BIGINT",
@@ -115,6 +504,7 @@ POD = Table(
             unit="milli-CPU",
             least=1,
             sample={3_000: 1, 4_000: 1, 6_000: 1, 8_000: 1, 10_000: 1, 12_000: 1},
+            caveats=(CLASSES_TIE_AT_THE_CUT,),
         ),
         Column(
             "memory_mib",
@@ -123,14 +513,33 @@ POD = Table(
             unit="MiB",
             # MiB for each thousandth of a CPU.
             sample={2: 1, 4: 1},
+            caveats=(ZERO_MEMORY_POD,),
         ),
-        Column("num_gpu", "BIGINT", "GPUs requested, 0 to 8", unit="GPUs", choices=(0, 1, 2, 4, 8)),
+        Column(
+            "num_gpu",
+            "BIGINT",
+            "GPUs requested, 0 to 8",
+            unit="GPUs",
+            choices=(0, 1, 2, 4, 8),
+            caveats=(
+                COUNT_GPU_PODS,
+                GPU_MILLI_IS_PER_GPU,
+                MULTIGPU_DEMAND_EXCEEDS_CAPACITY,
+                CPU_CLASSES_FRAGMENT,
+                CLASSES_TIE_AT_THE_CUT,
+            ),
+        ),
         Column(
             "gpu_milli",
             "BIGINT",
             "Share requested of each GPU: 1000 with several GPUs, 0 with none",
             unit="milli-GPU",
             sample={1000: 3911, 810: 1078, 700: 180, 600: 150, 470: 750, 320: 330, 200: 120, 100: 28},
+            caveats=(
+                COUNT_GPU_PODS,
+                GPU_MILLI_IS_PER_GPU,
+                CLASSES_TIE_AT_THE_CUT,
+            ),
         ),
         Column(
             "gpu_spec",
@@ -148,6 +557,12 @@ POD = Table(
                 "V100M16|V100M32|V100M32": 22,
                 "A10|T4": 8,
             },
+            caveats=(
+                MULTIGPU_FIVE_COLUMNS,
+                GPU_SPEC_IS_ANY_OF,
+                GPU_SPEC_ONLY_IN_GPUSPEC,
+                CLASSES_TIE_AT_THE_CUT,
+            ),
         ),
         Column(
             "qos",
@@ -155,6 +570,10 @@ POD = Table(
             "Quality of service: LS, BE, Burstable or Guaranteed",
             choices=("LS", "BE", "Burstable", "Guaranteed"),
             sample={"LS": 4647, "BE": 3398, "Burstable": 100, "Guaranteed": 7},
+            caveats=(
+                MULTIGPU_FIVE_COLUMNS,
+                NO_USER,
+            ),
         ),
         Column(
             "pod_phase",
@@ -162,19 +581,66 @@ POD = Table(
             "Last phase of the pod: Succeeded, Running, Pending or Failed; not a snapshot of the cluster",
             choices=("Succeeded", "Running", "Pending", "Failed"),
             sample={"Succeeded": 192, "Running": 5193, "Pending": 897, "Failed": 1870},
+            caveats=(
+                NOT_A_SNAPSHOT,
+                PENDING_HAS_NO_SCHEDULE,
+                PENDING_IS_WITHDRAWN,
+                DELETION_NEVER_EMPTY,
+                RUNNING_OUTCOME_UNKNOWN,
+                COUNT_GPU_PODS,
+                MULTIGPU_FIVE_COLUMNS,
+                POD_PHRASE_SPELLING,
+            ),
         ),
-        Column("creation_time", "BIGINT", "Creation, counted from the first pod", unit="s", least=0),
+        Column(
+            "creation_time",
+            "BIGINT",
+            "Creation, counted from the first pod",
+            unit="s",
+            least=0,
+            clocks=(
+                FIRST_POD_CLOCK,
+                SECOND_POD_CLOCK,
+            ),
+            caveats=(
+                TIMES_FROM_FIRST_POD,
+                TIME_ORIGIN_SHIFTED,
+                MULTIGPU_FIVE_COLUMNS,
+                VARIANTS_NOT_IN_TIME_ORDER,
+            ),
+        ),
         Column(
             "deletion_time",
             "BIGINT",
             "Deletion, counted from the first pod; never empty, even for a Running pod",
             unit="s",
+            clocks=(
+                FIRST_POD_CLOCK,
+                SECOND_POD_CLOCK,
+            ),
+            caveats=(
+                TIMES_FROM_FIRST_POD,
+                TIME_ORIGIN_SHIFTED,
+                PENDING_IS_WITHDRAWN,
+                DELETION_NEVER_EMPTY,
+                MULTIGPU_FIVE_COLUMNS,
+            ),
         ),
         Column(
             "scheduled_time",
             "BIGINT",
             "Scheduling, counted from the first pod; NULL exactly where pod_phase is Pending",
             unit="s",
+            clocks=(
+                FIRST_POD_CLOCK,
+                SECOND_POD_CLOCK,
+            ),
+            caveats=(
+                TIMES_FROM_FIRST_POD,
+                TIME_ORIGIN_SHIFTED,
+                PENDING_HAS_NO_SCHEDULE,
+                MULTIGPU_FIVE_COLUMNS,
+            ),
         ),
     ),
     optional=frozenset({"gpu_spec", "qos", "pod_phase", "creation_time", "deletion_time", "scheduled_time"}),
@@ -231,6 +697,420 @@ POD = Table(
             kind="coverage",
         ),
     ),
+    caveats=(NO_PLACEMENT,),
+)
+
+METRICS = (
+    Metric("submission", "exact", "Seconds from the creation of the first pod.", "openb.pod_lifecycle"),
+    Metric(
+        "wait",
+        "exact",
+        "Time from creation to scheduling; NULL for pods that were deleted before.",
+        "openb.pod_lifecycle",
+    ),
+    Metric(
+        "run",
+        "exact",
+        ("Time from scheduling to deletion; 34 pods of the default list end where the trace ends."),
+        "openb.pod_lifecycle",
+    ),
+    Metric("requested GPUs", "exact", "num_gpu * gpu_milli, in thousandths of a GPU.", "openb.pod_lifecycle"),
+    Metric(
+        "allocated GPUs", "impossible", "num_gpu and gpu_milli are requests; what a pod held is not recorded."
+    ),
+    Metric("GPU utilisation", "impossible", "gpu_milli is a request; the use of GPUs was not measured."),
+    Metric(
+        "CPU utilisation", "impossible", "cpu_milli is a request; the use of processors was not measured."
+    ),
+    Metric("memory use", "impossible", "memory_mib is a request; the use of memory was not measured."),
+    Metric("power", "impossible", "Nodes have a model and a number of GPUs, and no sensor."),
+    Metric("energy", "impossible", "num_gpu, gpu_milli and the times give GPU time; the power is unknown."),
+    Metric(
+        "final state",
+        "approximate",
+        "The last phase; pods deleted while Running neither succeeded nor failed.",
+        "openb.phases",
+    ),
+    Metric("user", "impossible", "name numbers the pods; who runs them is not recorded."),
+    Metric("group or recurrence", "impossible", "No group is recorded; qos is a class of service."),
+    Metric("workload", "impossible", "Pods do not say what they run; qos is a class of service."),
+    Metric("machine placement", "impossible", "Pods do not name their nodes."),
+    Metric(
+        "GPU sharing",
+        "approximate",
+        "Requests say which pods may share a GPU; which pods did is not recorded.",
+        "openb.request_tiers",
+    ),
+    Metric(
+        "fragmentation",
+        "approximate",
+        "Only for the empty cluster or an assumed placement: the trace records none.",
+        "openb.fragmentation_share",
+    ),
+    Metric("deadline", "impossible", "qos is a class of service, without a time to meet."),
+    Metric("time to accuracy", "impossible", "pod_phase says how a pod ended, not the result of a training."),
+    Metric("hour of day", "impossible", "creation_time counts from the first pod, at an unpublished hour."),
+    Metric("calendar date", "impossible", "The date of the first creation_time is not published."),
+)
+
+QUANTITIES = (
+    Quantity("assumed_memory_gb", "GB", "Memory that one GPU of the model is assumed to have"),
+    Quantity("capacity_gpus", "GPUs", "GPUs of all nodes"),
+    Quantity("capacity_milli", "thousandths of a GPU"),
+    Quantity("capacity_pct", "percent", "Share of the capacity"),
+    Quantity("class_number", ""),
+    Quantity("classes", "task classes", "Task classes of the list"),
+    Quantity("constrained_pct", "percent", "Share of the GPU pods that are bound to GPU models"),
+    Quantity(
+        "covered_h", "h", "Time of the day between the first creation and the last deletion of the pod list"
+    ),
+    Quantity("cpu_capacity_pct", "percent", "CPU cores held in percent of those of all nodes"),
+    Quantity("cpu_milli", "thousandths of a CPU core", "CPU that a pod requests"),
+    Quantity("cpu_only_pct", "percent", "Share of all pods that request no GPU"),
+    Quantity("fitting_classes", "classes", "Classes of one request that at least one empty node would take"),
+    Quantity("fitting_nodes", "nodes", "Nodes that would take a pod of the class while empty"),
+    Quantity(
+        "fitting_pct", "percent", "Share of the pods never scheduled that at least one empty node would take"
+    ),
+    Quantity("fitting_pods", "pods", "Pods never scheduled that at least one empty node would take"),
+    Quantity("fragmentation_rate", "ratio"),
+    Quantity("fragmented_gpus", "GPUs", "Expected GPUs of the empty cluster that the next pod cannot use"),
+    Quantity("fragmented_gpus_per_node", "GPUs"),
+    Quantity("fragmented_pct", "percent", "Fragmented GPUs in percent of the capacity"),
+    Quantity("free_cpu_milli", "thousandths of a CPU core"),
+    Quantity("free_gpu_milli", "thousandths of a GPU"),
+    Quantity("gpu_capacity_pct", "percent", "GPUs held in percent of the GPUs of the GPU nodes"),
+    Quantity("gpu_milli", "thousandths of a GPU", "Capacity in thousandths of a GPU"),
+    Quantity("gpu_number", ""),
+    Quantity("gpu_pods", "pods", "Pods that request a GPU or a part of one"),
+    Quantity("gpu_request", "", "Number of GPUs requested"),
+    Quantity("half_or_less_pods", "pods", "Pods that request half a GPU or less"),
+    Quantity("held_cpus", "CPU cores", "CPU cores held by running pods"),
+    Quantity("held_gpus", "GPUs", "GPUs held by running pods"),
+    Quantity("held_memory_gib", "GiB", "Memory held by running pods"),
+    Quantity("mean_milli", "thousandths of a GPU", "Mean request per GPU of all GPU pods"),
+    Quantity("mean_pods", "pods", "Mean number of running pods over the time covered"),
+    Quantity(
+        "mean_sharing_milli", "thousandths of a GPU", "Mean request per GPU of the pods that share a GPU"
+    ),
+    Quantity("memory_capacity_pct", "percent", "Memory held in percent of that of all nodes"),
+    Quantity("memory_gib", "GiB", "Main memory"),
+    Quantity("memory_mib", "MiB", "Main memory that a pod requests"),
+    Quantity("milli", "thousandths of a GPU", "Thousandths of a GPU requested"),
+    Quantity("milli_by_card", "thousandths of a GPU"),
+    Quantity("milli_pct", "percent", "Share of the thousandths of a GPU requested"),
+    Quantity("model", "", "GPU model, or all"),
+    Quantity("multi_gpu_demand_pct", "percent", "Share of the demand from pods with several GPUs"),
+    Quantity("never_scheduled_pods", "pods", "Pods that were created and never scheduled"),
+    Quantity("num_gpu", "GPUs", "GPUs that a pod requests"),
+    Quantity("peak_pods", "pods", "Largest number of pods running at once"),
+    Quantity("pods", "pods", "Pods"),
+    Quantity("pods_pct", "percent", "Share of the pods"),
+    Quantity("popularity", "ratio"),
+    Quantity("requested_gpu_milli", "thousandths of a GPU"),
+    Quantity("residual_gpu_milli", "thousandths of a GPU", "Capacity that a pod leaves free on its GPU"),
+    Quantity("running_at_end", "pods", "Pods that still ran when the trace ended"),
+    Quantity("sharing_demand_pct", "percent", "Share of the demand from pods that share a GPU"),
+    Quantity("sharing_pods", "pods", "Pods that request less than a whole GPU"),
+    Quantity("sharing_pods_pct", "percent", "Share of the GPU pods that share a GPU"),
+    Quantity("unfit_pods", "pods", "Pods never scheduled that no empty node would take"),
+    Quantity(
+        "unscheduled_classes", "classes", "Classes of one request among the pods that were never scheduled"
+    ),
+    Quantity("unscheduled_pods", "pods", "Pods that were created and never scheduled"),
+    Quantity("unscheduled_s", "s", "Time from creation to deletion of pods that were never scheduled"),
+)
+
+FILES = (
+    PublishedFile(
+        "csv/openb_node_list_all_node.csv",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_node_list_all_node.csv"
+        ),
+        backup=(
+            ""
+            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_node_list_all_node.csv"
+        ),
+        bytes=52_287,
+    ),
+    PublishedFile(
+        "csv/openb_node_list_gpu_node.csv",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_node_list_gpu_node.csv"
+        ),
+        backup=(
+            ""
+            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_node_list_gpu_node.csv"
+        ),
+        bytes=42_353,
+    ),
+    PublishedFile(
+        "csv/openb_pod_list_default.csv",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_default.csv"
+        ),
+        backup=(
+            ""
+            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_default.csv"
+        ),
+        bytes=575_468,
+    ),
+    PublishedFile(
+        "csv/openb_pod_list_cpu0.csv",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_cpu0.csv"
+        ),
+    ),
+    PublishedFile(
+        "csv/openb_pod_list_cpu037.csv",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_cpu037.csv"
+        ),
+        backup=(
+            ""
+            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_cpu037.csv"
+        ),
+    ),
+    PublishedFile(
+        "csv/openb_pod_list_cpu050.csv",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_cpu050.csv"
+        ),
+        backup=(
+            ""
+            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_cpu050.csv"
+        ),
+    ),
+    PublishedFile(
+        "csv/openb_pod_list_cpu072.csv",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_cpu072.csv"
+        ),
+        backup=(
+            ""
+            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_cpu072.csv"
+        ),
+    ),
+    PublishedFile(
+        "csv/openb_pod_list_cpu100.csv",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_cpu100.csv"
+        ),
+        backup=(
+            ""
+            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_cpu100.csv"
+        ),
+        bytes=554_709,
+    ),
+    PublishedFile(
+        "csv/openb_pod_list_cpu200.csv",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_cpu200.csv"
+        ),
+        backup=(
+            ""
+            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_cpu200.csv"
+        ),
+    ),
+    PublishedFile(
+        "csv/openb_pod_list_cpu235.csv",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_cpu235.csv"
+        ),
+        backup=(
+            ""
+            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_cpu235.csv"
+        ),
+    ),
+    PublishedFile(
+        "csv/openb_pod_list_cpu250.csv",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_cpu250.csv"
+        ),
+        backup=(
+            ""
+            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_cpu250.csv"
+        ),
+    ),
+    PublishedFile(
+        "csv/openb_pod_list_cpu300.csv",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_cpu300.csv"
+        ),
+        backup=(
+            ""
+            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_cpu300.csv"
+        ),
+    ),
+    PublishedFile(
+        "csv/openb_pod_list_gpushare20.csv",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_gpushare20.csv"
+        ),
+        backup=(
+            ""
+            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_gpushare20.csv"
+        ),
+    ),
+    PublishedFile(
+        "csv/openb_pod_list_gpushare40.csv",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_gpushare40.csv"
+        ),
+        backup=(
+            ""
+            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_gpushare40.csv"
+        ),
+        bytes=572_662,
+    ),
+    PublishedFile(
+        "csv/openb_pod_list_gpushare60.csv",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_gpushare60.csv"
+        ),
+        backup=(
+            ""
+            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_gpushare60.csv"
+        ),
+    ),
+    PublishedFile(
+        "csv/openb_pod_list_gpushare80.csv",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_gpushare80.csv"
+        ),
+        backup=(
+            ""
+            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_gpushare80.csv"
+        ),
+    ),
+    PublishedFile(
+        "csv/openb_pod_list_gpushare100.csv",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_gpushare100.csv"
+        ),
+        backup=(
+            ""
+            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_gpushare100.csv"
+        ),
+    ),
+    PublishedFile(
+        "csv/openb_pod_list_gpuspec05.csv",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_gpuspec05.csv"
+        ),
+        backup=(
+            ""
+            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_gpuspec05.csv"
+        ),
+    ),
+    PublishedFile(
+        "csv/openb_pod_list_gpuspec10.csv",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_gpuspec10.csv"
+        ),
+        backup=(
+            ""
+            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_gpuspec10.csv"
+        ),
+    ),
+    PublishedFile(
+        "csv/openb_pod_list_gpuspec20.csv",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_gpuspec20.csv"
+        ),
+        backup=(
+            ""
+            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_gpuspec20.csv"
+        ),
+    ),
+    PublishedFile(
+        "csv/openb_pod_list_gpuspec25.csv",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_gpuspec25.csv"
+        ),
+        backup=(
+            ""
+            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_gpuspec25.csv"
+        ),
+    ),
+    PublishedFile(
+        "csv/openb_pod_list_gpuspec33.csv",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_gpuspec33.csv"
+        ),
+        backup=(
+            ""
+            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_gpuspec33.csv"
+        ),
+        bytes=587_467,
+    ),
+    PublishedFile(
+        "csv/openb_pod_list_multigpu20.csv",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_multigpu20.csv"
+        ),
+        backup=(
+            ""
+            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_multigpu20.csv"
+        ),
+    ),
+    PublishedFile(
+        "csv/openb_pod_list_multigpu30.csv",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_multigpu30.csv"
+        ),
+        backup=(
+            ""
+            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_multigpu30.csv"
+        ),
+    ),
+    PublishedFile(
+        "csv/openb_pod_list_multigpu40.csv",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_multigpu40.csv"
+        ),
+        backup=(
+            ""
+            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_multigpu40.csv"
+        ),
+    ),
+    PublishedFile(
+        "csv/openb_pod_list_multigpu50.csv",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_multigpu50.csv"
+        ),
+        backup=(
+            ""
+            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_multigpu50.csv"
+        ),
+        bytes=297_219,
+    ),
 )
 
 TRACE = Trace(
@@ -251,4 +1131,7 @@ TRACE = Trace(
         " Association, 2023. https://www.usenix.org/conference/atc23/presentation/weng"
     ),
     tables=(NODE, POD),
+    metrics=METRICS,
+    quantities=QUANTITIES,
+    files=FILES,
 )

@@ -28,7 +28,569 @@ GPUs.
 """
 
 from tracehouse.ingest.declarations import Column, Reference, Rule, Table, Trace
+from tracehouse.ingest.facts import Caveat, Clock, Metric, PublishedFile, Quantity
 from tracehouse.ingest.sample_distributions import Arrivals, LogNormal, Names
+
+CLOCK = Clock(
+    "pai.shifted",
+    epoch="1970-01-01T00:00:00Z; the publisher subtracted an unpublished constant from all times",
+    zone="Asia/Shanghai",
+    local_offset_s=28800,
+    scale=1,
+    resolution_s=1,
+    true_parts="hour of the day, weekday, order, differences",
+    fake_parts="day of the month, month, year",
+    documented_in="publisher: README of cluster-trace-gpu-v2020, Note of time",
+)
+
+SENTINEL_ZERO_START = Caveat(
+    "pai.sentinel_zero_start",
+    "background",
+    summary="A start or end of 0 means that it did not happen.",
+    what_goes_wrong=(
+        "A start or end of 0 means that it did not happen, as an empty field does. A difference"
+        " with a 0 in it is not a duration."
+    ),
+    what_to_do="Compute a run time only if start_time > 0 and end_time > 0.",
+    documented_in="publisher: analysis/utils.py, get_dfiw, get_dfia and get_dfa",
+)
+
+SHIFTED_CLOCK = Caveat(
+    "pai.shifted_clock",
+    "wrong result",
+    summary="Times are shifted by a constant: hour and weekday are right, dates are not.",
+    what_goes_wrong=(
+        "Times are seconds minus an unpublished constant. Read as Unix time in UTC, they give"
+        " wrong hours, and the date is wrong in any time zone."
+    ),
+    what_to_do="Read them as Unix time in Asia/Shanghai for hour and weekday. Never show the date.",
+    documented_in="publisher: README, Note of time",
+)
+
+NOTEBOOK_WEEK_STARTS_LATER = Caveat(
+    "pai.notebook_week_starts_later",
+    "limited result",
+    summary="The publisher's weekly plots begin at hour 568, not at the first row.",
+    what_goes_wrong=(
+        "The first start is at 494,319 s (1970-01-07 01:18:39 +08:00), but the publisher's weekly"
+        " plots begin at 1970-01-25 00:00:03 +08:00. They use an unexplained hour offset of -600,"
+        " which is 25 days of 24 hours; 25 is the day of that month. pai.demand_hourly counts from"
+        " the clock's zero, and the plots begin at its hour 568, the first hour of a Sunday in"
+        " China. A plot from the first row, hour 137, shows another week."
+    ),
+    what_to_do="Begin at hour 568 to match the publisher's weekly plots.",
+    documented_in=(
+        "publisher: analysis/analysis.ipynb, Figure 3; third party: the first start, in"
+        " alibaba/clusterdata issue 262"
+    ),
+)
+
+JOB_END_MISSING = Caveat(
+    "pai.job_end_missing",
+    "wrong result",
+    summary="Only 10 % of failed jobs have an end: a filter on end_time removes the other failures.",
+    what_goes_wrong=(
+        "28.08 % of jobs have no end, and only 25,620 of 256,555 failed jobs have one. A filter on"
+        " end_time removes nine of ten failures. 1,061 Running and 45 Waiting jobs do have an end."
+    ),
+    what_to_do="Filter by status, not by end_time, and say how many rows a duration excludes.",
+    documented_in="third party: counted on the real files, not checked here",
+    concerns=("pai.job.end_time", "pai.job.status"),
+)
+
+SCHEDULING_LATENCY_ZERO = Caveat(
+    "pai.scheduling_latency_zero",
+    "background",
+    summary="The README's scheduling latency is 0 in all jobs.",
+    what_goes_wrong=(
+        "The README calls the time from a job's start to its first task's start the scheduling"
+        " latency. It is 0 in all 1,051,838 jobs that can be compared; the reason is unknown."
+    ),
+    what_to_do=(
+        "Compute the wait as the first instance's start minus the task's start, as the publisher's"
+        " own wait_time does."
+    ),
+    documented_in=(
+        "publisher: README, pai_task_table, and analysis/utils.py, get_dfa; third party: the"
+        " count, not checked here"
+    ),
+    concerns=("pai.job.start_time", "pai.task.start_time"),
+)
+
+EMPTY_START_IS_WAITING = Caveat(
+    "pai.empty_start_is_waiting",
+    "limited result",
+    summary="Waiting jobs and tasks have no start and no duration.",
+    what_goes_wrong=(
+        "Only Waiting rows have an empty start: 3,663 jobs and 3,714 tasks. Excluding them removes the queue."
+    ),
+    what_to_do="Keep these rows in counts, and exclude them from durations.",
+    documented_in="third party: counted on the real files, not checked here",
+    concerns=("pai.job.start_time", "pai.task.start_time"),
+)
+
+TERMINATED_IS_SUCCESS = Caveat(
+    "pai.terminated_is_success",
+    "background",
+    summary="Terminated is the only success; Running and Waiting are unfinished.",
+    what_goes_wrong=(
+        "Terminated is the only success; it does not mean killed. Running and Waiting rows are"
+        " unfinished: their outcome is unknown, not a failure."
+    ),
+    what_to_do="Map Terminated to success, Failed to failure, and the other two to unknown.",
+    documented_in="publisher: README, pai_job_table",
+)
+
+STATUS_MIX_DRIFTS = Caveat(
+    "pai.status_mix_drifts",
+    "limited result",
+    summary="Failure rates differ by time (20 and 43 %) and by GPU request (24 and 2 %).",
+    what_goes_wrong=(
+        "20.1 % of the first three quarters of the tasks fail, and 43.4 % of the last quarter;"
+        " 24.4 % of tasks with a GPU fail, and 1.8 % of those without. A single failure rate hides"
+        " both differences."
+    ),
+    what_to_do="Split failure rates by time and by GPU request.",
+    documented_in="third party: counted on the real files, not checked here",
+    concerns=("pai.task.status",),
+)
+
+WORKER_NAME_REPEATS = Caveat(
+    "pai.worker_name_repeats",
+    "wrong result",
+    summary="worker_name repeats when an instance runs again: joins on it multiply rows.",
+    what_goes_wrong=(
+        "An instance that ran again repeats its worker_name, and some rows have none. A join on"
+        " worker_name then multiplies rows."
+    ),
+    what_to_do=(
+        "Keep one row per worker_name before you join. The publisher sorts by status, start_time"
+        " and end_time and keeps the last row, so in text order a Waiting row wins over a"
+        " Terminated one; then it drops rows without a worker_name."
+    ),
+    documented_in="publisher: analysis/utils.py, get_dfiw",
+)
+
+END_BLANKING_IS_NO_OP = Caveat(
+    "pai.end_blanking_is_no_op",
+    "background",
+    summary="One cleaning step of the publisher's code has no effect.",
+    what_goes_wrong=(
+        "The publisher's code is meant to clear end_time where start_time is 0, but it has already"
+        " set those starts to missing. The second step matches no row, and the ends remain."
+    ),
+    what_to_do="State whether you reproduce the effect or the intention.",
+    documented_in="publisher: analysis/utils.py, get_dfiw and get_dfa",
+    concerns=("pai.instance.end_time", "pai.task.end_time"),
+)
+
+TASK_STATUS_FROM_INSTANCES = Caveat(
+    "pai.task_status_from_instances",
+    "limited result",
+    summary="The publisher's task status is the greatest status of its instances in text order.",
+    what_goes_wrong=(
+        "The publisher sets a task's status to the greatest status of its instances in text order:"
+        " Failed < Running < Terminated < Waiting. One Terminated or Waiting instance hides all"
+        " failed ones. Its joins are inner joins, so tasks without an instance are lost."
+    ),
+    what_to_do="Count instances by status, and use outer joins to keep all tasks.",
+    documented_in="publisher: analysis/utils.py, get_dfia and get_dfa",
+    concerns=("pai.instance.status", "pai.task.status"),
+)
+
+TASKS_WITHOUT_INSTANCES = Caveat(
+    "pai.tasks_without_instances",
+    "limited result",
+    summary="Tasks without instances, mostly Waiting ones, have no run time or GPU time.",
+    what_goes_wrong="Some tasks, mostly Waiting ones, have no instance row. An inner join loses them.",
+    what_to_do="Use an outer join from pai.task, or report what is lost.",
+    documented_in="third party: seen on the real files, not checked here",
+)
+
+GROUP_FALLS_BACK_TO_USER = Caveat(
+    "pai.group_falls_back_to_user",
+    "limited result",
+    summary="Jobs without a group are grouped by user.",
+    what_goes_wrong=(
+        "If a job has no group, the publisher's code uses its user instead. Counts of recurring"
+        " jobs then mix two kinds of key."
+    ),
+    what_to_do="Keep a flag that says which key was used.",
+    documented_in="publisher: analysis/utils.py, get_dfw and get_dfa",
+    concerns=("pai.group_tag.user",),
+)
+
+GROUP_TAG_ORPHANS = Caveat(
+    "pai.group_tag_orphans",
+    "limited result",
+    summary="1,530 jobs have no tag, and 1,061 tags have no job.",
+    what_goes_wrong=(
+        "Jobs and tags join one to one on inst_id, but 1,530 jobs have no tag and 1,061 tags have no job."
+    ),
+    what_to_do="Use an outer join from pai.job.",
+    documented_in="third party: counted on the real files, not checked here",
+    concerns=("pai.job.inst_id", "pai.group_tag.inst_id"),
+)
+
+WORKLOAD_TAG_IS_RARE = Caveat(
+    "pai.workload_tag_is_rare",
+    "wrong result",
+    summary="Only about 10 % of jobs have a workload, and they are not a random sample.",
+    what_goes_wrong=(
+        "Only jobs that the publisher examined have a workload: about 9 % according to the README,"
+        " 9.78 % of the rows by count. They are not a random sample."
+    ),
+    what_to_do="Do not extrapolate workload shares to the cluster.",
+    documented_in="publisher: README, pai_group_tag_table; third party: the count, not checked here",
+)
+
+INST_ID_IS_JOB_ID = Caveat(
+    "pai.inst_id_is_job_id",
+    "background",
+    summary="inst_id identifies the job, not the instance.",
+    what_goes_wrong=(
+        "inst_id identifies the job, not the instance: there is one for each job_name. Used as a"
+        " key of instances, it multiplies rows."
+    ),
+    what_to_do="Use it as a job id. Identify instances by inst_name and worker_name.",
+    documented_in="publisher: README, pai_job_table",
+)
+
+PLAN_IS_PER_INSTANCE = Caveat(
+    "pai.plan_is_per_instance",
+    "wrong result",
+    summary="Plans are per instance: multiply by inst_num for a task's demand.",
+    what_goes_wrong=(
+        "A plan is the request of each instance. A sum over tasks without inst_num underestimates demand."
+    ),
+    what_to_do="Multiply by inst_num for a task's demand.",
+    documented_in="publisher: README, class diagram of section 2",
+)
+
+PERCENT_AGAINST_UNITS = Caveat(
+    "pai.percent_against_units",
+    "background",
+    summary="Plans are in percent of a core or GPU, capacities in whole cores and GPUs.",
+    what_goes_wrong=(
+        "Plans are in percent of one core or one GPU (600 is six cores, 50 is half a GPU);"
+        " capacities are whole cores and GPUs. Dividing them directly is wrong by a factor of 100."
+    ),
+    what_to_do="Divide plans by 100 before you compare them with capacities.",
+    documented_in="publisher: README, pai_task_table and pai_machine_spec",
+)
+
+USE_IS_ABSOLUTE = Caveat(
+    "pai.use_is_absolute",
+    "wrong result",
+    summary="Use is in percent of one core or GPU, not of the plan or the machine.",
+    what_goes_wrong=(
+        "cpu_usage and gpu_wrk_util are in percent of one core and of one GPU. They are not shares"
+        " of the plan or of the machine."
+    ),
+    what_to_do="Compare them with plan_cpu and plan_gpu directly, or divide by the plan to get a share.",
+    documented_in="publisher: README, pai_sensor_table, and the maintainer in alibaba/clusterdata issue 125",
+)
+
+GPU_USE_OVER_100 = Caveat(
+    "pai.gpu_use_over_100",
+    "limited result",
+    summary="GPU use exceeds 100 % for workers with several GPUs: do not clip it.",
+    what_goes_wrong=(
+        "Both columns exceed 100. For workers and machines with several GPUs, this is consistent"
+        " with a sum over the GPUs; the publisher does not say so."
+    ),
+    what_to_do="Do not clip at 100. For a mean, divide by the number of GPUs in use.",
+    documented_in="third party: users in alibaba/clusterdata issues 182 and 231; the sum is an inference",
+)
+
+CPU_USE_OVER_REQUEST = Caveat(
+    "pai.cpu_use_over_request",
+    "limited result",
+    summary="Instances may use more CPU than they requested.",
+    what_goes_wrong=(
+        "Instances may use more CPU than they requested if the machine has spare CPU. Use above"
+        " the plan is not an error."
+    ),
+    what_to_do="Keep such rows.",
+    documented_in="publisher: the maintainer in alibaba/clusterdata issue 151",
+)
+
+SENSOR_COVERS_TWO_FIFTHS = Caveat(
+    "pai.sensor_covers_two_fifths",
+    "wrong result",
+    summary="Only 40 % of the instances have sensor data, almost none before hour 672.",
+    what_goes_wrong=(
+        "The sensor table has 3,033,232 workers for 7,522,002 instance rows, almost none before"
+        " hour 672 of the trace, and covers 1,737 of 1,897 machines. Nine rows name machines that"
+        " are not in machine_spec; cpu_usage is empty in 5,829 rows and avg_mem in 1,217."
+    ),
+    what_to_do="Report the share of instances behind a utilisation figure.",
+    documented_in="third party: counted on the real files, not checked here",
+)
+
+SENSOR_IS_LIFETIME_AVERAGE = Caveat(
+    "pai.sensor_is_lifetime_average",
+    "wrong result",
+    summary="Sensor values are means over a worker's lifetime: peaks are hidden.",
+    what_goes_wrong=(
+        "All figures are means over the worker's lifetime, except max_mem and max_gpu_wrk_mem,"
+        " which are maxima. A time series computed from them is flat within a worker and hides"
+        " peaks."
+    ),
+    what_to_do="Call hourly series approximate, and weight by end_time - start_time.",
+    documented_in=(
+        "publisher: README, Note of sensor and Note of machine_ metrics; third party: the question"
+        " in alibaba/clusterdata issue 226"
+    ),
+)
+
+GPU_SHARING_NEEDS_DEVICE = Caveat(
+    "pai.gpu_sharing_needs_device",
+    "wrong result",
+    summary="Workers share a GPU only if machine and gpu_name are the same.",
+    what_goes_wrong="Two workers on one machine at the same time do not necessarily share a GPU.",
+    what_to_do="Require the same machine and the same gpu_name.",
+    documented_in="publisher: the maintainer in alibaba/clusterdata issue 185",
+    concerns=("pai.sensor.machine", "pai.instance.machine"),
+)
+
+GPU_NAME_IS_DEVICE = Caveat(
+    "pai.gpu_name_is_device",
+    "background",
+    summary="gpu_name is a device path, not a type.",
+    what_goes_wrong=(
+        "gpu_name is a device path such as /dev/nvidia0, not a type. It is meaningful only"
+        " together with the machine."
+    ),
+    what_to_do="Take the type from pai.machine_spec or pai.task.",
+    documented_in="publisher: README, pai_sensor_table",
+)
+
+GPU_TYPE_IS_ASSIGNED = Caveat(
+    "pai.gpu_type_is_assigned",
+    "limited result",
+    summary="gpu_type is the assigned type; the requested type is gpu_type_spec.",
+    what_goes_wrong=(
+        "A task's gpu_type is the type that it was assigned. The requested type is gpu_type_spec"
+        " of group_tag, which is empty if any type is acceptable."
+    ),
+    what_to_do="Use gpu_type_spec for demand and gpu_type for placement.",
+    documented_in="publisher: README, pai_task_table and pai_group_tag_table",
+)
+
+GPU_TYPE_NULL = Caveat(
+    "pai.gpu_type_null",
+    "limited result",
+    summary="About 218,000 tasks have no gpu_type.",
+    what_goes_wrong=(
+        "gpu_type is empty for about 218 thousand tasks, so a join with machine_spec on gpu_type loses them."
+    ),
+    what_to_do="Keep a class for unknown.",
+    documented_in="third party: counted on the real files, not checked here",
+)
+
+PLAN_GPU_NULL_IS_CPU_TASK = Caveat(
+    "pai.plan_gpu_null_is_cpu_task",
+    "limited result",
+    summary="223,965 tasks request no GPU; means of plan_gpu exclude them.",
+    what_goes_wrong=(
+        "plan_gpu is empty for the 223,965 tasks without a GPU. A mean of plan_gpu is over GPU tasks only."
+    ),
+    what_to_do="Read NULL as no GPU, and state which tasks a figure includes.",
+    documented_in="third party: counted on the real files, not checked here",
+)
+
+JOB_MEANS_TASK_ELSEWHERE = Caveat(
+    "pai.job_means_task_elsewhere",
+    "wrong result",
+    summary="These are tasks; other papers call PAI's GPU tasks jobs.",
+    what_goes_wrong=(
+        "Other papers call PAI's tasks with plan_gpu jobs: 1,261,050 - 223,965 = 1,037,085 is"
+        " gpu_job_num in Acme's cluster summary. Its job_num of 1,260,920 is 130 less than the"
+        " number of tasks, without an explanation."
+    ),
+    what_to_do="State what you count: jobs, tasks or instances.",
+    documented_in=(
+        "publisher: data/cluster_summary.csv of InternLM/AcmeTrace; third party: the task counts,"
+        " not checked here"
+    ),
+)
+
+GPU_COUNTS_ARE_FRACTIONS = Caveat(
+    "pai.gpu_counts_are_fractions",
+    "limited result",
+    summary="GPU requests are fractions, with a median of half a GPU.",
+    what_goes_wrong=(
+        "GPU requests are fractions, with a median of half a GPU; other traces have whole GPUs."
+        " The 0.683 GPUs per job in Acme's summary for PAI appear to be plan_gpu / 100 without"
+        " inst_num."
+    ),
+    what_to_do="State the definition when you compare GPU counts across traces.",
+    documented_in="publisher: README, pai_task_table, and data/cluster_summary.csv of InternLM/AcmeTrace",
+)
+
+NOTEBOOK_MEM_CURVE = Caveat(
+    "pai.notebook_mem_curve",
+    "limited result",
+    summary="The notebook's curve of memory use shows the GPU's memory.",
+    what_goes_wrong=(
+        "The notebook's curve labelled memory use (cell 37) plots avg_gpu_wrk_mem, the GPU's memory."
+    ),
+    what_to_do="Use avg_mem for main memory.",
+    documented_in="publisher: analysis/analysis.ipynb, cell 37",
+)
+
+NETWORK_UNITS = Caveat(
+    "pai.network_units",
+    "wrong result",
+    summary="Network traffic has no documented interval; the notebook takes bytes per second.",
+    what_goes_wrong=(
+        "The README says bytes, averaged over the lifetime, and names no interval. The notebook"
+        " uses them as bytes per second and computes Gbps as 8 * read / 1024^3, not / 10^9."
+    ),
+    what_to_do="State both choices; the factor alone is 7.4 %.",
+    documented_in="publisher: README, pai_sensor_table, and analysis/analysis.ipynb",
+)
+
+MEMORY_GB_LOOKS_BINARY = Caveat(
+    "pai.memory_gb_looks_binary",
+    "limited result",
+    summary="Published GB look like GiB, a difference of a few percent.",
+    what_goes_wrong=(
+        "The README's example request is 29.296875 GB, which is 30,000 / 1,024, so the figures"
+        " appear to be MB divided by 1,024."
+    ),
+    what_to_do="Expect a few percent of difference from decimal units.",
+    documented_in="publisher: README, pai_task_table; the reading is an inference",
+)
+
+FLOATS_FOR_WHOLE_NUMBERS = Caveat(
+    "pai.floats_for_whole_numbers",
+    "background",
+    summary="Whole numbers are written as floats in some files.",
+    what_goes_wrong=(
+        "inst_num and times are written as floats (1.0, 4550879.0), but the times of"
+        " machine_metric are integers. A join on the text fails."
+    ),
+    what_to_do="Compare them as numbers.",
+    documented_in="publisher: README, the example entries",
+)
+
+MACHINE_METRIC_IS_HOST_LEVEL = Caveat(
+    "pai.machine_metric_is_host_level",
+    "wrong result",
+    summary="Figures are of the whole machine: adding workers counts it several times.",
+    what_goes_wrong=(
+        "The figures are those of the whole machine while the worker ran, including other workers."
+        " A sum over workers counts a machine several times."
+    ),
+    what_to_do="Weight by end_time - start_time per machine. Use pai.sensor for a worker's own use.",
+    documented_in="publisher: README, Note of machine_ metrics",
+)
+
+MACHINE_CPU_IS_A_SUM = Caveat(
+    "pai.machine_cpu_is_a_sum",
+    "wrong result",
+    summary="machine_cpu includes iowait: it counts waiting as use.",
+    what_goes_wrong="machine_cpu is about usr + kernel + iowait, so it counts waiting as use.",
+    what_to_do="Do not add it to its parts.",
+    documented_in="publisher: the maintainer in alibaba/clusterdata issue 125",
+)
+
+CPU_MACHINES_IN_SPEC = Caveat(
+    "pai.cpu_machines_in_spec",
+    "limited result",
+    summary="83 of the 1,897 machines have no GPU.",
+    what_goes_wrong=(
+        "83 of the 1,897 machines have no GPU and the type CPU. Means per machine include them,"
+        " and dividing by cap_gpu divides by 0."
+    ),
+    what_to_do="Filter on cap_gpu > 0 for GPU work.",
+    documented_in="measured: on pai_machine_spec",
+)
+
+MACHINE_COUNTS_ARE_ROUNDED = Caveat(
+    "pai.machine_counts_are_rounded",
+    "background",
+    summary="The README rounds the numbers of GPUs and machines.",
+    what_goes_wrong=(
+        "The README says over 6,500 GPUs on about 1,800 machines. The table has 6,742 GPUs on"
+        " 1,814 machines, and 83 machines without a GPU."
+    ),
+    what_to_do="Use the table for capacity.",
+    documented_in="publisher: README, section 1; measured: on pai_machine_spec",
+)
+
+MACHINE_MEMORY_DIFFERS = Caveat(
+    "pai.machine_memory_differs",
+    "background",
+    summary="V100 machines have 384 or 512 GB.",
+    what_goes_wrong=(
+        "V100 machines have 384 GB (45) or 512 GB (59), so cap_mem does not follow from gpu_type."
+    ),
+    what_to_do="Join by machine, not by gpu_type.",
+    documented_in="measured: on pai_machine_spec",
+)
+
+MISC_IS_MANY_TYPES = Caveat(
+    "pai.misc_is_many_types",
+    "limited result",
+    summary="MISC stands for several older GPU types.",
+    what_goes_wrong=(
+        "MISC stands for older types such as K40m, K80 and M60, which differ in speed and memory size."
+    ),
+    what_to_do="Do not assign a specification to MISC.",
+    documented_in="publisher: README, pai_task_table",
+)
+
+HEADERS_APART = Caveat(
+    "pai.headers_apart",
+    "background",
+    summary="The CSVs have no header; names are in separate .header files.",
+    what_goes_wrong=(
+        "The CSVs have no header: the column names are in separate .header files. A reader that"
+        " expects a header loses the first row."
+    ),
+    what_to_do="Read without a header, and take the names from the .header file.",
+    documented_in="publisher: analysis/utils.py, get_df",
+)
+
+STEMS_WITHOUT_TABLE = Caveat(
+    "pai.stems_without_table",
+    "background",
+    summary="Two of the seven file names do not end in _table.",
+    what_goes_wrong=(
+        "Two of the seven names, pai_machine_spec and pai_machine_metric, do not end in _table. A"
+        " pattern such as *_table misses them."
+    ),
+    what_to_do="Name the files one by one.",
+    documented_in="publisher: README, section 2",
+)
+
+LFS_POINTERS = Caveat(
+    "pai.lfs_pointers",
+    "background",
+    summary="Old clones through Git LFS leave pointer files.",
+    what_goes_wrong=(
+        "Old clones through Git LFS exceed its quota and leave pointer files of about 1 KB under"
+        " the archives' names."
+    ),
+    what_to_do="Download from the object storage, and compare the checksums with the README.",
+    documented_in="publisher: README, section 2; third party: alibaba/clusterdata issue 180",
+)
+
+SPLIT_ARCHIVES = Caveat(
+    "pai.split_archives",
+    "background",
+    summary="The backup repository splits large archives into parts.",
+    what_goes_wrong=(
+        "The backup repository splits large archives into .partaa, .partab and so on: two parts"
+        " for job and group_tag, 23 for instance, 13 for sensor, seven for machine_metric. A single"
+        " part is not an archive."
+    ),
+    what_to_do="Download all parts; concatenated in the order of their names, they are the archive.",
+    documented_in="publisher: README and merge_parts.sh of qzweng/clusterdata-cluster-trace-gpu-v2020-data",
+)
 
 # The publisher writes whole numbers as floats in most files ("4550879.0", "1.0") and as integers in
 # pai_machine_metric. Both have one type, so that the tables can be joined. The type is DOUBLE because BIGINT
@@ -40,6 +602,12 @@ START_TIME = Column(
     unit="s",
     least=0,
     sample=Arrivals(494_319, 6_455_919, 8),
+    caveats=(
+        SENTINEL_ZERO_START,
+        SHIFTED_CLOCK,
+        NOTEBOOK_WEEK_STARTS_LATER,
+        FLOATS_FOR_WHOLE_NUMBERS,
+    ),
 )
 END_TIME = Column(
     "end_time",
@@ -47,6 +615,11 @@ END_TIME = Column(
     "Completion on the shifted clock; NULL or 0 if it did not happen",
     unit="s",
     least=0,
+    caveats=(
+        SENTINEL_ZERO_START,
+        SHIFTED_CLOCK,
+        FLOATS_FOR_WHOLE_NUMBERS,
+    ),
 )
 END_AFTER_START = Rule(
     "end_after_start",
@@ -63,6 +636,7 @@ INST_ID = Column(
     "VARCHAR",
     "Id of the job, not of an instance; one for each job_name",
     sample=Names("inst_id", 60),
+    caveats=(INST_ID_IS_JOB_ID,),
 )
 USER = Column("user", "VARCHAR", "User, anonymised", sample=Names("user", 12, count=1_430))
 STATUS = Column(
@@ -71,6 +645,7 @@ STATUS = Column(
     "Terminated, Failed, Running or Waiting; only Terminated is a success",
     choices=("Terminated", "Failed", "Running", "Waiting"),
     sample={"Terminated": 732_355, "Failed": 256_555, "Running": 62_928, "Waiting": 3_663},
+    caveats=(TERMINATED_IS_SUCCESS,),
 )
 MACHINE = Column("machine", "VARCHAR", "Machine, anonymised", sample=Names("machine", 24))
 IN_TASK = ("job_name", "task_name")
@@ -118,6 +693,12 @@ JOB = Table(
         ),
     ),
     references=(Reference(("inst_id",), "group_tag", caveat="pai.group_tag_orphans"),),
+    caveats=(
+        JOB_MEANS_TASK_ELSEWHERE,
+        HEADERS_APART,
+        LFS_POINTERS,
+        SPLIT_ARCHIVES,
+    ),
 )
 
 TASK = Table(
@@ -163,6 +744,10 @@ TASK = Table(
                 300: 100,
                 1000: 14,
             },
+            caveats=(
+                PLAN_IS_PER_INSTANCE,
+                FLOATS_FOR_WHOLE_NUMBERS,
+            ),
         ),
         STATUS,
         START_TIME,
@@ -174,6 +759,11 @@ TASK = Table(
             unit="percent of one core",
             least=0,
             sample={200: 10, 400: 15, 600: 50, 800: 8, 1000: 6, 1200: 8, 2400: 3},
+            caveats=(
+                PLAN_IS_PER_INSTANCE,
+                PERCENT_AGAINST_UNITS,
+                CPU_USE_OVER_REQUEST,
+            ),
         ),
         Column(
             "plan_mem",
@@ -191,6 +781,10 @@ TASK = Table(
                 48.828125: 9,
                 97.65625: 2,
             },
+            caveats=(
+                PLAN_IS_PER_INSTANCE,
+                MEMORY_GB_LOOKS_BINARY,
+            ),
         ),
         Column(
             "plan_gpu",
@@ -211,6 +805,12 @@ TASK = Table(
                 400: 75,
                 800: 70,
             },
+            caveats=(
+                PLAN_IS_PER_INSTANCE,
+                PERCENT_AGAINST_UNITS,
+                PLAN_GPU_NULL_IS_CPU_TASK,
+                GPU_COUNTS_ARE_FRACTIONS,
+            ),
         ),
         Column(
             "gpu_type",
@@ -218,6 +818,11 @@ TASK = Table(
             "Assigned type of GPU, not the requested one; MISC is older types",
             choices=GPU_TYPES,
             sample={"MISC": 696, "T4": 227, "P100": 73, "V100": 29, "V100M32": 19},
+            caveats=(
+                GPU_TYPE_IS_ASSIGNED,
+                GPU_TYPE_NULL,
+                MISC_IS_MANY_TYPES,
+            ),
         ),
     ),
     published_sha256={
@@ -245,6 +850,12 @@ TASK = Table(
     references=(
         Reference(("job_name",), "job"),
         Reference(IN_TASK, "instance", caveat="pai.tasks_without_instances"),
+    ),
+    caveats=(
+        TASKS_WITHOUT_INSTANCES,
+        JOB_MEANS_TASK_ELSEWHERE,
+        HEADERS_APART,
+        LFS_POINTERS,
     ),
 )
 
@@ -276,6 +887,7 @@ INSTANCE = Table(
             "Worker that the instance ran as; joins sensor and machine_metric; repeats if an"
             " instance ran again",
             sample=Names("worker", 60),
+            caveats=(WORKER_NAME_REPEATS,),
         ),
         INST_ID,
         STATUS,
@@ -310,6 +922,12 @@ INSTANCE = Table(
         Reference(("machine",), "machine_spec"),
         Reference(("worker_name",), "sensor", caveat="pai.sensor_covers_two_fifths"),
     ),
+    caveats=(
+        TASKS_WITHOUT_INSTANCES,
+        HEADERS_APART,
+        LFS_POINTERS,
+        SPLIT_ARCHIVES,
+    ),
 )
 
 SENSOR = Table(
@@ -332,16 +950,35 @@ SENSOR = Table(
     columns=(
         JOB_NAME,
         TASK_NAME,
-        Column("worker_name", "VARCHAR", "Worker, as in the instance table", sample=Names("worker", 60)),
+        Column(
+            "worker_name",
+            "VARCHAR",
+            "Worker, as in the instance table",
+            sample=Names("worker", 60),
+            caveats=(WORKER_NAME_REPEATS,),
+        ),
         INST_ID,
         MACHINE,
-        Column("gpu_name", "VARCHAR", "Device of the GPU on its machine, such as /dev/nvidia0; not a type"),
+        Column(
+            "gpu_name",
+            "VARCHAR",
+            "Device of the GPU on its machine, such as /dev/nvidia0; not a type",
+            caveats=(
+                GPU_SHARING_NEEDS_DEVICE,
+                GPU_NAME_IS_DEVICE,
+            ),
+        ),
         Column(
             "cpu_usage",
             "DOUBLE",
             "CPU used, mean over the worker's lifetime, in the unit of plan_cpu, not a share of it",
             unit="percent of one core",
             least=0,
+            caveats=(
+                USE_IS_ABSOLUTE,
+                CPU_USE_OVER_REQUEST,
+                SENSOR_COVERS_TWO_FIFTHS,
+            ),
         ),
         Column(
             "gpu_wrk_util",
@@ -350,9 +987,31 @@ SENSOR = Table(
             " exceed 100",
             unit="percent of one GPU",
             least=0,
+            caveats=(
+                USE_IS_ABSOLUTE,
+                GPU_USE_OVER_100,
+            ),
         ),
-        Column("avg_mem", "DOUBLE", "Main memory used, mean over the worker's lifetime", unit="GB", least=0),
-        Column("max_mem", "DOUBLE", "Main memory used, maximum", unit="GB", least=0),
+        Column(
+            "avg_mem",
+            "DOUBLE",
+            "Main memory used, mean over the worker's lifetime",
+            unit="GB",
+            least=0,
+            caveats=(
+                SENSOR_COVERS_TWO_FIFTHS,
+                NOTEBOOK_MEM_CURVE,
+                MEMORY_GB_LOOKS_BINARY,
+            ),
+        ),
+        Column(
+            "max_mem",
+            "DOUBLE",
+            "Main memory used, maximum",
+            unit="GB",
+            least=0,
+            caveats=(MEMORY_GB_LOOKS_BINARY,),
+        ),
         Column(
             "avg_gpu_wrk_mem",
             "DOUBLE",
@@ -360,6 +1019,7 @@ SENSOR = Table(
             unit="GB",
             least=0,
             sample=LogNormal(2, 0.9, most=32),
+            caveats=(NOTEBOOK_MEM_CURVE,),
         ),
         Column("max_gpu_wrk_mem", "DOUBLE", "GPU memory used, maximum", unit="GB", least=0),
         Column(
@@ -369,6 +1029,7 @@ SENSOR = Table(
             unit="bytes",
             least=0,
             sample=LogNormal(6e6, 2.2),
+            caveats=(NETWORK_UNITS,),
         ),
         Column(
             "write",
@@ -377,6 +1038,7 @@ SENSOR = Table(
             unit="bytes",
             least=0,
             sample=LogNormal(3e6, 2.2),
+            caveats=(NETWORK_UNITS,),
         ),
         Column(
             "read_count",
@@ -425,6 +1087,13 @@ SENSOR = Table(
         Reference(("worker_name",), "instance"),
         Reference(("machine",), "machine_spec", caveat="pai.sensor_covers_two_fifths"),
     ),
+    caveats=(
+        SENSOR_COVERS_TWO_FIFTHS,
+        SENSOR_IS_LIFETIME_AVERAGE,
+        HEADERS_APART,
+        LFS_POINTERS,
+        SPLIT_ARCHIVES,
+    ),
 )
 
 GROUP_TAG = Table(
@@ -450,6 +1119,7 @@ GROUP_TAG = Table(
             "VARCHAR",
             "Requested type of GPU; NULL if any type is acceptable",
             choices=GPU_TYPES,
+            caveats=(GPU_TYPE_IS_ASSIGNED,),
         ),
         Column(
             "group",
@@ -457,6 +1127,7 @@ GROUP_TAG = Table(
             "Hash shared by jobs with similar scripts, parameters and data: repetitions of one job",
             provenance="derived",
             sample=Names("group", 32),
+            caveats=(GROUP_FALLS_BACK_TO_USER,),
         ),
         Column(
             "workload",
@@ -464,6 +1135,7 @@ GROUP_TAG = Table(
             "Kind of model, such as bert or ctr; NULL for nine rows in ten",
             provenance="derived",
             sample=dict.fromkeys(WORKLOADS, 1),
+            caveats=(WORKLOAD_TAG_IS_RARE,),
         ),
     ),
     published_sha256={
@@ -482,6 +1154,11 @@ GROUP_TAG = Table(
         ),
     ),
     references=(Reference(("inst_id",), "job", caveat="pai.group_tag_orphans"),),
+    caveats=(
+        HEADERS_APART,
+        LFS_POINTERS,
+        SPLIT_ARCHIVES,
+    ),
 )
 
 MACHINE_SPEC = Table(
@@ -510,12 +1187,38 @@ MACHINE_SPEC = Table(
             "VARCHAR",
             "Type of the machine's GPUs; CPU if it has none",
             choices=(*GPU_TYPES, "CPU"),
+            caveats=(
+                CPU_MACHINES_IN_SPEC,
+                MISC_IS_MANY_TYPES,
+            ),
         ),
         Column(
-            "cap_cpu", "BIGINT", "CPU capacity in whole cores; plans are in percent", unit="cores", least=1
+            "cap_cpu",
+            "BIGINT",
+            "CPU capacity in whole cores; plans are in percent",
+            unit="cores",
+            least=1,
+            caveats=(PERCENT_AGAINST_UNITS,),
         ),
-        Column("cap_mem", "BIGINT", "Main memory", unit="GB", least=1),
-        Column("cap_gpu", "BIGINT", "GPU capacity in whole GPUs; plans are in percent", unit="GPUs", least=0),
+        Column(
+            "cap_mem",
+            "BIGINT",
+            "Main memory",
+            unit="GB",
+            least=1,
+            caveats=(MACHINE_MEMORY_DIFFERS,),
+        ),
+        Column(
+            "cap_gpu",
+            "BIGINT",
+            "GPU capacity in whole GPUs; plans are in percent",
+            unit="GPUs",
+            least=0,
+            caveats=(
+                PERCENT_AGAINST_UNITS,
+                CPU_MACHINES_IN_SPEC,
+            ),
+        ),
     ),
     published_sha256={
         "pai_machine_spec.tar.gz": ("cc0d38a4045af1b1af8179de8b1b54b1ddd995e6160d6d061a6b1000f1276c2d"),
@@ -529,6 +1232,11 @@ MACHINE_SPEC = Table(
             "gpu_type is CPU for machines without a GPU, and for no others",
             "(gpu_type = 'CPU') <> (cap_gpu = 0)",
         ),
+    ),
+    caveats=(
+        MACHINE_COUNTS_ARE_ROUNDED,
+        HEADERS_APART,
+        STEMS_WITHOUT_TABLE,
     ),
 )
 
@@ -551,10 +1259,30 @@ MACHINE_METRIC = Table(
         "machine",
     ),
     columns=(
-        Column("worker_name", "VARCHAR", "Worker, as in the instance table", sample=Names("worker", 60)),
+        Column(
+            "worker_name",
+            "VARCHAR",
+            "Worker, as in the instance table",
+            sample=Names("worker", 60),
+            caveats=(WORKER_NAME_REPEATS,),
+        ),
         MACHINE,
-        Column("start_time", "DOUBLE", "Launch of the worker, on the shifted clock", unit="s", least=0),
-        Column("end_time", "DOUBLE", "Completion of the worker, on the shifted clock", unit="s", least=0),
+        Column(
+            "start_time",
+            "DOUBLE",
+            "Launch of the worker, on the shifted clock",
+            unit="s",
+            least=0,
+            caveats=(SHIFTED_CLOCK,),
+        ),
+        Column(
+            "end_time",
+            "DOUBLE",
+            "Completion of the worker, on the shifted clock",
+            unit="s",
+            least=0,
+            caveats=(SHIFTED_CLOCK,),
+        ),
         Column(
             "machine_cpu_iowait",
             "DOUBLE",
@@ -562,6 +1290,7 @@ MACHINE_METRIC = Table(
             unit="percent",
             least=0,
             sample=LogNormal(0.02, 1.5),
+            caveats=(MACHINE_CPU_IS_A_SUM,),
         ),
         Column(
             "machine_cpu_kernel",
@@ -570,6 +1299,7 @@ MACHINE_METRIC = Table(
             unit="percent",
             least=0,
             sample=LogNormal(2.5, 0.6, most=20),
+            caveats=(MACHINE_CPU_IS_A_SUM,),
         ),
         Column(
             "machine_cpu_usr",
@@ -578,6 +1308,7 @@ MACHINE_METRIC = Table(
             unit="percent",
             least=0,
             sample=LogNormal(15, 0.8, most=75),
+            caveats=(MACHINE_CPU_IS_A_SUM,),
         ),
         Column(
             "machine_gpu",
@@ -585,6 +1316,7 @@ MACHINE_METRIC = Table(
             "GPU utilisation of the machine; exceeds 100 on machines with several GPUs",
             unit="percent",
             least=0,
+            caveats=(GPU_USE_OVER_100,),
         ),
         Column(
             "machine_load_1", "DOUBLE", "Load average over one minute", least=0, sample=LogNormal(18, 0.8)
@@ -596,6 +1328,7 @@ MACHINE_METRIC = Table(
             unit="bytes",
             least=0,
             sample=LogNormal(5e7),
+            caveats=(NETWORK_UNITS,),
         ),
         Column(
             "machine_num_worker",
@@ -611,6 +1344,7 @@ MACHINE_METRIC = Table(
             "CPU utilisation of the machine, about the sum of usr, kernel and iowait",
             unit="percent",
             least=0,
+            caveats=(MACHINE_CPU_IS_A_SUM,),
         ),
     ),
     published_sha256={
@@ -629,6 +1363,392 @@ MACHINE_METRIC = Table(
         ),
     ),
     references=(Reference(("machine",), "machine_spec"),),
+    caveats=(
+        SENSOR_IS_LIFETIME_AVERAGE,
+        MACHINE_METRIC_IS_HOST_LEVEL,
+        HEADERS_APART,
+        STEMS_WITHOUT_TABLE,
+        LFS_POINTERS,
+        SPLIT_ARCHIVES,
+    ),
+)
+
+CAVEATS = (
+    JOB_END_MISSING,
+    SCHEDULING_LATENCY_ZERO,
+    EMPTY_START_IS_WAITING,
+    STATUS_MIX_DRIFTS,
+    END_BLANKING_IS_NO_OP,
+    TASK_STATUS_FROM_INSTANCES,
+    GROUP_TAG_ORPHANS,
+)
+
+METRICS = (
+    Metric(
+        "submission",
+        "approximate",
+        (
+            "A task's start, its launch, is the closest available time; in all jobs that can be"
+            " compared, it is also the job's start."
+        ),
+        "unified.jobs",
+    ),
+    Metric(
+        "wait",
+        "approximate",
+        (
+            "Time from a task's launch to the start of its first instance. The scheduling latency"
+            " described in the README is always 0."
+        ),
+        "pai.task_wait",
+    ),
+    Metric(
+        "run",
+        "exact",
+        (
+            "Time from the start of the first instance to the end of the last; NULL for tasks that"
+            " had not ended."
+        ),
+        "pai.task_run",
+    ),
+    Metric(
+        "requested GPUs",
+        "exact",
+        "plan_gpu, in percent of a GPU per instance, times inst_num.",
+        "unified.jobs",
+    ),
+    Metric("allocated GPUs", "impossible", "Only plans are recorded, not what instances were allocated."),
+    Metric(
+        "GPU utilisation",
+        "approximate",
+        "One mean over the lifetime of a worker, for two fifths of the instances.",
+        "pai.worker_usage",
+    ),
+    Metric(
+        "CPU utilisation",
+        "approximate",
+        (
+            "One mean over the lifetime of a worker, for two fifths of the instances; for hosts,"
+            " over the lifetime of each worker."
+        ),
+        "pai.worker_usage",
+    ),
+    Metric(
+        "memory use",
+        "approximate",
+        ("One mean and one maximum over the lifetime of a worker, for two fifths of the instances."),
+        "pai.worker_usage",
+    ),
+    Metric(
+        "power",
+        "impossible",
+        "sensor and machine_metric measure processors, memory, GPUs and the network, not power.",
+    ),
+    Metric("energy", "impossible", "Energy needs the power of the GPUs, which gpu_wrk_util does not give."),
+    Metric(
+        "final state",
+        "exact",
+        "Terminated is success and Failed is failure; Running and Waiting had not ended.",
+        "pai.status_by_level",
+    ),
+    Metric("user", "exact", "Every job has a hashed user.", "pai.user_load"),
+    Metric(
+        "group or recurrence",
+        "exact",
+        "Group tags identify recurring jobs, for all but 1,530 jobs by a third party's count.",
+        "pai.job_group",
+    ),
+    Metric(
+        "workload",
+        "approximate",
+        "About one job in ten has a tag; the workload of the others is unknown.",
+        "pai.job_group",
+    ),
+    Metric("machine placement", "exact", "Every instance that ran names its machine.", "pai.worker_machine"),
+    Metric(
+        "GPU sharing",
+        "approximate",
+        ("Requests say which instances may share a GPU; which did is known if a sensor names the device."),
+        "pai.gpu_sharing",
+    ),
+    Metric("fragmentation", "impossible", "Free parts of GPUs are unknown: most instances name no device."),
+    Metric("deadline", "impossible", "start_time and end_time say what happened, not what was due."),
+    Metric("time to accuracy", "impossible", "Workers report resources, not the progress of a training."),
+    Metric(
+        "hour of day",
+        "exact",
+        ("The clock is shifted; read in UTC+8, its hours and weekdays are true, according to the README."),
+        "unified.hour_profile",
+    ),
+    Metric("calendar date", "impossible", "The constant subtracted from the times is not published."),
+)
+
+QUANTITIES = (
+    Quantity("at_least", "", "Least size of a gang, or least number of tasks, that is counted"),
+    Quantity("at_percentile", "percent", "Percentile"),
+    Quantity("band", "", "Band of the request, including its lower and excluding its upper bound"),
+    Quantity(
+        "bottom_half_max_instances",
+        "instances",
+        "Largest number of instances of a user in the half with the fewest",
+    ),
+    Quantity("capacity_gpus", "GPUs", "GPUs of the machines of the type"),
+    Quantity("class", "", "User, group, GPU type or workload by which the result is grouped"),
+    Quantity("cpu_failed_pct", "percent", "Share of the tasks without a GPU that failed"),
+    Quantity("cpu_margin_of_capacity", "ratio"),
+    Quantity("cpu_use_of_plan", "ratio", "Used divided by requested CPU"),
+    Quantity("cpus_per_gpu", "CPU cores", "CPU cores for each GPU of a machine"),
+    Quantity("end_hour", ""),
+    Quantity("entries", "entries", "Number of entries"),
+    Quantity("failed_of_known_pct", "percent", "Share of the tasks with a known outcome that failed"),
+    Quantity("failed_pct", "percent", "Share of the tasks that failed"),
+    Quantity("failed_tasks", "tasks", "Tasks that failed"),
+    Quantity("gang_size", "instances"),
+    Quantity("gpu_failed_pct", "percent", "Share of the tasks with a GPU that failed"),
+    Quantity("gpu_margin_of_capacity", "ratio"),
+    Quantity("gpu_memory_gb", "GB", "GPU memory in use, as a mean over the lifetime of a worker"),
+    Quantity("gpu_memory_known_pct", "percent", "Workers whose mean GPU memory is known"),
+    Quantity("gpu_tasks", "tasks", "Tasks that request a GPU"),
+    Quantity("gpu_type", "", "GPU type, or all"),
+    Quantity("gpu_use_of_plan", "ratio", "Used divided by requested GPU"),
+    Quantity("gpus_per_machine", "GPUs", "GPUs of one machine"),
+    Quantity("groups", "groups"),
+    Quantity("held_gpu_h_pct", "percent", "Share of the held GPU-hours"),
+    Quantity("held_gpus", "GPUs", "GPUs requested by running instances, mean over the period"),
+    Quantity("held_pct", "percent", "Held GPUs in percent of the capacity"),
+    Quantity("hour", ""),
+    Quantity("hours", "h", "Hours that the means are over"),
+    Quantity("instance_rank", ""),
+    Quantity("instances_pct", "percent", "Share of the instances"),
+    Quantity("known_pct", "percent", "Share of the tasks whose outcome is known"),
+    Quantity("left_matched", "rows"),
+    Quantity("left_matched_pct", "percent", "Share of the rows on the left that have a partner"),
+    Quantity("left_multiply_matched", "rows"),
+    Quantity("left_unmatched", "rows"),
+    Quantity("left_without_key", "rows"),
+    Quantity("level", "", "Level that is counted"),
+    Quantity("machine_gpu_type", "", "Type of the GPUs of the machines that launches were on"),
+    Quantity("machine_load", "ratio"),
+    Quantity("machines", "machines", "Machines"),
+    Quantity("mean_gpus_if_whole", "GPUs", "Mean number of GPUs held if none could be shared"),
+    Quantity("mean_instances", "instances", "Mean number of instances of a task"),
+    Quantity("mean_load", "ratio", "Mean load average of a machine"),
+    Quantity("measured_gpu_h", "GPU-h", "GPU-hours requested by workers whose use was measured"),
+    Quantity("measured_gpu_s", "GPU-s", "GPU time requested by workers whose use was measured"),
+    Quantity("measured_pct", "percent", "Share of the held GPU-hours of measured workers"),
+    Quantity(
+        "measured_workers", "workers", "Workers whose GPU use a sensor measured and whose run time is known"
+    ),
+    Quantity("median", "", "Median, in the unit of the row"),
+    Quantity("median_instances", "instances", "Median number of instances of a task"),
+    Quantity(
+        "median_margin_of_capacity",
+        "ratio",
+        "Median of requested minus used, divided by the capacity of the machine",
+    ),
+    Quantity("median_wait_share", "ratio", "Median share of the queueing delay in the turnaround time"),
+    Quantity("memory_margin_of_capacity", "ratio"),
+    Quantity("memory_use_of_plan", "ratio", "Used divided by requested memory"),
+    Quantity("multi_task_jobs", "jobs", "Jobs that have several tasks"),
+    Quantity("never_started_tasks", "tasks", "Tasks without a launch, or without a launched instance"),
+    Quantity("observed_machine_h", "h", "Hours of machines that were seen"),
+    Quantity("over_plan_gpu_h", "GPU-h", "GPU-hours that measured workers used above their request"),
+    Quantity("over_plan_gpu_s", "GPU-s", "GPU time that measured workers used above their request"),
+    Quantity("overlap_s", "s", "Time that two workers ran together"),
+    Quantity("pairs", "pairs", "Pairs of workers that ran together on a GPU"),
+    Quantity("part", "", "Part of the trace, from 1"),
+    Quantity("peak_gpu_memory_gb", "GB", "Peak GPU memory of a worker"),
+    Quantity("peak_gpu_memory_known_pct", "percent", "Workers whose peak of GPU memory is known"),
+    Quantity("peak_hour", "", "First hour of the greatest saving, on the trace's clock"),
+    Quantity("period_start_s", "s", "Begin of a day or an hour on the trace's clock"),
+    Quantity("read_bytes", "bytes", "Network input of a worker"),
+    Quantity("read_known_pct", "percent", "Workers whose network input is known"),
+    Quantity("reads", "operations"),
+    Quantity("received_bytes", "bytes"),
+    Quantity("request", "", "What is requested for each instance"),
+    Quantity("requested_gpus_if_whole", "GPUs"),
+    Quantity("requested_memory_gb", "GB", "Requested memory"),
+    Quantity("resource", "", "Resource"),
+    Quantity("right_matched", "rows"),
+    Quantity("right_matched_pct", "percent", "Share of the rows on the right that have a partner"),
+    Quantity("right_multiply_matched", "rows"),
+    Quantity("right_unmatched", "rows"),
+    Quantity("right_without_key", "rows"),
+    Quantity("run_class", "", "Class of the run time: short or long"),
+    Quantity("sampled_per", ""),
+    Quantity("saved_gpus", "GPUs", "GPUs saved by sharing"),
+    Quantity("saved_pct", "percent", "Share that sharing saves"),
+    Quantity("share_pct", "percent", "Share of the total"),
+    Quantity("sharing_gpus", "GPUs", "GPUs requested by instances of less than one GPU"),
+    Quantity("sharing_pct", "percent", "Share of the workers that shared their GPU"),
+    Quantity("sharing_workers", "workers", "Workers that ran on a GPU together with another"),
+    Quantity(
+        "slowdown",
+        "ratio",
+        "Median run time of the sharing workers of a group, over that of its other workers",
+    ),
+    Quantity("span_gpu_h", "GPU-h", "GPU-hours if all instances ran from the first start to the last end"),
+    Quantity("start_hour", ""),
+    Quantity("submitted_gpus", "GPUs", "GPUs that tasks submitted in the period request"),
+    Quantity("tagged_jobs_pct", "percent", "Share of all counted jobs with a workload tag"),
+    Quantity("tasks", "tasks", "Tasks"),
+    Quantity("tasks_pct", "percent", "Share of the tasks"),
+    Quantity("tasks_with_run", "tasks", "Tasks whose instances have a start and an end"),
+    Quantity("tasks_with_size", "tasks", "Tasks that state a number of instances"),
+    Quantity("tasks_with_wait", "tasks", "Tasks whose queueing delay is known"),
+    Quantity("top_instances_pct", "percent", "Share of the instances of the heaviest users"),
+    Quantity(
+        "unended_instances",
+        "instances",
+        "Instances that started in the period without an end, left out of the sums",
+    ),
+    Quantity("unended_tasks", "tasks", "Tasks without an instance that ended"),
+    Quantity("unit", "", "Unit of the numbers"),
+    Quantity("used_gpu_h", "GPU-h", "GPU-hours that measured workers used"),
+    Quantity("used_gpu_s", "GPU-s", "GPU time that measured workers used"),
+    Quantity("used_less_pct", "percent", "Share of the tasks that used less than requested"),
+    Quantity("used_more_pct", "percent", "Share of the tasks that used more than requested"),
+    Quantity("used_of_plan_pct", "percent", "Used in percent of requested GPU-hours of measured workers"),
+    Quantity(
+        "waited_over_pct",
+        "percent",
+        "Share of the tasks whose queueing delay exceeds the given part of the turnaround time",
+    ),
+    Quantity("wasted_gpu_h", "GPU-h", "GPU-hours that measured workers requested and did not use"),
+    Quantity("wasted_gpu_s", "GPU-s", "GPU time that measured workers requested and did not use"),
+    Quantity("wasted_of_all_pct", "percent", "Share of the wasted GPU-hours of all classes"),
+    Quantity(
+        "wasted_pct", "percent", "Share of the requested GPU-hours of measured workers that they did not use"
+    ),
+    Quantity("whole_gpus", "GPUs", "GPUs requested by instances of one or more GPUs"),
+    Quantity("worker_band", ""),
+    Quantity("workers", "workers", "Workers"),
+    Quantity("workers_on_machine", "workers"),
+    Quantity("write_bytes", "bytes", "Network output of a worker"),
+    Quantity("write_known_pct", "percent", "Workers whose network output is known"),
+    Quantity("writes", "operations"),
+)
+
+FILES = (
+    PublishedFile(
+        "data/pai_job_table.tar.gz",
+        "https://aliopentrace.oss-cn-beijing.aliyuncs.com/v2020GPUTraces/pai_job_table.tar.gz",
+        backup=(
+            ""
+            "https://github.com/qzweng/clusterdata-cluster-trace-gpu-v2020-data/raw/HEAD/pai_job_table.tar.gz.part{aa..ab}"
+        ),
+        bytes=62_065_432,
+    ),
+    PublishedFile(
+        "data/pai_task_table.tar.gz",
+        "https://aliopentrace.oss-cn-beijing.aliyuncs.com/v2020GPUTraces/pai_task_table.tar.gz",
+        backup=(
+            ""
+            "https://github.com/qzweng/clusterdata-cluster-trace-gpu-v2020-data/raw/HEAD/pai_task_table.tar.gz"
+        ),
+        bytes=35_514_117,
+    ),
+    PublishedFile(
+        "data/pai_instance_table.tar.gz",
+        ("https://aliopentrace.oss-cn-beijing.aliyuncs.com/v2020GPUTraces/pai_instance_table.tar.gz"),
+        backup=(
+            ""
+            "https://github.com/qzweng/clusterdata-cluster-trace-gpu-v2020-data/raw/HEAD/pai_instance_table.tar.gz.part{aa..aw}"
+        ),
+        bytes=694_839_139,
+    ),
+    PublishedFile(
+        "data/pai_sensor_table.tar.gz",
+        ("https://aliopentrace.oss-cn-beijing.aliyuncs.com/v2020GPUTraces/pai_sensor_table.tar.gz"),
+        backup=(
+            ""
+            "https://github.com/qzweng/clusterdata-cluster-trace-gpu-v2020-data/raw/HEAD/pai_sensor_table.tar.gz.part{aa..am}"
+        ),
+        bytes=406_119_947,
+    ),
+    PublishedFile(
+        "data/pai_group_tag_table.tar.gz",
+        ("https://aliopentrace.oss-cn-beijing.aliyuncs.com/v2020GPUTraces/pai_group_tag_table.tar.gz"),
+        backup=(
+            ""
+            "https://github.com/qzweng/clusterdata-cluster-trace-gpu-v2020-data/raw/HEAD/pai_group_tag_table.tar.gz.part{aa..ab}"
+        ),
+        bytes=55_064_781,
+    ),
+    PublishedFile(
+        "data/pai_machine_spec.tar.gz",
+        ("https://aliopentrace.oss-cn-beijing.aliyuncs.com/v2020GPUTraces/pai_machine_spec.tar.gz"),
+        backup=(
+            ""
+            "https://github.com/qzweng/clusterdata-cluster-trace-gpu-v2020-data/raw/HEAD/pai_machine_spec.tar.gz"
+        ),
+        bytes=30_449,
+    ),
+    PublishedFile(
+        "data/pai_machine_metric.tar.gz",
+        ("https://aliopentrace.oss-cn-beijing.aliyuncs.com/v2020GPUTraces/pai_machine_metric.tar.gz"),
+        backup=(
+            ""
+            "https://github.com/qzweng/clusterdata-cluster-trace-gpu-v2020-data/raw/HEAD/pai_machine_metric.tar.gz.part{aa..ag}"
+        ),
+        bytes=206_596_175,
+    ),
+    PublishedFile(
+        "data/pai_job_table.header",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2020/data/pai_job_table.header"
+        ),
+        bytes=49,
+    ),
+    PublishedFile(
+        "data/pai_task_table.header",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2020/data/pai_task_table.header"
+        ),
+        bytes=91,
+    ),
+    PublishedFile(
+        "data/pai_instance_table.header",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2020/data/pai_instance_table.header"
+        ),
+        bytes=84,
+    ),
+    PublishedFile(
+        "data/pai_sensor_table.header",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2020/data/pai_sensor_table.header"
+        ),
+        bytes=161,
+    ),
+    PublishedFile(
+        "data/pai_group_tag_table.header",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2020/data/pai_group_tag_table.header"
+        ),
+        bytes=42,
+    ),
+    PublishedFile(
+        "data/pai_machine_spec.header",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2020/data/pai_machine_spec.header"
+        ),
+        bytes=41,
+    ),
+    PublishedFile(
+        "data/pai_machine_metric.header",
+        (
+            ""
+            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2020/data/pai_machine_metric.header"
+        ),
+        bytes=172,
+    ),
 )
 
 TRACE = Trace(
@@ -652,4 +1772,9 @@ TRACE = Trace(
         " https://www.usenix.org/conference/nsdi22/presentation/weng"
     ),
     tables=(JOB, TASK, INSTANCE, SENSOR, GROUP_TAG, MACHINE_SPEC, MACHINE_METRIC),
+    clock=CLOCK,
+    caveats=CAVEATS,
+    metrics=METRICS,
+    quantities=QUANTITIES,
+    files=FILES,
 )

@@ -23,7 +23,184 @@ Pitfalls:
 """
 
 from tracehouse.ingest.declarations import Column, JsonList, Reference, Rule, Table, Trace
+from tracehouse.ingest.facts import Caveat, Clock, Metric, PublishedFile, Quantity
 from tracehouse.ingest.sample_distributions import Arrivals, Names
+
+LOG_CLOCK = Clock(
+    "philly.log",
+    epoch="1970-01-01T00:00:00; the time zone is not documented",
+    zone="unknown; perhaps Pacific time, as in the utilisation files",
+    local_offset_s=None,
+    scale=1,
+    resolution_s=1,
+    true_parts=(
+        "order and differences, except for an hour around 5 November 2017, 2:00, if the zone's"
+        " clock is put back then; the date to within a day"
+    ),
+    fake_parts="none; the zone is unknown",
+    documented_in="publisher: README, example of cluster_job_log; the zone is not documented",
+)
+
+USE_CLOCK = Clock(
+    "philly.use",
+    epoch="1970-01-01T00:00:00Z",
+    zone=(
+        "America/Los_Angeles, written as PST or PDT after each time; 25,200 s behind UTC until 5"
+        " November 2017, 9:00 UTC, and 28,800 s from then on"
+    ),
+    local_offset_s=None,
+    scale=1,
+    resolution_s=60,
+    true_parts="all: the times are instants",
+    fake_parts="none",
+    documented_in="publisher: README, examples of utilisation",
+)
+
+LOG_HAS_NO_ZONE = Caveat(
+    "philly.log_has_no_zone",
+    "wrong result",
+    summary="The job log has no time zone: hours, dates and joins with utilisation are assumptions.",
+    what_goes_wrong=(
+        "The job log's times have no time zone, while utilisation times have PST or PDT. Joins of"
+        " attempts with minutes of utilisation use both as written: if the log uses another clock,"
+        " every attempt is joined with wrong minutes."
+    ),
+    what_to_do=(
+        "Use time differences as they are; across 5 November 2017, when Pacific time was put back,"
+        " they may be off by an hour. Treat hours and dates as in an unknown zone, and the join as"
+        " an assumption."
+    ),
+    documented_in="publisher: README, both examples; the zone is not documented",
+)
+
+ATTEMPTS_LACK_TIMES = Caveat(
+    "philly.attempts_lack_times",
+    "limited result",
+    summary="Some attempts lack a start or end: sums of GPU time are too small.",
+    what_goes_wrong=(
+        "Logging errors left some attempts without a start or an end, and some jobs without any"
+        " attempt. They have no wait, run time or GPU time, so sums are too small."
+    ),
+    what_to_do="State how many jobs a figure covers, as philly.totals does.",
+    documented_in="publisher: README, notes on cluster_job_log",
+)
+
+NO_END_MEANS_RUNNING = Caveat(
+    "philly.no_end_means_running",
+    "wrong result",
+    summary="A last attempt without an end was still running, or its end was not logged.",
+    what_goes_wrong=(
+        "If the last attempt has no end, either the job was still running when the log was taken,"
+        " or the end was not logged. The log does not say which, and such a job still has a status."
+    ),
+    what_to_do="Exclude such jobs when you compare run times.",
+    documented_in="publisher: README, notes on cluster_job_log",
+)
+
+RUN_INCLUDES_RETRIES = Caveat(
+    "philly.run_includes_retries",
+    "wrong result",
+    summary="A job's run time includes the gaps between attempts; GPU time does not.",
+    what_goes_wrong=(
+        "The publisher's run time of a job is from the start of its first attempt to the end of"
+        " its last one. It includes the time between attempts, when no GPU is held."
+    ),
+    what_to_do=(
+        "Use held_gpu_s for GPU time, and run_s of philly.attempt_run for a single attempt."
+        " unified.allocation_hourly spreads the GPU time of a job over its gaps, too;"
+        " philly.load_by_day does not."
+    ),
+    documented_in="publisher: notebook, Philly Trace Analysis.ipynb",
+)
+
+GPUS_ARE_THOSE_USED = Caveat(
+    "philly.gpus_are_those_used",
+    "limited result",
+    summary="A job's GPUs are those of its first attempt; requests are not published.",
+    what_goes_wrong=(
+        "GPU requests are not published. A job's GPUs are those of its first attempt, as in the"
+        " publisher's notebook. A job without an attempt has an unknown number of GPUs."
+    ),
+    what_to_do="Count jobs without an attempt separately; they are not CPU jobs.",
+    documented_in="publisher: notebook, Philly Trace Analysis.ipynb",
+)
+
+MACHINE_LIST_DISAGREES = Caveat(
+    "philly.machine_list_disagrees",
+    "limited result",
+    summary="Some machines have more GPUs in the logs than in the machine list.",
+    what_goes_wrong=(
+        "Some machines have more GPUs in the job log and in cluster_gpu_util than in the machine"
+        " list: m47 is listed with 2, but a job in the README's example runs on 8 of its GPUs."
+    ),
+    what_to_do=(
+        "Use philly.machine_inventory, which takes the largest of the three. Shares of the listed"
+        " GPUs may exceed 100 %."
+    ),
+    documented_in="philly-traces, issue #8; publisher: README, both examples",
+)
+
+NA_IS_OFFLINE = Caveat(
+    "philly.na_is_offline",
+    "limited result",
+    summary="NULL means that the GPU or server was offline, not idle.",
+    what_goes_wrong=(
+        "NA, NULL here, means that a GPU or a server was offline, or that the machine has no such"
+        " GPU. Counted as 0, these GPUs would look idle."
+    ),
+    what_to_do="Exclude NULL from means and counts.",
+    documented_in="publisher: README, notes on use",
+)
+
+USE_IS_AVERAGED = Caveat(
+    "philly.use_is_averaged",
+    "wrong result",
+    summary="Utilisation is the share of time in which any kernel ran: 100 % is not a fully used GPU.",
+    what_goes_wrong=(
+        "Each value is a mean over one minute, such as 99.366666667, of what nvidia-smi reported:"
+        " how long any kernel ran, not how much of the GPU it used."
+    ),
+    what_to_do="Do not read 100 % as a fully used GPU.",
+    documented_in="publisher: README, cluster_gpu_util",
+)
+
+LINES_ARE_GLUED = Caveat(
+    "philly.lines_are_glued",
+    "background",
+    summary="A few lines hold two records and are rejected.",
+    what_goes_wrong=(
+        "Users report a few lines with more than ten fields, as if two records had been joined."
+        " Ingest rejects these lines and lists them with their text."
+    ),
+    what_to_do="Check catalog.rejected_rows; the minutes of these lines are missing.",
+    documented_in="third party: scripts of users, which skip such lines",
+)
+
+MEMORY_UNIT_NOT_WRITTEN = Caveat(
+    "philly.memory_unit_not_written",
+    "limited result",
+    summary="The unit of memory is not documented: use shares of the total.",
+    what_goes_wrong="The unit of memory is not documented, and a total of 0 means unknown.",
+    what_to_do="Use shares of the total, and exclude totals of 0, as the publisher's notebook does.",
+    documented_in="publisher: README; notebook",
+)
+
+HOUR_COMES_TWICE = Caveat(
+    "philly.hour_comes_twice",
+    "limited result",
+    summary="On 5 November 2017 the hour from 1:00 occurs twice.",
+    what_goes_wrong=(
+        "On 5 November 2017, the hour from 1:00 occurs twice, first in PDT and then in PST."
+        " Without the zone, each of its minutes has two records."
+    ),
+    what_to_do="Group by time, which is an instant, not by the time as written.",
+    documented_in="publisher: README, both zones in its examples",
+    concerns=(
+        "philly.gpu_util.time_utc_offset",
+        "philly.cpu_util.time_utc_offset",
+        "philly.mem_util.time_utc_offset",
+    ),
+)
 
 README = "README of msr-fiddle/philly-traces"
 ARCHIVE = "trace-data"
@@ -35,7 +212,14 @@ ATTEMPT_NUMBER = Column("attempt", "BIGINT", "Number of the attempt, from 1", pr
 
 
 def _time(comment: str) -> Column:
-    return Column("time", "TIMESTAMPTZ", comment, zones=ZONES, offset_name="time_utc_offset")
+    return Column(
+        "time",
+        "TIMESTAMPTZ",
+        comment,
+        zones=ZONES,
+        offset_name="time_utc_offset",
+        clocks=(USE_CLOCK,),
+    )
 
 
 JOB = Table(
@@ -63,6 +247,8 @@ JOB = Table(
             least="2017-08-07 00:00:00",
             below="2017-12-23 00:00:00",
             sample=Arrivals(1_502_064_000, 1_513_987_199),
+            clocks=(LOG_CLOCK,),
+            caveats=(LOG_HAS_NO_ZONE,),
         ),
         Column("user", "VARCHAR", "Hashed user", sample=Names("user", 6, count=319)),
     ),
@@ -88,12 +274,25 @@ ATTEMPT = Table(
             "TIMESTAMP",
             "Start; the time zone is not documented; NULL if not logged",
             null_texts=NO_TIME,
+            clocks=(LOG_CLOCK,),
+            caveats=(
+                LOG_HAS_NO_ZONE,
+                ATTEMPTS_LACK_TIMES,
+                RUN_INCLUDES_RETRIES,
+            ),
         ),
         Column(
             "end_time",
             "TIMESTAMP",
             "End; the time zone is not documented; NULL if not logged or the job was still running",
             null_texts=NO_TIME,
+            clocks=(LOG_CLOCK,),
+            caveats=(
+                LOG_HAS_NO_ZONE,
+                ATTEMPTS_LACK_TIMES,
+                NO_END_MEANS_RUNNING,
+                RUN_INCLUDES_RETRIES,
+            ),
         ),
     ),
     json_list=JsonList(path=("attempts",), positions=("attempt",), outer=("jobid",), other_lists=("detail",)),
@@ -125,7 +324,12 @@ ATTEMPT_MACHINE = Table(
         ATTEMPT_NUMBER,
         Column("detail", "BIGINT", "Number of the machine within the attempt, from 1", provenance="derived"),
         Column("ip", "VARCHAR", "Machine, as in machine.machine_id"),
-        Column("gpus", "VARCHAR[]", "GPUs of the machine that the attempt used: gpu0 to gpu7"),
+        Column(
+            "gpus",
+            "VARCHAR[]",
+            "GPUs of the machine that the attempt used: gpu0 to gpu7",
+            caveats=(GPUS_ARE_THOSE_USED,),
+        ),
     ),
     json_list=JsonList(path=("attempts", "detail"), positions=("attempt", "detail"), outer=("jobid",)),
     key=("jobid", "attempt", "detail"),
@@ -150,12 +354,14 @@ MACHINE = Table(
             "Listed GPUs; the job log may show more",
             "GPUs",
             header=" number of GPUs",
+            caveats=(MACHINE_LIST_DISAGREES,),
         ),
         Column(
             "single_gpu_mem",
             "VARCHAR",
             "Memory of each GPU as published, with a leading space: ' 24GB'",
             header=" single GPU mem",
+            caveats=(MACHINE_LIST_DISAGREES,),
         ),
     ),
     key=("machine_id",),
@@ -183,6 +389,10 @@ GPU_UTIL = Table(
                 null_texts=OFFLINE,
                 least=0,
                 most=100,
+                caveats=(
+                    NA_IS_OFFLINE,
+                    USE_IS_AVERAGED,
+                ),
             )
             for gpu in range(8)
         ),
@@ -193,6 +403,7 @@ GPU_UTIL = Table(
     ends_in_comma=True,
     references=(Reference(("machine_id",), "machine"),),
     about_rows=44_750_640,
+    caveats=(LINES_ARE_GLUED,),
 )
 
 CPU_UTIL = Table(
@@ -213,6 +424,7 @@ CPU_UTIL = Table(
             null_texts=OFFLINE,
             least=0,
             most=100,
+            caveats=(NA_IS_OFFLINE,),
         ),
     ),
     key=("time", "machine_id"),
@@ -236,6 +448,10 @@ MEM_UTIL = Table(
             "DOUBLE",
             "Memory, in an undocumented unit; NULL if the machine was offline",
             null_texts=OFFLINE,
+            caveats=(
+                NA_IS_OFFLINE,
+                MEMORY_UNIT_NOT_WRITTEN,
+            ),
         ),
         Column(
             "mem_free",
@@ -243,6 +459,10 @@ MEM_UTIL = Table(
             "Free memory, in the same unit; NULL if the machine was offline",
             null_texts=OFFLINE,
             least=0,
+            caveats=(
+                NA_IS_OFFLINE,
+                MEMORY_UNIT_NOT_WRITTEN,
+            ),
         ),
     ),
     key=("time", "machine_id"),
@@ -250,6 +470,135 @@ MEM_UTIL = Table(
     order_by=("machine_id", "time"),
     about_rows=45_000_000,
     rules=(Rule("free_of_total", "mem_free is at most mem_total", "mem_free > mem_total"),),
+)
+
+CAVEATS = (HOUR_COMES_TWICE,)
+
+METRICS = (
+    Metric(
+        "submission", "exact", "Times of the job log, whose time zone is not documented.", "philly.job_run"
+    ),
+    Metric(
+        "wait",
+        "exact",
+        "Time from submission to the start of the first attempt, if the start was logged.",
+        "philly.wait_by_size",
+    ),
+    Metric(
+        "run",
+        "exact",
+        "Time from the start of the first attempt to the end of the last, retries included.",
+        "philly.run_by_status",
+    ),
+    Metric(
+        "requested GPUs",
+        "approximate",
+        "GPUs of the first attempt; requests are not published.",
+        "philly.job_run",
+    ),
+    Metric("allocated GPUs", "exact", "GPUs of each attempt, by machine and number.", "philly.attempt_run"),
+    Metric(
+        "GPU utilisation",
+        "exact",
+        "One value per GPU and minute; for jobs only if both clocks are assumed to be the same.",
+        "philly.utilization_hourly",
+    ),
+    Metric("CPU utilisation", "exact", "One value per machine and minute.", "philly.utilization_hourly"),
+    Metric(
+        "memory use",
+        "approximate",
+        "Main memory of machines as a share, because its unit is not documented; no GPU memory.",
+        "philly.utilization_hourly",
+    ),
+    Metric("final state", "exact", "Pass, Killed or Failed, as published.", "philly.statuses"),
+    Metric("user", "exact", "Every job has a hashed user.", "philly.job_run"),
+    Metric("machine placement", "exact", "Machines of each attempt.", "philly.locality"),
+    Metric(
+        "calendar date",
+        "approximate",
+        "Exact for utilisation; to a day for jobs, whose time zone is not documented.",
+        "philly.load_by_day",
+    ),
+    Metric(
+        "GPU sharing",
+        "approximate",
+        (
+            "Overlapping allocations of one GPU; whether the attempts shared it or the log is"
+            " wrong is not documented."
+        ),
+        "philly.doubly_allocated_gpus",
+    ),
+    Metric(
+        "fragmentation",
+        "approximate",
+        (
+            "Free GPUs per machine from the job log; attempts without a start or an end are"
+            " missing, and when machines were offline is not recorded."
+        ),
+        "philly.fragmentation",
+    ),
+    Metric(
+        "power", "impossible", "gpu_util, cpu_util and mem_util are the only measurements; none is a power."
+    ),
+    Metric("energy", "impossible", "Energy needs the power of the GPUs, which gpu_util does not give."),
+    Metric(
+        "group or recurrence",
+        "impossible",
+        ("vc is the virtual cluster of a job, and jobid is unique: no column shows that a job recurs."),
+    ),
+    Metric(
+        "workload", "impossible", "The job log has the status, vc, user and times of a job, not what it runs."
+    ),
+    Metric(
+        "deadline",
+        "impossible",
+        ("submitted_time, start_time and end_time are times at which something happened; none was due."),
+    ),
+    Metric("time to accuracy", "impossible", "The status of a job is all that is known of its result."),
+    Metric(
+        "hour of day",
+        "approximate",
+        "Hour of the job log's clock, whose time zone is not documented.",
+        "philly.arrivals_by_hour",
+    ),
+)
+
+QUANTITIES = (
+    Quantity("allocations", "allocations"),
+    Quantity("attempt", ""),
+    Quantity("attempt_class", "", "First attempt of a job, or later ones"),
+    Quantity("attempts", "attempts", "Attempts to run jobs"),
+    Quantity("attempts_pct", "percent", "Share of the attempts"),
+    Quantity("attempts_without_wait", "attempts"),
+    Quantity("disagrees", ""),
+    Quantity("double_allocations", "allocations"),
+    Quantity(
+        "earlier_gpu_h_pct", "percent", "Share of the GPU-hours in attempts that were followed by another"
+    ),
+    Quantity("fitting_jobs", ""),
+    Quantity("gpu_band", ""),
+    Quantity("gpu_minutes", "min", "Measured GPU-minutes"),
+    Quantity("held_gpus", "GPUs", "GPUs held by attempts, mean over the day"),
+    Quantity("hour", "", "Start of the hour"),
+    Quantity("hour_start_s", "s", "Start of the hour, seconds since 1970 on the log's clock"),
+    Quantity("jobs_with_run", "jobs", "Jobs whose run time is known"),
+    Quantity("jobs_without_attempt", "jobs", "Jobs without a recorded attempt"),
+    Quantity("max_attempts", "attempts", "Largest number of attempts of a job"),
+    Quantity("mean_retries", "attempts", "Mean number of attempts after the first"),
+    Quantity("published_status", ""),
+    Quantity("retried_pct", "percent", "Share of the jobs that had another attempt"),
+    Quantity("sampled_per", ""),
+    Quantity("untimed_allocations", "allocations"),
+    Quantity("vc", "", "Virtual cluster, or all"),
+    Quantity("waited_h", "h", "Sum of the queueing delays"),
+)
+
+FILES = (
+    PublishedFile(
+        "trace-data.tar.gz",
+        "https://github.com/msr-fiddle/philly-traces/raw/HEAD/trace-data.tar.gz",
+        bytes=1_055_988_361,
+    ),
 )
 
 TRACE = Trace(
@@ -269,4 +618,8 @@ TRACE = Trace(
         " Technical Conference (USENIX ATC 19). USENIX Association, 2019. https://arxiv.org/abs/1901.05758"
     ),
     tables=(JOB, ATTEMPT, ATTEMPT_MACHINE, MACHINE, GPU_UTIL, CPU_UTIL, MEM_UTIL),
+    caveats=CAVEATS,
+    metrics=METRICS,
+    quantities=QUANTITIES,
+    files=FILES,
 )

@@ -19,7 +19,103 @@ Pitfalls:
 """
 
 from tracehouse.ingest.declarations import Column, Reference, Table, Trace
+from tracehouse.ingest.facts import Caveat, Clock, Metric, PublishedFile, Quantity
 from tracehouse.ingest.sample_distributions import Arrivals, LogNormal
+
+CLOCK = Clock(
+    "spot.trace",
+    epoch="submission of the first job, at an unpublished time",
+    zone="unknown",
+    local_offset_s=None,
+    scale=1,
+    resolution_s=1,
+    true_parts="order and differences",
+    fake_parts="none: date, weekday and hour are unknown",
+    documented_in="publisher: README of cluster-trace-v2026-spot-gpu",
+)
+
+NO_START = Caveat(
+    "spot.no_start",
+    "wrong result",
+    summary="Starts and waits are not recorded: this is demand, as if each job had started at once.",
+    what_goes_wrong=(
+        "Starts, ends and waits are not recorded, nor how often a Spot job was preempted."
+        " Submission plus duration is not the time at which a job ran."
+    ),
+    what_to_do=(
+        "Call it demand, as if each job had started at its submission. Do not infer waits or evictions."
+    ),
+    documented_in="publisher: README",
+)
+
+DEMAND_OVER_CAPACITY = Caveat(
+    "spot.demand_over_capacity",
+    "wrong result",
+    summary="Demand for A10 is 133 % of the listed GPUs: do not read it as allocation.",
+    what_goes_wrong=(
+        "If each job is counted from its submission for its duration, mean demand for A10 GPUs is"
+        " 133 % of the listed GPUs, while the paper reports 84.59 % allocated. The publisher has"
+        " not answered why."
+    ),
+    what_to_do=(
+        "Do not read demand as allocation. In a simulation, expect a queue that empties only at the end."
+    ),
+    documented_in="third party: issue #260 of alibaba/clusterdata, which quotes the paper; not checked here",
+)
+
+REQUEST_IS_PER_WORKER = Caveat(
+    "spot.request_is_per_worker",
+    "limited result",
+    summary="Requests are taken as those of one worker, which the README does not say clearly.",
+    what_goes_wrong=(
+        "The README calls the requests those of the job, but its example requests 1 GPU with 94"
+        " workers. Tracehouse takes them as requests of one worker."
+    ),
+    what_to_do="Multiply by worker_num.",
+    documented_in="publisher: README, the example; third party: issue #260, which multiplies too",
+)
+
+DURATIONS_ARE_CUT_OFF = Caveat(
+    "spot.durations_are_cut_off",
+    "wrong result",
+    summary="Jobs submitted at 0 may have begun before the trace, and durations end with it.",
+    what_goes_wrong=(
+        "Jobs that were running when the trace began appear to be submitted at 0 and to end with"
+        " the trace: one in the README takes 15,897,599 s, which is 184 days less a second, another"
+        " 32 days less a second. No column marks them."
+    ),
+    what_to_do="Exclude jobs submitted at 0 from figures on arrivals or durations, and say so.",
+    documented_in="publisher: README, the example; that they are cut off is inferred",
+)
+
+MODELS_ARE_HIDDEN = Caveat(
+    "spot.models_are_hidden",
+    "limited result",
+    summary="24 % of the GPUs are of two undisclosed models.",
+    what_goes_wrong=(
+        "GPU-series-1 and GPU-series-2 are undisclosed models: 1,111 nodes with 2,534 of the 10,412 GPUs."
+    ),
+    what_to_do="Compare counts, not speed or memory.",
+    documented_in="publisher: README; measured: the node list",
+)
+
+NODE_NUMBERS_HAVE_GAPS = Caveat(
+    "spot.node_numbers_have_gaps",
+    "background",
+    summary="63 node numbers are missing.",
+    what_goes_wrong="Node numbers go up to 4,340, but 4,278 nodes are listed: 63 numbers are missing.",
+    what_to_do="Count rows, not numbers.",
+    documented_in="measured: the node list",
+)
+
+FILES_DO_NOT_JOIN = Caveat(
+    "spot.files_do_not_join",
+    "limited result",
+    summary="Jobs do not name nodes: placement and fragmentation are unknown.",
+    what_goes_wrong="Jobs do not name nodes. The two files share only the GPU model.",
+    what_to_do="Compare sums by model. Placement and fragmentation are unknown.",
+    documented_in="publisher: README",
+)
 
 README = "README of cluster-trace-v2026-spot-gpu"
 
@@ -30,10 +126,30 @@ NODE = Table(
     source=README,
     file_name=r"node_info_df\.csv",
     columns=(
-        Column("gpu_model", "VARCHAR", "GPU model; GPU-series-1 and GPU-series-2 are undisclosed"),
-        Column("gpu_capacity_num", "BIGINT", "GPUs of the node", "GPUs", least=1),
+        Column(
+            "gpu_model",
+            "VARCHAR",
+            "GPU model; GPU-series-1 and GPU-series-2 are undisclosed",
+            caveats=(MODELS_ARE_HIDDEN,),
+        ),
+        Column(
+            "gpu_capacity_num",
+            "BIGINT",
+            "GPUs of the node",
+            "GPUs",
+            least=1,
+            caveats=(DEMAND_OVER_CAPACITY,),
+        ),
         Column("cpu_num", "BIGINT", "vCPUs of the node", "CPU cores", least=1),
-        Column("node_name", "VARCHAR", "Node"),
+        Column(
+            "node_name",
+            "VARCHAR",
+            "Node",
+            caveats=(
+                NODE_NUMBERS_HAVE_GAPS,
+                FILES_DO_NOT_JOIN,
+            ),
+        ),
     ),
     key=("node_name",),
     never_empty=("gpu_model", "gpu_capacity_num", "cpu_num", "node_name"),
@@ -48,7 +164,12 @@ JOB = Table(
     source=README,
     file_name=r"job_info_df\.csv",
     columns=(
-        Column("job_name", "VARCHAR", "Job"),
+        Column(
+            "job_name",
+            "VARCHAR",
+            "Job",
+            caveats=(FILES_DO_NOT_JOIN,),
+        ),
         Column("organization", "VARCHAR", "Organisation that pays, such as a department"),
         Column(
             "gpu_model",
@@ -63,8 +184,16 @@ JOB = Table(
                 "GPU-series-2": 5,
                 "H800": 6,
             },
+            caveats=(MODELS_ARE_HIDDEN,),
         ),
-        Column("cpu_request", "DOUBLE", "vCPUs that a worker requests", "CPU cores", least=0),
+        Column(
+            "cpu_request",
+            "DOUBLE",
+            "vCPUs that a worker requests",
+            "CPU cores",
+            least=0,
+            caveats=(REQUEST_IS_PER_WORKER,),
+        ),
         Column(
             "gpu_request",
             "DOUBLE",
@@ -72,6 +201,10 @@ JOB = Table(
             "GPUs",
             least=0,
             sample={1: 75, 2: 8, 4: 6, 8: 11},
+            caveats=(
+                DEMAND_OVER_CAPACITY,
+                REQUEST_IS_PER_WORKER,
+            ),
         ),
         Column(
             "worker_num",
@@ -80,6 +213,10 @@ JOB = Table(
             "instances",
             least=1,
             sample={1: 70, 2: 12, 4: 8, 8: 5, 16: 3, 94: 1},
+            caveats=(
+                DEMAND_OVER_CAPACITY,
+                REQUEST_IS_PER_WORKER,
+            ),
         ),
         Column(
             "submit_time",
@@ -88,6 +225,11 @@ JOB = Table(
             "s",
             least=0,
             sample=Arrivals(0, 15_897_599),
+            caveats=(
+                NO_START,
+                DEMAND_OVER_CAPACITY,
+                DURATIONS_ARE_CUT_OFF,
+            ),
         ),
         Column(
             "duration",
@@ -97,6 +239,11 @@ JOB = Table(
             is_duration=True,
             least=0,
             sample=LogNormal(8_000, 1.8),
+            caveats=(
+                NO_START,
+                DEMAND_OVER_CAPACITY,
+                DURATIONS_ARE_CUT_OFF,
+            ),
         ),
         Column(
             "job_type",
@@ -111,6 +258,97 @@ JOB = Table(
     order_by=("submit_time", "job_name"),
     about_rows=466_867,
     references=(Reference(("gpu_model",), "node"),),
+)
+
+METRICS = (
+    Metric(
+        "submission",
+        "exact",
+        ("Seconds from the first submission; jobs that ran before the trace appear to be submitted at 0."),
+        "spot.job_demand",
+    ),
+    Metric(
+        "run",
+        "approximate",
+        "How long a job took, cut off at the ends of the trace; preemptions are not recorded.",
+        "spot.job_demand",
+    ),
+    Metric("requested GPUs", "exact", "GPUs of a worker times the number of workers.", "spot.size_cdf"),
+    Metric("group or recurrence", "exact", "The organisation that pays for the job.", "spot.job_demand"),
+    Metric("wait", "impossible", "submit_time and duration are recorded; the start of a job is not."),
+    Metric(
+        "allocated GPUs",
+        "impossible",
+        "gpu_request times worker_num is the request; the number of GPUs held is not recorded.",
+    ),
+    Metric(
+        "GPU utilisation",
+        "impossible",
+        "gpu_capacity_num is the number of GPUs of a node; their use was not measured.",
+    ),
+    Metric(
+        "CPU utilisation",
+        "impossible",
+        ("cpu_num and cpu_request are capacity and request; the use of processors was not measured."),
+    ),
+    Metric("memory use", "impossible", "Neither jobs nor nodes have a column about memory."),
+    Metric("power", "impossible", "gpu_model names the type of GPU; its power was not measured."),
+    Metric(
+        "energy", "impossible", "duration, gpu_request and worker_num give GPU time; the power is unknown."
+    ),
+    Metric(
+        "final state", "impossible", "duration does not say whether a job completed, failed or was preempted."
+    ),
+    Metric("user", "impossible", "organization pays for the job; the user of the job is not recorded."),
+    Metric("workload", "impossible", "job_type is the priority, HP or Spot, not what a job runs."),
+    Metric("machine placement", "impossible", "node_name is in the node list only; no job names its nodes."),
+    Metric(
+        "GPU sharing",
+        "impossible",
+        (
+            "Jobs name neither a GPU nor a node_name, so which jobs shared a GPU is unknown;"
+            " gpu_request is the request of a worker."
+        ),
+    ),
+    Metric(
+        "fragmentation",
+        "impossible",
+        "Fragmentation needs the jobs of each node_name; no job names its nodes.",
+    ),
+    Metric("deadline", "impossible", "job_type is a priority, without a time to meet."),
+    Metric(
+        "time to accuracy",
+        "impossible",
+        "Jobs have requests and times; the result of a training is not recorded.",
+    ),
+    Metric(
+        "hour of day", "impossible", "submit_time counts from the first submission, at an unpublished hour."
+    ),
+    Metric("calendar date", "impossible", "The date of the first submit_time is not published."),
+)
+
+QUANTITIES = (
+    Quantity("capacity_gpus", "GPUs", "GPUs of the nodes of the model"),
+    Quantity(
+        "demanded_gpus", "GPUs", "GPUs of jobs that run from submission for their duration, mean over the day"
+    ),
+    Quantity("demanded_pct", "percent", "Demanded GPUs in percent of the capacity"),
+    Quantity("day_start_s", "s", "Start of the day on the clock of the trace"),
+    Quantity("hour_start_s", "s", "Start of the hour on the clock of the trace"),
+    Quantity("organizations", "organizations", "Organisations that pay for jobs"),
+    Quantity("whole_nodes", "nodes", "Nodes with 8 GPUs"),
+)
+
+FILES = (
+    PublishedFile(
+        "node_info_df.csv",
+        ("https://github.com/alibaba/clusterdata/raw/master/cluster-trace-v2026-spot-gpu/node_info_df.csv"),
+        bytes=78_330,
+    ),
+    PublishedFile(
+        "job_info_df.csv",
+        ("https://github.com/alibaba/clusterdata/raw/master/cluster-trace-v2026-spot-gpu/job_info_df.csv"),
+    ),
 )
 
 TRACE = Trace(
@@ -131,4 +369,8 @@ TRACE = Trace(
         " Architectural Support for Programming Languages and Operating Systems (ASPLOS 2026). ACM, 2026."
     ),
     tables=(NODE, JOB),
+    clock=CLOCK,
+    metrics=METRICS,
+    quantities=QUANTITIES,
+    files=FILES,
 )

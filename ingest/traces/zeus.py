@@ -25,7 +25,282 @@ Pitfalls:
 """
 
 from tracehouse.ingest.declarations import Column, Reference, Rule, Table, Trace
+from tracehouse.ingest.facts import Caveat, Clock, Metric, PublishedFile, Quantity
 from tracehouse.ingest.sample_distributions import Arrivals, LogNormal, Names
+
+CLOCK = Clock(
+    "zeus.alibaba",
+    epoch=(
+        "that of PAI: 1970-01-01T00:00:00Z; the publisher subtracted an unpublished constant from all times"
+    ),
+    zone="Asia/Shanghai",
+    local_offset_s=28800,
+    scale=1,
+    resolution_s=1,
+    true_parts="hour of the day, weekday, order, differences",
+    fake_parts="day of the month, month, year",
+    documented_in=(
+        "publisher: README of the Zeus traces, Alibaba group trace, and README of"
+        " cluster-trace-gpu-v2020, Note of time"
+    ),
+)
+
+GPU_IN_FILE_NAME = Caveat(
+    "zeus.gpu_in_file_name",
+    "background",
+    summary="The GPU of a power file is only in its name.",
+    what_goes_wrong=(
+        "The GPU of a power file is only in the file's name. If you combine the files without it,"
+        " rows of four GPUs look like repetitions."
+    ),
+    what_to_do="Keep the file's name as a column.",
+    documented_in="publisher: README, Power trace",
+)
+
+TARGET_NEVER_REACHED = Caveat(
+    "zeus.target_never_reached",
+    "wrong result",
+    summary="849 of 3,759 runs never reached their target: means without them favour successful runs.",
+    what_goes_wrong=(
+        "849 of 3,759 rows have no target_epoch: the run never reached the target. The file says"
+        " nan, which some readers take as text and others as a number. Means that exclude these"
+        " rows favour the successful runs."
+    ),
+    what_to_do=(
+        "State the rule that you use; for example, keep only batch sizes at which every run"
+        " reached the target."
+    ),
+    documented_in="measured: on summary_train.csv",
+)
+
+OPTIMIZER_CASE = Caveat(
+    "zeus.optimizer_case",
+    "background",
+    summary="The README and the files spell optimizers differently.",
+    what_goes_wrong=(
+        "The README prints Adadelta for train and adadelta for power. Both files use lower case only."
+    ),
+    what_to_do="Join on the optimizer as published.",
+    documented_in="publisher: README, both tables; measured: on the files",
+)
+
+V100_ADAM_ROWS = Caveat(
+    "zeus.v100_adam_rows",
+    "limited result",
+    summary="V100 has power rows of adam without training runs.",
+    what_goes_wrong=(
+        "The V100 file also measures cifar100 with adam, at ten batch sizes that have no training"
+        " run. A join without the optimizer doubles the adadelta rows."
+    ),
+    what_to_do="Join on (dataset, network, batch_size, optimizer).",
+    documented_in="measured: on the files",
+    concerns=("zeus.power.optimizer",),
+)
+
+LIBRISPEECH_LOWER_IS_BETTER = Caveat(
+    "zeus.librispeech_lower_is_better",
+    "wrong result",
+    summary="librispeech's target is an error rate: lower is harder.",
+    what_goes_wrong=(
+        "The target of librispeech is a word error rate, from 35 to 65: lower is harder. For the"
+        " other five data sets, higher is harder."
+    ),
+    what_to_do="Use the smallest target for librispeech and the largest for the others.",
+    documented_in="measured: on summary_train.csv; publisher: the default target in run_single.py",
+)
+
+TARGET_SCALES_DIFFER = Caveat(
+    "zeus.target_scales_differ",
+    "wrong result",
+    summary="Targets of different data sets are not comparable.",
+    what_goes_wrong=(
+        "Targets are fractions for cifar100, imagenet, movielens-1m and sentiment140, but from"
+        " 82.5 to 86 for squad and from 35 to 65 for librispeech."
+    ),
+    what_to_do="Never compare targets across data sets.",
+    documented_in="measured: on summary_train.csv",
+)
+
+LEARNING_RATE_IS_TEXT = Caveat(
+    "zeus.learning_rate_is_text",
+    "background",
+    summary="Learning rates are text and follow from data set and batch size.",
+    what_goes_wrong=(
+        "Learning rates are text such as 1e-1 and 1.00e-3. They follow from data set and batch"
+        " size, so they are not an independent parameter."
+    ),
+    what_to_do="Cast them before sorting, and do not count them as a parameter.",
+    documented_in="measured: on summary_train.csv",
+)
+
+FEWER_THAN_FOUR_RUNS = Caveat(
+    "zeus.fewer_than_four_runs",
+    "limited result",
+    summary="Some configurations have fewer than the promised four runs.",
+    what_goes_wrong=(
+        "The README promises at least four runs per configuration. imagenet has 1 at batch sizes"
+        " 512 and 1024, librispeech 2 at 2 and 256 and 3 at 512, movielens-1m 3 at 4; cifar100 at"
+        " 1024, squad and sentiment140 have 10."
+    ),
+    what_to_do="Report the number of runs with every mean.",
+    documented_in="publisher: README, Train trace; measured: on summary_train.csv",
+)
+
+CONFIGURATIONS_DIFFER = Caveat(
+    "zeus.configurations_differ",
+    "limited result",
+    summary="Train and power cover different configurations; a join drops the others.",
+    what_goes_wrong=(
+        "Train and power cover different configurations: V100 has 13 in power only, 8 in train"
+        " only and 55 in both; A40 7, 17 and 46; RTX6000 3, 14 and 49; P100 3, 21 and 42."
+    ),
+    what_to_do="Use an inner join, and report what it drops.",
+    documented_in="measured: on the files",
+)
+
+DEFAULT_BATCH_IS_CAPPED = Caveat(
+    "zeus.default_batch_is_capped",
+    "limited result",
+    summary="GPUs with little memory have no rows for large batches, such as the default.",
+    what_goes_wrong=(
+        "A GPU with little memory has no rows for large batches: on P100, imagenet ends at 128,"
+        " squad at 24, librispeech at 72 and sentiment140 at 64. The default batch size may be"
+        " missing."
+    ),
+    what_to_do="Limit the default to the largest batch size of the GPU, as the publisher does.",
+    documented_in="publisher: run_alibaba.py, get_job_with_defaults; measured: on the files",
+    concerns=("zeus.power.batch_size",),
+)
+
+LIBRISPEECH_DEFAULT_DIFFERS = Caveat(
+    "zeus.librispeech_default_differs",
+    "limited result",
+    summary="The publisher's scripts use two default batch sizes for librispeech.",
+    what_goes_wrong=(
+        "The publisher's scripts start librispeech at batch size 192 (run_single.py) and 256"
+        " (run_alibaba.py). Savings relative to the default depend on which one is used."
+    ),
+    what_to_do="State the baseline.",
+    documented_in="publisher: run_single.py and run_alibaba.py",
+)
+
+POWER_ABOVE_LIMIT = Caveat(
+    "zeus.power_above_limit",
+    "limited result",
+    summary="Average power is above the limit in 39 rows of A40 and 8 of V100.",
+    what_goes_wrong=(
+        "Average power is above the limit in 39 rows of A40, by up to 20.7 %, and in 8 rows of"
+        " V100, by up to 2.1 %."
+    ),
+    what_to_do="Do not require average_power <= power_limit.",
+    documented_in="measured: on the files",
+)
+
+MAX_POWER_DIFFERS = Caveat(
+    "zeus.max_power_differs",
+    "limited result",
+    summary="The maximum power limit differs by GPU.",
+    what_goes_wrong=(
+        "Limits increase in steps of 25 W: A40 100 to 300, P100 125 to 250, V100 100 to 250,"
+        " RTX6000 100 to 250 and 260. The maximum differs by GPU."
+    ),
+    what_to_do="Use max(power_limit) of each GPU.",
+    documented_in="measured: on the files",
+)
+
+RAGGED_POWER_GRID = Caveat(
+    "zeus.ragged_power_grid",
+    "limited result",
+    summary="Some configurations lack some power limits.",
+    what_goes_wrong=(
+        "Some configurations lack some limits: on A40 six, all of sentiment140, have five of nine,"
+        " and on RTX6000 one has two."
+    ),
+    what_to_do="Compare configurations only at limits that they share.",
+    documented_in="measured: on the files",
+)
+
+EXAMPLE_VALUES_ILLUSTRATE = Caveat(
+    "zeus.example_values_illustrate",
+    "background",
+    summary="The README's example values are not rows of the files.",
+    what_goes_wrong="The example values in the README's tables are not rows of the files.",
+    what_to_do="Do not test against them.",
+    documented_in="publisher: README; measured: on the files",
+)
+
+ALIBABA_GROUPS_IS_A_SCHEDULE = Caveat(
+    "zeus.alibaba_groups_is_a_schedule",
+    "limited result",
+    summary="alibaba_group says when PAI's jobs arrived, not what they cost.",
+    what_goes_wrong=(
+        "The groups have no batch size, GPU or energy. They say when PAI's jobs arrived and which"
+        " data set replaces each of them. Times are PAI's."
+    ),
+    what_to_do="Use them to replay arrivals. Take costs from train and power.",
+    documented_in="publisher: README, Alibaba group trace",
+)
+
+JOIN_MULTIPLIES = Caveat(
+    "zeus.join_multiplies",
+    "wrong result",
+    summary="Joining train and power combines each run with each limit.",
+    what_goes_wrong=(
+        "Train has a row per run and target, power a row per limit. A join combines each run with"
+        " each limit: 23,562 rows for V100, 26,093 for A40, 24,506 for RTX6000, 15,384 for P100."
+    ),
+    what_to_do="Choose one target and average over runs before you join.",
+    documented_in="measured: on the files",
+)
+
+POWER_MEASURED_ONCE = Caveat(
+    "zeus.power_measured_once",
+    "limited result",
+    summary="Each power row was measured once: its spread is unknown.",
+    what_goes_wrong=(
+        "Each power row was measured once, because the publisher considers it deterministic. Its"
+        " spread is unknown."
+    ),
+    what_to_do="Give no confidence interval for time per epoch or power.",
+    documented_in="publisher: README, Power trace",
+)
+
+TRAIN_HAS_NO_GPU = Caveat(
+    "zeus.train_has_no_gpu",
+    "wrong result",
+    summary="Epochs to target are assumed equal on all GPUs: all differences come from power.",
+    what_goes_wrong=(
+        "Train has no GPU column: epochs to the target are assumed to be the same on each GPU, so"
+        " all differences between GPUs come from power."
+    ),
+    what_to_do="State this assumption with any time or energy to accuracy.",
+    documented_in="publisher: README, Train trace",
+)
+
+NOT_JOBS = Caveat(
+    "zeus.not_jobs",
+    "limited result",
+    summary="Rows are benchmark runs, not jobs of a cluster.",
+    what_goes_wrong=(
+        "Rows are benchmark runs, not jobs of a cluster: they have no submission, wait, user or status."
+    ),
+    what_to_do="Exclude Zeus from comparisons of jobs; only alibaba_group resembles jobs.",
+    documented_in="publisher: README",
+)
+
+TARGET_DECIDES_OPTIMUM = Caveat(
+    "zeus.target_decides_optimum",
+    "wrong result",
+    summary="The best batch size and power limit depend on the target: state it.",
+    what_goes_wrong=(
+        "The hardest target that every run of a configuration reaches differs from the default"
+        " target of the publisher's scripts. The best batch size and power limit differ too: on"
+        " V100 at eta 0.5, librispeech takes 48 at 150 W for a word error rate of 40, the default,"
+        " and 32 at 150 W for 35."
+    ),
+    what_to_do="State the target with any optimum or saving.",
+    documented_in="measured: on the files; publisher: run_single.py for the defaults",
+)
 
 DATASETS = ("cifar100", "imagenet", "librispeech", "movielens-1m", "sentiment140", "squad")
 DATASET = Column(
@@ -35,8 +310,21 @@ DATASET = Column(
     choices=DATASETS,
 )
 NETWORK = Column("network", "VARCHAR", "Network that was trained")
-BATCH_SIZE = Column("batch_size", "BIGINT", "Training batch size", unit="samples", above=0)
-OPTIMIZER = Column("optimizer", "VARCHAR", "Optimizer, in lower case in all files", pattern="[^A-Z]*")
+BATCH_SIZE = Column(
+    "batch_size",
+    "BIGINT",
+    "Training batch size",
+    unit="samples",
+    above=0,
+    caveats=(LIBRISPEECH_DEFAULT_DIFFERS,),
+)
+OPTIMIZER = Column(
+    "optimizer",
+    "VARCHAR",
+    "Optimizer, in lower case in all files",
+    pattern="[^A-Z]*",
+    caveats=(OPTIMIZER_CASE,),
+)
 
 TRAIN = Table(
     name="train",
@@ -70,14 +358,30 @@ TRAIN = Table(
         BATCH_SIZE,
         OPTIMIZER,
         # Text, as published: a number would lose the spelling of 1e-1 and 1.00e-3.
-        Column("learning_rate", "VARCHAR", "Learning rate as text, such as 1e-1"),
-        Column("run", "BIGINT", "Number of the repetition, from 1", above=0),
+        Column(
+            "learning_rate",
+            "VARCHAR",
+            "Learning rate as text, such as 1e-1",
+            caveats=(LEARNING_RATE_IS_TEXT,),
+        ),
+        Column(
+            "run",
+            "BIGINT",
+            "Number of the repetition, from 1",
+            above=0,
+            caveats=(FEWER_THAN_FOUR_RUNS,),
+        ),
         Column(
             "target_metric",
             "DOUBLE",
             "Validation metric to reach, on the workload's own scale; for librispeech a word error"
             " rate, where lower is better",
             above=0,
+            caveats=(
+                LIBRISPEECH_LOWER_IS_BETTER,
+                TARGET_SCALES_DIFFER,
+                TARGET_DECIDES_OPTIMUM,
+            ),
         ),
         Column(
             "target_epoch",
@@ -86,9 +390,17 @@ TRAIN = Table(
             unit="epochs",
             null_texts=("nan",),
             above=0,
+            caveats=(TARGET_NEVER_REACHED,),
         ),
     ),
     order_by=("dataset", "network", "batch_size", "optimizer", "run", "target_metric"),
+    caveats=(
+        CONFIGURATIONS_DIFFER,
+        EXAMPLE_VALUES_ILLUSTRATE,
+        JOIN_MULTIPLIES,
+        TRAIN_HAS_NO_GPU,
+        NOT_JOBS,
+    ),
 )
 
 POWER = Table(
@@ -107,6 +419,7 @@ POWER = Table(
             "VARCHAR",
             "GPU model, from the file's name: a40, p100, rtx6000 or v100",
             choices=("a40", "p100", "rtx6000", "v100"),
+            caveats=(GPU_IN_FILE_NAME,),
         ),
     ),
     partition_by=("gpu",),
@@ -137,14 +450,31 @@ POWER = Table(
             "BIGINT",
             "Power limit set on the GPU; the highest differs by GPU",
             unit="W",
+            caveats=(
+                POWER_ABOVE_LIMIT,
+                MAX_POWER_DIFFERS,
+                RAGGED_POWER_GRID,
+            ),
         ),
-        Column("time_per_epoch", "DOUBLE", "Duration of one epoch", unit="s", is_duration=True, above=0),
+        Column(
+            "time_per_epoch",
+            "DOUBLE",
+            "Duration of one epoch",
+            unit="s",
+            is_duration=True,
+            above=0,
+            caveats=(POWER_MEASURED_ONCE,),
+        ),
         Column(
             "average_power",
             "DOUBLE",
             "Mean power drawn by the GPU; may exceed power_limit",
             unit="W",
             above=0,
+            caveats=(
+                POWER_ABOVE_LIMIT,
+                POWER_MEASURED_ONCE,
+            ),
         ),
     ),
     order_by=("gpu", "dataset", "network", "batch_size", "optimizer", "power_limit"),
@@ -170,6 +500,12 @@ POWER = Table(
             name="trained",
             caveat="zeus.configurations_differ",
         ),
+    ),
+    caveats=(
+        CONFIGURATIONS_DIFFER,
+        EXAMPLE_VALUES_ILLUSTRATE,
+        JOIN_MULTIPLIES,
+        NOT_JOBS,
     ),
 )
 
@@ -220,6 +556,245 @@ ALIBABA_GROUP = Table(
     rules=(Rule("end_after_start", "no job ends before it starts", "end_time < start_time"),),
     references=(Reference(("dataset",), "train"),),
     about_rows=20_000,
+    caveats=(ALIBABA_GROUPS_IS_A_SCHEDULE,),
+)
+
+CAVEATS = (
+    V100_ADAM_ROWS,
+    DEFAULT_BATCH_IS_CAPPED,
+)
+
+METRICS = (
+    Metric(
+        "submission",
+        "impossible",
+        (
+            "Trainings are benchmarks and are not submitted; the times in alibaba_group are those"
+            " of PAI's jobs, for a replay."
+        ),
+    ),
+    Metric(
+        "wait",
+        "impossible",
+        (
+            "Trainings are benchmarks and are not scheduled; start_time in alibaba_group is that"
+            " of a PAI job, for a replay."
+        ),
+    ),
+    Metric(
+        "run",
+        "approximate",
+        ("Training time to the target: epochs from one file times seconds per epoch from another."),
+        "zeus.energy_to_accuracy",
+    ),
+    Metric("requested GPUs", "impossible", "The files name the GPU model but not the number of GPUs."),
+    Metric(
+        "allocated GPUs", "impossible", "gpu is the model; how many GPUs a training held is not recorded."
+    ),
+    Metric(
+        "GPU utilisation",
+        "impossible",
+        "time_per_epoch and average_power were measured; the use of the GPU was not.",
+    ),
+    Metric(
+        "CPU utilisation",
+        "impossible",
+        "time_per_epoch and average_power were measured; the processors of the host were not.",
+    ),
+    Metric("memory use", "impossible", "time_per_epoch and average_power were measured; memory was not."),
+    Metric(
+        "power",
+        "exact",
+        "Mean over an epoch, for each batch size and power limit.",
+        "zeus.energy_to_accuracy",
+    ),
+    Metric(
+        "energy",
+        "approximate",
+        (
+            "Time to accuracy times mean power, as the publisher computes it; no complete training"
+            " was measured."
+        ),
+        "zeus.energy_to_accuracy",
+    ),
+    Metric(
+        "final state",
+        "approximate",
+        "The closest available state is whether a run reached its target.",
+        "zeus.train_coverage",
+    ),
+    Metric("user", "impossible", "The trainings are benchmarks of the publisher and have no users."),
+    Metric(
+        "group or recurrence",
+        "approximate",
+        (
+            "Trainings have no group; alibaba_group has some of PAI's groups, mapped to data sets"
+            " for a replay."
+        ),
+        "zeus.group_match",
+    ),
+    Metric(
+        "workload", "exact", "Data set, network and optimizer of each training.", "zeus.energy_to_accuracy"
+    ),
+    Metric("machine placement", "impossible", "Only the GPU model is known."),
+    Metric("GPU sharing", "impossible", "No sharing is recorded."),
+    Metric("fragmentation", "impossible", "The trace has no cluster."),
+    Metric("deadline", "impossible", "target_metric is a quality to reach, not a time."),
+    Metric(
+        "time to accuracy",
+        "approximate",
+        (
+            "Mean epochs to the target over the runs, times seconds per epoch, as the publisher"
+            " computes it; no complete training was measured."
+        ),
+        "zeus.energy_to_accuracy",
+    ),
+    Metric("hour of day", "impossible", "time_per_epoch is a duration: the trainings have no time of day."),
+    Metric(
+        "calendar date",
+        "impossible",
+        "The trainings have no date; start_time in alibaba_group is that of a PAI job.",
+    ),
+)
+
+QUANTITIES = (
+    Quantity("average_power_w", "W", "Mean power that the GPU draws over an epoch"),
+    Quantity("baseline_cost_j", "J", "Cost of the default batch size at the largest power limit"),
+    Quantity(
+        "baseline_energy_j",
+        "J",
+        "Energy of one training at the default batch size and the largest power limit",
+    ),
+    Quantity("batch_only_batch_size", ""),
+    Quantity("batch_sizes", "batch sizes", "Batch sizes with rows"),
+    Quantity("both", "configurations", "Configurations that are profiled and trained"),
+    Quantity("configs", "configurations"),
+    Quantity("cost_cut_pct", "percent", "Cost saved in percent of the cost of the baseline"),
+    Quantity("cost_j", "J", "Cost: eta times energy plus (1 - eta) times the largest power limit times time"),
+    Quantity(
+        "cost_per_epoch_j",
+        "J",
+        ("Cost of an epoch: eta times energy plus (1 - eta) times the largest power limit times duration"),
+    ),
+    Quantity(
+        "cv_reached_epochs",
+        "ratio",
+        ("Sample standard deviation of the epochs to the target over their mean, of runs that reached it"),
+    ),
+    Quantity("dataset", "", "Data set, or all"),
+    Quantity("default_batch_size", ""),
+    Quantity("default_energy_kwh", "kWh", "Energy of the replayed jobs in the default configuration"),
+    Quantity("default_time_h", "h", "Time of the replayed jobs in the default configuration"),
+    Quantity("energy_per_epoch_j", "J", "Energy of one epoch as its duration times its average power"),
+    Quantity("energy_saved_pct", "percent", "Energy saved compared with the largest power limit"),
+    Quantity("energy_to_accuracy_j", "J", "Energy to the target by the mean of the runs' epochs"),
+    Quantity("is_cheapest", "", "Whether no other power limit costs less"),
+    Quantity("joint_batch_size", ""),
+    Quantity("largest_ratio", "ratio", "Largest ratio of average power to limit"),
+    Quantity("max_energy_to_accuracy_j", "J", "Energy to the target of the run with the most epochs"),
+    Quantity("max_time_to_accuracy_s", "s", "Time to the target of the run with the most epochs"),
+    Quantity("median_energy_to_accuracy_j", "J", "Energy to the target by the median of the runs' epochs"),
+    Quantity("median_time_to_accuracy_s", "s", "Time to the target by the median of the runs' epochs"),
+    Quantity("min_energy_to_accuracy_j", "J", "Energy to the target of the run with the fewest epochs"),
+    Quantity("min_time_to_accuracy_s", "s", "Time to the target of the run with the fewest epochs"),
+    Quantity("oracle_batch_size", "", "Training batch size of the configuration of least cost"),
+    Quantity("oracle_energy_j", "J", "Energy of one training in the configuration of least cost"),
+    Quantity("oracle_energy_kwh", "kWh", "Energy of the replayed jobs in the configuration of least cost"),
+    Quantity("oracle_power_limit_w", "W", "Power limit of the configuration of least cost"),
+    Quantity(
+        "oracle_saved_pct",
+        "percent",
+        ("Share of the energy of the default configuration that the configuration of least cost saves"),
+    ),
+    Quantity("oracle_time_h", "h", "Time of the replayed jobs in the configuration of least cost"),
+    Quantity("pareto_configs", "configurations"),
+    Quantity("policy_batch_size", "", "Training batch size that the policy chooses"),
+    Quantity("policy_energy_j", "J", "Energy of one training in the configuration that the policy chooses"),
+    Quantity(
+        "policy_energy_kwh", "kWh", "Energy of the replayed jobs in the configuration that the policy chooses"
+    ),
+    Quantity("policy_power_limit_w", "W", "Power limit that the policy chooses"),
+    Quantity(
+        "policy_saved_pct",
+        "percent",
+        "Share of the energy of the default configuration that the policy saves",
+    ),
+    Quantity("policy_time_h", "h", "Time of the replayed jobs in the configuration that the policy chooses"),
+    Quantity("power_limit_w", "W", "Power limit set on the GPU"),
+    Quantity("power_only", "configurations", "Configurations that are profiled but not trained"),
+    Quantity("reached_epochs", "epochs", "Epochs to the target of the runs that reached it"),
+    Quantity("recurring_groups", "groups", "Groups of recurring jobs in the schedule"),
+    Quantity(
+        "replayed_jobs",
+        "jobs",
+        "Jobs of the schedule whose runtime ratio and default configuration are known",
+    ),
+    Quantity("rows", "rows", "Rows"),
+    Quantity("rows_over", "rows", "Rows whose average power is above the limit"),
+    Quantity("rows_over_pct", "percent", "Share of the rows whose average power is above the limit"),
+    Quantity("runs_reached", "runs", "Training runs that reached the target"),
+    Quantity("runs_unreached", "runs", "Training runs that missed the target"),
+    Quantity("target_metric", "", "Validation metric to reach on the scale of the data set"),
+    Quantity("targets", "targets", "Targets with rows"),
+    Quantity("time_added_pct", "percent", "Time added compared with the largest power limit"),
+    Quantity("time_per_epoch_s", "s", "Duration of one epoch"),
+    Quantity("time_to_accuracy_s", "s", "Time to the target by the mean of the runs' epochs"),
+    Quantity("train_only", "configurations", "Configurations that are trained but not profiled on this GPU"),
+    Quantity("train_rows", "rows", "Rows of the training trace"),
+    Quantity("unreached_rows", "rows", "Rows whose run missed the target"),
+)
+
+FILES = (
+    PublishedFile(
+        "summary_train.csv",
+        (
+            ""
+            "https://github.com/ml-energy/zeus/raw/master/examples/research_reproducibility/zeus_nsdi23/trace/summary_train.csv"
+        ),
+        backup="https://github.com/SymbioticLab/Zeus/raw/v0.3.0/trace/summary_train.csv",
+        bytes=186_977,
+    ),
+    PublishedFile(
+        "summary_power_a40.csv",
+        (
+            ""
+            "https://github.com/ml-energy/zeus/raw/master/examples/research_reproducibility/zeus_nsdi23/trace/summary_power_a40.csv"
+        ),
+        backup="https://github.com/SymbioticLab/Zeus/raw/v0.3.0/trace/summary_power_a40.csv",
+        bytes=29_641,
+    ),
+    PublishedFile(
+        "summary_power_p100.csv",
+        (
+            ""
+            "https://github.com/ml-energy/zeus/raw/master/examples/research_reproducibility/zeus_nsdi23/trace/summary_power_p100.csv"
+        ),
+        backup="https://github.com/SymbioticLab/Zeus/raw/v0.3.0/trace/summary_power_p100.csv",
+    ),
+    PublishedFile(
+        "summary_power_rtx6000.csv",
+        (
+            ""
+            "https://github.com/ml-energy/zeus/raw/master/examples/research_reproducibility/zeus_nsdi23/trace/summary_power_rtx6000.csv"
+        ),
+        backup="https://github.com/SymbioticLab/Zeus/raw/v0.3.0/trace/summary_power_rtx6000.csv",
+    ),
+    PublishedFile(
+        "summary_power_v100.csv",
+        (
+            ""
+            "https://github.com/ml-energy/zeus/raw/master/examples/research_reproducibility/zeus_nsdi23/trace/summary_power_v100.csv"
+        ),
+        backup="https://github.com/SymbioticLab/Zeus/raw/v0.3.0/trace/summary_power_v100.csv",
+        bytes=32_534,
+    ),
+    PublishedFile(
+        "alibaba_groups.csv.xz",
+        (
+            ""
+            "https://github.com/ml-energy/zeus/raw/master/examples/research_reproducibility/zeus_nsdi23/trace/alibaba_groups.csv.xz"
+        ),
+    ),
 )
 
 TRACE = Trace(
@@ -243,4 +818,9 @@ TRACE = Trace(
         " https://www.usenix.org/conference/nsdi23/presentation/you"
     ),
     tables=(TRAIN, POWER, ALIBABA_GROUP),
+    clock=CLOCK,
+    caveats=CAVEATS,
+    metrics=METRICS,
+    quantities=QUANTITIES,
+    files=FILES,
 )

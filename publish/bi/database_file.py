@@ -399,7 +399,9 @@ def _objects_with_raw_samples(
 
 def _tables_finer_than_hours() -> list[str]:
     """The wide base tables with times finer than an hour, such as telemetry."""
-    fine = {name for clock in ledgers.clocks() if clock.resolution_s < _HOUR_S for name in clock.objects}
+    fine = {
+        name for clock, names in ledgers.clocks().items() if clock.resolution_s < _HOUR_S for name in names
+    }
     wide = {name: table.wide for name, table in _declared().items() if table.wide}
     return [name for name, declared in wide.items() if f"{name}.{declared.index}" in fine]
 

@@ -138,7 +138,7 @@ def _create_definitions(connection: duckdb.DuckDBPyConnection) -> None:
     create_queries(connection, query_files(), described.caveats_by_object)
     catalog.fill_figures(connection, "published", ledgers.published())
     catalog.fill_figures(connection, "expected", ledgers.expected())
-    catalog.insert(connection, "metrics", [astuple(metric) for metric in ledgers.metrics()])
+    catalog.insert(connection, "metrics", [(trace, *astuple(one)) for trace, one in ledgers.metrics()])
 
 
 def _cache_folder() -> Path:

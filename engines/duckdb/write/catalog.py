@@ -33,14 +33,20 @@ def fill_traces(connection: DuckDBPyConnection, traces: Iterable[Trace]) -> None
     for trace in traces:
         described = (trace.title, trace.publisher, trace.homepage, trace.download, trace.licence)
         insert(connection, "traces", [(trace.name, *described, trace.citation)])
-    insert(connection, "caveats", [astuple(caveat) for caveat in ledgers.caveats()])
+    caveats = [
+        (*described, objects, one.what_goes_wrong, one.what_to_do, one.documented_in)
+        for one, objects in ledgers.caveats().items()
+        for described in [(one.name, one.trace, one.severity, one.summary)]
+    ]
+    insert(connection, "caveats", caveats)
     fill_clocks(connection)
     insert(connection, "reference_curves", _curve_rows())
 
 
 def fill_clocks(connection: DuckDBPyConnection) -> None:
     """Fill the clocks of the traces."""
-    insert(connection, "clocks", [astuple(clock) for clock in ledgers.clocks()])
+    rows = [(one.name, one.trace, objects, *astuple(one)[1:]) for one, objects in ledgers.clocks().items()]
+    insert(connection, "clocks", rows)
 
 
 def fill_sources(

@@ -238,7 +238,9 @@ def _plan_parts(
     if not read or sum(conversion.rows for conversion in read) < LEAST_ROWS:
         return []
     # Everything that decides the rows of a view, in addition to the files of its base tables.
-    clocks = [astuple(clock) for clock in ledgers.clocks()] if _CLOCKS in tables else []
+    clocks = (
+        [(astuple(clock), names) for clock, names in ledgers.clocks().items()] if _CLOCKS in tables else []
+    )
     statements = [(name, views[name].sha256) for name in _dependencies([view.versioned], views)]
     definition = [statements, macros_hash(), rule.order, *clocks]
     folder = f"{VIEWS_FOLDER}/{view.schema}/{view.versioned.split('.')[1]}"

@@ -1,0 +1,116 @@
+"""What a trace's declaration states besides its columns: pitfalls, clocks, metrics, quantities, files."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tracehouse.core.field_types import check_types
+
+# The consequence of ignoring a caveat: users misread the result; the result covers or shows less than it
+# seems to; or none, because ingest or a view handles it.
+Severity = Literal["wrong result", "limited result", "background"]
+Exactness = Literal["exact", "approximate", "impossible"]
+
+
+@dataclass(frozen=True)
+class Caveat:
+    """A known pitfall. The columns and tables that it concerns name it in their `caveats`.
+
+    `name` is the trace's name, a dot and a word. `summary` is one sentence of at most 100 characters.
+    `documented_in` says who says so: publisher, third party or measured, and the document.
+    `concerns` are full names of other objects: a caveat about parts of several tables stands in the trace's
+    `caveats`, and lists them here.
+    """
+
+    name: str
+    severity: Severity
+    summary: str
+    what_goes_wrong: str
+    what_to_do: str
+    documented_in: str
+    concerns: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_types(self)
+
+    @property
+    def trace(self) -> str:
+        """The name of its trace."""
+        return self.name.partition(".")[0]
+
+
+@dataclass(frozen=True)
+class Clock:
+    """How to read times: their epoch, their time zone, and which parts are true.
+
+    One second on the clock takes `scale` real seconds. A time plus `local_offset_s`, in seconds, has the hour
+    and the weekday of the cluster's local time; None if that is unknown.
+    """
+
+    name: str
+    epoch: str
+    zone: str
+    local_offset_s: float | None
+    scale: float
+    resolution_s: float
+    true_parts: str
+    fake_parts: str
+    documented_in: str
+
+    def __post_init__(self) -> None:
+        check_types(self)
+
+    @property
+    def trace(self) -> str:
+        """The name of its trace."""
+        return self.name.partition(".")[0]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How exactly a trace supports a metric, why, and the view or query that computes it.
+
+    `answered_by` is empty if the metric is impossible.
+    """
+
+    name: str
+    exactness: Exactness
+    reason: str
+    answered_by: str = ""
+
+    def __post_init__(self) -> None:
+        check_types(self)
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """The unit and meaning of all columns with one name in the views and queries of a trace.
+
+    `unit` is empty for labels, ranks and indexes. `meaning` describes columns that a query computes and does
+    not describe itself; it is empty if no query has such a column.
+    """
+
+    name: str
+    unit: str
+    meaning: str = ""
+
+    def __post_init__(self) -> None:
+        check_types(self)
+
+
+@dataclass(frozen=True)
+class PublishedFile:
+    """A raw file that `traces fetch` loads to `path` below the folder of the trace.
+
+    `backup` is another URL. ``{aa..aw}`` in it means the parts that `split` cut the file into. A ``*`` in
+    `path` and `url` matches the telemetry files of one `cluster`, which the Hugging Face Hub lists.
+    `bytes` is None if the size is unknown. Checksums are declared with the tables.
+    """
+
+    path: str
+    url: str
+    backup: str = ""
+    bytes: int | None = None
+    cluster: str = ""
+
+    def __post_init__(self) -> None:
+        check_types(self)
