@@ -21,7 +21,7 @@ PANELS: dict[str, Sequence[Callable[..., None]]] = {
     "Ask": (query.list_, query.describe, query.query, query.sql, query.shell, publish.explore),
     "Trust": (validate.check, validate.verify),
     "Share": (publish.publish, publish.mcp),
-    "Maintain": (maintain.build, maintain.forget, maintain.vacuum),
+    "Maintain": (maintain.build, maintain.forget, maintain.vacuum, maintain.lint),
 }
 EXPORTS = (export.swf, export.opendc, export.openb, export.elasticflow, export.helios)
 

@@ -1,4 +1,4 @@
-"""The commands that maintain a warehouse: build, forget and vacuum."""
+"""The commands that maintain a warehouse and its definitions: build, forget, vacuum and lint."""
 
 from typing import Annotated
 
@@ -30,6 +30,7 @@ _OlderThanDays = Annotated[
 _KeepVersions = Annotated[
     int, option("--keep-versions", "Keep the files of this many earlier versions.", "NUMBER", min=0)
 ]
+_Trace = Annotated[str, argument("[TRACE]", "Only this trace and its views, queries and figures.")]
 
 
 def build(
@@ -88,3 +89,25 @@ def vacuum(
         say(f"note: {note}", stderr=True)
     freed_mb = sum(file.bytes for file in removed) / 1e6
     say(f"Removed {len(removed):,} files, {freed_mb:,.1f} MB")
+
+
+def lint(trace: _Trace = "", warehouse: Warehouse = WAREHOUSE) -> None:
+    """Check the definitions of traces, views, queries and figures, without data.
+
+    It checks the package and your own views and queries in the warehouse's folder `local`, and lists every
+    mistake with its file and line. The exit code is 1 if there is any.
+
+    Example: traces lint itp
+    """
+    from tracehouse.core.errors import check_traces
+    from tracehouse.ingest.traces import trace_names
+    from tracehouse.lint.run import lint as run_lint
+    from tracehouse.sql.names import OWN
+
+    check_traces([trace] if trace else [], [*trace_names(), "unified"])
+    findings = run_lint(trace, warehouse / OWN)
+    for finding in findings:
+        say(str(finding))
+    if findings:
+        raise UserError(f"{len(findings)} {'mistakes' if len(findings) > 1 else 'mistake'} to correct")
+    say("No mistakes found")

@@ -366,7 +366,9 @@ def load_trace(name: str) -> Trace:
     except _INVALID as error:
         raise DefinitionError(f"{_find_place(name, error)}: {error}") from error
     if declared.name != name:
-        raise DefinitionError(f"{_find_place(name)}: the trace is called {declared.name}: rename one of the two")
+        raise DefinitionError(
+            f"{_find_place(name)}: the trace is called {declared.name}: rename one of the two"
+        )
     return declared
 
 

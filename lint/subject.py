@@ -1,9 +1,9 @@
 """What lint reads: the declared traces, and the files of views, queries and figures that can be parsed."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
-from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import TypeVar
@@ -60,16 +60,43 @@ class Subject:
 
 
 def read(local: Path | None = None) -> tuple[Subject, list[Finding]]:
-    """Read the definitions of the package and those in the user's folder `local`; also return invalid ones."""
+    """Read the definitions of the package and of the user's folder `local`. Also returns what is invalid."""
     invalid: list[Finding] = []
-    own = _Folder(local)
+    own_views = sorted((local / "views").glob("*/*.sql")) if local else []
+    own_queries = sorted((local / "sql").glob("*/*.sql")) if local else []
     subject = Subject(
         _parse_each(load_trace, trace_modules.trace_names(), invalid),
-        _parse_each(read_view_file, [*sorted(VIEWS.glob("*/*.v*.sql")), *own.views], invalid),
+        _parse_each(read_view_file, [*sorted(VIEWS.glob("*/*.v*.sql")), *own_views], invalid),
         [
             *_parse_each(read_query_file, sorted(QUERIES.glob("*/*.sql")), invalid),
-            *_parse_each(lambda path: parse_query_file(path, path.read_text()), own.queries, invalid),
+            *_parse_each(lambda path: parse_query_file(path, path.read_text()), own_queries, invalid),
         ],
         [*chain(*_parse_each(lambda read_all: read_all(), [ledgers.published, ledgers.expected], invalid))],
     )
     return subject, invalid
+
+
+def place_of(path: Path | str, text: str) -> str:
+    """Return the file and the first line that contains a text; the file alone if none does."""
+    lines = Path(path).read_text().splitlines() if Path(path).is_file() else []
+    number = next((number for number, line in enumerate(lines, 1) if text in line), None)
+    return f"{path}, line {number}" if number else str(path)
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """Return a question that names the closest known name; empty if none is close."""
+    close = get_close_matches(name, list(known), 1)
+    return f". Did you mean {close[0]}?" if close else ""
+
+
+def _parse_each(
+    parse: Callable[[Source], Parsed], sources: Iterable[Source], invalid: list[Finding]
+) -> list[Parsed]:
+    parsed = []
+    for source in sources:
+        try:
+            parsed.append(parse(source))
+        except DefinitionError as error:
+            place, _, message = str(error).partition(": ")
+            invalid.append(Finding(place, message, "valid"))
+    return parsed

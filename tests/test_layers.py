@@ -17,9 +17,10 @@ LAYERS = {
     "samples": ("core", "ingest"),
     "views": ("core", "ingest"),
     "sql": ("core", "ingest", "views"),
-    "engines": ("core", "ingest", "views", "sql"),
-    "publish": ("core", "ingest", "views", "sql", "engines"),
-    "commands": ("core", "ingest", "samples", "views", "sql", "engines", "publish"),
+    "lint": ("core", "ingest", "views", "sql"),
+    "engines": ("core", "ingest", "views", "sql", "lint"),
+    "publish": ("core", "ingest", "views", "sql", "lint", "engines"),
+    "commands": ("core", "ingest", "samples", "views", "sql", "lint", "engines", "publish"),
 }
 
 

@@ -13,6 +13,8 @@ from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.facts import Caveat, Clock, Metric
 from tracehouse.views.view_files import VIEWS, DefinitionError, Header, read_header
 
+# How a measured value compares with a figure.
+RELATIONS = ("equal", "at least", "at most")
 # Who or what printed a figure: the trace's publisher; a paper by its authors; a chart; slides; a source that
 # is known from quotations only; a source that is known from memory only; other people.
 TRUSTS = ("publisher", "paper", "read off a figure", "slides", "quoted", "recalled", "third party")

@@ -9,7 +9,7 @@ import re
 
 # Quotes come first: they may contain text that looks like a comment. The e of e'' must not be the end of a
 # word.
-_TOKEN = re.compile(
+TOKEN = re.compile(
     r"""
       (?P<quoted> (?<!\w) [eE] ' (?: \\. | '' | [^'\\] )* '
                 | ' (?: '' | [^'] )* '
@@ -28,7 +28,7 @@ def statements(text: str) -> list[str]:
     """Split a SQL text into its statements, each without surrounding comments and semicolon."""
     found = []
     start = end = 0
-    for token in _TOKEN.finditer(text):
+    for token in TOKEN.finditer(text):
         if token["semicolon"]:
             found.append(text[start:end])
             start = end = token.end()
@@ -57,5 +57,5 @@ def sql_hash(sql: str) -> str:
 def _normal(statement: str) -> str:
     return "".join(
         " " if token["gap"] else token[0] if token["quoted"] else token[0].lower()
-        for token in _TOKEN.finditer(statement)
+        for token in TOKEN.finditer(statement)
     )

@@ -19,7 +19,7 @@ from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.facts import Quantity
 from tracehouse.views.view_files import VIEWS
 
-_FILE = "units.csv"
+SHARED = VIEWS / "units.csv"
 
 _SPELLINGS = {
     "%": "percent",
@@ -80,12 +80,12 @@ _ENDINGS = {
 
 
 @cache
-def read_units(schema: str, folder: Path = VIEWS) -> Mapping[str, Quantity]:
+def read_units(schema: str) -> Mapping[str, Quantity]:
     """Return the quantities of a schema by name: shared ones, its own, and the statistics of both."""
     trace = all_traces().get(schema)
-    own = trace.quantities if trace else read_quantities(folder / schema / _FILE)
-    declared = {quantity.name: quantity for quantity in (*read_quantities(folder / _FILE), *own)}
-    return {**_statistics(declared.values()), **declared}
+    own = trace.quantities if trace else read_quantities(VIEWS / schema / SHARED.name)
+    declared = {quantity.name: quantity for quantity in (*read_quantities(SHARED), *own)}
+    return with_statistics(declared.values())
 
 
 def read_quantities(path: Path) -> list[Quantity]:
@@ -107,9 +107,10 @@ def unit_in(name: str) -> str | None:
     return _ENDINGS.get("_".join(words[-2:])) or _ENDINGS.get(words[-1])
 
 
-def _statistics(quantities: Iterable[Quantity]) -> dict[str, Quantity]:
-    found = {}
-    for quantity in quantities:
+def with_statistics(quantities: Iterable[Quantity]) -> dict[str, Quantity]:
+    """Return quantities and their statistics by name. A statistic that is declared itself is kept."""
+    found, declared = {}, {quantity.name: quantity for quantity in quantities}
+    for quantity in declared.values():
         for prefix, label in _STATISTICS.items():
             name, meaning = f"{prefix}_{quantity.name}", quantity.meaning
             if meaning:
@@ -117,7 +118,7 @@ def _statistics(quantities: Iterable[Quantity]) -> dict[str, Quantity]:
                 first = meaning[0].lower() if meaning[1:2].islower() else meaning[0]
                 meaning = f"{label} {first}{meaning[1:]}"
             found[name] = replace(quantity, name=name, meaning=meaning)
-    return found
+    return found | declared
 
 
 def spell_unit(unit: str) -> str:

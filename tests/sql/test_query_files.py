@@ -1,6 +1,5 @@
 """Query files: signature, header, references, and errors."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,6 @@ from tracehouse.sql.query_files import (
     Axis,
     Chart,
     Range,
-    query_files,
     read_chart,
     read_query_file,
 )
@@ -93,33 +91,6 @@ def test_parses_signature_and_header(tmp_path: Path) -> None:
 def test_rejects_invalid_query_file(tmp_path: Path, found: str, instead: str, complaint: str) -> None:
     with pytest.raises(DefinitionError, match=complaint):
         read_query_file(write_query(tmp_path, QUERY.replace(found, instead)))
-
-
-@pytest.mark.each_trace
-def test_defaults_are_within_their_limits() -> None:
-    parameters = [p for query in query_files() for p in query.parameters if p.default != "null"]
-    chosen = [p for p in parameters if p.choices]
-    bounded = [(p, p.range) for p in parameters if p.range]
-    assert chosen
-    assert bounded
-    assert [p for p in chosen if p.default.strip("'") not in p.choices] == []
-    outside = [p for p, r in bounded if not float(r.at_least) <= float(p.default) <= float(r.at_most)]
-    assert outside == []
-
-
-@pytest.mark.each_trace
-def test_titles_are_short_noun_phrases_with_their_population() -> None:
-    titles = {query.full_name: query.header.title for query in query_files()}
-    assert len({title.casefold() for title in titles.values()}) == len(titles)
-    # A list of 80 columns shows 41 letters of a title, so the text before the brackets is not much longer.
-    form = re.compile(r"(?=.{1,60}$)[A-Z][^?.()]{,50} \([^?.()]+\)")
-    assert [title for title in titles.values() if not form.fullmatch(title)] == []
-    populations = {name: title.rpartition("(")[2].casefold() for name, title in titles.items()}
-    assert {
-        name: population
-        for name, population in populations.items()
-        if name.partition(".")[0].replace("unified", "trace") not in population
-    } == {}
 
 
 def test_reads_a_chart() -> None:

@@ -1,40 +1,23 @@
 """Units are declared once per name, in one spelling, and every column of a query has a meaning."""
 
-from collections import defaultdict
-from pathlib import Path
-
 import duckdb
 import pytest
 
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.views import describe_views
+from tracehouse.ingest.facts import Quantity
 from tracehouse.sql.query_files import query_files
 from tracehouse.views.columns import PROVENANCES, is_number
-from tracehouse.views.units import Quantity, read_quantities, read_units, spell_unit, unit_in
-from tracehouse.views.view_files import VIEWS
-
-HEADER = "quantity,unit,meaning\n"
+from tracehouse.views.units import read_units, spell_unit, unit_in, with_statistics
 
 
-def write(folder: Path, **texts: str) -> Path:
-    """Write a units.csv per schema, and the shared one from `shared`. Return the folder."""
-    for schema, text in texts.items():
-        path = folder / ("units.csv" if schema == "shared" else f"{schema}/units.csv")
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(HEADER + text)
-    return folder
-
-
-def test_a_schema_has_its_own_names_and_the_shared_ones(tmp_path: Path) -> None:
-    folder = write(tmp_path, shared="jobs,jobs,Jobs\n", mars="sols,sols,Days\n", venus="clouds,clouds,\n")
-    assert read_units("mars", folder)["jobs"].unit == "jobs"
-    assert read_units("mars", folder)["sols"].unit == "sols"
-    assert "clouds" not in read_units("mars", folder) and "sols" not in read_units("unknown", folder)
-
-
-def test_statistics_inherit_unit_and_meaning(tmp_path: Path) -> None:
-    shared = "wait_s,s,Queueing delay\ngpu_pct,percent,GPU utilisation\nmax_gpu_pct,percent,Own text\n"
-    found = read_units("mars", write(tmp_path, shared=shared))
+def test_statistics_inherit_unit_and_meaning() -> None:
+    declared = [
+        Quantity("wait_s", "s", "Queueing delay"),
+        Quantity("gpu_pct", "percent", "GPU utilisation"),
+        Quantity("max_gpu_pct", "percent", "Own text"),
+    ]
+    found = with_statistics(declared)
     assert found["p95_wait_s"] == Quantity("p95_wait_s", "s", "95th percentile of the queueing delay")
     assert found["mean_wait_s"] == Quantity("mean_wait_s", "s", "Mean queueing delay")
     assert found["median_gpu_pct"] == Quantity("median_gpu_pct", "percent", "Median GPU utilisation")
@@ -45,20 +28,6 @@ def test_statistics_inherit_unit_and_meaning(tmp_path: Path) -> None:
 def test_other_names_have_the_unit_that_they_end_in() -> None:
     names = ["free_gpus", "idle_gpu_h", "gpu_h_pct", "wait_h", "s", "cost_per_s", "gpus_left", "class"]
     assert [unit_in(name) for name in names] == ["GPUs", "GPU-h", "percent", "h", "s", None, None, None]
-
-
-@pytest.mark.each_trace
-def test_a_name_has_one_unit_in_the_spelling_of_the_project() -> None:
-    found: dict[str, dict[str, str]] = defaultdict(dict)
-    for path in sorted(VIEWS.rglob("units.csv")):
-        quantities = read_quantities(path)
-        assert len({quantity.name for quantity in quantities}) == len(quantities), path
-        for quantity in quantities:
-            assert spell_unit(quantity.unit) == quantity.unit, (path, quantity)
-            found[quantity.name][path.parent.name] = quantity.unit
-    assert len(found) > 100
-    assert {name: units for name, units in found.items() if len(set(units.values())) > 1} == {}
-    assert {name: units for name, units in found.items() if "views" in units and len(units) > 1} == {}
 
 
 @pytest.mark.each_trace

@@ -50,12 +50,6 @@ def write(folder: Path, name: str, text: str) -> None:
     (folder / "itp" / f"{name}.v1.sql").write_text(text)
 
 
-@pytest.mark.each_trace
-def test_no_released_view_differs_from_the_lock() -> None:
-    assert broken(locked(), view_files()) == []
-    assert len(locked()) > 50 and len(set(locked().values())) == len(locked())
-
-
 def test_locks_the_statement_and_the_comments(folder: Path) -> None:
     for found, instead, is_locked in (
         ("-- grain: one row per job", "-- grain: one row per job\n-- caveat: itp.no_wait", False),

@@ -4,9 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from counting import non_empty
 
-from tracehouse.views import sql_text
 from tracehouse.views.columns import split_comment
 from tracehouse.views.graph import sort_views
 from tracehouse.views.view_files import (
@@ -70,20 +68,6 @@ def test_the_title_is_the_default_comment_on_a_view(tmp_path: Path, more: str, c
 def test_without_a_title_there_is_no_comment(tmp_path: Path) -> None:
     view = read_view_file(write_view(tmp_path, text=VIEW.split("lines.\n")[1]))
     assert (view.header.title, view.comments) == ("", [])
-
-
-@pytest.mark.each_trace
-def test_files_have_no_text_that_the_lock_cannot_distinguish() -> None:
-    """Two texts of different meaning would have one hash: quote names with capitals, and comment with --."""
-    problems = []
-    for view in non_empty(view_files()):
-        for token in sql_text._TOKEN.finditer(view.text):
-            if token["gap"] and "/*" in re.sub(r"--[^\n]*", "", token[0]):
-                problems.append(f"{view.path}: a comment between /* and */")
-        for token in sql_text._TOKEN.finditer(view.statement):
-            if token["word"] and token[0] != token[0].lower():
-                problems.append(f"{view.path}: capital letters: {token[0]}")
-    assert problems == []
 
 
 def test_rejects_invalid_files_with_their_name(tmp_path: Path) -> None:

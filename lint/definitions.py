@@ -1,0 +1,112 @@
+"""Rules on the files of views and queries."""
+
+import re
+from collections.abc import Iterator
+
+from tracehouse.lint.subject import Finding, Subject, place_of, suggest
+from tracehouse.sql.query_files import Parameter, QueryFile
+from tracehouse.views import sql_text, versions
+from tracehouse.views.across_traces import SCHEMA as EACH_TRACE
+from tracehouse.views.view_files import Header, ViewFile
+
+# A list of 80 columns shows 41 letters of a title, so the text before the brackets is not much longer.
+_TITLE = re.compile(r"(?=.{1,60}$)[A-Z][^?.()]{,50} \([^?.()]+\)")
+
+
+def lint_view(subject: Subject, view: ViewFile, is_ours: bool) -> Iterator[Finding]:
+    """Yield the findings on a view; without `is_ours`, of the rules that hold for a user's own view, too."""
+    columns = subject.columns[view.versioned]
+    yield from _lint_reads(subject, view)
+    yield from _lint_caveats(subject, view.header, view, columns)
+    for column in sorted(view.column_comments.keys() - columns):
+        what = f"the view has no column {column} to comment on{suggest(column, columns)}"
+        yield Finding(place_of(view.path, column), what, "column name")
+    if not is_ours:
+        return
+    for key in ("grain", "source"):
+        if not view.header.one(key):
+            yield Finding(f"{view.path}, line 1", f"the header needs a line `-- {key}: …`", "documented")
+    if not view.header.title:
+        yield Finding(f"{view.path}, line 1", "the first line must be the title of the view", "title")
+    yield from _lint_text(view)
+
+
+def lint_query(subject: Subject, query: QueryFile, is_ours: bool) -> Iterator[Finding]:
+    """Yield the findings on a query; without `is_ours`, of the rules that hold for a user's own, too."""
+    columns = frozenset(query.tree.named_selects)
+    yield from _lint_reads(subject, query)
+    yield from _lint_caveats(subject, query.header, query, columns)
+    if "*" not in columns:
+        drawn = query.chart.columns if query.chart else []
+        for key, names in (("chart", drawn), ("column", list(query.column_docs))):
+            for name in names:
+                if name not in columns:
+                    what = f"`{key}` names {name}, which the query does not return{suggest(name, columns)}"
+                    yield Finding(place_of(query.path, f"-- {key}:"), what, f"{key} column")
+    for parameter in query.parameters:
+        yield from _lint_parameter(subject, query, parameter)
+    if is_ours and not _TITLE.fullmatch(query.header.title):
+        what = (
+            "the title must be a noun phrase of at most 51 characters and the population in parentheses,"
+            " at most 60 characters in all: `GPU-hours by cluster (ITP jobs)`"
+        )
+        yield Finding(f"{query.path}, line 1", what, "title")
+    population = query.header.title.rpartition("(")[2].casefold()
+    if is_ours and query.schema.replace("unified", "trace") not in population:
+        what = f"the population in the parentheses of the title must name {query.schema}"
+        yield Finding(f"{query.path}, line 1", what, "title")
+
+
+def lint_versions(subject: Subject) -> Iterator[Finding]:
+    """Yield the released views that were changed, are missing, or read a draft."""
+    for problem in versions.broken(versions.locked(), subject.views):
+        yield Finding(str(versions.LOCK), problem, "version")
+
+
+def _lint_reads(subject: Subject, read: ViewFile | QueryFile) -> Iterator[Finding]:
+    known = {*subject.columns, *(query.full_name for query in subject.queries)}
+    for name in sorted(read.references - known):
+        if not name.startswith(("catalog.", f"{EACH_TRACE}.")):
+            what = f"reads {name}, which does not exist{suggest(name, known)}"
+            yield Finding(place_of(read.path, name), what, "reads")
+
+
+def _lint_caveats(
+    subject: Subject, header: Header, file: ViewFile | QueryFile, columns: frozenset[str]
+) -> Iterator[Finding]:
+    for key in ("caveat", "resolves_caveat"):
+        for line in header.all(key):
+            name, _, listed = (part.strip() for part in line.partition(":"))
+            if name not in subject.caveats:
+                what = f"no caveat is called {name}{suggest(name, subject.caveats)}"
+                yield Finding(place_of(file.path, f"{key}: {name}"), what, "caveat name")
+            for column in listed.split():
+                if column not in columns and "*" not in columns:
+                    what = f"`{key}` names {column}, which is not a column{suggest(column, columns)}"
+                    yield Finding(place_of(file.path, f"{key}: {name}"), what, "column name")
+
+
+def _lint_parameter(subject: Subject, query: QueryFile, parameter: Parameter) -> Iterator[Finding]:
+    at = place_of(query.path, f"{parameter.name} ")
+    default = parameter.default.strip("'")
+    if parameter.values_of:
+        table, _, column = parameter.values_of.rpartition(".")
+        if column not in subject.columns.get(table, ()):
+            what = f"the values of {parameter.name} are those of {parameter.values_of}, which does not exist"
+            yield Finding(at, what, "column name")
+    is_outside = parameter.choices and default not in parameter.choices
+    if parameter.range and default != "null":
+        is_outside = not float(parameter.range.at_least) <= float(default) <= float(parameter.range.at_most)
+    if is_outside and default != "null":
+        yield Finding(at, f"the default of {parameter.name}, {default}, is outside its limit", "parameter")
+
+
+def _lint_text(view: ViewFile) -> Iterator[Finding]:
+    """Yield what the lock cannot tell apart: two texts of different meaning would have one hash."""
+    for token in sql_text.TOKEN.finditer(view.text):
+        if token["gap"] and "/*" in re.sub(r"--[^\n]*", "", token[0]):
+            yield Finding(place_of(view.path, "/*"), "begin each line of a comment with --", "comment")
+    for token in sql_text.TOKEN.finditer(view.statement):
+        if token["word"] and token[0] != token[0].lower():
+            what = f"write {token[0]} in small letters, or in double quotes if it is a name with capitals"
+            yield Finding(place_of(view.path, token[0]), what, "capital letters")

@@ -1,0 +1,60 @@
+"""Run every static rule."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from tracehouse.lint.declared import lint_trace
+from tracehouse.lint.definitions import lint_query, lint_versions, lint_view
+from tracehouse.lint.figures import lint_figure
+from tracehouse.lint.subject import Finding, Subject, read
+
+
+def lint(trace: str = "", local: Path | None = None) -> list[Finding]:
+    """Return every finding, sorted by place: on one trace and its views, queries and figures, or on all.
+
+    `local` is the folder of the user's own views and queries in a warehouse.
+    """
+    subject, invalid = read(local)
+    found = [*invalid, *lint_all(subject, local)]
+    folders = (f"/{trace}/", f"/{trace}.py")
+    return sorted(
+        {one for one in found if not trace or any(folder in one.place for folder in folders)},
+        key=lambda one: one.place,
+    )
+
+
+def lint_all(subject: Subject, local: Path | None = None) -> Iterator[Finding]:
+    """Yield the findings on everything that could be read."""
+    for trace in subject.traces:
+        yield from lint_trace(subject, trace)
+    for view in subject.views:
+        yield from lint_view(subject, view, not _is_own(view.path, local))
+    for query in subject.queries:
+        yield from lint_query(subject, query, not _is_own(query.path, local))
+    for figure in subject.figures:
+        yield from lint_figure(subject, figure)
+    yield from lint_versions(subject)
+    yield from _lint_repeated(subject)
+
+
+def _is_own(path: Path, local: Path | None) -> bool:
+    return local is not None and path.is_relative_to(local)
+
+
+def _lint_repeated(subject: Subject) -> Iterator[Finding]:
+    """Yield titles of queries that several have, and names of quantities with several units."""
+    titles: dict[str, list[str]] = defaultdict(list)
+    for query in subject.queries:
+        titles[query.header.title.casefold()].append(str(query.path))
+    for paths in titles.values():
+        if len(paths) > 1:
+            yield Finding(paths[-1], f"has the same title as {paths[0]}", "title")
+    units: dict[str, dict[str, str]] = defaultdict(dict)
+    for trace in subject.traces:
+        for quantity in trace.quantities:
+            units[quantity.name].setdefault(quantity.unit, trace.name)
+    for name, traces in units.items():
+        if len(traces) > 1:
+            listed = " and ".join(f"{unit or 'none'} in {trace}" for unit, trace in traces.items())
+            yield Finding(name, f"has several units: {listed}", "unit")

@@ -1,0 +1,223 @@
+"""Each static rule finds its mistake, and the definitions of the package have none."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tracehouse.ingest.declarations import Reference, Trace, all_traces
+from tracehouse.ingest.facts import Caveat, Metric, Quantity
+from tracehouse.lint.run import lint, lint_all
+from tracehouse.lint.subject import Subject, read
+from tracehouse.sql.query_files import parse_query_file
+from tracehouse.views.ledgers import Figure
+from tracehouse.views.view_files import parsed_view_file
+
+ITP = all_traces()["itp"]
+RAW_JOB = ITP.tables[0]
+CAVEAT = Caveat("itp.new", "background", "Short.", "Wrong.", "Nothing.", "measured: here")
+FIGURE = Figure(
+    "itp.jobs", "itp", "There are 12 jobs.", "equal", 12, "jobs", 0, "select count(*) from itp.job", "", ""
+)
+VIEW = """\
+-- Jobs that are long.
+-- grain: one row per job
+-- source: README
+-- caveat: itp.no_wait: job_id
+create or replace view itp.long_v1 as
+select job_id, duration from itp.raw_job;
+comment on column itp.long_v1.job_id is 'Job; measured.';
+"""
+QUERY = """\
+-- Jobs by size (ITP jobs)
+-- chart: bar x=size y=jobs
+-- column: jobs: Jobs of that size
+create or replace macro itp.by_size(
+    -- cluster [itp.raw_job.source_file]
+    on_cluster varchar := 'cluster01',
+    -- largest size [1 to 64]
+    max_gpus integer := 64
+) as table
+select num_gpu as size, count(*) as jobs from itp.raw_job group by num_gpu;
+"""
+
+
+@pytest.fixture(scope="module")
+def subject() -> Subject:
+    found, invalid = read()
+    assert invalid == []
+    of_itp = {
+        "views": [view for view in found.views if view.schema == "itp"],
+        "queries": [query for query in found.queries if query.schema == "itp"],
+    }
+    return replace(found, traces=[ITP], figures=[FIGURE], **of_itp)
+
+
+def trace(**changes: Any) -> Trace:
+    return replace(ITP, **changes)
+
+
+def table(**changes: Any) -> Trace:
+    return trace(tables=(replace(RAW_JOB, **changes), *ITP.tables[1:]))
+
+
+def of_trace(changed: Trace) -> Callable[[Subject], Subject]:
+    return lambda subject: replace(subject, traces=[changed])
+
+
+def of_view(old: str, new: str) -> Callable[[Subject], Subject]:
+    file = parsed_view_file(Path("itp/long.v1.sql"), VIEW.replace(old, new))
+    return lambda subject: replace(subject, views=[*subject.views, file])
+
+
+def of_query(old: str, new: str) -> Callable[[Subject], Subject]:
+    file = parse_query_file(Path("itp/by_size.sql"), QUERY.replace(old, new), is_ours=True)
+    return lambda subject: replace(subject, queries=[*subject.queries, file])
+
+
+def of_figure(**changes: Any) -> Callable[[Subject], Subject]:
+    return lambda subject: replace(subject, figures=[replace(FIGURE, **changes)])
+
+
+def with_column(**changes: Any) -> Trace:
+    return table(columns=(replace(RAW_JOB.columns[0], **changes), *RAW_JOB.columns[1:]))
+
+
+MISTAKES = [
+    (
+        "column name",
+        "`key` of raw_job names jobid, which is not a column. Did you mean job_id?",
+        of_trace(table(key=("jobid",))),
+    ),
+    ("column name", "`order_by` of raw_job names time", of_trace(table(order_by=("-time",)))),
+    (
+        "column name",
+        "`references to pod` of raw_job names pod",
+        of_trace(table(references=(Reference(("pod",), "pod"),))),
+    ),
+    ("keys", "must be the named groups of `file_name` and `folder`", of_trace(table(keys=()))),
+    ("documented", "the table raw_job needs a value of `grain`", of_trace(table(grain=""))),
+    ("comment", "the comment on raw_job.job_id must be its meaning", of_trace(with_column(comment="Id."))),
+    ("comment", "the comment on raw_job.job_id must be its meaning", of_trace(with_column(comment=""))),
+    ("clock", "raw_job.submission_time is a time", of_trace(trace(clock=None))),
+    (
+        "columns",
+        "raw_job has the column job_id twice",
+        of_trace(table(columns=(*RAW_JOB.columns, RAW_JOB.columns[0]))),
+    ),
+    ("name", "has the name of the table", of_trace(table(name="job"))),
+    (
+        "caveat name",
+        "the name of a caveat must be itp., a dot",
+        of_trace(table(caveats=(replace(CAVEAT, name="new"),))),
+    ),
+    (
+        "documented",
+        "itp.new needs all its texts",
+        of_trace(table(caveats=(replace(CAVEAT, summary="s" * 101),))),
+    ),
+    (
+        "column name",
+        "itp.new concerns itp.raw_job.gpu",
+        of_trace(trace(caveats=(replace(CAVEAT, concerns=("itp.raw_job.gpu",)),))),
+    ),
+    (
+        "metric",
+        "no metric is called waits. Did you mean wait?",
+        of_trace(trace(metrics=(Metric("waits", "exact", "S.", "itp.job"),))),
+    ),
+    (
+        "metric",
+        "the reason of wait must be a sentence",
+        of_trace(trace(metrics=(Metric("wait", "exact", "s", "itp.job"),))),
+    ),
+    ("metric", "wait is either impossible", of_trace(trace(metrics=(Metric("wait", "exact", "S."),)))),
+    (
+        "metric",
+        "answered by itp.jobs, which is no view or query",
+        of_trace(trace(metrics=(Metric("wait", "exact", "S.", "itp.jobs"),))),
+    ),
+    (
+        "column name",
+        "names start_time, which is no column",
+        of_trace(trace(metrics=(Metric("wait", "impossible", "No start_time."),))),
+    ),
+    (
+        "unit",
+        "write the unit of load as percent",
+        of_trace(trace(quantities=(Quantity("load", "%", "Load"),))),
+    ),
+    (
+        "unit",
+        "batch_size is declared twice",
+        of_trace(trace(quantities=(Quantity("batch_size", "", "Size"),))),
+    ),
+    (
+        "caveat name",
+        "no caveat is called itp.no_waits. Did you mean itp.no_wait?",
+        of_view("itp.no_wait", "itp.no_waits"),
+    ),
+    ("column name", "`caveat` names job, which is not a column", of_view("wait: job_id", "wait: job")),
+    ("column name", "no column id to comment on", of_view("v1.job_id is", "v1.id is")),
+    (
+        "reads",
+        "reads itp.raw_jobs, which does not exist. Did you mean itp.raw_job?",
+        of_view("from itp.raw_job", "from itp.raw_jobs"),
+    ),
+    ("documented", "the header needs a line `-- grain: …`", of_view("-- grain: one row per job\n", "")),
+    ("title", "the first line must be the title", of_view("-- Jobs that are long.\n", "")),
+    ("capital letters", "write DURATION in small letters", of_view("duration from", "DURATION from")),
+    ("comment", "begin each line of a comment with --", of_view("duration from", "duration /* run */ from")),
+    ("chart column", "`chart` names gpus, which the query does not return", of_query("x=size", "x=gpus")),
+    (
+        "column column",
+        "`column` names job, which the query does not return",
+        of_query("column: jobs", "column: job"),
+    ),
+    ("title", "must be a noun phrase", of_query("Jobs by size (ITP jobs)", "How many jobs are there?")),
+    (
+        "title",
+        "the population in the parentheses of the title must name itp",
+        of_query("(ITP jobs)", "(jobs)"),
+    ),
+    (
+        "title",
+        "has the same title as",
+        of_query("Jobs by size (ITP jobs)", "Jobs and GPU-hours by cluster (ITP jobs)"),
+    ),
+    ("parameter", "the default of max_gpus, 65, is outside its limit", of_query(":= 64", ":= 65")),
+    (
+        "column name",
+        "the values of on_cluster are those of itp.raw_job.cluster",
+        of_query("source_file]", "cluster]"),
+    ),
+    (
+        "figure value",
+        "the statement must contain the value, as 12",
+        of_figure(statement="There are twelve jobs."),
+    ),
+    ("figure value", "needs a unit", of_figure(unit="")),
+    ("figure value", "value and tolerance must be finite", of_figure(tolerance=-1)),
+    ("figure name", "the name of a figure begins with itp.", of_figure(name="jobs")),
+    ("figure SQL", "`measured_by` must be one select", of_figure(measured_by="drop table itp.job")),
+    ("figure SQL", "`measured_by` is not valid SQL", of_figure(measured_by="select from where")),
+    ("figure SQL", "an expected figure needs `measured_by`", of_figure(measured_by="")),
+    ("reads", "`measured_by` reads itp.jobs", of_figure(measured_by="select count(*) from itp.jobs")),
+    ("figure file", "no table is read from jobs.csv", of_figure(needs_file="jobs.csv")),
+]
+
+
+def test_each_rule_finds_its_mistake(subject: Subject) -> None:
+    before = {str(finding) for finding in lint_all(subject)}
+    missed = []
+    for rule, message, change in MISTAKES:
+        found = [one for one in lint_all(change(subject)) if str(one) not in before]
+        if not any(one.rule == rule and message in one.message for one in found):
+            missed.append((rule, message, [str(one) for one in found]))
+    assert missed == []
+
+
+def test_the_package_has_no_mistakes() -> None:
+    assert [str(finding) for finding in lint()] == []
