@@ -57,7 +57,8 @@ def build(
         say(f"error: {problem.error}", stderr=True)
     if built.problems:
         count = len(built.problems)
-        raise UserError(f"{count} of your own definitions could not be built; all other objects were built")
+        what = "1 view or query" if count == 1 else f"{count} views and queries"
+        raise UserError(f"{what} could not be built; all others were")
 
 
 def forget(sources: _Sources, warehouse: Warehouse = WAREHOUSE) -> None:

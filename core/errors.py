@@ -20,7 +20,12 @@ class UsageError(UserError):
 
 
 class DefinitionError(UserError):
-    """An invalid view, query or ledger file."""
+    """An invalid declaration, view, query or ledger. The text begins with the file, and the line if known."""
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return Path(str(self).partition(": ")[0].partition(", line ")[0])
 
 
 class RawFileError(UserError):

@@ -41,7 +41,7 @@ columns of the result.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -179,9 +179,9 @@ class QueryFile:
         return f"{self.schema}.{self.name}"
 
 
-def query_files(folder: Path = QUERIES) -> list[QueryFile]:
-    """Return every named query, ordered by schema and name."""
-    return [read_query_file(path) for path in sorted(folder.glob("*/*.sql"))]
+def query_files(folder: Path = QUERIES, without: Collection[Path] = ()) -> list[QueryFile]:
+    """Return every named query, except those in `without`, ordered by schema and name."""
+    return [read_query_file(path) for path in sorted(folder.glob("*/*.sql")) if path not in without]
 
 
 def is_query(name: str) -> bool:

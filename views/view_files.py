@@ -105,10 +105,16 @@ class ViewFile:
         return {match["column"]: match["text"].replace("''", "'") for match in found if match}
 
 
-def view_files(folder: Path = VIEWS) -> list[ViewFile]:
-    """Read every view file, sorted by schema, name and version."""
-    found = [read_view_file(path) for path in folder.glob("*/*.sql") if _FILE_NAME.fullmatch(path.name)]
+def view_files(folder: Path = VIEWS, without: Collection[Path] = ()) -> list[ViewFile]:
+    """Read every view file, except those in `without`, sorted by schema, name and version."""
+    paths = [path for path in folder.glob("*/*.sql") if _FILE_NAME.fullmatch(path.name)]
+    found = [read_view_file(path) for path in sorted(paths) if path not in without]
     return sorted(found, key=lambda view: (view.schema, view.name, view.version))
+
+
+def plain_name(path: Path) -> str:
+    """Return the plain name of the view or query in a file: `itp.job` for `itp/job.v1.sql`."""
+    return f"{path.parent.name}.{path.name.split('.')[0]}"
 
 
 def newest(views: Iterable[ViewFile]) -> dict[str, ViewFile]:

@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING
 
 from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.write.definitions import Defined, Definitions, definitions_over
+from tracehouse.engines.duckdb.write.template import built_queries, built_views
 from tracehouse.engines.spark import ddl
 from tracehouse.engines.spark.session import explain_errors
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.store import records
 from tracehouse.ingest.store.layout import RECORDS_FOLDER
 from tracehouse.ingest.store.records import Conversion
-from tracehouse.sql.query_files import QueryFile, query_files
+from tracehouse.sql.query_files import QueryFile
 from tracehouse.views.across_traces import expanded
 from tracehouse.views.graph import sort_views, with_dependencies
-from tracehouse.views.view_files import ViewFile, newest, view_files
+from tracehouse.views.view_files import ViewFile, newest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,8 +46,8 @@ def register(
     root = _spark_path(warehouse)
     conversions = _read_conversions(session, root)
     definitions = definitions_over(conversions)
-    views = sort_views(expanded(view_files()))
-    queries = [query for query in query_files() if query.full_name not in unsupported_queries()]
+    views = sort_views(expanded(built_views()))
+    queries = [query for query in built_queries() if query.full_name not in unsupported_queries()]
     wanted = definitions.names if names is None else _read_by(names, views, queries)
     for name in sorted(wanted - definitions.names):
         raise UserError(f"{name}: no table, view or named query has this name. See `traces list`")
@@ -70,7 +71,7 @@ def register(
 
 def unsupported_queries() -> dict[str, str]:
     """Return the queries that do not run on Spark, with the DuckDB construct that each needs."""
-    return {query.full_name: needs for query in query_files() if (needs := query.header.one("engine"))}
+    return {query.full_name: needs for query in built_queries() if (needs := query.header.one("engine"))}
 
 
 def _spark_path(warehouse: str | Path) -> str:

@@ -82,6 +82,11 @@ def build_info_file(warehouse: Path) -> Path:
     return warehouse / WORK_FOLDER / "database.json"
 
 
+def failed_build_file(warehouse: Path) -> Path:
+    """Return the file with the error of the last build, which exists if it failed."""
+    return warehouse / WORK_FOLDER / "failed_build.txt"
+
+
 def invalidate_views(warehouse: Path, valid: Collection[str] = ()) -> None:
     """Mark the other files of views as incomplete by removing their checksums: a base file was damaged."""
     for path in (warehouse / VIEWS_FOLDER).glob(f"*/*/*{CHECKSUM_SUFFIX}"):

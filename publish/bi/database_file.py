@@ -26,8 +26,8 @@ from tracehouse.core.errors import UserError
 from tracehouse.core.text import escape_name, quoted
 from tracehouse.engines.duckdb.read.sandbox import connect
 from tracehouse.engines.duckdb.write.base_tables import add_comments
-from tracehouse.engines.duckdb.write.build import STORAGE_VERSION
 from tracehouse.engines.duckdb.write.catalog import column_types, read_comments
+from tracehouse.engines.duckdb.write.template import STORAGE_VERSION
 from tracehouse.ingest.declarations import Table, all_traces
 from tracehouse.ingest.store.files import flush_folder
 from tracehouse.publish import output

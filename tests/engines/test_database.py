@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from tracehouse.core.errors import UserError
-from tracehouse.engines.duckdb.write import build, build_info, database
+from tracehouse.engines.duckdb.write import build_info, database, template
 from tracehouse.engines.names import DATABASE
 from tracehouse.ingest.pipeline import IngestResult
 from tracehouse.ingest.store import layout, records
@@ -187,25 +187,25 @@ def test_rebuilds_after_kill_between_manifest_and_database(
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache of templates, whose definitions are a letter and whose databases contain it."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(build, "create", lambda path: path.write_text(path.stem[0]))
-    monkeypatch.setattr(build, "hash_definitions", lambda: "a" * 64)
-    build._temporary_folder.cache_clear()
+    monkeypatch.setattr(template, "create", lambda path: path.write_text(path.stem[0]))
+    monkeypatch.setattr(template, "hash_definitions", lambda: "a" * 64)
+    template._temporary_folder.cache_clear()
     return tmp_path / "cache" / "tracehouse"
 
 
 def test_a_damaged_template_is_not_used(cache: Path) -> None:
-    assert build.template().read_text() == "a"
+    assert template.template().read_text() == "a"
     [kept] = cache.iterdir()
-    assert build.template() == kept
+    assert template.template() == kept
     kept.write_text("x")
-    assert build.template().read_text() == "a"
+    assert template.template().read_text() == "a"
 
 
 def test_other_definitions_have_another_template(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for letter in "abcdefghij":
-        monkeypatch.setattr(build, "hash_definitions", lambda letter=letter: letter * 64)
-        assert build.template().read_text() == letter
-    assert len([*cache.iterdir()]) == build._MOST_TEMPLATES
+        monkeypatch.setattr(template, "hash_definitions", lambda letter=letter: letter * 64)
+        assert template.template().read_text() == letter
+    assert len([*cache.iterdir()]) == template._MOST_TEMPLATES
 
 
 def test_an_unfinished_template_is_not_used(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,15 +214,15 @@ def test_an_unfinished_template_is_not_used(cache: Path, monkeypatch: pytest.Mon
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(build, "create", interrupt)
+        patched.setattr(template, "create", interrupt)
         with pytest.raises(KeyboardInterrupt):
-            build.template()
-    assert build.template().read_text() == "a" and cache.is_dir()
+            template.template()
+    assert template.template().read_text() == "a" and cache.is_dir()
 
 
 def test_a_template_needs_no_cache_folder(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for folder in (os.devnull, "~unknown-user/cache"):
         monkeypatch.setenv("XDG_CACHE_HOME", folder)
-        assert build.template().read_text() == "a"
+        assert template.template().read_text() == "a"
         # A process creates one template only.
-        monkeypatch.setattr(build, "create", None)
+        monkeypatch.setattr(template, "create", None)

@@ -11,7 +11,7 @@ import pytest
 from counting import non_empty
 
 from tracehouse.engines.duckdb.read.describe import describe
-from tracehouse.engines.duckdb.write import build, database
+from tracehouse.engines.duckdb.write import database, template
 from tracehouse.engines.duckdb.write import views as write_views
 from tracehouse.views import versions
 from tracehouse.views.versions import broken, locked, read_lock, release, view_hash
@@ -208,7 +208,7 @@ def test_a_next_version_is_followed_by_plain_names_only(
 
     monkeypatch.setattr(write_views, "view_files", files)
     # The build must not reuse a template that has the package's views.
-    monkeypatch.setattr(build, "hash_definitions", lambda: "another")
+    monkeypatch.setattr(template, "hash_definitions", lambda: "another")
     monkeypatch.setenv("XDG_CACHE_HOME", os.devnull)
     (tmp_path / "warehouse").mkdir()
     with duckdb.connect(str(database.build(tmp_path / "warehouse").path), read_only=True) as second:

@@ -301,7 +301,7 @@ create table catalog.not_built (
     object_name varchar,
     error varchar
 );
-comment on table catalog.not_built is 'Views and queries of the warehouse''s own folder local that could not be created: one row per file.';
+comment on table catalog.not_built is 'Views and queries that could not be created, Tracehouse''s and those in the folder local: one row per file.';
 comment on column catalog.not_built.object_name is 'Plain name of the view or query in the file, with its schema.';
 comment on column catalog.not_built.error is 'What is wrong, with file and line.';
 

@@ -75,6 +75,7 @@ def _with_notes(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> Bou
     If the answer has a column `trace`, compute the answer, and omit notes on traces that do not occur in it;
     without rows, omit notes on traces that the user did not select.
     """
+    query = replace(query, notes=[*query.notes, *notes.of_last_build(connection)])
     columns = [row[0] for row in connection.execute(f"describe {query.sql}", query.values).fetchall()]
     if "trace" not in columns:
         found = notes.of_object(connection, query.name, on_data=True)

@@ -161,7 +161,10 @@ def bind_statement(
         explain=statement.explain or ("explain" if explain else ""),
         reads=statement.reads,
         traces=traces,
-        notes=notes.of_statement(connection, statement.reads, statement.columns, traces),
+        notes=[
+            *notes.of_last_build(connection),
+            *notes.of_statement(connection, statement.reads, statement.columns, traces),
+        ],
     )
 
 

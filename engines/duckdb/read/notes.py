@@ -2,12 +2,14 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
 
 from tracehouse.engines.duckdb.read.catalog import base_tables
 from tracehouse.engines.duckdb.read.selected_traces import SEVERAL_TRACES
+from tracehouse.ingest.store.layout import failed_build_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -133,6 +135,20 @@ def of_statement(
             if columns is None or concerned is None or not concerned.isdisjoint(columns):
                 found[note.name] = note
     return [found[name] for name in sorted(found)]
+
+
+def of_last_build(connection: duckdb.DuckDBPyConnection) -> list[Note]:
+    """Return a note if the last build failed, so that the database is from before it."""
+    sql = "select path from duckdb_databases() where database_name = current_database()"
+    [(path,)] = connection.execute(sql).fetchall()
+    failed = failed_build_file(Path(path).parent) if path else None
+    if failed is None or not failed.is_file():
+        return []
+    return [
+        Note(
+            "old database", f"the last build failed, so this is from before it: {failed.read_text()}", "note"
+        )
+    ]
 
 
 def sources(connection: duckdb.DuckDBPyConnection, names: Collection[str]) -> "pa.Table":

@@ -7,23 +7,31 @@ files that are superseded in the manifest but kept for some days. A later kill l
 the views on demand; the next ingest materializes them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tracehouse.core.errors import UserError
+from tracehouse.core.errors import DefinitionError, UserError
 from tracehouse.core.progress import Progress, ignore_progress
 from tracehouse.engines.duckdb.write import build_info, materialized_views
-from tracehouse.engines.duckdb.write.build import build_file, template
+from tracehouse.engines.duckdb.write.build import build_file
 from tracehouse.engines.duckdb.write.build_info import BuildInfo
 from tracehouse.engines.duckdb.write.materialized_views import StoredView
+from tracehouse.engines.duckdb.write.template import template
 from tracehouse.engines.duckdb.write.user_definitions import Problem
 from tracehouse.engines.names import DATABASE
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.pipeline import IngestResult, RunTasks
 from tracehouse.ingest.store import cleanup, integrity, records
 from tracehouse.ingest.store.cleanup import record_superseded
-from tracehouse.ingest.store.layout import remove_staging, resolve_warehouse, staging_folder
+from tracehouse.ingest.store.files import write_atomically
+from tracehouse.ingest.store.layout import (
+    failed_build_file,
+    remove_staging,
+    resolve_warehouse,
+    staging_folder,
+)
 from tracehouse.ingest.store.lock import acquire, explain_write_errors
 from tracehouse.ingest.store.records import Conversion, Superseded, read_conversions
 
@@ -70,8 +78,8 @@ def ingest(
     """
     # Check before the warehouse's folder is created.
     pipeline.check_arguments(raw_folders, trace_names, only)
-    # Report a mistake in a definition before hours of conversion.
-    with explain_write_errors(warehouse, DATABASE):
+    # Report a mistake in a declaration before hours of conversion.
+    with explain_write_errors(warehouse, DATABASE), _recorded_failure(warehouse):
         template()
     with acquire(warehouse):
         _prepare(warehouse)
@@ -133,6 +141,17 @@ def vacuum(warehouse: Path, older_than_days: float, keep_versions: int) -> tuple
         notes = _build_as_before(warehouse, read_conversions(warehouse))
         remove_staging(warehouse)
         return cleanup.vacuum(warehouse, older_than_days, keep_versions, _view_files_in_use(warehouse)), notes
+
+
+@contextmanager
+def _recorded_failure(warehouse: Path) -> Iterator[None]:
+    """Record that a declaration is invalid: answers from the existing database say so."""
+    try:
+        yield
+    except DefinitionError as error:
+        if (warehouse / DATABASE).is_file():
+            write_atomically(failed_build_file(resolve_warehouse(warehouse)), str(error))
+        raise
 
 
 def _check_exists(warehouse: Path) -> None:
@@ -218,12 +237,13 @@ def _replace_database(
     root = resolve_warehouse(warehouse)
     progress("database", 0, 0)
     staged = staging_folder(root) / DATABASE
-    with explain_write_errors(warehouse, DATABASE):
+    with explain_write_errors(warehouse, DATABASE), _recorded_failure(warehouse):
         staged.unlink(missing_ok=True)
         problems = build_file(staged, conversions, root, info.contains_tables, complete)
     records.publish(warehouse, conversions)
     with explain_write_errors(warehouse, DATABASE):
         build_info.write(root, info, staged)
+        failed_build_file(root).unlink(missing_ok=True)
         # DuckDB would apply the log of another program's changes to the new database.
         build_info.log_of(root / DATABASE).unlink(missing_ok=True)
     staged.replace(warehouse / DATABASE)

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 import duckdb
 import pyarrow as pa
 
-from tracehouse.engines.duckdb.write import build, catalog
+from tracehouse.engines.duckdb.write import catalog, template
 from tracehouse.engines.duckdb.write.catalog import column_types
 from tracehouse.engines.names import DATABASE
 from tracehouse.ingest.declarations import all_traces
@@ -43,8 +43,8 @@ def definitions_over(conversions: Sequence[Conversion]) -> Definitions:
     """Read the definitions of a database over some conversions, whose files need not exist."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / DATABASE
-        shutil.copyfile(build.template(), path)
-        with build.open_for_writing(path) as connection:
+        shutil.copyfile(template.template(), path)
+        with template.open_for_writing(path) as connection:
             catalog.fill_sources(connection, all_traces().values(), conversions)
             return _read(connection)
 

@@ -26,6 +26,7 @@ from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.read.sandbox import disable_async_writes
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.base_tables import create_base_table, read_parquet
+from tracehouse.engines.duckdb.write.template import built_views
 from tracehouse.engines.duckdb.write.views import create_view
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.store import view_store
@@ -37,7 +38,7 @@ from tracehouse.views import ledgers
 from tracehouse.views.across_traces import expanded
 from tracehouse.views.graph import sort_views, sources, with_dependencies
 from tracehouse.views.macros import macros_hash, macros_sql
-from tracehouse.views.view_files import ViewFile, view_files
+from tracehouse.views.view_files import ViewFile
 
 # With fewer rows in the base tables, computing a view takes no longer than opening its file.
 LEAST_ROWS = 400_000
@@ -219,8 +220,8 @@ def compute_unit(unit: Unit, on_bytes: OnBytes = lambda _: None) -> dict[str, st
 
 
 def _views_in_order() -> dict[str, ViewFile]:
-    """Return all released and draft views by their versioned names, each after the views that it reads."""
-    return {view.versioned: view for view in sort_views(expanded(view_files()))}
+    """Return the views of the database by their versioned names, each after the views that it reads."""
+    return {view.versioned: view for view in sort_views(expanded(built_views()))}
 
 
 def _dependencies(names: Iterable[str], views: Mapping[str, ViewFile]) -> list[str]:

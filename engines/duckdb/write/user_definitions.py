@@ -27,7 +27,7 @@ from tracehouse.views.caveats import ColumnsByCaveat
 from tracehouse.views.column_docs import ColumnDoc, ColumnDocs
 from tracehouse.views.columns import split_comment
 from tracehouse.views.sql_text import normal, statements
-from tracehouse.views.view_files import ViewFile, newest, parsed_view_file
+from tracehouse.views.view_files import ViewFile, newest, parsed_view_file, plain_name
 
 FOLDER = OWN
 STATUS = "local"
@@ -79,7 +79,7 @@ def create(connection: duckdb.DuckDBPyConnection, folder: Path) -> list[Problem]
         errors = [_create_one(connection, one, aliases, docs, caveats_by_object) for one in waiting]
         failed = [(one, error) for one, error in zip(waiting, errors, strict=True) if error]
         if len(failed) == len(waiting):
-            names = {problem.name for problem in problems} | {_name(one.path) for one in waiting}
+            names = {problem.name for problem in problems} | {plain_name(one.path) for one in waiting}
             problems += [_problem(one.path, _find_cause(one, names) or error) for one, error in failed]
             break
         waiting = [one for one, _ in failed]
@@ -170,7 +170,7 @@ def _read_file(path: Path, folder: Path, reserved: Collection[str]) -> ViewFile 
 
 def _find_cause(one: ViewFile | QueryFile, failed: Collection[str]) -> str:
     """Return the error of a file that reads another file that failed; empty if it reads none."""
-    read = {re.sub(r"_v\d+$", "", name) for name in one.references} & set(failed) - {_name(one.path)}
+    read = {re.sub(r"_v\d+$", "", name) for name in one.references} & set(failed) - {plain_name(one.path)}
     return f"{one.path}: reads {min(read)}, which failed" if read else ""
 
 
@@ -220,8 +220,4 @@ def _create_view(
 
 
 def _problem(path: Path, error: str) -> Problem:
-    return Problem(_name(path), error if str(path) in error else f"{path}: {error}")
-
-
-def _name(path: Path) -> str:
-    return f"{path.parent.name}.{path.name.split('.')[0]}"
+    return Problem(plain_name(path), error if str(path) in error else f"{path}: {error}")

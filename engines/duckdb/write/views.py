@@ -1,7 +1,7 @@
 """Create views in a database that has the base tables."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -18,7 +18,7 @@ from tracehouse.views.caveats import ColumnsByCaveat
 from tracehouse.views.column_docs import ColumnDoc, ColumnDocs
 from tracehouse.views.columns import Columns
 from tracehouse.views.graph import sort_views
-from tracehouse.views.view_files import DefinitionError, ViewFile, line_of, newest, view_files
+from tracehouse.views.view_files import DefinitionError, ViewFile, line_of
 
 _LINE = re.compile(r"^LINE (\d+):", re.M)
 NOT_INHERITED: Mapping[str, ColumnDoc] = MappingProxyType({})
@@ -33,21 +33,22 @@ class Described:
     caveats_by_object: dict[str, ColumnsByCaveat]
 
 
-def describe_views() -> Described:
-    """Describe the views of this package."""
-    files = view_files()
+def describe_views(files: Sequence[ViewFile]) -> Described:
+    """Describe views, which read tables and each other."""
     views = sort_views(expanded(files))
     docs = column_docs.of_views(views, files, column_docs.of_tables(all_traces().values()))
     return Described(views, docs, caveats.of_views(views, docs))
 
 
-def create_views(connection: DuckDBPyConnection, described: Described) -> None:
-    """Create every view and an alias for its newest version."""
+def create_views(
+    connection: DuckDBPyConnection, described: Described, aliases: Mapping[str, ViewFile]
+) -> None:
+    """Create every view and the aliases, which are plain names for their newest versions."""
     for schema in {view.schema for view in described.views}:
         connection.execute(f'create schema if not exists "{schema}"')
     for view in described.views:
         create_view(connection, view, described.docs[view.versioned])
-    create_aliases(connection, newest(described.views))
+    create_aliases(connection, aliases)
 
 
 def create_view(

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 from few_files import ingest, only, refusal, stored, tar_gz, write
 
-from tracehouse.engines.duckdb.write import build
+from tracehouse.engines.duckdb.write import template
 from tracehouse.ingest import synthetic_marker
 from tracehouse.ingest.pipeline import IngestResult
 from tracehouse.ingest.store import records
@@ -185,7 +185,7 @@ def test_reports_every_byte_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("rows", "what"), [(40_000, "itp.raw_job"), (2, "traces.duckdb")])
 def test_full_disk_is_an_error_without_traceback(rows: int, what: str, tmp_path: Path) -> None:
     # The limit concerns the warehouse, not the template of its database.
-    build.template()
+    template.template()
     ids = (hashlib.sha256(b"%d" % number).hexdigest().encode() for number in range(rows))
     lines = b"".join(b"%s,%d,600,1\n" % (job_id, number) for number, job_id in enumerate(ids))
     raw = write(tmp_path / "raw", {"cluster01.csv": RAW_JOB + lines})
