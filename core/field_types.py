@@ -4,7 +4,7 @@ A comma forgotten in ``key=("time")`` would otherwise end in an error of DuckDB 
 """
 
 import types
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -20,7 +20,7 @@ def check_types(declared: Any) -> None:
             raise TypeError(f"{what}: {name} is {value!r}, not {_describe(hint)}{advice}")
 
 
-_hints = cache(get_type_hints)
+_hints: Callable[[Any], dict[str, Any]] = cache(get_type_hints)
 
 
 def _fits(value: Any, hint: Any) -> bool:

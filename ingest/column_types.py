@@ -16,7 +16,9 @@ from typing import Any, Literal, get_args
 
 from tracehouse.core.text import decode_text
 
-TypeName = Literal["VARCHAR", "BIGINT", "DOUBLE", "BOOLEAN", "TIMESTAMPTZ", "TIMESTAMP", "VARCHAR[]"]
+TypeName = Literal[
+    "VARCHAR", "BIGINT", "DOUBLE", "BOOLEAN", "TIMESTAMPTZ", "TIMESTAMP", "VARCHAR[]", "BIGINT[]"
+]
 """DuckDB's names of the types."""
 
 # The range of times that count as valid: all traces fall into it.
@@ -38,6 +40,9 @@ _EXACT_FLOATS = range(-(2**53) + 1, 2**53)
 _NUMBER = re.compile(rb"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?")
 _NOT_FINITE = re.compile(rb"[+-]?(?:nan|inf|infinity)", re.I)
 _TIME = re.compile(rb"\d{4}-\d\d-\d\d[ T]\d\d(?::\d\d(?::\d\d(?:\.\d{1,6})?)?)?")
+# .NET writes seven decimals, the last of which is 0 if microseconds were measured.
+SPARE_ZEROS = r"(\.\d{6})0+"
+_SPARE_ZEROS = re.compile(SPARE_ZEROS.encode())
 _DAY_ALONE = re.compile(rb"\d{4}-\d\d-\d\d")
 _OFFSET = re.compile(rb"(?:Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)$")
 # A time with a UTC offset may be within the range although its local year is the one before or after.
@@ -109,6 +114,7 @@ def _boolean(text: bytes) -> bool:
 
 
 def _time(text: bytes, has_offset: bool) -> datetime:
+    text = _SPARE_ZEROS.sub(rb"\1", text)
     # `_OFFSET` also matches the day of a date: -09 in 2020-06-09.
     is_date = not has_offset and _DAY_ALONE.fullmatch(text)
     if not is_date and not _TIME.fullmatch(_OFFSET.sub(b"", text)):
@@ -142,6 +148,16 @@ def _texts(text: bytes) -> list[str | None]:
     raise _invalid(text, "not a list of this type:")
 
 
+def _integers(text: bytes) -> list[int]:
+    try:
+        found = json.loads(text)
+        if isinstance(found, list) and all(type(one) is int and one in _INTEGERS for one in found):
+            return found
+    except (ValueError, RecursionError):
+        pass
+    raise _invalid(text, "not a list of this type:")
+
+
 _LISTED = (
     ColumnType("VARCHAR", "string", "any text", _text),
     ColumnType("BIGINT", "integer", "a whole number, also as `1.0` or `1e+05`", _integer),
@@ -162,6 +178,7 @@ _LISTED = (
         partial(_time, has_offset=False),
     ),
     ColumnType("VARCHAR[]", "list", "a JSON list of texts", _texts),
+    ColumnType("BIGINT[]", "list", "a JSON list of whole numbers", _integers),
 )
 
 TYPES: dict[TypeName, ColumnType] = {column_type.name: column_type for column_type in _LISTED}

@@ -34,7 +34,8 @@ from tracehouse.ingest.raw_files import (
 )
 from tracehouse.ingest.raw_stream import check_raw, open_raw, translate_errors
 from tracehouse.ingest.readers.formats import reader_of
-from tracehouse.ingest.readers.lines import shown
+from tracehouse.ingest.readers.lines import describe_header
+from tracehouse.ingest.similar import describe_similar
 from tracehouse.ingest.store.records import Key
 from tracehouse.ingest.synthetic_marker import MARKER_NAME, is_marked
 
@@ -154,6 +155,7 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
                 tables = _choose_by_header(raw, named)
                 if not tables:
                     unrecognised += [path_below(raw.root, path) for path in raw.paths]
+                    notes += filter(None, [describe_similar(raw, candidates)])
                     if raw.is_archive and raw.form != TREE:
                         notes.append(f"{raw.relative_name}: no trace has an archive of this name: unpack it")
                 if raw.form != TREE and any(trace.name in wanted for trace, _ in tables):
@@ -312,8 +314,8 @@ def _choose_by_header(raw: RawFile, named: Sequence[Candidate]) -> Sequence[Cand
         if each.names_fit and each.names_fit(candidate[1], header)
     ]
     if not fitting and raw.form != TREE:
-        expected = " or ".join(",".join(c.name_in_file for c in table.columns) for _, table in named)
-        what = f"the header is {shown(header)}; expected {expected}"
+        # Of the table that is closest.
+        what = min((describe_header(header, [c.name_in_file for c in t.columns]) for _, t in named), key=len)
         raise RawFileError(raw.paths[0], what, FETCH_OR_MOVE, line=1)
     return fitting[:1]
 

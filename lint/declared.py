@@ -59,9 +59,10 @@ def _lint_table(trace: Trace, table: Table, place: Place) -> Iterator[Finding]:
         if column.is_time and not column.clocks and not trace.clock:
             what = f"{table.name}.{column.name} is a time: give it `clocks`, or the trace a `clock`"
             yield Finding(place(column.name), what, "clock")
-    for rule in (*table.rules, *table.references):
-        if rule.caveat and rule.caveat not in {caveat.name for caveat in trace.objects_by_caveat}:
-            yield Finding(place(rule.caveat), f"no caveat is called {rule.caveat}", "caveat name")
+    explained = [*(rule.caveat for rule in table.rules), *(other.caveat for other in table.references)]
+    for name in filter(None, explained):
+        if name not in {caveat.name for caveat in trace.objects_by_caveat}:
+            yield Finding(place(name), f"no caveat is called {name}", "caveat name")
 
 
 def _lint_column_lists(table: Table, names: set[str], at: str) -> Iterator[Finding]:

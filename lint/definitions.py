@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from sqlglot import exp
+
 from tracehouse.lint.subject import Finding, Subject, place_of, suggest
 from tracehouse.sql.query_files import Parameter, QueryFile
 from tracehouse.views import sql_text, versions
@@ -33,7 +35,7 @@ def lint_view(subject: Subject, view: ViewFile, is_ours: bool) -> Iterator[Findi
 
 def lint_query(subject: Subject, query: QueryFile, is_ours: bool) -> Iterator[Finding]:
     """Yield the findings on a query; without `is_ours`, of the rules that hold for a user's own, too."""
-    columns = frozenset(query.tree.named_selects)
+    columns = frozenset(query.tree.named_selects if isinstance(query.tree, exp.Query) else ())
     yield from _lint_reads(subject, query)
     yield from _lint_caveats(subject, query.header, query, columns)
     if "*" not in columns:

@@ -71,9 +71,14 @@ def read(local: Path | None = None) -> tuple[Subject, list[Finding]]:
             *_parse_each(read_query_file, sorted(QUERIES.glob("*/*.sql")), invalid),
             *_parse_each(lambda path: parse_query_file(path, path.read_text()), own_queries, invalid),
         ],
-        [*chain(*_parse_each(lambda read_all: read_all(), [ledgers.published, ledgers.expected], invalid))],
+        _read_figures(invalid),
     )
     return subject, invalid
+
+
+def _read_figures(invalid: list[Finding]) -> list[Figure]:
+    readers: list[Callable[[], Sequence[Figure]]] = [ledgers.published, ledgers.expected]
+    return [*chain.from_iterable(_parse_each(lambda read_all: read_all(), readers, invalid))]
 
 
 def place_of(path: Path | str, text: str) -> str:

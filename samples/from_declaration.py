@@ -159,7 +159,7 @@ def _text(column: Column, number: int) -> str:
             return f"{column.name}_{number}"
         case "BOOLEAN":
             return ("false", "true")[number % 2]
-        case "VARCHAR[]":
+        case "VARCHAR[]" | "BIGINT[]":
             return "[]"
         case _:
             return str(min(number, 100) if column.unit == "percent" else number)

@@ -21,7 +21,7 @@ from tracehouse.ingest.declarations import all_traces
 from tracehouse.views.view_files import newest, view_files
 
 REPOSITORY = Path(__file__).parents[1]
-LAYERS = ("core", "ingest", "samples", "views", "sql", "engines", "publish", "commands")
+LAYERS = ("core", "ingest", "samples", "views", "sql", "lint", "engines", "publish", "commands")
 LITTER = (".*", "build", "dist", "*.egg-info", "__pycache__", "node_modules", "raw", "warehouse", "demo")
 
 

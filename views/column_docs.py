@@ -7,8 +7,8 @@ Every other column of a view has the comment of the first of these columns that 
 2. the same column of the view that unites this one with those of other traces (`each_trace`);
 3. the column that it passes through unchanged.
 
-The unit of a column is that of its name in `units.csv`, or else of the column that it passes through, or
-else the one that its name ends in.
+The unit of a column is that of its name among the quantities, or else of the column that it passes
+through, or else the one that its name ends in.
 """
 
 import re
@@ -32,7 +32,7 @@ _COLUMN_OF_CATALOG = re.compile(r"^comment on column (\w+\.\w+)\.(\w+) is '(.*)'
 class ColumnDoc:
     """The meaning, provenance and unit of a column, and its comment in the database, which has all three.
 
-    `unit` is None if neither a declaration nor `units.csv` has one, and the name does not end in one.
+    `unit` is None if neither a column nor a quantity is declared with one, and the name does not end in one.
     """
 
     comment: str

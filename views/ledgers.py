@@ -7,7 +7,7 @@ import csv
 import re
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.facts import Caveat, Clock, Metric
@@ -142,12 +142,12 @@ def _read_figures(folder: Path, file: str, kind: type[Row]) -> list[Row]:
             for row in reader:
                 # Some files lack optional columns.
                 values = {**row, "name": row["figure"], "trace": path.parent.name}
-                texts = {field.name: values.get(field.name) or "" for field in fields(kind)}
+                read: dict[str, Any] = {field.name: values.get(field.name) or "" for field in fields(kind)}
                 try:
-                    numbers = {name: float(texts[name]) for name in ("value", "tolerance")}
+                    read |= {name: float(read[name]) for name in ("value", "tolerance")}
                 except ValueError as error:
                     raise DefinitionError(f"{path}, line {reader.line_num}: {error}") from error
-                found.append(kind(**{**texts, **numbers}))
+                found.append(kind(**read))
     return found
 
 

@@ -8,6 +8,7 @@ A reader gets a stream of decompressed bytes, which may be inside an archive and
 needs to seek, such as Parquet, sets `read_keys` and gets a seekable stream.
 """
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
@@ -15,8 +16,11 @@ from typing import BinaryIO
 import pyarrow as pa
 
 from tracehouse.core.errors import RawFileError
+from tracehouse.ingest.column_types import TYPES
 from tracehouse.ingest.declarations import Table
 
+# The beginning of a reason that names a column, as `values` writes it.
+_COLUMN = re.compile(r"column .+ \((?P<type>[A-Z\[\]]+)\):")
 _MOST_REJECTED_SHARE = 0.1
 # The number of rows is unknown before the end of a file, and bad rows may come first. Up to these limits,
 # rejects are tolerated until the end of the file, regardless of their share.
@@ -93,20 +97,25 @@ def limit_rejects(batches: Iterable[Batch], file: str) -> Iterator[Batch]:
     """
     rows = rejected = rejected_bytes = 0
     first: Reject | None = None
+    columns: set[str] = set()
 
     def check(what: str) -> None:
         if first and rejected > _MOST_REJECTED_SHARE * rows:
-            raise RawFileError(
-                file,
-                f"{rejected:,} of {what} do not fit, more than a tenth; the first: {first.reason}",
-                "The file is damaged, or is not what its name says: fetch it again",
-                line=first.line,
-            )
+            advice = "The file is damaged, or is not what its name says: fetch it again"
+            if rejected == rows > 1 and len(columns) == 1 and (column := _COLUMN.match(first.reason)):
+                # A damaged file has other bad columns, too.
+                declared = next(type_ for name, type_ in TYPES.items() if name == column["type"])
+                advice = (
+                    f"The column is declared or written differently. {column['type']} is {declared.written}"
+                )
+            reason = f"{rejected:,} of {what} do not fit, more than a tenth; the first: {first.reason}"
+            raise RawFileError(file, reason, advice, line=first.line)
 
     for batch in batches:
         first = first or next(iter(batch.rejects), None)
         rows += batch.rows.num_rows + len(batch.rejects)
         rejected += len(batch.rejects)
+        columns |= {reject.reason.partition(":")[0] for reject in batch.rejects}
         rejected_bytes += sum(len(reject.raw_text) for reject in batch.rejects)
         if rejected > MOST_REJECTS or rejected_bytes > _MOST_REJECTED_BYTES:
             check(f"the first {rows:,} rows")

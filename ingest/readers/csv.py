@@ -27,10 +27,10 @@ from tracehouse.ingest.readers.lines import (
     HEADER_CHUNK_BYTES,
     Chunk,
     count_bytes,
+    describe_header,
     first_record,
     read_chunks,
     records_of,
-    shown,
     split_chunk,
     without,
 )
@@ -88,10 +88,9 @@ def read(source: ReaderInput) -> Iterator[Batch]:
         in_order = [columns[name] for name in header]
         first = without(first, len(record))
     elif table.has_header or len(header) != len(columns):
-        listed = ",".join(columns)
-        what = f"the header is {shown(header)}; expected {listed}"
+        what = describe_header(header, list(columns))
         if not table.has_header:
-            what = f"the line has {len(header)} columns; expected {len(columns)}: {listed}"
+            what = f"the line has {len(header)} columns; expected {len(columns)}: {','.join(columns)}"
         raise RawFileError(source.name, what, FETCH_OR_MOVE, line=first.first_line)
     parser = ChunkParser(tuple(in_order), source.name, table.ends_in_newline)
     parsed = (batch for _, batch in parser.parse_all(chain([first], chunks)))

@@ -1,9 +1,9 @@
 """Choose the reader of a raw file."""
 
 from tracehouse.ingest.declarations import Table
-from tracehouse.ingest.readers import Reader, csv, json, parquet, wide
+from tracehouse.ingest.readers import Reader, csv, json, json_lines, parquet, wide
 
-EXTENSIONS = ("csv", "parquet")
+EXTENSIONS = ("csv", "jsonl", "parquet")
 """The extensions of data files. A JSON list has none."""
 
 
@@ -13,4 +13,5 @@ def reader_of(table: Table, file_name: str) -> Reader:
         return wide.READER
     if table.json_list:
         return json.READER
-    return parquet.READER if file_name.endswith(".parquet") else csv.READER
+    by_extension = {"jsonl": json_lines.READER, "parquet": parquet.READER}
+    return by_extension.get(file_name.rpartition(".")[2], csv.READER)

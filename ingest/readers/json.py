@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from tracehouse.core.errors import FETCH_FILE_AGAIN, FETCH_OR_MOVE, RawFileError
 from tracehouse.core.text import decode_text
-from tracehouse.ingest.declarations import Column, Table
+from tracehouse.ingest.declarations import Column, JsonList, Table
 from tracehouse.ingest.readers import Batch, Reader, ReaderInput, Reject, limit_rejects
 from tracehouse.ingest.readers.lines import BYTE_ORDER_MARK, shown
 from tracehouse.ingest.readers.values import convert_rows
@@ -65,12 +65,12 @@ def read(source: ReaderInput) -> Iterator[Batch]:
     file is not a JSON list, or if more than a tenth of the objects is rejected.
     """
     parts = split_list(source.stream, source.name, source.chunk_bytes or CHUNK_BYTES)
-    yield from limit_rejects((_parse(part, source.table) for part in parts), source.name)
+    yield from limit_rejects((parse(part, source.table) for part in parts), source.name)
 
 
-def _parse(elements: Iterable[Element], table: Table) -> Batch:
+def parse(elements: Iterable[Element], table: Table) -> Batch:
     """Convert the rows in some objects, and reject those that do not fit."""
-    assert table.json_list
+    options = table.json_list or JsonList()
     sources: list[tuple[Element, str]] = []
     rows: list[list[str | None]] = []
     rejects: list[Reject] = []
@@ -84,9 +84,9 @@ def _parse(elements: Iterable[Element], table: Table) -> Batch:
         except MisfitError as misfit:
             reject(element, f"{element.place}{misfit}")
             continue
-        for row in _walk(_Row(element.place, (), outermost), table.json_list.path):
+        for row in _walk(_Row(element.place, (), outermost), options.path):
             try:
-                rows.append(_texts_of(row, outermost, table))
+                rows.append(_texts_of(row, outermost, table, options))
                 sources.append((element, row.place))
             except MisfitError as misfit:
                 reject(element, f"{row.place}{misfit}")
@@ -150,10 +150,8 @@ def _walk(outer: _Row, path: Sequence[str]) -> Iterator[_Row]:
         yield outer._replace(value=MisfitError(f"no list {path[0]}"))
 
 
-def _texts_of(row: _Row, outermost: dict[str, Any], table: Table) -> list[str | None]:
+def _texts_of(row: _Row, outermost: dict[str, Any], table: Table, options: JsonList) -> list[str | None]:
     """Return the text of each column, None for a missing value. Raises MisfitError if the object is odd."""
-    options = table.json_list
-    assert options
     if isinstance(row.value, MisfitError):
         raise row.value
     own = [column for column in table.columns if column.name not in (*options.positions, *options.outer)]
@@ -174,6 +172,9 @@ def _text_of(value: Any, column: Column) -> str | None:
         return "true" if value else "false"
     if isinstance(value, list) and column.type == "VARCHAR[]":
         return json.dumps(value)
+    if isinstance(value, list) and column.type == "BIGINT[]":
+        # Numbers are texts here, and keep all digits.
+        return f"[{', '.join(map(str, value))}]"
     if value is not None and not isinstance(value, str):
         raise MisfitError(f"column {column.name} ({column.type}): a list or an object")
     return value

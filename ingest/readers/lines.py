@@ -159,6 +159,22 @@ def split_chunk(chunk: Chunk, most: int) -> Iterator[Chunk]:
         yield replace(chunk, first_line=line, data=chunk.data[start:end], line_ends=next_line - line)
 
 
+def describe_header(found: Sequence[str], expected: Sequence[str]) -> str:
+    """Say for an error message how the names in a file differ from the expected ones."""
+    lacking = [name for name in expected if name not in found]
+    unknown = [name for name in found if name not in expected]
+    if not set(found) & set(expected):
+        return f"the first line is {shown(found)}; expected the header {shown(expected)}"
+    repeated = sorted({name for name in found if found.count(name) > 1})
+    differences = {
+        "lacks {}": lacking,
+        "has {}, which is not declared": unknown,
+        "repeats {}": repeated,
+    }
+    parts = [text.format(shown(names)) for text, names in differences.items() if names]
+    return f"the header {' and '.join(parts)}"
+
+
 def shown(names: Sequence[str]) -> str:
     """Return a header for an error message: printable, on one line and shortened."""
     text = ",".join(names)

@@ -2,12 +2,20 @@
 
 import math
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tracehouse.ingest.column_types import END_OF_TIMES, FIRST_TIME, SPACES, TYPES, TypeName
+from tracehouse.ingest.column_types import (
+    END_OF_TIMES,
+    FIRST_TIME,
+    SPACES,
+    SPARE_ZEROS,
+    TYPES,
+    TypeName,
+)
 from tracehouse.ingest.declarations import Column
 
 _ARROW_TYPES: dict[TypeName, pa.DataType] = {
@@ -18,6 +26,7 @@ _ARROW_TYPES: dict[TypeName, pa.DataType] = {
     "TIMESTAMPTZ": pa.timestamp("us", tz="UTC"),
     "TIMESTAMP": pa.timestamp("us"),
     "VARCHAR[]": pa.list_(pa.string()),
+    "BIGINT[]": pa.list_(pa.int64()),
 }
 # The end of the range of times on a clock that counts from 1970, by the unit of the clock.
 _LAST_TIME = {"s": int(END_OF_TIMES.timestamp()), "ms": 1000 * int(END_OF_TIMES.timestamp())}
@@ -163,12 +172,19 @@ def _cast_integers(texts: pa.StringArray) -> pa.Array:
     return pc.replace_substring_regex(pc.ascii_trim(texts, SPACES), r"\.0*$", "").cast(pa.int64())
 
 
+def _cast_times(texts: pa.StringArray, type_name: TypeName) -> pa.Array:
+    try:
+        return texts.cast(_ARROW_TYPES[type_name])
+    except pa.ArrowInvalid:
+        return pc.replace_substring_regex(texts, SPARE_ZEROS, r"\1").cast(_ARROW_TYPES[type_name])
+
+
 _CASTS: dict[TypeName, Callable[[pa.StringArray], pa.Array]] = {
     "VARCHAR": _cast_texts,
     "BIGINT": _cast_integers,
     "DOUBLE": lambda texts: pc.ascii_trim(texts, SPACES).cast(pa.float64()),
-    "TIMESTAMPTZ": lambda texts: texts.cast(_ARROW_TYPES["TIMESTAMPTZ"]),
-    "TIMESTAMP": lambda texts: texts.cast(_ARROW_TYPES["TIMESTAMP"]),
+    "TIMESTAMPTZ": partial(_cast_times, type_name="TIMESTAMPTZ"),
+    "TIMESTAMP": partial(_cast_times, type_name="TIMESTAMP"),
 }
 
 

@@ -24,6 +24,7 @@ VALUES: dict[TypeName, list[tuple[str, object]]] = {
     "TIMESTAMP": [
         ("2020-06-09 18:41:01", NAIVE),
         ("2020-06-09T18:41:01.000001", NAIVE + timedelta(microseconds=1)),
+        ("2020-06-09 18:41:01.0000010", NAIVE + timedelta(microseconds=1)),
         ("2020-06-09 18:41", NAIVE.replace(second=0)),
         ("2020-06-09", NAIVE.replace(hour=0, minute=0, second=0)),
     ],
@@ -32,6 +33,7 @@ VALUES: dict[TypeName, list[tuple[str, object]]] = {
         ('["a", "b,c"]', ["a", "b,c"]),
         ("[null]", [None]),
     ],
+    "BIGINT[]": [("[]", []), ("[1, -2]", [1, -2])],
 }
 FAULTS: dict[TypeName, list[str]] = {
     "VARCHAR": ["a\0b"],
@@ -51,6 +53,7 @@ FAULTS: dict[TypeName, list[str]] = {
         "2020-06-31",
     ],
     "VARCHAR[]": ["[1]", "a", "{}", "('a',)", '["a"', '[["a"]]', "['a']", "__import__('os')", "[" * 100_000],
+    "BIGINT[]": ["1", "[1.5]", "[null]", "[true]", f"[{2**63}]", '["1"]', "[" * 100_000],
 }
 
 

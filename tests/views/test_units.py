@@ -8,8 +8,8 @@ from tracehouse.engines.duckdb.write.views import describe_views
 from tracehouse.ingest.facts import Quantity
 from tracehouse.sql.query_files import query_files
 from tracehouse.views.columns import PROVENANCES, is_number
-from tracehouse.views.view_files import view_files
 from tracehouse.views.units import read_units, spell_unit, unit_in, with_statistics
+from tracehouse.views.view_files import view_files
 
 
 def test_statistics_inherit_unit_and_meaning() -> None:
@@ -40,7 +40,7 @@ def test_the_catalog_has_one_spelling_of_each_unit(synthetic: duckdb.DuckDBPyCon
 
 @pytest.mark.each_trace
 def test_every_number_of_a_view_has_a_unit(synthetic: duckdb.DuckDBPyConnection) -> None:
-    """End a name in its unit, such as run_s, or add it to units.csv, with an empty unit for a label."""
+    """End a name in its unit, such as run_s, or declare it as a quantity, with an empty unit for a label."""
     types = catalog.column_types(synthetic)
     docs = describe_views(view_files()).docs
     numbers = [

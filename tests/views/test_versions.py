@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+from collections.abc import Collection
 from pathlib import Path
 
 import duckdb
@@ -12,7 +13,6 @@ from counting import non_empty
 
 from tracehouse.engines.duckdb.read.describe import describe
 from tracehouse.engines.duckdb.write import database, template
-from tracehouse.engines.duckdb.write import views as write_views
 from tracehouse.views import versions
 from tracehouse.views.versions import broken, locked, read_lock, release, view_hash
 from tracehouse.views.view_files import VIEWS, DefinitionError, ViewFile, view_files
@@ -203,10 +203,10 @@ def test_a_next_version_is_followed_by_plain_names_only(
     [command] = re.findall(r"^ +(sed .*)$", PAGE, re.M)
     subprocess.run(command, shell=True, cwd=tmp_path, check=True)
 
-    def files() -> list[ViewFile]:
-        return view_files(tmp_path / "views")
+    def files(without: Collection[Path] = ()) -> list[ViewFile]:
+        return view_files(tmp_path / "views", without)
 
-    monkeypatch.setattr(write_views, "view_files", files)
+    monkeypatch.setattr(template, "view_files", files)
     # The build must not reuse a template that has the package's views.
     monkeypatch.setattr(template, "hash_definitions", lambda: "another")
     monkeypatch.setenv("XDG_CACHE_HOME", os.devnull)

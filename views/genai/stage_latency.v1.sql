@@ -1,6 +1,6 @@
 -- Latency of the serving stages per minute, on a clock in real seconds (GenAI).
 -- grain: one row per (stage, container_id, time_s)
--- source: README of cluster-trace-v2026-GenAI, 2.2, 3 and 5; the scale of the clock: views/genai/clocks.csv
+-- source: README of cluster-trace-v2026-GenAI, 2.2, 3 and 5; the scale of the clock: ingest/traces/genai.py
 -- caveat: genai.cells_are_means: latency_ms
 -- caveat: genai.clock_is_scaled: time_s hour_of_day
 -- caveat: genai.inference_longer_than_end_to_end: latency_ms

@@ -104,7 +104,8 @@ def _columns(query: QueryFile, types: Mapping[str, Columns]) -> Iterator[tuple]:
     """Yield the rows of `catalog.columns` for the result of a query.
 
     The meaning of a column is from the query's file, otherwise from the view column that the query passes on,
-    otherwise from units.csv. Types are omitted: DuckDB takes as long to infer them as to create all queries.
+    otherwise from the quantities. Types are omitted: DuckDB takes as long to infer them as to create all
+    queries.
     """
     answer = cast(exp.Query, query.tree).named_selects
     known = read_units(query.schema)

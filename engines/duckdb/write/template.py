@@ -157,10 +157,12 @@ def _leave_out(
     """
     errors = {plain_name(path): error for path, error in invalid.items()}
     missing = {name for path in invalid for name in (plain_name(path), _versioned_name(path))}
-    readers = True
-    while readers:
-        readers = [one for one in (*views, *queries) if plain_name(one.path) not in errors]
-        readers = [one for one in readers if one.references & missing]
+    files: list[ViewFile | QueryFile] = [*views, *queries]
+
+    def find_readers() -> list[ViewFile | QueryFile]:
+        return [one for one in files if plain_name(one.path) not in errors and one.references & missing]
+
+    while readers := find_readers():
         for one in readers:
             cause = min(one.references & missing)
             errors[plain_name(one.path)] = f"{one.path}: reads {cause}, which is left out"

@@ -101,6 +101,7 @@ VALUES = {
     pa.timestamp("us", tz="UTC"): datetime(2023, 3, 1, tzinfo=UTC),
     pa.timestamp("us"): datetime(2023, 3, 1, 0, 0, 0, 1),
     pa.list_(pa.string()): ["a", None, ""],
+    pa.list_(pa.int64()): [1, -(2**63)],
 }
 
 

@@ -146,7 +146,7 @@ def test_columns_are_found_by_their_names() -> None:
     assert read("name,,count\na,0,1\n", unnamed) == ([(0, "a", 1)], [])
     optional = table_of(optional=frozenset({"share", "at"}))
     assert read("name,count\na,1\n", optional) == ([("a", 1, None, None)], [])
-    assert "the header is name,share,at; expected" in str(refusal("name,share,at\na,1,\n", optional))
+    assert "the header lacks count. " in str(refusal("name,share,at\na,1,\n", optional))
     for header in ("", f"{HEADER}\n", f"\n{HEADER}\r\n"):
         data = header + f"a,1,0.5,{TIME}\n"
         assert read(data, table_of(has_header=False)) == ([("a", 1, 0.5, INSTANT)], [])
@@ -370,21 +370,27 @@ def test_refuses_file_of_another_table() -> None:
     for data in ("", "\n", "\r\n\r\n\n", "\ufeff"):
         assert "the file is empty" in str(refusal(data)) and "the file is empty" in str(refusal(data, TEXTS))
     headers = {
-        "a,b,c": "a,b,c",
-        f"{HEADER},more": f"{HEADER},more",
-        "name,name,count,share,at": "name,name,count,share,at",
-        HEADER.upper(): HEADER.upper(),
-        '{"error": "not found"}': '{"error": "not found"}',
-        "x" * 300_000: "x" * 200 + "…",
-        "a\0\x1b[31m": "a\ufffd\ufffd[31m",
+        f"{HEADER},more,,": "the header has more,,, which is not declared and repeats ",
+        HEADER.replace("share", "part"): "the header lacks share and has part, which is not declared",
+        "name,name,count,share,at": "the header repeats name",
+        **{
+            header: f"the first line is {found}; expected the header {HEADER}"
+            for header, found in {
+                "a,b,c": "a,b,c",
+                HEADER.upper(): HEADER.upper(),
+                '{"error": "not found"}': '{"error": "not found"}',
+                "x" * 300_000: "x" * 200 + "…",
+                "a\0\x1b[31m": "a\ufffd\ufffd[31m",
+            }.items()
+        },
     }
-    for header, found in headers.items():
+    for header, what in headers.items():
         error = refusal(f"\n{header}\na,1,,\n")
-        assert (error.line, error.what) == (2, f"the header is {found}; expected {HEADER}")
+        assert (error.line, error.what) == (2, what)
         assert error.do.startswith("Fetch the file again")
     error = refusal("a,1,2\nb,1,2\n", table_of(has_header=False))
     assert (error.line, error.what) == (1, f"the line has 3 columns; expected 4: {HEADER}")
-    assert "the header is" in refusal(bytes(range(256)) * 2000).what
+    assert "the first line is" in refusal(bytes(range(256)) * 2000).what
     assert "the line has 20,001 columns; at most 20,000" in refusal("name" + 20_000 * ",x" + "\n").what
 
 

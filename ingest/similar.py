@@ -1,0 +1,37 @@
+"""Say what an unrecognised raw file may be: a known file under another name."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import PurePosixPath
+
+from tracehouse.core.errors import RawFileError
+from tracehouse.ingest.archive import data_members
+from tracehouse.ingest.declarations import Table, Trace
+from tracehouse.ingest.raw_files import RawFile
+from tracehouse.ingest.raw_stream import open_raw
+from tracehouse.ingest.readers import csv
+
+# The similarity, from 0 to 1, from which a name is likely a misspelt one.
+_CLOSE = 0.8
+
+
+def describe_similar(raw: RawFile, candidates: Sequence[tuple[Trace, Table]]) -> str:
+    """Return a note on a file that resembles one of these tables' files; empty if it resembles none."""
+    name = raw.relative_name
+    for trace, table in candidates:
+        if raw.form.startswith("csv") and not table.wide and not table.json_list and _has_columns(raw, table):
+            known = f"{trace.name}.{table.name}"
+            return f"{name}: has the columns of {known}, whose files are called {table.file_name}: rename it"
+    names = {PurePosixPath(file.path).name for trace, _ in candidates for file in trace.files}
+    for close in get_close_matches(raw.name, names, 1, _CLOSE):
+        return f"{name}: not a file of a known trace. Did you mean {close}?"
+    return ""
+
+
+def _has_columns(raw: RawFile, table: Table) -> bool:
+    try:
+        with open_raw(raw.paths) as stream:
+            members = data_members(stream, raw, lambda _: False)
+            return csv.names_fit(table, csv.read_names(next(members).stream, raw.name))
+    except RawFileError:
+        return False
