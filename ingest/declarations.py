@@ -187,6 +187,8 @@ class Table:
     Otherwise each raw file is converted alone.
     `published_sha256` maps file names to the checksums that the publisher printed.
     `caveats` are the pitfalls of the whole table; those of one column stand there.
+    `row_number`, if set, names an additional column with the position of the row in its file, for rows that
+    no key identifies or whose order matters.
     `about_rows` is the number of rows in the publisher's files, and in a synthetic sample at scale 1.
     """
 
@@ -215,6 +217,7 @@ class Table:
     rules: tuple[Rule, ...] = ()
     references: tuple[Reference, ...] = ()
     caveats: tuple[Caveat, ...] = ()
+    row_number: str = ""
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -225,8 +228,13 @@ class Table:
 
     @property
     def stored_columns(self) -> tuple[Column, ...]:
-        """The columns of the base table, in order: keys, the publisher's columns, UTC offsets."""
-        return self.keys + self.read_columns
+        """The columns of the base table, in order: keys, the publisher's columns, UTC offsets, row number."""
+        return self.keys + self.read_columns + self._row_number_columns
+
+    @property
+    def _row_number_columns(self) -> tuple[Column, ...]:
+        meaning = "Position of the row in its file, from 1; rejected rows are not counted"
+        return (Column(self.row_number, "BIGINT", meaning, "", "derived"),) if self.row_number else ()
 
     @property
     def is_read_by_partition(self) -> bool:
@@ -296,8 +304,36 @@ class Table:
             (self.has_header, self.ends_in_newline, self.ends_in_comma),
             (self.order_by, self.partition_by, self.converts_partitions),
             (self.wide, self.json_list),
+            *filter(None, [self.row_number]),
         )
         return hashlib.sha256(repr(options).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Requests:
+    """Which columns of a table hold requests to an inference service, one per row.
+
+    From it follow the view `<trace>.request` and the trace's rows in `unified.requests`. All fields are names
+    of columns, "" if the publisher has no such column, except `block_tokens`, the number of tokens of a
+    prefix block, and `failed` and `completed`, SQL conditions on the outcome. `at` is the arrival, and
+    `latency` the time to the complete answer. Lists in `prefix_blocks` have equal numbers for equal prefixes.
+    """
+
+    table: str
+    at: str
+    workload: str = ""
+    model: str = ""
+    session: str = ""
+    input: str = ""
+    output: str = ""
+    latency: str = ""
+    failed: str = ""
+    completed: str = ""
+    prefix_blocks: str = ""
+    block_tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
 
 @dataclass(frozen=True)
@@ -307,6 +343,7 @@ class Trace:
     `clock` is the clock of all times whose column names none. `caveats` are pitfalls that concern parts of
     several tables; the others stand at their column or table. `metrics` are the metrics that the trace
     supports, `quantities` the units and meanings of columns of its views and queries, `files` its raw files.
+    `requests` are the requests of an inference service, if it is one.
     """
 
     name: str
@@ -322,6 +359,7 @@ class Trace:
     metrics: tuple[Metric, ...] = ()
     quantities: tuple[Quantity, ...] = ()
     files: tuple[PublishedFile, ...] = ()
+    requests: Requests | None = None
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -345,6 +383,15 @@ class Trace:
                 for clock in declared.clocks or default:
                     found.setdefault(clock, []).append(name)
         return {clock: tuple(names) for clock, names in found.items()}
+
+    def clock_of(self, column: Column) -> Clock | None:
+        """Return the clock of a time, None if it is on several."""
+        clocks = column.clocks or ((self.clock,) if self.clock else ())
+        return clocks[0] if len(clocks) == 1 else None
+
+    def table(self, name: str) -> Table:
+        """Return the table of a name. Raises KeyError if there is none."""
+        return {table.name: table for table in self.tables}[name]
 
     def _declared_objects(self) -> Iterator[tuple[str, Table | Column]]:
         for table in self.tables:

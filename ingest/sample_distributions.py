@@ -40,6 +40,23 @@ class Names:
     count: int = 0
 
 
+@dataclass(frozen=True)
+class PrefixBlocks:
+    """Lists of numbers, one per `block_tokens` tokens in the column `tokens`.
+
+    About half of the rows continue the list of an earlier row, and so have its first numbers.
+    """
+
+    tokens: str
+    block_tokens: int
+
+
 Distribution = (
-    Mapping[str, float] | Mapping[int, float] | Mapping[float, float] | LogNormal | Arrivals | Names
+    Mapping[str, float]
+    | Mapping[int, float]
+    | Mapping[float, float]
+    | LogNormal
+    | Arrivals
+    | Names
+    | PrefixBlocks
 )

@@ -14,7 +14,14 @@ from tracehouse.ingest.declarations import Trace, load_trace
 from tracehouse.sql.query_files import QUERIES, QueryFile, parse_query_file, read_query_file
 from tracehouse.views import ledgers
 from tracehouse.views.ledgers import Figure
-from tracehouse.views.view_files import VIEWS, ViewFile, newest, read_view_file
+from tracehouse.views.view_files import (
+    VIEWS,
+    ViewFile,
+    newest,
+    parsed_view_file,
+    read_view_file,
+    request_views,
+)
 
 Source = TypeVar("Source")
 Parsed = TypeVar("Parsed")
@@ -64,9 +71,16 @@ def read(local: Path | None = None) -> tuple[Subject, list[Finding]]:
     invalid: list[Finding] = []
     own_views = sorted((local / "views").glob("*/*.sql")) if local else []
     own_queries = sorted((local / "sql").glob("*/*.sql")) if local else []
+    traces = _parse_each(load_trace, trace_modules.trace_names(), invalid)
+    declared = chain.from_iterable(
+        views.items() for views in _parse_each(lambda trace: request_views([trace]), traces, invalid)
+    )
     subject = Subject(
-        _parse_each(load_trace, trace_modules.trace_names(), invalid),
-        _parse_each(read_view_file, [*sorted(VIEWS.glob("*/*.v*.sql")), *own_views], invalid),
+        traces,
+        [
+            *_parse_each(read_view_file, [*sorted(VIEWS.glob("*/*.v*.sql")), *own_views], invalid),
+            *_parse_each(lambda view: parsed_view_file(*view), declared, invalid),
+        ],
         [
             *_parse_each(read_query_file, sorted(QUERIES.glob("*/*.sql")), invalid),
             *_parse_each(lambda path: parse_query_file(path, path.read_text()), own_queries, invalid),

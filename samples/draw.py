@@ -92,6 +92,20 @@ def arrivals(rng: np.random.Generator, size: int, first_s: int, last_s: int, utc
     return times
 
 
+def prefix_blocks(rng: np.random.Generator, lengths: Ints) -> list[list[int]]:
+    """Return a list of block numbers of each length; about half begin as an earlier one does."""
+    found: list[list[int]] = []
+    following = 0
+    for number, length in enumerate(lengths.tolist()):
+        # A recent list is the likeliest, as in a conversation.
+        back = int(rng.geometric(0.05))
+        continued = found[-back] if back <= number and rng.random() < 0.5 else []
+        new = max(0, length - len(continued))
+        found.append([*continued[:length], *range(following, following + new)])
+        following += new
+    return found
+
+
 def local_times(seconds: ArrayLike) -> pl.Series:
     """Format Unix seconds as `2023-07-01 00:00:00`; NaN is NULL."""
     series = pl.Series(np.asarray(seconds, dtype=np.float64), nan_to_null=True) * 1e6

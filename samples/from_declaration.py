@@ -8,6 +8,7 @@
   values are the `examples` of the key, or the alternatives in the pattern.
 """
 
+import json
 from datetime import UTC, datetime, timedelta
 from itertools import product
 
@@ -15,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from tracehouse.ingest.declarations import Column, Table, Trace
-from tracehouse.ingest.sample_distributions import Arrivals, LogNormal, Names
+from tracehouse.ingest.sample_distributions import Arrivals, LogNormal, Names, PrefixBlocks
 from tracehouse.samples import draw
 from tracehouse.samples.draw import Ints
 from tracehouse.samples.output import GROUP, Output, name_of
@@ -35,7 +36,7 @@ def row_count(table: Table, scale: float, least: int = LEAST_ROWS) -> int:
 
 
 def has_sample(trace: Trace) -> bool:
-    """Return whether the declarations of a trace determine a sample: its files, no JSON and no wide table."""
+    """Return whether the declarations of a trace determine a sample: no JSON list, no wide table."""
     return all(_file_keys(table) for table in trace.tables)
 
 
@@ -87,6 +88,11 @@ def table_rows(table: Table, rows: int, rng: np.random.Generator) -> pl.DataFram
     time = np.sort(rng.integers(0, STEPS, count)) if time is None else time
     found = {}
     for column in table.columns:
+        if isinstance(column.sample, PrefixBlocks):
+            tokens = found[column.sample.tokens].to_numpy()
+            lists = draw.prefix_blocks(rng, -(-tokens // column.sample.block_tokens))
+            found[column.name] = pl.Series(map(json.dumps, lists), dtype=pl.String)
+            continue
         if column.sample is not None:
             found[column.name] = values(column, count, rng)
             continue
@@ -109,7 +115,7 @@ def _file_keys(table: Table) -> list[dict[str, str]]:
     files = [dict(zip(groups, chosen, strict=True)) for chosen in product(*choices)]
     for keys in files:
         name, folder = name_of(table.file_name, keys), name_of(table.folder, keys)
-        if not name.endswith(".csv") or table.key_values(name, folder) is None:
+        if not name.endswith((".csv", ".jsonl")) or table.key_values(name, folder) is None:
             return []
     return [] if table.json_list or table.wide else files
 

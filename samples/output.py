@@ -5,6 +5,7 @@ file, mark the file as synthetic. Gzip headers contain no time, so that equal co
 """
 
 import io
+import json
 import lzma
 import re
 import tarfile
@@ -113,11 +114,14 @@ class Output:
             path = self._members.get(self._folder / f"{archive}.tar.gz", {}).get(member, path)
         is_new = path not in self._open
         buffer = io.BytesIO()
-        frame.write_csv(buffer, include_header=False)
+        if name.endswith(".jsonl"):
+            _write_json_lines(frame, table, buffer)
+        else:
+            frame.write_csv(buffer, include_header=False)
         text = buffer.getvalue()
         if table.ends_in_comma:
             text = text.replace(b"\n", b",\n")
-        if is_new and table.has_header:
+        if is_new and table.has_header and not name.endswith(".jsonl"):
             text = ",".join(frame.columns).encode() + b"\n" + text
         if not table.ends_in_newline:
             text = (b"" if is_new else b"\n") + text.removesuffix(b"\n")
@@ -153,6 +157,17 @@ def _formatted(column: Column, values: pl.Series, seed: int) -> pl.Series:
     if column.null_texts and values.null_count():
         values = values.cast(pl.String).fill_null(column.null_texts[-1])
     return values
+
+
+def _write_json_lines(frame: pl.DataFrame, table: Table, file: io.BytesIO) -> None:
+    """Write one JSON object per row. Texts of numbers and lists become numbers and lists."""
+    texts = [column.name_in_file for column in table.columns if column.type in ("VARCHAR", "TIMESTAMP")]
+    for row in frame.iter_rows(named=True):
+        values = {
+            name: json.loads(value) if isinstance(value, str) and name not in texts else value
+            for name, value in row.items()
+        }
+        file.write(json.dumps(values).encode() + b"\n")
 
 
 def _tar_gz(path: Path, members: Mapping[str, Path]) -> Path:

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from sqlglot import exp
 
+from tracehouse.core.errors import DefinitionError
 from tracehouse.views.view_files import ViewFile, references
 
 SCHEMA = "each_trace"
@@ -51,7 +52,10 @@ def _expand(view: ViewFile, views: Sequence[ViewFile]) -> ViewFile:
     unions = []
     for table in list(tree.find_all(exp.Table)):
         if table.db == SCHEMA:
-            union = _union(members(table.name, views))
+            united = members(table.name, views)
+            if not united:
+                raise DefinitionError(f"{view.path}: no trace has a view {table.name}")
+            union = _union(united)
             unions.append(f"create or replace view {SCHEMA}.{table.name} as {union.sql(dialect='duckdb')}")
             table.replace(exp.Subquery(this=union, alias=exp.to_identifier(table.alias or table.name)))
     return replace(

@@ -12,7 +12,8 @@ from sqlglot.errors import ParseError, SqlglotError
 
 from tracehouse.core.errors import DefinitionError
 from tracehouse.core.text import quoted
-from tracehouse.views import macros
+from tracehouse.ingest.declarations import Trace, all_traces
+from tracehouse.views import macros, requests
 from tracehouse.views.sql_text import (
     first_statement,
     normal,
@@ -106,10 +107,29 @@ class ViewFile:
 
 
 def view_files(folder: Path = VIEWS, without: Collection[Path] = ()) -> list[ViewFile]:
-    """Read every view file, except those in `without`, sorted by schema, name and version."""
-    paths = [path for path in folder.glob("*/*.sql") if _FILE_NAME.fullmatch(path.name)]
-    found = [read_view_file(path) for path in sorted(paths) if path not in without]
+    """Read every view, except those of the paths in `without`, sorted by schema, name and version."""
+    texts = view_texts(folder)
+    found = [parsed_view_file(path, texts[path]) for path in sorted(texts) if path not in without]
     return sorted(found, key=lambda view: (view.schema, view.name, view.version))
+
+
+def view_texts(folder: Path = VIEWS) -> dict[Path, str]:
+    """Read the text of every view file by its path.
+
+    Those of `VIEWS` include the views of declared requests, which are not in the folder.
+    """
+    paths = [path for path in folder.glob("*/*.sql") if _FILE_NAME.fullmatch(path.name)]
+    declared = request_views(all_traces().values()) if folder == VIEWS else {}
+    return {path: path.read_text() for path in paths} | declared
+
+
+def request_views(traces: Iterable[Trace]) -> dict[Path, str]:
+    """Return the view of each trace that declares requests: its text, by its path if it were a file."""
+    return {
+        VIEWS / trace.name / "request.v1.sql": requests.write_view(trace, trace.requests)
+        for trace in traces
+        if trace.requests
+    }
 
 
 def plain_name(path: Path) -> str:

@@ -243,6 +243,9 @@ class _Reading:
             source = ReaderInput(content, table, member.place, self._indexes, keys=keys, partition=partition)
             for batch in reader.read(source):
                 rows, kept = batch.rows, batch.rows.num_rows
+                if table.row_number:
+                    numbers = pa.array(range(count["kept"] + 1, count["kept"] + kept + 1), pa.int64())
+                    rows = rows.append_column(table.row_number, numbers)
                 cells = kept * (rows.num_columns - 1)
                 count.update(kept=kept, rejected=len(batch.rejects), stored=cells if table.wide else kept)
                 if batch.rejects:

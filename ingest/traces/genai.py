@@ -9,13 +9,12 @@ table, with one CSV each. `lora_request_trace.csv` is also published unpacked, w
 does not describe `data_trace_processed`. The last 26,823 rows of that table are also in `lora_request_trace`.
 
 The README says that the telemetry's clock is shifted. The times are also multiplied by 0.95, so they are not
-instants, and their type is not UNIX_S. Requests do not reserve GPUs and therefore are not jobs: there is no
-view `standard_job`.
+instants. Requests do not reserve GPUs and therefore are not jobs: there is no view `standard_job`.
 """
 
 import re
 
-from tracehouse.ingest.declarations import Column, Rule, Table, Trace
+from tracehouse.ingest.declarations import Column, Requests, Rule, Table, Trace
 from tracehouse.ingest.facts import Caveat, Clock, Metric, PublishedFile, Quantity
 
 TELEMETRY_CLOCK = Clock(
@@ -673,4 +672,12 @@ TRACE = Trace(
     metrics=METRICS,
     quantities=QUANTITIES,
     files=FILES,
+    requests=Requests(
+        table="lora_request_trace",
+        at="gmt_create",
+        model="checkpoint_model_version_id",
+        latency="exec_time_seconds",
+        failed="predict_status = 'FAILED'",
+        completed="predict_status = 'SUCCEED'",
+    ),
 )

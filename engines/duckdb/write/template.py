@@ -30,7 +30,7 @@ from tracehouse.ingest.declarations import all_traces
 from tracehouse.sql.query_files import QUERIES, QueryFile, query_files
 from tracehouse.views import ledgers
 from tracehouse.views.macros import macros_sql
-from tracehouse.views.view_files import VIEWS, ViewFile, newest, plain_name, view_files
+from tracehouse.views.view_files import VIEWS, ViewFile, newest, plain_name, view_files, view_texts
 
 # The oldest storage format that supports typed macro parameters.
 STORAGE_VERSION = "v1.4.0"
@@ -71,7 +71,7 @@ def left_out() -> dict[str, str]:
 def built_views() -> list[ViewFile]:
     """Return the files of the views that are not left out."""
     failed = left_out()
-    return view_files(without=[path for path in VIEWS.glob("*/*.sql") if plain_name(path) in failed])
+    return view_files(without=[path for path in view_texts() if plain_name(path) in failed])
 
 
 def built_queries() -> list[QueryFile]:

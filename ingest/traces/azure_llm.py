@@ -1,0 +1,121 @@
+"""Azure LLM inference: requests of two services at Microsoft, an hour in 2023 and a week in 2024.
+
+Licence: CC BY, Microsoft.
+
+Files, from https://github.com/Azure/AzurePublicDataset (AzureLLMInferenceDataset2023.md and …2024.md): one
+CSV per service and release, all with the same columns → `raw_request`. .NET wrote the times, with seven
+decimals of which the last is always 0. The files of 2023 do not end in a newline.
+"""
+
+from tracehouse.ingest.declarations import Column, Requests, Table, Trace
+from tracehouse.ingest.facts import Caveat, Clock, Metric, PublishedFile
+from tracehouse.ingest.sample_distributions import Arrivals, LogNormal
+
+RELEASES = "https://github.com/Azure/AzurePublicDataset/raw/master/data"
+
+CLOCK = Clock(
+    "azure_llm.trace",
+    epoch="1970-01-01T00:00:00 of a clock whose zone is not written",
+    zone="unknown",
+    local_offset_s=None,
+    scale=1,
+    resolution_s=1e-6,
+    true_parts="order and differences",
+    fake_parts="hour is not local; the date of 2023 is the 11th in the README and the 16th in the files",
+    documented_in="publisher: README; measured: on the files",
+)
+
+SAMPLE_OF_AN_HOUR = Caveat(
+    "azure_llm.sample_of_an_hour",
+    "limited result",
+    summary="The files of 2023 are a sample of about one hour: no load by day, and no fleet total.",
+    what_goes_wrong=(
+        "The files of 2023 cover 57 and 58 minutes of a sample of the requests. Rates are those of the"
+        " sample, not of the service."
+    ),
+    what_to_do="Use the shape of arrivals and token counts. For load over days, use the files of 2024.",
+    documented_in="publisher: README; measured: first and last time",
+)
+
+DATE_DIFFERS = Caveat(
+    "azure_llm.date_differs",
+    "background",
+    summary="The README dates the sample of 2023 11 November, the files 16 November.",
+    what_goes_wrong="The README says that the trace is of 11 November 2023; all times are on the 16th.",
+    what_to_do="Use differences of times, not dates.",
+    documented_in="publisher: README; measured: on the files",
+)
+
+NO_END = Caveat(
+    "azure_llm.no_end_of_a_request",
+    "limited result",
+    summary="No request has a latency or an outcome: what runs at the same time needs assumed speeds.",
+    what_goes_wrong="The files have an arrival and two token counts. Failed requests are not marked.",
+    what_to_do="State the assumed speeds next to any number of requests in flight.",
+    documented_in="publisher: README",
+)
+
+RAW_REQUEST = Table(
+    name="raw_request",
+    comment="Requests, one per row. workload is the service and, for 2024, `_1week`.",
+    grain="one row per request; nothing identifies it but its position in the file",
+    source="README of AzureLLMInferenceDataset2023 and AzureLLMInferenceDataset2024",
+    file_name=r"AzureLLMInferenceTrace_(?P<workload>code|conv|code_1week|conv_1week)\.csv",
+    keys=(
+        Column(
+            "workload",
+            "VARCHAR",
+            "Service, from the file's name: code or conversation; of 2024: _1week",
+        ),
+    ),
+    columns=(
+        Column("TIMESTAMP", "TIMESTAMP", "Arrival", sample=Arrivals(1_700_158_546, 1_700_162_069)),
+        Column(
+            "ContextTokens", "BIGINT", "Tokens of the prompt", "tokens", least=0, sample=LogNormal(1_200, 0.9)
+        ),
+        Column(
+            "GeneratedTokens", "BIGINT", "Tokens of the answer", "tokens", least=0, sample=LogNormal(60, 1.2)
+        ),
+    ),
+    row_number="row",
+    never_empty=("TIMESTAMP", "ContextTokens", "GeneratedTokens"),
+    ends_in_newline=False,
+    order_by=("TIMESTAMP", "row"),
+    about_rows=28_185,
+    caveats=(SAMPLE_OF_AN_HOUR, DATE_DIFFERS, NO_END),
+)
+
+METRICS = (
+    Metric("submission", "exact", "Arrival of each request.", "azure_llm.request"),
+    Metric("workload", "exact", "Each file is a service.", "unified.request_summary"),
+)
+
+TRACE = Trace(
+    name="azure_llm",
+    title="Azure LLM inference trace 2023 and 2024",
+    publisher="Microsoft Azure",
+    homepage="https://github.com/Azure/AzurePublicDataset",
+    download="`traces fetch azure_llm` loads the two files of 2023. Fetch those of 2024, 1.8 GB, by hand.",
+    licence="CC BY 4.0",
+    citation=(
+        "Patel et al.: Splitwise: Efficient Generative LLM Inference Using Phase Splitting (ISCA 2024);"
+        " for 2024, Stojkovic et al.: DynamoLLM (HPCA 2025)."
+    ),
+    clock=CLOCK,
+    tables=(RAW_REQUEST,),
+    metrics=METRICS,
+    files=tuple(
+        PublishedFile(name, f"{RELEASES}/{name}", bytes=size)
+        for name, size in {
+            "AzureLLMInferenceTrace_code.csv": 320_117,
+            "AzureLLMInferenceTrace_conv.csv": 719_188,
+        }.items()
+    ),
+    requests=Requests(
+        table="raw_request",
+        at="TIMESTAMP",
+        workload="workload",
+        input="ContextTokens",
+        output="GeneratedTokens",
+    ),
+)

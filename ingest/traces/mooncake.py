@@ -1,0 +1,124 @@
+"""Mooncake: requests to the Kimi chat service, with the prefix blocks of each prompt.
+
+Licence: Apache 2.0, Moonshot AI.
+
+Files, from https://github.com/kvcache-ai/Mooncake (FAST25-release/traces): ``conversation_trace.jsonl``,
+``toolagent_trace.jsonl`` and ``synthetic_trace.jsonl``, one JSON object a line → `raw_request`.
+"""
+
+from tracehouse.ingest.declarations import Column, Requests, Table, Trace
+from tracehouse.ingest.facts import Caveat, Clock, Metric, PublishedFile
+from tracehouse.ingest.sample_distributions import Arrivals, LogNormal, PrefixBlocks
+
+TRACES = "https://github.com/kvcache-ai/Mooncake/raw/main/FAST25-release/traces"
+BLOCK_TOKENS = 512
+
+CLOCK = Clock(
+    "mooncake.trace",
+    epoch="start of each file, at an unpublished time",
+    zone="unknown",
+    local_offset_s=None,
+    scale=1,
+    resolution_s=0.001,
+    true_parts="differences, within a file",
+    fake_parts="none: date, weekday and hour are unknown",
+    documented_in="publisher: README",
+)
+
+SAMPLE_OF_AN_HOUR = Caveat(
+    "mooncake.sample_of_an_hour",
+    "limited result",
+    summary="Each file is a sample of one hour: rates and reuse are those of the sample.",
+    what_goes_wrong=(
+        "Each file covers about an hour of a sample of the requests. A block whose earlier use is outside the"
+        " hour or the sample counts as new, so reuse in the service is higher."
+    ),
+    what_to_do="Compare hit rates within the trace. State that reuse is a lower bound.",
+    documented_in="publisher: README",
+)
+
+GENERATED_ARRIVALS = Caveat(
+    "mooncake.generated_arrivals",
+    "wrong result",
+    summary="The arrivals of the workload synthetic are drawn from a Poisson process.",
+    what_goes_wrong=(
+        "The publisher built the workload synthetic from public data sets and drew its arrivals at random. It"
+        " says nothing about bursts in a service."
+    ),
+    what_to_do="Leave the workload synthetic out of questions on arrivals.",
+    documented_in="publisher: README and paper (FAST 2025)",
+)
+
+RAW_REQUEST = Table(
+    name="raw_request",
+    comment="Requests, one per row, with the prefix blocks of 512 tokens of their prompts.",
+    grain="one row per request; nothing identifies it but its position in the file",
+    source="README of FAST25-release, Mooncake",
+    file_name=r"(?P<workload>conversation|toolagent|synthetic)_trace\.jsonl",
+    keys=(
+        Column(
+            "workload",
+            "VARCHAR",
+            "Kind of requests, from the file's name: conversation, tool and agent, or synthetic",
+        ),
+    ),
+    columns=(
+        Column(
+            "timestamp",
+            "BIGINT",
+            "Arrival, from the start of the file",
+            "ms",
+            least=0,
+            sample=Arrivals(0, 3_536_999),
+            caveats=(GENERATED_ARRIVALS,),
+        ),
+        Column(
+            "input_length", "BIGINT", "Tokens of the prompt", "tokens", least=0, sample=LogNormal(7_000, 0.8)
+        ),
+        Column(
+            "output_length", "BIGINT", "Tokens of the answer", "tokens", least=0, sample=LogNormal(250, 0.8)
+        ),
+        Column(
+            "hash_ids",
+            "BIGINT[]",
+            "Prefix blocks of the prompt, in order; an equal number is the same text up to the block's end",
+            sample=PrefixBlocks("input_length", BLOCK_TOKENS),
+        ),
+    ),
+    row_number="row",
+    never_empty=("timestamp", "input_length", "output_length", "hash_ids"),
+    order_by=("timestamp", "row"),
+    about_rows=39_632,
+    caveats=(SAMPLE_OF_AN_HOUR,),
+)
+
+METRICS = (
+    Metric("submission", "exact", "Arrival of each request, in milliseconds.", "mooncake.request"),
+    Metric("workload", "exact", "Each file is a kind of requests.", "unified.request_summary"),
+)
+
+TRACE = Trace(
+    name="mooncake",
+    title="Mooncake (Kimi chat service)",
+    publisher="Moonshot AI",
+    homepage="https://github.com/kvcache-ai/Mooncake",
+    download="`traces fetch mooncake` loads the three files.",
+    licence="Apache 2.0",
+    citation="Qin et al.: Mooncake: Trading More Storage for Less Computation (FAST 2025).",
+    clock=CLOCK,
+    tables=(RAW_REQUEST,),
+    metrics=METRICS,
+    files=tuple(
+        PublishedFile(f"{name}_trace.jsonl", f"{TRACES}/{name}_trace.jsonl", bytes=size)
+        for name, size in {"conversation": 3_029_533, "toolagent": None, "synthetic": None}.items()
+    ),
+    requests=Requests(
+        table="raw_request",
+        at="timestamp",
+        workload="workload",
+        input="input_length",
+        output="output_length",
+        prefix_blocks="hash_ids",
+        block_tokens=BLOCK_TOKENS,
+    ),
+)

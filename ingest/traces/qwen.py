@@ -1,0 +1,120 @@
+"""Qwen-Bailian: requests to Alibaba Cloud's Qwen services, with chats and the prefix blocks of each prompt.
+
+Licence: Apache 2.0, Alibaba.
+
+Files, from https://github.com/alibaba-edu/qwen-bailian-usagetraces-anon, in Git LFS:
+``qwen_traceA_blksz_16.jsonl`` (to consumers), ``qwen_traceB_blksz_16.jsonl`` (API) and later files of other
+services, two hours each, one JSON object a line → `raw_request`.
+"""
+
+from tracehouse.ingest.declarations import Column, Requests, Table, Trace
+from tracehouse.ingest.facts import Caveat, Clock, Metric
+from tracehouse.ingest.sample_distributions import Arrivals, LogNormal, PrefixBlocks
+
+BLOCK_TOKENS = 16
+
+CLOCK = Clock(
+    "qwen.trace",
+    epoch="start of each file, at an unpublished time",
+    zone="unknown",
+    local_offset_s=None,
+    scale=1,
+    resolution_s=0.001,
+    true_parts="differences, within a file",
+    fake_parts="none: date, weekday and hour are unknown",
+    documented_in="publisher: README",
+)
+
+REUSE_BEGINS_AT_0 = Caveat(
+    "qwen.reuse_begins_at_0",
+    "limited result",
+    summary="Each file covers two hours: a block last used before them counts as new.",
+    what_goes_wrong=(
+        "Reuse of blocks from before the two hours, or from requests outside the sample, is not visible. Hit"
+        " rates rise over the first minutes and are a lower bound."
+    ),
+    what_to_do="Compare hit rates within the trace. Leave out the first minutes where the level matters.",
+    documented_in="publisher: README",
+)
+
+LFS_POINTERS = Caveat(
+    "qwen.lfs_pointers",
+    "background",
+    summary="The files are in Git LFS: a plain clone has pointers of 130 bytes in their place.",
+    what_goes_wrong="Without Git LFS, a clone contains small text files that name the real ones.",
+    what_to_do="Run `git lfs pull` in the clone. Ingest refuses pointers by name.",
+    documented_in="publisher: .gitattributes",
+)
+
+RAW_REQUEST = Table(
+    name="raw_request",
+    comment="Requests, one per row: turns of chats, with the prefix blocks of 16 tokens of their prompts.",
+    grain="one row per request",
+    source="README of qwen-bailian-usagetraces-anon",
+    file_name=r"qwen_(?P<service>traceA|traceB|coder|thinking)_blksz_16\.jsonl",
+    keys=(
+        Column(
+            "service",
+            "VARCHAR",
+            "Service, from the file's name: traceA is to consumers, traceB the API",
+        ),
+    ),
+    columns=(
+        Column("chat_id", "BIGINT", "Request within the file, which later turns name as their parent"),
+        Column("parent_chat_id", "BIGINT", "Request of the previous turn; -1 for the first", sample={-1: 1}),
+        Column("timestamp", "DOUBLE", "Arrival, from the start of the file", "s", sample=Arrivals(0, 7_199)),
+        Column(
+            "input_length", "BIGINT", "Tokens of the prompt", "tokens", least=0, sample=LogNormal(800, 0.9)
+        ),
+        Column(
+            "output_length", "BIGINT", "Tokens of the answer", "tokens", least=0, sample=LogNormal(250, 0.9)
+        ),
+        Column(
+            "type",
+            "VARCHAR",
+            "Kind of input",
+            choices=("text", "search", "image", "file"),
+            sample={"text": 8, "search": 1, "image": 1, "file": 1},
+        ),
+        Column("turn", "BIGINT", "Number of the turn in its chat, from 1", least=1, sample={1: 1}),
+        Column(
+            "hash_ids",
+            "BIGINT[]",
+            "Prefix blocks of the prompt, in order; an equal number is the same text up to the block's end",
+            sample=PrefixBlocks("input_length", BLOCK_TOKENS),
+        ),
+    ),
+    row_number="row",
+    never_empty=("chat_id", "timestamp", "input_length", "output_length", "turn", "hash_ids"),
+    key=("service", "chat_id"),
+    order_by=("timestamp", "row"),
+    about_rows=1_000,
+    caveats=(REUSE_BEGINS_AT_0, LFS_POINTERS),
+)
+
+METRICS = (
+    Metric("submission", "exact", "Arrival of each request.", "qwen.request"),
+    Metric("workload", "exact", "Each file is a service; type is the kind of input.", "qwen.request"),
+)
+
+TRACE = Trace(
+    name="qwen",
+    title="Qwen-Bailian usage traces",
+    publisher="Alibaba Cloud",
+    homepage="https://github.com/alibaba-edu/qwen-bailian-usagetraces-anon",
+    download="Clone https://github.com/alibaba-edu/qwen-bailian-usagetraces-anon with Git LFS.",
+    licence="Apache 2.0",
+    citation="Wang et al.: KVCache Cache in the Wild (ATC 2025).",
+    clock=CLOCK,
+    tables=(RAW_REQUEST,),
+    metrics=METRICS,
+    requests=Requests(
+        table="raw_request",
+        at="timestamp",
+        workload="service",
+        input="input_length",
+        output="output_length",
+        prefix_blocks="hash_ids",
+        block_tokens=BLOCK_TOKENS,
+    ),
+)

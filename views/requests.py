@@ -1,0 +1,71 @@
+"""Write the view `<trace>.request` of a trace that declares its requests.
+
+`unified.requests` unites these views, as `unified.jobs` unites the views `standard_job`.
+"""
+
+from tracehouse.core.errors import DefinitionError
+from tracehouse.ingest.declarations import Requests, Trace
+
+
+def write_view(trace: Trace, declared: Requests) -> str:
+    """Return the text of a view file. Raises DefinitionError if the declaration names no table or column."""
+    if missing := find_missing(trace, declared):
+        name = f"ingest/traces/{trace.name}.py"
+        raise DefinitionError(
+            f"{name}: `requests` names {missing}, which is not in the table {declared.table}"
+        )
+    source = trace.table(declared.table).source
+    listed = ",\n".join(f"    {sql} as {name}" for name, sql in _columns(trace, declared).items())
+    return (
+        f"-- Requests in the standard columns: {trace.title}.\n"
+        "-- grain: one row per request\n"
+        f"-- source: {source}\n"
+        f"create or replace view {trace.name}.request_v1 as\n"
+        f"select\n{listed}\nfrom {trace.name}.{declared.table};\n"
+    )
+
+
+def find_missing(trace: Trace, declared: Requests) -> str:
+    """Return the first table or column that the declaration names and the trace lacks, or an empty text."""
+    columns = {table.name: {column.name for column in table.stored_columns} for table in trace.tables}
+    if declared.table not in columns:
+        return declared.table
+    fields = (declared.at, declared.workload, declared.model, declared.session, declared.input)
+    names = (*fields, declared.output, declared.latency, declared.prefix_blocks)
+    return next((name for name in names if name and name not in columns[declared.table]), "")
+
+
+def _columns(trace: Trace, declared: Requests) -> dict[str, str]:
+    """Return the SQL of each standard column."""
+    table = trace.table(declared.table)
+    types = {column.name: column.type for column in table.stored_columns}
+
+    def typed(column: str, kind: str) -> str:
+        if not column:
+            return f"cast(null as {kind})"
+        return f'"{column}"' if types[column] == kind.upper() else f'cast("{column}" as {kind})'
+
+    at = table.column(declared.at)
+    arrival_s = f'epoch("{at.name}")' if at.type.startswith("TIMESTAMP") else typed(at.name, "double")
+    if at.unit == "ms":
+        arrival_s += " / 1000"
+    clock = trace.clock_of(at)
+    local_arrival_s = "cast(null as double)"
+    if clock and clock.local_offset_s is not None:
+        local_arrival_s = f"{arrival_s} * {clock.scale} + {clock.local_offset_s}"
+    outcomes = {"failed": declared.failed, "completed": declared.completed}
+    whens = "".join(f" when {is_so} then '{outcome}'" for outcome, is_so in outcomes.items() if is_so)
+    return {
+        "workload": typed(declared.workload, "varchar"),
+        "model": typed(declared.model, "varchar"),
+        "session_id": typed(declared.session, "varchar"),
+        "request_number": typed(table.row_number, "bigint"),
+        "arrival_s": arrival_s,
+        "local_arrival_s": local_arrival_s,
+        "input_tokens": typed(declared.input, "bigint"),
+        "output_tokens": typed(declared.output, "bigint"),
+        "latency_s": typed(declared.latency, "double"),
+        "status": f"case{whens} else 'unknown' end" if whens else "'unknown'",
+        "prefix_blocks": typed(declared.prefix_blocks, "bigint[]"),
+        "block_tokens": f"cast({declared.block_tokens or 'null'} as bigint)",
+    }
