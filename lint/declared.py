@@ -10,6 +10,7 @@ from tracehouse.ingest import traces as trace_modules
 from tracehouse.ingest.declarations import Table, Trace
 from tracehouse.lint.subject import Finding, Subject, place_of, suggest
 from tracehouse.views import ledgers
+from tracehouse.views.requests import find_missing
 from tracehouse.views.units import SHARED, read_quantities, spell_unit
 from tracehouse.views.view_files import VIEWS
 
@@ -31,6 +32,10 @@ def lint_trace(subject: Subject, trace: Trace) -> Iterator[Finding]:
         if f"{trace.name}.{table.name}" in {view.alias for view in subject.views}:
             view = VIEWS / trace.name / table.name
             yield Finding(place(table.name), f"a view, {view}, has the name of the table", "name")
+    if trace.requests and (missing := find_missing(trace, trace.requests)):
+        name, known = missing
+        what = f"`requests` names {name}, which is not in the trace{suggest(name, known)}"
+        yield Finding(place(name), what, "column name")
     yield from _lint_caveats(subject, trace, place)
     yield from _lint_clocks(trace, place)
     yield from _lint_metrics(subject, trace, place)

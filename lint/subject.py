@@ -14,6 +14,7 @@ from tracehouse.ingest.declarations import Trace, load_trace
 from tracehouse.sql.query_files import QUERIES, QueryFile, parse_query_file, read_query_file
 from tracehouse.views import ledgers
 from tracehouse.views.ledgers import Figure
+from tracehouse.views.requests import find_missing
 from tracehouse.views.view_files import (
     VIEWS,
     ViewFile,
@@ -72,14 +73,13 @@ def read(local: Path | None = None) -> tuple[Subject, list[Finding]]:
     own_views = sorted((local / "views").glob("*/*.sql")) if local else []
     own_queries = sorted((local / "sql").glob("*/*.sql")) if local else []
     traces = _parse_each(load_trace, trace_modules.trace_names(), invalid)
-    declared = chain.from_iterable(
-        views.items() for views in _parse_each(lambda trace: request_views([trace]), traces, invalid)
-    )
+    # A rule reports what `requests` of the others lack.
+    complete = [one for one in traces if one.requests and not find_missing(one, one.requests)]
     subject = Subject(
         traces,
         [
             *_parse_each(read_view_file, [*sorted(VIEWS.glob("*/*.v*.sql")), *own_views], invalid),
-            *_parse_each(lambda view: parsed_view_file(*view), declared, invalid),
+            *_parse_each(lambda view: parsed_view_file(*view), request_views(complete).items(), invalid),
         ],
         [
             *_parse_each(read_query_file, sorted(QUERIES.glob("*/*.sql")), invalid),

@@ -71,8 +71,8 @@ def values(column: Column, count: int, rng: np.random.Generator) -> pl.Series:
             return pl.Series(np.arange(count))
         case Names(count=names):
             return pl.Series(draw.heavy_users(rng, count, names))
-        case None:
-            raise AssertionError(f"{column.name} has no sample")
+        case None | PrefixBlocks():
+            raise AssertionError(f"{column.name} is not drawn alone")
         case weights:
             return pl.Series(list(weights)).gather(draw.spread(rng, count, list(weights.values())))
 
@@ -86,7 +86,7 @@ def table_rows(table: Table, rows: int, rng: np.random.Generator) -> pl.DataFram
         (keyed[column.name] for column in table.columns if column.is_time and column.name in keyed), None
     )
     time = np.sort(rng.integers(0, STEPS, count)) if time is None else time
-    found = {}
+    found: dict[str, pl.Series] = {}
     for column in table.columns:
         if isinstance(column.sample, PrefixBlocks):
             tokens = found[column.sample.tokens].to_numpy()

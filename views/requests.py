@@ -10,9 +10,8 @@ from tracehouse.ingest.declarations import Requests, Trace
 def write_view(trace: Trace, declared: Requests) -> str:
     """Return the text of a view file. Raises DefinitionError if the declaration names no table or column."""
     if missing := find_missing(trace, declared):
-        name = f"ingest/traces/{trace.name}.py"
         raise DefinitionError(
-            f"{name}: `requests` names {missing}, which is not in the table {declared.table}"
+            f"ingest/traces/{trace.name}.py: `requests` names {missing[0]}, which is missing"
         )
     source = trace.table(declared.table).source
     listed = ",\n".join(f"    {sql} as {name}" for name, sql in _columns(trace, declared).items())
@@ -25,14 +24,15 @@ def write_view(trace: Trace, declared: Requests) -> str:
     )
 
 
-def find_missing(trace: Trace, declared: Requests) -> str:
-    """Return the first table or column that the declaration names and the trace lacks, or an empty text."""
+def find_missing(trace: Trace, declared: Requests) -> tuple[str, set[str]] | None:
+    """Return the first name that the trace lacks, and the names that it could be; None if it has all."""
     columns = {table.name: {column.name for column in table.stored_columns} for table in trace.tables}
     if declared.table not in columns:
-        return declared.table
+        return declared.table, set(columns)
+    known = columns[declared.table]
     fields = (declared.at, declared.workload, declared.model, declared.session, declared.input)
-    names = (*fields, declared.output, declared.latency, declared.prefix_blocks)
-    return next((name for name in names if name and name not in columns[declared.table]), "")
+    named = filter(None, (*fields, declared.output, declared.latency, declared.prefix_blocks))
+    return next(((name, known) for name in named if name not in known), None)
 
 
 def _columns(trace: Trace, declared: Requests) -> dict[str, str]:

@@ -74,9 +74,7 @@ TELEMETRY_CLOCK = Clock(
 JOB_ZONES_DIFFER = Caveat(
     "acme.job_zones_differ",
     "wrong result",
-    summary=(
-        "Seren's times are in +08:00 and Kalos's in +00:00: a reader that drops offsets is 8 hours off."
-    ),
+    summary="Seren's times are in +08:00 and Kalos's in +00:00: a reader that drops offsets is 8 hours off.",
     what_goes_wrong=(
         "Seren's times have the offset +08:00, Kalos's +00:00, and the telemetry of both +08:00."
         " If a reader drops the offsets, Kalos jobs are eight hours off from Seren's jobs and from"
@@ -502,17 +500,8 @@ JOB_TRACE = Table(
     file_name=r"trace_(?P<cluster>seren|kalos)\.csv",
     keys=(Column("cluster", "VARCHAR", "Cluster, from the file's name: seren or kalos"),),
     partition_by=("cluster",),
-    key=(
-        "cluster",
-        "job_id",
-    ),
-    never_empty=(
-        "job_id",
-        "gpu_num",
-        "type",
-        "state",
-        "submit_time",
-    ),
+    key=("cluster", "job_id"),
+    never_empty=("job_id", "gpu_num", "type", "state", "submit_time"),
     columns=(
         Column(
             "job_id",
@@ -557,21 +546,14 @@ JOB_TRACE = Table(
             "VARCHAR",
             "Kind of work: Eval, Pretrain, SFT, MLLM, Debug, Other, or CPU",
             choices=("Eval", "Pretrain", "SFT", "MLLM", "Debug", "Other", "CPU"),
-            caveats=(
-                TYPES_DIFFER_BY_CLUSTER,
-                FIGURE_DIFFERS_FROM_PAPER,
-            ),
+            caveats=(TYPES_DIFFER_BY_CLUSTER, FIGURE_DIFFERS_FROM_PAPER),
         ),
         Column(
             "state",
             "VARCHAR",
             "Final state; the files also use PREEMPTED and RUNNING, which the publisher does not list",
             choices=("COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "RUNNING"),
-            caveats=(
-                SUMMARY_DOES_NOT_REPRODUCE,
-                STATES_BEYOND_README,
-                FAILURE_NEEDS_A_RULE,
-            ),
+            caveats=(SUMMARY_DOES_NOT_REPRODUCE, STATES_BEYOND_README, FAILURE_NEEDS_A_RULE),
         ),
         Column(
             "submit_time",
@@ -581,33 +563,21 @@ JOB_TRACE = Table(
             least="2023-03-01 00:00:00+08:00",
             below="2023-09-01 00:00:00+08:00",
             sample=Arrivals(1_677_600_000, 1_693_497_599, 8),
-            clocks=(
-                SEREN_JOBS_CLOCK,
-                KALOS_JOBS_CLOCK,
-            ),
-            caveats=(
-                JOB_ZONES_DIFFER,
-                TELEMETRY_COVERS_PART,
-            ),
+            clocks=(SEREN_JOBS_CLOCK, KALOS_JOBS_CLOCK),
+            caveats=(JOB_ZONES_DIFFER, TELEMETRY_COVERS_PART),
         ),
         Column(
             "start_time",
             "TIMESTAMPTZ",
             "Start of execution",
-            clocks=(
-                SEREN_JOBS_CLOCK,
-                KALOS_JOBS_CLOCK,
-            ),
+            clocks=(SEREN_JOBS_CLOCK, KALOS_JOBS_CLOCK),
             caveats=(JOB_ZONES_DIFFER,),
         ),
         Column(
             "end_time",
             "TIMESTAMPTZ",
             "Termination",
-            clocks=(
-                SEREN_JOBS_CLOCK,
-                KALOS_JOBS_CLOCK,
-            ),
+            clocks=(SEREN_JOBS_CLOCK, KALOS_JOBS_CLOCK),
             caveats=(JOB_ZONES_DIFFER,),
         ),
         Column(
@@ -615,20 +585,14 @@ JOB_TRACE = Table(
             "TIMESTAMPTZ",
             "When the failure occurred; Kalos only",
             clocks=(KALOS_JOBS_CLOCK,),
-            caveats=(
-                JOB_ZONES_DIFFER,
-                KALOS_ONLY_COLUMNS,
-            ),
+            caveats=(JOB_ZONES_DIFFER, KALOS_ONLY_COLUMNS),
         ),
         Column(
             "stop_time",
             "TIMESTAMPTZ",
             "When the job was stopped; Kalos only",
             clocks=(KALOS_JOBS_CLOCK,),
-            caveats=(
-                JOB_ZONES_DIFFER,
-                KALOS_ONLY_COLUMNS,
-            ),
+            caveats=(JOB_ZONES_DIFFER, KALOS_ONLY_COLUMNS),
         ),
         Column(
             "duration",
@@ -658,11 +622,7 @@ JOB_TRACE = Table(
             unit="GPU-s",
             least=0,
             provenance="derived",
-            caveats=(
-                KALOS_DURATION_INCLUDES_QUEUE,
-                SUMMARY_DOES_NOT_REPRODUCE,
-                FIGURE_DIFFERS_FROM_PAPER,
-            ),
+            caveats=(KALOS_DURATION_INCLUDES_QUEUE, SUMMARY_DOES_NOT_REPRODUCE, FIGURE_DIFFERS_FROM_PAPER),
         ),
     ),
     optional=frozenset({"mem_per_pod_GB", "shared_mem_per_pod", "fail_time", "stop_time"}),
@@ -721,21 +681,12 @@ JOB_TRACE = Table(
             kind="coverage",
         ),
     ),
-    caveats=(
-        PAPER_COUNTS_MORE_JOBS,
-        NO_NODES_ON_JOBS,
-        CAPACITY_FROM_PAPER,
-    ),
+    caveats=(PAPER_COUNTS_MORE_JOBS, NO_NODES_ON_JOBS, CAPACITY_FROM_PAPER),
 )
 
 
 def _summed(
-    name: str,
-    kind: TypeName,
-    meaning: str,
-    unit: str,
-    is_duration: bool = False,
-    most: float | None = None,
+    name: str, kind: TypeName, meaning: str, unit: str, is_duration: bool = False, most: float | None = None
 ) -> Column:
     """Declare a column with a figure that the publisher computed from jobs."""
     return Column(
@@ -854,12 +805,7 @@ _GPU_METRICS = (
 _NODE_METRICS = "NODE_CPU_UTILIZATION|NODE_MEMORY_UTILIZATION|NODE_IB_SEND|NODE_IB_RECEIVE"
 _NODE = r"(?P<node>\d{1,3}(?:\.\d{1,3}){3})"
 _CLUSTER = Column("cluster", "VARCHAR", "Cluster, from the folder's name: seren or kalos")
-_DEVICE = Column(
-    "device",
-    "VARCHAR",
-    "Name of the device's column in the CSV",
-    caveats=(DEVICE_NAMES_VARY,),
-)
+_DEVICE = Column("device", "VARCHAR", "Name of the device's column in the CSV", caveats=(DEVICE_NAMES_VARY,))
 _FROM, _UNTIL = "2023-01-01 00:00:00+08:00", "2024-01-01 00:00:00+08:00"
 _TIME = Column(
     "time",
@@ -868,10 +814,7 @@ _TIME = Column(
     least=_FROM,
     below=_UNTIL,
     clocks=(TELEMETRY_CLOCK,),
-    caveats=(
-        JOB_ZONES_DIFFER,
-        TELEMETRY_COVERS_PART,
-    ),
+    caveats=(JOB_ZONES_DIFFER, TELEMETRY_COVERS_PART),
 )
 _VALUE = Column(
     "value",
@@ -935,12 +878,7 @@ GPU_METRIC = Table(
             "metric = 'XID_ERRORS' and value > 0 and value <> trunc(value)",
         ),
     ),
-    caveats=(
-        NO_NODES_ON_JOBS,
-        LFS_POINTERS,
-        TELEMETRY_IS_WIDE,
-        DRAM_ACTIVE_ONE_ROW,
-    ),
+    caveats=(NO_NODES_ON_JOBS, LFS_POINTERS, TELEMETRY_IS_WIDE, DRAM_ACTIVE_ONE_ROW),
 )
 
 NODE_METRIC = Table(
@@ -984,11 +922,7 @@ NODE_METRIC = Table(
             caveat="acme.kalos_host_cpu_over_100",
         ),
     ),
-    caveats=(
-        NO_NODES_ON_JOBS,
-        LFS_POINTERS,
-        TELEMETRY_IS_WIDE,
-    ),
+    caveats=(NO_NODES_ON_JOBS, LFS_POINTERS, TELEMETRY_IS_WIDE),
 )
 
 SERVER_POWER = Table(
@@ -1008,11 +942,7 @@ SERVER_POWER = Table(
         ),
     ),
     partition_by=("server_group",),
-    never_empty=(
-        "Time",
-        "Sys_Total_Power",
-        "CPU_Power",
-    ),
+    never_empty=("Time", "Sys_Total_Power", "CPU_Power"),
     columns=(
         Column(
             "Time",
@@ -1052,10 +982,7 @@ SERVER_POWER = Table(
             caveat="acme.ipmi_is_seren_only",
         ),
     ),
-    caveats=(
-        LFS_POINTERS,
-        IPMI_IS_SEREN_ONLY,
-    ),
+    caveats=(LFS_POINTERS, IPMI_IS_SEREN_ONLY),
 )
 
 CAVEATS = (
@@ -1140,7 +1067,7 @@ METRICS = (
     Metric(
         "deadline",
         "impossible",
-        ("Jobs past their time limit have the state TIMEOUT; their limit is not among the columns."),
+        "Jobs past their time limit have the state TIMEOUT; their limit is not among the columns.",
     ),
     Metric("time to accuracy", "impossible", "The state is the only result of a job in the job files."),
     Metric(
@@ -1261,40 +1188,37 @@ QUANTITIES = (
     Quantity("zero_pct", "percent", "Share of the samples that are 0"),
 )
 
+BACKUP_AT = "https://huggingface.co/datasets/Qinghao/AcmeTrace/resolve/main/data"
 FILES = (
     PublishedFile(
         "data/cluster_summary.csv",
         "https://github.com/InternLM/AcmeTrace/raw/HEAD/data/cluster_summary.csv",
-        backup=("https://huggingface.co/datasets/Qinghao/AcmeTrace/resolve/main/data/cluster_summary.csv"),
+        backup=f"{BACKUP_AT}/cluster_summary.csv",
         bytes=1_269,
     ),
     PublishedFile(
         "data/job_trace/trace_kalos.csv",
         "https://github.com/InternLM/AcmeTrace/raw/HEAD/data/job_trace/trace_kalos.csv",
-        backup=(
-            "https://huggingface.co/datasets/Qinghao/AcmeTrace/resolve/main/data/job_trace/trace_kalos.csv"
-        ),
+        backup=f"{BACKUP_AT}/job_trace/trace_kalos.csv",
     ),
     PublishedFile(
         "data/job_trace/trace_seren.csv",
         "https://github.com/InternLM/AcmeTrace/raw/HEAD/data/job_trace/trace_seren.csv",
-        backup=(
-            "https://huggingface.co/datasets/Qinghao/AcmeTrace/resolve/main/data/job_trace/trace_seren.csv"
-        ),
+        backup=f"{BACKUP_AT}/job_trace/trace_seren.csv",
     ),
     PublishedFile(
         "data/utilization/kalos/*.csv",
-        ("https://huggingface.co/datasets/Qinghao/AcmeTrace/resolve/main/data/utilization/kalos/*.csv"),
+        "https://huggingface.co/datasets/Qinghao/AcmeTrace/resolve/main/data/utilization/kalos/*.csv",
         cluster="kalos",
     ),
     PublishedFile(
         "data/utilization/seren/*.csv",
-        ("https://huggingface.co/datasets/Qinghao/AcmeTrace/resolve/main/data/utilization/seren/*.csv"),
+        "https://huggingface.co/datasets/Qinghao/AcmeTrace/resolve/main/data/utilization/seren/*.csv",
         cluster="seren",
     ),
     PublishedFile(
         "data/utilization/ipmi/*.csv",
-        ("https://huggingface.co/datasets/Qinghao/AcmeTrace/resolve/main/data/utilization/ipmi/*.csv"),
+        "https://huggingface.co/datasets/Qinghao/AcmeTrace/resolve/main/data/utilization/ipmi/*.csv",
         cluster="seren",
     ),
 )

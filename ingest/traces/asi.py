@@ -310,10 +310,7 @@ SCHEDULE_DELAY = Column(
     is_duration=True,
     below=86_400,
     sample=LogNormal(60, 2.3, zeros=0.6, most=86_399),
-    caveats=(
-        UNKNOWN_DELAYS,
-        DELAYS_BELOW_A_DAY,
-    ),
+    caveats=(UNKNOWN_DELAYS, DELAYS_BELOW_A_DAY),
 )
 READY_DELAY = Column(
     "ready_delay_sec",
@@ -323,10 +320,7 @@ READY_DELAY = Column(
     is_duration=True,
     below=86_400,
     sample=LogNormal(20, 1.2, most=86_399),
-    caveats=(
-        UNKNOWN_DELAYS,
-        DELAYS_BELOW_A_DAY,
-    ),
+    caveats=(UNKNOWN_DELAYS, DELAYS_BELOW_A_DAY),
 )
 READY_STATUS = Column("ready_status", "BOOLEAN", "Whether the pod became ready")
 
@@ -361,11 +355,7 @@ POD_HOURLY = replace(
             "VARCHAR",
             "State of the pod; Standby holds GPUs for later use",
             choices=STATES,
-            caveats=(
-                NO_STATES_ON_DAY_0,
-                STANDBY_COUNTS_TWICE,
-                LP_COUNTS_ON_STANDBY_FIRST,
-            ),
+            caveats=(NO_STATES_ON_DAY_0, STANDBY_COUNTS_TWICE, LP_COUNTS_ON_STANDBY_FIRST),
         ),
         GPU_MODEL,
         Column("server_gpu_count", "DOUBLE", "GPUs of the server", "GPUs", least=0),
@@ -386,10 +376,7 @@ POD_HOURLY = replace(
             "GPU time that the pod held in the hour",
             "GPU-h",
             least=0,
-            caveats=(
-                REQUESTED_IS_NOT_USED,
-                STANDBY_COUNTS_TWICE,
-            ),
+            caveats=(REQUESTED_IS_NOT_USED, STANDBY_COUNTS_TWICE),
         ),
         Column(
             "avg_gpu_sm_util",
@@ -411,11 +398,7 @@ POD_HOURLY = replace(
             sample=LogNormal(0.2, 1.4, most=3_072),
         ),
         Column(
-            "avg_memory_util",
-            "DOUBLE",
-            "Used share of the memory",
-            "ratio",
-            caveats=(NEGATIVE_MEMORY_USE,),
+            "avg_memory_util", "DOUBLE", "Used share of the memory", "ratio", caveats=(NEGATIVE_MEMORY_USE,)
         ),
         READY_STATUS,
         SCHEDULE_DELAY,
@@ -507,12 +490,7 @@ JOB_EXECUTION_SUMMARY = Table(
     about_rows=40_522_321,
 )
 
-CAVEATS = (
-    REPEATED_PODS,
-    TYPES_ARE_UNKNOWN,
-    LIVES_IN_WHOLE_HOURS,
-    PODS_NOT_JOBS,
-)
+CAVEATS = (REPEATED_PODS, TYPES_ARE_UNKNOWN, LIVES_IN_WHOLE_HOURS, PODS_NOT_JOBS)
 
 METRICS = (
     Metric(
@@ -605,7 +583,7 @@ METRICS = (
     Metric(
         "GPU sharing",
         "impossible",
-        ("gpu_request may be a fraction, but no column names the GPU of a server that a pod uses."),
+        "gpu_request may be a fraction, but no column names the GPU of a server that a pod uses.",
     ),
     Metric("deadline", "impossible", "priority_class is a priority, without a time to meet."),
     Metric(
@@ -660,37 +638,24 @@ QUANTITIES = (
     Quantity("workloads", "workloads", "Workloads"),
 )
 
+FILES_AT = "https://tre-clusterdata.oss-cn-hangzhou.aliyuncs.com/cluster-trace-gpu-v2026/data"
 FILES = (
     PublishedFile(
-        "asi_opensource_pod_hourly.zip",
-        (
-            ""
-            "https://tre-clusterdata.oss-cn-hangzhou.aliyuncs.com/cluster-trace-gpu-v2026/data/asi_opensource_pod_hourly.zip"
-        ),
-        bytes=351_803_513_445,
+        "asi_opensource_pod_hourly.zip", f"{FILES_AT}/asi_opensource_pod_hourly.zip", bytes=351_803_513_445
     ),
     PublishedFile(
         "asi_opensource_server_hourly.zip",
-        (
-            ""
-            "https://tre-clusterdata.oss-cn-hangzhou.aliyuncs.com/cluster-trace-gpu-v2026/data/asi_opensource_server_hourly.zip"
-        ),
+        f"{FILES_AT}/asi_opensource_server_hourly.zip",
         bytes=3_080_121_387,
     ),
     PublishedFile(
         "asi_opensource_network_hourly.zip",
-        (
-            ""
-            "https://tre-clusterdata.oss-cn-hangzhou.aliyuncs.com/cluster-trace-gpu-v2026/data/asi_opensource_network_hourly.zip"
-        ),
+        f"{FILES_AT}/asi_opensource_network_hourly.zip",
         bytes=203_904_100,
     ),
     PublishedFile(
         "asi_opensource_job_execution_summary.zip",
-        (
-            ""
-            "https://tre-clusterdata.oss-cn-hangzhou.aliyuncs.com/cluster-trace-gpu-v2026/data/asi_opensource_job_execution_summary.zip"
-        ),
+        f"{FILES_AT}/asi_opensource_job_execution_summary.zip",
         bytes=1_188_295_031,
     ),
 )

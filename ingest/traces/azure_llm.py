@@ -62,11 +62,7 @@ RAW_REQUEST = Table(
     source="README of AzureLLMInferenceDataset2023 and AzureLLMInferenceDataset2024",
     file_name=r"AzureLLMInferenceTrace_(?P<workload>code|conv|code_1week|conv_1week)\.csv",
     keys=(
-        Column(
-            "workload",
-            "VARCHAR",
-            "Service, from the file's name: code or conversation; of 2024: _1week",
-        ),
+        Column("workload", "VARCHAR", "Service, from the file's name: code or conversation; of 2024: _1week"),
     ),
     columns=(
         Column("TIMESTAMP", "TIMESTAMP", "Arrival", sample=Arrivals(1_700_158_546, 1_700_162_069)),

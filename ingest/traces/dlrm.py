@@ -116,11 +116,7 @@ INSTANCE = Table(
             caveats=(TIMES_ARE_CUT_OFF,),
         ),
         Column(
-            "deletion_time",
-            "DOUBLE",
-            "Deletion; empty if after the trace",
-            "s",
-            caveats=(TIMES_ARE_CUT_OFF,),
+            "deletion_time", "DOUBLE", "Deletion; empty if after the trace", "s", caveats=(TIMES_ARE_CUT_OFF,)
         ),
     ),
     key=("instance_sn",),
@@ -223,14 +219,10 @@ QUANTITIES = (
     Quantity("service", ""),
 )
 
+FILES_AT = "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2025"
 FILES = (
     PublishedFile(
-        "disaggregated_DLRM_trace.csv",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2025/disaggregated_DLRM_trace.csv"
-        ),
-        bytes=2_118_900,
+        "disaggregated_DLRM_trace.csv", f"{FILES_AT}/disaggregated_DLRM_trace.csv", bytes=2_118_900
     ),
 )
 

@@ -319,10 +319,7 @@ def _requests(name: str, comment: str, source: str, order_by: str, columns: tupl
         columns=columns,
         never_empty=tuple(column.name for column in columns if column not in MAYBE_EMPTY),
         order_by=(order_by,),
-        caveats=(
-            REQUESTS_IN_BOTH_FILES,
-            REQUESTS_NAME_NO_CONTAINER,
-        ),
+        caveats=(REQUESTS_IN_BOTH_FILES, REQUESTS_NAME_NO_CONTAINER),
     )
 
 
@@ -475,7 +472,7 @@ METRICS = (
     Metric(
         "group or recurrence",
         "impossible",
-        ("groupId is a user or a group, and the publisher does not say which; it is listed as the user."),
+        "groupId is a user or a group, and the publisher does not say which; it is listed as the user.",
     ),
     Metric(
         "machine placement",
@@ -489,7 +486,7 @@ METRICS = (
     Metric(
         "fragmentation",
         "impossible",
-        ("Neither the machines of containers nor their GPUs are listed; only container_ip is known."),
+        "Neither the machines of containers nor their GPUs are listed; only container_ip is known.",
     ),
     Metric("deadline", "impossible", "A request has exec_time_seconds, and no time by which it must end."),
     Metric(
@@ -508,116 +505,48 @@ QUANTITIES = (
     Quantity("shape_band", "", "Band of the shape of a request"),
 )
 
+FILES_AT = "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-v2026-GenAI"
 FILES = (
     PublishedFile(
         "basemodel_update_latency_anon.tar.gz",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-v2026-GenAI/basemodel_update_latency_anon.tar.gz"
-        ),
+        f"{FILES_AT}/basemodel_update_latency_anon.tar.gz",
         bytes=57_327,
     ),
     PublishedFile(
         "controlnet_latency_data_anon.tar.gz",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-v2026-GenAI/controlnet_latency_data_anon.tar.gz"
-        ),
+        f"{FILES_AT}/controlnet_latency_data_anon.tar.gz",
         bytes=197_834,
     ),
+    PublishedFile("data_trace_processed.tar.gz", f"{FILES_AT}/data_trace_processed.tar.gz", bytes=555_549),
+    PublishedFile("lora_request_trace.tar.gz", f"{FILES_AT}/lora_request_trace.tar.gz", bytes=266_184),
     PublishedFile(
-        "data_trace_processed.tar.gz",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-v2026-GenAI/data_trace_processed.tar.gz"
-        ),
-        bytes=555_549,
+        "lora_update_latency_anon.tar.gz", f"{FILES_AT}/lora_update_latency_anon.tar.gz", bytes=192_882
     ),
     PublishedFile(
-        "lora_request_trace.tar.gz",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-v2026-GenAI/lora_request_trace.tar.gz"
-        ),
-        bytes=266_184,
-    ),
-    PublishedFile(
-        "lora_update_latency_anon.tar.gz",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-v2026-GenAI/lora_update_latency_anon.tar.gz"
-        ),
-        bytes=192_882,
-    ),
-    PublishedFile(
-        "model_predict_data_anon.tar.gz",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-v2026-GenAI/model_predict_data_anon.tar.gz"
-        ),
-        bytes=52_690,
+        "model_predict_data_anon.tar.gz", f"{FILES_AT}/model_predict_data_anon.tar.gz", bytes=52_690
     ),
     PublishedFile(
         "pipeline_inference_data_anon.tar.gz",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-v2026-GenAI/pipeline_inference_data_anon.tar.gz"
-        ),
+        f"{FILES_AT}/pipeline_inference_data_anon.tar.gz",
         bytes=255_769,
     ),
     PublishedFile(
         "pipeline_update_latency_anon.tar.gz",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-v2026-GenAI/pipeline_update_latency_anon.tar.gz"
-        ),
+        f"{FILES_AT}/pipeline_update_latency_anon.tar.gz",
         bytes=259_813,
     ),
     PublishedFile(
-        "pod_gpu_duty_cycle_anon.tar.gz",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-v2026-GenAI/pod_gpu_duty_cycle_anon.tar.gz"
-        ),
-        bytes=832_148,
+        "pod_gpu_duty_cycle_anon.tar.gz", f"{FILES_AT}/pod_gpu_duty_cycle_anon.tar.gz", bytes=832_148
     ),
     PublishedFile(
         "pod_gpu_memory_used_bytes_anon.tar.gz",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-v2026-GenAI/pod_gpu_memory_used_bytes_anon.tar.gz"
-        ),
+        f"{FILES_AT}/pod_gpu_memory_used_bytes_anon.tar.gz",
         bytes=1_144_101,
     ),
-    PublishedFile(
-        "pod_memory_util_anon.tar.gz",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-v2026-GenAI/pod_memory_util_anon.tar.gz"
-        ),
-        bytes=2_811_608,
-    ),
-    PublishedFile(
-        "qps.tar.gz",
-        "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-v2026-GenAI/qps.tar.gz",
-        bytes=119_651,
-    ),
-    PublishedFile(
-        "queue_rt_raw_anon.tar.gz",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-v2026-GenAI/queue_rt_raw_anon.tar.gz"
-        ),
-        bytes=134_246,
-    ),
-    PublishedFile(
-        "queue_size_raw_anon.tar.gz",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-v2026-GenAI/queue_size_raw_anon.tar.gz"
-        ),
-        bytes=4_863,
-    ),
+    PublishedFile("pod_memory_util_anon.tar.gz", f"{FILES_AT}/pod_memory_util_anon.tar.gz", bytes=2_811_608),
+    PublishedFile("qps.tar.gz", f"{FILES_AT}/qps.tar.gz", bytes=119_651),
+    PublishedFile("queue_rt_raw_anon.tar.gz", f"{FILES_AT}/queue_rt_raw_anon.tar.gz", bytes=134_246),
+    PublishedFile("queue_size_raw_anon.tar.gz", f"{FILES_AT}/queue_size_raw_anon.tar.gz", bytes=4_863),
 )
 
 TRACE = Trace(

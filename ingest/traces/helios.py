@@ -214,10 +214,7 @@ JOB = Table(
             "Final state: COMPLETED, CANCELLED, FAILED, TIMEOUT or NODE_FAIL",
             choices=("COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "SUSPENDED"),
             sample={"COMPLETED": 779, "CANCELLED": 116, "FAILED": 98, "TIMEOUT": 5, "NODE_FAIL": 2},
-            caveats=(
-                FAILED_IS_A_CLASS,
-                SUSPENDED_ONCE,
-            ),
+            caveats=(FAILED_IS_A_CLASS, SUSPENDED_ONCE),
         ),
         Column(
             "submit_time",
@@ -298,12 +295,7 @@ GPU_COUNT = Table(
     file_name=r"cluster_gpu_number\.csv",
     keys=(CLUSTER,),
     columns=(
-        Column(
-            "vc",
-            "VARCHAR",
-            "Virtual cluster; NULL for the total",
-            caveats=(VC_NAMES_ARE_SHARED,),
-        ),
+        Column("vc", "VARCHAR", "Virtual cluster; NULL for the total", caveats=(VC_NAMES_ARE_SHARED,)),
         Column(
             "column_name",
             "VARCHAR",
@@ -322,10 +314,7 @@ GPU_COUNT = Table(
             "DOUBLE",
             "GPUs on that day; NULL if the cell is empty",
             "GPUs",
-            caveats=(
-                TOTAL_IS_A_COLUMN,
-                GPUS_CHANGE_DAILY,
-            ),
+            caveats=(TOTAL_IS_A_COLUMN, GPUS_CHANGE_DAILY),
         ),
     ),
     order_by=("column_name", "date"),
@@ -373,7 +362,7 @@ METRICS = (
     Metric(
         "group or recurrence",
         "impossible",
-        ("vc is the virtual cluster of a job, and job_id is unique: no column shows that a job recurs."),
+        "vc is the virtual cluster of a job, and job_id is unique: no column shows that a job recurs.",
     ),
     Metric(
         "workload", "impossible", "The job log has the resources and times of a job, not its name or command."
@@ -382,7 +371,7 @@ METRICS = (
     Metric(
         "GPU sharing",
         "impossible",
-        ("gpu_num counts whole GPUs, gpus are those of a virtual cluster, and no column names a job's GPUs."),
+        "gpu_num counts whole GPUs, gpus are those of a virtual cluster, and no column names a job's GPUs.",
     ),
     Metric(
         "fragmentation", "impossible", "Fragmentation needs the nodes of each job; only node_num is recorded."

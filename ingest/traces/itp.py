@@ -290,10 +290,7 @@ RAW_SOURCE_FILE = Column(
     "source_file",
     "VARCHAR",
     "Name of the CSV without its extension, which is the cluster: cluster01 to cluster10",
-    caveats=(
-        CAPACITY_NOT_PUBLISHED,
-        SMALL_CLUSTERS,
-    ),
+    caveats=(CAPACITY_NOT_PUBLISHED, SMALL_CLUSTERS),
 )
 RAW_JOB_ID = Column(
     "job_id",
@@ -306,21 +303,14 @@ SOURCE_FILE = Column(
     "source_file",
     "VARCHAR",
     "Name of the CSV without its extension: one cluster, or 195job for the testbed's selection",
-    caveats=(
-        CAPACITY_NOT_PUBLISHED,
-        JOB_ID_NOT_UNIQUE,
-        SMALL_CLUSTERS,
-    ),
+    caveats=(CAPACITY_NOT_PUBLISHED, JOB_ID_NOT_UNIQUE, SMALL_CLUSTERS),
 )
 JOB_ID = Column(
     "job_id",
     "VARCHAR",
     "Job id, regenerated after the collection; unique within a CSV only, as 195job repeats ids",
     sample=Names("job", 32),
-    caveats=(
-        JOB_ID_NOT_UNIQUE,
-        README_EXAMPLE_ID,
-    ),
+    caveats=(JOB_ID_NOT_UNIQUE, README_EXAMPLE_ID),
 )
 SUBMISSION_TIME = Column(
     "submission_time",
@@ -345,11 +335,7 @@ DURATION = Column(
     is_duration=True,
     least=600,
     sample=LogNormal(3_000, 1.9, most=1_573_360),
-    caveats=(
-        MIN_DURATION_600,
-        OFFERED_LOAD_NOT_OCCUPANCY,
-        LOAD_STARTS_EMPTY,
-    ),
+    caveats=(MIN_DURATION_600, OFFERED_LOAD_NOT_OCCUPANCY, LOAD_STARTS_EMPTY),
 )
 NUM_GPU = Column(
     "num_gpu",
@@ -358,11 +344,7 @@ NUM_GPU = Column(
     unit="GPUs",
     choices=(1, 2, 4, 8, 16, 32, 64),
     sample={1: 57_682, 2: 1_483, 4: 2_371, 8: 7_009, 16: 381, 32: 354, 64: 71},
-    caveats=(
-        OFFERED_LOAD_NOT_OCCUPANCY,
-        NUM_GPU_REQUESTED_OR_USED,
-        CLUSTERS_DIFFER_IN_KIND,
-    ),
+    caveats=(OFFERED_LOAD_NOT_OCCUPANCY, NUM_GPU_REQUESTED_OR_USED, CLUSTERS_DIFFER_IN_KIND),
 )
 
 RAW_JOB = Table(
@@ -378,26 +360,12 @@ RAW_JOB = Table(
     keys=(RAW_SOURCE_FILE,),
     partition_by=("source_file",),
     ends_in_newline=False,
-    key=(
-        "source_file",
-        "job_id",
-    ),
-    never_empty=(
-        "job_id",
-        "submission_time",
-        "duration",
-        "num_gpu",
-    ),
+    key=("source_file", "job_id"),
+    never_empty=("job_id", "submission_time", "duration", "num_gpu"),
     columns=(RAW_JOB_ID, SUBMISSION_TIME, DURATION, NUM_GPU),
     order_by=("source_file", "submission_time", "job_id"),
     about_rows=69_351,
-    caveats=(
-        NO_WAIT,
-        NO_STATUS_OR_USER,
-        SAME_CSV_NAMES,
-        README_TYPO_GPU_HOURS,
-        NO_PUBLISHED_CHECKSUMS,
-    ),
+    caveats=(NO_WAIT, NO_STATUS_OR_USER, SAME_CSV_NAMES, README_TYPO_GPU_HOURS, NO_PUBLISHED_CHECKSUMS),
 )
 
 ELASTICFLOW_JOB = Table(
@@ -414,10 +382,7 @@ ELASTICFLOW_JOB = Table(
     keys=(SOURCE_FILE,),
     partition_by=("source_file",),
     ends_in_newline=False,
-    key=(
-        "source_file",
-        "job_id",
-    ),
+    key=("source_file", "job_id"),
     never_empty=(
         "job_id",
         "submission_time",
@@ -456,10 +421,7 @@ ELASTICFLOW_JOB = Table(
             " before submission plus duration",
             unit="s",
             provenance="synthetic",
-            caveats=(
-                DEADLINE_SYNTHETIC,
-                RELATIVE_CLOCK,
-            ),
+            caveats=(DEADLINE_SYNTHETIC, RELATIVE_CLOCK),
         ),
         Column(
             "batch_size",
@@ -483,12 +445,7 @@ ELASTICFLOW_JOB = Table(
             caveat="itp.deadline_synthetic",
         ),
     ),
-    caveats=(
-        NO_WAIT,
-        NO_STATUS_OR_USER,
-        SAME_CSV_NAMES,
-        NO_PUBLISHED_CHECKSUMS,
-    ),
+    caveats=(NO_WAIT, NO_STATUS_OR_USER, SAME_CSV_NAMES, NO_PUBLISHED_CHECKSUMS),
 )
 
 CAVEATS = (GPU_HOURS_ARE_CONCENTRATED,)
@@ -517,7 +474,7 @@ METRICS = (
     Metric(
         "workload",
         "impossible",
-        ("model_name, batch_size and num_iteration are drawn at random and do not describe the job."),
+        "model_name, batch_size and num_iteration are drawn at random and do not describe the job.",
     ),
     Metric("machine placement", "impossible", "Only the cluster is recorded, no machine."),
     Metric("GPU sharing", "impossible", "Jobs use whole GPUs, and no device is recorded."),
@@ -544,7 +501,7 @@ METRICS = (
     Metric(
         "calendar date",
         "approximate",
-        ("The collection starts on 2021-03-04 at an unpublished hour, so a date may be off by a day."),
+        "The collection starts on 2021-03-04 at an unpublished hour, so a date may be off by a day.",
         "itp.arrivals_by_week",
     ),
 )
@@ -558,7 +515,7 @@ QUANTITIES = (
     Quantity(
         "generated_differs",
         "jobs",
-        ("Testbed jobs with a different model, batch size, number of iterations or deadline in cluster02"),
+        "Testbed jobs with a different model, batch size, number of iterations or deadline in cluster02",
     ),
     Quantity("in_cluster02", "jobs", "Testbed jobs that cluster02 contains too"),
     Quantity("iterations_per_s", "iterations per s", "Iterations per second"),
@@ -572,17 +529,10 @@ QUANTITIES = (
     Quantity("week", "", "Week from the start of the collection, from 0"),
 )
 
+FILES_AT = "https://github.com/microsoft/elasticflow-traces/raw/HEAD/data"
 FILES = (
-    PublishedFile(
-        "data/raw-traces.tar.gz",
-        "https://github.com/microsoft/elasticflow-traces/raw/HEAD/data/raw-traces.tar.gz",
-        bytes=1_943_846,
-    ),
-    PublishedFile(
-        "data/elasticflow-traces.tar.gz",
-        ("https://github.com/microsoft/elasticflow-traces/raw/HEAD/data/elasticflow-traces.tar.gz"),
-        bytes=2_599_482,
-    ),
+    PublishedFile("data/raw-traces.tar.gz", f"{FILES_AT}/raw-traces.tar.gz", bytes=1_943_846),
+    PublishedFile("data/elasticflow-traces.tar.gz", f"{FILES_AT}/elasticflow-traces.tar.gz", bytes=2_599_482),
 )
 
 TRACE = Trace(

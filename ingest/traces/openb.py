@@ -357,9 +357,7 @@ CPU_CLASSES_FRAGMENT = Caveat(
         " default list, in which 13.6 % of the pods in the kept classes request no GPU; 0.40 % with"
         " the GPU classes alone."
     ),
-    what_to_do=(
-        "Compare fragmentation only with values of the same class rule, and do not read it as waste."
-    ),
+    what_to_do="Compare fragmentation only with values of the same class rule, and do not read it as waste.",
     documented_in=(
         "publisher: kubernetes-scheduler-simulator, pkg/utils/frag.go; measured: on the default list"
     ),
@@ -398,29 +396,15 @@ NODE = Table(
             "VARCHAR",
             "Node list: all_node, or its subset gpu_node; use one of them, never both",
             choices=("all_node", "gpu_node"),
-            caveats=(
-                NODE_SN_DIFFERS_BY_LIST,
-                NODE_LISTS_OVERLAP,
-            ),
+            caveats=(NODE_SN_DIFFERS_BY_LIST, NODE_LISTS_OVERLAP),
         ),
     ),
     partition_by=("node_list",),
-    key=(
-        "node_list",
-        "sn",
-    ),
-    never_empty=(
-        "sn",
-        "cpu_milli",
-        "memory_mib",
-        "gpu",
-    ),
+    key=("node_list", "sn"),
+    never_empty=("sn", "cpu_milli", "memory_mib", "gpu"),
     columns=(
         Column(
-            "sn",
-            "VARCHAR",
-            "Node name, assigned separately in each list",
-            caveats=(NODE_SN_DIFFERS_BY_LIST,),
+            "sn", "VARCHAR", "Node name, assigned separately in each list", caveats=(NODE_SN_DIFFERS_BY_LIST,)
         ),
         Column("cpu_milli", "BIGINT", "CPU capacity", unit="milli-CPU", least=1),
         Column("memory_mib", "BIGINT", "Main memory", unit="MiB", least=1),
@@ -479,17 +463,8 @@ POD = Table(
         ),
     ),
     partition_by=("variant",),
-    key=(
-        "variant",
-        "name",
-    ),
-    never_empty=(
-        "name",
-        "cpu_milli",
-        "memory_mib",
-        "num_gpu",
-        "gpu_milli",
-    ),
+    key=("variant", "name"),
+    never_empty=("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"),
     columns=(
         Column(
             "name",
@@ -535,11 +510,7 @@ POD = Table(
             "Share requested of each GPU: 1000 with several GPUs, 0 with none",
             unit="milli-GPU",
             sample={1000: 3911, 810: 1078, 700: 180, 600: 150, 470: 750, 320: 330, 200: 120, 100: 28},
-            caveats=(
-                COUNT_GPU_PODS,
-                GPU_MILLI_IS_PER_GPU,
-                CLASSES_TIE_AT_THE_CUT,
-            ),
+            caveats=(COUNT_GPU_PODS, GPU_MILLI_IS_PER_GPU, CLASSES_TIE_AT_THE_CUT),
         ),
         Column(
             "gpu_spec",
@@ -570,10 +541,7 @@ POD = Table(
             "Quality of service: LS, BE, Burstable or Guaranteed",
             choices=("LS", "BE", "Burstable", "Guaranteed"),
             sample={"LS": 4647, "BE": 3398, "Burstable": 100, "Guaranteed": 7},
-            caveats=(
-                MULTIGPU_FIVE_COLUMNS,
-                NO_USER,
-            ),
+            caveats=(MULTIGPU_FIVE_COLUMNS, NO_USER),
         ),
         Column(
             "pod_phase",
@@ -598,10 +566,7 @@ POD = Table(
             "Creation, counted from the first pod",
             unit="s",
             least=0,
-            clocks=(
-                FIRST_POD_CLOCK,
-                SECOND_POD_CLOCK,
-            ),
+            clocks=(FIRST_POD_CLOCK, SECOND_POD_CLOCK),
             caveats=(
                 TIMES_FROM_FIRST_POD,
                 TIME_ORIGIN_SHIFTED,
@@ -614,10 +579,7 @@ POD = Table(
             "BIGINT",
             "Deletion, counted from the first pod; never empty, even for a Running pod",
             unit="s",
-            clocks=(
-                FIRST_POD_CLOCK,
-                SECOND_POD_CLOCK,
-            ),
+            clocks=(FIRST_POD_CLOCK, SECOND_POD_CLOCK),
             caveats=(
                 TIMES_FROM_FIRST_POD,
                 TIME_ORIGIN_SHIFTED,
@@ -631,10 +593,7 @@ POD = Table(
             "BIGINT",
             "Scheduling, counted from the first pod; NULL exactly where pod_phase is Pending",
             unit="s",
-            clocks=(
-                FIRST_POD_CLOCK,
-                SECOND_POD_CLOCK,
-            ),
+            clocks=(FIRST_POD_CLOCK, SECOND_POD_CLOCK),
             caveats=(
                 TIMES_FROM_FIRST_POD,
                 TIME_ORIGIN_SHIFTED,
@@ -711,7 +670,7 @@ METRICS = (
     Metric(
         "run",
         "exact",
-        ("Time from scheduling to deletion; 34 pods of the default list end where the trace ends."),
+        "Time from scheduling to deletion; 34 pods of the default list end where the trace ends.",
         "openb.pod_lifecycle",
     ),
     Metric("requested GPUs", "exact", "num_gpu * gpu_milli, in thousandths of a GPU.", "openb.pod_lifecycle"),
@@ -821,294 +780,140 @@ QUANTITIES = (
     Quantity("unscheduled_s", "s", "Time from creation to deletion of pods that were never scheduled"),
 )
 
+FILES_AT = "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv"
+BACKUP_AT = "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv"
 FILES = (
     PublishedFile(
         "csv/openb_node_list_all_node.csv",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_node_list_all_node.csv"
-        ),
-        backup=(
-            ""
-            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_node_list_all_node.csv"
-        ),
+        f"{FILES_AT}/openb_node_list_all_node.csv",
+        backup=f"{BACKUP_AT}/openb_node_list_all_node.csv",
         bytes=52_287,
     ),
     PublishedFile(
         "csv/openb_node_list_gpu_node.csv",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_node_list_gpu_node.csv"
-        ),
-        backup=(
-            ""
-            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_node_list_gpu_node.csv"
-        ),
+        f"{FILES_AT}/openb_node_list_gpu_node.csv",
+        backup=f"{BACKUP_AT}/openb_node_list_gpu_node.csv",
         bytes=42_353,
     ),
     PublishedFile(
         "csv/openb_pod_list_default.csv",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_default.csv"
-        ),
-        backup=(
-            ""
-            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_default.csv"
-        ),
+        f"{FILES_AT}/openb_pod_list_default.csv",
+        backup=f"{BACKUP_AT}/openb_pod_list_default.csv",
         bytes=575_468,
     ),
-    PublishedFile(
-        "csv/openb_pod_list_cpu0.csv",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_cpu0.csv"
-        ),
-    ),
+    PublishedFile("csv/openb_pod_list_cpu0.csv", f"{FILES_AT}/openb_pod_list_cpu0.csv"),
     PublishedFile(
         "csv/openb_pod_list_cpu037.csv",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_cpu037.csv"
-        ),
-        backup=(
-            ""
-            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_cpu037.csv"
-        ),
+        f"{FILES_AT}/openb_pod_list_cpu037.csv",
+        backup=f"{BACKUP_AT}/openb_pod_list_cpu037.csv",
     ),
     PublishedFile(
         "csv/openb_pod_list_cpu050.csv",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_cpu050.csv"
-        ),
-        backup=(
-            ""
-            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_cpu050.csv"
-        ),
+        f"{FILES_AT}/openb_pod_list_cpu050.csv",
+        backup=f"{BACKUP_AT}/openb_pod_list_cpu050.csv",
     ),
     PublishedFile(
         "csv/openb_pod_list_cpu072.csv",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_cpu072.csv"
-        ),
-        backup=(
-            ""
-            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_cpu072.csv"
-        ),
+        f"{FILES_AT}/openb_pod_list_cpu072.csv",
+        backup=f"{BACKUP_AT}/openb_pod_list_cpu072.csv",
     ),
     PublishedFile(
         "csv/openb_pod_list_cpu100.csv",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_cpu100.csv"
-        ),
-        backup=(
-            ""
-            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_cpu100.csv"
-        ),
+        f"{FILES_AT}/openb_pod_list_cpu100.csv",
+        backup=f"{BACKUP_AT}/openb_pod_list_cpu100.csv",
         bytes=554_709,
     ),
     PublishedFile(
         "csv/openb_pod_list_cpu200.csv",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_cpu200.csv"
-        ),
-        backup=(
-            ""
-            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_cpu200.csv"
-        ),
+        f"{FILES_AT}/openb_pod_list_cpu200.csv",
+        backup=f"{BACKUP_AT}/openb_pod_list_cpu200.csv",
     ),
     PublishedFile(
         "csv/openb_pod_list_cpu235.csv",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_cpu235.csv"
-        ),
-        backup=(
-            ""
-            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_cpu235.csv"
-        ),
+        f"{FILES_AT}/openb_pod_list_cpu235.csv",
+        backup=f"{BACKUP_AT}/openb_pod_list_cpu235.csv",
     ),
     PublishedFile(
         "csv/openb_pod_list_cpu250.csv",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_cpu250.csv"
-        ),
-        backup=(
-            ""
-            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_cpu250.csv"
-        ),
+        f"{FILES_AT}/openb_pod_list_cpu250.csv",
+        backup=f"{BACKUP_AT}/openb_pod_list_cpu250.csv",
     ),
     PublishedFile(
         "csv/openb_pod_list_cpu300.csv",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_cpu300.csv"
-        ),
-        backup=(
-            ""
-            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_cpu300.csv"
-        ),
+        f"{FILES_AT}/openb_pod_list_cpu300.csv",
+        backup=f"{BACKUP_AT}/openb_pod_list_cpu300.csv",
     ),
     PublishedFile(
         "csv/openb_pod_list_gpushare20.csv",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_gpushare20.csv"
-        ),
-        backup=(
-            ""
-            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_gpushare20.csv"
-        ),
+        f"{FILES_AT}/openb_pod_list_gpushare20.csv",
+        backup=f"{BACKUP_AT}/openb_pod_list_gpushare20.csv",
     ),
     PublishedFile(
         "csv/openb_pod_list_gpushare40.csv",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_gpushare40.csv"
-        ),
-        backup=(
-            ""
-            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_gpushare40.csv"
-        ),
+        f"{FILES_AT}/openb_pod_list_gpushare40.csv",
+        backup=f"{BACKUP_AT}/openb_pod_list_gpushare40.csv",
         bytes=572_662,
     ),
     PublishedFile(
         "csv/openb_pod_list_gpushare60.csv",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_gpushare60.csv"
-        ),
-        backup=(
-            ""
-            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_gpushare60.csv"
-        ),
+        f"{FILES_AT}/openb_pod_list_gpushare60.csv",
+        backup=f"{BACKUP_AT}/openb_pod_list_gpushare60.csv",
     ),
     PublishedFile(
         "csv/openb_pod_list_gpushare80.csv",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_gpushare80.csv"
-        ),
-        backup=(
-            ""
-            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_gpushare80.csv"
-        ),
+        f"{FILES_AT}/openb_pod_list_gpushare80.csv",
+        backup=f"{BACKUP_AT}/openb_pod_list_gpushare80.csv",
     ),
     PublishedFile(
         "csv/openb_pod_list_gpushare100.csv",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_gpushare100.csv"
-        ),
-        backup=(
-            ""
-            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_gpushare100.csv"
-        ),
+        f"{FILES_AT}/openb_pod_list_gpushare100.csv",
+        backup=f"{BACKUP_AT}/openb_pod_list_gpushare100.csv",
     ),
     PublishedFile(
         "csv/openb_pod_list_gpuspec05.csv",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_gpuspec05.csv"
-        ),
-        backup=(
-            ""
-            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_gpuspec05.csv"
-        ),
+        f"{FILES_AT}/openb_pod_list_gpuspec05.csv",
+        backup=f"{BACKUP_AT}/openb_pod_list_gpuspec05.csv",
     ),
     PublishedFile(
         "csv/openb_pod_list_gpuspec10.csv",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_gpuspec10.csv"
-        ),
-        backup=(
-            ""
-            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_gpuspec10.csv"
-        ),
+        f"{FILES_AT}/openb_pod_list_gpuspec10.csv",
+        backup=f"{BACKUP_AT}/openb_pod_list_gpuspec10.csv",
     ),
     PublishedFile(
         "csv/openb_pod_list_gpuspec20.csv",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_gpuspec20.csv"
-        ),
-        backup=(
-            ""
-            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_gpuspec20.csv"
-        ),
+        f"{FILES_AT}/openb_pod_list_gpuspec20.csv",
+        backup=f"{BACKUP_AT}/openb_pod_list_gpuspec20.csv",
     ),
     PublishedFile(
         "csv/openb_pod_list_gpuspec25.csv",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_gpuspec25.csv"
-        ),
-        backup=(
-            ""
-            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_gpuspec25.csv"
-        ),
+        f"{FILES_AT}/openb_pod_list_gpuspec25.csv",
+        backup=f"{BACKUP_AT}/openb_pod_list_gpuspec25.csv",
     ),
     PublishedFile(
         "csv/openb_pod_list_gpuspec33.csv",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_gpuspec33.csv"
-        ),
-        backup=(
-            ""
-            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_gpuspec33.csv"
-        ),
+        f"{FILES_AT}/openb_pod_list_gpuspec33.csv",
+        backup=f"{BACKUP_AT}/openb_pod_list_gpuspec33.csv",
         bytes=587_467,
     ),
     PublishedFile(
         "csv/openb_pod_list_multigpu20.csv",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_multigpu20.csv"
-        ),
-        backup=(
-            ""
-            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_multigpu20.csv"
-        ),
+        f"{FILES_AT}/openb_pod_list_multigpu20.csv",
+        backup=f"{BACKUP_AT}/openb_pod_list_multigpu20.csv",
     ),
     PublishedFile(
         "csv/openb_pod_list_multigpu30.csv",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_multigpu30.csv"
-        ),
-        backup=(
-            ""
-            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_multigpu30.csv"
-        ),
+        f"{FILES_AT}/openb_pod_list_multigpu30.csv",
+        backup=f"{BACKUP_AT}/openb_pod_list_multigpu30.csv",
     ),
     PublishedFile(
         "csv/openb_pod_list_multigpu40.csv",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_multigpu40.csv"
-        ),
-        backup=(
-            ""
-            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_multigpu40.csv"
-        ),
+        f"{FILES_AT}/openb_pod_list_multigpu40.csv",
+        backup=f"{BACKUP_AT}/openb_pod_list_multigpu40.csv",
     ),
     PublishedFile(
         "csv/openb_pod_list_multigpu50.csv",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2023/csv/openb_pod_list_multigpu50.csv"
-        ),
-        backup=(
-            ""
-            "https://github.com/hkust-adsl/kubernetes-scheduler-simulator/raw/HEAD/data/csv/openb_pod_list_multigpu50.csv"
-        ),
+        f"{FILES_AT}/openb_pod_list_multigpu50.csv",
+        backup=f"{BACKUP_AT}/openb_pod_list_multigpu50.csv",
         bytes=297_219,
     ),
 )

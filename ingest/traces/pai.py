@@ -602,12 +602,7 @@ START_TIME = Column(
     unit="s",
     least=0,
     sample=Arrivals(494_319, 6_455_919, 8),
-    caveats=(
-        SENTINEL_ZERO_START,
-        SHIFTED_CLOCK,
-        NOTEBOOK_WEEK_STARTS_LATER,
-        FLOATS_FOR_WHOLE_NUMBERS,
-    ),
+    caveats=(SENTINEL_ZERO_START, SHIFTED_CLOCK, NOTEBOOK_WEEK_STARTS_LATER, FLOATS_FOR_WHOLE_NUMBERS),
 )
 END_TIME = Column(
     "end_time",
@@ -615,11 +610,7 @@ END_TIME = Column(
     "Completion on the shifted clock; NULL or 0 if it did not happen",
     unit="s",
     least=0,
-    caveats=(
-        SENTINEL_ZERO_START,
-        SHIFTED_CLOCK,
-        FLOATS_FOR_WHOLE_NUMBERS,
-    ),
+    caveats=(SENTINEL_ZERO_START, SHIFTED_CLOCK, FLOATS_FOR_WHOLE_NUMBERS),
 )
 END_AFTER_START = Rule(
     "end_after_start",
@@ -662,12 +653,7 @@ JOB = Table(
     archive_stem="pai_job_table",
     has_header=False,
     key=("job_name",),
-    never_empty=(
-        "job_name",
-        "inst_id",
-        "user",
-        "status",
-    ),
+    never_empty=("job_name", "inst_id", "user", "status"),
     about_rows=1_055_501,
     columns=(JOB_NAME, INST_ID, USER, STATUS, START_TIME, END_TIME),
     published_sha256={
@@ -693,12 +679,7 @@ JOB = Table(
         ),
     ),
     references=(Reference(("inst_id",), "group_tag", caveat="pai.group_tag_orphans"),),
-    caveats=(
-        JOB_MEANS_TASK_ELSEWHERE,
-        HEADERS_APART,
-        LFS_POINTERS,
-        SPLIT_ARCHIVES,
-    ),
+    caveats=(JOB_MEANS_TASK_ELSEWHERE, HEADERS_APART, LFS_POINTERS, SPLIT_ARCHIVES),
 )
 
 TASK = Table(
@@ -714,15 +695,8 @@ TASK = Table(
     archive_stem="pai_task_table",
     about_rows=1_261_050,
     has_header=False,
-    key=(
-        "job_name",
-        "task_name",
-    ),
-    never_empty=(
-        "job_name",
-        "task_name",
-        "status",
-    ),
+    key=("job_name", "task_name"),
+    never_empty=("job_name", "task_name", "status"),
     columns=(
         JOB_NAME,
         TASK_NAME,
@@ -744,10 +718,7 @@ TASK = Table(
                 300: 100,
                 1000: 14,
             },
-            caveats=(
-                PLAN_IS_PER_INSTANCE,
-                FLOATS_FOR_WHOLE_NUMBERS,
-            ),
+            caveats=(PLAN_IS_PER_INSTANCE, FLOATS_FOR_WHOLE_NUMBERS),
         ),
         STATUS,
         START_TIME,
@@ -759,11 +730,7 @@ TASK = Table(
             unit="percent of one core",
             least=0,
             sample={200: 10, 400: 15, 600: 50, 800: 8, 1000: 6, 1200: 8, 2400: 3},
-            caveats=(
-                PLAN_IS_PER_INSTANCE,
-                PERCENT_AGAINST_UNITS,
-                CPU_USE_OVER_REQUEST,
-            ),
+            caveats=(PLAN_IS_PER_INSTANCE, PERCENT_AGAINST_UNITS, CPU_USE_OVER_REQUEST),
         ),
         Column(
             "plan_mem",
@@ -781,10 +748,7 @@ TASK = Table(
                 48.828125: 9,
                 97.65625: 2,
             },
-            caveats=(
-                PLAN_IS_PER_INSTANCE,
-                MEMORY_GB_LOOKS_BINARY,
-            ),
+            caveats=(PLAN_IS_PER_INSTANCE, MEMORY_GB_LOOKS_BINARY),
         ),
         Column(
             "plan_gpu",
@@ -818,11 +782,7 @@ TASK = Table(
             "Assigned type of GPU, not the requested one; MISC is older types",
             choices=GPU_TYPES,
             sample={"MISC": 696, "T4": 227, "P100": 73, "V100": 29, "V100M32": 19},
-            caveats=(
-                GPU_TYPE_IS_ASSIGNED,
-                GPU_TYPE_NULL,
-                MISC_IS_MANY_TYPES,
-            ),
+            caveats=(GPU_TYPE_IS_ASSIGNED, GPU_TYPE_NULL, MISC_IS_MANY_TYPES),
         ),
     ),
     published_sha256={
@@ -851,12 +811,7 @@ TASK = Table(
         Reference(("job_name",), "job"),
         Reference(IN_TASK, "instance", caveat="pai.tasks_without_instances"),
     ),
-    caveats=(
-        TASKS_WITHOUT_INSTANCES,
-        JOB_MEANS_TASK_ELSEWHERE,
-        HEADERS_APART,
-        LFS_POINTERS,
-    ),
+    caveats=(TASKS_WITHOUT_INSTANCES, JOB_MEANS_TASK_ELSEWHERE, HEADERS_APART, LFS_POINTERS),
 )
 
 INSTANCE = Table(
@@ -872,11 +827,7 @@ INSTANCE = Table(
     archive_stem="pai_instance_table",
     about_rows=7_522_002,
     has_header=False,
-    never_empty=(
-        "job_name",
-        "task_name",
-        "status",
-    ),
+    never_empty=("job_name", "task_name", "status"),
     columns=(
         JOB_NAME,
         TASK_NAME,
@@ -896,9 +847,9 @@ INSTANCE = Table(
         MACHINE,
     ),
     published_sha256={
-        "pai_instance_table.tar.gz": ("1bf1e423a7ce3f8d086699801c362fd56a7182abdb234139e5ebbed97995ca06"),
-        "pai_instance_table.csv": ("b179f7d7e0927a6663d719b728c92640447c5a0fc3c6e4edff31e7207ab9dd17"),
-        "pai_instance_table.header": ("51f2585178eaaf30ad8cc88c50ec9243b0f7d9603603ab7602efccb7aa34f6b0"),
+        "pai_instance_table.tar.gz": "1bf1e423a7ce3f8d086699801c362fd56a7182abdb234139e5ebbed97995ca06",
+        "pai_instance_table.csv": "b179f7d7e0927a6663d719b728c92640447c5a0fc3c6e4edff31e7207ab9dd17",
+        "pai_instance_table.header": "51f2585178eaaf30ad8cc88c50ec9243b0f7d9603603ab7602efccb7aa34f6b0",
     },
     order_by=("job_name",),
     rules=(
@@ -922,12 +873,7 @@ INSTANCE = Table(
         Reference(("machine",), "machine_spec"),
         Reference(("worker_name",), "sensor", caveat="pai.sensor_covers_two_fifths"),
     ),
-    caveats=(
-        TASKS_WITHOUT_INSTANCES,
-        HEADERS_APART,
-        LFS_POINTERS,
-        SPLIT_ARCHIVES,
-    ),
+    caveats=(TASKS_WITHOUT_INSTANCES, HEADERS_APART, LFS_POINTERS, SPLIT_ARCHIVES),
 )
 
 SENSOR = Table(
@@ -943,10 +889,7 @@ SENSOR = Table(
     about_rows=3_033_232,
     has_header=False,
     key=("worker_name",),
-    never_empty=(
-        "worker_name",
-        "machine",
-    ),
+    never_empty=("worker_name", "machine"),
     columns=(
         JOB_NAME,
         TASK_NAME,
@@ -963,10 +906,7 @@ SENSOR = Table(
             "gpu_name",
             "VARCHAR",
             "Device of the GPU on its machine, such as /dev/nvidia0; not a type",
-            caveats=(
-                GPU_SHARING_NEEDS_DEVICE,
-                GPU_NAME_IS_DEVICE,
-            ),
+            caveats=(GPU_SHARING_NEEDS_DEVICE, GPU_NAME_IS_DEVICE),
         ),
         Column(
             "cpu_usage",
@@ -974,11 +914,7 @@ SENSOR = Table(
             "CPU used, mean over the worker's lifetime, in the unit of plan_cpu, not a share of it",
             unit="percent of one core",
             least=0,
-            caveats=(
-                USE_IS_ABSOLUTE,
-                CPU_USE_OVER_REQUEST,
-                SENSOR_COVERS_TWO_FIFTHS,
-            ),
+            caveats=(USE_IS_ABSOLUTE, CPU_USE_OVER_REQUEST, SENSOR_COVERS_TWO_FIFTHS),
         ),
         Column(
             "gpu_wrk_util",
@@ -987,10 +923,7 @@ SENSOR = Table(
             " exceed 100",
             unit="percent of one GPU",
             least=0,
-            caveats=(
-                USE_IS_ABSOLUTE,
-                GPU_USE_OVER_100,
-            ),
+            caveats=(USE_IS_ABSOLUTE, GPU_USE_OVER_100),
         ),
         Column(
             "avg_mem",
@@ -998,11 +931,7 @@ SENSOR = Table(
             "Main memory used, mean over the worker's lifetime",
             unit="GB",
             least=0,
-            caveats=(
-                SENSOR_COVERS_TWO_FIFTHS,
-                NOTEBOOK_MEM_CURVE,
-                MEMORY_GB_LOOKS_BINARY,
-            ),
+            caveats=(SENSOR_COVERS_TWO_FIFTHS, NOTEBOOK_MEM_CURVE, MEMORY_GB_LOOKS_BINARY),
         ),
         Column(
             "max_mem",
@@ -1058,9 +987,9 @@ SENSOR = Table(
         ),
     ),
     published_sha256={
-        "pai_sensor_table.tar.gz": ("9a0b82e8bdf3949281e4ba1423d9b4b34847e52799eecb138966de46da69c7a0"),
+        "pai_sensor_table.tar.gz": "9a0b82e8bdf3949281e4ba1423d9b4b34847e52799eecb138966de46da69c7a0",
         "pai_sensor_table.csv": "12dd9929b70f3efe18d1279d9873e3a519c64f431613b23b059ed8c46a376dd7",
-        "pai_sensor_table.header": ("d3e26eb31fb3b833821373b487266312151a3bfb2f18fc62017a438546cc1362"),
+        "pai_sensor_table.header": "d3e26eb31fb3b833821373b487266312151a3bfb2f18fc62017a438546cc1362",
     },
     order_by=("job_name",),
     rules=(
@@ -1139,9 +1068,9 @@ GROUP_TAG = Table(
         ),
     ),
     published_sha256={
-        "pai_group_tag_table.tar.gz": ("722fef30b7fb7aa50dabd79155614b5423a9d65cf45a9b26c590d57725423a14"),
-        "pai_group_tag_table.csv": ("d23fcb56d88b2976fda4a62708d77b2a8c98635c4b443f100ed5553d4cd07fbe"),
-        "pai_group_tag_table.header": ("320470fa8f77182bc6052c95ff359b75542c748e9516b3d8148a6e2bafc1798d"),
+        "pai_group_tag_table.tar.gz": "722fef30b7fb7aa50dabd79155614b5423a9d65cf45a9b26c590d57725423a14",
+        "pai_group_tag_table.csv": "d23fcb56d88b2976fda4a62708d77b2a8c98635c4b443f100ed5553d4cd07fbe",
+        "pai_group_tag_table.header": "320470fa8f77182bc6052c95ff359b75542c748e9516b3d8148a6e2bafc1798d",
     },
     order_by=("inst_id",),
     rules=(
@@ -1154,11 +1083,7 @@ GROUP_TAG = Table(
         ),
     ),
     references=(Reference(("inst_id",), "job", caveat="pai.group_tag_orphans"),),
-    caveats=(
-        HEADERS_APART,
-        LFS_POINTERS,
-        SPLIT_ARCHIVES,
-    ),
+    caveats=(HEADERS_APART, LFS_POINTERS, SPLIT_ARCHIVES),
 )
 
 MACHINE_SPEC = Table(
@@ -1173,13 +1098,7 @@ MACHINE_SPEC = Table(
     archive_stem="pai_machine_spec",
     has_header=False,
     key=("machine",),
-    never_empty=(
-        "machine",
-        "gpu_type",
-        "cap_cpu",
-        "cap_mem",
-        "cap_gpu",
-    ),
+    never_empty=("machine", "gpu_type", "cap_cpu", "cap_mem", "cap_gpu"),
     columns=(
         MACHINE,
         Column(
@@ -1187,10 +1106,7 @@ MACHINE_SPEC = Table(
             "VARCHAR",
             "Type of the machine's GPUs; CPU if it has none",
             choices=(*GPU_TYPES, "CPU"),
-            caveats=(
-                CPU_MACHINES_IN_SPEC,
-                MISC_IS_MANY_TYPES,
-            ),
+            caveats=(CPU_MACHINES_IN_SPEC, MISC_IS_MANY_TYPES),
         ),
         Column(
             "cap_cpu",
@@ -1200,30 +1116,20 @@ MACHINE_SPEC = Table(
             least=1,
             caveats=(PERCENT_AGAINST_UNITS,),
         ),
-        Column(
-            "cap_mem",
-            "BIGINT",
-            "Main memory",
-            unit="GB",
-            least=1,
-            caveats=(MACHINE_MEMORY_DIFFERS,),
-        ),
+        Column("cap_mem", "BIGINT", "Main memory", unit="GB", least=1, caveats=(MACHINE_MEMORY_DIFFERS,)),
         Column(
             "cap_gpu",
             "BIGINT",
             "GPU capacity in whole GPUs; plans are in percent",
             unit="GPUs",
             least=0,
-            caveats=(
-                PERCENT_AGAINST_UNITS,
-                CPU_MACHINES_IN_SPEC,
-            ),
+            caveats=(PERCENT_AGAINST_UNITS, CPU_MACHINES_IN_SPEC),
         ),
     ),
     published_sha256={
-        "pai_machine_spec.tar.gz": ("cc0d38a4045af1b1af8179de8b1b54b1ddd995e6160d6d061a6b1000f1276c2d"),
+        "pai_machine_spec.tar.gz": "cc0d38a4045af1b1af8179de8b1b54b1ddd995e6160d6d061a6b1000f1276c2d",
         "pai_machine_spec.csv": "251e9e33649155a6a935fdc1dc0e90cd4698206936b60bd8fce60ff2ccd51439",
-        "pai_machine_spec.header": ("4c9ea25914ff3f0b73be9ff223fb91002e787138165abd3f584ba37281448e1c"),
+        "pai_machine_spec.header": "4c9ea25914ff3f0b73be9ff223fb91002e787138165abd3f584ba37281448e1c",
     },
     order_by=("machine",),
     rules=(
@@ -1233,11 +1139,7 @@ MACHINE_SPEC = Table(
             "(gpu_type = 'CPU') <> (cap_gpu = 0)",
         ),
     ),
-    caveats=(
-        MACHINE_COUNTS_ARE_ROUNDED,
-        HEADERS_APART,
-        STEMS_WITHOUT_TABLE,
-    ),
+    caveats=(MACHINE_COUNTS_ARE_ROUNDED, HEADERS_APART, STEMS_WITHOUT_TABLE),
 )
 
 MACHINE_METRIC = Table(
@@ -1254,10 +1156,7 @@ MACHINE_METRIC = Table(
     about_rows=2_009_423,
     has_header=False,
     key=("worker_name",),
-    never_empty=(
-        "worker_name",
-        "machine",
-    ),
+    never_empty=("worker_name", "machine"),
     columns=(
         Column(
             "worker_name",
@@ -1348,9 +1247,9 @@ MACHINE_METRIC = Table(
         ),
     ),
     published_sha256={
-        "pai_machine_metric.tar.gz": ("53ad917193d3b1dd0f3055e723148b1f36c2f81789b014ea2930a7875892eef5"),
-        "pai_machine_metric.csv": ("8b6592daab0373ef7fec730198b4df5891b1722c2ab4c7016249166e131402d3"),
-        "pai_machine_metric.header": ("300342613103c6192490f8990958903d837053c13adbc6c094d677074fbbb7ad"),
+        "pai_machine_metric.tar.gz": "53ad917193d3b1dd0f3055e723148b1f36c2f81789b014ea2930a7875892eef5",
+        "pai_machine_metric.csv": "8b6592daab0373ef7fec730198b4df5891b1722c2ab4c7016249166e131402d3",
+        "pai_machine_metric.header": "300342613103c6192490f8990958903d837053c13adbc6c094d677074fbbb7ad",
     },
     order_by=("machine",),
     rules=(
@@ -1436,7 +1335,7 @@ METRICS = (
     Metric(
         "memory use",
         "approximate",
-        ("One mean and one maximum over the lifetime of a worker, for two fifths of the instances."),
+        "One mean and one maximum over the lifetime of a worker, for two fifths of the instances.",
         "pai.worker_usage",
     ),
     Metric(
@@ -1468,7 +1367,7 @@ METRICS = (
     Metric(
         "GPU sharing",
         "approximate",
-        ("Requests say which instances may share a GPU; which did is known if a sensor names the device."),
+        "Requests say which instances may share a GPU; which did is known if a sensor names the device.",
         "pai.gpu_sharing",
     ),
     Metric("fragmentation", "impossible", "Free parts of GPUs are unknown: most instances name no device."),
@@ -1477,7 +1376,7 @@ METRICS = (
     Metric(
         "hour of day",
         "exact",
-        ("The clock is shifted; read in UTC+8, its hours and weekdays are true, according to the README."),
+        "The clock is shifted; read in UTC+8, its hours and weekdays are true, according to the README.",
         "unified.hour_profile",
     ),
     Metric("calendar date", "impossible", "The constant subtracted from the times is not published."),
@@ -1629,82 +1528,58 @@ QUANTITIES = (
     Quantity("writes", "operations"),
 )
 
+BACKUP_AT = "https://github.com/qzweng/clusterdata-cluster-trace-gpu-v2020-data/raw/HEAD"
 FILES = (
     PublishedFile(
         "data/pai_job_table.tar.gz",
         "https://aliopentrace.oss-cn-beijing.aliyuncs.com/v2020GPUTraces/pai_job_table.tar.gz",
-        backup=(
-            ""
-            "https://github.com/qzweng/clusterdata-cluster-trace-gpu-v2020-data/raw/HEAD/pai_job_table.tar.gz.part{aa..ab}"
-        ),
+        backup=f"{BACKUP_AT}/pai_job_table.tar.gz.part{{aa..ab}}",
         bytes=62_065_432,
     ),
     PublishedFile(
         "data/pai_task_table.tar.gz",
         "https://aliopentrace.oss-cn-beijing.aliyuncs.com/v2020GPUTraces/pai_task_table.tar.gz",
-        backup=(
-            ""
-            "https://github.com/qzweng/clusterdata-cluster-trace-gpu-v2020-data/raw/HEAD/pai_task_table.tar.gz"
-        ),
+        backup=f"{BACKUP_AT}/pai_task_table.tar.gz",
         bytes=35_514_117,
     ),
     PublishedFile(
         "data/pai_instance_table.tar.gz",
-        ("https://aliopentrace.oss-cn-beijing.aliyuncs.com/v2020GPUTraces/pai_instance_table.tar.gz"),
-        backup=(
-            ""
-            "https://github.com/qzweng/clusterdata-cluster-trace-gpu-v2020-data/raw/HEAD/pai_instance_table.tar.gz.part{aa..aw}"
-        ),
+        "https://aliopentrace.oss-cn-beijing.aliyuncs.com/v2020GPUTraces/pai_instance_table.tar.gz",
+        backup=f"{BACKUP_AT}/pai_instance_table.tar.gz.part{{aa..aw}}",
         bytes=694_839_139,
     ),
     PublishedFile(
         "data/pai_sensor_table.tar.gz",
-        ("https://aliopentrace.oss-cn-beijing.aliyuncs.com/v2020GPUTraces/pai_sensor_table.tar.gz"),
-        backup=(
-            ""
-            "https://github.com/qzweng/clusterdata-cluster-trace-gpu-v2020-data/raw/HEAD/pai_sensor_table.tar.gz.part{aa..am}"
-        ),
+        "https://aliopentrace.oss-cn-beijing.aliyuncs.com/v2020GPUTraces/pai_sensor_table.tar.gz",
+        backup=f"{BACKUP_AT}/pai_sensor_table.tar.gz.part{{aa..am}}",
         bytes=406_119_947,
     ),
     PublishedFile(
         "data/pai_group_tag_table.tar.gz",
-        ("https://aliopentrace.oss-cn-beijing.aliyuncs.com/v2020GPUTraces/pai_group_tag_table.tar.gz"),
-        backup=(
-            ""
-            "https://github.com/qzweng/clusterdata-cluster-trace-gpu-v2020-data/raw/HEAD/pai_group_tag_table.tar.gz.part{aa..ab}"
-        ),
+        "https://aliopentrace.oss-cn-beijing.aliyuncs.com/v2020GPUTraces/pai_group_tag_table.tar.gz",
+        backup=f"{BACKUP_AT}/pai_group_tag_table.tar.gz.part{{aa..ab}}",
         bytes=55_064_781,
     ),
     PublishedFile(
         "data/pai_machine_spec.tar.gz",
-        ("https://aliopentrace.oss-cn-beijing.aliyuncs.com/v2020GPUTraces/pai_machine_spec.tar.gz"),
-        backup=(
-            ""
-            "https://github.com/qzweng/clusterdata-cluster-trace-gpu-v2020-data/raw/HEAD/pai_machine_spec.tar.gz"
-        ),
+        "https://aliopentrace.oss-cn-beijing.aliyuncs.com/v2020GPUTraces/pai_machine_spec.tar.gz",
+        backup=f"{BACKUP_AT}/pai_machine_spec.tar.gz",
         bytes=30_449,
     ),
     PublishedFile(
         "data/pai_machine_metric.tar.gz",
-        ("https://aliopentrace.oss-cn-beijing.aliyuncs.com/v2020GPUTraces/pai_machine_metric.tar.gz"),
-        backup=(
-            ""
-            "https://github.com/qzweng/clusterdata-cluster-trace-gpu-v2020-data/raw/HEAD/pai_machine_metric.tar.gz.part{aa..ag}"
-        ),
+        "https://aliopentrace.oss-cn-beijing.aliyuncs.com/v2020GPUTraces/pai_machine_metric.tar.gz",
+        backup=f"{BACKUP_AT}/pai_machine_metric.tar.gz.part{{aa..ag}}",
         bytes=206_596_175,
     ),
     PublishedFile(
         "data/pai_job_table.header",
-        (
-            ""
-            "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2020/data/pai_job_table.header"
-        ),
+        "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2020/data/pai_job_table.header",
         bytes=49,
     ),
     PublishedFile(
         "data/pai_task_table.header",
         (
-            ""
             "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2020/data/pai_task_table.header"
         ),
         bytes=91,
@@ -1712,7 +1587,6 @@ FILES = (
     PublishedFile(
         "data/pai_instance_table.header",
         (
-            ""
             "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2020/data/pai_instance_table.header"
         ),
         bytes=84,
@@ -1720,7 +1594,6 @@ FILES = (
     PublishedFile(
         "data/pai_sensor_table.header",
         (
-            ""
             "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2020/data/pai_sensor_table.header"
         ),
         bytes=161,
@@ -1728,7 +1601,6 @@ FILES = (
     PublishedFile(
         "data/pai_group_tag_table.header",
         (
-            ""
             "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2020/data/pai_group_tag_table.header"
         ),
         bytes=42,
@@ -1736,7 +1608,6 @@ FILES = (
     PublishedFile(
         "data/pai_machine_spec.header",
         (
-            ""
             "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2020/data/pai_machine_spec.header"
         ),
         bytes=41,
@@ -1744,7 +1615,6 @@ FILES = (
     PublishedFile(
         "data/pai_machine_metric.header",
         (
-            ""
             "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-gpu-v2020/data/pai_machine_metric.header"
         ),
         bytes=172,

@@ -213,12 +213,7 @@ ATTEMPT_NUMBER = Column("attempt", "BIGINT", "Number of the attempt, from 1", pr
 
 def _time(comment: str) -> Column:
     return Column(
-        "time",
-        "TIMESTAMPTZ",
-        comment,
-        zones=ZONES,
-        offset_name="time_utc_offset",
-        clocks=(USE_CLOCK,),
+        "time", "TIMESTAMPTZ", comment, zones=ZONES, offset_name="time_utc_offset", clocks=(USE_CLOCK,)
     )
 
 
@@ -275,11 +270,7 @@ ATTEMPT = Table(
             "Start; the time zone is not documented; NULL if not logged",
             null_texts=NO_TIME,
             clocks=(LOG_CLOCK,),
-            caveats=(
-                LOG_HAS_NO_ZONE,
-                ATTEMPTS_LACK_TIMES,
-                RUN_INCLUDES_RETRIES,
-            ),
+            caveats=(LOG_HAS_NO_ZONE, ATTEMPTS_LACK_TIMES, RUN_INCLUDES_RETRIES),
         ),
         Column(
             "end_time",
@@ -287,12 +278,7 @@ ATTEMPT = Table(
             "End; the time zone is not documented; NULL if not logged or the job was still running",
             null_texts=NO_TIME,
             clocks=(LOG_CLOCK,),
-            caveats=(
-                LOG_HAS_NO_ZONE,
-                ATTEMPTS_LACK_TIMES,
-                NO_END_MEANS_RUNNING,
-                RUN_INCLUDES_RETRIES,
-            ),
+            caveats=(LOG_HAS_NO_ZONE, ATTEMPTS_LACK_TIMES, NO_END_MEANS_RUNNING, RUN_INCLUDES_RETRIES),
         ),
     ),
     json_list=JsonList(path=("attempts",), positions=("attempt",), outer=("jobid",), other_lists=("detail",)),
@@ -389,10 +375,7 @@ GPU_UTIL = Table(
                 null_texts=OFFLINE,
                 least=0,
                 most=100,
-                caveats=(
-                    NA_IS_OFFLINE,
-                    USE_IS_AVERAGED,
-                ),
+                caveats=(NA_IS_OFFLINE, USE_IS_AVERAGED),
             )
             for gpu in range(8)
         ),
@@ -448,10 +431,7 @@ MEM_UTIL = Table(
             "DOUBLE",
             "Memory, in an undocumented unit; NULL if the machine was offline",
             null_texts=OFFLINE,
-            caveats=(
-                NA_IS_OFFLINE,
-                MEMORY_UNIT_NOT_WRITTEN,
-            ),
+            caveats=(NA_IS_OFFLINE, MEMORY_UNIT_NOT_WRITTEN),
         ),
         Column(
             "mem_free",
@@ -459,10 +439,7 @@ MEM_UTIL = Table(
             "Free memory, in the same unit; NULL if the machine was offline",
             null_texts=OFFLINE,
             least=0,
-            caveats=(
-                NA_IS_OFFLINE,
-                MEMORY_UNIT_NOT_WRITTEN,
-            ),
+            caveats=(NA_IS_OFFLINE, MEMORY_UNIT_NOT_WRITTEN),
         ),
     ),
     key=("time", "machine_id"),
@@ -544,7 +521,7 @@ METRICS = (
     Metric(
         "group or recurrence",
         "impossible",
-        ("vc is the virtual cluster of a job, and jobid is unique: no column shows that a job recurs."),
+        "vc is the virtual cluster of a job, and jobid is unique: no column shows that a job recurs.",
     ),
     Metric(
         "workload", "impossible", "The job log has the status, vc, user and times of a job, not what it runs."
@@ -552,7 +529,7 @@ METRICS = (
     Metric(
         "deadline",
         "impossible",
-        ("submitted_time, start_time and end_time are times at which something happened; none was due."),
+        "submitted_time, start_time and end_time are times at which something happened; none was due.",
     ),
     Metric("time to accuracy", "impossible", "The status of a job is all that is known of its result."),
     Metric(
@@ -593,13 +570,8 @@ QUANTITIES = (
     Quantity("waited_h", "h", "Sum of the queueing delays"),
 )
 
-FILES = (
-    PublishedFile(
-        "trace-data.tar.gz",
-        "https://github.com/msr-fiddle/philly-traces/raw/HEAD/trace-data.tar.gz",
-        bytes=1_055_988_361,
-    ),
-)
+FILES_AT = "https://github.com/msr-fiddle/philly-traces/raw/HEAD"
+FILES = (PublishedFile("trace-data.tar.gz", f"{FILES_AT}/trace-data.tar.gz", bytes=1_055_988_361),)
 
 TRACE = Trace(
     name="philly",

@@ -53,11 +53,7 @@ RAW_REQUEST = Table(
     source="README of qwen-bailian-usagetraces-anon",
     file_name=r"qwen_(?P<service>traceA|traceB|coder|thinking)_blksz_16\.jsonl",
     keys=(
-        Column(
-            "service",
-            "VARCHAR",
-            "Service, from the file's name: traceA is to consumers, traceB the API",
-        ),
+        Column("service", "VARCHAR", "Service, from the file's name: traceA is to consumers, traceB the API"),
     ),
     columns=(
         Column("chat_id", "BIGINT", "Request within the file, which later turns name as their parent"),

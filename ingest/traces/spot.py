@@ -133,23 +133,10 @@ NODE = Table(
             caveats=(MODELS_ARE_HIDDEN,),
         ),
         Column(
-            "gpu_capacity_num",
-            "BIGINT",
-            "GPUs of the node",
-            "GPUs",
-            least=1,
-            caveats=(DEMAND_OVER_CAPACITY,),
+            "gpu_capacity_num", "BIGINT", "GPUs of the node", "GPUs", least=1, caveats=(DEMAND_OVER_CAPACITY,)
         ),
         Column("cpu_num", "BIGINT", "vCPUs of the node", "CPU cores", least=1),
-        Column(
-            "node_name",
-            "VARCHAR",
-            "Node",
-            caveats=(
-                NODE_NUMBERS_HAVE_GAPS,
-                FILES_DO_NOT_JOIN,
-            ),
-        ),
+        Column("node_name", "VARCHAR", "Node", caveats=(NODE_NUMBERS_HAVE_GAPS, FILES_DO_NOT_JOIN)),
     ),
     key=("node_name",),
     never_empty=("gpu_model", "gpu_capacity_num", "cpu_num", "node_name"),
@@ -164,12 +151,7 @@ JOB = Table(
     source=README,
     file_name=r"job_info_df\.csv",
     columns=(
-        Column(
-            "job_name",
-            "VARCHAR",
-            "Job",
-            caveats=(FILES_DO_NOT_JOIN,),
-        ),
+        Column("job_name", "VARCHAR", "Job", caveats=(FILES_DO_NOT_JOIN,)),
         Column("organization", "VARCHAR", "Organisation that pays, such as a department"),
         Column(
             "gpu_model",
@@ -201,10 +183,7 @@ JOB = Table(
             "GPUs",
             least=0,
             sample={1: 75, 2: 8, 4: 6, 8: 11},
-            caveats=(
-                DEMAND_OVER_CAPACITY,
-                REQUEST_IS_PER_WORKER,
-            ),
+            caveats=(DEMAND_OVER_CAPACITY, REQUEST_IS_PER_WORKER),
         ),
         Column(
             "worker_num",
@@ -213,10 +192,7 @@ JOB = Table(
             "instances",
             least=1,
             sample={1: 70, 2: 12, 4: 8, 8: 5, 16: 3, 94: 1},
-            caveats=(
-                DEMAND_OVER_CAPACITY,
-                REQUEST_IS_PER_WORKER,
-            ),
+            caveats=(DEMAND_OVER_CAPACITY, REQUEST_IS_PER_WORKER),
         ),
         Column(
             "submit_time",
@@ -225,11 +201,7 @@ JOB = Table(
             "s",
             least=0,
             sample=Arrivals(0, 15_897_599),
-            caveats=(
-                NO_START,
-                DEMAND_OVER_CAPACITY,
-                DURATIONS_ARE_CUT_OFF,
-            ),
+            caveats=(NO_START, DEMAND_OVER_CAPACITY, DURATIONS_ARE_CUT_OFF),
         ),
         Column(
             "duration",
@@ -239,11 +211,7 @@ JOB = Table(
             is_duration=True,
             least=0,
             sample=LogNormal(8_000, 1.8),
-            caveats=(
-                NO_START,
-                DEMAND_OVER_CAPACITY,
-                DURATIONS_ARE_CUT_OFF,
-            ),
+            caveats=(NO_START, DEMAND_OVER_CAPACITY, DURATIONS_ARE_CUT_OFF),
         ),
         Column(
             "job_type",
@@ -264,7 +232,7 @@ METRICS = (
     Metric(
         "submission",
         "exact",
-        ("Seconds from the first submission; jobs that ran before the trace appear to be submitted at 0."),
+        "Seconds from the first submission; jobs that ran before the trace appear to be submitted at 0.",
         "spot.job_demand",
     ),
     Metric(
@@ -289,7 +257,7 @@ METRICS = (
     Metric(
         "CPU utilisation",
         "impossible",
-        ("cpu_num and cpu_request are capacity and request; the use of processors was not measured."),
+        "cpu_num and cpu_request are capacity and request; the use of processors was not measured.",
     ),
     Metric("memory use", "impossible", "Neither jobs nor nodes have a column about memory."),
     Metric("power", "impossible", "gpu_model names the type of GPU; its power was not measured."),
@@ -339,16 +307,10 @@ QUANTITIES = (
     Quantity("whole_nodes", "nodes", "Nodes with 8 GPUs"),
 )
 
+FILES_AT = "https://github.com/alibaba/clusterdata/raw/master/cluster-trace-v2026-spot-gpu"
 FILES = (
-    PublishedFile(
-        "node_info_df.csv",
-        ("https://github.com/alibaba/clusterdata/raw/master/cluster-trace-v2026-spot-gpu/node_info_df.csv"),
-        bytes=78_330,
-    ),
-    PublishedFile(
-        "job_info_df.csv",
-        ("https://github.com/alibaba/clusterdata/raw/master/cluster-trace-v2026-spot-gpu/job_info_df.csv"),
-    ),
+    PublishedFile("node_info_df.csv", f"{FILES_AT}/node_info_df.csv", bytes=78_330),
+    PublishedFile("job_info_df.csv", f"{FILES_AT}/job_info_df.csv"),
 )
 
 TRACE = Trace(

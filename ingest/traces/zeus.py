@@ -304,10 +304,7 @@ TARGET_DECIDES_OPTIMUM = Caveat(
 
 DATASETS = ("cifar100", "imagenet", "librispeech", "movielens-1m", "sentiment140", "squad")
 DATASET = Column(
-    "dataset",
-    "VARCHAR",
-    "Data set trained on; with the network, the workload",
-    choices=DATASETS,
+    "dataset", "VARCHAR", "Data set trained on; with the network, the workload", choices=DATASETS
 )
 NETWORK = Column("network", "VARCHAR", "Network that was trained")
 BATCH_SIZE = Column(
@@ -335,23 +332,8 @@ TRAIN = Table(
     grain="one row per (dataset, network, batch_size, optimizer, run, target_metric)",
     source="README of the Zeus traces, Train trace",
     file_name=r"summary_train\.csv",
-    key=(
-        "dataset",
-        "network",
-        "batch_size",
-        "optimizer",
-        "run",
-        "target_metric",
-    ),
-    never_empty=(
-        "dataset",
-        "network",
-        "batch_size",
-        "optimizer",
-        "learning_rate",
-        "run",
-        "target_metric",
-    ),
+    key=("dataset", "network", "batch_size", "optimizer", "run", "target_metric"),
+    never_empty=("dataset", "network", "batch_size", "optimizer", "learning_rate", "run", "target_metric"),
     columns=(
         DATASET,
         NETWORK,
@@ -364,24 +346,14 @@ TRAIN = Table(
             "Learning rate as text, such as 1e-1",
             caveats=(LEARNING_RATE_IS_TEXT,),
         ),
-        Column(
-            "run",
-            "BIGINT",
-            "Number of the repetition, from 1",
-            above=0,
-            caveats=(FEWER_THAN_FOUR_RUNS,),
-        ),
+        Column("run", "BIGINT", "Number of the repetition, from 1", above=0, caveats=(FEWER_THAN_FOUR_RUNS,)),
         Column(
             "target_metric",
             "DOUBLE",
             "Validation metric to reach, on the workload's own scale; for librispeech a word error"
             " rate, where lower is better",
             above=0,
-            caveats=(
-                LIBRISPEECH_LOWER_IS_BETTER,
-                TARGET_SCALES_DIFFER,
-                TARGET_DECIDES_OPTIMUM,
-            ),
+            caveats=(LIBRISPEECH_LOWER_IS_BETTER, TARGET_SCALES_DIFFER, TARGET_DECIDES_OPTIMUM),
         ),
         Column(
             "target_epoch",
@@ -394,13 +366,7 @@ TRAIN = Table(
         ),
     ),
     order_by=("dataset", "network", "batch_size", "optimizer", "run", "target_metric"),
-    caveats=(
-        CONFIGURATIONS_DIFFER,
-        EXAMPLE_VALUES_ILLUSTRATE,
-        JOIN_MULTIPLIES,
-        TRAIN_HAS_NO_GPU,
-        NOT_JOBS,
-    ),
+    caveats=(CONFIGURATIONS_DIFFER, EXAMPLE_VALUES_ILLUSTRATE, JOIN_MULTIPLIES, TRAIN_HAS_NO_GPU, NOT_JOBS),
 )
 
 POWER = Table(
@@ -423,14 +389,7 @@ POWER = Table(
         ),
     ),
     partition_by=("gpu",),
-    key=(
-        "gpu",
-        "dataset",
-        "network",
-        "batch_size",
-        "optimizer",
-        "power_limit",
-    ),
+    key=("gpu", "dataset", "network", "batch_size", "optimizer", "power_limit"),
     never_empty=(
         "dataset",
         "network",
@@ -450,11 +409,7 @@ POWER = Table(
             "BIGINT",
             "Power limit set on the GPU; the highest differs by GPU",
             unit="W",
-            caveats=(
-                POWER_ABOVE_LIMIT,
-                MAX_POWER_DIFFERS,
-                RAGGED_POWER_GRID,
-            ),
+            caveats=(POWER_ABOVE_LIMIT, MAX_POWER_DIFFERS, RAGGED_POWER_GRID),
         ),
         Column(
             "time_per_epoch",
@@ -471,10 +426,7 @@ POWER = Table(
             "Mean power drawn by the GPU; may exceed power_limit",
             unit="W",
             above=0,
-            caveats=(
-                POWER_ABOVE_LIMIT,
-                POWER_MEASURED_ONCE,
-            ),
+            caveats=(POWER_ABOVE_LIMIT, POWER_MEASURED_ONCE),
         ),
     ),
     order_by=("gpu", "dataset", "network", "batch_size", "optimizer", "power_limit"),
@@ -501,12 +453,7 @@ POWER = Table(
             caveat="zeus.configurations_differ",
         ),
     ),
-    caveats=(
-        CONFIGURATIONS_DIFFER,
-        EXAMPLE_VALUES_ILLUSTRATE,
-        JOIN_MULTIPLIES,
-        NOT_JOBS,
-    ),
+    caveats=(CONFIGURATIONS_DIFFER, EXAMPLE_VALUES_ILLUSTRATE, JOIN_MULTIPLIES, NOT_JOBS),
 )
 
 ALIBABA_GROUP = Table(
@@ -559,10 +506,7 @@ ALIBABA_GROUP = Table(
     caveats=(ALIBABA_GROUPS_IS_A_SCHEDULE,),
 )
 
-CAVEATS = (
-    V100_ADAM_ROWS,
-    DEFAULT_BATCH_IS_CAPPED,
-)
+CAVEATS = (V100_ADAM_ROWS, DEFAULT_BATCH_IS_CAPPED)
 
 METRICS = (
     Metric(
@@ -584,7 +528,7 @@ METRICS = (
     Metric(
         "run",
         "approximate",
-        ("Training time to the target: epochs from one file times seconds per epoch from another."),
+        "Training time to the target: epochs from one file times seconds per epoch from another.",
         "zeus.energy_to_accuracy",
     ),
     Metric("requested GPUs", "impossible", "The files name the GPU model but not the number of GPUs."),
@@ -674,12 +618,12 @@ QUANTITIES = (
     Quantity(
         "cost_per_epoch_j",
         "J",
-        ("Cost of an epoch: eta times energy plus (1 - eta) times the largest power limit times duration"),
+        "Cost of an epoch: eta times energy plus (1 - eta) times the largest power limit times duration",
     ),
     Quantity(
         "cv_reached_epochs",
         "ratio",
-        ("Sample standard deviation of the epochs to the target over their mean, of runs that reached it"),
+        "Sample standard deviation of the epochs to the target over their mean, of runs that reached it",
     ),
     Quantity("dataset", "", "Data set, or all"),
     Quantity("default_batch_size", ""),
@@ -704,7 +648,7 @@ QUANTITIES = (
     Quantity(
         "oracle_saved_pct",
         "percent",
-        ("Share of the energy of the default configuration that the configuration of least cost saves"),
+        "Share of the energy of the default configuration that the configuration of least cost saves",
     ),
     Quantity("oracle_time_h", "h", "Time of the replayed jobs in the configuration of least cost"),
     Quantity("pareto_configs", "configurations"),
@@ -744,57 +688,38 @@ QUANTITIES = (
     Quantity("unreached_rows", "rows", "Rows whose run missed the target"),
 )
 
+FILES_AT = "https://github.com/ml-energy/zeus/raw/master/examples/research_reproducibility/zeus_nsdi23/trace"
+BACKUP_AT = "https://github.com/SymbioticLab/Zeus/raw/v0.3.0/trace"
 FILES = (
     PublishedFile(
         "summary_train.csv",
-        (
-            ""
-            "https://github.com/ml-energy/zeus/raw/master/examples/research_reproducibility/zeus_nsdi23/trace/summary_train.csv"
-        ),
-        backup="https://github.com/SymbioticLab/Zeus/raw/v0.3.0/trace/summary_train.csv",
+        f"{FILES_AT}/summary_train.csv",
+        backup=f"{BACKUP_AT}/summary_train.csv",
         bytes=186_977,
     ),
     PublishedFile(
         "summary_power_a40.csv",
-        (
-            ""
-            "https://github.com/ml-energy/zeus/raw/master/examples/research_reproducibility/zeus_nsdi23/trace/summary_power_a40.csv"
-        ),
-        backup="https://github.com/SymbioticLab/Zeus/raw/v0.3.0/trace/summary_power_a40.csv",
+        f"{FILES_AT}/summary_power_a40.csv",
+        backup=f"{BACKUP_AT}/summary_power_a40.csv",
         bytes=29_641,
     ),
     PublishedFile(
         "summary_power_p100.csv",
-        (
-            ""
-            "https://github.com/ml-energy/zeus/raw/master/examples/research_reproducibility/zeus_nsdi23/trace/summary_power_p100.csv"
-        ),
-        backup="https://github.com/SymbioticLab/Zeus/raw/v0.3.0/trace/summary_power_p100.csv",
+        f"{FILES_AT}/summary_power_p100.csv",
+        backup=f"{BACKUP_AT}/summary_power_p100.csv",
     ),
     PublishedFile(
         "summary_power_rtx6000.csv",
-        (
-            ""
-            "https://github.com/ml-energy/zeus/raw/master/examples/research_reproducibility/zeus_nsdi23/trace/summary_power_rtx6000.csv"
-        ),
-        backup="https://github.com/SymbioticLab/Zeus/raw/v0.3.0/trace/summary_power_rtx6000.csv",
+        f"{FILES_AT}/summary_power_rtx6000.csv",
+        backup=f"{BACKUP_AT}/summary_power_rtx6000.csv",
     ),
     PublishedFile(
         "summary_power_v100.csv",
-        (
-            ""
-            "https://github.com/ml-energy/zeus/raw/master/examples/research_reproducibility/zeus_nsdi23/trace/summary_power_v100.csv"
-        ),
-        backup="https://github.com/SymbioticLab/Zeus/raw/v0.3.0/trace/summary_power_v100.csv",
+        f"{FILES_AT}/summary_power_v100.csv",
+        backup=f"{BACKUP_AT}/summary_power_v100.csv",
         bytes=32_534,
     ),
-    PublishedFile(
-        "alibaba_groups.csv.xz",
-        (
-            ""
-            "https://github.com/ml-energy/zeus/raw/master/examples/research_reproducibility/zeus_nsdi23/trace/alibaba_groups.csv.xz"
-        ),
-    ),
+    PublishedFile("alibaba_groups.csv.xz", f"{FILES_AT}/alibaba_groups.csv.xz"),
 )
 
 TRACE = Trace(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tracehouse.ingest.declarations import Reference, Trace, all_traces
+from tracehouse.ingest.declarations import Reference, Requests, Trace, all_traces
 from tracehouse.ingest.facts import Caveat, Metric, Quantity
 from tracehouse.lint.run import lint, lint_all
 from tracehouse.lint.subject import Subject, read
@@ -96,6 +96,11 @@ MISTAKES = [
         "column name",
         "`references to pod` of raw_job names pod",
         of_trace(table(references=(Reference(("pod",), "pod"),))),
+    ),
+    (
+        "column name",
+        "`requests` names submitted_time, which is not in the trace. Did you mean submission_time?",
+        of_trace(trace(requests=Requests("raw_job", "submitted_time"))),
     ),
     ("keys", "must be the named groups of `file_name` and `folder`", of_trace(table(keys=()))),
     ("documented", "the table raw_job needs a value of `grain`", of_trace(table(grain=""))),
