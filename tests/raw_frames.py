@@ -555,7 +555,7 @@ def plain_values(column: pd.Series) -> list[object]:
 
 
 def is_same(answered: object, expected: object) -> bool:
-    if isinstance(expected, str | bool | date) or expected is None or answered is None:
+    if isinstance(expected, str | bool | date | list) or expected is None or answered is None:
         return type(answered) is not float and answered == expected
     return math.isclose(float(answered), float(expected), rel_tol=RELATIVE, abs_tol=ABSOLUTE)
 

@@ -85,9 +85,8 @@ def genai(folder: Path) -> Iterator[pd.DataFrame]:
         [text] = raw_frames.csv_members(path.read_bytes()).values()
         found = raw_frames.read_text_table(text).rename(columns=columns)
         arrival_s, status = seconds(found["gmt_create"]), found["predict_status"].map(GENAI_STATUS)
-        yield found.assign(
-            arrival_s=arrival_s, local_arrival_s=arrival_s + GENAI_OFFSET_S, status=status.fillna("unknown")
-        )
+        found = found.assign(arrival_s=arrival_s, local_arrival_s=arrival_s + GENAI_OFFSET_S)
+        yield found.assign(status=status.fillna("unknown"))
 
 
 @raw_frames.remembered
@@ -278,8 +277,7 @@ def prefix_reuse(requests: pd.DataFrame, cache_blocks: float = np.inf) -> pd.Dat
 @per_workload
 def prefix_reuse_by_cache(requests: pd.DataFrame) -> pd.DataFrame:
     blocks = [block for _, block in accesses(requests)]
-    distinct = len({*blocks})
-    distances = np.array(stack_distances(blocks))
+    distinct, distances = len({*blocks}), np.array(stack_distances(blocks))
     sizes = [size for size in CACHE_BLOCKS if size < distinct] + ([distinct] if distinct else [])
     shares = [percent((distances < size).sum(), len(blocks)) for size in sizes]
     return pd.DataFrame({"cache_blocks": sizes, "reuse_pct": shares})
