@@ -23,7 +23,10 @@ PANELS: dict[str, Sequence[Callable[..., None]]] = {
     "Share": (publish.publish, publish.mcp),
     "Maintain": (maintain.build, maintain.forget, maintain.vacuum, maintain.lint),
 }
-EXPORTS = (export.swf, export.opendc, export.openb, export.elasticflow, export.helios)
+EXPORTS = (
+    *(export.swf, export.opendc, export.openb, export.elasticflow, export.helios),
+    *(export.mooncake, export.azure),
+)
 
 
 # Only a terminal gets Rich's panels and colours.

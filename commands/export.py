@@ -1,11 +1,11 @@
-"""Export the jobs of a trace for scheduler simulators.
+"""Export the jobs or requests of a trace for simulators and load generators.
 
 The folder also gets a report of dropped and defaulted fields.
 
 Example: traces export swf itp --out itp-swf
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import wraps
@@ -51,7 +51,7 @@ _DeadlineFactor = Annotated[
 _FirstDay = Annotated[
     datetime | None,
     typer.Option(
-        formats=["%Y-%m-%d"], metavar="DATE", help="Date of the first job, for traces without dates."
+        formats=["%Y-%m-%d"], metavar="DATE", help="Date of the first row, for traces without dates."
     ),
 ]
 _DefaultUser = Annotated[str, _text("User of jobs without one.")]
@@ -75,31 +75,61 @@ class ExportOptions:
 
     def export(self, format_name: str, values: Mapping[str, Any]) -> None:
         """Export the jobs of the trace in a format with its own options, and print the loss report."""
-        from tracehouse.engines.duckdb.read.describe import Description
-        from tracehouse.publish import description
-        from tracehouse.publish.simulators import export, loss_report
-        from tracehouse.publish.simulators.formats import build_format
+        _write(self, self.clusters, format_name, values, (self.keep_censored, self.run_as_held))
 
-        form = build_format(format_name, self.trace, values)
-        shared = (self.trace, self.clusters, form, self.out, self.keep_censored, self.run_as_held)
-        report, caveats = export.export(self.warehouse, *shared)
-        count = report["jobs"]
-        jobs = f"{count:,} job{'s' * (count != 1)}"
-        title = f"Wrote {jobs} to {self.out}, and this report to {export.REPORT} there"
-        gpu_time = loss_report.describe_gpu_time(report)
-        notes = {f"note {number}": note for number, note in enumerate((gpu_time, *form.notes), 1)}
-        tables = loss_report.tables(report)
-        summary = Description(f"{self.trace} as {form.name}", title, notes, tables, caveats, "")
-        typer.echo(description.as_text(summary, is_on_terminal()), nl=False)
+
+@dataclass(frozen=True)
+class RequestOptions:
+    """The options shared by all formats of requests."""
+
+    trace: Annotated[str, options.argument("TRACE", "Trace with requests.", autocompletion=complete_trace)]
+    out: Annotated[Path, option("--out -o", "Folder to create.", "DIR")]
+    workloads: Annotated[list[str], repeatable("--workload", "Only requests of this workload.", "NAME")]
+    from_s: Annotated[float, _number(0, _MOST_S, "Start, in seconds after the first request.")] = 0
+    to_s: Annotated[float | None, _number(0, _MOST_S, "End, in seconds after the first request.")] = None
+    rate_factor: Annotated[float, _number(0.001, _MOST, "Divide times by this; 2 doubles the rate.")] = 1
+    sample: Annotated[float, _number(_LEAST_ABOVE_0, 1, "Share of the requests to keep, at random.")] = 1
+    seed: Annotated[int, _number(0, _MOST, "Seed of the sample.")] = 0
+    warehouse: options.Warehouse = options.WAREHOUSE
+
+    def export(self, format_name: str, values: Mapping[str, Any]) -> None:
+        """Export the requests of the trace in a format with its own options, and print the loss report."""
+        shared = {name: getattr(self, name) for name in ("from_s", "to_s", "rate_factor", "sample", "seed")}
+        _write(self, self.workloads, format_name, {**shared, **values})
+
+
+def _write(
+    shared: ExportOptions | RequestOptions,
+    parts: Sequence[str],
+    format_name: str,
+    values: Mapping[str, Any],
+    run_time: tuple[bool, bool] = (False, False),
+) -> None:
+    """Write a format of the jobs or requests of some clusters or workloads, and print the loss report."""
+    from tracehouse.engines.duckdb.read.describe import Description
+    from tracehouse.publish import description
+    from tracehouse.publish.simulators import export, loss_report
+    from tracehouse.publish.simulators.formats import build_format
+
+    form = build_format(format_name, shared.trace, values)
+    report, caveats = export.export(shared.warehouse, shared.trace, parts, form, shared.out, *run_time)
+    count, noun = report[f"{form.population.name}s"], form.population.name
+    rows = f"{count:,} {noun}{'s' * (count != 1)}"
+    title = f"Wrote {rows} to {shared.out}, and this report to {export.REPORT} there"
+    totals = loss_report.describe_totals(report)
+    notes = {f"note {number}": note for number, note in enumerate((totals, *form.notes), 1)}
+    tables = loss_report.tables(report)
+    summary = Description(f"{shared.trace} as {form.name}", title, notes, tables, caveats, "")
+    typer.echo(description.as_text(summary, is_on_terminal()), nl=False)
 
 
 def _export(command: Callable[..., None]) -> Callable[..., None]:
     """Complete a command that declares the options of the format of its name: it exports in this format."""
 
     @wraps(command)
-    def run(jobs: ExportOptions, **values: Any) -> None:
+    def run(shared: ExportOptions | RequestOptions, **values: Any) -> None:
         days = {name: day.date() for name, day in values.items() if isinstance(day, datetime)}
-        jobs.export(command.__name__, values | days)
+        shared.export(command.__name__, values | days)
 
     return expand_options(run)
 
@@ -177,4 +207,22 @@ def helios(
     Times are in the time zone of the cluster.
 
     Example: traces export helios acme --out acme-helios --default-user unknown
+    """
+
+
+@_export
+def mooncake(requests: RequestOptions) -> None:
+    """Write requests as Mooncake's JSON lines.
+
+    vLLM, AIPerf, GuideLLM and Dynamo replay them.
+
+    Example: traces export mooncake azure_llm --workload code --out requests
+    """
+
+
+@_export
+def azure(requests: RequestOptions, first_day: _FirstDay = datetime(1970, 1, 1)) -> None:
+    """Write requests as a CSV like Azure's LLM inference traces.
+
+    Example: traces export azure azure_llm --out requests --rate-factor 2
     """

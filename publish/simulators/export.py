@@ -1,4 +1,4 @@
-"""Export the jobs of a trace for a simulator: a folder of files with a loss report, written atomically."""
+"""Export jobs or requests of a trace for a simulator: a folder with a loss report, written atomically."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,18 +21,18 @@ from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.publish import output
-from tracehouse.publish.simulators.formats import LEFT_OUT, File, Format, bind
+from tracehouse.publish.simulators.formats import JOBS, File, Format, bind
 from tracehouse.publish.simulators.loss_report import (
     Report,
     build_loss_report,
     check_options,
     count_trace_values,
+    with_values,
 )
 
 REPORT = "export.json"
 LIMITS = Limits(memory="1GB", most_threads=4)
-"""Jobs are collected, numbered and sorted within this memory, and on disk. More threads need more memory."""
-_VIEW = "unified.jobs"
+"""Rows are collected, numbered and sorted within this memory, and on disk. More threads need more memory."""
 # Columns of `job` that number the sorted values of another column from 1.
 _NUMBERED = {
     "user_number": "user_id",
@@ -45,19 +45,19 @@ _NUMBERED = {
 def export(
     warehouse: Path,
     trace: str,
-    clusters: Sequence[str],
+    parts: Sequence[str],
     form: Format,
     folder: Path,
     keep_censored: bool = False,
     run_as_held: bool = False,
     limits: Limits = LIMITS,
 ) -> tuple[Report, Sequence[Note]]:
-    """Write the jobs of a trace, or of some of its clusters, to a new folder.
+    """Write the jobs or requests of a trace, or of some of its clusters or workloads, to a new folder.
 
-    Returns the loss report, and caveats of the jobs.
+    Returns the loss report, and caveats of the exported rows.
 
     With `keep_censored`, jobs that the trace cuts off get their observed run time. With `run_as_held`, run
-    times are the held GPU time divided by the requested GPUs. Raises UsageError if the trace or a cluster is
+    times are the held GPU time divided by the requested GPUs. Raises UsageError if the trace or a part is
     unknown, or if the format needs an option.
     """
     folder = folder.absolute()
@@ -68,8 +68,12 @@ def export(
     with output.replace_folder(folder) as staging, sandbox.scratch_folder() as scratch:
 
         def work(connection: duckdb.DuckDBPyConnection) -> tuple[Report, Sequence[Note]]:
-            selected = _select_clusters(connection, trace, clusters)
-            _collect_jobs(connection, trace, selected, form, _run_time(keep_censored, run_as_held))
+            selected = _select_parts(connection, trace, parts, form)
+            if form.population is JOBS:
+                _collect_jobs(connection, trace, selected, form, _run_time(keep_censored, run_as_held))
+            else:
+                _collect_requests(connection, trace, selected, form)
+            _create_view(connection, trace, form)
             values = _query_values(connection, trace, form)
             check_options(connection, form, values)
             counted = [count_trace_values(connection, file, values) for file in form.files]
@@ -81,7 +85,8 @@ def export(
             details = {
                 "format": form.name,
                 "trace": trace,
-                "clusters": list(selected),
+                f"{form.population.part}s": list(selected),
+                "options": form.options,
                 **facts,
                 **report,
                 "caveats": {note.name: note.text for note in caveats},
@@ -95,20 +100,21 @@ def export(
         return sandbox.run(warehouse, limits, work, [staging], scratch)
 
 
-def _select_clusters(
-    connection: duckdb.DuckDBPyConnection, trace: str, names: Sequence[str]
+def _select_parts(
+    connection: duckdb.DuckDBPyConnection, trace: str, names: Sequence[str], form: Format
 ) -> Sequence[str]:
-    """The clusters to export: the named ones, or all; empty if the trace has no clusters."""
+    """The clusters or workloads to export: the named ones, or all; empty if the trace has none."""
+    view, part, nouns = form.population.views[0], form.population.part, f"{form.population.name}s"
     # With a constant trace, DuckDB reads no other trace.
-    sql = f"select distinct cluster from {_VIEW} where trace = {quoted(trace)} order by all"
+    sql = f"select distinct {part} from {view} where trace = {quoted(trace)} order by all"
     rows = connection.execute(sql).fetchall()
     if not rows:
-        traces = connection.execute(f"select distinct trace from {_VIEW} order by all").fetchall()
+        traces = connection.execute(f"select distinct trace from {view} order by all").fetchall()
         listed = ", ".join(name for (name,) in traces) or "none"
-        raise UsageError(f"the warehouse has no jobs of {trace}. Traces with jobs: {listed}")
-    known = [cluster for (cluster,) in rows if cluster is not None]
+        raise UsageError(f"the warehouse has no {nouns} of {trace}. Traces with {nouns}: {listed}")
+    known = [name for (name,) in rows if name is not None]
     if wrong := [name for name in names if name not in known]:
-        raise UsageError(f"{trace} has no cluster {wrong[0]}: {', '.join(known) or 'it has no clusters'}")
+        raise UsageError(f"{trace} has no {part} {wrong[0]}: {', '.join(known) or f'it has no {part}s'}")
     return list(dict.fromkeys(names)) or known
 
 
@@ -122,11 +128,7 @@ def _run_time(keep_censored: bool, run_as_held: bool) -> str:
 def _collect_jobs(
     connection: duckdb.DuckDBPyConnection, trace: str, clusters: Sequence[str], form: Format, run_time: str
 ) -> None:
-    """Create the table `candidate_job` and the view `job`.
-
-    `candidate_job` has all jobs, with the reason if a job is left out. `job` has the exported jobs. Raises
-    UserError if there is none.
-    """
+    """Create the table `candidate_job`, which has all jobs, with the reason if a job is left out."""
     typed = {"cluster": "varchar", "job_id": "varchar", **form.detail_columns}
     nulls = ", ".join(f"cast(null as {kind}) as {column}" for column, kind in typed.items())
     details = f"select {nulls} limit 0"
@@ -134,8 +136,6 @@ def _collect_jobs(
         # Columns that the trace lacks become NULL.
         details = f"({details}) union all by name ({form.details})"
     more = "".join(f", details.{column}" for column in form.detail_columns)
-    of_clusters = f"and list_contains([{', '.join(map(quoted, clusters))}], jobs.cluster)" if clusters else ""
-    reasons = " ".join(f"when {LEFT_OUT[reason]} then {quoted(reason)}" for reason in form.left_out)
     # If several clusters are exported, names get the cluster as prefix, because clusters reuse them. A
     # partition named like its cluster is unique already.
     prefix = "coalesce(jobs.cluster || '/', '')" if len(clusters) > 1 else "''"
@@ -154,14 +154,14 @@ def _collect_jobs(
                 case when jobs.partition_name = jobs.cluster then '' else {prefix} end || jobs.partition_name
                 as job_partition
                 {more}
-            from {_VIEW} as jobs
+            from unified.jobs as jobs
             left join ({details}) as details
                 on jobs.job_id = details.job_id and jobs.cluster is not distinct from details.cluster
-            where jobs.trace = {quoted(trace)} {of_clusters}
+            where {_condition(trace, clusters, "jobs.cluster")}
         ),
 
         reasoned as (
-            select *, case {reasons} end as left_out from candidate
+            select *, {_left_out(form)} as left_out from candidate
         )
 
         select
@@ -172,21 +172,80 @@ def _collect_jobs(
         from reasoned
         """
     )
-    connection.execute("create temp view job as select * from candidate_job where left_out is null")
-    left_out = connection.execute("select left_out, count(*) from candidate_job group by all order by all")
+
+
+def _collect_requests(
+    connection: duckdb.DuckDBPyConnection, trace: str, workloads: Sequence[str], form: Format
+) -> None:
+    """Create the table `candidate_request`, which has all requests, with the reason if one is left out.
+
+    Raises UsageError if the workloads do not share their prefix blocks.
+    """
+    sql = f"""
+        create temp table candidate_request as
+        with candidate as (
+            -- Seconds since 1970 have errors below a microsecond as doubles.
+            select *, round(arrival_s - min(arrival_s) over (), 6) as elapsed_s
+            from unified.requests
+            where {_condition(trace, workloads, "workload")}
+        ),
+
+        reasoned as (
+            select *, {_left_out(form)} as left_out from candidate
+        )
+
+        select
+            *,
+            (arrival_s - min(arrival_s) over (partition by left_out is null)) / $rate_factor as offset_s,
+            row_number() over (
+                partition by left_out is null
+                order by arrival_s, workload, request_number, session_id, input_tokens, output_tokens
+            ) as number
+        from reasoned
+        """
+    connection.execute(sql, bind(sql, form.options))
+    numbered = "select distinct workload from candidate_request where prefix_blocks is not null order by all"
+    separate = [workload for (workload,) in connection.execute(numbered).fetchall()]
+    if len(separate) > 1:
+        raise UsageError(
+            f"{trace} numbers its prefix blocks, and counts its times, separately in each workload."
+            f" Choose one with --workload: {', '.join(separate)}"
+        )
+
+
+def _condition(trace: str, parts: Sequence[str], column: str) -> str:
+    """The SQL condition of the rows of a trace, or of some of its parts."""
+    of_parts = f" and list_contains([{', '.join(map(quoted, parts))}], {column})" if parts else ""
+    return f"trace = {quoted(trace)}{of_parts}"
+
+
+def _left_out(form: Format) -> str:
+    """The SQL of the reason for which a row is left out."""
+    reasons = {with_values(one, form.options): form.population.left_out[one] for one in form.left_out}
+    return f"case {' '.join(f'when {sql} then {quoted(reason)}' for reason, sql in reasons.items())} end"
+
+
+def _create_view(connection: duckdb.DuckDBPyConnection, trace: str, form: Format) -> None:
+    """Create the view of the candidates that are not left out. Raises UserError if there is none."""
+    name = form.population.name
+    candidates = f"candidate_{name}"
+    connection.execute(f"create temp view {name} as select * from {candidates} where left_out is null")
+    left_out = connection.execute(f"select left_out, count(*) from {candidates} group by all order by all")
     counts = dict(left_out.fetchall())
     if None not in counts:
-        reasons = "; ".join(f"{jobs:,}: {reason}" for reason, jobs in counts.items())
-        raise UserError(f"{trace} has no job for {form.name}: {reasons or 'it has no data'}")
+        reasons = "; ".join(f"{count:,}: {reason}" for reason, count in counts.items())
+        raise UserError(f"{trace} has no {name} for {form.name}: {reasons or 'it has no data'}")
 
 
 def _query_values(connection: duckdb.DuckDBPyConnection, trace: str, form: Format) -> dict[str, Any]:
     """The parameters of the queries: options, the trace, and what separates a job's name from a number."""
+    options = {name: None if value == "" else value for name, value in form.options.items()}
+    if form.population is not JOBS:
+        return {**options, "trace": trace}
     # One dash more than any job name has before its final number, so that names of pods are unique.
     [(dashes,)] = connection.execute(
         "select coalesce(max(length(regexp_extract(job_name, '(-+)[0-9]+$', 1))), 0) from job"
     ).fetchall()
-    options = {name: None if value == "" else value for name, value in form.options.items()}
     return {**options, "trace": trace, "separator": "-" * (dashes + 1)}
 
 
@@ -218,6 +277,12 @@ def _write_file(
             rows.write(f"{','.join(names)}\n".encode())
             for batch in batches:
                 polars.DataFrame(batch).write_csv(rows, include_header=False, quote_style="necessary")
+    elif path.suffix == ".jsonl":
+        with path.open("w", encoding="utf-8") as lines:
+            for batch in batches:
+                for row in batch.to_pylist():
+                    present = {name: value for name, value in row.items() if value is not None}
+                    lines.write(f"{json.dumps(present)}\n")
     else:
         with path.open("w", encoding="utf-8") as lines:
             lines.writelines(f"{line}\n" for line in _swf_header(values["processors_per_gpu"], facts))
@@ -232,7 +297,7 @@ def _parquet_type(kind: pa.DataType) -> pa.DataType:
 
 
 def _describe_export(
-    connection: duckdb.DuckDBPyConnection, trace: str, clusters: Sequence[str], form: Format
+    connection: duckdb.DuckDBPyConnection, trace: str, parts: Sequence[str], form: Format
 ) -> dict[str, Any]:
     """Facts about the export as a whole, for headers and the report."""
     described = connection.sql(
@@ -240,13 +305,16 @@ def _describe_export(
         params={"trace": trace},
     )
     [values] = described.fetchall()
+    facts = {**dict(zip(described.columns, values, strict=True)), "version": version("tracehouse")}
+    if form.population is not JOBS:
+        [(block_tokens,)] = connection.execute("select max(block_tokens) from request").fetchall()
+        return {**facts, "block_tokens": block_tokens, "notes": form.notes}
     [(jobs, start, partitions)] = connection.execute(
         "select count(*), min(submit_time), count(distinct partition_number) from job"
     ).fetchall()
-    gpus, nodes = _capacity(connection, trace, clusters)
+    gpus, nodes = _capacity(connection, trace, parts)
     return {
-        **dict(zip(described.columns, values, strict=True)),
-        "version": version("tracehouse"),
+        **facts,
         "jobs": jobs,
         "first_submit_time": start,
         "zone": _zone(connection, trace),
@@ -292,9 +360,9 @@ def _caveats_and_sources(
     connection: duckdb.DuckDBPyConnection, trace: str, form: Format
 ) -> tuple[list[Note], list[dict[str, Any]]]:
     """The caveats of the trace, and the raw files behind the export."""
-    read = [_VIEW, "unified.capacity", *form.reads]
+    read = [*form.population.views, *form.reads]
     notes = {note.name: note for name in read for note in notes_on.of_object(connection, name)}
-    sources = notes_on.sources(connection, [_VIEW, *form.reads]).to_pylist()
+    sources = notes_on.sources(connection, [form.population.views[0], *form.reads]).to_pylist()
     return (
         [note for name, note in sorted(notes.items()) if name.startswith(f"{trace}.")],
         [

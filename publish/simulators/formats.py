@@ -3,20 +3,22 @@
 The queries read `job`, the exported jobs. It has the columns of `unified.jobs`; `number`, from 1 in the order
 of submission; `first_submit_s`; `job_name` and `job_partition`, which are job_id and partition_name, prefixed
 by the cluster if several clusters are exported; numbers of users, groups, workloads and partitions; and
-columns that only one trace has. Their parameters are the options of the command, `trace`, and `separator`.
+columns that only one trace has. Queries of formats of requests read `request`: the columns of
+`unified.requests`; `number`, from 1 in the order of arrival; and `offset_s`, the seconds since the first
+exported request. Their parameters are the options of the command, `trace`, and, for jobs, `separator`.
 
-A comment above each column describes it: `-- from <columns of unified.jobs>: <how> [<default>]`. Without
+A comment above each column describes it: `-- from <columns of the view>: <how> [<default>]`. Without
 <how>, the value is the first column's. A default is `optional` if values may be missing, or else names the
 options that set it. Columns after these have a name `<field>: <text>`; they are conditions that the loss
-report counts. Lines `-- jobs:` and `-- gpu_s:` in the header are the SQL of the number of jobs and of the
-GPU-seconds of the written file.
+report counts. Lines such as `-- gpu_s: <aggregate>` in the header are the SQL of totals of the written file;
+a file with several rows for a job has a line `-- jobs:`.
 
 The macros `rounded`, `rounded_up` and `otherwise` (a value, or else its default) compute the written values.
 The loss report defines them as their first argument, and so tells what a value is without them.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,12 +35,29 @@ LEFT_OUT = {
 }
 """The reasons for which a format may leave out jobs, with their conditions."""
 
+REQUESTS_LEFT_OUT = {
+    "its arrival is unknown": "arrival_s is null",
+    "it arrives before --from-s": "elapsed_s < $from_s",
+    "it arrives at --to-s or later": "elapsed_s >= $to_s",
+    "it failed": "status = 'failed'",
+    "its input tokens are unknown": "input_tokens is null",
+    "its output tokens are unknown": "output_tokens is null",
+    # A hash of the request and the seed, so that every run keeps the same requests.
+    "it is not in the sample of --sample with --seed": (
+        "md5_number_lower(concat_ws(' ', $seed, trace, workload, request_number, arrival_s)) % 1000000000"
+        " >= $sample * 1000000000"
+    ),
+}
+"""The reasons for which requests are left out, with their conditions, whose parameters are options."""
+
 MACROS = {
     "rounded(x)": "cast(round(x) as bigint)",
     "rounded_up(x)": "cast(ceil(x) as bigint)",
     "int32(x)": "cast(x as integer)",
     "otherwise(x, y)": "coalesce(x, y)",
     "helios_time(x)": "strftime(to_timestamp(x) at time zone 'UTC', '%Y-%m-%d %H:%M:%S')",
+    # Seven decimals, as .NET writes.
+    "azure_time(x)": "strftime(make_timestamp(cast(round(x * 1000000) as bigint)), '%Y-%m-%d %H:%M:%S.%f0')",
 }
 """The macros of the queries."""
 
@@ -46,8 +65,40 @@ _FIELD = re.compile(r"(?:from (?P<columns>[\w, ]+?)(?:: (?P<how>.*?))?)?(?: ?\[(
 
 
 @dataclass(frozen=True)
+class Population:
+    """What an export has rows of: jobs or requests.
+
+    The first of `views` has all rows, the others more about them. `part` is the column by which users select
+    rows, and `left_out` has the reasons to leave out rows. The columns in `not_lost` need no field.
+    """
+
+    name: str
+    views: Sequence[str]
+    part: str
+    left_out: Mapping[str, str]
+    not_lost: Set[str]
+
+
+# An export has a single trace, and the other columns are computed from exported columns or give the order.
+JOBS = Population(
+    "job",
+    ("unified.jobs", "unified.capacity"),
+    "cluster",
+    LEFT_OUT,
+    {"trace", "size_band", "hour_of_day", "weekday", "span_gpu_s"},
+)
+REQUESTS = Population(
+    "request",
+    ("unified.requests",),
+    "workload",
+    REQUESTS_LEFT_OUT,
+    {"trace", "request_number", "arrival_s", "status"},
+)
+
+
+@dataclass(frozen=True)
 class Field:
-    """A field of a file: the columns of `unified.jobs` that it represents, how, and what replaces NULL."""
+    """A field of a file: the columns of the view that it represents, how, and what replaces NULL."""
 
     columns: Sequence[str]
     how: str
@@ -87,20 +138,20 @@ class File:
             if one
         ]
 
-    def header(self, key: str, otherwise: str) -> str:
-        """Return the SQL of a line `-- <key>: …` at the top of the query."""
-        found = re.search(rf"^-- {key}: (.*)$", self.sql, re.M)
-        return found[1] if found else otherwise
+    @property
+    def totals(self) -> dict[str, str]:
+        """The SQL of the totals, read from the header of the query."""
+        return dict(re.findall(r"^-- ([a-z_]+): (.*)$", self.sql, re.M))
 
 
 @dataclass(frozen=True)
 class Format:
-    """A format, with its files and options for one trace. The first file has the jobs.
+    """A format, with its files and options for one trace. The first file has the jobs or requests.
 
-    `left_out` has keys of `LEFT_OUT`. `details` is a SELECT of job_id, cluster (if the trace has clusters)
-    and columns that `unified.jobs` lacks; `detail_columns` has the names and types of these columns, which
-    are NULL if the SELECT lacks them. `reads` are other views and tables that are read; their caveats and
-    sources apply too. `notes` are for the readers of the files.
+    `left_out` has reasons of the population. `details` is a SELECT of job_id, cluster (if the trace has
+    clusters) and columns that `unified.jobs` lacks; `detail_columns` has the names and types of these
+    columns, which are NULL if the SELECT lacks them. `reads` are other views and tables that are read; their
+    caveats and sources apply too. `notes` are for the readers of the files.
     """
 
     name: str
@@ -111,6 +162,7 @@ class Format:
     detail_columns: Mapping[str, str] = field(default_factory=dict)
     details: str = ""
     reads: Sequence[str] = ()
+    population: Population = JOBS
 
 
 def bind(sql: str, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,7 +172,7 @@ def bind(sql: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 def build_format(name: str, trace: str, options: Mapping[str, Any]) -> Format:
     """Return a format with the values of its options, None if they are not set."""
-    return _BUILD[name](trace, options)
+    return _BUILD[name](trace, options) if name in _BUILD else _requests(name, options)
 
 
 _SUBMISSION, _REQUEST, _NO_GPU, _RUNNING, _RUN_TIME, _EARLY_START, _EARLY_END = LEFT_OUT
@@ -227,6 +279,16 @@ def _helios(trace: str, options: Mapping[str, Any]) -> Format:
         f"select cluster, job_id, state as published_state from {trace}.job" if has_states else "",
         [f"{trace}.job"] if has_states else [],
     )
+
+
+def _requests(name: str, options: Mapping[str, Any]) -> Format:
+    file = File({"mooncake": "requests.jsonl", "azure": "requests.csv"}[name], f"{name}_requests")
+    notes = []
+    if options["rate_factor"] != 1:
+        notes += ["--rate-factor compresses times and leaves out no request."]
+    if options["sample"] != 1:
+        notes += ["A sample lowers the rate, and the share of prefix blocks that are used again."]
+    return Format(name, options, [file], [*REQUESTS_LEFT_OUT], notes, population=REQUESTS)
 
 
 _BUILD = {"swf": _swf, "opendc": _opendc, "openb": _openb, "elasticflow": _elasticflow, "helios": _helios}

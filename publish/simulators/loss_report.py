@@ -1,6 +1,6 @@
-"""Report what an export lost or defaulted: the origin of each field, dropped columns, jobs left out.
+"""Report what an export lost or defaulted: the origin of each field, dropped columns, rows left out.
 
-The numbers of jobs, GPU-hours and missing values are read from the written files.
+The numbers of jobs or requests, their totals and missing values are read from the written files.
 """
 
 import re
@@ -17,10 +17,8 @@ from tracehouse.engines.duckdb.read.catalog import read_rows
 from tracehouse.engines.duckdb.read.describe import Grid
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.publish.columns import identifier
-from tracehouse.publish.simulators.formats import MACROS, Field, File, Format, bind
+from tracehouse.publish.simulators.formats import JOBS, MACROS, Field, File, Format, Population, bind
 
-# An export has a single trace, and the other columns are computed from exported columns.
-_NOT_LOST = {"trace", "size_band", "hour_of_day", "weekday", "span_gpu_s"}
 # Errors of binary fractions are not counted as rounding.
 _EXACT = 1e-6
 
@@ -33,6 +31,9 @@ Report = dict[str, Any]
 file in which a field has one origin: exact, derived, defaulted or missing; `source` says how the field is
 computed. `dropped` has the columns with values that the format cannot represent, and `left_out` the reasons
 for which jobs were left out, with the GPU-hours that these jobs held, if known.
+
+A report of requests has `requests` in place of `jobs`. In place of GPU-hours, it has the totals of the file:
+`span_s`, the seconds from the first to the last request, `input_tokens` and `output_tokens`.
 """
 
 
@@ -132,54 +133,55 @@ def build_loss_report(
             f"set memory_limit = {quoted(limits.memory)}; set threads = {limits.most_threads or 1}"
         )
         for file, fields in zip(form.files, counted, strict=True):
-            jobs, gpu_s, rows, *present = _read_back(reader, file, folder, fields, values)
-            totals.append((jobs, gpu_s / 3600))
+            of_file, rows, *present = _read_back(reader, form, file, folder, fields, values)
+            totals.append(of_file)
             for field, found in zip(fields, present, strict=True):
                 origins += _field_origins(file, field, rows - found, rows, values)
-    [(held_gpu_h,)] = connection.execute("select coalesce(fsum(held_gpu_s), 0) / 3600 from job").fetchall()
     # A column is dropped if its field has no value for any job, because the field also needs another column.
     exported = {column for fields in counted for one in fields if one.rows for column in one.field.columns}
-    dropped = list(_dropped(connection, exported))
-    jobs, exported_gpu_h = totals[0]
-    return {
-        "jobs": jobs,
-        "exported_gpu_h": exported_gpu_h,
-        "held_gpu_h": held_gpu_h,
+    lost = {
         "fields": origins,
-        "dropped": dropped,
-        "left_out": _left_out(connection),
+        "dropped": list(_dropped(connection, form.population, exported)),
+        "left_out": _left_out(connection, form.population),
     }
+    if form.population is not JOBS:
+        return {**totals[0], **lost}
+    exported_gpu_h = (totals[0]["gpu_s"] or 0) / 3600
+    [(held_gpu_h,)] = connection.execute("select coalesce(fsum(held_gpu_s), 0) / 3600 from job").fetchall()
+    return {"jobs": totals[0]["jobs"], "exported_gpu_h": exported_gpu_h, "held_gpu_h": held_gpu_h, **lost}
 
 
 def _read_back(
     reader: duckdb.DuckDBPyConnection,
+    form: Format,
     file: File,
     folder: Path,
     fields: Sequence[TraceValues],
     values: Mapping[str, Any],
-) -> tuple[Any, ...]:
-    """Read a written file: its jobs, GPU-seconds and rows, and the rows with a value of each field."""
+) -> list[Any]:
+    """Read a written file: its totals by name, its rows, and the rows with a value of each field."""
     path = quoted(str(folder / file.name))
     columns = ", ".join(f"{quoted(one.name)}: {quoted(one.type)}" for one in fields)
     plain = f"auto_detect = false, columns = {{{columns}}}, allow_quoted_nulls = false"
     source = {
         "parquet": f"read_parquet({path})",
+        "jsonl": f"read_json({path}, columns = {{{columns}}}, format = 'newline_delimited')",
         "csv": f"read_csv({path}, {plain}, header = true, delim = ',', quote = '\"', escape = '\"')",
         "swf": f"read_csv({path}, {plain}, header = false, delim = ' ', comment = ';', nullstr = '-1')",
     }[file.name.rpartition(".")[2]]
-    sums = [file.header("jobs", "count(*)"), f"coalesce(fsum({file.header('gpu_s', 'null')}), 0)", "count(*)"]
-    sums += [f"count({identifier(one.name)})" for one in fields]
+    totals = {f"{form.population.name}s": "count(*)", **file.totals}
+    sums = [*totals.values(), "count(*)", *(f"count({identifier(one.name)})" for one in fields)]
     sql = f"select {', '.join(sums)} from {source}"
-    [counts] = reader.execute(sql, bind(sql, values)).fetchall()
-    return counts
+    [found] = reader.execute(sql, bind(sql, values)).fetchall()
+    return [dict(zip(totals, found, strict=False)), *found[len(totals) :]]
 
 
 def _field_origins(
     file: File, counted: TraceValues, missing: int, rows: int, values: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
     field, changed = counted.field, [f"{count:,} {label}" for label, count in counted.changed]
-    how = "; ".join([_with_values(field.how, values) or field.columns[0], *changed])
-    default = _with_values(field.default.removeprefix("optional: "), values)
+    how = "; ".join([with_values(field.how, values) or field.columns[0], *changed])
+    default = with_values(field.default.removeprefix("optional: "), values)
     for origin, count, source in (
         ("derived" if field.how or changed else "exact", counted.rows, how),
         ("defaulted", rows - counted.rows - missing, default),
@@ -190,12 +192,12 @@ def _field_origins(
             yield about | {"origin": origin, "rows": count, "source": source}
 
 
-def _with_values(text: str, values: Mapping[str, Any]) -> str:
+def with_values(text: str, values: Mapping[str, Any]) -> str:
     """Return a text with the value after each option."""
 
     def with_value(option: re.Match[str]) -> str:
         value = _value(option[0], values)
-        return f"{option[0]} {value:g}" if isinstance(value, float) else f"{option[0]} {value}"
+        return f"{option[0]} {value:.15g}" if isinstance(value, float) else f"{option[0]} {value}"
 
     return re.sub(r"--[a-z-]+", with_value, text)
 
@@ -204,28 +206,29 @@ def _value(option: str, values: Mapping[str, Any]) -> Any:
     return values[option.removeprefix("--").replace("-", "_")]
 
 
-def _dropped(connection: duckdb.DuckDBPyConnection, exported: Set[str]) -> Iterator[dict[str, Any]]:
+def _dropped(
+    connection: duckdb.DuckDBPyConnection, population: Population, exported: Set[str]
+) -> Iterator[dict[str, Any]]:
     columns = connection.execute(
-        """
-        select column_name, meaning from catalog.columns
-        where object_name = 'unified.jobs' order by position
-        """
+        "select column_name, meaning from catalog.columns where object_name = $1 order by position",
+        [population.views[0]],
     ).fetchall()
-    unused = {name: meaning for name, meaning in columns if name not in exported | _NOT_LOST}
+    unused = {name: meaning for name, meaning in columns if name not in exported | population.not_lost}
     if not unused:
         return
     selected = ", ".join(f"count({name})" for name in unused)
-    [counts] = connection.execute(f"select {selected} from job").fetchall()
-    for (name, meaning), jobs in zip(unused.items(), counts, strict=True):
-        if jobs:
-            yield {"column": name, "jobs": jobs, "meaning": meaning}
+    [counts] = connection.execute(f"select {selected} from {population.name}").fetchall()
+    for (name, meaning), count in zip(unused.items(), counts, strict=True):
+        if count:
+            yield {"column": name, f"{population.name}s": count, "meaning": meaning}
 
 
-def _left_out(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
+def _left_out(connection: duckdb.DuckDBPyConnection, population: Population) -> list[dict[str, Any]]:
+    gpu_h = ", fsum(held_gpu_s) / 3600 as gpu_h" if population is JOBS else ""
     return read_rows(
         connection,
-        """
-        select left_out as reason, count(*) as jobs, fsum(held_gpu_s) / 3600 as gpu_h from candidate_job
+        f"""
+        select left_out as reason, count(*) as {population.name}s {gpu_h} from candidate_{population.name}
         where left_out is not null
         group by left_out
         order by count(*) desc, left_out
@@ -233,8 +236,16 @@ def _left_out(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
     )
 
 
-def describe_gpu_time(report: Report) -> str:
-    """Compare the GPU time in the files with the time that the jobs held, in a sentence."""
+def describe_totals(report: Report) -> str:
+    """Describe what the files have in a sentence.
+
+    For jobs, compare their GPU time with the time that they held.
+    """
+    if "requests" in report:
+        requests, span_s = report["requests"], report["span_s"]
+        rate = f" ({requests / span_s:,.2f} per second)" if span_s else ""
+        tokens = f"{report['input_tokens']:,} input and {report['output_tokens']:,} output tokens"
+        return f"The requests arrive within {span_s:,.0f} s{rate}. They have {tokens}."
     exported_gpu_h, held_gpu_h = report["exported_gpu_h"], report["held_gpu_h"]
     text = f"{exported_gpu_h:,.1f} GPU-hours (GPUs times run time)"
     if not held_gpu_h:
@@ -251,13 +262,19 @@ def tables(report: Report) -> list[Grid]:
     for one in report["fields"]:
         row = (one["field"], one["origin"], f"{one['rows']:,}", one["source"])
         files.setdefault(one["file"], []).append(row)
-    dropped = [(one["column"], f"{one['jobs']:,}", one["meaning"]) for one in report["dropped"]]
+    noun = "jobs" if "jobs" in report else "requests"
+    dropped = [(one["column"], f"{one[noun]:,}", one["meaning"]) for one in report["dropped"]]
+    gpu_h = ("GPU-hours held",) if "jobs" in report else ()
     left_out = [
-        (f"{one['jobs']:,}", "unknown" if one["gpu_h"] is None else f"{one['gpu_h']:,.1f}", one["reason"])
+        (f"{one[noun]:,}", *(_hours(one["gpu_h"]) for _ in gpu_h), one["reason"])
         for one in report["left_out"]
     ]
     return [
         *(Grid(name, ("field", "origin", "rows", "how"), rows) for name, rows in files.items()),
-        Grid("dropped: the format cannot represent", ("column", "jobs", "meaning"), dropped),
-        Grid("left out", ("jobs", "GPU-hours held", "reason"), left_out),
+        Grid("dropped: the format cannot represent", ("column", noun, "meaning"), dropped),
+        Grid("left out", (noun, *gpu_h, "reason"), left_out),
     ]
+
+
+def _hours(gpu_h: float | None) -> str:
+    return "unknown" if gpu_h is None else f"{gpu_h:,.1f}"

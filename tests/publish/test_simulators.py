@@ -4,6 +4,7 @@ The tests read an export with ingest if it has a trace's own format, and else wi
 could lose, duplicate or mislabel are in raw files of a few lines, whose results are counted by hand.
 """
 
+import hashlib
 import json
 import re
 from collections import Counter
@@ -19,10 +20,14 @@ import pytest
 import raw_frames
 from broken.helios import HEADER as HELIOS_HEADER
 from broken.openb import OPENB_NODE_HEADER, OPENB_POD_HEADER
+from conftest import REAL_DATA
 from counting import non_empty
 from few_files import quiet, write
 
+from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.engines.duckdb.write import database
+from tracehouse.publish.simulators import export
+from tracehouse.publish.simulators.formats import build_format
 
 OPENDC = ("--cpu-mhz", 2000, "--gpu-mhz", 1000, "--default-cpus", 3, "--default-mem-mib", 512)
 HELIOS = ("--default-user", "unknown", "--default-cpus", 2, "--default-state", "COMPLETED")
@@ -99,8 +104,11 @@ FILES = {
 @pytest.fixture(scope="module")
 def few_jobs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The warehouse of `FILES`."""
-    folder = tmp_path_factory.mktemp("few_jobs")
-    lines = {name: "".join(f"{line}\n" for line in rows).encode() for name, rows in FILES.items()}
+    return ingest_lines(tmp_path_factory.mktemp("few_jobs"), FILES)
+
+
+def ingest_lines(folder: Path, files: dict[str, list[str]]) -> Path:
+    lines = {name: "".join(f"{line}\n" for line in rows).encode() for name, rows in files.items()}
     outcome = database.ingest([write(folder / "raw", lines)], folder / "warehouse", [], quiet, stored=False)
     assert not outcome.problems
     return folder / "warehouse"
@@ -143,11 +151,11 @@ class Export:
         [source] = [each["source"] for each in self.report["fields"] if each["field"] == field]
         return source
 
-    def left_out(self) -> dict[str, int]:
-        return {each["reason"]: each["jobs"] for each in self.report["left_out"]}
+    def left_out(self, noun: str = "jobs") -> dict[str, int]:
+        return {each["reason"]: each[noun] for each in self.report["left_out"]}
 
-    def dropped(self) -> dict[str, int]:
-        return {each["column"]: each["jobs"] for each in self.report["dropped"]}
+    def dropped(self, noun: str = "jobs") -> dict[str, int]:
+        return {each["column"]: each[noun] for each in self.report["dropped"]}
 
 
 def jobs_of(warehouse: Path, trace: str, condition: str) -> pd.DataFrame:
@@ -507,3 +515,155 @@ def test_loss_report_is_printed_and_saved(sample_warehouse: Path, tmp_path: Path
     assert export.origins("run_s", "jobs.swf")["missing"] == (jobs[3] == -1).sum() > 0
     gpu_h = (jobs[7] * jobs[3].clip(lower=0)).sum() / 3600
     assert loss["exported_gpu_h"] == pytest.approx(gpu_h)
+
+
+GENAI_HEADER = (
+    "gmt_create,predict_type,predict_status,exec_time_seconds,groupId,prompt_length,negative_prompt_length,"
+    "num_images_per_prompt,num_inference_steps,checkpoint_model_version_id,num_lora"
+)
+AZURE_HEADER = "TIMESTAMP,ContextTokens,GeneratedTokens"
+DAY = "2023-11-16 18"
+REQUEST_FILES = {
+    # Requests arrive after 0, 0.25, 1, 1, 60 and 120 s.
+    "azure/AzureLLMInferenceTrace_code.csv": [
+        AZURE_HEADER,
+        *(f"{DAY}:00:00.1000010,1,10", f"{DAY}:00:00.3500010,2,20", f"{DAY}:00:01.1000010,3,30"),
+        *(f"{DAY}:00:01.1000010,4,40", f"{DAY}:01:00.1000010,5,50", f"{DAY}:02:00.1000010,6,0"),
+    ],
+    "azure/AzureLLMInferenceTrace_conv.csv": [AZURE_HEADER, f"{DAY}:00:30.1000010,7,70"],
+    "azure/AzureLLMInferenceTrace_code_1week.csv": [
+        AZURE_HEADER,
+        *(f"2024-05-10 00:{n // 60:02}:{n % 60:02}.0000000,{n},1" for n in range(2000)),
+    ],
+    "mooncake/conversation_trace.jsonl": [
+        '{"timestamp": 3000, "input_length": 600, "output_length": 5, "hash_ids": [0, 1]}',
+        '{"timestamp": 4001, "input_length": 600, "output_length": 7, "hash_ids": [0, 2]}',
+    ],
+    "mooncake/toolagent_trace.jsonl": [
+        '{"timestamp": 0, "input_length": 9, "output_length": 9, "hash_ids": [0]}'
+    ],
+    "qwen/qwen_traceA_blksz_16.jsonl": [
+        '{"chat_id": 1, "parent_chat_id": -1, "timestamp": 0.5, "input_length": 20, "output_length": 3,'
+        ' "type": "text", "turn": 1, "hash_ids": [7, 8]}'
+    ],
+    "genai/lora_request_trace.csv": [
+        GENAI_HEADER,
+        "2025-06-20 10:00:00,TXT_2_IMG,FAILED,1.5,g,1,1,1,20,m,0",
+        "2025-06-20 10:00:01,TXT_2_IMG,SUCCEED,1.5,g,1,1,1,20,m,0",
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def few_requests(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The warehouse of `REQUEST_FILES`."""
+    return ingest_lines(tmp_path_factory.mktemp("few_requests"), REQUEST_FILES)
+
+
+def test_requests_in_their_own_format_equal_the_published_files(tmp_path: Path) -> None:
+    raw = REAL_DATA.parent / "neighbours" / "requests"
+    if not raw.is_dir():
+        pytest.skip(f"the publishers' real files are not at {raw}")
+    warehouse = tmp_path / "warehouse"
+    assert not database.ingest([raw], warehouse, ["azure_llm", "mooncake"], quiet, stored=False).problems
+    written = Export(warehouse, tmp_path / "out", "mooncake", "mooncake", "--workload", "conversation")
+    file = raw / "mooncake/conversation_trace.jsonl"
+    assert (written.folder / "requests.jsonl").read_bytes() == file.read_bytes()
+    assert (written.report["requests"], written.report["left_out"]) == (12_031, [])
+    assert "(3.40 per second). They have 144,793,823 input and 4,122,048 output" in written.printed
+    assert not any(source["synthetic"] for source in written.report["sources"])
+    for workload in ("code", "conv"):
+        written = Export(warehouse, tmp_path / workload, "azure", "azure_llm", "--workload", workload)
+        # The publisher ends lines in \r\n, and not the last one.
+        file = raw / f"azure_llm_2023/AzureLLMInferenceTrace_{workload}.csv"
+        expected = file.read_bytes().replace(b"\r\n", b"\n") + b"\n"
+        assert (written.folder / "requests.csv").read_bytes() == expected
+
+
+def test_synthetic_requests_are_labelled(sample_warehouse: Path, tmp_path: Path) -> None:
+    sources = Export(sample_warehouse, tmp_path / "out", "mooncake", "azure_llm").report["sources"]
+    assert sources and all(source["synthetic"] for source in sources)
+
+
+def objects(written: Export) -> list[dict]:
+    return [json.loads(line) for line in (written.folder / "requests.jsonl").read_text().splitlines()]
+
+
+def test_window_and_rate_factor(few_requests: Path, tmp_path: Path) -> None:
+    code = ("azure_llm", "--workload", "code")
+    whole = objects(Export(few_requests, tmp_path / "whole", "mooncake", *code))
+    assert [row["timestamp"] for row in whole] == [0, 250, 1000, 1000, 60_000, 120_000]
+    assert whole[1] == {"timestamp": 250, "input_length": 2, "output_length": 20}
+    options = ("--from-s", 0.25, "--to-s", 120, "--rate-factor", 2)
+    written = Export(few_requests, tmp_path / "window", "mooncake", *code, *options)
+    assert [(row["timestamp"], row["input_length"]) for row in objects(written)] == [
+        *((0, 2), (375, 3), (375, 4), (29_875, 5))
+    ]
+    assert written.left_out("requests") == {
+        "it arrives before --from-s 0.25": 1,
+        "it arrives at --to-s 120 or later": 1,
+    }
+    assert "divided by --rate-factor 2" in written.source("timestamp")
+    assert written.origins("hash_ids") == {"missing": 4} and written.report["span_s"] == 29.875
+    assert written.report["options"]["rate_factor"] == 2 and "leaves out no request" in written.printed
+
+    slower = Export(few_requests, tmp_path / "slower", "azure", *code, "--rate-factor", 0.5)
+    times = slower.csv("requests.csv")["TIMESTAMP"]
+    assert list(times)[1:3] == [f"{DAY}:00:00.6000010", f"{DAY}:00:02.1000010"]
+    both = Export(few_requests, tmp_path / "both", "azure", *code, "--workload", "conv", "--to-s", 100)
+    assert list(both.csv("requests.csv")["ContextTokens"]) == [1, 2, 3, 4, 7, 5]
+    assert both.dropped("requests") == {"workload": 6} and both.report["workloads"] == ["code", "conv"]
+
+
+def is_in_sample(request: int, share: float, seed: int) -> bool:
+    """Whether a request of code_1week is in a sample: a hash of the request and the seed decides."""
+    arrival_s = 1_715_299_200.0 + request
+    text = f"{seed} azure_llm code_1week {request + 1} {arrival_s}"
+    return int.from_bytes(hashlib.md5(text.encode()).digest()[8:], "little") % 10**9 < share * 10**9
+
+
+def test_sample_depends_on_the_seed_only(few_requests: Path, tmp_path: Path) -> None:
+    for share, seed, threads in ((0.1, 7, 1), (0.1, 7, 4), (0.2, 7, 4), (0.1, 8, 4)):
+        expected = [request for request in range(2000) if is_in_sample(request, share, seed)]
+        assert abs(len(expected) / 2000 - share) < 0.03
+        values = {"from_s": 0.0, "to_s": None, "rate_factor": 1.0, "sample": share, "seed": seed}
+        form = build_format("azure", "azure_llm", values | {"first_day": None})
+        limits = Limits(memory="1GB", most_threads=threads)
+        folder = tmp_path / f"{share} {seed} {threads}"
+        report, _ = export.export(few_requests, "azure_llm", ["code_1week"], form, folder, limits=limits)
+        assert list(pd.read_csv(folder / "requests.csv")["ContextTokens"]) == expected
+        reason = f"it is not in the sample of --sample {share} with --seed {seed}"
+        assert report["left_out"] == [{"reason": reason, "requests": 2000 - len(expected)}]
+        assert "prefix blocks" in form.notes[0]
+
+
+def test_prefix_blocks_and_assumed_dates(few_requests: Path, tmp_path: Path) -> None:
+    conversation = ("mooncake", "--workload", "conversation")
+    [first, second] = objects(Export(few_requests, tmp_path / "mooncake", "mooncake", *conversation))
+    assert first == {"timestamp": 0, "input_length": 600, "output_length": 5, "hash_ids": [0, 1]}
+    assert second["timestamp"] == 1001
+    small = Export(few_requests, tmp_path / "qwen", "mooncake", "qwen")
+    assert small.source("hash_ids").startswith("prefix_blocks; 1 with another size of blocks")
+    assert small.report["block_tokens"] == 16
+
+    dated = Export(few_requests, tmp_path / "azure", "azure", *conversation, "--first-day", "2024-05-01")
+    expected = f"{AZURE_HEADER}\n2024-05-01 00:00:00.0000000,600,5\n2024-05-01 00:00:01.0010000,600,7\n"
+    assert (dated.folder / "requests.csv").read_text() == expected
+    assert dated.origins("TIMESTAMP") == {"defaulted": 2}
+    assert "starting on --first-day 2024-05-01" in dated.source("TIMESTAMP")
+    assert {"prefix_blocks", "block_tokens", "workload"} == {*dated.dropped("requests")}
+
+
+def test_requests_that_cannot_be_exported(few_requests: Path, tmp_path: Path) -> None:
+    cases = {
+        "mooncake genai": "genai has no request for mooncake: 1: it failed; 1: its input tokens are unknown",
+        "azure mooncake": "Choose one with --workload: conversation, toolagent",
+        "azure itp": "the warehouse has no requests of itp. Traces with requests: azure_llm, genai, mooncake",
+        "mooncake azure_llm --workload x": "azure_llm has no workload x: code, code_1week, conv",
+        "azure qwen --from-s 1": "qwen has no request for azure: 1: it arrives before --from-s 1",
+        "azure qwen --sample 2": "--sample",
+    }
+    for arguments, message in cases.items():
+        ended = run(few_requests, *arguments.split(), "--out", tmp_path / "new")
+        assert ended.code in (1, 2) and message in " ".join(ended.stderr.split()), (arguments, ended.stderr)
+    assert list(tmp_path.iterdir()) == []
