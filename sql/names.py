@@ -31,6 +31,12 @@ def query_names(warehouse: Path | None = None) -> Iterator[tuple[str, str]]:
 
 def view_names(warehouse: Path | None = None) -> Iterator[tuple[str, str]]:
     """Yield the unversioned name and title of every view, including the user's own views in a warehouse."""
+    from tracehouse.ingest.declarations import all_traces
+    from tracehouse.views.requests import title
+
+    for trace in all_traces().values():
+        if trace.requests:
+            yield f"{trace.name}.request", title(trace)
     newest: dict[str, Path] = {}
     for path in _files(_VIEWS, warehouse, "*/*.v*.sql"):
         newest[f"{path.parent.name}.{path.name.split('.')[0]}"] = path

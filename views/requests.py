@@ -3,6 +3,8 @@
 `unified.requests` unites these views, as `unified.jobs` unites the views `standard_job`.
 """
 
+from collections.abc import Iterator
+
 from tracehouse.core.errors import DefinitionError
 from tracehouse.ingest.declarations import Requests, Trace
 
@@ -16,12 +18,18 @@ def write_view(trace: Trace, declared: Requests) -> str:
     source = trace.table(declared.table).source
     listed = ",\n".join(f"    {sql} as {name}" for name, sql in _columns(trace, declared).items())
     return (
-        f"-- Requests in the standard columns: {trace.title}.\n"
+        f"-- {title(trace)}\n"
         "-- grain: one row per request\n"
         f"-- source: {source}\n"
+        f"{''.join(_caveat_lines(trace, declared))}"
         f"create or replace view {trace.name}.request_v1 as\n"
         f"select\n{listed}\nfrom {trace.name}.{declared.table};\n"
     )
+
+
+def title(trace: Trace) -> str:
+    """Return the title of the view."""
+    return f"Requests in the standard columns: {trace.title}."
 
 
 def find_missing(trace: Trace, declared: Requests) -> tuple[str, set[str]] | None:
@@ -33,6 +41,28 @@ def find_missing(trace: Trace, declared: Requests) -> tuple[str, set[str]] | Non
     fields = (declared.at, declared.workload, declared.model, declared.session, declared.input)
     named = filter(None, (*fields, declared.output, declared.latency, declared.prefix_blocks))
     return next(((name, known) for name in named if name not in known), None)
+
+
+def _caveat_lines(trace: Trace, declared: Requests) -> Iterator[str]:
+    """Yield the lines of a header on the caveats of the table and of the columns that the view reads.
+
+    Views do not inherit caveats of tables. Those that change no number stay with the table.
+    """
+    table = trace.table(declared.table)
+    for caveat in table.caveats:
+        if caveat.severity != "background":
+            yield f"-- caveat: {caveat.name}\n"
+    read = {
+        declared.at: "arrival_s",
+        declared.input: "input_tokens",
+        declared.output: "output_tokens",
+        declared.latency: "latency_s",
+        declared.prefix_blocks: "prefix_blocks",
+    }
+    for column in table.stored_columns:
+        for caveat in column.caveats if column.name in read else ():
+            if caveat.severity != "background":
+                yield f"-- caveat: {caveat.name}: {read[column.name]}\n"
 
 
 def _columns(trace: Trace, declared: Requests) -> dict[str, str]:

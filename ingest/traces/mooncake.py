@@ -49,6 +49,18 @@ GENERATED_ARRIVALS = Caveat(
     documented_in="publisher: README and paper (FAST 2025)",
 )
 
+ARRIVALS_ON_A_GRID = Caveat(
+    "mooncake.arrivals_on_a_grid",
+    "wrong result",
+    summary="Most arrivals of conversation are multiples of 3 s: gaps below 3 s mean little.",
+    what_goes_wrong=(
+        "Of the 12,031 arrivals of conversation, 8,492 are multiples of 3,000 ms, and 3,494 are 1 ms less."
+        " Requests seem to arrive in batches every 3 s."
+    ),
+    what_to_do="Use windows of at least 3 s. Do not read the variation of single gaps as bursts of users.",
+    documented_in="measured: on the file",
+)
+
 RAW_REQUEST = Table(
     name="raw_request",
     comment="Requests, one per row, with the prefix blocks of 512 tokens of their prompts.",
@@ -70,7 +82,7 @@ RAW_REQUEST = Table(
             "ms",
             least=0,
             sample=Arrivals(0, 3_536_999),
-            caveats=(GENERATED_ARRIVALS,),
+            caveats=(GENERATED_ARRIVALS, ARRIVALS_ON_A_GRID),
         ),
         Column(
             "input_length", "BIGINT", "Tokens of the prompt", "tokens", least=0, sample=LogNormal(7_000, 0.8)
