@@ -173,7 +173,7 @@ def _parsed(form: str) -> exp.Expr:
 
 
 def _call(construct: str, form: str, reason: str, applies: Callable[[Any], bool] = _always) -> Transform:
-    """Return the transform of a function of one argument that sqlglot does not know."""
+    """Return the transform of a function that sqlglot does not know."""
     name = construct.partition("(")[0]
     return Transform(
         construct, exp.Anonymous, form, reason, lambda node: node.name.lower() == name and applies(node)
@@ -229,6 +229,7 @@ NO_TEXT = (
 INSTANT = "timestamp_micros(cast(rint(cast(:s as double) * 1e6) as bigint))"
 TEXT = f"if(typeof(:x) in ('double', 'float', 'timestamp'), {NO_TEXT}, cast(:x as string))"
 CONTAINS = "if(:x is null or :y is null, null, coalesce(array_contains(:x, :y), false))"
+ELEMENT = "try_element_at(:x, cast(nullif(:n, 0) as int))"
 SERIES = "case when :b >= :a then sequence(:a, :b) when :b < :a then array() end"
 SCALE = "pow(1e1, abs(:n))"
 BEHIND_POINT = f"round(:x * {SCALE}) / {SCALE}"
@@ -264,6 +265,8 @@ TRANSFORMS = (
     Transform("cast(x as integer)", exp.Cast, WHOLE.format("int"), "Spark truncates", _is_cast_to_int),
     Transform("cast(x as text)", exp.Cast, TEXT, "Spark writes other texts", _is_text_of_value),
     Transform("list_contains(x, y)", exp.ArrayContains, CONTAINS, "Spark's is NULL where a list has a NULL"),
+    Transform("array_length(x)", exp.ArraySize, "cast(array_size(:x) as bigint)", "other name", _is_unary),
+    _call("list_extract(x, n)", ELEMENT, "Spark has other names, and refuses place 0"),
     Transform("generate_series(a, b)", exp.GenerateSeries, SERIES, "Spark counts down", _is_inclusive),
 )
 # Other transforms (by macros.py, `_rewrite`, `_qualify_grouping`, `_join_parameters`), for docs/spark.md.

@@ -154,6 +154,17 @@ TRANSFORMED = {
         "select list_contains([1, null], 2), list_contains([1, null], 1), list_contains([1], x) "
         "from (values (1), (2), (null)) as t(x) order by x",
     ),
+    "array_length(x)": (
+        "select array_length([3, null]), array_length(cast(null as bigint[])), array_length([])",
+        "with t(x) as (values ([1, 2]), (null)) "
+        "select unnest(generate_series(1, array_length(x))) as n from t order by n",
+    ),
+    "list_extract(x, n)": (
+        "select list_extract([5, null, 7], n) as x from (values (1), (2), (3), (4), (0), (-1), (null)) as t(n) "
+        "order by n",
+        "select list_extract(cast(null as bigint[]), 1), list_extract([5], cast(1 as bigint))",
+        f"{TIED} select g, list_extract(quantile_cont(x, [0.1, 0.9]), 2) from t group by g order by g",
+    ),
     "generate_series(a, b)": (
         "select generate_series(1, null), generate_series(null::int, 1)",
         "select generate_series(1, 3), generate_series(3, 1), generate_series(2, 2), generate_series(-1, 1)",
