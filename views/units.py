@@ -58,8 +58,9 @@ _STATISTICS = {
 
 # Units by the last word of a name, or its last two. Most words are their own unit.
 _OWN_UNITS = (
-    *("attempts", "codes", "devices", "epochs", "h", "instances", "jobs", "machines", "ms", "nodes", "pods"),
-    *("ratio", "requests", "rows", "runs", "s", "samples", "servers", "tasks", "users", "workers"),
+    *("attempts", "blocks", "codes", "devices", "epochs", "h", "instances", "jobs", "machines", "ms"),
+    *("nodes", "pods", "ratio", "requests", "rows", "runs", "s", "samples", "servers", "tasks", "tokens"),
+    *("users", "workers"),
 )
 _ENDINGS = {
     **{word: word for word in _OWN_UNITS},

@@ -57,7 +57,7 @@ def build_x_axis(drawable: Drawable, width: float, size: float) -> Spec:
         # Hours or days without a row stay empty. The warehouse's times are in UTC.
         return axis | {"type": "temporal", "scale": {"type": "utc"}, "axis": {"format": TIMES, **SPACED}}
     if column in drawable.on_clock:
-        title = clock_title(row[column] for row in drawable.rows)
+        title = clock_title((row[column] for row in drawable.rows), drawable.clock_unit)
         # Times of some traces count from 1970.
         date = f"utcFormat(datum.value * 864e5, '{'%d %b %Y' if width >= WIDTH_OF_DATES else '%b'}')"
         labels = f"datum.value >= {FIRST_DAY_OF_DATES} ? {date} : {NUMBER}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tracehouse.publish.plot.axes import CHARACTER_WIDTH, NAME, ROUNDED, Spec, build_x_axis, rows_with_names
 from tracehouse.publish.plot.marks import LABEL, LINES, build_layers, choose_marks, label_front
-from tracehouse.publish.plot.rows import Drawable, distinct_names
+from tracehouse.publish.plot.rows import Drawable, distinct_names, ordered_names
 from tracehouse.publish.plot.texts import axis_title
 
 # In points (72 per inch).
@@ -36,6 +36,8 @@ def build_spec(
     gap = 4.5 * letters
     width = (view - gap * (per_row - 1)) / per_row
     height = {"lorenz": 0.75, "heat": 1 / 3}.get(chart.kind, RATIO) * width
+    if chart.kind == "heat":
+        height = max(height, letters * len(ordered_names(drawable, chart.y.column)))
     x = build_x_axis(drawable, width, letters - 1)
     rows = rows_with_names(drawable)
     if chart.labels:
@@ -54,7 +56,8 @@ def build_spec(
         plot = {"facet": facet, "columns": per_row, "spec": plot, "spacing": gap / 2}
         # Panels have their own y scales, so that small clusters stay visible next to large ones. Only
         # panels of percentages share a y scale.
-        is_share = all(column.endswith("_pct") for column in chart.heights)
+        # Panels of heat maps share the names on their axes.
+        is_share = chart.kind == "heat" or all(column.endswith("_pct") for column in chart.heights)
         scales = {
             "x": "independent" if drawable.has_several_clocks else "shared",
             "y": "shared" if is_share else "independent",

@@ -28,8 +28,11 @@ CLOCK_S = {"hour": 3_600, "day": DAY_S, "week": 7 * DAY_S}
 # Suffixes of columns with seconds on a trace's own clock.
 CLOCK_SUFFIXES = ("_at_s", "_start_s")
 
-# A line with more points than this is drawn by day.
-MOST_POINTS = 400
+# Units for times on a trace's own clock up to a number of seconds, in seconds and by name; others are days.
+CLOCK_UNITS = ((60, "minutes", 3 * 3_600), (3_600, "hours", 3 * DAY_S))
+
+# If lines have more points than this, those that span at least so many days are drawn by day.
+MOST_POINTS, FEWEST_DAYS = 400, 8
 LOW, HIGH = "_low", "_high"
 # A mark has few observations if it has less than this share of the observations of the largest mark.
 FEW = 0.1
@@ -45,9 +48,9 @@ Row = dict[str, Any]
 class Drawable:
     """The rows of a chart.
 
-    `times` are columns of dates or times; `on_clock` are columns of fractional days on a trace's own clock.
-    `remarks` are printed in the picture. `traces` are the values of the answer's column `trace`. `sql`
-    selects the rows from the relation `answer`.
+    `times` are columns of dates or times; `on_clock` are columns of times on a trace's own clock, in the unit
+    `clock_unit`. `remarks` are printed in the picture. `traces` are the values of the answer's column
+    `trace`. `sql` selects the rows from the relation `answer`.
     """
 
     name: str
@@ -56,6 +59,7 @@ class Drawable:
     rows: Sequence[Row]
     times: frozenset[str]
     on_clock: frozenset[str]
+    clock_unit: str
     remarks: Sequence[str]
     traces: Sequence[str]
     sql: str
@@ -112,7 +116,10 @@ def select_rows(answer: pa.Table, chart: Chart, name: str, title: str) -> Drawab
         connection.execute("set timezone = 'UTC'; set threads = 1")
         connection.register("answer", answer)
         conditions, remarks = _place(connection, chart)
-        values = [f"{_plain(one, kind, on_clock)} as {identifier(one)}" for one, kind in kinds.items()]
+        unit_s, unit = _choose_unit(connection, on_clock)
+        values = [
+            f"{_plain(one, kind, on_clock, unit_s)} as {identifier(one)}" for one, kind in kinds.items()
+        ]
         placed = f"""
             with placed as (
                 select {", ".join(values)}, row_number() over () as _row
@@ -122,11 +129,12 @@ def select_rows(answer: pa.Table, chart: Chart, name: str, title: str) -> Drawab
         if chart.count:
             remarks.append(_describe_counts(answer, chart))
         daily = ""
-        if chart.kind == "line" and chart.x.column in times | on_clock:
-            daily = _join_days(connection, placed, chart, is_text=chart.x.column in times)
+        has_days = chart.x.column in times or (chart.x.column in on_clock and unit_s == DAY_S)
+        if chart.kind == "line" and has_days:
+            daily, joined = _join_days(connection, placed, chart, is_text=chart.x.column in times)
+            remarks += joined
         if daily:
             chart = replace(chart, band=(LOW, HIGH))
-            remarks.append("line: mean of each day; band: its lowest and highest value")
         sql = f"{placed}, drawn as ({daily or 'from placed'})"
         sql += " select * exclude (_row) from drawn order by _row"
         if chart.rule:
@@ -144,7 +152,7 @@ def select_rows(answer: pa.Table, chart: Chart, name: str, title: str) -> Drawab
         raise UserError(f"{name}: nothing to plot, every {chart.color} is 0")
     found = answer["trace"].to_pylist() if "trace" in answer.column_names else []
     traces = list(dict.fromkeys(trace for trace in found if trace))
-    return Drawable(name, chart.title or title, chart, rows, times, on_clock, remarks, traces, sql)
+    return Drawable(name, chart.title or title, chart, rows, times, on_clock, unit, remarks, traces, sql)
 
 
 def distinct_names(rows: Sequence[Row], column: str) -> list[str]:
@@ -217,11 +225,20 @@ def _place(connection: duckdb.DuckDBPyConnection, chart: Chart) -> tuple[list[st
     return conditions, remarks
 
 
-def _plain(column: str, kind: pa.DataType, on_clock: frozenset[str]) -> str:
-    """The SQL of a value for JSON: times on a trace's clock as days, numbers of weekdays as names."""
+def _choose_unit(connection: duckdb.DuckDBPyConnection, on_clock: frozenset[str]) -> tuple[int, str]:
+    """The unit for times on a trace's own clock, in seconds and as a name."""
+    latest = [f"max({identifier(column)}) * {CLOCK_S.get(column, 1)}" for column in sorted(on_clock)]
+    [found] = connection.execute(f"select {', '.join(['max(0)', *latest])} from answer").fetchall()
+    last_s = max((seconds for seconds in found if seconds is not None), default=0)
+    fitting = ((unit_s, unit) for unit_s, unit, most_s in CLOCK_UNITS if on_clock and last_s <= most_s)
+    return next(fitting, (DAY_S, "days"))
+
+
+def _plain(column: str, kind: pa.DataType, on_clock: frozenset[str], unit_s: int) -> str:
+    """The SQL of a value for JSON: times on a trace's clock in a unit, numbers of weekdays as names."""
     value = identifier(column)
     if column in on_clock:
-        return f"cast({value} as double) * {CLOCK_S.get(column, 1)} / {DAY_S}"
+        return f"cast({value} as double) * {CLOCK_S.get(column, 1)} / {unit_s}"
     if column == "weekday" and types.is_integer(kind):
         return f"coalesce({list(WEEKDAYS)}[{value}], cast({value} as varchar))"
     if types.is_date(kind):
@@ -232,20 +249,34 @@ def _plain(column: str, kind: pa.DataType, on_clock: frozenset[str]) -> str:
     return f"cast({value} as double)" if types.is_decimal(kind) else value
 
 
-def _join_days(connection: duckdb.DuckDBPyConnection, placed: str, chart: Chart, is_text: bool) -> str:
-    """The SQL of the means, lowest and highest values of each day, if lines have too many points."""
+def _join_days(
+    connection: duckdb.DuckDBPyConnection, placed: str, chart: Chart, is_text: bool
+) -> tuple[str, list[str]]:
+    """The SQL of the means, lowest and highest values of each day, if lines have too many points; a remark.
+
+    Lines of a few days keep their points.
+    """
     x, y = identifier(chart.x.column), identifier(chart.y.column)
     # The middle of a day of a trace's own clock.
     day = f"left({x}, 10)" if is_text else f"floor({x}) + 0.5"
+    number = f"try_cast({day} as date)" if is_text else day
     by = [identifier(column) for column in (chart.facet, chart.color) if column]
     line = ", ".join(["0", *by])
+    span = f"max({number}) over (partition by {line}) - min({number}) over (partition by {line}) + 1"
+    measured = f"measured as (select *, {span} >= {FEWEST_DAYS} as _is_long from placed)"
     counts = f"count(*), count(distinct row({line})), count(distinct row({line}, {day}))"
-    [(points, lines, days)] = connection.execute(f"{placed} select {counts} from placed").fetchall()
-    if points <= MOST_POINTS * lines or days * 2 > points:
-        return ""
+    [(points, lines, days, any_long, all_long)] = connection.execute(
+        f"{placed}, {measured} select {counts}, bool_or(_is_long), bool_and(_is_long) from measured"
+    ).fetchall()
+    if points <= MOST_POINTS * lines or days * 2 > points or not any_long:
+        return "", []
+    shown = f"if(_is_long, {day}, {x}) as {x}"
     means = [f"avg({identifier(column)}) as {identifier(column)}" for column in chart.heights]
     ends = f"min({y}) as {LOW}, max({y}) as {HIGH}, min(_row) as _row"
-    return f"select {', '.join([f'{day} as {x}', *by, *means, ends])} from placed group by all"
+    columns = ", ".join([shown, *by, *means, ends])
+    drawn = "line" if all_long else "long lines"
+    remark = f"{drawn}: mean of each day; band: its lowest and highest value"
+    return f"with {measured} select {columns} from measured group by all", [remark]
 
 
 def _hide_far_rules(connection: duckdb.DuckDBPyConnection, sql: str, chart: Chart) -> tuple[str, list[str]]:

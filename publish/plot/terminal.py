@@ -74,10 +74,11 @@ def _draw_curves(found: Drawable, width: int) -> list[str]:
     elif x in found.times:
         plotext.xticks(*_time_ticks([_seconds(row[x]) for row in found.rows]))
     if found.has_several_clocks:
-        plotext.xlabel("days since the first of each line")
+        plotext.xlabel(f"{found.clock_unit} since the first of each line")
+    elif x in found.on_clock:
+        plotext.xlabel(clock_title((row[x] for row in found.rows), found.clock_unit))
     else:
-        is_clock = x in found.on_clock
-        plotext.xlabel(clock_title(row[x] for row in found.rows) if is_clock else axis_title(chart.x.name))
+        plotext.xlabel(axis_title(chart.x.name))
     plotext.ylabel(axis_title(chart.y.name))
     lines = plotext.uncolorize(plotext.build()).splitlines()
     if len(series) <= MOST_IN_PLOT:

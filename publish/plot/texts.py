@@ -36,9 +36,9 @@ def axis_title(column: str) -> str:
     return " ".join(WORDS.get(word, word) for word in column.split("_"))
 
 
-def clock_title(days: Iterable[float]) -> str:
-    """The title of an axis with days on the clocks of traces."""
-    titles = {"date" if day >= FIRST_DAY_OF_DATES else "time (days)" for day in days}
+def clock_title(times: Iterable[float], unit: str) -> str:
+    """The title of an axis with times on the clocks of traces, in a unit."""
+    titles = {"date" if time >= FIRST_DAY_OF_DATES and unit == "days" else f"time ({unit})" for time in times}
     return " or ".join(sorted(titles, reverse=True))
 
 

@@ -374,3 +374,24 @@ def test_long_line_is_drawn_by_day() -> None:
     assert {(row["jobs"], row["limit_gpus"]) for row in found["rows"]} == {(11.5, 0.5)}
     assert "area" in found["marks"]
     assert found["subtitle"][0] == "line: mean of each day; band: its lowest and highest value"
+
+
+BY_WINDOW = "line x=window_start_s y=jobs"
+
+
+def test_short_lines_are_drawn_in_minutes_or_hours_and_keep_their_points() -> None:
+    for seconds, last, title in ((60, 119, "time (minutes)"), (1_800, 59.5, "time (hours)")):
+        found = draw(f"select {seconds} * range as window_start_s, range as jobs from range(120)", BY_WINDOW)
+        assert (found["rows"][-1]["window_start_s"], found["encoding"]["x"]["title"]) == (last, title)
+
+
+def test_lines_of_few_days_keep_their_points_next_to_long_lines() -> None:
+    sql = """
+        select 'long' as trace, 3600 * range as window_start_s, range as jobs from range(2400)
+        union all select 'short', 60 * range, range from range(60)
+    """
+    found = draw(sql, f"{BY_WINDOW} facet=trace")
+    rows = [(row["window_start_s"], row["jobs"]) for row in found["rows"] if row["trace"] == "short"]
+    assert rows == [(minute / 1_440, minute) for minute in range(60)]
+    assert len(found["rows"]) == 160
+    assert found["subtitle"][0] == "long lines: mean of each day; band: its lowest and highest value"

@@ -11,7 +11,7 @@ with accesses as (
         prefix_blocks,
         unnest(generate_series(1, array_length(prefix_blocks))) as place
     from unified.requests_v1
-    where prefix_blocks is not null
+    where arrival_s is not null and prefix_blocks is not null
 ),
 
 ordered as (

@@ -18,6 +18,7 @@ select
     block_tokens
 from each_trace.request_v1;
 
+comment on column unified.requests_v1.trace is 'Trace that the request is from; measured.';
 comment on column unified.requests_v1.workload is 'The publisher''s name for a service or a kind of request; NULL for GenAI, which has one; measured.';
 comment on column unified.requests_v1.model is 'Model that answers; NULL where the trace names none; measured.';
 comment on column unified.requests_v1.session_id is 'Conversation that the request belongs to; NULL where the trace names none; measured.';

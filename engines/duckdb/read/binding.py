@@ -22,8 +22,8 @@ from tracehouse.sql.lists import BRIEF, LISTS, Kind
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# The column whose values are the traces that a query can report on.
-TRACES = "unified.jobs.trace"
+# The columns whose values are the traces that a query can report on.
+TRACES = ("unified.jobs.trace", "unified.requests.trace")
 
 # How many values of a column a message lists.
 MOST_LISTED = 20
@@ -136,7 +136,7 @@ def bind_query(
             _check_occurs(connection, f"{name}: {key}", of_column, values[key])
     arguments = ", ".join(f"{key} := ${key}" for key in values)
     sql = f"from {name}({arguments})"
-    traces = [value for key, value in values.items() if known[key].values_of == TRACES] or None
+    traces = [value for key, value in values.items() if known[key].values_of in TRACES] or None
     return BoundQuery(sql, values, name, values, limit, explain=clause, reads=reads, traces=traces)
 
 

@@ -1,0 +1,28 @@
+-- Prefix reuse by age (LLM requests of all traces)
+-- chart: line x=max_age_s:log y=reused_pct color=workload facet=trace xname=at_most_age_s yname=reuses_pct
+-- column: reused_blocks: Accesses to a block at most max_age_s after the last access to it
+create or replace macro unified.prefix_reuse_by_age(
+    -- trace to report on; NULL is every loaded trace [unified.requests.trace]
+    in_trace varchar := null
+) as table
+with ages as (select unnest([1, 10, 60, 600, 3600, 86400]) as max_age_s)
+
+select
+    accesses.trace,
+    accesses.workload,
+    ages.max_age_s,
+    count(case when accesses.age_s <= ages.max_age_s then 1 end) as reused_blocks,
+    100.0 * count(case when accesses.age_s <= ages.max_age_s then 1 end)
+    / nullif(count(accesses.previous_position), 0) as reused_pct
+from unified.prefix_accesses as accesses
+cross join ages
+where in_trace is null or accesses.trace = in_trace
+group by accesses.trace, accesses.workload, ages.max_age_s
+order by accesses.trace, accesses.workload nulls last, ages.max_age_s;
+
+comment on macro table unified.prefix_reuse_by_age is
+'Reuses of prefix blocks per trace and workload by the time since the last access to the block, from one '
+'arrival to the other: 0 within a request. Counted are the accesses by all requests with an arrival whose '
+'blocks the trace publishes. reused_pct is the percentage of the reuses at most max_age_s old of all reuses; '
+'NULL if there is none. A trace of an hour contains no older ones, so compare traces only up to their span. '
+'Traces without prefix blocks have no rows.';

@@ -1,0 +1,43 @@
+-- Input by output tokens (LLM requests of all traces)
+-- chart: heat x=input_band_tokens y=output_band_tokens color=requests_pct facet=workload xname=input_tokens_from yname=output_tokens_from
+-- column: requests: Requests whose tokens lie in both bands
+-- column: requests_pct: Share of the counted requests of the workload
+create or replace macro unified.requests_by_tokens(
+    -- trace to report on; NULL is every loaded trace [unified.requests.trace]
+    in_trace varchar := null
+) as table
+-- A half more keeps the logarithm of a whole number off the whole numbers, where rounding would decide.
+with banded as (
+    select
+        trace,
+        workload,
+        case when input_tokens > 0 then cast(pow(2, floor(log2(input_tokens + 0.5))) as bigint) else 0 end
+            as input_band_tokens,
+        case when output_tokens > 0 then cast(pow(2, floor(log2(output_tokens + 0.5))) as bigint) else 0 end
+            as output_band_tokens
+    from unified.requests
+    where
+        arrival_s is not null
+        and (in_trace is null or trace = in_trace)
+        and status <> 'failed'
+        and input_tokens is not null
+        and output_tokens is not null
+)
+
+select
+    trace,
+    workload,
+    input_band_tokens,
+    output_band_tokens,
+    count(*) as requests,
+    100.0 * count(*) / sum(count(*)) over (partition by trace, workload) as requests_pct
+from banded
+group by trace, workload, input_band_tokens, output_band_tokens
+order by trace, workload nulls last, input_band_tokens, output_band_tokens;
+
+comment on macro table unified.requests_by_tokens is
+'Requests per trace, workload and band of input and output tokens. A band is 0 or goes from a power of two to '
+'below the next: 512 is 512 to 1,023 tokens. Counted are requests with an arrival and both numbers that did '
+'not fail; a trace that records no outcome may contain failed ones. requests_pct is their percentage of the '
+'counted requests of the workload. Bands without a request have no row, and a trace that records no tokens, '
+'such as GenAI, has none.';

@@ -1,0 +1,144 @@
+-- Assumed requests in flight (LLM requests of all traces)
+-- chart: line x=window_start_s y=requests_in_flight color=workload facet=trace
+create or replace macro unified.requests_in_flight(
+    -- trace to report on; NULL is every loaded trace [unified.requests.trace]
+    in_trace varchar := null,
+    window_s double := 60,
+    -- assumed tokens of its prompt that a request processes in a second [0.001 to 1000000000]
+    prefill_tokens_per_s double := 5000,
+    -- assumed tokens of its answer that a request generates in a second [0.001 to 1000000000]
+    decode_tokens_per_s double := 30
+) as table
+with requests as (
+    select
+        trace,
+        workload,
+        status,
+        input_tokens,
+        output_tokens,
+        arrival_s - min(arrival_s) over (partition by trace) as start_s,
+        (arrival_s - min(arrival_s) over (partition by trace)) / nullif(window_s, 0) as start_window
+    from unified.requests
+    where arrival_s is not null and (in_trace is null or trace = in_trace)
+),
+
+served as (
+    select
+        trace,
+        workload,
+        start_window,
+        (
+            start_s
+            + input_tokens / nullif(prefill_tokens_per_s, 0)
+            + output_tokens / nullif(decode_tokens_per_s, 0)
+        )
+        / nullif(window_s, 0) as end_window,
+        input_tokens + output_tokens as tokens
+    from requests
+    where status <> 'failed' and input_tokens is not null and output_tokens is not null
+),
+
+edges as (
+    select
+        trace,
+        workload,
+        start_window as at_window,
+        1 as requests,
+        tokens
+    from served
+    union all
+    select
+        trace,
+        workload,
+        end_window as at_window,
+        -1 as requests,
+        -tokens as tokens
+    from served
+),
+
+-- A change counts in its window for the rest of it, and in all later windows.
+changes as (
+    select
+        trace,
+        workload,
+        cast(floor(at_window) as bigint) as window_number,
+        sum(requests) as requests,
+        sum(tokens) as tokens,
+        stats.fsum(requests * (1 - (at_window - floor(at_window)))) as requests_in_window,
+        stats.fsum(tokens * (1 - (at_window - floor(at_window)))) as tokens_in_window
+    from edges
+    group by trace, workload, cast(floor(at_window) as bigint)
+),
+
+first_windows as (
+    select
+        trace,
+        workload,
+        cast(floor(min(start_window)) as bigint) as first_window
+    from requests
+    group by trace, workload
+),
+
+last_windows as (
+    select
+        trace,
+        workload,
+        max(window_number) as last_window
+    from changes
+    group by trace, workload
+),
+
+windows as (
+    select
+        last_windows.trace,
+        last_windows.workload,
+        first_windows.first_window,
+        unnest(generate_series(first_windows.first_window, last_windows.last_window)) as window_number
+    from last_windows
+    inner join first_windows
+        on
+            last_windows.trace = first_windows.trace
+            and last_windows.workload is not distinct from first_windows.workload
+),
+
+running as (
+    select
+        windows.trace,
+        windows.workload,
+        windows.window_number,
+        windows.first_window,
+        changes.requests_in_window,
+        changes.tokens_in_window,
+        sum(changes.requests) over earlier as requests_before,
+        sum(changes.tokens) over earlier as tokens_before
+    from windows
+    left join changes
+        on
+            windows.trace = changes.trace
+            and windows.workload is not distinct from changes.workload
+            and windows.window_number = changes.window_number
+    window
+        earlier as (
+            partition by windows.trace, windows.workload
+            order by windows.window_number
+            rows between unbounded preceding and 1 preceding
+        )
+)
+
+select
+    trace,
+    workload,
+    (window_number - first_window) * window_s as window_start_s,
+    cast(coalesce(requests_before, 0) as double) + coalesce(requests_in_window, 0) as requests_in_flight,
+    cast(coalesce(tokens_before, 0) as double) + coalesce(tokens_in_window, 0) as tokens_in_flight
+from running
+order by trace, workload nulls last, window_number;
+
+comment on macro table unified.requests_in_flight is
+'Mean number of requests in flight per trace, workload and window of window_s seconds, if each request were '
+'served from its arrival on, without queueing, at the assumed speeds of prefill_tokens_per_s for its prompt '
+'and decode_tokens_per_s for its answer. The trace does not measure this: choose the speeds of the service '
+'that you study. tokens_in_flight is the mean of their tokens; a request holds those of its prompt and of its '
+'whole answer. Windows follow each other from the first arrival in the trace; a workload has rows from its '
+'first arrival to the end of its last request. Failed requests and those without both numbers of tokens are '
+'left out; a trace that records no tokens, such as GenAI, has no rows.';
