@@ -1,6 +1,6 @@
 -- Prefix reuse by cache size (LLM requests of all traces)
--- chart: line x=cache_blocks:log y=reuse_pct color=workload facet=trace yname=reused_blocks_pct
--- column: reuse_pct: Share of the accesses to a block that the cache contains
+-- chart: line x=cache_blocks:log y=hit_pct color=workload facet=trace yname=reused_blocks_pct
+-- column: hit_pct: Share of the accesses to a block that the cache contains
 create or replace macro unified.prefix_reuse_by_cache(
     -- trace to report on; NULL is every loaded trace [unified.requests.trace]
     in_trace varchar := null
@@ -51,7 +51,7 @@ select
     caches.trace,
     caches.workload,
     caches.cache_blocks,
-    100.0 * coalesce(sum(distances.reused_blocks), 0) / max(caches.blocks) as reuse_pct
+    100.0 * coalesce(sum(distances.reused_blocks), 0) / max(caches.blocks) as hit_pct
 from caches
 left join distances
     on

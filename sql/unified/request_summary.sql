@@ -1,5 +1,5 @@
 -- Requests and sizes by workload (requests of all traces)
--- chart: point x=input_tokens_mean:log y=output_tokens_mean:log color=workload xname=mean_input_tokens yname=mean_output_tokens title=Mean input and output tokens (requests of all traces)
+-- chart: point x=mean_input_tokens:log y=mean_output_tokens:log color=workload xname=mean_input_tokens yname=mean_output_tokens title=Mean input and output tokens (requests of all traces)
 create or replace macro unified.request_summary(
     -- trace to report on; NULL is every loaded trace [unified.requests.trace]
     in_trace varchar := null
@@ -9,8 +9,8 @@ select
     workload,
     count(*) as requests,
     max(arrival_s) - min(arrival_s) as span_s,
-    stats.favg(input_tokens) as input_tokens_mean,
-    stats.favg(output_tokens) as output_tokens_mean,
+    stats.favg(input_tokens) as mean_input_tokens,
+    stats.favg(output_tokens) as mean_output_tokens,
     100.0 * count(*) filter (where status = 'failed')
     / nullif(count(*) filter (where status in ('completed', 'failed')), 0) as failed_pct,
     100.0 * count(prefix_blocks) / count(*) as with_prefix_pct
@@ -21,7 +21,7 @@ order by trace, workload nulls last;
 
 comment on macro table unified.request_summary is
 'All requests with an arrival, per trace and workload. span_s is the time from the first arrival to the '
-'last. input_tokens_mean and output_tokens_mean are means over the requests for which the trace records the '
+'last. mean_input_tokens and mean_output_tokens are means over the requests for which the trace records the '
 'number, failed ones included; NULL for GenAI, which generates images. failed_pct is the percentage of the '
 'requests of known outcome that failed; NULL if the trace records no outcome. with_prefix_pct is the '
 'percentage of requests whose prefix blocks the trace publishes.';

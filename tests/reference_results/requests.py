@@ -150,8 +150,8 @@ def request_summary(requests: pd.DataFrame) -> pd.DataFrame:
     row = {
         "requests": len(requests),
         "span_s": np.ptp(requests["arrival_s"]),
-        "input_tokens_mean": requests["input_tokens"].mean(),
-        "output_tokens_mean": requests["output_tokens"].mean(),
+        "mean_input_tokens": requests["input_tokens"].mean(),
+        "mean_output_tokens": requests["output_tokens"].mean(),
         "failed_pct": percent(outcomes["failed"], outcomes["failed"] + outcomes["completed"]),
         "with_prefix_pct": percent(requests["prefix_blocks"].count(), len(requests)),
     }

@@ -160,8 +160,8 @@ TRANSFORMED = {
         "select unnest(generate_series(1, array_length(x))) as n from t order by n",
     ),
     "list_extract(x, n)": (
-        "select list_extract([5, null, 7], n) as x from (values (1), (2), (3), (4), (0), (-1), (null)) as t(n) "
-        "order by n",
+        "select list_extract([5, null, 7], n) as x from (values (1), (2), (3), (0), (-1), (null)) as t(n)"
+        " order by n",
         "select list_extract(cast(null as bigint[]), 1), list_extract([5], cast(1 as bigint))",
         f"{TIED} select g, list_extract(quantile_cont(x, [0.1, 0.9]), 2) from t group by g order by g",
     ),
