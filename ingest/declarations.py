@@ -160,6 +160,11 @@ class Reference:
     name: str = ""
     caveat: str = ""
 
+    @property
+    def rule_name(self) -> str:
+        """The name of the rule, without that of its table."""
+        return self.name or f"in_{self.table}"
+
 
 @dataclass(frozen=True)
 class Table:

@@ -1,6 +1,7 @@
 """Draw the rows of a table from its declaration.
 
-- A column has the values of its `sample`, else of its `examples`, else invented ones.
+- A column has the values of its `sample`, else of its `examples` or `choices`, else invented ones within its
+  limits. A `pattern` needs one of the three.
 - The values of a key are unique. Columns with the same name have the same values in all tables, so that the
   tables can be joined.
 - Times without a `sample` are in ascending order within a row.
@@ -9,6 +10,7 @@
 """
 
 import json
+import math
 from datetime import UTC, datetime, timedelta
 from itertools import product
 
@@ -123,20 +125,20 @@ def _file_keys(table: Table) -> list[dict[str, str]]:
 def _keys(table: Table, rows: int) -> dict[str, Ints]:
     """Return, for each key column, the number of its value in each row. The combinations are distinct.
 
-    One column has as many different values as needed: the time, or a column without examples. The values of
-    the other columns repeat. If all columns have examples, there are at most as many rows as combinations.
+    One column has as many different values as needed: the time, or a column whose values are not given. The
+    values of the other columns repeat. If all are given, there are at most as many rows as combinations.
     """
     columns = {column.name: column for column in table.columns}
     # `table.key` may also name columns whose values come from the file name.
     key = [columns[name] for name in table.key if name in columns]
     endless = next((column for column in key if column.is_time), None) or next(
-        (column for column in key if not column.examples), None
+        (column for column in key if not _given(column)), None
     )
     numbers = np.arange(rows)
     found = {}
     for column in key:
         if column is not endless:
-            count = len(column.examples) or VALUES
+            count = len(_given(column)) or VALUES
             found[column.name] = numbers % count
             numbers = numbers // count
     if endless is None:
@@ -154,12 +156,17 @@ def _texts(table: Table, column: Column, numbers: Ints, rng: np.random.Generator
     return missing.zip_with(pl.Series(rng.random(len(texts)) < MISSING), texts)
 
 
+def _given(column: Column) -> tuple[str, ...]:
+    """Return the texts that a column may have, if they are declared."""
+    return column.examples or tuple(map(str, column.choices))
+
+
 def _text(column: Column, number: int) -> str:
     """Return the value of a column for a number, in the notation of the raw files."""
     if column.is_time:
         return _time(column, number)
-    if column.examples:
-        return column.examples[number % len(column.examples)]
+    if given := _given(column):
+        return given[number % len(given)]
     match column.type:
         case "VARCHAR":
             return f"{column.name}_{number}"
@@ -168,7 +175,16 @@ def _text(column: Column, number: int) -> str:
         case "VARCHAR[]" | "BIGINT[]":
             return "[]"
         case _:
-            return str(min(number, 100) if column.unit == "percent" else number)
+            return str(_within_limits(column, number))
+
+
+def _within_limits(column: Column, number: int) -> int:
+    """Return the whole number that is `number` above the least one, within the limits of a column."""
+    least = [column.least, None if column.above is None else float(column.above) + 1]
+    most = [column.most, None if column.below is None else float(column.below) - 1]
+    low = max([float(limit) for limit in least if limit is not None], default=0.0)
+    high = min([float(limit) for limit in most if limit is not None], default=math.inf)
+    return math.floor(min(math.ceil(low) + number, high, 100 if column.unit == "percent" else math.inf))
 
 
 def _time(column: Column, number: int) -> str:
@@ -177,7 +193,11 @@ def _time(column: Column, number: int) -> str:
     If the column has examples, the first two give the first time and the step.
     """
     if column.type.startswith("TIMESTAMP"):
-        instant = FIRST_TIME + number * timedelta(seconds=STEP_S)
+        begin = FIRST_TIME
+        if column.least is not None:
+            begin = datetime.fromisoformat(str(column.least))
+            begin = begin.astimezone(UTC) if begin.tzinfo else begin
+        instant = begin + number * timedelta(seconds=STEP_S)
         return f"{instant:%Y-%m-%d %H:%M:%S}" + ("+00:00" if column.type == "TIMESTAMPTZ" else "")
     if column.examples:
         first, second = (float(example) for example in column.examples[:2])

@@ -58,12 +58,7 @@ def _declared_rules(trace: Trace, table: Table) -> Iterator[Check]:
             text = f"{column.name} matches {column.pattern}"
             breach = f'not regexp_full_match("{column.name}", {_literal(column.pattern)})'
             yield check(column.name, "range", text, _count(name, breach))
-    for limits, columns in _columns_by_limits(table).items():
-        rule = (
-            columns[0].lower()
-            if len(columns) == 1
-            else _NAMES.get(limits) or "_".join(f"{name}_{value}" for name, value in limits)
-        )
+    for rule, limits, columns in limit_rules(table):
         text = f"{_join_names(columns)} {'is' if len(columns) == 1 else 'are'} {_limits_text(limits)}"
         yield check(rule, "range", text, _count(name, _build_breach(limits, columns)))
     for declared in table.rules:
@@ -74,16 +69,19 @@ def _declared_rules(trace: Trace, table: Table) -> Iterator[Check]:
         joined = ", ".join(reference.columns)
         text = f"every {joined if len(reference.columns) == 1 else f'({joined})'} occurs in {other}"
         sql = _count_unmatched(name, other, reference)
-        yield check(reference.name or f"in_{reference.table}", "reference", text, sql, reference.caveat)
+        yield check(reference.rule_name, "reference", text, sql, reference.caveat)
 
 
-def _columns_by_limits(table: Table) -> dict[Limits, list[str]]:
+def limit_rules(table: Table) -> Iterator[tuple[str, Limits, list[str]]]:
+    """Yield the name of each rule on limits, the limits, and the columns that have them."""
     found: dict[Limits, list[str]] = defaultdict(list)
     for column in table.stored_columns:
         values = {name: getattr(column, name) for name in _COMPARISONS}
         if limits := tuple((name, value) for name, value in values.items() if value is not None):
             found[limits].append(column.name)
-    return found
+    for limits, columns in found.items():
+        shared = _NAMES.get(limits) or "_".join(f"{name}_{value}" for name, value in limits)
+        yield columns[0].lower() if len(columns) == 1 else shared, limits, columns
 
 
 def _limits_text(limits: Limits) -> str:

@@ -1,68 +1,43 @@
-"""Files that break each of GenAI's rules. Comments name the rules that a line breaks, without the table."""
+"""Rows and files that break GenAI's rules in SQL. Comments name the rules that a line breaks."""
+
+from broken_rows import Changes
 
 HEADER = "timestamp_anon,value,container_ip"
-
-# Files whose only rule is `minutes`.
-MINUTES_ONLY = (
-    "queue_rt_raw_anon",
-    "lora_update_latency_anon",
-    "controlnet_latency_data_anon",
-    "pod_gpu_duty_cycle_anon",
-    "pod_gpu_memory_used_bytes_anon",
+METRICS = (
+    *("qps", "queue_size", "queue_rt", "pipeline_update_latency", "basemodel_update_latency"),
+    *("lora_update_latency", "controlnet_latency", "pod_memory_util", "pod_gpu_duty_cycle"),
+    *("pod_gpu_memory_used_bytes", "model_predict", "pipeline_inference"),
 )
 
+CHANGES: Changes = [
+    *((f"genai.{metric}.minutes", {"timestamp_anon": "timestamp_anon + 1"}) for metric in METRICS),
+    ("genai.qps.container", {"container_ip": "null"}),
+    ("genai.queue_size.container", {"container_ip": "null"}),
+    ("genai.pod_memory_util.container", {"container_ip": "null"}),
+    ("genai.pod_memory_util.fraction", {"value": "-0.1"}),
+    ("genai.pod_memory_util.fraction", {"value": "66.2"}),
+]
+
 FILES = {
-    **{
-        f"genai/{stem}.csv": [
-            HEADER,
-            "1662858720.0,0.0,a",
-            "1662858780.0,0.0,a",  # minutes
-        ]
-        for stem in MINUTES_ONLY
-    },
-    "genai/qps.csv": [
-        f"{HEADER},request_type",
-        "1662858720.0,0.09,a,Generative Requests",
-        "1662858721.0,0.09,a,Generative Requests",  # minutes
-        "1662858720.0,0.09,,API Requests",  # container
-    ],
-    "genai/queue_size_raw_anon.csv": [
-        HEADER,
-        "1662858720.0,0.0,a",
-        "1662858719.0,0.0,a",  # minutes
-        "1662858777.0,0.0,",  # container
-    ],
-    "genai/pod_memory_util_anon.csv": [
-        "value,timestamp_anon,container_ip",
-        "1.0,1662858720.0,a",
-        "-0.1,1662858777.0,a",  # fraction
-        "66.2,1662858777.0,b",  # fraction
-        "0.5,1662858720.0,",  # container
-        "0.5,1662858722.0,a",  # minutes
-    ],
     "genai/model_predict_data_anon.csv": [
         HEADER,
         "1662858720.0,20.0,a",
         "1662858720.0,20.0,b",
-        "1662858776.0,20.0,a",  # minutes
     ],
     "genai/pipeline_inference_data_anon.csv": [
         HEADER,
         "1662858720.0,10.0,a",  # includes_inference
         "1662858720.0,20.0,b",
-        "1662858780.0,20.0,a",  # minutes
     ],
     "genai/basemodel_update_latency_anon.csv": [
         HEADER,
         "1662858720.0,20.0,a",
         "1662858720.0,20.0,b",
-        "1662858776.0,20.0,a",  # minutes
     ],
     "genai/pipeline_update_latency_anon.csv": [
         HEADER,
         "1662858720.0,10.0,a",  # includes_base_model
         "1662858720.0,20.0,b",
-        "1662858780.0,20.0,a",  # minutes
     ],
     "genai/lora_request_trace.csv": [
         "gmt_create,predict_type,predict_status,exec_time_seconds,groupId,prompt_length,"
@@ -81,9 +56,6 @@ FILES = {
         "a,32.0,s,64.0,,1.0,30.0,b,[]",
     ],
 }
-
-# All other rules are broken once.
-BROKEN_MORE_OFTEN = {"genai.pod_memory_util.fraction": 2}
 
 # Counted once with pandas.
 BREACHES_ON_REAL_FILES = {

@@ -1,9 +1,11 @@
-"""Data-quality rules on real files, on synthetic files, and on files that break the rules."""
+"""Data-quality rules on real files, on synthetic files, and on rows and files that break the rules."""
 
 import importlib
 import pkgutil
 import re
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -11,28 +13,36 @@ import pyarrow.parquet as pq
 import pytest
 import raw_dumps
 import sqlglot
+from broken_rows import BrokenRow, broken_rows
 from counting import non_empty
 from pyarrow import csv
 
+from tracehouse.engines.duckdb.write.build import build_file
 from tracehouse.ingest.declarations import all_traces
+from tracehouse.ingest.store import records
 from tracehouse.views import ledgers
 from tracehouse.views.rules import all_rules
 from tracehouse.views.view_files import references, view_files
 
 pytestmark = pytest.mark.each_trace
 
-# One module per trace with rules.
+# One module per trace with rules in SQL.
 TRACES = [
     importlib.import_module(f"broken.{found.name}")
     for found in pkgutil.iter_modules([str(Path(__file__).parents[1] / "broken")])
 ]
-BROKEN = {name: lines for trace in TRACES for name, lines in trace.FILES.items()}
-BROKEN_MORE_OFTEN = {rule: times for trace in TRACES for rule, times in trace.BROKEN_MORE_OFTEN.items()}
+BROKEN = {name: lines for trace in TRACES for name, lines in getattr(trace, "FILES", {}).items()}
+BROKEN_MORE_OFTEN = {
+    rule: times for trace in TRACES for rule, times in getattr(trace, "BROKEN_MORE_OFTEN", {}).items()
+}
+CHANGES = [change for trace in TRACES for change in getattr(trace, "CHANGES", ())]
 KEPT_BY_INGEST = {rule for trace in TRACES for rule in getattr(trace, "KEPT_BY_INGEST", ())}
 
 # tests/views/test_rules.py tests the rules on row counts, keys and empty fields.
 OF_EVERY_TABLE = ("the table has the rows", "no two rows have the same", "every row has a value of")
 LISTED = {check.name for check in ledgers.checks()}
+"""The rules of `checks.sql`. The others are declared with the tables."""
+DECLARED = {rule.name: rule for rule in all_rules(all_traces().values()) if rule.name not in LISTED}
 RULES = {
     rule.name: rule
     for rule in all_rules(all_traces().values())
@@ -72,13 +82,16 @@ Outcomes = dict[str, tuple[int | None, str]]
 """The number of breaches and the status of each rule."""
 
 
+def rule_statements(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """Return a statement for each rule that counts its breaches and gives its status."""
+    rules = connection.execute("select check_name, sql from catalog.rules").fetchall()
+    return {name: f"select violations, status from ({sql})" for name, sql in rules}
+
+
 def run_rules(connection: duckdb.DuckDBPyConnection) -> Outcomes:
     """Run the rules one by one, as `traces check` does. `catalog.checks` takes twice as long."""
-    statements = connection.execute("select check_name, sql from catalog.rules").fetchall()
-    return {
-        name: connection.execute(f"select violations, status from ({sql})").fetchall()[0]
-        for name, sql in statements
-    }
+    statements = rule_statements(connection)
+    return {name: connection.execute(sql).fetchall()[0] for name, sql in statements.items()}
 
 
 def violations(outcomes: Outcomes) -> dict[str, int]:
@@ -182,26 +195,107 @@ def outcomes_of_broken(broken: duckdb.DuckDBPyConnection) -> Outcomes:
     return {name: (count, status) for name, count, status in rows}
 
 
-def test_each_rule_counts_its_breaches(outcomes_of_broken: Outcomes, tested_traces: list[str]) -> None:
-    expected = dict.fromkeys(RULES.keys() - KEPT_BY_INGEST, 1) | BROKEN_MORE_OFTEN
-    assert violations(outcomes_of_broken) == {
-        name: expected[name] for name in of_traces(expected, tested_traces)
-    }
+def test_each_listed_rule_counts_its_breaches(outcomes_of_broken: Outcomes, tested_traces: list[str]) -> None:
+    expected = dict.fromkeys(LISTED - KEPT_BY_INGEST, 1) | BROKEN_MORE_OFTEN
+    found = {name: count for name, count in violations(outcomes_of_broken).items() if name in LISTED}
+    assert found == {name: expected[name] for name in of_traces(expected, tested_traces)}
 
 
 def test_only_a_caveat_excuses_a_breach(outcomes_of_broken: Outcomes, tested_traces: list[str]) -> None:
     statuses = {name: status for name, (_, status) in outcomes_of_broken.items()}
-    expected = {name: "known" if rule.caveat else "failed" for name, rule in RULES.items()}
+    expected = {name: "known" if RULES[name].caveat else "failed" for name in LISTED}
     expected |= dict.fromkeys(KEPT_BY_INGEST, "ok")
-    for name in non_empty(of_traces(expected, tested_traces)):
-        assert statuses[name] == expected[name], name
+    assert {name: statuses[name] for name in of_traces(expected, tested_traces)} == {
+        name: expected[name] for name in of_traces(expected, tested_traces)
+    }
+
+
+@pytest.fixture(scope="module")
+def sample_tables(
+    sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database with the sample in tables, which a test may change in a transaction."""
+    path = tmp_path_factory.mktemp("tables") / "traces.duckdb"
+    conversions = records.read_conversions(sample_warehouse)
+    build_file(path, conversions, sample_warehouse.absolute(), copy_tables=True)
+    with duckdb.connect(str(path)) as connection:
+        yield connection
+
+
+@contextmanager
+def transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Undo the changes at the end."""
+    connection.begin()
+    try:
+        yield
+    finally:
+        connection.rollback()
+
+
+def what_is_wrong(row: BrokenRow, connection: duckdb.DuckDBPyConnection, statement: str) -> str:
+    """Return what is wrong with a rule that should count a row; empty if nothing is."""
+
+    def outcome() -> tuple[int, str]:
+        return connection.execute(statement).fetchall()[0]
+
+    with transaction(connection):
+        before, _ = outcome()
+        if row.changes:
+            replace(row, changes={}).insert(connection)
+            if outcome()[0] != before:
+                return "the valid row breaks the rule"
+        row.insert(connection)
+        expected = (before + 1, "known" if DECLARED[row.rule].caveat else "failed")
+        if outcome() != expected:
+            return f"{outcome()} instead of {expected}"
+        if row.other:
+            connection.execute(f"delete from {row.other}")
+            if outcome()[0]:
+                return f"counts breaches without rows of {row.other}"
+    return ""
+
+
+@pytest.mark.parametrize("trace", sorted(all_traces()))
+def test_each_declared_rule_counts_a_broken_row(trace: str, sample_tables: duckdb.DuckDBPyConnection) -> None:
+    rows = list(broken_rows(all_traces()[trace], CHANGES))
+    declared = {rule.name for rule in DECLARED.values() if rule.trace == trace and rule.kind != "row count"}
+    assert {row.rule for row in rows} == declared, f"tests/broken/{trace}.py must break each rule in SQL"
+    statements = rule_statements(sample_tables)
+    wrong = [(row, what_is_wrong(row, sample_tables, statements[row.rule])) for row in rows]
+    assert [(row, what) for row, what in wrong if what] == []
+
+
+@pytest.mark.parametrize("trace", sorted(all_traces()))
+def test_empty_fields_break_rules_of_coverage_only(
+    trace: str, sample_tables: duckdb.DuckDBPyConnection
+) -> None:
+    """Rules of `checks.sql` may compare two lists, of which one then lacks the row."""
+    statements = rule_statements(sample_tables)
+    tested = {name: DECLARED[name].kind for name in of_traces(DECLARED, [trace])}
+    tested = {name: kind for name, kind in tested.items() if kind not in ("row count", "coverage")}
+
+    def counts() -> dict[str, int]:
+        return {name: sample_tables.execute(statements[name]).fetchall()[0][0] for name in tested}
+
+    before = counts()
+    for table in non_empty(all_traces()[trace].tables):
+        columns = {column.name: column for column in table.stored_columns}
+        filled = {name for name, column in columns.items() if column.required or column in table.keys}
+        filled |= {table.wide.index, table.wide.variable} if table.wide else set()
+        with transaction(sample_tables):
+            empty = dict.fromkeys(columns.keys() - filled, "null")
+            BrokenRow(f"{trace}.{table.name}.empty", empty).insert(sample_tables)
+            broken = {name for name, count in counts().items() if count != before[name]}
+        # A row with the required values of another row has its key, if these columns are the key.
+        repeated = {f"{trace}.{table.name}.key"} if set(table.key) <= filled else set()
+        assert broken <= repeated, table.name
 
 
 def test_rule_on_two_tables_counts_nothing_if_one_is_missing(
     broken: duckdb.DuckDBPyConnection, tables: duckdb.DuckDBPyConnection, tested_traces: list[str]
 ) -> None:
     rules = {name: rule for name, rule in RULES.items() if rule.kind != "agreement"}
-    between = {name for name, rule in rules.items() if len(tables_read(rule)) > 1}
+    between = {name for name in rules.keys() & LISTED if len(tables_read(rules[name])) > 1}
     assert {RULES[name].kind for name in between} <= {"reference", "range", "coverage"}
     for name in of_traces(between, tested_traces):
         assert count(broken, name) > 0, name

@@ -18,8 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 import raw_frames
-from broken.helios import HEADER as HELIOS_HEADER
-from broken.openb import OPENB_NODE_HEADER, OPENB_POD_HEADER
+from broken.openb import NODE_HEADER, POD_HEADER
 from conftest import REAL_DATA
 from counting import non_empty
 from few_files import quiet, write
@@ -29,6 +28,7 @@ from tracehouse.engines.duckdb.write import database
 from tracehouse.publish.simulators import export
 from tracehouse.publish.simulators.formats import build_format
 
+HELIOS_HEADER = "job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,duration,queue"
 OPENDC = ("--cpu-mhz", 2000, "--gpu-mhz", 1000, "--default-cpus", 3, "--default-mem-mib", 512)
 HELIOS = ("--default-user", "unknown", "--default-cpus", 2, "--default-state", "COMPLETED")
 ELASTICFLOW = (
@@ -69,13 +69,13 @@ FILES = {
     ],
     # Pod x is split into four pods of two GPUs. None of them may get the name of pod x-1.
     "openb/openb_pod_list_default.csv": [
-        OPENB_POD_HEADER,
+        POD_HEADER,
         "x,96000,1024,8,1000,,LS,Succeeded,0,30,20",
         "x-1,1000,1024,1,300,,LS,Succeeded,1,30,20",
         "y,1000,1024,0,0,,BE,Failed,2,30,20",
     ],
     # The second node has no number of cores.
-    "openb/openb_node_list_all_node.csv": [OPENB_NODE_HEADER, "n1,1000,1024,8,G2", "n2,,1024,0,"],
+    "openb/openb_node_list_all_node.csv": [NODE_HEADER, "n1,1000,1024,8,G2", "n2,,1024,0,"],
     # Two instances of 12 GPUs, three without a GPU, three of half a GPU, and one of one and a half.
     "pai/pai_task_table.csv": [
         "j,worker,2.0,Terminated,100.0,200.0,600.0,10.0,1200.0,V100",

@@ -91,6 +91,27 @@ def test_keys_are_unique_and_required_columns_have_values(tmp_path: Path) -> Non
     assert frame["value"].is_between(0, 100).all()
 
 
+def test_values_are_within_limits(tmp_path: Path) -> None:
+    march = {"least": "2023-03-01 00:00:00+08:00", "below": "2023-04-01 00:00:00+08:00"}
+    job = table(
+        "job",
+        Column("id", "BIGINT", "", least=1, required=True),
+        Column("state", "VARCHAR", "", choices=("ended", "lost")),
+        Column("size", "BIGINT", "", choices=(1, 2, 4)),
+        Column("run", "DOUBLE", "", least=600, most=620),
+        Column("share", "DOUBLE", "", above=0, below=2),
+        Column("at", "TIMESTAMPTZ", "", **march),
+        key=("id",),
+    )
+    frame = row_count(tmp_path, job)["job"].drop_nulls()
+    assert sorted(frame["id"].to_list()) == frame["id"].to_list() and frame["id"].min() >= 1
+    assert set(frame["state"]) == {"ended", "lost"} and set(frame["size"]) == {1, 2, 4}
+    assert (frame["run"].min(), frame["run"].max()) == (601, 620)
+    assert set(frame["share"]) == {1}
+    texts = frame["at"].dt.strftime("%Y-%m-%d %H:%M")
+    assert texts.min() >= "2023-02-28 16:00" and texts.max() < "2023-03-31 16:00"
+
+
 def test_tables_can_be_joined_and_times_are_in_order(tmp_path: Path) -> None:
     job = table(
         "job",
