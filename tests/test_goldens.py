@@ -1,7 +1,7 @@
 """Every view and query answers over the fixture as in `tests/goldens`; `make goldens` writes these files."""
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cache, partial
 from pathlib import Path
 
@@ -9,6 +9,8 @@ import duckdb
 import goldens
 import pytest
 from one_quantity import find_disagreements
+
+from tracehouse.core.text import quoted
 
 # The numbers of rows that ingest read, kept and rejected belong to the answers.
 OF_CATALOG = (
@@ -56,6 +58,8 @@ def test_answers_are_the_golden_ones(
         path = goldens.FOLDER / f"{schema}.txt"
         old = path.read_text() if path.exists() else ""
         wanted = {*goldens.statements(old), *required.get(schema, ())}
+        if pytestconfig.getoption("write_goldens"):
+            wanted |= set(other_calls(connection, wanted, schema).values())
         new = goldens.page({statement: _answer(run, statement) for statement in wanted})
         if pytestconfig.getoption("write_goldens"):
             path.write_text(new)
@@ -63,6 +67,44 @@ def test_answers_are_the_golden_ones(
             lines = difflib.unified_diff(old.splitlines(), new.splitlines(), path.name, "now", lineterm="")
             differences += [*lines][:60]
     assert not differences, "\n".join(["`make goldens` writes these changes:", *differences])
+
+
+def other_calls(connection: duckdb.DuckDBPyConnection, known: Collection[str], schema: str) -> dict[str, str]:
+    """Return a call with another value for each query of a schema that has parameters and no such call."""
+    found: dict[str, str] = {}
+    parameters = connection.execute(
+        "select query_name, parameter, type, default_value, choices, at_least, at_most, values_of"
+        " from catalog.query_parameters where starts_with(query_name, $schema || '.')"
+        " order by query_name, position",
+        {"schema": schema},
+    ).fetchall()
+    for name, parameter, kind, default, *limits in parameters:
+        if not any(call.startswith(f"from {name}(") and call != f"from {name}()" for call in known):
+            value = _other_value(connection, kind, default, *limits)
+            found.setdefault(name, f"from {name}({parameter} := {value})")
+    return found
+
+
+def _other_value(
+    connection: duckdb.DuckDBPyConnection,
+    kind: str,
+    default: str | None,
+    choices: list[str],
+    at_least: str | None,
+    at_most: str | None,
+    values_of: str | None,
+) -> str:
+    """Return an allowed value of a parameter, as SQL, that is not its default."""
+    allowed = [*(choices or ()), *filter(None, (at_least, at_most))]
+    if kind.lower() == "boolean":
+        allowed = ["true", "false"]
+    if values_of:
+        table, _, column = values_of.rpartition(".")
+        values = f'select distinct cast("{column}" as varchar) from {table} order by all nulls last'
+        allowed = [value for (value,) in connection.execute(values).fetchall() if value is not None]
+    is_text = kind.lower() in ("varchar", "date") or kind.lower().startswith("timestamp")
+    written = [quoted(value) if is_text else value for value in allowed]
+    return next((value for value in written if value != default), "null")
 
 
 def _answer(run: Run, statement: str) -> str:
@@ -81,18 +123,11 @@ def test_queries_agree_on_quantities(connection: duckdb.DuckDBPyConnection, run:
 
 
 def test_queries_with_parameters_have_another_golden_answer(connection: duckdb.DuckDBPyConnection) -> None:
-    rows = connection.execute("select distinct query_name from catalog.query_parameters").fetchall()
-    calls = [
-        statement
-        for path in goldens.FOLDER.glob("*.txt")
-        for statement in goldens.statements(path.read_text())
-    ]
     lacking = [
-        name
-        for (name,) in rows
-        if not any(call.startswith(f"from {name}(") and call != f"from {name}()" for call in calls)
+        other_calls(connection, goldens.statements(path.read_text()), path.stem)
+        for path in goldens.FOLDER.glob("*.txt")
     ]
-    assert lacking == []
+    assert [calls for calls in lacking if calls] == [], "run `make goldens`"
 
 
 def test_no_golden_answer_is_an_error() -> None:
