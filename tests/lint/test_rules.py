@@ -199,6 +199,12 @@ MISTAKES = [
         of_query("source_file]", "cluster]"),
     ),
     (
+        "unit",
+        "no unit of longest is known",
+        of_view("job_id, duration", "job_id, round(duration / 60) as longest"),
+    ),
+    ("unit", "no unit of found is known", of_query("count(*) as jobs", "count(*) as found")),
+    (
         "figure value",
         "the statement must contain the value, as 12",
         of_figure(statement="There are twelve jobs."),
