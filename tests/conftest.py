@@ -55,7 +55,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _is_of(trace: str, item: pytest.Item) -> bool:
-    named = {*re.findall("[a-z0-9]+", item.nodeid.lower())} & {*all_traces(), "unified"}
+    words = item.nodeid.lower()
+    named = {
+        name for name in (*all_traces(), "unified") if re.search(rf"(?<![a-z0-9]){name}(?![a-z0-9])", words)
+    }
     marked = item.get_closest_marker("each_trace") is not None
     return named == {trace} or (not named and marked)
 

@@ -8,14 +8,16 @@ import json
 from bisect import bisect_left
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pandas as pd
 import raw_frames
 
 from reference_results.unified import PERCENTILES, percent
+from tracehouse.ingest.declarations import Trace, all_traces
 
 COLUMNS = ["trace", "workload", "model", "session_id", "request_number", "arrival_s", "local_arrival_s"]
 COLUMNS += ["input_tokens", "output_tokens", "latency_s", "status", "prefix_blocks", "block_tokens"]
@@ -89,15 +91,50 @@ def genai(folder: Path) -> Iterator[pd.DataFrame]:
         yield found.assign(status=status.fillna("unknown"))
 
 
+def as_declared(trace: Trace, folder: Path) -> Iterator[pd.DataFrame]:
+    """Read the requests of a trace that has no function above, by the columns that it declares."""
+    declared = trace.requests
+    assert declared
+    table = trace.table(declared.table)
+    at, clock = table.column(declared.at), trace.clock_of(table.column(declared.at))
+    fields = {"workload": declared.workload, "model": declared.model, "session_id": declared.session}
+    fields |= {"input_tokens": declared.input, "output_tokens": declared.output}
+    fields |= {"latency_s": declared.latency, "prefix_blocks": declared.prefix_blocks}
+    outcomes = {"failed": declared.failed or "false", "completed": declared.completed or "false"}
+    status = " ".join(f"when {is_so} then '{outcome}'" for outcome, is_so in outcomes.items())
+    for path in sorted(folder.rglob("*")):
+        keys = table.key_values(path.name, path.parent.name) if path.is_file() else None
+        if keys is None:
+            continue
+        found = pd.read_json(path, lines=True) if path.suffix == ".jsonl" else pd.read_csv(path)
+        found = found.assign(**keys)
+        frame = duckdb.sql(f"select case {status} else 'unknown' end as status from found").df()
+        for name, column in fields.items():
+            frame[name] = found[column] if column else None
+        for name in ("workload", "model", "session_id"):
+            frame[name] = frame[name].astype(str).where(frame[name].notna(), None)
+        is_text = at.type.startswith("TIMESTAMP")
+        frame["arrival_s"] = (
+            seconds(found[at.name]) if is_text else found[at.name] / (1_000 if at.unit == "ms" else 1)
+        )
+        if clock and clock.local_offset_s is not None:
+            frame["local_arrival_s"] = frame["arrival_s"] * clock.scale + clock.local_offset_s
+        yield frame.assign(block_tokens=declared.block_tokens)
+
+
 @raw_frames.remembered
 def all_requests(raw: Path) -> pd.DataFrame:
     """Return the rows of `unified.requests` in the order of their values, with missing values last."""
     frames = [pd.DataFrame(columns=COLUMNS)]
-    for read in (azure_llm, burstgpt, genai, mooncake, qwen):
-        for found in read(raw / read.__name__):
-            number = None if read is genai else np.arange(1, len(found) + 1)
-            found = found.assign(trace=read.__name__, request_number=number)
-            frames.append(found.reindex(columns=COLUMNS).astype(object))
+    by_hand = {read.__name__: read for read in (azure_llm, burstgpt, genai, mooncake, qwen)}
+    for trace in all_traces().values():
+        if trace.requests:
+            read = by_hand.get(trace.name) or partial(as_declared, trace)
+            has_numbers = trace.table(trace.requests.table).row_number != ""
+            for found in read(raw / trace.name):
+                number = np.arange(1, len(found) + 1) if has_numbers else None
+                found = found.assign(trace=trace.name, request_number=number)
+                frames.append(found.reindex(columns=COLUMNS).astype(object))
     found = pd.concat(frames, ignore_index=True).astype(dict.fromkeys(NUMBERS, float))
     return found.sort_values([name for name in COLUMNS if name != "prefix_blocks"], ignore_index=True)
 
