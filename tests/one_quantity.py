@@ -25,7 +25,10 @@ ADDITIVE = {
 }
 
 # Columns with the points of a curve. They are keys although they have a unit.
-GRIDS = {"percentile", "at_most_gpus", "wait_s", "run_s", "tightness_from", "period_start_s"}
+GRIDS = {
+    *("percentile", "at_most_gpus", "wait_s", "run_s", "tightness_from", "period_start_s", "window_start_s"),
+    *("cache_blocks", "max_age_s", "input_band_tokens", "output_band_tokens"),
+}
 
 
 @dataclass(frozen=True)
