@@ -70,18 +70,18 @@ def _sql_name(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
-CONTRIBUTING = REPOSITORY / "CONTRIBUTING.md"
+DEVELOPMENT = REPOSITORY / "docs" / "development.md"
 TABLES = (
     GeneratedTable(REPOSITORY / "README.md", "traces", traces),
     GeneratedTable(REPOSITORY / "docs" / "spark.md", "portable SQL", portable_sql),
-    GeneratedTable(CONTRIBUTING, "column types", column_types),
-    GeneratedTable(CONTRIBUTING, "header keys of views", lambda: _header_keys(VIEW_KEYS)),
+    GeneratedTable(DEVELOPMENT, "column types", column_types),
+    GeneratedTable(DEVELOPMENT, "header keys of views", lambda: _header_keys(VIEW_KEYS)),
     GeneratedTable(
-        CONTRIBUTING,
+        DEVELOPMENT,
         "header keys of queries",
         lambda: _header_keys({key: QUERY_KEYS[key] for key in QUERY_KEYS if key not in VIEW_KEYS}),
     ),
-    GeneratedTable(CONTRIBUTING, "header keys of rules", lambda: _header_keys(CHECK_KEYS)),
+    GeneratedTable(DEVELOPMENT, "header keys of rules", lambda: _header_keys(CHECK_KEYS)),
 )
 
 if __name__ == "__main__":
