@@ -317,7 +317,7 @@ def prefix_reuse_by_cache(requests: pd.DataFrame) -> pd.DataFrame:
     distinct, distances = len({*blocks}), np.array(stack_distances(blocks))
     sizes = [size for size in CACHE_BLOCKS if size < distinct] + ([distinct] if distinct else [])
     shares = [percent((distances < size).sum(), len(blocks)) for size in sizes]
-    return pd.DataFrame({"cache_blocks": sizes, "reuse_pct": shares})
+    return pd.DataFrame({"cache_blocks": sizes, "hit_pct": shares})
 
 
 @per_workload

@@ -151,7 +151,7 @@ def test_failed_requests_are_never_in_flight(answer: Answer) -> None:
 
 
 # Blocks in order: 1 2 1 3 1 2 4 4 2 1. Distinct other blocks since the last use: 1, 1, 2, 0, 1 and 2.
-@pytest.mark.parametrize(("cache_blocks", "hits"), [(0, 0), (1, 1), (2, 4), (3, 6), (4, 6), (1_000, 6)])
+@pytest.mark.parametrize(("cache_blocks", "hits"), [(1, 1), (2, 4), (3, 6), (4, 6), (1_000, 6)])
 def test_prefix_reuse_with_a_cache(answer: Answer, cache_blocks: int, hits: int) -> None:
     toolagent = min(cache_blocks, 1)
     assert answer("prefix_reuse", "mooncake", cache_blocks=cache_blocks) == [
