@@ -7,7 +7,7 @@ create or replace macro unified.prefix_reuse(
     -- trace to report on; NULL is every loaded trace [unified.requests.trace]
     in_trace varchar := null,
     -- blocks that the cache can contain, of which it drops the one not used for the longest time; NULL is no
-    -- limit [1 to 1000000000000]
+    -- limit [0 to 1000000000000]
     cache_blocks bigint := null
 ) as table
 with requests as (
@@ -25,6 +25,7 @@ accesses as (
         trace,
         workload,
         count(*) as blocks,
+        count(*) - count(previous_position) as distinct_blocks,
         count(previous_position) as reused_blocks
     from unified.prefix_accesses
     where in_trace is null or trace = in_trace
@@ -51,9 +52,9 @@ reuse as (
         requests.workload,
         requests.requests,
         coalesce(accesses.blocks, 0) as blocks,
-        coalesce(accesses.blocks - accesses.reused_blocks, 0) as distinct_blocks,
-        coalesce(case when cache_blocks is null then accesses.reused_blocks else hits.reused_blocks end, 0)
-            as reused_blocks
+        coalesce(accesses.distinct_blocks, 0) as distinct_blocks,
+        coalesce(accesses.reused_blocks, 0) as all_reused_blocks,
+        coalesce(hits.reused_blocks, 0) as hit_blocks
     from requests
     left join accesses
         on requests.trace = accesses.trace and requests.workload is not distinct from accesses.workload
@@ -66,8 +67,9 @@ select
     requests,
     blocks,
     distinct_blocks,
-    reused_blocks,
-    100.0 * reused_blocks / nullif(blocks, 0) as reuse_pct
+    case when cache_blocks is null then all_reused_blocks else hit_blocks end as reused_blocks,
+    100.0 * case when cache_blocks is null then all_reused_blocks else hit_blocks end / nullif(blocks, 0)
+        as reuse_pct
 from reuse
 order by trace, workload nulls last;
 

@@ -5,7 +5,17 @@ create or replace macro unified.prefix_reuse_by_age(
     -- trace to report on; NULL is every loaded trace [unified.requests.trace]
     in_trace varchar := null
 ) as table
-with ages as (select unnest([1, 10, 60, 600, 3600, 86400]) as max_age_s)
+with accesses as (
+    select
+        trace,
+        workload,
+        previous_position,
+        age_s
+    from unified.prefix_accesses
+    where in_trace is null or trace = in_trace
+),
+
+ages as (select unnest([1, 10, 60, 600, 3600, 86400]) as max_age_s)
 
 select
     accesses.trace,
@@ -14,9 +24,8 @@ select
     count(case when accesses.age_s <= ages.max_age_s then 1 end) as reused_blocks,
     100.0 * count(case when accesses.age_s <= ages.max_age_s then 1 end)
     / nullif(count(accesses.previous_position), 0) as reused_pct
-from unified.prefix_accesses as accesses
+from accesses
 cross join ages
-where in_trace is null or accesses.trace = in_trace
 group by accesses.trace, accesses.workload, ages.max_age_s
 order by accesses.trace, accesses.workload nulls last, ages.max_age_s;
 

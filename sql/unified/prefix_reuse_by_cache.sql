@@ -57,7 +57,7 @@ left join distances
     on
         caches.trace = distances.trace
         and caches.workload is not distinct from distances.workload
-        and distances.other_blocks < caches.cache_blocks
+        and caches.cache_blocks > distances.other_blocks
 group by caches.trace, caches.workload, caches.cache_blocks
 order by caches.trace, caches.workload nulls last, caches.cache_blocks;
 

@@ -21,57 +21,60 @@ with requests as (
     where arrival_s is not null and (in_trace is null or trace = in_trace)
 ),
 
+-- Adds a row without a request for each window, with the tokens 0 or, if the workload has none, NULL.
+windows as (
+    select
+        trace,
+        workload,
+        case when count(input_tokens) > 0 then 0 end as input_tokens,
+        case when count(output_tokens) > 0 then 0 end as output_tokens,
+        unnest(generate_series(min(window_number), max(window_number))) as window_number
+    from requests
+    group by trace, workload
+),
+
 counted as (
     select
         trace,
         workload,
         window_number,
-        count(*) as requests,
+        1 as requests,
+        input_tokens,
+        output_tokens
+    from requests
+    union all
+    select
+        trace,
+        workload,
+        window_number,
+        0 as requests,
+        input_tokens,
+        output_tokens
+    from windows
+),
+
+summed as (
+    select
+        trace,
+        workload,
+        window_number,
+        cast(sum(requests) as bigint) as requests,
         cast(sum(input_tokens) as bigint) as input_tokens,
         cast(sum(output_tokens) as bigint) as output_tokens
-    from requests
-    group by trace, workload, window_number
-),
-
--- Where no request has tokens, their sum is not 0 but unknown.
-bounds as (
-    select
-        trace,
-        workload,
-        min(window_number) as first_window,
-        max(window_number) as last_window,
-        case when count(input_tokens) > 0 then 0 end as no_input_tokens,
-        case when count(output_tokens) > 0 then 0 end as no_output_tokens
     from counted
-    group by trace, workload
-),
-
-windows as (
-    select
-        trace,
-        workload,
-        first_window,
-        no_input_tokens,
-        no_output_tokens,
-        unnest(generate_series(first_window, last_window)) as window_number
-    from bounds
+    group by trace, workload, window_number
 )
 
 select
-    windows.trace,
-    windows.workload,
-    (windows.window_number - windows.first_window) * window_s as window_start_s,
-    coalesce(counted.requests, 0) as requests,
-    coalesce(counted.requests, 0) / nullif(window_s, 0) as requests_per_s,
-    coalesce(counted.input_tokens, windows.no_input_tokens) as input_tokens,
-    coalesce(counted.output_tokens, windows.no_output_tokens) as output_tokens
-from windows
-left join counted
-    on
-        windows.trace = counted.trace
-        and windows.workload is not distinct from counted.workload
-        and windows.window_number = counted.window_number
-order by windows.trace, windows.workload nulls last, windows.window_number;
+    trace,
+    workload,
+    (window_number - min(window_number) over (partition by trace, workload)) * window_s as window_start_s,
+    requests,
+    requests / nullif(window_s, 0) as requests_per_s,
+    input_tokens,
+    output_tokens
+from summed
+order by trace, workload nulls last, window_start_s;
 
 comment on macro table unified.request_arrivals is
 'All requests with an arrival, per trace, workload and window of window_s seconds. Windows follow each other '

@@ -35,7 +35,8 @@ gaps as (
     select
         requests.trace,
         requests.workload,
-        sqrt(stats.favg((requests.gap_s - spans.mean_gap_s) * (requests.gap_s - spans.mean_gap_s))) as deviation_s
+        sqrt(stats.favg((requests.gap_s - spans.mean_gap_s) * (requests.gap_s - spans.mean_gap_s)))
+            as deviation_s
     from requests
     inner join spans
         on requests.trace = spans.trace and requests.workload is not distinct from spans.workload

@@ -13,29 +13,36 @@ with requests as (
     select
         trace,
         workload,
-        status,
-        input_tokens,
-        output_tokens,
         arrival_s - min(arrival_s) over (partition by trace) as start_s,
-        (arrival_s - min(arrival_s) over (partition by trace)) / nullif(window_s, 0) as start_window
+        input_tokens / nullif(prefill_tokens_per_s, 0) as prefill_s,
+        output_tokens / nullif(decode_tokens_per_s, 0) as decode_s,
+        case when status <> 'failed' then input_tokens + output_tokens end as tokens
     from unified.requests
     where arrival_s is not null and (in_trace is null or trace = in_trace)
 ),
 
-served as (
+-- Requests that are not counted have no end.
+placed as (
     select
         trace,
         workload,
-        start_window,
-        (
-            start_s
-            + input_tokens / nullif(prefill_tokens_per_s, 0)
-            + output_tokens / nullif(decode_tokens_per_s, 0)
-        )
-        / nullif(window_s, 0) as end_window,
-        input_tokens + output_tokens as tokens
+        tokens,
+        start_s / nullif(window_s, 0) as start_window,
+        case when tokens is not null then (start_s + prefill_s + decode_s) / nullif(window_s, 0) end
+            as end_window
     from requests
-    where status <> 'failed' and input_tokens is not null and output_tokens is not null
+),
+
+windows as (
+    select
+        trace,
+        workload,
+        cast(floor(min(start_window)) as bigint) as first_window,
+        unnest(
+            generate_series(cast(floor(min(start_window)) as bigint), cast(floor(max(end_window)) as bigint))
+        ) as window_number
+    from placed
+    group by trace, workload
 ),
 
 edges as (
@@ -45,7 +52,8 @@ edges as (
         start_window as at_window,
         1 as requests,
         tokens
-    from served
+    from placed
+    where end_window is not null
     union all
     select
         trace,
@@ -53,7 +61,8 @@ edges as (
         end_window as at_window,
         -1 as requests,
         -tokens as tokens
-    from served
+    from placed
+    where end_window is not null
 ),
 
 -- A change counts in its window for the rest of it, and in all later windows.
@@ -68,37 +77,6 @@ changes as (
         stats.fsum(tokens * (1 - (at_window - floor(at_window)))) as tokens_in_window
     from edges
     group by trace, workload, cast(floor(at_window) as bigint)
-),
-
-first_windows as (
-    select
-        trace,
-        workload,
-        cast(floor(min(start_window)) as bigint) as first_window
-    from requests
-    group by trace, workload
-),
-
-last_windows as (
-    select
-        trace,
-        workload,
-        max(window_number) as last_window
-    from changes
-    group by trace, workload
-),
-
-windows as (
-    select
-        last_windows.trace,
-        last_windows.workload,
-        first_windows.first_window,
-        unnest(generate_series(first_windows.first_window, last_windows.last_window)) as window_number
-    from last_windows
-    inner join first_windows
-        on
-            last_windows.trace = first_windows.trace
-            and last_windows.workload is not distinct from first_windows.workload
 ),
 
 running as (

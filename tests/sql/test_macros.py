@@ -42,7 +42,7 @@ def test_every_file_runs_as_it_is(fixture_warehouse: Path, tmp_path: Path) -> No
         opened.execute("set threads = 1")
         for file in [*view_files(), *query_files()]:
             try:
-                opened.execute(file.path.read_text())
+                opened.execute(file.text)
             except duckdb.Error as error:
                 failed[str(file.path)] = str(error)
         # DuckDB checks a view when it is created, and a macro when it is called.

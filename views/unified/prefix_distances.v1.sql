@@ -54,8 +54,8 @@ select
     workload,
     position,
     cast(
-        position - reuse_number - previous_position + sum(case when run % 2 = 1 then earlier_reuses else 0 end)
-        as bigint
+        position - reuse_number - previous_position
+        + sum(case when run % 2 = 1 then earlier_reuses else 0 end) as bigint
     ) as other_blocks
 from counted
 group by trace, workload, position, previous_position, reuse_number;
