@@ -6,19 +6,51 @@
 create or replace macro unified.request_arrivals(
     -- trace to report on; NULL is every loaded trace [unified.requests.trace]
     in_trace varchar := null,
-    window_s double := 60
+    -- length of a window; NULL is 60 s, and 600, 3,600 or 86,400 s for workloads of more than a day, ten days or
+    -- two months [0.001 to 100000000]
+    window_s double := null
 ) as table
-with requests as (
+with arrivals as (
     select
         trace,
         workload,
         input_tokens,
         output_tokens,
-        cast(
-            floor((arrival_s - min(arrival_s) over (partition by trace)) / nullif(window_s, 0)) as bigint
-        ) as window_number
+        arrival_s - min(arrival_s) over (partition by trace) as since_s,
+        max(arrival_s) over (partition by trace, workload)
+        - min(arrival_s) over (partition by trace, workload) as span_s
     from unified.requests
     where arrival_s is not null and (in_trace is null or trace = in_trace)
+),
+
+sized as (
+    select
+        trace,
+        workload,
+        input_tokens,
+        output_tokens,
+        since_s,
+        coalesce(
+            window_s,
+            case
+                when span_s <= 86400 then 60
+                when span_s <= 864000 then 600
+                when span_s <= 5184000 then 3600
+                else 86400
+            end
+        ) as window_length_s
+    from arrivals
+),
+
+requests as (
+    select
+        trace,
+        workload,
+        input_tokens,
+        output_tokens,
+        window_length_s,
+        cast(floor(since_s / window_length_s) as bigint) as window_number
+    from sized
 ),
 
 -- Adds a row without a request for each window, with the tokens 0 or, if the workload has none, NULL.
@@ -26,17 +58,19 @@ windows as (
     select
         trace,
         workload,
+        window_length_s,
         case when count(input_tokens) > 0 then 0 end as input_tokens,
         case when count(output_tokens) > 0 then 0 end as output_tokens,
         unnest(generate_series(min(window_number), max(window_number))) as window_number
     from requests
-    group by trace, workload
+    group by trace, workload, window_length_s
 ),
 
 counted as (
     select
         trace,
         workload,
+        window_length_s,
         window_number,
         1 as requests,
         input_tokens,
@@ -46,6 +80,7 @@ counted as (
     select
         trace,
         workload,
+        window_length_s,
         window_number,
         0 as requests,
         input_tokens,
@@ -57,28 +92,31 @@ summed as (
     select
         trace,
         workload,
+        window_length_s,
         window_number,
         cast(sum(requests) as bigint) as requests,
         cast(sum(input_tokens) as bigint) as input_tokens,
         cast(sum(output_tokens) as bigint) as output_tokens
     from counted
-    group by trace, workload, window_number
+    group by trace, workload, window_length_s, window_number
 )
 
 select
     trace,
     workload,
-    (window_number - min(window_number) over (partition by trace, workload)) * window_s as window_start_s,
+    window_length_s * (window_number - min(window_number) over (partition by trace, workload))
+        as window_start_s,
+    window_length_s,
     requests,
-    requests / nullif(window_s, 0) as requests_per_s,
+    requests / window_length_s as requests_per_s,
     input_tokens,
     output_tokens
 from summed
 order by trace, workload nulls last, window_start_s;
 
 comment on macro table unified.request_arrivals is
-'All requests with an arrival, per trace, workload and window of window_s seconds. Windows follow each other '
-'from the first arrival in the trace, whatever its workload. The first row of a workload is the window of its '
+'All requests with an arrival, per trace, workload and window of window_length_s seconds. Windows follow each '
+'other from the first arrival in the trace, whatever its workload. The first row of a workload is the window of its '
 'first arrival, and the last row that of its last, which the trace may cover only in part; windows without a '
 'request are included. input_tokens and output_tokens are sums over the requests that arrive in the window; '
 'NULL if the trace records no tokens of the workload.';

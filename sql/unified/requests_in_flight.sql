@@ -3,7 +3,9 @@
 create or replace macro unified.requests_in_flight(
     -- trace to report on; NULL is every loaded trace [unified.requests.trace]
     in_trace varchar := null,
-    window_s double := 60,
+    -- length of a window; NULL is 60 s, and 600, 3,600 or 86,400 s for workloads of more than a day, ten days or
+    -- two months [0.001 to 100000000]
+    window_s double := null,
     -- assumed tokens of its prompt that a request processes in a second [0.001 to 1000000000]
     prefill_tokens_per_s double := 5000,
     -- assumed tokens of its answer that a request generates in a second [0.001 to 1000000000]
@@ -14,11 +16,32 @@ with requests as (
         trace,
         workload,
         arrival_s - min(arrival_s) over (partition by trace) as start_s,
+        max(arrival_s) over (partition by trace, workload)
+        - min(arrival_s) over (partition by trace, workload) as span_s,
         input_tokens / nullif(prefill_tokens_per_s, 0) as prefill_s,
         output_tokens / nullif(decode_tokens_per_s, 0) as decode_s,
         case when status <> 'failed' then input_tokens + output_tokens end as tokens
     from unified.requests
     where arrival_s is not null and (in_trace is null or trace = in_trace)
+),
+
+sized as (
+    select
+        trace,
+        workload,
+        start_s,
+        start_s + prefill_s + decode_s as end_s,
+        tokens,
+        coalesce(
+            window_s,
+            case
+                when span_s <= 86400 then 60
+                when span_s <= 864000 then 600
+                when span_s <= 5184000 then 3600
+                else 86400
+            end
+        ) as window_length_s
+    from requests
 ),
 
 -- Requests that are not counted have no end.
@@ -27,22 +50,23 @@ placed as (
         trace,
         workload,
         tokens,
-        start_s / nullif(window_s, 0) as start_window,
-        case when tokens is not null then (start_s + prefill_s + decode_s) / nullif(window_s, 0) end
-            as end_window
-    from requests
+        window_length_s,
+        start_s / window_length_s as start_window,
+        case when tokens is not null then end_s / window_length_s end as end_window
+    from sized
 ),
 
 windows as (
     select
         trace,
         workload,
+        window_length_s,
         cast(floor(min(start_window)) as bigint) as first_window,
         unnest(
             generate_series(cast(floor(min(start_window)) as bigint), cast(floor(max(end_window)) as bigint))
         ) as window_number
     from placed
-    group by trace, workload
+    group by trace, workload, window_length_s
 ),
 
 edges as (
@@ -83,6 +107,7 @@ running as (
     select
         windows.trace,
         windows.workload,
+        windows.window_length_s,
         windows.window_number,
         windows.first_window,
         changes.requests_in_window,
@@ -106,15 +131,16 @@ running as (
 select
     trace,
     workload,
-    (window_number - first_window) * window_s as window_start_s,
+    (window_number - first_window) * window_length_s as window_start_s,
+    window_length_s,
     cast(coalesce(requests_before, 0) as double) + coalesce(requests_in_window, 0) as requests_in_flight,
     cast(coalesce(tokens_before, 0) as double) + coalesce(tokens_in_window, 0) as tokens_in_flight
 from running
 order by trace, workload nulls last, window_number;
 
 comment on macro table unified.requests_in_flight is
-'Mean number of requests in flight per trace, workload and window of window_s seconds, if each request were '
-'served from its arrival on, without queueing, at the assumed speeds of prefill_tokens_per_s for its prompt '
+'Mean number of requests in flight per trace, workload and window of window_length_s seconds, if each '
+'request were served from its arrival on, without queueing, at the assumed speeds of prefill_tokens_per_s for its prompt '
 'and decode_tokens_per_s for its answer. The trace does not measure this: choose the speeds of the service '
 'that you study. tokens_in_flight is the mean of their tokens; a request holds those of its prompt and of its '
 'whole answer. Windows follow each other from the first arrival in the trace; a workload has rows from its '

@@ -167,6 +167,13 @@ def without_failures(requests: pd.DataFrame) -> pd.DataFrame:
     return requests[requests["status"] != "failed"]
 
 
+def window_length(requests: pd.DataFrame, window_s: float | None) -> float:
+    """Return a window's length in seconds: the given one, or one that suits the span of the workload."""
+    span_s = np.ptp(requests["arrival_s"])
+    limits = {60: 86_400, 600: 864_000, 3_600: 5_184_000}
+    return window_s or next((length for length, most in limits.items() if span_s <= most), 86_400)
+
+
 def windows(requests: pd.DataFrame, window_s: float) -> np.ndarray:
     """Return the number of the window of each request, from 0 in the window of the first."""
     on_grid = np.floor((requests["arrival_s"] - requests["origin_s"]) / window_s).astype(int)
@@ -196,11 +203,13 @@ def request_summary(requests: pd.DataFrame) -> pd.DataFrame:
 
 
 @per_workload
-def request_arrivals(requests: pd.DataFrame, window_s: float = 60) -> pd.DataFrame:
+def request_arrivals(requests: pd.DataFrame, window_s: float | None = None) -> pd.DataFrame:
+    window_s = window_length(requests, window_s)
     window = windows(requests, window_s)
     counts = np.bincount(window)
     starts = np.arange(len(counts)) * window_s
-    columns = {"window_start_s": starts, "requests": counts, "requests_per_s": counts / window_s}
+    columns = {"window_start_s": starts, "window_length_s": window_s, "requests": counts}
+    columns["requests_per_s"] = counts / window_s
     return pd.DataFrame(columns | token_sums(requests, window, len(counts)))
 
 
@@ -242,9 +251,13 @@ def requests_by_tokens(requests: pd.DataFrame) -> pd.DataFrame:
 
 @per_workload
 def requests_in_flight(
-    requests: pd.DataFrame, window_s: float = 60, prefill_per_s: float = 5_000, decode_per_s: float = 30
+    requests: pd.DataFrame,
+    window_s: float | None = None,
+    prefill_per_s: float = 5_000,
+    decode_per_s: float = 30,
 ) -> pd.DataFrame:
     """Return the means over each window, if each request is served at once at these tokens per second."""
+    window_s = window_length(requests, window_s)
     first_s = (requests["arrival_s"] - requests["origin_s"]).min()
     counted = without_failures(requests).dropna(subset=TOKENS)
     if counted.empty:
@@ -259,6 +272,7 @@ def requests_in_flight(
             means[k - first] += np.array([1, tokens]) * overlap_s / window_s
     found = pd.DataFrame(means, columns=["requests_in_flight", "tokens_in_flight"])
     found.insert(0, "window_start_s", found.index * window_s)
+    found.insert(1, "window_length_s", window_s)
     return found
 
 

@@ -1,0 +1,180 @@
+"""BurstGPT: requests to the LLM services of a university, 231 days with latencies and failures.
+
+Licence: CC BY 4.0, HPMLL.
+
+Files, from https://github.com/HPMLL/BurstGPT (release v1.2): ``BurstGPT_1.csv`` to ``BurstGPT_3.csv`` →
+`raw_request`. The files ``BurstGPT_without_fails_<part>.csv`` repeat them without the failed requests. The
+file in the repository's folder ``data`` lacks two columns.
+"""
+
+from tracehouse.ingest.declarations import Column, Requests, Table, Trace
+from tracehouse.ingest.facts import Caveat, Clock, Metric, PublishedFile
+from tracehouse.ingest.sample_distributions import Arrivals, LogNormal, Names
+
+README = "publisher: README"
+RELEASE = "https://github.com/HPMLL/BurstGPT/releases/download/v1.2"
+
+CLOCK = Clock(
+    "burstgpt.trace",
+    epoch="midnight of the first day, at an unpublished date",
+    zone="local time of the university, which is not named",
+    local_offset_s=0,
+    scale=1,
+    resolution_s=1,
+    true_parts="hour of the day, order and differences",
+    fake_parts="weekday; the date is unknown",
+    documented_in=README,
+)
+FAILED = Caveat(
+    "burstgpt.failed_requests",
+    "wrong result",
+    summary="A failed request has 0 response tokens.",
+    what_goes_wrong="Means of tokens and elapsed times over all requests are too low.",
+    what_to_do="Leave out requests with the status failed.",
+    documented_in="third party: users, issue 11",
+)
+RAMP_UP = Caveat(
+    "burstgpt.ramp_up",
+    "wrong result",
+    summary="The first 400 windows of 180 s have 0.034 requests a second, a steady one 3.17.",
+    what_goes_wrong="A benchmark that replays the trace from second 0 has almost no load.",
+    what_to_do="Start in a steady part, such as windows 4550 to 4950: seconds 819000 to 891000.",
+    documented_in="third party: users, issue 11",
+)
+ELAPSED = Caveat(
+    "burstgpt.elapsed_time",
+    "wrong result",
+    summary="The elapsed time ends with the complete answer, not with the first token.",
+    what_goes_wrong="Taken as the time to the first token, it is too long by the time to write the answer.",
+    what_to_do="Compare it only among requests with similar numbers of response tokens.",
+    documented_in=README,
+)
+WITHOUT_FAILS = Caveat(
+    "burstgpt.without_fails",
+    "background",
+    summary="The files without failures repeat requests of the files with failures.",
+    what_goes_wrong="Counts over all six files contain most requests twice.",
+    what_to_do="Nothing: only the files with failures are ingested.",
+    documented_in=README,
+)
+RAW_REQUEST = Table(
+    name="raw_request",
+    comment="Requests to the services, with failed ones.",
+    grain="one row per line of a file",
+    source="README of BurstGPT",
+    file_name=r"BurstGPT_(?P<part>[123])\.csv",
+    keys=(Column("part", "BIGINT", "Number of the file", examples=("1", "2")),),
+    columns=(
+        Column(
+            "timestamp",
+            "DOUBLE",
+            "Arrival",
+            "s",
+            header="Timestamp",
+            least=0,
+            sample=Arrivals(0, 10_454_399),
+            caveats=(RAMP_UP,),
+        ),
+        Column(
+            "session_id",
+            "VARCHAR",
+            "Session of a conversation",
+            header="Session ID",
+            sample=Names("session", 8, count=2_000),
+        ),
+        Column(
+            "elapsed_time",
+            "DOUBLE",
+            "Time to the complete answer",
+            "s",
+            header="Elapsed time",
+            least=0,
+            is_duration=True,
+            sample=LogNormal(6, 1.0),
+            caveats=(ELAPSED, FAILED),
+        ),
+        Column(
+            "model",
+            "VARCHAR",
+            "Model",
+            header="Model",
+            choices=("ChatGPT", "GPT-4"),
+            sample={"ChatGPT": 9, "GPT-4": 1},
+        ),
+        Column(
+            "request_tokens",
+            "BIGINT",
+            "Prompt",
+            "tokens",
+            header="Request tokens",
+            least=0,
+            sample=LogNormal(400, 1.0),
+        ),
+        Column(
+            "response_tokens",
+            "BIGINT",
+            "Answer",
+            "tokens",
+            header="Response tokens",
+            least=0,
+            sample=LogNormal(150, 1.0, zeros=0.05),
+            caveats=(FAILED,),
+        ),
+        Column(
+            "total_tokens",
+            "BIGINT",
+            "Prompt and answer",
+            "tokens",
+            header="Total tokens",
+            least=0,
+            sample=LogNormal(600, 1.0),
+        ),
+        Column(
+            "log_type",
+            "VARCHAR",
+            "Use",
+            header="Log Type",
+            choices=("Conversation log", "API log"),
+            sample={"Conversation log": 1, "API log": 1},
+        ),
+    ),
+    optional=frozenset({"session_id", "elapsed_time"}),
+    row_number="row",
+    key=("part", "row"),
+    never_empty=("timestamp", "model", "request_tokens", "response_tokens", "total_tokens", "log_type"),
+    order_by=("timestamp", "row"),
+    about_rows=10_632_100,
+    caveats=(WITHOUT_FAILS,),
+)
+TRACE = Trace(
+    name="burstgpt",
+    title="BurstGPT (LLM services of a university)",
+    publisher="HPMLL",
+    homepage="https://github.com/HPMLL/BurstGPT",
+    download="`traces fetch burstgpt` loads the three files with failures.",
+    licence="CC BY 4.0",
+    citation=(
+        "Wang et al.: BurstGPT: A Real-World Workload Dataset to Optimize LLM Serving Systems (KDD 2025)."
+    ),
+    tables=(RAW_REQUEST,),
+    clock=CLOCK,
+    metrics=(
+        Metric("submission", "exact", "Arrival of each request.", "burstgpt.request"),
+        Metric("final state", "exact", "A failed request has 0 response tokens.", "burstgpt.failures"),
+        Metric("workload", "exact", "Log type and model.", "burstgpt.failures"),
+        Metric("hour of day", "exact", "Times begin at a local midnight.", "unified.requests_by_hour_of_day"),
+    ),
+    files=tuple(PublishedFile(f"BurstGPT_{part}.csv", f"{RELEASE}/BurstGPT_{part}.csv") for part in "123"),
+    requests=Requests(
+        "raw_request",
+        at="timestamp",
+        workload="log_type",
+        model="model",
+        session="session_id",
+        input="request_tokens",
+        output="response_tokens",
+        latency="elapsed_time",
+        failed="response_tokens = 0",
+        completed="response_tokens > 0",
+    ),
+)
