@@ -1,5 +1,6 @@
 """Find columns of queries with the same name and meaning that have different values."""
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -46,24 +47,30 @@ def measured_columns(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, s
     """Return the columns with a unit that queries compute, by schema, name and meaning."""
     rows = connection.execute(
         """
-        select columns.object_name, columns.column_name, columns.meaning, columns.unit, columns.lineage
+        select columns.object_name, columns.column_name, columns.meaning, columns.unit, columns.lineage, chart
         from catalog.columns as columns
         inner join catalog.queries as queries on columns.object_name = queries.query_name
         order by columns.object_name, columns.position
         """
     ).fetchall()
     by = defaultdict(list)
-    for query, column, _, unit, lineage in rows:
+    for query, column, _, unit, lineage, chart in rows:
         # Computed columns are measured, the others are keys.
-        if not unit or lineage or column in GRIDS:
+        if not unit or lineage or column in GRIDS or column in grid_of(chart or ""):
             by[query].append(column)
     found = defaultdict(list)
-    for query, column, meaning, unit, _ in rows:
+    for query, column, meaning, unit, *_ in rows:
         if column not in by[query]:
             found[query.split(".")[0], column, meaning].append(
                 Measured(query, column, meaning, unit, tuple(by[query]))
             )
     return found
+
+
+def grid_of(chart: str) -> set[str]:
+    """Return the columns that span a chart: it has one value at each x, a heat map at each x and y."""
+    axes = {"line": "x", "step": "x", "bar": "x", "stack": "x", "heat": "xy"}.get(chart.split(" ")[0], "")
+    return {column for axis, column in re.findall(r" ([xy])=(\w+)", chart) if axis in axes}
 
 
 def values(answer: dict[str, list[Any]], measured: Measured) -> dict[tuple[Any, ...], Any]:
