@@ -2,22 +2,20 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from difflib import get_close_matches
 from importlib import import_module
 
 from tracehouse.ingest import traces as trace_modules
 from tracehouse.ingest.declarations import Table, Trace
-from tracehouse.lint.subject import Finding, Subject, place_of, suggest
+from tracehouse.lint.metrics import lint_impossible_metrics
+from tracehouse.lint.subject import Finding, Place, Subject, place_of, suggest
 from tracehouse.views import ledgers
 from tracehouse.views.requests import find_missing
 from tracehouse.views.units import SHARED, read_quantities, spell_unit
 from tracehouse.views.view_files import VIEWS
 
 LONGEST_SUMMARY = 100
-
-Place = Callable[[str], str]
-"""Returns the file and the line of a trace's module that has a text."""
 
 
 def lint_trace(subject: Subject, trace: Trace) -> Iterator[Finding]:
@@ -39,6 +37,7 @@ def lint_trace(subject: Subject, trace: Trace) -> Iterator[Finding]:
     yield from _lint_caveats(subject, trace, place)
     yield from _lint_clocks(trace, place)
     yield from _lint_metrics(subject, trace, place)
+    yield from lint_impossible_metrics(subject, trace, place)
     yield from _lint_quantities(trace, place)
 
 

@@ -25,6 +25,9 @@ from tracehouse.views.view_files import (
     request_views,
 )
 
+Place = Callable[[str], str]
+"""Returns the file and the line of a trace's module that has a text."""
+
 Source = TypeVar("Source")
 Parsed = TypeVar("Parsed")
 

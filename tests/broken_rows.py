@@ -15,7 +15,7 @@ import duckdb
 
 from tracehouse.core.text import quoted
 from tracehouse.ingest.declarations import Column, Table, Trace
-from tracehouse.views.rules import limit_rules
+from tracehouse.views.rules import column_rule, limit_rules
 
 # Texts of which at least one does not match a pattern.
 TEXTS = ("", "?", "A", "a", "0")
@@ -104,10 +104,10 @@ def _changes(table: Table) -> Iterator[tuple[str, dict[str, str]]]:
     names = {column: rule for rule, _, columns in limit_rules(table) for column in columns}
     for column in table.stored_columns:
         if column.choices:
-            yield column.name, {column.name: _outside_choices(column)}
+            yield column_rule(column.name), {column.name: _outside_choices(column)}
         if column.pattern:
             text = next(text for text in TEXTS if not re.fullmatch(column.pattern, text))
-            yield column.name, {column.name: quoted(text)}
+            yield column_rule(column.name), {column.name: quoted(text)}
         for limit in ("least", "most", "above", "below"):
             if (value := getattr(column, limit)) is not None:
                 yield names[column.name], {column.name: _outside(column, limit, value)}

@@ -1,5 +1,6 @@
 """List every data-quality rule: those declared with the tables, and those of each `checks.sql`."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -53,11 +54,11 @@ def _declared_rules(trace: Trace, table: Table) -> Iterator[Check]:
         if column.choices:
             text = f"{column.name} is one of {', '.join(map(str, column.choices))}"
             breach = f'"{column.name}" not in ({", ".join(map(_literal, column.choices))})'
-            yield check(column.name, "range", text, _count(name, breach))
+            yield check(column_rule(column.name), "range", text, _count(name, breach))
         if column.pattern:
             text = f"{column.name} matches {column.pattern}"
             breach = f'not regexp_full_match("{column.name}", {_literal(column.pattern)})'
-            yield check(column.name, "range", text, _count(name, breach))
+            yield check(column_rule(column.name), "range", text, _count(name, breach))
     for rule, limits, columns in limit_rules(table):
         text = f"{_join_names(columns)} {'is' if len(columns) == 1 else 'are'} {_limits_text(limits)}"
         yield check(rule, "range", text, _count(name, _build_breach(limits, columns)))
@@ -72,6 +73,11 @@ def _declared_rules(trace: Trace, table: Table) -> Iterator[Check]:
         yield check(reference.rule_name, "reference", text, sql, reference.caveat)
 
 
+def column_rule(column: str) -> str:
+    """Return the name of the rule on a column: the column's, without spaces and signs."""
+    return re.sub(r"\W+", "_", column)
+
+
 def limit_rules(table: Table) -> Iterator[tuple[str, Limits, list[str]]]:
     """Yield the name of each rule on limits, the limits, and the columns that have them."""
     found: dict[Limits, list[str]] = defaultdict(list)
@@ -81,7 +87,7 @@ def limit_rules(table: Table) -> Iterator[tuple[str, Limits, list[str]]]:
             found[limits].append(column.name)
     for limits, columns in found.items():
         shared = _NAMES.get(limits) or "_".join(f"{name}_{value}" for name, value in limits)
-        yield columns[0].lower() if len(columns) == 1 else shared, limits, columns
+        yield column_rule(columns[0]).lower() if len(columns) == 1 else shared, limits, columns
 
 
 def _limits_text(limits: Limits) -> str:

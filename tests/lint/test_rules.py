@@ -145,6 +145,16 @@ MISTAKES = [
         of_trace(trace(metrics=(Metric("wait", "exact", "S.", "itp.jobs"),))),
     ),
     (
+        "metric",
+        "start_time suggests the metric wait: declare",
+        of_trace(with_column(name="start_time")),
+    ),
+    (
+        "metric",
+        "failed_pct measures the metric final state, which itp does not declare",
+        of_query("count(*) as jobs", "count(*) as failed_pct"),
+    ),
+    (
         "column name",
         "names start_time, which is no column",
         of_trace(trace(metrics=(Metric("wait", "impossible", "No start_time."),))),

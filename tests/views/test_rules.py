@@ -14,7 +14,7 @@ COLUMNS = (
     Column("gpus", "DOUBLE", "GPUs", above=0),
     Column("cpus", "DOUBLE", "CPUs", above=0),
     Column("state", "VARCHAR", "State", choices=("ended", "isn't")),
-    Column("size", "BIGINT", "Size", choices=(1, 2)),
+    Column("size of job", "BIGINT", "Size", choices=(1, 2)),
     Column(
         "at", "TIMESTAMPTZ", "Submission", least="2023-03-01 00:00:00+08:00", below="2023-04-01 00:00:00Z"
     ),
@@ -82,7 +82,7 @@ def test_complete_counts_rows_with_an_empty_field(connection: duckdb.DuckDBPyCon
         ("positive", "gpus", [0.5], [0, -1]),
         ("positive", "cpus", [0.5], [0, -1]),
         ("state", "state", ["ended", "isn't"], ["ENDED"]),
-        ("size", "size", [1, 2], [3]),
+        ("size_of_job", "size of job", [1, 2], [3]),
         (
             "at",
             "at",
