@@ -122,19 +122,23 @@ def as_declared(trace: Trace, folder: Path) -> Iterator[pd.DataFrame]:
         yield frame.assign(block_tokens=declared.block_tokens)
 
 
+def has_numbers(name: str) -> bool:
+    """Return whether the rows of a trace have their position in the file."""
+    trace = all_traces().get(name)
+    return not (trace and trace.requests) or trace.table(trace.requests.table).row_number != ""
+
+
 @raw_frames.remembered
 def all_requests(raw: Path) -> pd.DataFrame:
     """Return the rows of `unified.requests` in the order of their values, with missing values last."""
     frames = [pd.DataFrame(columns=COLUMNS)]
     by_hand = {read.__name__: read for read in (azure_llm, burstgpt, genai, mooncake, qwen)}
-    for trace in all_traces().values():
-        if trace.requests:
-            read = by_hand.get(trace.name) or partial(as_declared, trace)
-            has_numbers = trace.table(trace.requests.table).row_number != ""
-            for found in read(raw / trace.name):
-                number = np.arange(1, len(found) + 1) if has_numbers else None
-                found = found.assign(trace=trace.name, request_number=number)
-                frames.append(found.reindex(columns=COLUMNS).astype(object))
+    others = {name: partial(as_declared, trace) for name, trace in all_traces().items() if trace.requests}
+    for name, read in (others | by_hand).items():
+        for found in read(raw / name):
+            number = np.arange(1, len(found) + 1) if has_numbers(name) else None
+            found = found.assign(trace=name, request_number=number)
+            frames.append(found.reindex(columns=COLUMNS).astype(object))
     found = pd.concat(frames, ignore_index=True).astype(dict.fromkeys(NUMBERS, float))
     return found.sort_values([name for name in COLUMNS if name != "prefix_blocks"], ignore_index=True)
 
