@@ -402,12 +402,17 @@ def code(sql: str) -> str:
 
 def link(name: str, target: str = "") -> str:
     """Return a link with the text `name` to the label `target`, by default to the label `name`."""
-    return f"[`{name}`](#{(target or name).lower()})"
+    return f"[`{name}`](#{_as_label(target or name)})"
 
 
 def anchored(shown: str, label: str) -> str:
     """Return a name with a label, so that links can point to it."""
-    return f'[`{shown}`]{{id="{label.lower()}"}}'
+    return f'[`{shown}`]{{id="{_as_label(label)}"}}'
+
+
+def _as_label(name: str) -> str:
+    """Return a name as a label, which has no capital letters and no spaces."""
+    return "-".join(name.lower().split())
 
 
 def grid(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -72,7 +72,7 @@ def test_lists_every_column_once_with_type_unit_provenance_and_caveats(
     views = {row["view_name"] for row in rows(definitions, "views")}
     defined = {**definitions.relations, **definitions.queries}
     expected = {
-        f"{row['object_name']}.{row['column_name']}".lower(): (
+        f"{row['object_name']}.{row['column_name']}".lower().replace(" ", "-"): (
             defined[row["object_name"]].columns[row["column_name"]][0],
             row["unit"],
             row["provenance"],
