@@ -9,6 +9,23 @@ from pathlib import Path
 from tracehouse.ingest import traces
 from tracehouse.ingest.declarations import all_traces
 
+SHORTEST = """
+from tracehouse.ingest.declarations import Column, Table, Trace
+
+JOB = Table(
+    "job",
+    "Jobs.",
+    grain="one row per id",
+    source="README",
+    file_name=r"jobs\\.csv",
+    columns=(Column("id", "VARCHAR", "Job", required=True), Column("steps", "BIGINT", "Steps", least=0)),
+    key=("id",),
+    order_by=("id",),
+)
+TRACE = Trace("shortest", "Jobs", "Nobody", "https://example.org", "By hand.", "CC0", "None.", (JOB,))
+"""
+"""The shortest declaration that lint accepts, with a required column."""
+
 
 @contextmanager
 def added_trace(folder: Path, name: str, text: str) -> Iterator[None]:
