@@ -38,7 +38,10 @@ def row_count(table: Table, scale: float, least: int = LEAST_ROWS) -> int:
 
 
 def has_sample(trace: Trace) -> bool:
-    """Return whether the declarations of a trace determine a sample: no JSON list, no wide table."""
+    """Return whether the declarations of a trace determine a sample.
+
+    A JSON list does not, nor a wide table whose column for the names of cells has no `examples`.
+    """
     return all(_file_keys(table) for table in trace.tables)
 
 
@@ -48,7 +51,8 @@ def write(trace: Trace, out: Output, scale: float, rng: np.random.Generator) -> 
         files = _file_keys(table)
         for keys in files:
             count = max(LEAST_ROWS, row_count(table, scale) // len(files))
-            out.add(table, table_rows(table, count, rng), **keys)
+            rows = _wide_rows(table, count, rng) if table.wide else table_rows(table, count, rng)
+            out.add(table, rows, **keys)
 
 
 def sampled(table: Table, count: int, rng: np.random.Generator) -> pl.DataFrame:
@@ -95,17 +99,32 @@ def table_rows(table: Table, rows: int, rng: np.random.Generator) -> pl.DataFram
             lists = draw.prefix_blocks(rng, -(-tokens // column.sample.block_tokens))
             found[column.name] = pl.Series(map(json.dumps, lists), dtype=pl.String)
             continue
-        if column.sample is not None:
-            found[column.name] = values(column, count, rng)
-            continue
-        if column.name in keyed:
-            numbers = keyed[column.name]
-        elif column.is_time:
-            numbers = time = time + np.ceil(draw.lognormal(rng, count, 2.0, 0.8)).astype(np.int64)
+        if column.name in keyed and column.sample is None:
+            found[column.name] = _texts(table, column, keyed[column.name], rng)
+        elif column.is_time and column.sample is None:
+            time = time + np.ceil(draw.lognormal(rng, count, 2.0, 0.8)).astype(np.int64)
+            found[column.name] = _texts(table, column, time, rng)
         else:
-            numbers = np.ceil(draw.lognormal(rng, count, OTHERS.median, OTHERS.sigma)).astype(np.int64)
-        found[column.name] = _texts(table, column, numbers, rng)
+            found[column.name] = _values_or_texts(table, column, count, rng)
     return pl.DataFrame(found)
+
+
+def _wide_rows(table: Table, lines: int, rng: np.random.Generator) -> pl.DataFrame:
+    """Draw the lines of a wide CSV: the index, and a cell for each name of a column in the file."""
+    assert table.wide
+    index, variable = table.column(table.wide.index), table.column(table.wide.variable)
+    found = {table.wide.index_header: pl.Series([_text(index, number) for number in range(lines)])}
+    for name in _given(variable):
+        found[name] = _values_or_texts(table, table.column(table.wide.value), lines, rng)
+    return pl.DataFrame(found)
+
+
+def _values_or_texts(table: Table, column: Column, count: int, rng: np.random.Generator) -> pl.Series:
+    """Draw the values of a column from its `sample`, else invent them."""
+    if column.sample is not None:
+        return values(column, count, rng)
+    numbers = np.ceil(draw.lognormal(rng, count, OTHERS.median, OTHERS.sigma)).astype(np.int64)
+    return _texts(table, column, numbers, rng)
 
 
 def _file_keys(table: Table) -> list[dict[str, str]]:
@@ -119,7 +138,8 @@ def _file_keys(table: Table) -> list[dict[str, str]]:
         name, folder = name_of(table.file_name, keys), name_of(table.folder, keys)
         if not name.endswith((".csv", ".jsonl")) or table.key_values(name, folder) is None:
             return []
-    return [] if table.json_list or table.wide else files
+    has_cells = table.wide is None or bool(_given(table.column(table.wide.variable)))
+    return files if has_cells and not table.json_list else []
 
 
 def _keys(table: Table, rows: int) -> dict[str, Ints]:

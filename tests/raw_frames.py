@@ -541,8 +541,11 @@ def standard_jobs(raw: Path, trace: str) -> pd.DataFrame:
 
 
 def as_observed(jobs: pd.DataFrame, **observed: object) -> pd.DataFrame:
-    """Return a trace's jobs with the given columns, such as observed times and censoring flags."""
-    return jobs.assign(**observed)[STANDARD]
+    """Return a trace's jobs in the standard columns, with the given ones, such as observed times.
+
+    Columns that are not given have no values.
+    """
+    return jobs.assign(**observed).reindex(columns=STANDARD)
 
 
 def has_jobs(raw: Path, trace: str) -> bool:

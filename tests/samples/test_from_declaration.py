@@ -8,6 +8,7 @@ from typing import Any, get_args
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from counting import non_empty
 
@@ -15,6 +16,7 @@ from tracehouse.ingest.column_types import TypeName
 from tracehouse.ingest.declarations import Column, Table, Trace, Wide
 from tracehouse.ingest.readers import ReaderInput
 from tracehouse.ingest.readers import csv as csv_reader
+from tracehouse.ingest.readers import wide as wide_reader
 from tracehouse.samples import from_declaration
 from tracehouse.samples.output import Output
 
@@ -140,13 +142,30 @@ def test_writes_a_file_for_each_key_value(tmp_path: Path) -> None:
     assert sum(len(read(path, jobs)) for path in paths) == ROWS
 
 
+def test_writes_the_cells_of_a_wide_table(tmp_path: Path) -> None:
+    columns = (
+        Column("job", "VARCHAR", ""),
+        Column("iteration", "BIGINT", "", examples=("0", "1")),
+        Column("cov", "DOUBLE", "", least=0, most=1),
+    )
+    wide = Wide("", r"\d+", index="job", variable="iteration", value="cov")
+    variation = Table("variation", "", "", "", r"cov\.csv", columns, wide=wide, about_rows=100)
+    [path] = written(tmp_path, variation)
+    source = ReaderInput(io.BytesIO(path.read_bytes()), variation, path.name)
+    batches = list(wide_reader.read(source))
+    assert [reject for batch in batches for reject in batch.rejects] == []
+    [rows] = [batch.rows for batch in batches]
+    assert rows.num_rows == 100 and rows.column_names == ["job", "0", "1"]
+    assert pc.max(rows["1"]).as_py() == 1
+
+
 @pytest.mark.parametrize(
     "more",
     [
         {"file_name": r"t_\d+\.csv"},
         {"file_name": r"t_(?P<day>\d+)\.csv", "keys": (Column("day", "VARCHAR", ""),)},
         {"file_name": r"t\.parquet"},
-        {"wide": Wide("time", ".*")},
+        {"wide": Wide("time", ".*", index="x", variable="x", value="x")},
     ],
 )
 def test_has_no_sample_if_file_names_are_not_declared(
