@@ -18,7 +18,7 @@ from tracehouse.ingest.declarations import all_traces
 from tracehouse.samples import dumps
 
 REPOSITORY = Path(__file__).parents[1]
-REAL_DATA = Path(os.environ.get("TRACES_TEST_DATA", REPOSITORY.parent / "shared" / "data"))
+REAL_DATA = Path(os.environ.get("TRACES_TEST_DATA", REPOSITORY.parent / "shared" / "data")).absolute()
 FIXTURE = REPOSITORY / "tests/fixture"
 SAMPLE_SCALE = 0.001
 SAMPLE_SEED = 7
