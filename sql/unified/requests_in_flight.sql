@@ -50,9 +50,9 @@ placed as (
         trace,
         workload,
         tokens,
-        window_length_s,
-        start_s / window_length_s as start_window,
-        case when tokens is not null then end_s / window_length_s end as end_window
+        start_s,
+        case when tokens is not null then end_s end as end_s,
+        window_length_s
     from sized
 ),
 
@@ -61,9 +61,12 @@ windows as (
         trace,
         workload,
         window_length_s,
-        cast(floor(min(start_window)) as bigint) as first_window,
+        cast(floor(min(start_s) / window_length_s) as bigint) as first_window,
         unnest(
-            generate_series(cast(floor(min(start_window)) as bigint), cast(floor(max(end_window)) as bigint))
+            generate_series(
+                cast(floor(min(start_s) / window_length_s) as bigint),
+                cast(floor(max(end_s) / window_length_s) as bigint)
+            )
         ) as window_number
     from placed
     group by trace, workload, window_length_s
@@ -73,20 +76,35 @@ edges as (
     select
         trace,
         workload,
-        start_window as at_window,
+        window_length_s,
+        start_s as at_s,
         1 as requests,
         tokens
     from placed
-    where end_window is not null
+    where end_s is not null
     union all
     select
         trace,
         workload,
-        end_window as at_window,
+        window_length_s,
+        end_s as at_s,
         -1 as requests,
         -tokens as tokens
     from placed
-    where end_window is not null
+    where end_s is not null
+),
+
+numbered as (
+    select
+        trace,
+        workload,
+        window_length_s,
+        requests,
+        tokens,
+        cast(floor(at_s / window_length_s) as bigint) as window_number,
+        -- Seconds from the start of a window have more digits than those from the start of the trace.
+        window_length_s - (at_s - floor(at_s / window_length_s) * window_length_s) as rest_s
+    from edges
 ),
 
 -- A change counts in its window for the rest of it, and in all later windows.
@@ -94,13 +112,13 @@ changes as (
     select
         trace,
         workload,
-        cast(floor(at_window) as bigint) as window_number,
+        window_number,
         sum(requests) as requests,
         sum(tokens) as tokens,
-        stats.fsum(requests * (1 - (at_window - floor(at_window)))) as requests_in_window,
-        stats.fsum(tokens * (1 - (at_window - floor(at_window)))) as tokens_in_window
-    from edges
-    group by trace, workload, cast(floor(at_window) as bigint)
+        stats.fsum(requests * rest_s / window_length_s) as requests_in_window,
+        stats.fsum(tokens * rest_s / window_length_s) as tokens_in_window
+    from numbered
+    group by trace, workload, window_number
 ),
 
 running as (
@@ -140,9 +158,9 @@ order by trace, workload nulls last, window_number;
 
 comment on macro table unified.requests_in_flight is
 'Mean number of requests in flight per trace, workload and window of window_length_s seconds, if each '
-'request were served from its arrival on, without queueing, at the assumed speeds of prefill_tokens_per_s for its prompt '
-'and decode_tokens_per_s for its answer. The trace does not measure this: choose the speeds of the service '
-'that you study. tokens_in_flight is the mean of their tokens; a request holds those of its prompt and of its '
-'whole answer. Windows follow each other from the first arrival in the trace; a workload has rows from its '
+'request were served from its arrival on, without queueing, at the assumed speeds of prefill_tokens_per_s for '
+'its prompt and decode_tokens_per_s for its answer. The trace does not measure this: choose the speeds of the '
+'service that you study. tokens_in_flight is the mean of their tokens; a request holds those of its prompt and '
+'of its whole answer. Windows follow each other from the first arrival in the trace; a workload has rows from its '
 'first arrival to the end of its last request. Failed requests and those without both numbers of tokens are '
 'left out; a trace that records no tokens, such as GenAI, has no rows.';
