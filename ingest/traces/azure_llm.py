@@ -76,6 +76,7 @@ RAW_REQUEST = Table(
     row_number="row",
     never_empty=("TIMESTAMP", "ContextTokens", "GeneratedTokens"),
     ends_in_newline=False,
+    partition_by=("workload",),
     order_by=("TIMESTAMP", "row"),
     about_rows=28_185,
     caveats=(SAMPLE_OF_AN_HOUR, DATE_DIFFERS, NO_END),

@@ -63,7 +63,7 @@ RAW_REQUEST = Table(
     grain="one row per line of a file",
     source="README of BurstGPT",
     file_name=r"BurstGPT_(?P<part>[123])\.csv",
-    keys=(Column("part", "BIGINT", "Number of the file", examples=("1", "2")),),
+    keys=(Column("part", "BIGINT", "Number of the file", examples=("1", "2", "3")),),
     columns=(
         Column(
             "timestamp",
@@ -142,6 +142,7 @@ RAW_REQUEST = Table(
     row_number="row",
     key=("part", "row"),
     never_empty=("timestamp", "model", "request_tokens", "response_tokens", "total_tokens", "log_type"),
+    partition_by=("part",),
     order_by=("timestamp", "row"),
     about_rows=10_632_100,
     caveats=(WITHOUT_FAILS,),

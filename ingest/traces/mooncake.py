@@ -99,6 +99,7 @@ RAW_REQUEST = Table(
     ),
     row_number="row",
     never_empty=("timestamp", "input_length", "output_length", "hash_ids"),
+    partition_by=("workload",),
     order_by=("timestamp", "row"),
     about_rows=39_632,
     caveats=(SAMPLE_OF_AN_HOUR,),

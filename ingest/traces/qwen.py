@@ -83,6 +83,7 @@ RAW_REQUEST = Table(
     row_number="row",
     never_empty=("chat_id", "timestamp", "input_length", "output_length", "turn", "hash_ids"),
     key=("service", "chat_id"),
+    partition_by=("service",),
     order_by=("timestamp", "row"),
     about_rows=1_000,
     caveats=(REUSE_BEGINS_AT_0, LFS_POINTERS),
@@ -98,7 +99,10 @@ TRACE = Trace(
     title="Qwen-Bailian usage traces",
     publisher="Alibaba Cloud",
     homepage="https://github.com/alibaba-edu/qwen-bailian-usagetraces-anon",
-    download="Clone https://github.com/alibaba-edu/qwen-bailian-usagetraces-anon with Git LFS.",
+    download=(
+        "Fetch the files by hand: clone https://github.com/alibaba-edu/qwen-bailian-usagetraces-anon with"
+        " Git LFS."
+    ),
     licence="Apache 2.0",
     citation="Wang et al.: KVCache Cache in the Wild (ATC 2025).",
     clock=CLOCK,

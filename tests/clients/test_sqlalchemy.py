@@ -15,6 +15,7 @@ TYPES = {
     "BOOLEAN": sa.Boolean,
     "INTEGER": sa.Integer,
     "BIGINT": sa.BigInteger,
+    "BIGINT[]": sa.ARRAY,
     "HUGEINT": sa.types.TypeEngine,
     "DOUBLE": sa.Double,
     "DATE": sa.Date,

@@ -21,12 +21,16 @@ SPLIT = {
     "asi.network_hourly": ("day",),
     "asi.pod_hourly": ("day",),
     "asi.server_hourly": ("day",),
+    "azure_llm.raw_request": ("workload",),
+    "burstgpt.raw_request": ("part",),
     "helios.gpu_count": ("cluster",),
     "helios.job": ("cluster",),
     "itp.elasticflow_job": ("source_file",),
     "itp.raw_job": ("source_file",),
+    "mooncake.raw_request": ("workload",),
     "openb.node": ("node_list",),
     "openb.pod": ("variant",),
+    "qwen.raw_request": ("service",),
     "zeus.power": ("gpu",),
 }
 

@@ -98,7 +98,13 @@ def _compare(connection: duckdb.DuckDBPyConnection, ledger: str, traces: Sequenc
     repeated = {call for call, number in calls.items() if number > 1}
     results = []
     for row in rows:
-        read = {table for name in row["reads"] for table in known.get(name, ())}
+        # A query over all traces also reads tables of others, which the figure is not about.
+        read = {
+            table
+            for name in row["reads"]
+            for table in known.get(name, ())
+            if not name.startswith("unified.") or table.startswith(f"{row['trace']}.")
+        }
         lacks_data = bool(read & empty) or row["needs_file"] not in {"", *files}
         measured = None
         if row["measured_by"] and not lacks_data:
