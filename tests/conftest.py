@@ -66,6 +66,11 @@ def _is_of(trace: str, item: pytest.Item) -> bool:
 def build_warehouse(raw: Path, warehouse: Path) -> Path:
     outcome = database.ingest([raw], warehouse, [], quiet)
     assert not outcome.problems
+    if not outcome.conversions:
+        # Without a pytrace, so that the line is not below the source of this function.
+        folders = ", ".join(str(folder.resolve()) for folder in sorted(raw.iterdir())) or str(raw)
+        names = ", ".join(outcome.unrecognised[:5]) or "none"
+        pytest.fail(f"no file of a declared table in {folders}; other files: {names}", pytrace=False)
     return warehouse
 
 
