@@ -1,16 +1,21 @@
-"""Draw the rows of a table from its declaration.
+r"""Draw the rows of a table from its declaration.
 
 - A column has the values of its `sample`, else of its `examples` or `choices`, else invented ones within its
-  limits. A `pattern` needs one of the three.
+  limits. A `pattern` needs one of the three, unless it consists of text and digits (``job_\d+``).
 - The values of a key are unique. Columns with the same name have the same values in all tables, so that the
   tables can be joined.
 - Times without a `sample` are in ascending order within a row.
 - If the file names of a table contain keys, the table has a file for each combination of their values. The
   values are the `examples` of the key, or the alternatives in the pattern.
+- The names of the cells of a wide table are the `examples` of the column that receives them, or follow from
+  `variable_pattern`: named groups as in file names, alternatives, and digits.
 """
 
 import json
 import math
+import re
+from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import product
 
@@ -29,6 +34,9 @@ VALUES = 20
 FIRST_TIME = datetime(2024, 1, 1, tzinfo=UTC)
 STEP_S, STEPS = 60, 10_080
 MISSING = 0.05
+# The most names of cells that are drawn from the pattern of a wide table.
+CELLS = 10
+DIGITS = re.compile(r"((?:\\d)+)(\+|\{(\d+)\})?")
 OTHERS = LogNormal(20.0, 0.8)
 
 
@@ -40,7 +48,8 @@ def row_count(table: Table, scale: float, least: int = LEAST_ROWS) -> int:
 def has_sample(trace: Trace) -> bool:
     """Return whether the declarations of a trace determine a sample.
 
-    A JSON list does not, nor a wide table whose column for the names of cells has no `examples`.
+    A JSON list does not, nor a wide table whose names of cells are neither `examples` nor follow from their
+    pattern.
     """
     return all(_file_keys(table) for table in trace.tables)
 
@@ -48,11 +57,16 @@ def has_sample(trace: Trace) -> bool:
 def write(trace: Trace, out: Output, scale: float, rng: np.random.Generator) -> None:
     """Write all tables of a trace, as their declarations say."""
     for table in trace.tables:
-        files = _file_keys(table)
-        for keys in files:
-            count = max(LEAST_ROWS, row_count(table, scale) // len(files))
-            rows = _wide_rows(table, count, rng) if table.wide else table_rows(table, count, rng)
-            out.add(table, rows, **keys)
+        write_table(table, out, scale, rng)
+
+
+def write_table(table: Table, out: Output, scale: float, rng: np.random.Generator) -> None:
+    """Write the files of one table, as its declaration says."""
+    files = _file_keys(table)
+    for keys in files:
+        count = max(LEAST_ROWS, row_count(table, scale) // len(files))
+        rows = _wide_rows(table, count, rng) if table.wide else table_rows(table, count, rng)
+        out.add(table, rows, **keys)
 
 
 def sampled(table: Table, count: int, rng: np.random.Generator) -> pl.DataFrame:
@@ -109,14 +123,65 @@ def table_rows(table: Table, rows: int, rng: np.random.Generator) -> pl.DataFram
     return pl.DataFrame(found)
 
 
-def _wide_rows(table: Table, lines: int, rng: np.random.Generator) -> pl.DataFrame:
-    """Draw the lines of a wide CSV: the index, and a cell for each name of a column in the file."""
+def _wide_rows(table: Table, count: int, rng: np.random.Generator) -> pl.DataFrame:
+    """Draw the lines of a wide CSV with about `count` cells: the index, and a cell for each name."""
     assert table.wide
-    index, variable = table.column(table.wide.index), table.column(table.wide.variable)
-    found = {table.wide.index_header: pl.Series([_text(index, number) for number in range(lines)])}
-    for name in _given(variable):
-        found[name] = _values_or_texts(table, table.column(table.wide.value), lines, rng)
+    # Readers of cells know no texts for missing values.
+    index, value = table.column(table.wide.index), replace(table.column(table.wide.value), null_texts=())
+    names = _cell_names(table)
+    # Times start at the first one; ids and numbers at 1.
+    first = 0 if index.is_time or _given(index) else 1
+    numbers = range(first, first + max(LEAST_ROWS, count // len(names)))
+    texts = (_text(index, number) for number in numbers)
+    # A line with an index that occurred before would be rejected, as in a column with few `examples`.
+    indexes = dict.fromkeys(text for text in texts if re.fullmatch(index.pattern or ".*", text))
+    found = {table.wide.index_header: pl.Series(list(indexes), dtype=pl.String)}
+    for name in names:
+        found[name] = _values_or_texts(table, value, len(indexes), rng)
+        if not value.required and value.name not in table.never_empty:
+            found[name] = found[name].set(pl.Series(rng.random(len(indexes)) < MISSING), None)
     return pl.DataFrame(found)
+
+
+def _cell_names(table: Table) -> list[str]:
+    """Return the names of the cells in a wide CSV, or none if the declaration does not determine them."""
+    assert table.wide
+    variable, pattern = table.column(table.wide.variable), table.wide.variable_pattern
+    if given := _given(variable):
+        return list(given)
+    first = math.ceil(float(variable.least or 0)) if variable.type == "BIGINT" else 0
+    found: dict[str, None] = {}
+    for number in range(first, first + CELLS):
+        numbered = _with_digits(pattern, number)
+        alternatives = [numbered] if "(" in numbered else numbered.split("|")
+        for keys in _group_values(numbered, (*table.columns, *table.keys)):
+            found |= dict.fromkeys(name_of(text, keys) for text in alternatives)
+    return [name for name in found if _is_text_like(pattern, name)][:CELLS]
+
+
+def _with_digits(pattern: str, number: int) -> str:
+    r"""Replace each run of digits in a pattern, such as ``\d+`` or ``\d\d``, by a number."""
+    return DIGITS.sub(lambda run: f"{number:0{len(run[1]) // 2 - 1 + int(run[3] or 1)}}", pattern)
+
+
+def _text_like(pattern: str, number: int) -> str:
+    """Return the text with a number that matches a pattern of text and digits, empty for other patterns."""
+    numbered = _with_digits(pattern, number)
+    text = "" if numbered == pattern or "(?P<" in pattern else name_of(numbered, {})
+    return text if text and _is_text_like(pattern, text) else ""
+
+
+def _is_text_like(pattern: str, text: str) -> bool:
+    """Return whether a text that was made from a pattern matches it, and has none of its operators."""
+    return re.fullmatch(pattern, text) is not None and not re.search(r"[*+?|(\[{]", text)
+
+
+def _group_values(pattern: str, columns: Iterable[Column]) -> list[dict[str, str]]:
+    """Return the combinations of values of the named groups: the columns' `examples`, or alternatives."""
+    groups: dict[str, str] = dict(GROUP.findall(pattern))
+    examples = {column.name: column.examples for column in columns}
+    choices = [examples.get(name) or alternatives.split("|") for name, alternatives in groups.items()]
+    return [dict(zip(groups, chosen, strict=True)) for chosen in product(*choices)]
 
 
 def _values_or_texts(table: Table, column: Column, count: int, rng: np.random.Generator) -> pl.Series:
@@ -130,15 +195,12 @@ def _values_or_texts(table: Table, column: Column, count: int, rng: np.random.Ge
 def _file_keys(table: Table) -> list[dict[str, str]]:
     """Return the key values of each file of a table, or none if a file cannot be generated."""
     patterns = (table.folder, table.archive_stem, table.file_name)
-    groups = dict(GROUP.findall("/".join(patterns)))
-    examples = {column.name: column.examples for column in table.keys}
-    choices = [examples.get(name) or alternatives.split("|") for name, alternatives in groups.items()]
-    files = [dict(zip(groups, chosen, strict=True)) for chosen in product(*choices)]
+    files = _group_values("/".join(patterns), table.keys)
     for keys in files:
         name, folder = name_of(table.file_name, keys), name_of(table.folder, keys)
         if not name.endswith((".csv", ".jsonl")) or table.key_values(name, folder) is None:
             return []
-    has_cells = table.wide is None or bool(_given(table.column(table.wide.variable)))
+    has_cells = table.wide is None or bool(_cell_names(table))
     return files if has_cells and not table.json_list else []
 
 
@@ -189,7 +251,7 @@ def _text(column: Column, number: int) -> str:
         return given[number % len(given)]
     match column.type:
         case "VARCHAR":
-            return f"{column.name}_{number}"
+            return _text_like(column.pattern, number) or f"{column.name}_{number}"
         case "BOOLEAN":
             return ("false", "true")[number % 2]
         case "VARCHAR[]" | "BIGINT[]":

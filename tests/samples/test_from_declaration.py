@@ -8,7 +8,6 @@ from typing import Any, get_args
 import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 from counting import non_empty
 
@@ -17,6 +16,7 @@ from tracehouse.ingest.declarations import Column, Table, Trace, Wide
 from tracehouse.ingest.readers import ReaderInput
 from tracehouse.ingest.readers import csv as csv_reader
 from tracehouse.ingest.readers import wide as wide_reader
+from tracehouse.ingest.sample_distributions import LogNormal
 from tracehouse.samples import from_declaration
 from tracehouse.samples.output import Output
 
@@ -142,21 +142,75 @@ def test_writes_a_file_for_each_key_value(tmp_path: Path) -> None:
     assert sum(len(read(path, jobs)) for path in paths) == ROWS
 
 
-def test_writes_the_cells_of_a_wide_table(tmp_path: Path) -> None:
+def cells(folder: Path, variable_pattern: str, *more: Column, **given: Any) -> pl.DataFrame:
+    """Write the sample of a wide table of jobs and iterations, and return its lines. None is rejected."""
     columns = (
-        Column("job", "VARCHAR", ""),
-        Column("iteration", "BIGINT", "", examples=("0", "1")),
-        Column("cov", "DOUBLE", "", least=0, most=1),
+        given.get("index", Column("job", "VARCHAR", "", pattern=r"job_\d\d")),
+        given.get("variable", Column("iteration", "VARCHAR", "")),
+        given.get("value", Column("cov", "DOUBLE", "", least=0, most=1, null_texts=("NA",))),
+        *more,
     )
-    wide = Wide("", r"\d+", index="job", variable="iteration", value="cov")
-    variation = Table("variation", "", "", "", r"cov\.csv", columns, wide=wide, about_rows=100)
-    [path] = written(tmp_path, variation)
-    source = ReaderInput(io.BytesIO(path.read_bytes()), variation, path.name)
+    wide = Wide("", variable_pattern, index=columns[0].name, variable="iteration", value="cov")
+    [path] = written(folder, Table("variation", "", "", "", r"cov\.csv", columns, wide=wide, about_rows=ROWS))
+    source = ReaderInput(
+        io.BytesIO(path.read_bytes()), Table("v", "", "", "", "", columns, wide=wide), path.name
+    )
     batches = list(wide_reader.read(source))
     assert [reject for batch in batches for reject in batch.rejects] == []
-    [rows] = [batch.rows for batch in batches]
-    assert rows.num_rows == 100 and rows.column_names == ["job", "0", "1"]
-    assert pc.max(rows["1"]).as_py() == 1
+    frame = pl.from_arrow(pa.concat_tables([pa.table(batch.rows) for batch in batches]))
+    assert isinstance(frame, pl.DataFrame)
+    return frame
+
+
+GPU = Column("gpu", "BIGINT", "", examples=("0", "1"))
+NODE = Column("node", "VARCHAR", "")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "more", "names"),
+    [
+        (r"\d+", [], [str(number) for number in range(10)]),
+        (r"gpu\d{3}(?:_old)?", [], [f"gpu{number:03}" for number in range(10)]),
+        (r"(?P<node>a|b)-(?P<gpu>\d)", [NODE, GPU], ["a-0", "a-1", "b-0", "b-1"]),
+        (r"(?P<node>n\d+)/idle", [NODE], [f"n{number}/idle" for number in range(10)]),
+        ("cpu|memory", [], ["cpu", "memory"]),
+    ],
+)
+def test_names_of_cells_follow_from_the_pattern(
+    tmp_path: Path, pattern: str, more: list[Column], names: list[str]
+) -> None:
+    assert cells(tmp_path, pattern, *more).columns == ["job", *names]
+
+
+def test_writes_the_cells_of_a_wide_table(tmp_path: Path) -> None:
+    numbers = Column("iteration", "BIGINT", "", least=1)
+    frame = cells(tmp_path, r"\d+", variable=numbers)
+    assert frame.columns == ["job", *(str(number) for number in range(1, 11))]
+    # The pattern allows 99 jobs from 1.
+    assert frame["job"].to_list() == [f"job_{number:02}" for number in range(1, 100)]
+    assert frame["1"].max() == 1 and 0 < frame["1"].null_count() < 30
+    given = cells(tmp_path / "given", ".*", variable=Column("iteration", "VARCHAR", "", examples=("x", "y")))
+    assert given.columns == ["job", "x", "y"]
+
+
+@pytest.mark.parametrize("pattern", ["u.*", r"a\w", "[ab]", r"\d\d", "a|b", r"(?P<a>\d)"])
+def test_other_patterns_give_invented_texts(tmp_path: Path, pattern: str) -> None:
+    [frame] = row_count(
+        tmp_path, table("t", Column("x", "VARCHAR", "", pattern=pattern), key=("x",))
+    ).values()
+    assert frame["x"].n_unique() == ROWS and frame["x"][-1] == f"x_{ROWS - 1}"
+
+
+def test_values_of_cells_and_times_of_lines(tmp_path: Path) -> None:
+    time = Column("time", "BIGINT", "", "s", examples=("100", "115"))
+    value = Column("cov", "DOUBLE", "", required=True, sample=LogNormal(5, 1.0, most=7))
+    frame = cells(tmp_path, r"\d+", index=time, value=value)
+    assert frame["time"].to_list() == list(range(100, 100 + 15 * (ROWS // 10), 15))
+    assert frame["3"].null_count() == 0 and frame["3"].max() == 7 and frame["3"].n_unique() > 50
+    few = cells(
+        tmp_path / "few", r"\d+", index=Column("job", "VARCHAR", "", examples=("a", "b")), value=value
+    )
+    assert few["job"].to_list() == ["a", "b"]
 
 
 @pytest.mark.parametrize(
