@@ -1,7 +1,8 @@
 # make demo [RAW=folder]   set up, ingest synthetic files or your raw files, and run four queries
 # make test                set up and run the tests; 7 minutes
 # make older-test          open a database with an older version of DuckDB
-# make goldens             write the answers over tests/fixture to tests/goldens; read the difference before you commit it
+# make goldens [TRACE=x]   write the answers over tests/fixture to tests/goldens, or those of one trace alone; read the
+#                          difference before you commit it
 # make test-trace TRACE=x  run the tests of one trace: its ledgers, rules, views, queries and samples
 # make hostile             run all tests with broken files, kills, concurrent readers and damage; 10 minutes
 # make random-test         run the tests with random input on 10 times as many examples
@@ -97,8 +98,9 @@ older-test: venvs
 	$(OLDER_VENV)/bin/pytest tests/clients/test_older_duckdb.py
 
 goldens: $(VENV)/ready
-	$(BIN)/pytest tests/test_goldens.py --write-goldens
+	$(BIN)/pytest tests/test_goldens.py --write-goldens $(if $(TRACE),--only-trace $(TRACE))
 	git diff --stat tests/goldens
+	$(if $(TRACE),@echo 'Run `make goldens` once before you push: answers over all traces may have changed')
 
 test-trace: $(VENV)/ready
 	$(if $(TRACE),,$(error Name a trace: make test-trace TRACE=itp))

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import counting
@@ -63,8 +63,9 @@ def _is_of(trace: str, item: pytest.Item) -> bool:
     return named == {trace} or (not named and marked)
 
 
-def build_warehouse(raw: Path, warehouse: Path) -> Path:
-    outcome = database.ingest([raw], warehouse, [], quiet)
+def build_warehouse(raw: Path, warehouse: Path, traces: Sequence[str] = ()) -> Path:
+    """Ingest the raw files of these traces, by default of all, and return the warehouse."""
+    outcome = database.ingest([raw], warehouse, traces, quiet)
     assert not outcome.problems
     if not outcome.conversions:
         # Without a pytrace, so that the line is not below the source of this function.
@@ -112,9 +113,9 @@ def sample_warehouse(sample_raw: Path, tmp_path_factory: pytest.TempPathFactory)
 
 
 @pytest.fixture(scope="session")
-def fixture_warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The warehouse of the small raw files in the repository."""
-    return shared(tmp_path_factory, "fixture", lambda folder: build_warehouse(FIXTURE, folder))
+def fixture_warehouse(tested_traces: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The warehouse of the small raw files in the repository, with --only-trace of this trace alone."""
+    return shared(tmp_path_factory, "fixture", lambda folder: build_warehouse(FIXTURE, folder, tested_traces))
 
 
 # One connection for all tests: DuckDB would otherwise read the database again for each test.
