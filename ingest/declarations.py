@@ -18,7 +18,7 @@ from tracehouse.core.errors import DefinitionError
 from tracehouse.core.field_types import check_types
 from tracehouse.ingest import traces
 from tracehouse.ingest.column_types import TypeName
-from tracehouse.ingest.facts import Caveat, Clock, Metric, PublishedFile, Quantity
+from tracehouse.ingest.facts import Caveat, Clock, Metric, PublishedFile, Quantity, SkippedFile
 from tracehouse.ingest.sample_distributions import Distribution
 
 # Increase this number when a reader returns other rows for the same bytes. Ingest then converts all files
@@ -348,7 +348,8 @@ class Trace:
     `clock` is the clock of all times whose column names none. `caveats` are pitfalls that concern parts of
     several tables; the others stand at their column or table. `metrics` are the metrics that the trace
     supports, `quantities` the units and meanings of columns of its views and queries, `files` its raw files.
-    `requests` are the requests of an inference service, if it is one.
+    `skipped_files` are files of the publisher that ingest leaves out. `requests` are the requests of an
+    inference service, if it is one.
     """
 
     name: str
@@ -365,6 +366,7 @@ class Trace:
     quantities: tuple[Quantity, ...] = ()
     files: tuple[PublishedFile, ...] = ()
     requests: Requests | None = None
+    skipped_files: tuple[SkippedFile, ...] = ()
 
     def __post_init__(self) -> None:
         check_types(self)

@@ -114,3 +114,18 @@ class PublishedFile:
 
     def __post_init__(self) -> None:
         check_types(self)
+
+
+@dataclass(frozen=True)
+class SkippedFile:
+    """Files of the publisher that ingest leaves out on purpose.
+
+    `file_name` is a regular expression for the whole name of an uncompressed file or of an archive. `reason`
+    completes the sentence "left out, because"; ingest prints it.
+    """
+
+    file_name: str
+    reason: str
+
+    def __post_init__(self) -> None:
+        check_types(self)

@@ -35,7 +35,7 @@ from tracehouse.ingest.raw_files import (
 from tracehouse.ingest.raw_stream import check_raw, open_raw, translate_errors
 from tracehouse.ingest.readers.formats import reader_of
 from tracehouse.ingest.readers.lines import describe_header
-from tracehouse.ingest.similar import describe_similar
+from tracehouse.ingest.similar import describe_similar, find_skipped
 from tracehouse.ingest.store.records import Key
 from tracehouse.ingest.synthetic_marker import MARKER_NAME, is_marked
 
@@ -109,8 +109,8 @@ class Found:
     """The result of a search of the raw folders.
 
     `unrecognised` names the files that match no table, except documents such as a README. `problems` are
-    errors of unreadable folders and files. `notes` name archives that match no table, and parts that are
-    skipped because the whole file is next to them.
+    errors of unreadable folders and files. `notes` name archives that match no table, files that a trace
+    skips on purpose, and parts that are skipped because the whole file is next to them.
     """
 
     matched: tuple[MatchedFile, ...]
@@ -135,7 +135,8 @@ class _Entry:
 def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Iterable[Trace]) -> Found:
     """Search `raw_folders` for the files of `traces`, and ignore files of other traces in `all_traces`."""
     wanted = {trace.name for trace in traces}
-    candidates = [(trace, table) for trace in all_traces for table in trace.tables]
+    known = list(all_traces)
+    candidates = [(trace, table) for trace in known for table in trace.tables]
     matched: list[MatchedFile] = []
     problems: list[RawFileError] = []
     notes: list[str] = []
@@ -155,6 +156,8 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
                 tables = _choose_by_header(raw, named)
                 if not tables:
                     unrecognised += [path_below(raw.root, path) for path in raw.paths]
+                    if find_skipped(raw.relative_name, known):
+                        continue
                     notes += filter(None, [describe_similar(raw, candidates)])
                     if raw.is_archive and raw.form != TREE:
                         notes.append(f"{raw.relative_name}: no trace has an archive of this name: unpack it")
@@ -167,7 +170,25 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
                             matched.append(MatchedFile(trace, table, part, others))
         except RawFileError as problem:
             problems.append(problem)
-    return Found(tuple(matched), tuple(sorted(unrecognised)), tuple(problems), tuple(notes))
+    unrecognised = _explain_skipped(unrecognised, wanted, known, notes)
+    return Found(tuple(matched), tuple(unrecognised), tuple(problems), tuple(notes))
+
+
+def _explain_skipped(
+    unrecognised: Iterable[str], wanted: set[str], known: Sequence[Trace], notes: list[str]
+) -> list[str]:
+    """Return the names of files that no trace skips on purpose, sorted.
+
+    Appends a note to `notes` for each file that a wanted trace skips.
+    """
+    names = []
+    for name in sorted(unrecognised):
+        found = find_skipped(name, known)
+        if not found:
+            names.append(name)
+        elif found[0].name in wanted:
+            notes.append(f"{name}: left out, because {found[1].reason}")
+    return names
 
 
 def _walk(raw_folders: Sequence[Path], problems: list[RawFileError]) -> Iterator[_Entry]:

@@ -1,18 +1,30 @@
-"""Say what an unrecognised raw file may be: a known file under another name."""
+"""Say what a raw file of no table may be: one that a trace skips, or a known file under another name."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import PurePosixPath
 
 from tracehouse.core.errors import RawFileError
 from tracehouse.ingest.archive import data_members
 from tracehouse.ingest.declarations import Table, Trace
-from tracehouse.ingest.raw_files import RawFile
+from tracehouse.ingest.facts import SkippedFile
+from tracehouse.ingest.raw_files import RawFile, unpacked_name
 from tracehouse.ingest.raw_stream import open_raw
 from tracehouse.ingest.readers import csv
 
 # The similarity, from 0 to 1, from which a name is likely a misspelt one.
 _CLOSE = 0.8
+
+
+def find_skipped(name: str, traces: Iterable[Trace]) -> tuple[Trace, SkippedFile] | None:
+    """Return the trace that leaves a raw file out on purpose, and its reason; None if no trace does."""
+    file_name = unpacked_name(PurePosixPath(name).name)
+    for trace in traces:
+        for skipped in trace.skipped_files:
+            if re.fullmatch(skipped.file_name, file_name):
+                return trace, skipped
+    return None
 
 
 def describe_similar(raw: RawFile, candidates: Sequence[tuple[Trace, Table]]) -> str:

@@ -3,12 +3,12 @@
 Licence: CC BY 4.0, HPMLL.
 
 Files, from https://github.com/HPMLL/BurstGPT (release v1.2): ``BurstGPT_1.csv`` to ``BurstGPT_3.csv`` →
-`raw_request`. The files ``BurstGPT_without_fails_<part>.csv`` repeat them without the failed requests. The
-file in the repository's folder ``data`` lacks two columns.
+`raw_request`. Ingest skips ``BurstGPT_without_fails_<part>.csv``, which repeat them without the failed
+requests. The file in the repository's folder ``data`` lacks two columns.
 """
 
 from tracehouse.ingest.declarations import Column, Requests, Table, Trace
-from tracehouse.ingest.facts import Caveat, Clock, Metric, PublishedFile
+from tracehouse.ingest.facts import Caveat, Clock, Metric, PublishedFile, SkippedFile
 from tracehouse.ingest.sample_distributions import Arrivals, LogNormal, Names
 
 README = "publisher: README"
@@ -166,6 +166,11 @@ TRACE = Trace(
         Metric("hour of day", "exact", "Times begin at a local midnight.", "unified.requests_by_hour_of_day"),
     ),
     files=tuple(PublishedFile(f"BurstGPT_{part}.csv", f"{RELEASE}/BurstGPT_{part}.csv") for part in "123"),
+    skipped_files=(
+        SkippedFile(
+            r"BurstGPT_without_fails_[123]\.csv", "it repeats BurstGPT_[123].csv without the failed requests"
+        ),
+    ),
     requests=Requests(
         "raw_request",
         at="timestamp",

@@ -4,6 +4,7 @@ import gzip
 import os
 import socket
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from few_files import ingest, quiet, tar_gz, write, zipped
 from tracehouse.engines.names import DATABASE
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.declarations import all_traces
+from tracehouse.ingest.facts import SkippedFile
 from tracehouse.ingest.find import Found, find
 from tracehouse.ingest.store import lock
 
@@ -104,6 +106,34 @@ def test_skips_documents_and_lists_unrecognised_data(tmp_path: Path) -> None:
     assert found.unrecognised == tuple(sorted(others))
     assert not found.matched
     assert not found.problems
+
+
+def test_says_why_a_trace_skips_a_file(tmp_path: Path) -> None:
+    columns = (
+        b"Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
+    )
+    names = ["BurstGPT_without_fails_1.csv", "BurstGPT_without_fails_2.csv.gz"]
+    files = {names[0]: columns, names[1]: gzip.compress(columns), "burst.csv": columns}
+    write(tmp_path, files | {"BurstGPT_1.csv": columns})
+    reason = "left out, because it repeats BurstGPT_[123].csv without the failed requests"
+    found = find_in(tmp_path)
+    assert tables(found) == {"BurstGPT_1.csv": "burstgpt.raw_request"}
+    assert found.unrecognised == ("burst.csv",)
+    renamed, *skipped = found.notes
+    assert renamed.startswith("burst.csv: has the columns of burstgpt.raw_request")
+    assert skipped == [f"{name}: {reason}" for name in names]
+    other = find_in(tmp_path, "itp")
+    assert other.unrecognised == ("burst.csv",) and reason not in "".join(other.notes)
+
+
+def test_a_table_comes_before_the_skipped_files_of_another_trace(tmp_path: Path) -> None:
+    known = all_traces()
+    every = SkippedFile(".*", "there is no reason")
+    traces = [replace(trace, skipped_files=(every,)) for trace in known.values()]
+    write(tmp_path, {"summary_train.csv": b"x\n", "mine.7z": b"x"})
+    found = find([tmp_path], traces, traces)
+    assert tables(found) == {"summary_train.csv": "zeus.train"}
+    assert found.notes == ("mine.7z: left out, because there is no reason",) and not found.unrecognised
 
 
 def test_finds_each_file_of_several_folders_once(tmp_path: Path) -> None:
