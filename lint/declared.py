@@ -8,6 +8,7 @@ from importlib import import_module
 
 from tracehouse.ingest import traces as trace_modules
 from tracehouse.ingest.declarations import Table, Trace
+from tracehouse.ingest.sample_files import missing_samples
 from tracehouse.lint.metrics import lint_impossible_metrics
 from tracehouse.lint.subject import Finding, Place, Subject, place_of, suggest
 from tracehouse.views import ledgers
@@ -30,6 +31,8 @@ def lint_trace(subject: Subject, trace: Trace) -> Iterator[Finding]:
         if f"{trace.name}.{table.name}" in {view.alias for view in subject.views}:
             view = VIEWS / trace.name / table.name
             yield Finding(place(table.name), f"a view, {view}, has the name of the table", "name")
+    for table, why in missing_samples(trace):
+        yield Finding(place(table.name), why, "sample")
     if trace.requests and (missing := find_missing(trace, trace.requests)):
         name, known = missing
         what = f"`requests` names {name}, which is not in the trace{suggest(name, known)}"

@@ -6,7 +6,6 @@ Otherwise the sample is drawn from the declaration of the trace.
 
 import importlib.util
 import math
-import pkgutil
 import shutil
 from collections.abc import Callable, Sequence
 from functools import cache, partial
@@ -17,6 +16,7 @@ import numpy as np
 
 from tracehouse.core.errors import UsageError, UserError, check_traces
 from tracehouse.ingest.declarations import all_traces
+from tracehouse.ingest.sample_files import missing_samples
 from tracehouse.ingest.synthetic_marker import MARKER_NAME
 from tracehouse.samples import from_declaration
 from tracehouse.samples import traces as modules
@@ -39,10 +39,7 @@ scale: {scale!r} (1.0 is the number of rows in the publisher's files)
 
 def available() -> list[str]:
     """Return the names of the traces that have a sample, sorted."""
-    written = {found.name for found in pkgutil.iter_modules(modules.__path__)}
-    return [
-        name for name, trace in all_traces().items() if name in written or from_declaration.has_sample(trace)
-    ]
+    return [name for name, trace in all_traces().items() if not missing_samples(trace)]
 
 
 def has_days(trace: str) -> bool:
@@ -96,11 +93,8 @@ def write_sample(
     if seed < 0:
         raise UsageError(f"the seed of a sample must be 0 or more, not {seed}")
     check_traces(traces, all_traces())
-    if without := [trace for trace in traces if trace not in available()]:
-        raise UsageError(
-            f"{without[0]} has no sample. Declare `examples` for its keys in names of files, or write"
-            f" samples/traces/{without[0]}.py"
-        )
+    if without := [reason for trace in traces for _, reason in missing_samples(all_traces()[trace])]:
+        raise UsageError("; ".join(without))
     if days is not None:
         with_days = [trace for trace in available() if has_days(trace)]
         if days < 1 or not set(traces) & set(with_days):

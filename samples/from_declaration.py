@@ -14,19 +14,26 @@ r"""Draw the rows of a table from its declaration.
 import json
 import math
 import re
-from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from itertools import product
 
 import numpy as np
 import polars as pl
 
 from tracehouse.ingest.declarations import Column, Table, Trace
 from tracehouse.ingest.sample_distributions import Arrivals, LogNormal, Names, PrefixBlocks
+from tracehouse.ingest.sample_files import (
+    cell_names,
+    declared_texts,
+    file_keys,
+    is_text_like,
+    name_of,
+    why_not_drawn,
+    with_digits,
+)
 from tracehouse.samples import draw
 from tracehouse.samples.draw import Ints
-from tracehouse.samples.output import GROUP, Output, name_of
+from tracehouse.samples.output import Output
 
 LEAST_ROWS = 60
 # Different values of a key column, if the key also has a time. Each value then has several times.
@@ -34,9 +41,6 @@ VALUES = 20
 FIRST_TIME = datetime(2024, 1, 1, tzinfo=UTC)
 STEP_S, STEPS = 60, 10_080
 MISSING = 0.05
-# The most names of cells that are drawn from the pattern of a wide table.
-CELLS = 10
-DIGITS = re.compile(r"((?:\\d)+)(\+|\{(\d+)\})?")
 OTHERS = LogNormal(20.0, 0.8)
 
 
@@ -51,7 +55,7 @@ def has_sample(trace: Trace) -> bool:
     A JSON list does not, nor a wide table whose names of cells are neither `examples` nor follow from their
     pattern.
     """
-    return all(_file_keys(table) for table in trace.tables)
+    return not any(why_not_drawn(table) for table in trace.tables)
 
 
 def write(trace: Trace, out: Output, scale: float, rng: np.random.Generator) -> None:
@@ -62,7 +66,7 @@ def write(trace: Trace, out: Output, scale: float, rng: np.random.Generator) -> 
 
 def write_table(table: Table, out: Output, scale: float, rng: np.random.Generator) -> None:
     """Write the files of one table, as its declaration says."""
-    files = _file_keys(table)
+    files = file_keys(table)
     for keys in files:
         count = max(LEAST_ROWS, row_count(table, scale) // len(files))
         rows = _wide_rows(table, count, rng) if table.wide else table_rows(table, count, rng)
@@ -128,9 +132,9 @@ def _wide_rows(table: Table, count: int, rng: np.random.Generator) -> pl.DataFra
     assert table.wide
     # Readers of cells know no texts for missing values.
     index, value = table.column(table.wide.index), replace(table.column(table.wide.value), null_texts=())
-    names = _cell_names(table)
+    names = cell_names(table)
     # Times start at the first one; ids and numbers at 1.
-    first = 0 if index.is_time or _given(index) else 1
+    first = 0 if index.is_time or declared_texts(index) else 1
     numbers = range(first, first + max(LEAST_ROWS, count // len(names)))
     texts = (_text(index, number) for number in numbers)
     # A line with an index that occurred before would be rejected, as in a column with few `examples`.
@@ -143,45 +147,11 @@ def _wide_rows(table: Table, count: int, rng: np.random.Generator) -> pl.DataFra
     return pl.DataFrame(found)
 
 
-def _cell_names(table: Table) -> list[str]:
-    """Return the names of the cells in a wide CSV, or none if the declaration does not determine them."""
-    assert table.wide
-    variable, pattern = table.column(table.wide.variable), table.wide.variable_pattern
-    if given := _given(variable):
-        return list(given)
-    first = math.ceil(float(variable.least or 0)) if variable.type == "BIGINT" else 0
-    found: dict[str, None] = {}
-    for number in range(first, first + CELLS):
-        numbered = _with_digits(pattern, number)
-        alternatives = [numbered] if "(" in numbered else numbered.split("|")
-        for keys in _group_values(numbered, (*table.columns, *table.keys)):
-            found |= dict.fromkeys(name_of(text, keys) for text in alternatives)
-    return [name for name in found if _is_text_like(pattern, name)][:CELLS]
-
-
-def _with_digits(pattern: str, number: int) -> str:
-    r"""Replace each run of digits in a pattern, such as ``\d+`` or ``\d\d``, by a number."""
-    return DIGITS.sub(lambda run: f"{number:0{len(run[1]) // 2 - 1 + int(run[3] or 1)}}", pattern)
-
-
 def _text_like(pattern: str, number: int) -> str:
     """Return the text with a number that matches a pattern of text and digits, empty for other patterns."""
-    numbered = _with_digits(pattern, number)
+    numbered = with_digits(pattern, number)
     text = "" if numbered == pattern or "(?P<" in pattern else name_of(numbered, {})
-    return text if text and _is_text_like(pattern, text) else ""
-
-
-def _is_text_like(pattern: str, text: str) -> bool:
-    """Return whether a text that was made from a pattern matches it, and has none of its operators."""
-    return re.fullmatch(pattern, text) is not None and not re.search(r"[*+?|(\[{]", text)
-
-
-def _group_values(pattern: str, columns: Iterable[Column]) -> list[dict[str, str]]:
-    """Return the combinations of values of the named groups: the columns' `examples`, or alternatives."""
-    groups: dict[str, str] = dict(GROUP.findall(pattern))
-    examples = {column.name: column.examples for column in columns}
-    choices = [examples.get(name) or alternatives.split("|") for name, alternatives in groups.items()]
-    return [dict(zip(groups, chosen, strict=True)) for chosen in product(*choices)]
+    return text if text and is_text_like(pattern, text) else ""
 
 
 def _values_or_texts(table: Table, column: Column, count: int, rng: np.random.Generator) -> pl.Series:
@@ -190,18 +160,6 @@ def _values_or_texts(table: Table, column: Column, count: int, rng: np.random.Ge
         return values(column, count, rng)
     numbers = np.ceil(draw.lognormal(rng, count, OTHERS.median, OTHERS.sigma)).astype(np.int64)
     return _texts(table, column, numbers, rng)
-
-
-def _file_keys(table: Table) -> list[dict[str, str]]:
-    """Return the key values of each file of a table, or none if a file cannot be generated."""
-    patterns = (table.folder, table.archive_stem, table.file_name)
-    files = _group_values("/".join(patterns), table.keys)
-    for keys in files:
-        name, folder = name_of(table.file_name, keys), name_of(table.folder, keys)
-        if not name.endswith((".csv", ".jsonl")) or table.key_values(name, folder) is None:
-            return []
-    has_cells = table.wide is None or bool(_cell_names(table))
-    return files if has_cells and not table.json_list else []
 
 
 def _keys(table: Table, rows: int) -> dict[str, Ints]:
@@ -214,13 +172,13 @@ def _keys(table: Table, rows: int) -> dict[str, Ints]:
     # `table.key` may also name columns whose values come from the file name.
     key = [columns[name] for name in table.key if name in columns]
     endless = next((column for column in key if column.is_time), None) or next(
-        (column for column in key if not _given(column)), None
+        (column for column in key if not declared_texts(column)), None
     )
     numbers = np.arange(rows)
     found = {}
     for column in key:
         if column is not endless:
-            count = len(_given(column)) or VALUES
+            count = len(declared_texts(column)) or VALUES
             found[column.name] = numbers % count
             numbers = numbers // count
     if endless is None:
@@ -238,16 +196,11 @@ def _texts(table: Table, column: Column, numbers: Ints, rng: np.random.Generator
     return missing.zip_with(pl.Series(rng.random(len(texts)) < MISSING), texts)
 
 
-def _given(column: Column) -> tuple[str, ...]:
-    """Return the texts that a column may have, if they are declared."""
-    return column.examples or tuple(map(str, column.choices))
-
-
 def _text(column: Column, number: int) -> str:
     """Return the value of a column for a number, in the notation of the raw files."""
     if column.is_time:
         return _time(column, number)
-    if given := _given(column):
+    if given := declared_texts(column):
         return given[number % len(given)]
     match column.type:
         case "VARCHAR":

@@ -7,7 +7,6 @@ file, mark the file as synthetic. Gzip headers contain no time, so that equal co
 import io
 import json
 import lzma
-import re
 import tarfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -19,6 +18,7 @@ from isal import igzip
 from tracehouse.ingest.declarations import Column, Table
 from tracehouse.ingest.raw_files import part_name
 from tracehouse.ingest.sample_distributions import Names
+from tracehouse.ingest.sample_files import name_of
 from tracehouse.ingest.synthetic_marker import GZIP_NAME, PARQUET_KEY
 from tracehouse.samples import draw
 
@@ -26,7 +26,6 @@ OnBytes = Callable[[int], None]
 
 BLOCK_ROWS = 200_000
 COPY_BYTES = 1 << 20
-GROUP = re.compile(r"\(\?P<(\w+)>((?:[^()]|\([^()]*\))*)\)")
 
 
 class Output:
@@ -135,12 +134,6 @@ class Output:
             if column.name in rows.columns
         }
         return pl.DataFrame(found)
-
-
-def name_of(pattern: str, keys: Mapping[str, str]) -> str:
-    """Return a name that matches a pattern: groups have the given values, and optional parts are omitted."""
-    named = GROUP.sub(lambda group: keys[group[1]], pattern)
-    return re.sub(r"\(\?:[^()]*\)\?", "", named).replace("\\", "")
 
 
 def _formatted(column: Column, values: pl.Series, seed: int) -> pl.Series:

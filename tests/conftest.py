@@ -13,6 +13,7 @@ from hypothesis import settings
 from random_seed import DEPTH, REPEAT, SEED
 from sharing import shared
 
+from tracehouse.core.errors import UsageError
 from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.samples import dumps
@@ -102,7 +103,11 @@ def real_warehouse(real_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 @pytest.fixture(scope="session")
 def sample_raw(tested_traces: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     def write(folder: Path) -> None:
-        dumps.write_sample(folder, SAMPLE_SCALE, SAMPLE_SEED, tested_traces, quiet)
+        try:
+            dumps.write_sample(folder, SAMPLE_SCALE, SAMPLE_SEED, tested_traces, quiet)
+        except UsageError as error:
+            # Without a traceback, which each test that needs the sample would repeat.
+            pytest.fail(str(error), pytrace=False)
 
     return shared(tmp_path_factory, "sample_raw", write)
 

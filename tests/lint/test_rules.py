@@ -16,6 +16,7 @@ from tracehouse.views.ledgers import Figure
 from tracehouse.views.view_files import parsed_view_file
 
 ITP = all_traces()["itp"]
+MOONCAKE = all_traces()["mooncake"]
 RAW_JOB = ITP.tables[0]
 CAVEAT = Caveat("itp.new", "background", "Short.", "Wrong.", "Nothing.", "measured: here")
 FIGURE = Figure(
@@ -103,6 +104,13 @@ MISTAKES = [
         of_trace(trace(requests=Requests("raw_job", "submitted_time"))),
     ),
     ("keys", "must be the named groups of `file_name` and `folder`", of_trace(table(keys=()))),
+    (
+        "sample",
+        "workload, a key in its file names, has no `examples`: declare them, or write samples/traces/moon",
+        of_trace(
+            replace(MOONCAKE, tables=(replace(MOONCAKE.tables[0], file_name=r"(?P<workload>\w+)\.jsonl"),))
+        ),
+    ),
     ("documented", "the table raw_job needs a value of `grain`", of_trace(table(grain=""))),
     ("comment", "the comment on raw_job.job_id must be its meaning", of_trace(with_column(comment="Id."))),
     ("comment", "the comment on raw_job.job_id must be its meaning", of_trace(with_column(comment=""))),

@@ -12,11 +12,12 @@ import pytest
 from counting import non_empty
 
 from tracehouse.ingest.column_types import TypeName
-from tracehouse.ingest.declarations import Column, Table, Trace, Wide
+from tracehouse.ingest.declarations import Column, JsonList, Table, Trace, Wide
 from tracehouse.ingest.readers import ReaderInput
 from tracehouse.ingest.readers import csv as csv_reader
 from tracehouse.ingest.readers import wide as wide_reader
 from tracehouse.ingest.sample_distributions import LogNormal
+from tracehouse.ingest.sample_files import missing_samples
 from tracehouse.samples import from_declaration
 from tracehouse.samples.output import Output
 
@@ -214,16 +215,28 @@ def test_values_of_cells_and_times_of_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "more",
+    ("more", "message"),
     [
-        {"file_name": r"t_\d+\.csv"},
-        {"file_name": r"t_(?P<day>\d+)\.csv", "keys": (Column("day", "VARCHAR", ""),)},
-        {"file_name": r"t\.parquet"},
-        {"wide": Wide("time", ".*", index="x", variable="x", value="x")},
+        ({"file_name": r"t_\d+\.csv"}, "has a pattern outside its named groups: name the group"),
+        (
+            {"file_name": r"t_(?P<day>\d+)\.csv", "keys": (Column("day", "VARCHAR", ""),)},
+            "day, a key in its file names, has no `examples`: declare them, or write samples/traces/probe.py",
+        ),
+        (
+            {"file_name": r"t_(?P<day>\d+)\.csv", "keys": (Column("day", "VARCHAR", "", examples=("x",)),)},
+            r"the example x of day does not match \d+: correct it",
+        ),
+        ({"file_name": r"t\.parquet"}, "does not end in .csv or .jsonl: write samples/traces/probe.py"),
+        (
+            {"file_name": r"t\.json", "json_list": JsonList()},
+            "is one JSON list: write samples/",
+        ),
+        ({"wide": Wide("time", ".*", index="x", variable="x", value="x")}, "it is wide: declare `examples`"),
     ],
 )
-def test_has_no_sample_if_file_names_are_not_declared(
-    more: dict[str, Any],
-) -> None:
+def test_says_why_no_sample_can_be_drawn(more: dict[str, Any], message: str) -> None:
     given = {"name": "t", "comment": "", "grain": "", "source": "", "file_name": r"t\.csv"} | more
-    assert not from_declaration.has_sample(trace(Table(columns=(Column("x", "BIGINT", ""),), **given)))
+    declared = trace(Table(columns=(Column("x", "BIGINT", ""),), **given))
+    assert not from_declaration.has_sample(declared)
+    [(_, found)] = missing_samples(declared)
+    assert message in found

@@ -13,20 +13,16 @@ from tracehouse.core.errors import UsageError, UserError
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.synthetic_marker import MARKER_NAME, is_marked
 from tracehouse.samples import dumps
-from tracehouse.samples.dumps import available, expected_bytes, write_sample
+from tracehouse.samples.dumps import expected_bytes, write_sample
 
 TINY = 0.001
 TRACES = sorted(all_traces())
 
 
-@pytest.mark.each_trace
-def test_every_trace_has_a_sample() -> None:
-    assert available() == TRACES
-
-
 def test_says_why_a_trace_has_no_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dumps, "available", list)
-    with pytest.raises(UsageError, match=r"itp has no sample\. Declare `examples`"):
+    why = "no sample of raw_job can be drawn, because it is wide: …"
+    monkeypatch.setattr(dumps, "missing_samples", lambda trace: [(trace.tables[0], why)])
+    with pytest.raises(UsageError, match="no sample of raw_job can be drawn, because it is wide"):
         write_sample(tmp_path, TINY, 1, ["itp"], quiet)
     with pytest.raises(UsageError, match=r"no trace is called mars\. Known: acme, "):
         write_sample(tmp_path, TINY, 1, ["mars"], quiet)
