@@ -9,16 +9,10 @@ from tracehouse.lint.subject import Finding, Subject, place_of, suggest
 from tracehouse.sql.query_files import Parameter, QueryFile
 from tracehouse.views import sql_text, versions
 from tracehouse.views.across_traces import SCHEMA as EACH_TRACE
-from tracehouse.views.units import unit_in
 from tracehouse.views.view_files import Header, ViewFile
 
 # A list of 80 columns shows 41 letters of a title, so the text before the brackets is not much longer.
 _TITLE = re.compile(r"(?=.{1,60}$)[A-Z][^?.()]{,50} \([^?.()]+\)")
-# Expressions whose values are numbers, whatever the types of the columns.
-_NUMBERS = (
-    *(exp.Count, exp.CountIf, exp.Sum, exp.Avg, exp.Median, exp.Mul, exp.Div),
-    *(exp.Round, exp.Floor, exp.Ceil, exp.Abs),
-)
 
 
 def lint_view(subject: Subject, view: ViewFile, is_ours: bool) -> Iterator[Finding]:
@@ -37,7 +31,6 @@ def lint_view(subject: Subject, view: ViewFile, is_ours: bool) -> Iterator[Findi
     if not view.header.title:
         yield Finding(f"{view.path}, line 1", "the first line must be the title of the view", "title")
     yield from _lint_text(view)
-    yield from _lint_units(subject, view, view.tree.expression)
 
 
 def lint_query(subject: Subject, query: QueryFile, is_ours: bool) -> Iterator[Finding]:
@@ -64,24 +57,12 @@ def lint_query(subject: Subject, query: QueryFile, is_ours: bool) -> Iterator[Fi
     if is_ours and query.schema.replace("unified", "trace") not in population:
         what = f"the population in the parentheses of the title must name {query.schema}"
         yield Finding(f"{query.path}, line 1", what, "title")
-    if is_ours:
-        yield from _lint_units(subject, query, query.tree)
 
 
 def lint_versions(subject: Subject) -> Iterator[Finding]:
     """Yield the released views that were changed, are missing, or read a draft."""
     for problem in versions.broken(versions.locked(), subject.views):
         yield Finding(str(versions.LOCK), problem, "version")
-
-
-def _lint_units(subject: Subject, file: ViewFile | QueryFile, tree: exp.Expr) -> Iterator[Finding]:
-    """Yield computed numbers without a unit. The tests also find those that a view passes through."""
-    units = subject.units[file.schema]
-    for selected in tree.selects if isinstance(tree, exp.Query) else ():
-        name = selected.alias_or_name
-        if isinstance(selected.unalias(), _NUMBERS) and name not in units and unit_in(name) is None:
-            what = f"no unit of {name} is known: end the name in one, such as run_s, or declare a Quantity"
-            yield Finding(place_of(file.path, name), what, "unit")
 
 
 def _lint_reads(subject: Subject, read: ViewFile | QueryFile) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from tracehouse.lint.declared import lint_trace
 from tracehouse.lint.definitions import lint_query, lint_versions, lint_view
 from tracehouse.lint.figures import lint_figure
+from tracehouse.lint.inherited import lint_inherited
 from tracehouse.lint.subject import Finding, Subject, read
 
 
@@ -35,6 +36,7 @@ def lint_all(subject: Subject, local: Path | None = None) -> Iterator[Finding]:
     for figure in subject.figures:
         yield from lint_figure(subject, figure)
     yield from lint_versions(subject)
+    yield from lint_inherited(subject, lambda file: not _is_own(file.path, local))
     yield from _lint_repeated(subject)
 
 

@@ -15,7 +15,6 @@ from tracehouse.sql.query_files import QUERIES, QueryFile, parse_query_file, rea
 from tracehouse.views import ledgers
 from tracehouse.views.ledgers import Figure
 from tracehouse.views.requests import find_missing
-from tracehouse.views.units import SHARED, read_quantities, with_statistics
 from tracehouse.views.view_files import (
     VIEWS,
     ViewFile,
@@ -69,18 +68,6 @@ class Subject:
     def caveats(self) -> frozenset[str]:
         """The names of all caveats."""
         return frozenset(caveat.name for trace in self.traces for caveat in trace.objects_by_caveat)
-
-    @cached_property
-    def units(self) -> dict[str, frozenset[str]]:
-        """The names of the quantities of each schema, which need not end in a unit."""
-        declared = {trace.name: list(trace.quantities) for trace in self.traces}
-        shared = read_quantities(SHARED)
-        found = {}
-        schemas = {view.schema for view in self.views} | {query.schema for query in self.queries}
-        for schema in schemas:
-            own = declared.get(schema) or read_quantities(VIEWS / schema / SHARED.name)
-            found[schema] = frozenset(with_statistics([*shared, *own]))
-        return found
 
 
 def read(local: Path | None = None) -> tuple[Subject, list[Finding]]:

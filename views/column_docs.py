@@ -8,7 +8,8 @@ Every other column of a view has the comment of the first of these columns that 
 3. the column that it passes through unchanged.
 
 The unit of a column is that of its name among the quantities, or else of the column that it passes
-through, or else the one that its name ends in.
+through, or else the one that its name ends in, or else that of the column of which it is a cast, a minimum, a
+maximum or any value.
 """
 
 import re
@@ -20,7 +21,7 @@ from tracehouse.ingest import declarations
 from tracehouse.ingest.declarations import Trace
 from tracehouse.ingest.store.records import REJECTED_COLUMNS
 from tracehouse.views.across_traces import united
-from tracehouse.views.columns import passed_on, split_comment
+from tracehouse.views.columns import passed_on, split_comment, with_unit_of
 from tracehouse.views.units import read_units, spell_unit, unit_in
 from tracehouse.views.view_files import VIEWS, ViewFile, newest
 
@@ -44,7 +45,7 @@ class ColumnDoc:
 ColumnDocs = dict[str, dict[str, ColumnDoc]]
 """The columns of tables and views: by the name of the table or view, then by column name, in order."""
 
-_UNKNOWN = ColumnDoc("", "", "", None)
+UNKNOWN = ColumnDoc("", "", "", None)
 
 
 def of_tables(traces: Iterable[Trace]) -> ColumnDocs:
@@ -82,16 +83,21 @@ def of_view(
     view: ViewFile, docs: ColumnDocs, comments: Mapping[str, str], columns: Iterable[str]
 ) -> dict[str, ColumnDoc]:
     """Return the columns of a view, given its inputs and the comments that it does not inherit."""
-    passed = passed_on(view.tree.expression, view.references, docs, view.path)
+    query = (view.tree.expression, view.references, docs, view.path)
+    passed = passed_on(*query)
     units = read_units(view.schema)
     found = {}
     for name in columns:
         table, column = passed.get(name, ("", ""))
-        doc = docs.get(table, {}).get(column, _UNKNOWN)
+        doc = docs.get(table, {}).get(column, UNKNOWN)
         if name in comments:
             doc = ColumnDoc(comments[name], *split_comment(comments[name]), doc.unit)
         unit = units[name].unit if name in units else doc.unit
-        found[name] = replace(doc, unit=unit_in(name) if unit is None else unit)
+        unit = unit_in(name) if unit is None else unit
+        if unit is None:
+            table, column = with_unit_of(*query).get(name, ("", ""))
+            unit = docs.get(table, {}).get(column, UNKNOWN).unit
+        found[name] = replace(doc, unit=unit)
     return found
 
 

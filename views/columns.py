@@ -11,6 +11,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.lineage import Node, lineage
 from sqlglot.optimizer import Scope, build_scope, qualify, traverse_scope
+from sqlglot.optimizer.annotate_types import annotate_types
 from sqlglot.schema import MappingSchema
 
 from tracehouse.views.macros import inlined
@@ -22,6 +23,9 @@ Columns = dict[str, tuple[str, str | None]]
 _Read = tuple[tuple[str, tuple[str, ...]], ...]
 
 T = TypeVar("T")
+
+# What a column may pass through without a change of its unit. A coalesce does if its other arguments have no column.
+_KEEPS_UNIT = (exp.Cast, exp.TryCast, exp.Paren, exp.Min, exp.Max, exp.AnyValue, exp.First, exp.Last)
 
 PROVENANCES = ("measured", "derived", "synthetic")
 
@@ -83,6 +87,50 @@ def passed_on(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, tupl
 
     Raises DefinitionError if sqlglot cannot resolve them.
     """
+    return _follow_each(query, read, place, lambda selected: selected.unalias())
+
+
+@_cached
+def with_unit_of(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, tuple[str, str]]:
+    """Map each result column whose unit is that of a column to its table or view and that column.
+
+    Besides the columns that a query passes on, these are casts, minima, maxima and any value of one.
+    """
+    return _follow_each(query, read, place, _without_what_keeps_unit)
+
+
+def types_of(
+    query: exp.Expr, inputs: Collection[str], types: Mapping[str, Mapping[str, str]], place: Path | str
+) -> dict[str, str]:
+    """Infer the SQL type of each column of a query from those of its inputs; UNKNOWN if sqlglot cannot."""
+    read = tuple((name, tuple(types.get(name, ()))) for name in sorted(inputs))
+    schema: dict[str, Any] = {}
+    for name in inputs:
+        group, _, table = name.partition(".")
+        columns = {column.lower(): kind for column, kind in types.get(name, {}).items()}
+        schema.setdefault(group, {})[table] = columns
+    with _explain_errors(place):
+        tree = annotate_types(
+            _qualify_columns(query, read, place).copy(),
+            schema=MappingSchema(schema, dialect="duckdb", normalize=False),
+            dialect="duckdb",
+        )
+    selects = cast(exp.Query, tree).selects
+    names = cast(exp.Query, query).named_selects
+    return {
+        name: _spelled(one.type.sql("duckdb")) if one.type else "UNKNOWN"
+        for name, one in zip(names, selects, strict=False)
+    }
+
+
+def _spelled(kind: str) -> str:
+    """Return sqlglot's name of a type as DuckDB spells it."""
+    return {"INT": "INTEGER", "REAL": "FLOAT", "TEXT": "VARCHAR"}.get(kind, kind)
+
+
+def _follow_each(
+    query: exp.Expr, read: _Read, place: Path | str, bare: Callable[[exp.Expr], exp.Expr]
+) -> dict[str, tuple[str, str]]:
     with _explain_errors(place):
         scope = build_scope(_qualify_columns(query, read, place))
     if scope is None:
@@ -90,26 +138,37 @@ def passed_on(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, tupl
     written = _map_to_declared(read)
     found = {}
     for column in cast(exp.Query, scope.expression).named_selects:
-        origin = _follow_unchanged(scope, column)
+        origin = _follow(scope, column, bare)
         if origin:
             found[column] = (origin[0], written.get(origin, origin[1]))
     return found
 
 
-def _follow_unchanged(scope: Scope, name: str) -> tuple[str, str] | None:
-    """Follow a column of a scope through CTEs and unions to a table's column, if nothing changes it."""
+def _follow(scope: Scope, name: str, bare: Callable[[exp.Expr], exp.Expr]) -> tuple[str, str] | None:
+    """Follow a column of a scope through CTEs and unions to the table's column that `bare` makes of it."""
     if scope.set_operation_scopes:
-        origins = {_follow_unchanged(part, name) for part in scope.set_operation_scopes}
+        origins = {_follow(part, name, bare) for part in scope.set_operation_scopes}
         return origins.pop() if len(origins) == 1 else None
     selects = cast(exp.Query, scope.expression).selects
     selected = next((one for one in selects if one.alias_or_name == name), None)
-    column = selected.unalias() if selected else None
+    column = bare(selected) if selected else None
     if not isinstance(column, exp.Column):
         return None
     source = scope.sources.get(column.table)
     if isinstance(source, Scope):
-        return _follow_unchanged(source, column.name)
+        return _follow(source, column.name, bare)
     return (f"{source.db}.{source.name}", column.name.lower()) if source and source.db else None
+
+
+def _without_what_keeps_unit(selected: exp.Expr) -> exp.Expr:
+    inner = selected.unalias()
+    while isinstance(inner, _KEEPS_UNIT) or _is_column_or_constant(inner):
+        inner = inner.this
+    return inner
+
+
+def _is_column_or_constant(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Coalesce) and not any(one.find(exp.Column) for one in node.expressions)
 
 
 @contextmanager

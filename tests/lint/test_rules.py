@@ -222,6 +222,18 @@ MISTAKES = [
         of_view("job_id, duration", "job_id, round(duration / 60) as longest"),
     ),
     ("unit", "no unit of found is known", of_query("count(*) as jobs", "count(*) as found")),
+    ("unit", "no unit of last is known", of_view("job_id, duration", "job_id, max(num_gpu) + 1 as last")),
+    ("unit", "no unit of place is known", of_query("count(*) as jobs", "row_number() over () as place")),
+    (
+        "meaning",
+        "add a line `-- column: longest_s: <meaning>`",
+        of_query("count(*) as jobs", "count(*) as jobs, max(duration) as longest_s"),
+    ),
+    (
+        "columns",
+        "calls no macro of macros.sql",
+        of_view("job_id, duration", "stats.nothing(job_id) as job_id"),
+    ),
     (
         "figure value",
         "the statement must contain the value, as 12",
@@ -246,6 +258,18 @@ def test_each_rule_finds_its_mistake(subject: Subject) -> None:
         if not any(one.rule == rule and message in one.message for one in found):
             missed.append((rule, message, [str(one) for one in found]))
     assert missed == []
+
+
+def test_a_cast_or_maximum_of_a_label_needs_no_unit(subject: Subject) -> None:
+    label = replace(RAW_JOB.columns[0], name="worker", type="BIGINT", unit="")
+    changed = replace(subject, traces=[table(columns=(*RAW_JOB.columns, label))])
+    before = {str(finding) for finding in lint_all(changed)}
+    view = of_view("duration\nfrom", "max(cast(worker as integer)) as last_worker\nfrom")
+    query = of_query("count(*) as jobs", "count(*) as jobs, coalesce(min(worker), -1) as worker")
+    found = [one for one in lint_all(query(view(changed))) if str(one) not in before]
+    assert [(one.rule, one.message[:45]) for one in found] == [
+        ("meaning", "nothing says what the column worker means: ad")
+    ]
 
 
 def test_the_package_has_no_mistakes() -> None:

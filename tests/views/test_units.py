@@ -6,9 +6,10 @@ import pytest
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.views import describe_views
 from tracehouse.ingest.facts import Quantity
+from tracehouse.sql.query_columns import describe_columns
 from tracehouse.sql.query_files import query_files
-from tracehouse.views.columns import PROVENANCES, is_number
-from tracehouse.views.units import read_units, spell_unit, unit_in, with_statistics
+from tracehouse.views.columns import is_number
+from tracehouse.views.units import spell_unit, unit_in, with_statistics
 from tracehouse.views.view_files import view_files
 
 
@@ -53,37 +54,20 @@ def test_every_number_of_a_view_has_a_unit(synthetic: duckdb.DuckDBPyConnection)
 
 
 @pytest.mark.each_trace
-def test_every_column_of_every_query_is_described(synthetic: duckdb.DuckDBPyConnection) -> None:
+def test_every_number_of_a_query_has_a_unit(synthetic: duckdb.DuckDBPyConnection) -> None:
+    """Lint infers the types from the SQL. DuckDB knows those of all columns."""
     described = synthetic.execute(
         "select object_name, list(column_name order by position) from catalog.columns group by object_name"
     ).fetchall()
     columns = dict(described)
-    # A column that a query passes through has the unit of the view or table.
-    passed = {
-        f"{name}.{column}"
-        for name, column in synthetic.execute(
-            "select object_name, column_name from catalog.columns where len(lineage) > 0"
-        ).fetchall()
-    }
+    docs = describe_views(view_files()).docs
     for query in query_files():
-        assert set(query.column_docs) <= set(columns[query.full_name]), query.path
-        for parameter in query.parameters:
-            table, _, column = parameter.values_of.rpartition(".")
-            assert not table or column in columns[table], (query.path, parameter.values_of)
         answer = synthetic.execute(f"describe from {query.full_name}()").fetchall()
         assert columns[query.full_name] == [column for column, *_ in answer], query.full_name
-        for column, kind, *_ in answer:
-            if is_number(kind):
-                has_unit = column in read_units(query.schema) or unit_in(column) is not None
-                has_unit |= f"{query.full_name}.{column}" in passed
-                assert has_unit, f"{query.path}: no unit of {column} is known"
-    rows = synthetic.execute(
-        """
-        select object_name || '.' || column_name, provenance, meaning from catalog.columns
-        where object_name in (select query_name from catalog.queries)
-        """
-    ).fetchall()
-    assert [name for name, provenance, meaning in rows if provenance not in PROVENANCES or not meaning] == []
+        types = {column: kind for column, kind, *_ in answer}
+        for column in describe_columns(query, docs):
+            has_unit = column.unit is not None or column.origin
+            assert has_unit or not is_number(types[column.name]), f"{query.path}: {column.name}"
 
 
 def test_a_passed_through_column_keeps_the_meaning_in_the_view(synthetic: duckdb.DuckDBPyConnection) -> None:

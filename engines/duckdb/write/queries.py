@@ -19,11 +19,12 @@ from tracehouse.engines.duckdb.write.catalog import (
     record_in_caveats,
 )
 from tracehouse.engines.duckdb.write.views import sql_error
+from tracehouse.sql.query_columns import describe_columns
 from tracehouse.sql.query_files import Parameter, QueryFile
 from tracehouse.views import caveats
 from tracehouse.views.caveats import ColumnsByCaveat
-from tracehouse.views.columns import Columns, columns_read, passed_on, split_comment
-from tracehouse.views.units import read_units, unit_in
+from tracehouse.views.column_docs import ColumnDoc
+from tracehouse.views.columns import Columns, columns_read, split_comment
 from tracehouse.views.view_files import DefinitionError
 
 
@@ -51,7 +52,8 @@ def create_queries(
         read = columns_read(query.tree, query.references, columns, query.path)
         of_queries[query.full_name] = caveats.of_query(query.header, read, caveats_by_object)
     _insert_queries(connection, queries, of_queries)
-    insert(connection, "columns", [row for query in queries for row in _columns(query, columns)])
+    docs = {name: _docs(found) for name, found in columns.items()}
+    insert(connection, "columns", [row for query in queries for row in _columns(query, docs)])
     record_in_caveats(connection, of_queries)
 
 
@@ -100,24 +102,21 @@ def _check_parameter_names(query: QueryFile, columns: Mapping[str, Collection[st
                 raise DefinitionError(f"{query.path}: a parameter has the name of the column {clash}")
 
 
-def _columns(query: QueryFile, types: Mapping[str, Columns]) -> Iterator[tuple]:
+def _docs(columns: Columns) -> dict[str, ColumnDoc]:
+    """Read the meanings of columns from their comments in the database, which have no units."""
+    texts = {name: comment or "" for name, (_, comment) in columns.items()}
+    return {name: ColumnDoc(text, *split_comment(text), None) for name, text in texts.items()}
+
+
+def _columns(query: QueryFile, docs: Mapping[str, Mapping[str, ColumnDoc]]) -> Iterator[tuple]:
     """Yield the rows of `catalog.columns` for the result of a query.
 
-    The meaning of a column is from the query's file, otherwise from the view column that the query passes on,
-    otherwise from the quantities. Types are omitted: DuckDB takes as long to infer them as to create all
-    queries.
+    Types are omitted: DuckDB takes as long to infer them as to create all queries.
     """
-    answer = cast(exp.Query, query.tree).named_selects
-    known = read_units(query.schema)
-    origins = passed_on(query.tree, query.references, types, query.path)
-    for position, column in enumerate(answer, 1):
-        origin = origins.get(column)
-        own = query.column_docs.get(column)
-        meaning, provenance = split_comment(types[origin[0]][origin[1]][1]) if origin else ("", "derived")
-        meaning = own or meaning or (known[column].meaning if column in known else "")
-        unit = known[column].unit if column in known else unit_in(column) or ""
-        lineage = [".".join(origin)] if origin else []
-        yield (query.full_name, position, column, None, unit, provenance or "measured", meaning, lineage, [])
+    for position, column in enumerate(describe_columns(query, docs), 1):
+        lineage = [column.origin] if column.origin else []
+        described = (column.name, None, column.unit or "", column.provenance, column.meaning)
+        yield (query.full_name, position, *described, lineage, [])
 
 
 def _insert_queries(

@@ -1,0 +1,125 @@
+"""Rules on what views and queries inherit from the columns that they read: types, meanings and units.
+
+They read only definitions whose columns can be followed; other rules report the rest.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tracehouse.core.errors import DefinitionError
+from tracehouse.ingest.declarations import all_traces
+from tracehouse.lint.subject import Finding, Subject, place_of
+from tracehouse.sql.query_columns import describe_columns
+from tracehouse.sql.query_files import QueryFile
+from tracehouse.views import column_docs
+from tracehouse.views.across_traces import expanded
+from tracehouse.views.column_docs import ColumnDoc
+from tracehouse.views.columns import is_number, passed_on, types_of
+from tracehouse.views.graph import sort_views
+from tracehouse.views.view_files import ViewFile, newest
+
+IsOurs = Callable[[ViewFile | QueryFile], bool]
+
+
+@dataclass(frozen=True)
+class _Followed:
+    """Views by name, the docs of the columns of tables and views, and the types of those that were needed."""
+
+    views: dict[str, ViewFile]
+    docs: Mapping[str, Mapping[str, ColumnDoc]]
+    types: dict[str, Mapping[str, str]]
+
+    def types_of(self, file: ViewFile | QueryFile) -> dict[str, str]:
+        """Infer the types of the columns of a view or query, and first those of the views that it reads."""
+        for name in file.references - self.types.keys():
+            self.types[name] = self.types_of(self.views[name])
+        tree = file.tree.expression if isinstance(file, ViewFile) else file.tree
+        return types_of(tree, file.references, self.types, file.path)
+
+
+def lint_inherited(subject: Subject, is_ours: IsOurs) -> Iterator[Finding]:
+    """Yield the findings on what views and queries inherit. Those of the user need no units."""
+    try:
+        all_traces()
+    except DefinitionError:
+        # The invalid declaration is a finding of its own, and its columns are unknown.
+        return
+    followed, findings = _follow(subject)
+    yield from findings
+    for name, view in followed.views.items():
+        if name == view.versioned and is_ours(view):
+            yield from _lint_units_of_view(followed, view)
+    for query in subject.queries:
+        if not query.references <= followed.docs.keys() or not isinstance(query.tree, exp.Query):
+            continue
+        if is_ours(query) and "*" not in query.tree.named_selects:
+            yield from _lint_columns(followed, query)
+
+
+def _follow(subject: Subject) -> tuple[_Followed, list[Finding]]:
+    """Follow the columns of each view, except those that read what is missing or was not followed.
+
+    Also returns the views whose columns cannot be followed.
+    """
+    docs = column_docs.of_tables(subject.traces)
+    columns: dict[str, Collection[str]] = {**docs}
+    views: list[ViewFile] = []
+    findings = []
+    for view in sort_views(expanded(subject.views)):
+        if not view.references <= columns.keys():
+            continue
+        try:
+            passed_on(view.tree.expression, view.references, columns, view.path)
+        except DefinitionError as error:
+            findings.append(Finding(str(view.path), str(error).partition(": ")[2], "columns"))
+        else:
+            views.append(view)
+            columns[view.versioned] = view.tree.expression.named_selects
+    by_name = {view.versioned: view for view in views} | newest(views)
+    files = [view for view in subject.views if view.versioned in by_name]
+    types: dict[str, Mapping[str, str]] = {}
+    for name, found in docs.items():
+        types[name] = dict.fromkeys(found, "UNKNOWN")
+    for trace in subject.traces:
+        for table in trace.tables:
+            types[f"{trace.name}.{table.name}"] = {one.name: one.type for one in table.stored_columns}
+    return _Followed(by_name, column_docs.of_views(views, files, docs), types), findings
+
+
+def _lint_units_of_view(followed: _Followed, view: ViewFile) -> Iterator[Finding]:
+    unknown = [name for name, doc in followed.docs[view.versioned].items() if doc.unit is None]
+    types = followed.types_of(view) if unknown else {}
+    for name in unknown:
+        if is_number(types[name]):
+            yield _no_unit(view, name)
+
+
+def _lint_columns(followed: _Followed, query: QueryFile) -> Iterator[Finding]:
+    """Yield the columns of a query without a meaning, and its numbers without a unit."""
+    try:
+        described = list(describe_columns(query, followed.docs))
+        of_unknown = [one.name for one in described if one.unit is None and not one.origin]
+        types = followed.types_of(query) if of_unknown else {}
+    except DefinitionError as error:
+        yield Finding(str(query.path), str(error).partition(": ")[2], "columns")
+        return
+    for column in described:
+        if not column.meaning:
+            what = (
+                f"nothing says what the column {column.name} means: add a line"
+                f" `-- column: {column.name}: <meaning>` to the header"
+            )
+            yield Finding(place_of(query.path, column.name), what, "meaning")
+    for name in of_unknown:
+        if is_number(types[name]):
+            yield _no_unit(query, name)
+
+
+def _no_unit(file: ViewFile | QueryFile, name: str) -> Finding:
+    what = (
+        f"no unit of {name} is known: end the name in one, such as run_s, or declare a Quantity, with"
+        ' the unit "" for a label or an index'
+    )
+    return Finding(place_of(file.path, name), what, "unit")
