@@ -1,4 +1,4 @@
-"""Rules on what views and queries inherit from the columns that they read: types, meanings and units.
+"""Rules on what views and queries inherit from the columns that they read: meanings, units, caveats.
 
 They read only definitions whose columns can be followed; other rules report the rest.
 """
@@ -13,7 +13,7 @@ from tracehouse.ingest.declarations import all_traces
 from tracehouse.lint.subject import Finding, Subject, place_of
 from tracehouse.sql.query_columns import describe_columns
 from tracehouse.sql.query_files import QueryFile
-from tracehouse.views import column_docs
+from tracehouse.views import caveats, column_docs
 from tracehouse.views.across_traces import expanded
 from tracehouse.views.column_docs import ColumnDoc
 from tracehouse.views.columns import is_number, passed_on, types_of
@@ -51,6 +51,7 @@ def lint_inherited(subject: Subject, is_ours: IsOurs) -> Iterator[Finding]:
     for name, view in followed.views.items():
         if name == view.versioned and is_ours(view):
             yield from _lint_units_of_view(followed, view)
+    yield from _lint_resolved_caveats(subject, followed)
     for query in subject.queries:
         if not query.references <= followed.docs.keys() or not isinstance(query.tree, exp.Query):
             continue
@@ -94,6 +95,29 @@ def _lint_units_of_view(followed: _Followed, view: ViewFile) -> Iterator[Finding
     for name in unknown:
         if is_number(types[name]):
             yield _no_unit(view, name)
+
+
+def _lint_resolved_caveats(subject: Subject, followed: _Followed) -> Iterator[Finding]:
+    """Yield the caveats that views resolve but do not inherit."""
+    found: dict[str, caveats.ColumnsByCaveat] = {}
+    unknown: set[str] = set()
+    for name, view in followed.views.items():
+        if name != view.versioned:
+            continue
+        # Without the caveats of its inputs, those of a view are unknown too.
+        if view.references & unknown:
+            unknown.add(name)
+            continue
+        try:
+            found[name], not_inherited = caveats.with_unresolvable(view, followed.docs, found)
+        except DefinitionError:
+            # Another rule reports the column that a caveat names wrongly.
+            unknown.add(name)
+            continue
+        for caveat in not_inherited:
+            if caveat in subject.caveats:
+                at = place_of(view.path, f"resolves_caveat: {caveat}")
+                yield Finding(at, caveats.explain_unresolvable(caveat), "resolved caveat")
 
 
 def _lint_columns(followed: _Followed, query: QueryFile) -> Iterator[Finding]:

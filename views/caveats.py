@@ -38,13 +38,33 @@ def of_view(
 ) -> ColumnsByCaveat:
     """Find the caveats of a view.
 
-    `caveats_by_object` has the caveats of its inputs, `relations` the columns of all.
+    `caveats_by_object` has the caveats of its inputs, `relations` the columns of all. Raises DefinitionError
+    if the view resolves a caveat that it does not inherit.
     """
+    found, not_inherited = with_unresolvable(view, relations, caveats_by_object)
+    if not_inherited:
+        raise DefinitionError(f"{view.path}: {explain_unresolvable(not_inherited[0])}")
+    return found
+
+
+def with_unresolvable(
+    view: ViewFile, relations: Mapping[str, Collection[str]], caveats_by_object: Mapping[str, ColumnsByCaveat]
+) -> tuple[ColumnsByCaveat, list[str]]:
+    """Find the caveats of a view, and those that it resolves but does not inherit."""
     columns = frozenset(relations[view.versioned])
     inherited = _inherit(view, relations, caveats_by_object)
     resolved = _read_lines(view.header, "resolves_caveat", columns, view.path)
     own = _read_lines(view.header, "caveat", columns, view.path)
-    return _merge([own, _remove_resolved(resolved, inherited, columns, view.path)])
+    left = _remove_resolved(resolved, inherited, columns)
+    return _merge([own, left]), [name for name in resolved if name not in inherited]
+
+
+def explain_unresolvable(caveat: str) -> str:
+    """Say that a view resolves a caveat that it does not inherit, and what to do."""
+    return (
+        f"resolves {caveat}, which no view that it reads has. The caveats of a base table are not inherited:"
+        " delete the line"
+    )
 
 
 def of_query(
@@ -73,19 +93,15 @@ def _read_lines(header: Header, key: str, columns: frozenset[str], path: Path) -
 
 
 def _remove_resolved(
-    resolved: ColumnsByCaveat, inherited: ColumnsByCaveat, columns: frozenset[str], path: Path
+    resolved: ColumnsByCaveat, inherited: ColumnsByCaveat, columns: frozenset[str]
 ) -> ColumnsByCaveat:
     """Remove the caveats that a view resolves from those that it inherits."""
     left = dict(inherited)
     for caveat, of_columns in resolved.items():
-        if caveat not in left:
-            raise DefinitionError(
-                f"{path}: resolves {caveat}, which no view that it reads has. The caveats of a base table "
-                "are not inherited: delete the line"
-            )
-        about = (left.pop(caveat) or columns) - (of_columns or columns)
-        if about:
-            left[caveat] = about
+        if caveat in left:
+            about = (left.pop(caveat) or columns) - (of_columns or columns)
+            if about:
+                left[caveat] = about
     return left
 
 

@@ -24,7 +24,7 @@ _Read = tuple[tuple[str, tuple[str, ...]], ...]
 
 T = TypeVar("T")
 
-# What a column may pass through without a change of its unit. A coalesce does if its other arguments have no column.
+# What keeps the unit of a column. A coalesce does if its other arguments have no column.
 _KEEPS_UNIT = (exp.Cast, exp.TryCast, exp.Paren, exp.Min, exp.Max, exp.AnyValue, exp.First, exp.Last)
 
 PROVENANCES = ("measured", "derived", "synthetic")

@@ -182,6 +182,11 @@ MISTAKES = [
         "no caveat is called itp.no_waits. Did you mean itp.no_wait?",
         of_view("itp.no_wait", "itp.no_waits"),
     ),
+    (
+        "resolved caveat",
+        "resolves itp.no_wait, which no view that it reads has",
+        of_view("-- caveat: itp.no_wait: job_id", "-- resolves_caveat: itp.no_wait"),
+    ),
     ("column name", "`caveat` names job, which is not a column", of_view("wait: job_id", "wait: job")),
     ("column name", "no column id to comment on", of_view("v1.job_id is", "v1.id is")),
     (
@@ -258,6 +263,14 @@ def test_each_rule_finds_its_mistake(subject: Subject) -> None:
         if not any(one.rule == rule and message in one.message for one in found):
             missed.append((rule, message, [str(one) for one in found]))
     assert missed == []
+
+
+def test_all_resolved_caveats_that_are_not_inherited_are_found_at_once(subject: Subject) -> None:
+    [first, second, *_] = sorted(caveat.name for caveat in ITP.objects_by_caveat)
+    lines = f"-- resolves_caveat: {first}\n-- resolves_caveat: {second}"
+    changed = of_view("-- caveat: itp.no_wait: job_id", lines)(subject)
+    found = [one.message.split(",")[0] for one in lint_all(changed) if one.rule == "resolved caveat"]
+    assert found == [f"resolves {first}", f"resolves {second}"]
 
 
 def test_a_cast_or_maximum_of_a_label_needs_no_unit(subject: Subject) -> None:
