@@ -5,19 +5,20 @@ They read only definitions whose columns can be followed; other rules report the
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from sqlglot import exp
 
 from tracehouse.core.errors import DefinitionError
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.lint.subject import Finding, Subject, place_of
-from tracehouse.sql.query_columns import describe_columns
+from tracehouse.sql.query_columns import describe_columns, find_clashes
 from tracehouse.sql.query_files import QueryFile
 from tracehouse.views import caveats, column_docs
 from tracehouse.views.across_traces import expanded
 from tracehouse.views.column_docs import ColumnDoc
 from tracehouse.views.columns import is_number, passed_on, types_of
-from tracehouse.views.graph import sort_views
+from tracehouse.views.graph import sort_views, with_dependencies
 from tracehouse.views.view_files import ViewFile, newest
 
 IsOurs = Callable[[ViewFile | QueryFile], bool]
@@ -30,6 +31,16 @@ class _Followed:
     views: dict[str, ViewFile]
     docs: Mapping[str, Mapping[str, ColumnDoc]]
     types: dict[str, Mapping[str, str]]
+
+    @cached_property
+    def selected(self) -> dict[str, frozenset[str]]:
+        """The columns of each view and of the selects in it."""
+        return {
+            name: frozenset(
+                column for select in view.tree.find_all(exp.Select) for column in select.named_selects
+            )
+            for name, view in self.views.items()
+        }
 
     def types_of(self, file: ViewFile | QueryFile) -> dict[str, str]:
         """Infer the types of the columns of a view or query, and first those of the views that it reads."""
@@ -55,6 +66,7 @@ def lint_inherited(subject: Subject, is_ours: IsOurs) -> Iterator[Finding]:
     for query in subject.queries:
         if not query.references <= followed.docs.keys() or not isinstance(query.tree, exp.Query):
             continue
+        yield from _lint_parameter_names(followed, query)
         if is_ours(query) and "*" not in query.tree.named_selects:
             yield from _lint_columns(followed, query)
 
@@ -118,6 +130,20 @@ def _lint_resolved_caveats(subject: Subject, followed: _Followed) -> Iterator[Fi
             if caveat in subject.caveats:
                 at = place_of(view.path, f"resolves_caveat: {caveat}")
                 yield Finding(at, caveats.explain_unresolvable(caveat), "resolved caveat")
+
+
+def _lint_parameter_names(followed: _Followed, query: QueryFile) -> Iterator[Finding]:
+    """Yield the parameters with the name of a column that the query's views read, at any depth."""
+    read = with_dependencies(
+        query.references, {name: view.references for name, view in followed.views.items()}
+    )
+    columns = {
+        **followed.docs,
+        **{name: followed.selected[name] for name in read if name in followed.selected},
+    }
+    for parameter, column in dict(find_clashes(query, read, columns)).items():
+        what = f"the parameter {parameter} has the name of the column {column}, which is read: rename it"
+        yield Finding(place_of(query.path, f"{parameter} "), what, "parameter")
 
 
 def _lint_columns(followed: _Followed, query: QueryFile) -> Iterator[Finding]:

@@ -1,6 +1,6 @@
 """The meaning, provenance and unit of the columns of named queries, which the build and lint read."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -25,6 +25,20 @@ class QueryColumn:
     meaning: str
     provenance: str
     unit: str | None
+
+
+def find_clashes(
+    query: QueryFile, names: Iterable[str], columns: Mapping[str, Collection[str]]
+) -> Iterator[tuple[str, str]]:
+    """Yield the parameters that have the name of a column of the given tables and views, and that column.
+
+    In a view that the query reads, such a parameter silently replaces the column. Below it, DuckDB rejects
+    the query as one with conflicting names.
+    """
+    for name in sorted(names):
+        for parameter in query.parameters:
+            if parameter.name in columns.get(name, ()):
+                yield parameter.name, f"{name}.{parameter.name}"
 
 
 def describe_columns(query: QueryFile, docs: Mapping[str, Mapping[str, ColumnDoc]]) -> Iterator[QueryColumn]:

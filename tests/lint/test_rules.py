@@ -44,6 +44,12 @@ create or replace macro itp.by_size(
 select num_gpu as size, count(*) as jobs from itp.raw_job group by num_gpu;
 """
 
+BELOW_A_VIEW = """\
+num_gpu integer := 64
+) as table
+select requested_gpus as size, count(*) as jobs from itp.job where requested_gpus = num_gpu group by size;
+"""
+
 
 @pytest.fixture(scope="module")
 def subject() -> Subject:
@@ -216,6 +222,16 @@ MISTAKES = [
         of_query("Jobs by size (ITP jobs)", "Jobs and GPU-hours by cluster (ITP jobs)"),
     ),
     ("parameter", "the default of max_gpus, 65, is outside its limit", of_query(":= 64", ":= 65")),
+    (
+        "parameter",
+        "the parameter duration has the name of the column itp.raw_job.duration",
+        of_query("max_gpus", "duration"),
+    ),
+    (
+        "parameter",
+        "the parameter num_gpu has the name of the column itp.raw_job.num_gpu",
+        of_query(QUERY[QUERY.index("max_gpus") :], BELOW_A_VIEW),
+    ),
     (
         "column name",
         "the values of on_cluster are those of itp.raw_job.cluster",

@@ -19,7 +19,7 @@ from tracehouse.engines.duckdb.write.catalog import (
     record_in_caveats,
 )
 from tracehouse.engines.duckdb.write.views import sql_error
-from tracehouse.sql.query_columns import describe_columns
+from tracehouse.sql.query_columns import describe_columns, find_clashes
 from tracehouse.sql.query_files import Parameter, QueryFile
 from tracehouse.views import caveats
 from tracehouse.views.caveats import ColumnsByCaveat
@@ -95,11 +95,8 @@ def _parameter_check(query: QueryFile, parameter: Parameter) -> str:
 
 def _check_parameter_names(query: QueryFile, columns: Mapping[str, Collection[str]]) -> None:
     """Raise DefinitionError if a parameter has the name of a column: it would silently replace the column."""
-    for name in sorted(query.references):
-        for parameter in query.parameters:
-            if parameter.name in columns.get(name, ()):
-                clash = f"{name}.{parameter.name}"
-                raise DefinitionError(f"{query.path}: a parameter has the name of the column {clash}")
+    for _, column in find_clashes(query, query.references, columns):
+        raise DefinitionError(f"{query.path}: a parameter has the name of the column {column}")
 
 
 def _docs(columns: Columns) -> dict[str, ColumnDoc]:
