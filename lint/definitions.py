@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 from sqlglot import exp
 
 from tracehouse.lint.subject import Finding, Subject, place_of, suggest
-from tracehouse.sql.query_files import Parameter, QueryFile
+from tracehouse.sql.query_files import CHART_KEYS, DRAWN_KEYS, Parameter, QueryFile
 from tracehouse.views import sql_text, versions
 from tracehouse.views.across_traces import SCHEMA as EACH_TRACE
 from tracehouse.views.view_files import Header, ViewFile
@@ -45,6 +46,12 @@ def lint_query(subject: Subject, query: QueryFile, is_ours: bool) -> Iterator[Fi
                 if name not in columns:
                     what = f"`{key}` names {name}, which the query does not return{suggest(name, columns)}"
                     yield Finding(place_of(query.path, f"-- {key}:"), what, f"{key} column")
+    if query.chart:
+        for key in query.chart.ignored_keys:
+            of_others = {*chain(*DRAWN_KEYS.values())} - {*DRAWN_KEYS[query.chart.kind]}
+            used = [one for one in CHART_KEYS if one not in of_others]
+            what = f"a {query.chart.kind} chart ignores `{key}=`: it uses {', '.join(used)}"
+            yield Finding(place_of(query.path, "-- chart:"), what, "chart key")
     for parameter in query.parameters:
         yield from _lint_parameter(subject, query, parameter)
     if is_ours and not _TITLE.fullmatch(query.header.title):

@@ -70,6 +70,18 @@ NEEDS_COLOR = {
     "heat": "a heat map needs a color, for the number that it shows",
     "pareto": "a Pareto front needs a color, for the points on it",
 }
+# The keys that each kind draws, besides those that all kinds use.
+DRAWN_KEYS = {
+    "bar": ("color", "rule", "band"),
+    "stack": ("color", "rule"),
+    "line": ("color", "rule", "band"),
+    "step": ("color", "rule", "band"),
+    "point": ("color", "rule"),
+    "heat": ("color",),
+    "box": (),
+    "lorenz": ("color",),
+    "pareto": ("color", "label"),
+}
 BOX_PARTS = ("p5", "p25", "median", "p75", "p95")
 
 _MACRO = re.compile(r"create (?:or replace )?macro (?P<name>[a-z0-9_.]+)\(", re.I)
@@ -141,6 +153,12 @@ class Chart:
         if self.kind == "box":
             return [f"{part}_{self.y.column}" for part in BOX_PARTS]
         return [self.y.column, self.rule] if self.rule else [self.y.column]
+
+    @property
+    def ignored_keys(self) -> list[str]:
+        """The keys of the chart line that its kind does not draw."""
+        given = {"color": self.color, "rule": self.rule, "band": self.band, "label": self.labels}
+        return [key for key, value in given.items() if value and key not in DRAWN_KEYS[self.kind]]
 
     @property
     def columns(self) -> list[str]:

@@ -204,6 +204,16 @@ MISTAKES = [
     ("title", "the first line must be the title", of_view("-- Jobs that are long.\n", "")),
     ("capital letters", "write DURATION in small letters", of_view("duration from", "DURATION from")),
     ("comment", "begin each line of a comment with --", of_view("duration from", "duration /* run */ from")),
+    (
+        "chart key",
+        "a heat chart ignores `rule=`: it uses x, y, color, facet, with, xname, yname, count",
+        of_query("bar x=size y=jobs", "heat x=size y=jobs color=jobs rule=jobs"),
+    ),
+    (
+        "chart key",
+        "a box chart ignores `color=`",
+        of_query("bar x=size y=jobs", "box x=size y=jobs color=size"),
+    ),
     ("chart column", "`chart` names gpus, which the query does not return", of_query("x=size", "x=gpus")),
     (
         "column column",
