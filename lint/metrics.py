@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from tracehouse.ingest.declarations import Trace
 from tracehouse.lint.subject import Finding, Place, Subject, place_of
+from tracehouse.views.ledgers import supported_metrics
 
 # Patterns of published columns that may record a metric. If the metric is impossible, its reason names one.
 _EVIDENCE = {
@@ -45,7 +46,7 @@ _MEASURES = {
 
 def lint_impossible_metrics(subject: Subject, trace: Trace, place: Place) -> Iterator[Finding]:
     """Yield the metrics that a trace seems to support but does not declare."""
-    declared = {metric.name: metric for metric in trace.metrics}
+    declared = supported_metrics(trace)
     columns = [column.name for table in trace.tables for column in table.stored_columns]
     for name, pattern in _EVIDENCE.items():
         metric = declared.get(name)

@@ -5,12 +5,14 @@
 
 import csv
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tracehouse.ingest.declarations import all_traces
+from tracehouse.ingest.declarations import Trace, all_traces
 from tracehouse.ingest.facts import Caveat, Clock, Metric
+from tracehouse.views.requests import find_missing, metrics_of
 from tracehouse.views.view_files import VIEWS, DefinitionError, Header, read_header
 
 # How a measured value compares with a figure.
@@ -109,12 +111,25 @@ def expected(folder: Path = VIEWS) -> list[Figure]:
     return _read_figures(folder, "expected.csv", Figure)
 
 
+def supported_metrics(trace: Trace) -> dict[str, Metric]:
+    """Return the metrics of a trace by name: those that follow from its requests, unless it declares them."""
+    of_requests: Iterable[Metric] = ()
+    if trace.requests and not find_missing(trace, trace.requests):
+        of_requests = metrics_of(trace, trace.requests)
+    return {one.name: one for one in (*of_requests, *trace.metrics)}
+
+
 def metrics() -> list[tuple[str, Metric]]:
     """List every metric for every trace, in the same order: METRICS, then those that traces add.
 
-    A metric that a trace does not declare counts as impossible, with the reason NOT_LISTED.
+    A metric that a trace neither declares nor has by its requests counts as impossible, with the reason
+    NOT_LISTED.
     """
-    found = {(name, one.name): one for name, trace in all_traces().items() for one in trace.metrics}
+    found = {
+        (name, one.name): one
+        for name, trace in all_traces().items()
+        for one in supported_metrics(trace).values()
+    }
     added = sorted({name for _, name in found} - set(METRICS))
     return [
         (trace, found.get((trace, name)) or Metric(name, "impossible", NOT_LISTED))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tracehouse.core.errors import DefinitionError
 from tracehouse.ingest.declarations import Requests, Trace
+from tracehouse.ingest.facts import Metric
 
 
 def write_view(trace: Trace, declared: Requests) -> str:
@@ -41,6 +42,28 @@ def find_missing(trace: Trace, declared: Requests) -> tuple[str, set[str]] | Non
     fields = (declared.at, declared.workload, declared.model, declared.session, declared.input)
     named = filter(None, (*fields, declared.output, declared.latency, declared.prefix_blocks))
     return next(((name, known) for name in named if name not in known), None)
+
+
+def metrics_of(trace: Trace, declared: Requests) -> Iterator[Metric]:
+    """Yield the metrics that follow from the requests of a trace and their clock.
+
+    The declaration must name tables and columns of the trace: see `find_missing`.
+    """
+    view = f"{trace.name}.request"
+    columns = {column.name: column for column in trace.table(declared.table).stored_columns}
+    yield Metric("submission", "exact", "Arrival of each request.", view)
+    if named := declared.workload or declared.model:
+        yield Metric("workload", "exact", f"{columns[named].comment}.", view)
+    if declared.failed:
+        yield Metric("final state", "exact", f"A request failed if {declared.failed}.", view)
+    elif declared.completed:
+        yield Metric("final state", "exact", f"A request completed if {declared.completed}.", view)
+    if declared.session:
+        reason = "Sessions of requests are known; a user may have several."
+        yield Metric("user", "approximate", reason, view)
+    clock = trace.clock_of(columns[declared.at])
+    if clock and clock.local_offset_s is not None:
+        yield Metric("hour of day", "exact", f"The clock {clock.name} gives local hours.", view)
 
 
 def _caveat_lines(trace: Trace, declared: Requests) -> Iterator[str]:

@@ -8,7 +8,7 @@ decimals of which the last is always 0. The files of 2023 do not end in a newlin
 """
 
 from tracehouse.ingest.declarations import Column, Requests, Table, Trace
-from tracehouse.ingest.facts import Caveat, Clock, Metric, PublishedFile
+from tracehouse.ingest.facts import Caveat, Clock, PublishedFile
 from tracehouse.ingest.sample_distributions import Arrivals, LogNormal
 
 RELEASES = "https://github.com/Azure/AzurePublicDataset/raw/master/data"
@@ -82,11 +82,6 @@ RAW_REQUEST = Table(
     caveats=(SAMPLE_OF_AN_HOUR, DATE_DIFFERS, NO_END),
 )
 
-METRICS = (
-    Metric("submission", "exact", "Arrival of each request.", "azure_llm.request"),
-    Metric("workload", "exact", "Each file is a service.", "unified.request_summary"),
-)
-
 TRACE = Trace(
     name="azure_llm",
     title="Azure LLM inference trace 2023 and 2024",
@@ -100,7 +95,6 @@ TRACE = Trace(
     ),
     clock=CLOCK,
     tables=(RAW_REQUEST,),
-    metrics=METRICS,
     files=tuple(
         PublishedFile(name, f"{RELEASES}/{name}", bytes=size)
         for name, size in {

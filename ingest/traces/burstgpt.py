@@ -160,10 +160,8 @@ TRACE = Trace(
     tables=(RAW_REQUEST,),
     clock=CLOCK,
     metrics=(
-        Metric("submission", "exact", "Arrival of each request.", "burstgpt.request"),
         Metric("final state", "exact", "A failed request has 0 response tokens.", "burstgpt.failures"),
         Metric("workload", "exact", "Log type and model.", "burstgpt.failures"),
-        Metric("hour of day", "exact", "Times begin at a local midnight.", "unified.requests_by_hour_of_day"),
     ),
     files=tuple(PublishedFile(f"BurstGPT_{part}.csv", f"{RELEASE}/BurstGPT_{part}.csv") for part in "123"),
     skipped_files=(

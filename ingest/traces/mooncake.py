@@ -7,7 +7,7 @@ Files, from https://github.com/kvcache-ai/Mooncake (FAST25-release/traces): ``co
 """
 
 from tracehouse.ingest.declarations import Column, Requests, Table, Trace
-from tracehouse.ingest.facts import Caveat, Clock, Metric, PublishedFile
+from tracehouse.ingest.facts import Caveat, Clock, PublishedFile
 from tracehouse.ingest.sample_distributions import Arrivals, LogNormal, PrefixBlocks
 
 TRACES = "https://github.com/kvcache-ai/Mooncake/raw/main/FAST25-release/traces"
@@ -105,11 +105,6 @@ RAW_REQUEST = Table(
     caveats=(SAMPLE_OF_AN_HOUR,),
 )
 
-METRICS = (
-    Metric("submission", "exact", "Arrival of each request, in milliseconds.", "mooncake.request"),
-    Metric("workload", "exact", "Each file is a kind of requests.", "unified.request_summary"),
-)
-
 TRACE = Trace(
     name="mooncake",
     title="Mooncake (Kimi chat service)",
@@ -120,7 +115,6 @@ TRACE = Trace(
     citation="Qin et al.: Mooncake: Trading More Storage for Less Computation (FAST 2025).",
     clock=CLOCK,
     tables=(RAW_REQUEST,),
-    metrics=METRICS,
     files=tuple(
         PublishedFile(f"{name}_trace.jsonl", f"{TRACES}/{name}_trace.jsonl", bytes=size)
         for name, size in {"conversation": 3_029_533, "toolagent": None, "synthetic": None}.items()

@@ -89,10 +89,7 @@ RAW_REQUEST = Table(
     caveats=(REUSE_BEGINS_AT_0, LFS_POINTERS),
 )
 
-METRICS = (
-    Metric("submission", "exact", "Arrival of each request.", "qwen.request"),
-    Metric("workload", "exact", "Each file is a service; type is the kind of input.", "qwen.request"),
-)
+METRICS = (Metric("workload", "exact", "Each file is a service; type is the kind of input.", "qwen.request"),)
 
 TRACE = Trace(
     name="qwen",

@@ -1,12 +1,14 @@
 """Metrics that a trace supports have values, and the reasons of the others are specific."""
 
 from collections import Counter
+from dataclasses import replace
 
 import duckdb
 import pytest
 from counting import non_empty
 
 from tracehouse.ingest.declarations import all_traces
+from tracehouse.ingest.facts import Metric
 from tracehouse.views import ledgers
 from tracehouse.views.view_files import view_files
 
@@ -58,3 +60,22 @@ def test_metrics_are_possible_if_something_computes_them(synthetic: duckdb.DuckD
     views = {view.alias for view in view_files()}
     for name in non_empty({metric.answered_by for _, metric in ledgers.metrics() if metric.answered_by}):
         synthetic.execute(f"from {name if name in views else f'{name}()'} limit 1").fetchall()
+
+
+def test_metrics_follow_from_requests_unless_declared() -> None:
+    burstgpt = all_traces()["burstgpt"]
+    assert burstgpt.requests
+    found = ledgers.supported_metrics(replace(burstgpt, metrics=()))
+    assert {name: one.exactness for name, one in found.items()} == {
+        "submission": "exact",
+        "workload": "exact",
+        "final state": "exact",
+        "user": "approximate",
+        "hour of day": "exact",
+    }
+    own = Metric("user", "impossible", "Sessions are not users.")
+    assert ledgers.supported_metrics(replace(burstgpt, metrics=(own,)))["user"] == own
+    without = replace(burstgpt.requests, workload="", model="", session="", failed="", completed="")
+    clock = replace(burstgpt.clock, local_offset_s=None) if burstgpt.clock else None
+    found = ledgers.supported_metrics(replace(burstgpt, requests=without, metrics=(), clock=clock))
+    assert list(found) == ["submission"]
