@@ -53,13 +53,22 @@ def verify(options: AnswerOptions, traces: TraceNames) -> None:
     output.check(options.output)
     results = sandbox.run(options.warehouse, options.limits, partial(verify.figures, traces=traces))
     if not results:
-        say("note: the catalog has no published figures of these traces", stderr=True)
+        say(f"note: {_why_no_figures(traces)}", stderr=True)
     explain = verify.explanation_summary if options.notes_to_stderr else verify.explanations
     notes = [*explain(results), *verify.trust_summary(results)]
     bind = partial(bind_rows, rows=verify.as_table(results), query=BoundQuery("", notes=notes))
     options.write(bind, brief=verify.BRIEF)
     if count := verify.verdict_counts(results).get(verify.Verdict.DIFFERS):
         raise UserError(f"{count} of {len(results)} figures differ")
+
+
+def _why_no_figures(traces: Sequence[str]) -> str:
+    """Say why the catalog has no figures of some traces: the files may have some since the last build."""
+    from tracehouse.views import ledgers
+
+    if any(not traces or figure.trace in traces for figure in ledgers.published()):
+        return "the catalog lacks the published figures of these traces: run `traces build` to add them"
+    return "the catalog has no published figures of these traces"
 
 
 def _check_files(warehouse: Path, traces: Sequence[str]) -> None:

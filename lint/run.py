@@ -21,8 +21,14 @@ def lint(trace: str = "", local: Path | None = None) -> list[Finding]:
     folders = (f"/{trace}/", f"/{trace}.py")
     return sorted(
         {one for one in found if not trace or any(folder in one.place for folder in folders)},
-        key=lambda one: one.place,
+        key=_order_key,
     )
+
+
+def _order_key(finding: Finding) -> tuple[str, int, str]:
+    """Order findings by file and line."""
+    path, _, line = finding.place.partition(", line ")
+    return path, int(line or 0), finding.message
 
 
 def lint_all(subject: Subject, local: Path | None = None) -> Iterator[Finding]:

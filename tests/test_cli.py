@@ -3,10 +3,12 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
 import command_line
+import duckdb
 import pytest
 from command_line import TRACES, Run
 from counting import non_empty
@@ -478,6 +480,14 @@ def test_different_figure_exits_with_1(tmp_path: Path) -> None:
     with terminal("verify", "pai", "--no-pager", warehouse=warehouse) as opened:
         assert end(opened) == 1
     assert re.search(r"explained pai.P17_v100_median: .*The\s+slides\s+do\s+not", plain(opened), re.S)
+
+
+def test_verify_says_to_build_if_only_the_files_have_figures(sample_warehouse: Path, tmp_path: Path) -> None:
+    shutil.copytree(sample_warehouse, tmp_path / "wh")
+    with duckdb.connect(str(tmp_path / "wh" / "traces.duckdb")) as connection:
+        connection.execute("delete from catalog.published")
+    run = traces("verify", "dlrm", warehouse=tmp_path / "wh")
+    assert "lacks the published figures of these traces: run `traces build`" in run.stderr
 
 
 def test_verify_succeeds_on_synthetic_data(sample_warehouse: Path) -> None:
