@@ -3,7 +3,7 @@
 They read only definitions whose columns can be followed; other rules report the rest.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -50,20 +50,24 @@ class _Followed:
         return types_of(tree, file.references, self.types, file.path)
 
 
-def lint_inherited(subject: Subject, is_ours: IsOurs) -> Iterator[Finding]:
-    """Yield the findings on what views and queries inherit. Those of the user need no units."""
+def lint_inherited(subject: Subject, is_ours: IsOurs, schema: str = "") -> Iterator[Finding]:
+    """Yield the findings on what views and queries inherit, of one schema or of all.
+
+    Those of the user need no units.
+    """
     try:
         all_traces()
     except DefinitionError:
         # The invalid declaration is a finding of its own, and its columns are unknown.
         return
-    followed, findings = _follow(subject)
+    queries = [query for query in subject.queries if schema in ("", query.schema)]
+    followed, findings = _follow(subject, _needed_views(subject, queries, schema))
     yield from findings
     for name, view in followed.views.items():
         if name == view.versioned and is_ours(view):
             yield from _lint_units_of_view(followed, view)
     yield from _lint_resolved_caveats(subject, followed)
-    for query in subject.queries:
+    for query in queries:
         if not query.references <= followed.docs.keys() or not isinstance(query.tree, exp.Query):
             continue
         yield from _lint_parameter_names(followed, query)
@@ -71,7 +75,18 @@ def lint_inherited(subject: Subject, is_ours: IsOurs) -> Iterator[Finding]:
             yield from _lint_columns(followed, query)
 
 
-def _follow(subject: Subject) -> tuple[_Followed, list[Finding]]:
+def _needed_views(subject: Subject, queries: Sequence[QueryFile], schema: str) -> list[ViewFile]:
+    """Return the views of a schema, and those that they or the queries read, each after what it reads."""
+    views = sort_views(expanded(subject.views))
+    by_name = {view.versioned: view for view in views} | newest(views)
+    wanted = [view.versioned for view in views if schema in ("", view.schema)]
+    wanted += [name for query in queries for name in sorted(query.references)]
+    needed = with_dependencies(wanted, {name: view.references for name, view in by_name.items()})
+    versioned = {by_name[name].versioned for name in needed if name in by_name}
+    return [view for view in views if view.versioned in versioned]
+
+
+def _follow(subject: Subject, needed: Sequence[ViewFile]) -> tuple[_Followed, list[Finding]]:
     """Follow the columns of each view, except those that read what is missing or was not followed.
 
     Also returns the views whose columns cannot be followed.
@@ -80,7 +95,7 @@ def _follow(subject: Subject) -> tuple[_Followed, list[Finding]]:
     columns: dict[str, Collection[str]] = {**docs}
     views: list[ViewFile] = []
     findings = []
-    for view in sort_views(expanded(subject.views)):
+    for view in needed:
         if not view.references <= columns.keys():
             continue
         try:
@@ -91,14 +106,13 @@ def _follow(subject: Subject) -> tuple[_Followed, list[Finding]]:
             views.append(view)
             columns[view.versioned] = view.tree.expression.named_selects
     by_name = {view.versioned: view for view in views} | newest(views)
-    files = [view for view in subject.views if view.versioned in by_name]
     types: dict[str, Mapping[str, str]] = {}
     for name, found in docs.items():
         types[name] = dict.fromkeys(found, "UNKNOWN")
     for trace in subject.traces:
         for table in trace.tables:
             types[f"{trace.name}.{table.name}"] = {one.name: one.type for one in table.stored_columns}
-    return _Followed(by_name, column_docs.of_views(views, files, docs), types), findings
+    return _Followed(by_name, column_docs.of_views(views, subject.views, docs), types), findings
 
 
 def _lint_units_of_view(followed: _Followed, view: ViewFile) -> Iterator[Finding]:

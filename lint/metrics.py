@@ -58,12 +58,12 @@ def lint_impossible_metrics(subject: Subject, trace: Trace, place: Place) -> Ite
                 f" answers it, or as impossible, with a reason that names {suggesting[0]}"
             )
             yield Finding(place(suggesting[0]), what, "metric")
-    for query in subject.queries:
+    for query in (one for one in subject.queries if one.schema == trace.name):
         selected = query.tree.named_selects if isinstance(query.tree, exp.Query) else []
         for name, pattern in _MEASURES.items():
             metric = declared.get(name)
             measuring = [column for column in selected if re.search(pattern, column)]
-            if query.schema == trace.name and measuring and not (metric and metric.answered_by):
+            if measuring and not (metric and metric.answered_by):
                 what = (
                     f"{measuring[0]} measures the metric {name}, which {trace.name} does not declare: add"
                     f' Metric("{name}", "exact", "<reason>.", "{query.full_name}") to its `metrics`'

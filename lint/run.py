@@ -17,7 +17,7 @@ def lint(trace: str = "", local: Path | None = None) -> list[Finding]:
     `local` is the folder of the user's own views and queries in a warehouse.
     """
     subject, invalid = read(local)
-    found = [*invalid, *lint_all(subject, local)]
+    found = [*invalid, *lint_all(subject, local, trace)]
     folders = (f"/{trace}/", f"/{trace}.py")
     return sorted(
         {one for one in found if not trace or any(folder in one.place for folder in folders)},
@@ -31,8 +31,11 @@ def _order_key(finding: Finding) -> tuple[str, int, str]:
     return path, int(line or 0), finding.message
 
 
-def lint_all(subject: Subject, local: Path | None = None) -> Iterator[Finding]:
-    """Yield the findings on everything that could be read."""
+def lint_all(subject: Subject, local: Path | None = None, schema: str = "") -> Iterator[Finding]:
+    """Yield the findings on everything that could be read.
+
+    With a schema, the slowest rules are limited to its views and queries.
+    """
     for trace in subject.traces:
         yield from lint_trace(subject, trace)
     for view in subject.views:
@@ -42,7 +45,7 @@ def lint_all(subject: Subject, local: Path | None = None) -> Iterator[Finding]:
     for figure in subject.figures:
         yield from lint_figure(subject, figure)
     yield from lint_versions(subject)
-    yield from lint_inherited(subject, lambda file: not _is_own(file.path, local))
+    yield from lint_inherited(subject, lambda file: not _is_own(file.path, local), schema)
     yield from _lint_repeated(subject)
 
 
