@@ -110,8 +110,9 @@ def types_of(
         columns = {column.lower(): kind for column, kind in types.get(name, {}).items()}
         schema.setdefault(group, {})[table] = columns
     with _explain_errors(place):
+        # The types stay in the cached tree, whose other readers ignore them: a copy would take longer.
         tree = annotate_types(
-            _qualify_columns(query, read, place).copy(),
+            _qualify_columns(query, read, place),
             schema=MappingSchema(schema, dialect="duckdb", normalize=False),
             dialect="duckdb",
         )
