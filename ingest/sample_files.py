@@ -76,11 +76,11 @@ def why_not_drawn(table: Table) -> tuple[str, str] | None:
     """
     if table.json_list:
         return "its file is one JSON list", ""
-    if table.wide and not cell_names(table):
-        return (
-            "it is wide",
-            f"declare `examples` of {table.wide.variable}, the names of its columns in the file",
-        )
+    # Another rule reports a wide table without the column that receives the names of its cells.
+    has_variable = table.wide and any(one.name == table.wide.variable for one in table.columns)
+    if table.wide and has_variable and not cell_names(table):
+        reason = f"the names of its cells do not follow from {table.wide.variable_pattern}"
+        return reason, f"declare `examples` of {table.wide.variable}"
     for keys in file_keys(table):
         name, folder = name_of(table.file_name, keys), name_of(table.folder, keys)
         if not name.endswith(DRAWN):

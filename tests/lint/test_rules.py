@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tracehouse.ingest.declarations import Reference, Requests, Trace, all_traces
+from tracehouse.ingest.declarations import Reference, Requests, Trace, Wide, all_traces
 from tracehouse.ingest.facts import Caveat, Metric, Quantity
 from tracehouse.lint.run import lint, lint_all
 from tracehouse.lint.subject import Subject, read
@@ -115,6 +115,21 @@ MISTAKES = [
         "workload, a key in its file names, has no `examples`: declare them, or write samples/traces/moon",
         of_trace(
             replace(MOONCAKE, tables=(replace(MOONCAKE.tables[0], file_name=r"(?P<workload>\w+)\.jsonl"),))
+        ),
+    ),
+    (
+        "columns",
+        "must be those of its cells: job, name, value",
+        of_trace(
+            replace(
+                MOONCAKE,
+                tables=(
+                    replace(
+                        MOONCAKE.tables[0],
+                        wide=Wide("", r"\d+", index="job", variable="name", value="value"),
+                    ),
+                ),
+            )
         ),
     ),
     ("documented", "the table raw_job needs a value of `grain`", of_trace(table(grain=""))),

@@ -231,7 +231,10 @@ def test_values_of_cells_and_times_of_lines(tmp_path: Path) -> None:
             {"file_name": r"t\.json", "json_list": JsonList()},
             "is one JSON list: write samples/",
         ),
-        ({"wide": Wide("time", ".*", index="x", variable="x", value="x")}, "it is wide: declare `examples`"),
+        (
+            {"wide": Wide("time", ".*", index="x", variable="x", value="x")},
+            "the names of its cells do not follow from .*: declare `examples` of x",
+        ),
     ],
 )
 def test_says_why_no_sample_can_be_drawn(more: dict[str, Any], message: str) -> None:
