@@ -107,7 +107,7 @@ def sample_raw(tested_traces: list[str], tmp_path_factory: pytest.TempPathFactor
             dumps.write_sample(folder, SAMPLE_SCALE, SAMPLE_SEED, tested_traces, quiet)
         except UsageError as error:
             # Without a traceback, which each test that needs the sample would repeat.
-            pytest.fail(str(error), pytrace=False)
+            raise pytest.fail.Exception(str(error), pytrace=False) from None
 
     return shared(tmp_path_factory, "sample_raw", write)
 
