@@ -1,6 +1,6 @@
 """Azure LLM inference: requests of two services at Microsoft, an hour in 2023 and a week in 2024.
 
-Licence: CC BY, Microsoft.
+Licence: CC BY, Microsoft. Cite Splitwise (ISCA 2024) for 2023 and DynamoLLM (HPCA 2025) for 2024.
 
 Files, from https://github.com/Azure/AzurePublicDataset (AzureLLMInferenceDataset2023.md and …2024.md): one
 CSV per service and release, all with the same columns → `raw_request`. .NET wrote the times, with seven
@@ -90,8 +90,7 @@ TRACE = Trace(
     download="`traces fetch azure_llm` loads the two files of 2023. Fetch those of 2024, 1.8 GB, by hand.",
     licence="CC BY 4.0",
     citation=(
-        "Patel et al.: Splitwise: Efficient Generative LLM Inference Using Phase Splitting (ISCA 2024);"
-        " for 2024, Stojkovic et al.: DynamoLLM (HPCA 2025)."
+        "Patel et al.: Splitwise: Efficient Generative LLM Inference Using Phase Splitting (ISCA 2024)."
     ),
     clock=CLOCK,
     tables=(RAW_REQUEST,),
