@@ -2,6 +2,7 @@
 
 import duckdb
 import pytest
+from counting import non_empty
 
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.views import describe_views
@@ -61,13 +62,17 @@ def test_every_number_of_a_query_has_a_unit(synthetic: duckdb.DuckDBPyConnection
     ).fetchall()
     columns = dict(described)
     docs = describe_views(view_files()).docs
-    for query in query_files():
+    missing: list[str] = []
+    for query in non_empty(query_files()):
         answer = synthetic.execute(f"describe from {query.full_name}()").fetchall()
         assert columns[query.full_name] == [column for column, *_ in answer], query.full_name
         types = {column: kind for column, kind, *_ in answer}
-        for column in describe_columns(query, docs):
-            has_unit = column.unit is not None or column.origin
-            assert has_unit or not is_number(types[column.name]), f"{query.path}: {column.name}"
+        missing += [
+            f"{query.path}: {column.name}"
+            for column in describe_columns(query, docs)
+            if is_number(types[column.name]) and column.unit is None and not column.origin
+        ]
+    assert missing == []
 
 
 def test_a_passed_through_column_keeps_the_meaning_in_the_view(synthetic: duckdb.DuckDBPyConnection) -> None:
