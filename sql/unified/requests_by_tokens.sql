@@ -17,8 +17,7 @@ with banded as (
             as output_band_tokens
     from unified.requests
     where
-        arrival_s is not null
-        and (in_trace is null or trace = in_trace)
+        (in_trace is null or trace = in_trace)
         and status <> 'failed'
         and input_tokens is not null
         and output_tokens is not null
@@ -37,7 +36,7 @@ order by trace, workload nulls last, input_band_tokens, output_band_tokens;
 
 comment on macro table unified.requests_by_tokens is
 'Requests per trace, workload and band of input and output tokens. A band is 0 or goes from a power of two to '
-'below the next: 512 is 512 to 1,023 tokens. Counted are requests with an arrival and both numbers that did '
+'below the next: 512 is 512 to 1,023 tokens. Counted are requests with both numbers that did '
 'not fail; a trace that records no outcome may contain failed ones. requests_pct is their percentage of the '
 'counted requests of the workload. Bands without a request have no row, and a trace that records no tokens, '
 'such as GenAI, has none.';

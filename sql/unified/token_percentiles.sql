@@ -17,8 +17,7 @@ with measured as (
         quantile_cont(output_tokens, [0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99]) as output_tokens
     from unified.requests
     where
-        arrival_s is not null
-        and (in_trace is null or trace = in_trace)
+        (in_trace is null or trace = in_trace)
         and status <> 'failed'
         and coalesce(input_tokens, output_tokens) is not null
     group by trace, workload
@@ -39,6 +38,6 @@ order by measured.trace, measured.workload nulls last, places.place;
 
 comment on macro table unified.token_percentiles is
 'Percentiles of the tokens of prompts and of answers, each over its own values, per trace and workload, with '
-'linear interpolation between two values. requests are those with an arrival and a number of tokens. Failed '
+'linear interpolation between two values. requests are those with a number of tokens. Failed '
 'requests are left out; a trace that records no outcome may contain some. A trace that records no tokens, '
 'such as GenAI, has no rows.';
