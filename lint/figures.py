@@ -28,8 +28,10 @@ def lint_figure(subject: Subject, figure: Figure) -> Iterator[Finding]:
         yield Finding(
             at, "value and tolerance must be finite numbers, the tolerance at least 0", "figure value"
         )
-    if figure.relation not in RELATIONS or not figure.unit:
-        yield Finding(at, f"needs a unit, and a relation: {', '.join(RELATIONS)}", "figure value")
+    if figure.relation not in RELATIONS:
+        yield Finding(at, f"needs a relation: {', '.join(RELATIONS)}", "figure value")
+    if not figure.unit:
+        yield Finding(at, "needs a unit, such as `jobs`, `percent` or `ratio`", "figure value")
     if isinstance(figure, PublishedFigure) and (figure.trust not in TRUSTS or not figure.printed_in):
         yield Finding(at, f"needs `printed_in`, and a trust: {', '.join(TRUSTS)}", "figure source")
     if not is_published and not figure.measured_by:
