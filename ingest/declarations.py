@@ -320,8 +320,9 @@ class Requests:
 
     From it follow the view `<trace>.request` and the trace's rows in `unified.requests`. All fields are names
     of columns, "" if the publisher has no such column, except `block_tokens`, the number of tokens of a
-    prefix block, and `failed` and `completed`, SQL conditions on the outcome. `at` is the arrival, and
-    `latency` the time to the complete answer. Lists in `prefix_blocks` have equal numbers for equal prefixes.
+    prefix block, and `failed` and `completed`, SQL conditions on the outcome. Without `completed`, requests
+    that did not fail are completed. `at` is the arrival, and `latency` the time to the complete answer. Lists
+    in `prefix_blocks` have equal numbers for equal prefixes.
     """
 
     table: str

@@ -33,12 +33,13 @@ def find_clashes(
     """Yield the parameters that have the name of a column of the given tables and views, and that column.
 
     In a view that the query reads, such a parameter silently replaces the column. Below it, DuckDB rejects
-    the query as one with conflicting names.
+    the query as one with conflicting names. Names in capitals are the same ones.
     """
     for name in sorted(names):
+        by_name = {column.lower(): column for column in columns.get(name, ())}
         for parameter in query.parameters:
-            if parameter.name in columns.get(name, ()):
-                yield parameter.name, f"{name}.{parameter.name}"
+            if column := by_name.get(parameter.name.lower()):
+                yield parameter.name, f"{name}.{column}"
 
 
 def describe_columns(query: QueryFile, docs: Mapping[str, Mapping[str, ColumnDoc]]) -> Iterator[QueryColumn]:

@@ -327,6 +327,9 @@ def _with_limit(parameter: Parameter, limit: str, path: Path) -> Parameter:
         return replace(parameter, values_of=limit)
     if " to " in limit:
         return replace(parameter, range=_range(limit, parameter.type, path))
+    if "'" in limit:
+        what = "choices cannot have spaces or quotes: name the column that has them, as `[itp.job.cluster]`"
+        raise DefinitionError(f"{path}: {parameter.name}: {what}")
     return replace(parameter, choices=() if limit == "any" else tuple(limit.split()))
 
 

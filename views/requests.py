@@ -3,6 +3,7 @@
 `unified.requests` unites these views, as `unified.jobs` unites the views `standard_job`.
 """
 
+import re
 from collections.abc import Iterator
 
 from tracehouse.core.errors import DefinitionError
@@ -82,10 +83,12 @@ def _caveat_lines(trace: Trace, declared: Requests) -> Iterator[str]:
         declared.latency: "latency_s",
         declared.prefix_blocks: "prefix_blocks",
     }
+    of_outcome = re.findall(r"\w+", declared.failed)
     for column in table.stored_columns:
-        for caveat in column.caveats if column.name in read else ():
+        names = [read.get(column.name, ""), "status" if column.name in of_outcome else ""]
+        for caveat in column.caveats if any(names) else ():
             if caveat.severity != "background":
-                yield f"-- caveat: {caveat.name}: {read[column.name]}\n"
+                yield f"-- caveat: {caveat.name}: {' '.join(filter(None, names))}\n"
 
 
 def _columns(trace: Trace, declared: Requests) -> dict[str, str]:
@@ -105,8 +108,10 @@ def _columns(trace: Trace, declared: Requests) -> dict[str, str]:
     clock = trace.clock_of(at)
     local_arrival_s = "cast(null as double)"
     if clock and clock.local_offset_s is not None:
-        local_arrival_s = f"{arrival_s} * {clock.scale} + {clock.local_offset_s}"
-    outcomes = {"failed": declared.failed, "completed": declared.completed}
+        is_local = clock.scale == 1 and clock.local_offset_s == 0
+        local_arrival_s = arrival_s if is_local else f"{arrival_s} * {clock.scale} + {clock.local_offset_s}"
+    completed = declared.completed or (f"not ({declared.failed})" if declared.failed else "")
+    outcomes = {"failed": declared.failed, "completed": completed}
     whens = "".join(f" when {is_so} then '{outcome}'" for outcome, is_so in outcomes.items() if is_so)
     return {
         "workload": typed(declared.workload, "varchar"),

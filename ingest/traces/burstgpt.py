@@ -179,6 +179,5 @@ TRACE = Trace(
         output="response_tokens",
         latency="elapsed_time",
         failed="response_tokens = 0",
-        completed="response_tokens > 0",
     ),
 )

@@ -249,8 +249,8 @@ MISTAKES = [
     ("parameter", "the default of max_gpus, 65, is outside its limit", of_query(":= 64", ":= 65")),
     (
         "parameter",
-        "the parameter duration has the name of the column itp.raw_job.duration",
-        of_query("max_gpus", "duration"),
+        "the parameter Duration has the name of the column itp.raw_job.duration",
+        of_query("max_gpus", "Duration"),
     ),
     (
         "parameter",
@@ -268,6 +268,7 @@ MISTAKES = [
         of_view("job_id, duration", "job_id, round(duration / 60) as longest"),
     ),
     ("unit", "no unit of found is known", of_query("count(*) as jobs", "count(*) as found")),
+    ("unit", "no unit of found is known", of_query("count(*) as jobs", "count_if(num_gpu > 1) as found")),
     ("unit", "no unit of last is known", of_view("job_id, duration", "job_id, max(num_gpu) + 1 as last")),
     ("unit", "no unit of place is known", of_query("count(*) as jobs", "row_number() over () as place")),
     (

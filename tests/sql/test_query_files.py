@@ -67,6 +67,7 @@ def test_parses_signature_and_header(tmp_path: Path) -> None:
         (" [-0.5 to 10]", "", r"end the comment on at_least with a limit: a range \[0 to 64\]"),
         ("-- chart", "-- column: n: a\n-- column: n: b\n-- chart", "describes the column n twice"),
         ("-- chart", "-- param: kind: what\n-- chart", "the keys of its header are"),
+        (" [a b]", " [a 'b c']", "choices cannot have spaces or quotes"),
         ("2023-01-01 to", "0 to", "write a range as `2023-01-01 to 2023-12-31`, not '0 to 2023-12-31'"),
         ("2023-01-01 to", "2024-01-01 to", "write a range as"),
         ("-0.5 to 10", "2023-01-01 to 2023-12-31", "write a range as `0 to 1`"),
