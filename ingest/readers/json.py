@@ -117,6 +117,8 @@ def _parse_object(text: bytes) -> dict[str, Any]:
         )
     except UnicodeDecodeError:
         raise MisfitError("invalid UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise MisfitError(f"not JSON: {error.msg}, at character {error.colno}") from None
     except RecursionError:
         raise MisfitError("JSON that is nested too deeply") from None
     if not isinstance(found, dict):

@@ -102,6 +102,15 @@ def jobs() -> bytes:
     ).encode()
 
 
+def requests() -> bytes:
+    lines = ({"timestamp": n, "input_length": n, "output_length": 1, "hash_ids": [n]} for n in range(ROWS))
+    return "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+
+
+def count_json_lines(data: bytes) -> int | None:
+    return len(lines_of(data)) or None
+
+
 def servers() -> bytes:
     values = pa.array([n / 4 for n in range(ROWS)])
     names = pa.array([f"server{n}" for n in range(ROWS)])
@@ -115,6 +124,9 @@ FORMATS = {
     "csv": csv(NARROW[1]),
     "wide csv": csv(WIDE[0]),
     "json list": Format("cluster_job_log", jobs(), "philly.job", count_jobs),
+    "json lines": Format(
+        "mooncake/conversation_trace.jsonl", requests(), "mooncake.raw_request", count_json_lines
+    ),
     "parquet": Format(
         "asi/asi_opensource_network_hourly/day=109/hour=03/part-000.parquet",
         servers(),
