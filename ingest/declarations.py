@@ -191,7 +191,7 @@ class Table:
     from the files in a tree of folders or in an archive, or from a file that has the keys as columns.
     Otherwise each raw file is converted alone.
     `published_sha256` maps file names to the checksums that the publisher printed.
-    `caveats` are the pitfalls of the whole table; those of one column stand there.
+    `caveats` are the pitfalls of the whole table; declare those of a column with it.
     `row_number`, if set, names an additional column with the position of the row in its file, for rows that
     no key identifies or whose order matters.
     `about_rows` is the number of rows in the publisher's files, and in a synthetic sample at scale 1.
@@ -347,7 +347,7 @@ class Trace:
     """A publisher's data set.
 
     `clock` is the clock of all times whose column names none. `caveats` are pitfalls that concern parts of
-    several tables; the others stand at their column or table. `metrics` are the metrics that the trace
+    several tables; declare the others with their column or table. `metrics` are the metrics that the trace
     supports, `quantities` the units and meanings of columns of its views and queries, `files` its raw files.
     `skipped_files` are files of the publisher that ingest leaves out. `requests` are the requests of an
     inference service, if it is one.

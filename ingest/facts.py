@@ -17,7 +17,7 @@ class Caveat:
 
     `name` is the trace's name, a dot and a word. `summary` is one sentence of at most 100 characters.
     `documented_in` says who says so: publisher, third party or measured, and the document.
-    `concerns` are full names of other objects: a caveat about parts of several tables stands in the trace's
+    `concerns` are full names of other objects: a caveat about parts of several tables is in the trace's
     `caveats`, and lists them here.
     """
 

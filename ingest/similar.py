@@ -33,7 +33,8 @@ def describe_similar(raw: RawFile, candidates: Sequence[tuple[Trace, Table]]) ->
     for trace, table in candidates:
         if raw.form.startswith("csv") and not table.wide and not table.json_list and _has_columns(raw, table):
             known = f"{trace.name}.{table.name}"
-            return f"{name}: has the columns of {known}, whose files are called {table.file_name}: rename it"
+            pattern = re.sub(r"\?P<\w+>", "", table.file_name).replace(r"\.", ".")
+            return f"{name}: has the columns of {known}, whose files are called {pattern}: rename it"
     names = {PurePosixPath(file.path).name for trace, _ in candidates for file in trace.files}
     for close in get_close_matches(raw.name, names, 1, _CLOSE):
         return f"{name}: not a file of a known trace. Did you mean {close}?"

@@ -535,9 +535,9 @@ MACHINE_MEMORY_DIFFERS = Caveat(
 MISC_IS_MANY_TYPES = Caveat(
     "pai.misc_is_many_types",
     "limited result",
-    summary="MISC stands for several older GPU types.",
+    summary="The GPU type MISC is a group of older types.",
     what_goes_wrong=(
-        "MISC stands for older types such as K40m, K80 and M60, which differ in speed and memory size."
+        "MISC is a group of older types such as K40m, K80 and M60, which differ in speed and memory size."
     ),
     what_to_do="Do not assign a specification to MISC.",
     documented_in="publisher: README, pai_task_table",

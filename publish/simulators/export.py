@@ -114,7 +114,7 @@ def _select_parts(
         raise UsageError(f"the warehouse has no {nouns} of {trace}. Traces with {nouns}: {listed}")
     known = [name for (name,) in rows if name is not None]
     if wrong := [name for name in names if name not in known]:
-        raise UsageError(f"{trace} has no {part} {wrong[0]}: {', '.join(known) or f'it has no {part}s'}")
+        raise UsageError(f"{trace} has no {part} {wrong[0]}. Its {part}s: {', '.join(known) or 'none'}")
     return list(dict.fromkeys(names)) or known
 
 

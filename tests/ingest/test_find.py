@@ -120,7 +120,8 @@ def test_says_why_a_trace_skips_a_file(tmp_path: Path) -> None:
     assert tables(found) == {"BurstGPT_1.csv": "burstgpt.raw_request"}
     assert found.unrecognised == ("burst.csv",)
     renamed, *skipped = found.notes
-    assert renamed.startswith("burst.csv: has the columns of burstgpt.raw_request")
+    called = "has the columns of burstgpt.raw_request, whose files are called BurstGPT_([123]).csv: rename it"
+    assert renamed == f"burst.csv: {called}"
     assert skipped == [f"{name}: {reason}" for name in names]
     other = find_in(tmp_path, "itp")
     assert other.unrecognised == ("burst.csv",) and reason not in "".join(other.notes)

@@ -469,8 +469,8 @@ def test_missing_values_need_an_option(sample_warehouse: Path, few_jobs: Path, t
         ("elasticflow acme --iterations-per-s 0", "--iterations-per-s"),
         ("helios itp --first-day soon", "--first-day"),
         ("swf zeus", "the warehouse has no jobs of zeus. Traces with jobs: acme, "),
-        ("swf itp --cluster cluster99", "itp has no cluster cluster99: cluster01, cluster02"),
-        ("swf pai --cluster x", "pai has no cluster x: it has no clusters"),
+        ("swf itp --cluster cluster99", "itp has no cluster cluster99. Its clusters: cluster01, cluster02"),
+        ("swf pai --cluster x", "pai has no cluster x. Its clusters: none"),
     ]
     for arguments, message in cases:
         ended = run(sample_warehouse, *arguments.split(), "--out", tmp_path / "new")

@@ -133,7 +133,7 @@ def _create_definitions(connection: duckdb.DuckDBPyConnection, invalid: Mapping[
     create_rejected_rows(connection, [], _NO_FOLDER, copy_tables=False)
     catalog.fill_sources(connection, traces, [])
     described = describe_views(views)
-    # A plain name whose newest version is left out must not stand for an earlier one.
+    # If the newest version of a view is left out, its plain name must not mean an earlier one.
     aliases = {name: view for name, view in newest(described.views).items() if name not in errors}
     create_views(connection, described, aliases)
     catalog.fill_views(connection, described.views, described.caveats_by_object)
