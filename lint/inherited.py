@@ -11,13 +11,13 @@ from sqlglot import exp
 
 from tracehouse.core.errors import DefinitionError
 from tracehouse.ingest.declarations import all_traces
-from tracehouse.lint.subject import Finding, Subject, place_of
+from tracehouse.lint.subject import Finding, Subject, place_of, suggest
 from tracehouse.sql.query_columns import describe_columns, find_clashes
 from tracehouse.sql.query_files import QueryFile
 from tracehouse.views import caveats, column_docs
 from tracehouse.views.across_traces import expanded
 from tracehouse.views.column_docs import ColumnDoc
-from tracehouse.views.columns import is_number, passed_on, types_of
+from tracehouse.views.columns import is_number, missing_columns, passed_on, types_of
 from tracehouse.views.graph import sort_views, with_dependencies
 from tracehouse.views.view_files import ViewFile, newest
 
@@ -71,6 +71,7 @@ def lint_inherited(subject: Subject, is_ours: IsOurs, schema: str = "") -> Itera
         if not query.references <= followed.docs.keys() or not isinstance(query.tree, exp.Query):
             continue
         yield from _lint_parameter_names(followed, query)
+        yield from _lint_columns_read(query, query.tree, followed.docs)
         if is_ours(query) and "*" not in query.tree.named_selects:
             yield from _lint_columns(followed, query)
 
@@ -94,12 +95,13 @@ def _follow(subject: Subject, needed: Sequence[ViewFile]) -> tuple[_Followed, li
     docs = column_docs.of_tables(subject.traces)
     columns: dict[str, Collection[str]] = {**docs}
     views: list[ViewFile] = []
-    findings = []
+    findings: list[Finding] = []
     for view in needed:
         if not view.references <= columns.keys():
             continue
         try:
             passed_on(view.tree.expression, view.references, columns, view.path)
+            findings += _lint_columns_read(view, view.tree.expression, columns)
         except DefinitionError as error:
             findings.append(Finding(str(view.path), str(error).partition(": ")[2], "columns"))
         else:
@@ -113,6 +115,22 @@ def _follow(subject: Subject, needed: Sequence[ViewFile]) -> tuple[_Followed, li
         for table in trace.tables:
             types[f"{trace.name}.{table.name}"] = {one.name: one.type for one in table.stored_columns}
     return _Followed(by_name, column_docs.of_views(views, subject.views, docs), types), findings
+
+
+def _lint_columns_read(
+    file: ViewFile | QueryFile, tree: exp.Expr, columns: Mapping[str, Collection[str]]
+) -> Iterator[Finding]:
+    """Yield the columns that a view or query reads and that its tables and views lack."""
+    try:
+        missing = missing_columns(tree, file.references, columns, file.path)
+    except DefinitionError:
+        # Another rule reports a query whose columns cannot be followed.
+        return
+    parameters = {one.name for one in file.parameters} if isinstance(file, QueryFile) else set()
+    known = {column for name in file.references for column in columns[name]}
+    for column in sorted(missing - parameters):
+        what = f"reads the column {column}, which does not exist{suggest(column, known)}"
+        yield Finding(place_of(file.path, column), what, "column name")
 
 
 def _lint_units_of_view(followed: _Followed, view: ViewFile) -> Iterator[Finding]:

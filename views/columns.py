@@ -82,6 +82,17 @@ def columns_read(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, s
 
 
 @_cached
+def missing_columns(query: exp.Expr, read: _Read, place: Path | str) -> set[str]:
+    """Find the names in a query that no table or view has that it reads; parameters of a macro among them.
+
+    Raises DefinitionError if sqlglot cannot resolve the columns.
+    """
+    with _explain_errors(place):
+        scopes = traverse_scope(_qualify_columns(query, read, place))
+        return {column.name for scope in scopes for column in scope.unqualified_columns}
+
+
+@_cached
 def passed_on(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, tuple[str, str]]:
     """Map each result column that a query passes on unchanged to the table or view and the column it is from.
 

@@ -268,6 +268,16 @@ MISTAKES = [
         of_view("job_id, duration", "job_id, round(duration / 60) as longest"),
     ),
     ("unit", "no unit of found is known", of_query("count(*) as jobs", "count(*) as found")),
+    (
+        "column name",
+        "reads the column durations, which does not exist. Did you mean duration?",
+        of_view("select job_id, duration", "select job_id, durations as duration"),
+    ),
+    (
+        "columns",
+        "Unknown column: num_gpus",
+        of_query("select num_gpu as size", "select raw_job.num_gpus as size"),
+    ),
     ("unit", "no unit of found is known", of_query("count(*) as jobs", "count_if(num_gpu > 1) as found")),
     ("unit", "no unit of last is known", of_view("job_id, duration", "job_id, max(num_gpu) + 1 as last")),
     ("unit", "no unit of place is known", of_query("count(*) as jobs", "row_number() over () as place")),
