@@ -48,6 +48,17 @@ case
 end;
 comment on macro stats.four_digits is 'A number rounded to four significant digits.';
 
+-- At most 1,440 windows, so that a chart and a table of them stay readable.
+create or replace macro stats.readable_window_s(span_s) as
+case
+    when span_s <= 86400 then 60
+    when span_s <= 864000 then 600
+    when span_s <= 5184000 then 3600
+    else 86400
+end;
+comment on macro stats.readable_window_s is
+'Length in seconds of the windows that divide a span: minutes, ten minutes, hours or days.';
+
 -- One aggregate with a list of shares: engines compute equal aggregates once, and keep the values once.
 create or replace macro stats.percentiles(number) as
 {

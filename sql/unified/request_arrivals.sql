@@ -30,15 +30,7 @@ sized as (
         input_tokens,
         output_tokens,
         since_s,
-        coalesce(
-            window_s,
-            case
-                when span_s <= 86400 then 60
-                when span_s <= 864000 then 600
-                when span_s <= 5184000 then 3600
-                else 86400
-            end
-        ) as window_length_s
+        coalesce(window_s, stats.readable_window_s(span_s)) as window_length_s
     from arrivals
 ),
 

@@ -32,15 +32,7 @@ sized as (
         start_s,
         start_s + prefill_s + decode_s as end_s,
         tokens,
-        coalesce(
-            window_s,
-            case
-                when span_s <= 86400 then 60
-                when span_s <= 864000 then 600
-                when span_s <= 5184000 then 3600
-                else 86400
-            end
-        ) as window_length_s
+        coalesce(window_s, stats.readable_window_s(span_s)) as window_length_s
     from requests
 ),
 
