@@ -5,6 +5,7 @@ A comma forgotten in ``key=("time")`` would otherwise end in an error of DuckDB 
 
 import types
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields
 from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -12,8 +13,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 def check_types(declared: Any) -> None:
     """Raise TypeError if a field of a dataclass' object has another type than the annotated one."""
     hints = _hints(type(declared))
-    for name, hint in hints.items():
-        value = getattr(declared, name)
+    for name in (field.name for field in fields(declared)):
+        value, hint = getattr(declared, name), hints[name]
         if not _fits(value, hint):
             what = f"{type(declared).__name__} {getattr(declared, 'name', '')}".rstrip()
             advice = f": write ({value!r},)" if isinstance(value, str) and get_origin(hint) is tuple else ""

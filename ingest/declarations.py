@@ -44,6 +44,7 @@ class Column:
     A TIMESTAMPTZ is stored as an instant. `offset_name`, if set, names an additional column that keeps the
     UTC offset in the file. `zones` maps names of time zones in the file to UTC offsets: ("PST", "-08:00").
     `header` is the column's name in the header of a CSV if it differs from `name`; "" if that field is empty.
+    A published name with spaces gets underscores in the table: Session_ID for "Session ID".
     A value should be at least `least`, at most `most`, more than `above` and less than `below`, one of the
     `choices`, and match the regular expression `pattern` as a whole. `traces check` counts the rows whose
     value violates a limit; ingest does not reject them. Limits of times are texts.
@@ -73,6 +74,9 @@ class Column:
 
     def __post_init__(self) -> None:
         check_types(self)
+        if self.header is None and " " in self.name:
+            object.__setattr__(self, "header", self.name)
+            object.__setattr__(self, "name", self.name.replace(" ", "_"))
 
     @property
     def name_in_file(self) -> str:

@@ -1,6 +1,6 @@
 """What a trace's declaration states besides its columns: pitfalls, clocks, metrics, quantities, files."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 
 from tracehouse.core.field_types import check_types
@@ -47,13 +47,14 @@ class Clock:
     """
 
     name: str
+    _: KW_ONLY
     epoch: str
     zone: str
-    local_offset_s: float | None
-    scale: float
-    resolution_s: float
+    local_offset_s: float | None = None
+    scale: float = 1
+    resolution_s: float = 1
     true_parts: str
-    fake_parts: str
+    fake_parts: str = "none"
     documented_in: str
 
     def __post_init__(self) -> None:

@@ -38,10 +38,7 @@ SEREN_JOBS_CLOCK = Clock(
     epoch="1970-01-01T00:00:00Z, absolute",
     zone="Asia/Shanghai, stamped +08:00",
     local_offset_s=28800,
-    scale=1,
-    resolution_s=1,
     true_parts="all: the times are instants",
-    fake_parts="none",
     documented_in="publisher: README of InternLM/AcmeTrace, Job Trace, trace_seren.csv",
 )
 
@@ -50,10 +47,7 @@ KALOS_JOBS_CLOCK = Clock(
     epoch="1970-01-01T00:00:00Z, absolute",
     zone="UTC, stamped +00:00",
     local_offset_s=28800,
-    scale=1,
-    resolution_s=1,
     true_parts="all: the times are instants",
-    fake_parts="none",
     documented_in="publisher: README of InternLM/AcmeTrace, Job Trace, trace_kalos.csv",
 )
 
@@ -62,10 +56,8 @@ TELEMETRY_CLOCK = Clock(
     epoch="1970-01-01T00:00:00Z, absolute",
     zone="Asia/Shanghai, stamped +08:00 in both clusters",
     local_offset_s=28800,
-    scale=1,
     resolution_s=15,
     true_parts="all: the times are instants",
-    fake_parts="none",
     documented_in=(
         "publisher: README of InternLM/AcmeTrace, Resource Utilization; third party: the sampling interval"
     ),

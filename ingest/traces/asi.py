@@ -32,8 +32,6 @@ CLOCK = Clock(
     "asi.hours",
     epoch="start of day 0, whose date is not published",
     zone="unknown; the publisher calls hour the hour of the day",
-    local_offset_s=None,
-    scale=1,
     resolution_s=3600,
     true_parts="order, differences and hour of the day",
     fake_parts="none: date and weekday are unknown",

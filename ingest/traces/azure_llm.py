@@ -17,8 +17,6 @@ CLOCK = Clock(
     "azure_llm.trace",
     epoch="1970-01-01T00:00:00 of a clock whose zone is not written",
     zone="unknown",
-    local_offset_s=None,
-    scale=1,
     resolution_s=1e-6,
     true_parts="order and differences",
     fake_parts="hour is not local; the date of 2023 is the 11th in the README and the 16th in the files",

@@ -17,8 +17,6 @@ CLOCK = Clock(
     "mooncake.trace",
     epoch="start of each file, at an unpublished time",
     zone="unknown",
-    local_offset_s=None,
-    scale=1,
     resolution_s=0.001,
     true_parts="differences, within a file",
     fake_parts="none: date, weekday and hour are unknown",
@@ -39,7 +37,7 @@ SAMPLE_OF_AN_HOUR = Caveat(
 
 GENERATED_ARRIVALS = Caveat(
     "mooncake.generated_arrivals",
-    "wrong result",
+    "limited result",
     summary="The arrivals of the workload synthetic are drawn from a Poisson process.",
     what_goes_wrong=(
         "The publisher built the workload synthetic from public data sets and drew its arrivals at random. It"
@@ -51,7 +49,7 @@ GENERATED_ARRIVALS = Caveat(
 
 ARRIVALS_ON_A_GRID = Caveat(
     "mooncake.arrivals_on_a_grid",
-    "wrong result",
+    "limited result",
     summary="Most arrivals of conversation are multiples of 3 s: gaps below 3 s mean little.",
     what_goes_wrong=(
         "Of the 12,031 arrivals of conversation, 8,492 are multiples of 3,000 ms, and 3,494 are 1 ms less."

@@ -31,9 +31,6 @@ FIRST_POD_CLOCK = Clock(
         " except gpushare20, 60, 80, 100 and multigpu"
     ),
     zone="unknown",
-    local_offset_s=None,
-    scale=1,
-    resolution_s=1,
     true_parts="order and differences",
     fake_parts="none: date, weekday and hour are unknown",
     documented_in="publisher: README of cluster-trace-gpu-v2023 (unit); measured: the origin, on the files",
@@ -46,9 +43,6 @@ SECOND_POD_CLOCK = Clock(
         " gpushare20, 60, 80 and 100"
     ),
     zone="unknown",
-    local_offset_s=None,
-    scale=1,
-    resolution_s=1,
     true_parts="order and differences",
     fake_parts="none: date, weekday and hour are unknown",
     documented_in="measured: on the files",

@@ -30,9 +30,6 @@ LOG_CLOCK = Clock(
     "philly.log",
     epoch="1970-01-01T00:00:00; the time zone is not documented",
     zone="unknown; perhaps Pacific time, as in the utilisation files",
-    local_offset_s=None,
-    scale=1,
-    resolution_s=1,
     true_parts=(
         "order and differences, except for an hour around 5 November 2017, 2:00, if the zone's"
         " clock is put back then; the date to within a day"
@@ -48,11 +45,8 @@ USE_CLOCK = Clock(
         "America/Los_Angeles, written as PST or PDT after each time; 25,200 s behind UTC until 5"
         " November 2017, 9:00 UTC, and 28,800 s from then on"
     ),
-    local_offset_s=None,
-    scale=1,
     resolution_s=60,
     true_parts="all: the times are instants",
-    fake_parts="none",
     documented_in="publisher: README, examples of utilisation",
 )
 

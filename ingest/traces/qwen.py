@@ -17,8 +17,6 @@ CLOCK = Clock(
     "qwen.trace",
     epoch="start of each file, at an unpublished time",
     zone="unknown",
-    local_offset_s=None,
-    scale=1,
     resolution_s=0.001,
     true_parts="differences, within a file",
     fake_parts="none: date, weekday and hour are unknown",

@@ -35,8 +35,6 @@ CLOCK = Clock(
     ),
     zone="Asia/Shanghai",
     local_offset_s=28800,
-    scale=1,
-    resolution_s=1,
     true_parts="hour of the day, weekday, order, differences",
     fake_parts="day of the month, month, year",
     documented_in=(

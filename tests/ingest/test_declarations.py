@@ -40,3 +40,12 @@ def test_times_are_instants_or_counts_that_are_not_durations() -> None:
     assert Column("at", "BIGINT", "", unit="ms").is_time
     assert not Column("ran", "DOUBLE", "", unit="s", is_duration=True).is_time
     assert not Column("power", "DOUBLE", "", unit="W").is_time
+
+
+def test_a_name_with_spaces_gets_underscores_in_the_table() -> None:
+    for column in (
+        Column("Session ID", "VARCHAR", "Session"),
+        replace(Column("Session ID", "VARCHAR", "S"), unit="s"),
+    ):
+        assert (column.name, column.name_in_file) == ("Session_ID", "Session ID")
+    assert Column("a b", "VARCHAR", "A", header="c").name == "a b"
