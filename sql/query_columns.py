@@ -7,9 +7,9 @@ from typing import cast
 from sqlglot import exp
 
 from tracehouse.sql.query_files import QueryFile
-from tracehouse.views.column_docs import UNKNOWN, ColumnDoc
+from tracehouse.views.column_docs import UNKNOWN, ColumnDoc, find_unit
 from tracehouse.views.columns import passed_on, with_unit_of
-from tracehouse.views.units import read_units, unit_in
+from tracehouse.views.units import read_units
 
 
 @dataclass(frozen=True)
@@ -46,20 +46,16 @@ def describe_columns(query: QueryFile, docs: Mapping[str, Mapping[str, ColumnDoc
     """Yield the columns of the result of a query, given those of the tables and views that it reads.
 
     The meaning of a column is from the query's file, otherwise from the view column that the query passes on,
-    otherwise from the quantities. The unit is that of the name, otherwise that of the column whose values the
-    query passes on or casts, or of which it takes the minimum, the maximum or any value. Raises
-    DefinitionError if sqlglot cannot follow the columns.
+    otherwise from the quantities. The unit follows the rule of `column_docs`. Raises DefinitionError if
+    sqlglot cannot follow the columns.
     """
     inputs = (query.tree, query.references, docs, query.path)
-    known, origins = read_units(query.schema), passed_on(*inputs)
+    known, origins, sources = read_units(query.schema), passed_on(*inputs), with_unit_of(*inputs)
     for name in cast(exp.Query, query.tree).named_selects:
         table, column = origins.get(name, ("", ""))
         doc = docs.get(table, {}).get(column, UNKNOWN)
         quantity = known.get(name)
         meaning = query.column_docs.get(name) or doc.meaning or (quantity.meaning if quantity else "")
-        unit = quantity.unit if quantity else unit_in(name)
-        if unit is None:
-            kept, of_kept = with_unit_of(*inputs).get(name, ("", ""))
-            unit = docs.get(kept, {}).get(of_kept, UNKNOWN).unit
+        unit = find_unit(name, query.schema, sources.get(name), docs)
         provenance = (doc.provenance or "measured") if table else "derived"
         yield QueryColumn(name, f"{table}.{column}" if table else "", meaning, provenance, unit)

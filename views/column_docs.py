@@ -7,9 +7,8 @@ Every other column of a view has the comment of the first of these columns that 
 2. the same column of the view that unites this one with those of other traces (`each_trace`);
 3. the column that it passes through unchanged.
 
-The unit of a column is that of its name among the quantities, or else of the column that it passes
-through, or else the one that its name ends in, or else that of the column of which it is a cast, a minimum, a
-maximum or any value.
+The unit of a column is that of its name among the quantities, or else that of the column that it passes
+through or of which it is a cast, a minimum, a maximum or any value, or else the one that its name ends in.
 """
 
 import re
@@ -84,21 +83,26 @@ def of_view(
 ) -> dict[str, ColumnDoc]:
     """Return the columns of a view, given its inputs and the comments that it does not inherit."""
     query = (view.tree.expression, view.references, docs, view.path)
-    passed = passed_on(*query)
-    units = read_units(view.schema)
+    passed, sources = passed_on(*query), with_unit_of(*query)
     found = {}
     for name in columns:
         table, column = passed.get(name, ("", ""))
         doc = docs.get(table, {}).get(column, UNKNOWN)
         if name in comments:
-            doc = ColumnDoc(comments[name], *split_comment(comments[name]), doc.unit)
-        unit = units[name].unit if name in units else doc.unit
-        unit = unit_in(name) if unit is None else unit
-        if unit is None:
-            table, column = with_unit_of(*query).get(name, ("", ""))
-            unit = docs.get(table, {}).get(column, UNKNOWN).unit
-        found[name] = replace(doc, unit=unit)
+            doc = ColumnDoc(comments[name], *split_comment(comments[name]), None)
+        found[name] = replace(doc, unit=find_unit(name, view.schema, sources.get(name), docs))
     return found
+
+
+def find_unit(
+    name: str, schema: str, source: tuple[str, str] | None, docs: Mapping[str, Mapping[str, ColumnDoc]]
+) -> str | None:
+    """Return the unit of a column, None if none is known. `source` is what `with_unit_of` finds for it."""
+    if quantity := read_units(schema).get(name):
+        return quantity.unit
+    table, column = source or ("", "")
+    inherited = docs.get(table, {}).get(column, UNKNOWN).unit
+    return unit_in(name) if inherited is None else inherited
 
 
 def comment_text(column: declarations.Column) -> str:
