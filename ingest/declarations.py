@@ -391,14 +391,17 @@ class Trace:
         found: dict[Clock, list[str]] = {}
         for name, declared in self._declared_objects():
             if isinstance(declared, Column):
-                default = [self.clock] if self.clock and declared.is_time else []
-                for clock in declared.clocks or default:
+                for clock in self.clocks_of(declared):
                     found.setdefault(clock, []).append(name)
         return {clock: tuple(names) for clock, names in found.items()}
 
+    def clocks_of(self, column: Column) -> tuple[Clock, ...]:
+        """Return the clocks of a column. That of the trace is the default of times."""
+        return column.clocks or ((self.clock,) if self.clock and column.is_time else ())
+
     def clock_of(self, column: Column) -> Clock | None:
         """Return the clock of a time, None if it is on several."""
-        clocks = column.clocks or ((self.clock,) if self.clock else ())
+        clocks = self.clocks_of(column)
         return clocks[0] if len(clocks) == 1 else None
 
     def table(self, name: str) -> Table:
