@@ -20,12 +20,20 @@ class UsageError(UserError):
 
 
 class DefinitionError(UserError):
-    """An invalid declaration, view, query or ledger. The text begins with the file, and the line if known."""
+    """An invalid declaration, view, query or ledger. `place` is its file or name, and the line if known."""
+
+    def __init__(self, place: Path | str, message: str):
+        super().__init__(place, message)
+        self.place = str(place)
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}"
 
     @property
     def path(self) -> Path:
         """The file."""
-        return Path(str(self).partition(": ")[0].partition(", line ")[0])
+        return Path(self.place.partition(", line ")[0])
 
 
 class RawFileError(UserError):

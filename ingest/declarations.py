@@ -426,10 +426,10 @@ def load_trace(name: str) -> Trace:
     try:
         declared: Trace = importlib.import_module(f"{traces.__name__}.{name}").TRACE
     except _INVALID as error:
-        raise DefinitionError(f"{_find_place(name, error)}: {error}") from error
+        raise DefinitionError(_find_place(name, error), str(error)) from error
     if declared.name != name:
         raise DefinitionError(
-            f"{_find_place(name)}: the trace is called {declared.name}: rename one of the two"
+            _find_place(name), f"the trace is called {declared.name}: rename one of the two"
         )
     return declared
 

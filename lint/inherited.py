@@ -103,7 +103,7 @@ def _follow(subject: Subject, needed: Sequence[ViewFile]) -> tuple[_Followed, li
             passed_on(view.tree.expression, view.references, columns, view.path)
             findings += _lint_columns_read(view, view.tree.expression, columns)
         except DefinitionError as error:
-            findings.append(Finding(str(view.path), str(error).partition(": ")[2], "columns"))
+            findings.append(Finding(str(view.path), error.message, "columns"))
         else:
             views.append(view)
             columns[view.versioned] = view.tree.expression.named_selects
@@ -185,7 +185,7 @@ def _lint_columns(followed: _Followed, query: QueryFile) -> Iterator[Finding]:
         of_unknown = [one.name for one in described if one.unit is None and not one.origin]
         types = followed.types_of(query) if of_unknown else {}
     except DefinitionError as error:
-        yield Finding(str(query.path), str(error).partition(": ")[2], "columns")
+        yield Finding(str(query.path), error.message, "columns")
         return
     for column in described:
         if not column.meaning:

@@ -119,6 +119,5 @@ def _parse_each(
         try:
             parsed.append(parse(source))
         except DefinitionError as error:
-            place, _, message = str(error).partition(": ")
-            invalid.append(Finding(place, message, "valid"))
+            invalid.append(Finding(error.place, error.message, "valid"))
     return parsed

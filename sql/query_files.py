@@ -224,7 +224,7 @@ def parse_query_file(path: Path, text: str, is_ours: bool = False) -> QueryFile:
     statement = first_statement(text)
     macro, body_start = _MACRO.match(statement), _BODY.search(statement)
     if macro is None or body_start is None:
-        raise DefinitionError(f"{path}: must contain `create or replace macro … as table …`")
+        raise DefinitionError(path, "must contain `create or replace macro … as table …`")
     body = statement[body_start.end() :]
     tree = parsed(body, text, path)
     query = QueryFile(
@@ -247,10 +247,10 @@ def parse_query_file(path: Path, text: str, is_ours: bool = False) -> QueryFile:
         known = {parameter.name: parameter.type for parameter in query.parameters}
         if known.get(query.chart.parameter) != "BOOLEAN":
             raise DefinitionError(
-                f"{path}: {query.chart.parameter} is not a boolean parameter, so a chart cannot set it"
+                path, f"{query.chart.parameter} is not a boolean parameter, so a chart cannot set it"
             )
     if macro["name"].lower() != query.full_name:
-        raise DefinitionError(f"{path}: creates {macro['name']}; rename the macro to {query.full_name}")
+        raise DefinitionError(path, f"creates {macro['name']}; rename the macro to {query.full_name}")
     return query
 
 
@@ -265,7 +265,7 @@ def read_chart(line: str, place: Path | str) -> Chart:
         or not {"x", "y"} <= values.keys() <= {*CHART_KEYS}
     ):
         keys = " ".join(f"{key}=…" for key in CHART_KEYS)
-        raise DefinitionError(f"{place}: write a chart as `{' | '.join(CHART_KINDS)} {keys}`")
+        raise DefinitionError(place, f"write a chart as `{' | '.join(CHART_KINDS)} {keys}`")
     chart = Chart(
         kind,
         _axis(values["x"], values.get("xname", "")),
@@ -280,11 +280,11 @@ def read_chart(line: str, place: Path | str) -> Chart:
         title=title.strip(),
     )
     if kind in NEEDS_COLOR and not chart.color:
-        raise DefinitionError(f"{place}: {NEEDS_COLOR[kind]}")
+        raise DefinitionError(place, NEEDS_COLOR[kind])
     if chart.band and (kind not in ("bar", "line", "step") or len(chart.band) != 2):
-        raise DefinitionError(f"{place}: a band has two columns, in a bar, line or step chart")
+        raise DefinitionError(place, "a band has two columns, in a bar, line or step chart")
     if kind in ("bar", "stack", "heat", "lorenz") and (chart.x.is_log or chart.y.is_log):
-        raise DefinitionError(f"{place}: a {kind} chart cannot have a logarithmic axis")
+        raise DefinitionError(place, f"a {kind} chart cannot have a logarithmic axis")
     return chart
 
 
@@ -300,7 +300,7 @@ def _parameters(signature: str, path: Path, is_ours: bool) -> Iterator[Parameter
     for tokens in _split_at_commas(sqlglot.tokenize(signature, dialect="duckdb")):
         assign = next((i for i, t in enumerate(tokens) if t.token_type == TokenType.COLON_EQ), None)
         if assign is None or assign < 2:
-            raise DefinitionError(f"{path}: write each parameter as `name type := default`")
+            raise DefinitionError(path, "write each parameter as `name type := default`")
         name = tokens[0].text
         meaning, limit = split_comment(signature[end : tokens[0].start])
         shared_meaning, shared_limit = shared.get(name, ("", ""))
@@ -312,11 +312,12 @@ def _parameters(signature: str, path: Path, is_ours: bool) -> Iterator[Parameter
         )
         end = tokens[-1].end + 1
         if is_ours and not parameter.meaning:
-            raise DefinitionError(f"{path}: describe {name} by a comment above it")
+            raise DefinitionError(path, f"describe {name} by a comment above it")
         if is_ours and not (limit or shared_limit) and parameter.type != "BOOLEAN":
             raise DefinitionError(
-                f"{path}: end the comment on {name} with a limit: a range [0 to 64], choices [a b], "
-                "the column that holds its values [schema.table.column], or [any]"
+                path,
+                f"end the comment on {name} with a limit: a range [0 to 64], choices [a b], "
+                "the column that holds its values [schema.table.column], or [any]",
             )
         yield _with_limit(parameter, limit or shared_limit, path)
 
@@ -329,7 +330,7 @@ def _with_limit(parameter: Parameter, limit: str, path: Path) -> Parameter:
         return replace(parameter, range=_range(limit, parameter.type, path))
     if "'" in limit:
         what = "choices cannot have spaces or quotes: name the column that has them, as `[itp.job.cluster]`"
-        raise DefinitionError(f"{path}: {parameter.name}: {what}")
+        raise DefinitionError(path, f"{parameter.name}: {what}")
     return replace(parameter, choices=() if limit == "any" else tuple(limit.split()))
 
 
@@ -340,7 +341,7 @@ def _range(text: str, kind: str, path: Path) -> Range:
         match, example = _RANGE.fullmatch(text), "0 to 1"
     found = Range(match["at_least"], match["at_most"]) if match else None
     if found is None or _order_key(found.at_least) >= _order_key(found.at_most):
-        raise DefinitionError(f"{path}: write a range as `{example}`, not {text!r}")
+        raise DefinitionError(path, f"write a range as `{example}`, not {text!r}")
     return found
 
 
@@ -353,7 +354,7 @@ def _column_docs(header: Header, path: Path) -> dict[str, str]:
     for line in header.all("column"):
         column, _, meaning = (part.strip() for part in line.partition(":"))
         if column in found:
-            raise DefinitionError(f"{path}: describes the column {column} twice")
+            raise DefinitionError(path, f"describes the column {column} twice")
         found[column] = meaning
     return found
 

@@ -54,7 +54,7 @@ def _expand(view: ViewFile, views: Sequence[ViewFile]) -> ViewFile:
         if table.db == SCHEMA:
             united = members(table.name, views)
             if not united:
-                raise DefinitionError(f"{view.path}: no trace has a view {table.name}")
+                raise DefinitionError(view.path, f"no trace has a view {table.name}")
             union = _union(united)
             unions.append(f"create or replace view {SCHEMA}.{table.name} as {union.sql(dialect='duckdb')}")
             table.replace(exp.Subquery(this=union, alias=exp.to_identifier(table.alias or table.name)))

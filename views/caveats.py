@@ -43,7 +43,7 @@ def of_view(
     """
     found, not_inherited = with_unresolvable(view, relations, caveats_by_object)
     if not_inherited:
-        raise DefinitionError(f"{view.path}: {explain_unresolvable(not_inherited[0])}")
+        raise DefinitionError(view.path, explain_unresolvable(not_inherited[0]))
     return found
 
 
@@ -85,9 +85,7 @@ def _read_lines(header: Header, key: str, columns: frozenset[str], path: Path) -
         about = frozenset(listed.split())
         if about - columns:
             wrong = min(about - columns)
-            raise DefinitionError(
-                f"{path}: `{key}: {caveat}` names {wrong}, which is not a column of the view"
-            )
+            raise DefinitionError(path, f"`{key}: {caveat}` names {wrong}, which is not a column of the view")
         named = _merge([named, {caveat.strip(): about or None}])
     return named
 

@@ -150,7 +150,7 @@ def _follow_each(
     with _explain_errors(place):
         scope = build_scope(_qualify_columns(query, read, place))
     if scope is None:
-        raise DefinitionError(f"{place}: sqlglot cannot follow its columns")
+        raise DefinitionError(place, "sqlglot cannot follow its columns")
     written = _map_to_declared(read)
     found = {}
     for column in cast(exp.Query, scope.expression).named_selects:
@@ -193,7 +193,7 @@ def _explain_errors(place: Path | str) -> Iterator[None]:
     try:
         yield
     except SqlglotError as error:
-        raise DefinitionError(f"{place}: sqlglot cannot follow its columns: {error}") from error
+        raise DefinitionError(place, f"sqlglot cannot follow its columns: {error}") from error
 
 
 @cache

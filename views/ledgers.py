@@ -161,7 +161,7 @@ def _read_figures(folder: Path, file: str, kind: type[Row]) -> list[Row]:
                 try:
                     read |= {name: float(read[name]) for name in ("value", "tolerance")}
                 except ValueError as error:
-                    raise DefinitionError(f"{path}, line {reader.line_num}: {error}") from error
+                    raise DefinitionError(f"{path}, line {reader.line_num}", str(error)) from error
                 found.append(kind(**read))
     return found
 

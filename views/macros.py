@@ -64,7 +64,7 @@ def _expand(node: exp.Expr, place: Path | str) -> exp.Expr:
     assert call is not None
     parameters, body = _macros().get(call.name.lower(), ((), None))
     if body is None or len(parameters) != len(call.expressions):
-        raise DefinitionError(f"{place}: {call.sql('duckdb')} calls no macro of {PATH.name}")
+        raise DefinitionError(place, f"{call.sql('duckdb')} calls no macro of {PATH.name}")
     arguments = dict(zip(parameters, call.expressions, strict=True))
     found = _substitute(body.copy(), arguments)
     if not isinstance(node, exp.Table):

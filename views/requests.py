@@ -15,7 +15,7 @@ def write_view(trace: Trace, declared: Requests) -> str:
     """Return the text of a view file. Raises DefinitionError if the declaration names no table or column."""
     if missing := find_missing(trace, declared):
         raise DefinitionError(
-            f"ingest/traces/{trace.name}.py: `requests` names {missing[0]}, which is missing"
+            f"ingest/traces/{trace.name}.py", f"`requests` names {missing[0]}, which is missing"
         )
     source = trace.table(declared.table).source
     listed = ",\n".join(f"    {sql} as {name}" for name, sql in _columns(trace, declared).items())

@@ -39,7 +39,7 @@ def read_lock(text: str) -> dict[str, str]:
             name, _, digits = line.partition(" ")
             if len(digits) != _DIGITS or not digits.isalnum():
                 raise DefinitionError(
-                    f"{LOCK}, line {number}: `{line}` is not a view and a hash; restore the file"
+                    f"{LOCK}, line {number}", f"`{line}` is not a view and a hash; restore the file"
                 )
             found[name] = digits
     return found

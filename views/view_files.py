@@ -152,7 +152,7 @@ def parsed_view_file(path: Path, text: str) -> ViewFile:
     """Parse the text of a view file. Raises DefinitionError if it does not create the view of its name."""
     match = _FILE_NAME.fullmatch(path.name)
     if match is None:
-        raise DefinitionError(f"{path}: name a view file <name>.v<N>.sql")
+        raise DefinitionError(path, "name a view file <name>.v<N>.sql")
     statement = first_statement(text)
     tree = _parse_view(statement, text, path)
     view = ViewFile(
@@ -169,7 +169,7 @@ def parsed_view_file(path: Path, text: str) -> ViewFile:
     )
     created = tree.this.sql().lower()
     if created != view.versioned:
-        raise DefinitionError(f"{path}: creates {created}, but its name says {view.versioned}")
+        raise DefinitionError(path, f"creates {created}, but its name says {view.versioned}")
     return view
 
 
@@ -182,7 +182,7 @@ def read_header(text: str, keys: Collection[str], place: Path | str) -> Header:
             break
         match = _HEADER_FIELD.fullmatch(line)
         if match and match["key"] not in keys:
-            raise DefinitionError(f"{place}: `{line}`: the keys of its header are {', '.join(sorted(keys))}")
+            raise DefinitionError(place, f"`{line}`: the keys of its header are {', '.join(sorted(keys))}")
         if match:
             fields[match["key"]] = (*fields.get(match["key"], ()), match["value"].strip())
         elif not fields:
@@ -199,7 +199,7 @@ def references(tree: exp.Expr, place: Path | str) -> frozenset[str]:
             # The name of a macro is one level deeper than that of a table.
             names.add(f"{table.db}.{table.name or table.this.name}")
         elif not table.db and table.name and table.name not in own:
-            raise DefinitionError(f"{place}: add the schema to {table.name}")
+            raise DefinitionError(place, f"add the schema to {table.name}")
     return frozenset(names)
 
 
@@ -208,13 +208,13 @@ def parsed(sql: str, text: str, path: Path) -> exp.Expr:
     try:
         return sqlglot.parse_one(sql, dialect="duckdb")
     except RecursionError:
-        raise DefinitionError(f"{path}: is nested too deeply") from None
+        raise DefinitionError(path, "is nested too deeply") from None
     except SqlglotError as error:
         if not isinstance(error, ParseError) or not error.errors:
-            raise DefinitionError(f"{path}: {error}") from error
+            raise DefinitionError(path, str(error)) from error
         first = error.errors[0]
         line = line_of(sql, text) + first["line"] - 1
-        raise DefinitionError(f"{path}, line {line}: {first['description']}") from error
+        raise DefinitionError(f"{path}, line {line}", first["description"]) from error
 
 
 def line_of(sql: str, text: str) -> int:
@@ -225,7 +225,7 @@ def line_of(sql: str, text: str) -> int:
 def _parse_view(statement: str, text: str, path: Path) -> exp.Create:
     match = _CREATE.match(statement)
     if match is None:
-        raise DefinitionError(f"{path}: the first statement must begin with `create or replace view … as`")
+        raise DefinitionError(path, "the first statement must begin with `create or replace view … as`")
     # sqlglot parses a whole statement with an invalid query as a command, and raises no error.
     query = parsed(statement[match.end() :], text, path)
     return exp.Create(this=exp.to_table(match["name"]), kind="VIEW", replace=True, expression=query)

@@ -14,7 +14,7 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
-from tracehouse.core.errors import DefinitionError
+from tracehouse.core.errors import DefinitionError, UserError
 from tracehouse.views.macros import inlined
 from tracehouse.views.view_files import parsed, references
 
@@ -287,11 +287,11 @@ def spark_type(kind: str) -> str:
 def translate_statement(text: str) -> tuple[str, frozenset[str]]:
     """Translate a user's query to Spark SQL. Returns it, and the names that it reads, in lower case.
 
-    Raises DefinitionError for anything else than a query, and for a name without its schema.
+    Raises UserError for anything else than a query, and for a name without its schema.
     """
     tree = parsed(text, text, Path("the statement"))
     if not isinstance(tree, exp.Query):
-        raise DefinitionError("Spark answers only queries. Omit --engine")
+        raise UserError("Spark answers only queries. Omit --engine")
     return to_spark(tree, "the statement"), frozenset(map(str.lower, references(tree, "the statement")))
 
 
@@ -322,7 +322,7 @@ def _check(tree: exp.Expr, place: Path | str) -> None:
             refused = [name.lower(), "use a function that the table there lists"]
         if refused:
             raise DefinitionError(
-                f"{place}: {refused[0]} does not translate to Spark (see docs/spark.md): {refused[1]}"
+                place, f"{refused[0]} does not translate to Spark (see docs/spark.md): {refused[1]}"
             )
 
 
@@ -358,8 +358,9 @@ def _join_parameters(select: exp.Select, parameters: Collection[str], place: Pat
     }
     if used and (select.is_star or select.args.get("from_") is None):
         raise DefinitionError(
-            f"{place}: an aggregate uses the parameter {min(used)}, for which Spark needs another column: "
-            "list the columns instead of *, and add a from clause"
+            place,
+            f"an aggregate uses the parameter {min(used)}, for which Spark needs another column: "
+            "list the columns instead of *, and add a from clause",
         )
     if used:
         values = exp.select(*(exp.alias_(exp.column(name), name) for name in sorted(used)))

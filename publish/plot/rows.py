@@ -200,13 +200,13 @@ def _check(chart: Chart, answer: pa.Schema, name: str) -> None:
     """Raise DefinitionError if the answer lacks a column of the chart, or if a scale has no numbers."""
     for column in [*chart.columns, *([chart.count] if chart.count else [])]:
         if column not in answer.names:
-            raise DefinitionError(f"{name}: its chart has the column {column}, which its answer lacks")
+            raise DefinitionError(name, f"its chart has the column {column}, which its answer lacks")
     scales = [chart.color] if chart.kind == "heat" else chart.heights
     for column in [*scales, *([chart.x.column] if chart.x.is_log or chart.kind == "lorenz" else [])]:
         kind = answer.field(column).type
         if not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
             raise DefinitionError(
-                f"{name}: its chart has a scale of {column}, which is {kind} and not a number"
+                name, f"its chart has a scale of {column}, which is {kind} and not a number"
             )
 
 

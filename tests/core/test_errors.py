@@ -1,10 +1,17 @@
-"""Tests of errors that say what to install."""
+"""Tests of errors: their place, and what to install."""
 
+import pickle
 from pathlib import Path
 
 import pytest
 
-from tracehouse.core.errors import UserError, check_installed
+from tracehouse.core.errors import DefinitionError, UserError, check_installed
+
+
+def test_the_place_of_an_invalid_definition_may_contain_a_colon() -> None:
+    error = pickle.loads(pickle.dumps(DefinitionError("my: views/job.v1.sql, line 3", "reads: nothing")))
+    assert str(error) == "my: views/job.v1.sql, line 3: reads: nothing"
+    assert (error.path, error.message) == (Path("my: views/job.v1.sql"), "reads: nothing")
 
 
 def test_names_the_missing_module_of_an_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -507,7 +507,7 @@ def test_statement_of_a_user_is_translated() -> None:
         ("select * from 'x.parquet'", "add the schema to x.parquet"),
         ("select 1 from itp.job where x like 'a\\_'", "like with a computed pattern"),
     ):
-        with pytest.raises(DefinitionError, match=message):
+        with pytest.raises(UserError, match=message):
             translate_statement(text)
 
 

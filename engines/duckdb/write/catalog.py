@@ -130,7 +130,7 @@ def record_in_caveats(connection: DuckDBPyConnection, caveats_by_object: Mapping
     for name, caveats in caveats_by_object.items():
         for caveat in caveats:
             if caveat not in known:
-                raise DefinitionError(f"{name}: no ledger has the caveat {caveat}")
+                raise DefinitionError(name, f"no ledger has the caveat {caveat}")
             objects[caveat].append(name)
     connection.execute(
         """

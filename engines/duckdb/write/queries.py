@@ -96,7 +96,7 @@ def _parameter_check(query: QueryFile, parameter: Parameter) -> str:
 def _check_parameter_names(query: QueryFile, columns: Mapping[str, Collection[str]]) -> None:
     """Raise DefinitionError if a parameter has the name of a column: it would silently replace the column."""
     for _, column in find_clashes(query, query.references, columns):
-        raise DefinitionError(f"{query.path}: a parameter has the name of the column {column}")
+        raise DefinitionError(query.path, f"a parameter has the name of the column {column}")
 
 
 def _docs(columns: Columns) -> dict[str, ColumnDoc]:

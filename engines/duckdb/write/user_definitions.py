@@ -59,7 +59,7 @@ def _hash_content(path: Path) -> str:
 def _read_bytes(path: Path) -> bytes:
     # Opening a named pipe would wait for a writer.
     if path.exists() and not path.is_file():
-        raise DefinitionError(f"{path}: not a regular file")
+        raise DefinitionError(path, "not a regular file")
     return path.read_bytes()
 
 
@@ -146,24 +146,25 @@ def _read_file(path: Path, folder: Path, reserved: Collection[str]) -> ViewFile 
     parts = path.relative_to(folder).parts
     if len(parts) != 3 or parts[0] not in (_VIEWS, _QUERIES):
         raise DefinitionError(
-            f"{path}: not in a folder for views or queries. A view is "
-            f"{folder}/{_VIEWS}/<schema>/<name>.v1.sql, a query {folder}/{_QUERIES}/<schema>/<name>.sql"
+            path,
+            "not in a folder for views or queries. A view is "
+            f"{folder}/{_VIEWS}/<schema>/<name>.v1.sql, a query {folder}/{_QUERIES}/<schema>/<name>.sql",
         )
     if parts[1] in reserved:
-        raise DefinitionError(f"{path}: the schema {parts[1]} is reserved. Use {FOLDER} or another name")
+        raise DefinitionError(path, f"the schema {parts[1]} is reserved. Use {FOLDER} or another name")
     try:
         text = _read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DefinitionError(f"{path}: not UTF-8 ({error.reason} at byte {error.start:,})") from None
+        raise DefinitionError(path, f"not UTF-8 ({error.reason} at byte {error.start:,})") from None
     one = parsed_view_file(path, text) if parts[0] == _VIEWS else parse_query_file(path, text)
     if isinstance(one, ViewFile) and one.header.one("materialize"):
-        raise DefinitionError(f"{path}: only built-in views can have a line `-- materialize:`")
+        raise DefinitionError(path, "only built-in views can have a line `-- materialize:`")
     created = f"view {one.versioned}" if isinstance(one, ViewFile) else f"macro table {one.full_name}"
     for statement in statements(text)[1:]:
         on_column = isinstance(one, ViewFile) and f"comment on column {one.versioned}."
         if not normal(statement).startswith((f"comment on {created} is ", on_column or created)):
             raise DefinitionError(
-                f"{path}: more than one {parts[0].removesuffix('s')} and its comments: {statement!r}"
+                path, f"more than one {parts[0].removesuffix('s')} and its comments: {statement!r}"
             )
     return one
 

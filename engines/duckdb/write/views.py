@@ -101,4 +101,4 @@ def sql_error(error: DuckDBError, path: Path, statement: str, text: str) -> Defi
     lines = [line for line in str(error).splitlines() if line and not line.startswith(("LINE ", " "))]
     found = _LINE.search(str(error))
     line = line_of(statement, text) + (int(found[1]) - 1 if found else 0)
-    return DefinitionError(f"{path}, line {line}: {' '.join(lines)}")
+    return DefinitionError(f"{path}, line {line}", " ".join(lines))
