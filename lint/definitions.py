@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from tracehouse.lint.subject import Finding, Subject, place_of, suggest
 from tracehouse.sql.query_files import CHART_KEYS, DRAWN_KEYS, Parameter, QueryFile
-from tracehouse.views import sql_text, versions
+from tracehouse.views import caveats, sql_text, versions
 from tracehouse.views.across_traces import SCHEMA as EACH_TRACE
 from tracehouse.views.view_files import Header, ViewFile
 
@@ -84,15 +84,13 @@ def _lint_caveats(
     subject: Subject, header: Header, file: ViewFile | QueryFile, columns: frozenset[str]
 ) -> Iterator[Finding]:
     for key in ("caveat", "resolves_caveat"):
-        for line in header.all(key):
-            name, _, listed = (part.strip() for part in line.partition(":"))
+        for name, listed in caveats.read_lines(header, key):
             if name not in subject.caveats:
                 what = f"no caveat is called {name}{suggest(name, subject.caveats)}"
                 yield Finding(place_of(file.path, f"{key}: {name}"), what, "caveat name")
-            for column in listed.split():
-                if column not in columns and "*" not in columns:
-                    what = f"`{key}` names {column}, which is not a column{suggest(column, columns)}"
-                    yield Finding(place_of(file.path, f"{key}: {name}"), what, "column name")
+            for column in sorted(listed - columns) if "*" not in columns else ():
+                what = f"`{key}` names {column}, which is not a column{suggest(column, columns)}"
+                yield Finding(place_of(file.path, f"{key}: {name}"), what, "column name")
 
 
 def _lint_parameter(subject: Subject, query: QueryFile, parameter: Parameter) -> Iterator[Finding]:

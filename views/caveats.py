@@ -7,7 +7,7 @@ none, as with columns that only filter, it concerns all rows. `-- resolves_cavea
 an inherited caveat for these columns, and `-- resolves_caveat: name` for all of them.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tracehouse.views.columns import columns_read, lineage_of
@@ -53,8 +53,8 @@ def with_unresolvable(
     """Find the caveats of a view, and those that it resolves but does not inherit."""
     columns = frozenset(relations[view.versioned])
     inherited = _inherit(view, relations, caveats_by_object)
-    resolved = _read_lines(view.header, "resolves_caveat", columns, view.path)
-    own = _read_lines(view.header, "caveat", columns, view.path)
+    resolved = _read_checked(view.header, "resolves_caveat", columns, view.path)
+    own = _read_checked(view.header, "caveat", columns, view.path)
     left = _remove_resolved(resolved, inherited, columns)
     return _merge([own, left]), [name for name in resolved if name not in inherited]
 
@@ -71,22 +71,26 @@ def of_query(
     header: Header, read: Mapping[str, set[str]], caveats_by_object: Mapping[str, ColumnsByCaveat]
 ) -> list[str]:
     """Find the caveats of a query, sorted. `read` are the columns that it reads, by table or view."""
-    found = {line.partition(":")[0].strip() for line in header.all("caveat")}
+    found = {caveat for caveat, _ in read_lines(header, "caveat")}
     for name, columns in read.items():
         found.update(_select_concerning(caveats_by_object.get(name, {}), columns))
     return sorted(found)
 
 
-def _read_lines(header: Header, key: str, columns: frozenset[str], path: Path) -> ColumnsByCaveat:
-    """Read the header lines of a key: the caveats, each with its columns."""
-    named: ColumnsByCaveat = {}
+def read_lines(header: Header, key: str) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield the caveat and the columns of each header line of a key."""
     for line in header.all(key):
         caveat, _, listed = line.partition(":")
-        about = frozenset(listed.split())
-        if about - columns:
-            wrong = min(about - columns)
+        yield caveat.strip(), frozenset(listed.split())
+
+
+def _read_checked(header: Header, key: str, columns: frozenset[str], path: Path) -> ColumnsByCaveat:
+    """Read the header lines of a key. Raises DefinitionError if they name a column that the view lacks."""
+    named: ColumnsByCaveat = {}
+    for caveat, about in read_lines(header, key):
+        if wrong := min(about - columns, default=""):
             raise DefinitionError(path, f"`{key}: {caveat}` names {wrong}, which is not a column of the view")
-        named = _merge([named, {caveat.strip(): about or None}])
+        named = _merge([named, {caveat: about or None}])
     return named
 
 
