@@ -20,7 +20,6 @@ from tracehouse.views.view_files import (
     ViewFile,
     newest,
     parsed_view_file,
-    read_view_file,
     request_views,
 )
 
@@ -78,12 +77,10 @@ def read(local: Path | None = None) -> tuple[Subject, list[Finding]]:
     traces = _parse_each(load_trace, trace_modules.trace_names(), invalid)
     # A rule reports what `requests` of the others lack.
     complete = [one for one in traces if one.requests and not find_missing(one, one.requests)]
+    views = {path: path.read_text() for path in [*sorted(VIEWS.glob("*/*.v*.sql")), *own_views]}
     subject = Subject(
         traces,
-        [
-            *_parse_each(read_view_file, [*sorted(VIEWS.glob("*/*.v*.sql")), *own_views], invalid),
-            *_parse_each(lambda view: parsed_view_file(*view), request_views(complete).items(), invalid),
-        ],
+        _parse_each(lambda view: parsed_view_file(*view), (views | request_views(complete)).items(), invalid),
         [
             *_parse_each(read_query_file, sorted(QUERIES.glob("*/*.sql")), invalid),
             *_parse_each(lambda path: parse_query_file(path, path.read_text()), own_queries, invalid),

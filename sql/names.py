@@ -26,7 +26,7 @@ _LIMIT = re.compile(r"(?P<meaning>.*?)\s*(?:\[(?P<limit>[^\[\]]*)\])?", re.S)
 def query_names(warehouse: Path | None = None) -> Iterator[tuple[str, str]]:
     """Yield the name and title of every query, including the user's own queries in a warehouse."""
     for path in _files(_QUERIES, warehouse, "*/*.sql"):
-        yield f"{path.parent.name}.{path.stem}", _title(path)
+        yield plain_name(path), _title(path)
 
 
 def view_names(warehouse: Path | None = None) -> Iterator[tuple[str, str]]:
@@ -37,11 +37,14 @@ def view_names(warehouse: Path | None = None) -> Iterator[tuple[str, str]]:
     for trace in all_traces().values():
         if trace.requests:
             yield f"{trace.name}.request", title(trace)
-    newest: dict[str, Path] = {}
-    for path in _files(_VIEWS, warehouse, "*/*.v*.sql"):
-        newest[f"{path.parent.name}.{path.name.split('.')[0]}"] = path
+    newest = {plain_name(path): path for path in _files(_VIEWS, warehouse, "*/*.v*.sql")}
     for name, path in newest.items():
         yield name, _title(path)
+
+
+def plain_name(path: Path) -> str:
+    """Return the plain name of the view or query in a file: `itp.job` for `itp/job.v1.sql`."""
+    return f"{path.parent.name}.{path.name.split('.')[0]}"
 
 
 def table_names() -> Iterator[tuple[str, str]]:

@@ -132,11 +132,6 @@ def request_views(traces: Iterable[Trace]) -> dict[Path, str]:
     }
 
 
-def plain_name(path: Path) -> str:
-    """Return the plain name of the view or query in a file: `itp.job` for `itp/job.v1.sql`."""
-    return f"{path.parent.name}.{path.name.split('.')[0]}"
-
-
 def newest(views: Iterable[ViewFile]) -> dict[str, ViewFile]:
     """Find the newest version of each view, by its alias."""
     return {view.alias: view for view in sorted(views, key=lambda view: view.version)}

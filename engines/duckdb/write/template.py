@@ -27,10 +27,11 @@ from tracehouse.engines.duckdb.write.build_info import hash_definitions, hash_fi
 from tracehouse.engines.duckdb.write.queries import create_queries
 from tracehouse.engines.duckdb.write.views import create_views, describe_views
 from tracehouse.ingest.declarations import all_traces
+from tracehouse.sql.names import plain_name
 from tracehouse.sql.query_files import QUERIES, QueryFile, query_files
 from tracehouse.views import ledgers
 from tracehouse.views.macros import macros_sql
-from tracehouse.views.view_files import VIEWS, ViewFile, newest, plain_name, view_files, view_texts
+from tracehouse.views.view_files import VIEWS, ViewFile, newest, view_files, view_texts
 
 # The oldest storage format that supports typed macro parameters.
 STORAGE_VERSION = "v1.4.0"

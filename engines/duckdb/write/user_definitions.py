@@ -19,7 +19,7 @@ from tracehouse.core.errors import DefinitionError
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.queries import create_queries
 from tracehouse.engines.duckdb.write.views import create_aliases, create_view
-from tracehouse.sql.names import OWN
+from tracehouse.sql.names import OWN, plain_name
 from tracehouse.sql.query_files import QueryFile, parse_query_file
 from tracehouse.views import caveats, column_docs
 from tracehouse.views.across_traces import SCHEMA as EACH_TRACE
@@ -27,7 +27,7 @@ from tracehouse.views.caveats import ColumnsByCaveat
 from tracehouse.views.column_docs import ColumnDoc, ColumnDocs
 from tracehouse.views.columns import split_comment
 from tracehouse.views.sql_text import normal, statements
-from tracehouse.views.view_files import ViewFile, newest, parsed_view_file, plain_name
+from tracehouse.views.view_files import ViewFile, newest, parsed_view_file
 
 FOLDER = OWN
 STATUS = "local"
