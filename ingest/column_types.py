@@ -136,26 +136,24 @@ def _out_of_range(text: bytes) -> ValueError:
     return _invalid(text, f"not a time from {FIRST_TIME.year} to {END_OF_TIMES.year - 1}:")
 
 
-def _texts(text: bytes) -> list[str | None]:
-    """Parse a JSON list of texts. Null elements become None."""
+def _list(text: bytes, is_valid: Callable[[Any], bool]) -> list[Any]:
+    """Parse a JSON list of valid elements."""
     try:
         found = json.loads(text)
-        if isinstance(found, list) and all(one is None or isinstance(one, str) for one in found):
-            "".join(filter(None, found)).encode()
+        if isinstance(found, list) and all(map(is_valid, found)):
             return found
     except (ValueError, RecursionError):
         pass
     raise _invalid(text, "not a list of this type:")
 
 
-def _integers(text: bytes) -> list[int]:
-    try:
-        found = json.loads(text)
-        if isinstance(found, list) and all(type(one) is int and one in _INTEGERS for one in found):
-            return found
-    except (ValueError, RecursionError):
-        pass
-    raise _invalid(text, "not a list of this type:")
+def _is_text(one: Any) -> bool:
+    # Half of a surrogate pair has no UTF-8.
+    return one is None or (isinstance(one, str) and one.encode(errors="ignore").decode() == one)
+
+
+def _is_integer(one: Any) -> bool:
+    return type(one) is int and one in _INTEGERS
 
 
 _LISTED = (
@@ -177,8 +175,8 @@ _LISTED = (
         "a date and a time of a zone that is not written: `2020-06-09 18:41:01`, or a date alone",
         partial(_time, has_offset=False),
     ),
-    ColumnType("VARCHAR[]", "list", "a JSON list of texts", _texts),
-    ColumnType("BIGINT[]", "list", "a JSON list of whole numbers", _integers),
+    ColumnType("VARCHAR[]", "list", "a JSON list of texts", partial(_list, is_valid=_is_text)),
+    ColumnType("BIGINT[]", "list", "a JSON list of whole numbers", partial(_list, is_valid=_is_integer)),
 )
 
 TYPES: dict[TypeName, ColumnType] = {column_type.name: column_type for column_type in _LISTED}
