@@ -4,13 +4,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from difflib import get_close_matches
-from importlib import import_module
 
-from tracehouse.ingest import traces as trace_modules
 from tracehouse.ingest.declarations import Table, Trace
 from tracehouse.ingest.sample_files import missing_samples
 from tracehouse.lint.metrics import lint_impossible_metrics
-from tracehouse.lint.subject import Finding, Place, Subject, place_of, suggest
+from tracehouse.lint.subject import Finding, Place, Subject, module_of, place_of, suggest
 from tracehouse.views import ledgers
 from tracehouse.views.requests import find_missing
 from tracehouse.views.units import SHARED, read_quantities, spell_unit
@@ -21,7 +19,7 @@ LONGEST_SUMMARY = 100
 
 def lint_trace(subject: Subject, trace: Trace) -> Iterator[Finding]:
     """Yield the findings on one trace."""
-    path = str(import_module(f"{trace_modules.__name__}.{trace.name}").__file__)
+    path = module_of(trace.name)
 
     def place(text: str) -> str:
         return place_of(path, f'"{text}"')

@@ -8,7 +8,7 @@ from tracehouse.lint.declared import lint_trace
 from tracehouse.lint.definitions import lint_query, lint_versions, lint_view
 from tracehouse.lint.figures import lint_figure
 from tracehouse.lint.inherited import lint_inherited
-from tracehouse.lint.subject import Finding, Subject, read
+from tracehouse.lint.subject import Finding, Subject, module_of, place_of, read
 
 
 def lint(trace: str = "", local: Path | None = None) -> list[Finding]:
@@ -18,11 +18,13 @@ def lint(trace: str = "", local: Path | None = None) -> list[Finding]:
     """
     subject, invalid = read(local)
     found = [*invalid, *lint_all(subject, local, trace)]
-    folders = (f"/{trace}/", f"/{trace}.py")
-    return sorted(
-        {one for one in found if not trace or any(folder in one.place for folder in folders)},
-        key=_order_key,
-    )
+    return sorted({one for one in found if not trace or _is_about(trace, one)}, key=_order_key)
+
+
+def _is_about(trace: str, finding: Finding) -> bool:
+    """Whether the file of a finding is the module of a trace, or in its folder of views or queries."""
+    path = Path(finding.place.partition(", line ")[0])
+    return path.name == f"{trace}.py" or path.parent.name == trace
 
 
 def _order_key(finding: Finding) -> tuple[str, int, str]:
@@ -68,4 +70,6 @@ def _lint_repeated(subject: Subject) -> Iterator[Finding]:
     for name, traces in units.items():
         if len(traces) > 1:
             listed = " and ".join(f"{unit or 'none'} in {trace}" for unit, trace in traces.items())
-            yield Finding(name, f"has several units: {listed}", "unit")
+            for declaring in traces.values():
+                at = place_of(module_of(declaring), f'"{name}"')
+                yield Finding(at, f"{name} has several units: {listed}", "unit")

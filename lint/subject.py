@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import TypeVar
@@ -93,6 +94,11 @@ def read(local: Path | None = None) -> tuple[Subject, list[Finding]]:
 def _read_figures(invalid: list[Finding]) -> list[Figure]:
     readers: list[Callable[[], Sequence[Figure]]] = [ledgers.published, ledgers.expected]
     return [*chain.from_iterable(_parse_each(lambda read_all: read_all(), readers, invalid))]
+
+
+def module_of(trace: str) -> str:
+    """Return the path of the module that declares a trace."""
+    return str(import_module(f"{trace_modules.__name__}.{trace}").__file__)
 
 
 def place_of(path: Path | str, text: str) -> str:

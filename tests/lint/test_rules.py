@@ -337,5 +337,15 @@ def test_a_cast_or_maximum_of_a_label_needs_no_unit(subject: Subject) -> None:
     ]
 
 
+def test_a_quantity_with_several_units_is_found_in_each_trace(subject: Subject) -> None:
+    size, count = Quantity("timestamp", "GB", "Size"), Quantity("timestamp", "blocks", "Number")
+    traces = [trace(quantities=(size,)), replace(MOONCAKE, quantities=(count,))]
+    found = [one for one in lint_all(replace(subject, traces=traces)) if "several units" in one.message]
+    places = [Path(one.place).name.partition(", line ")[::2] for one in found]
+    assert [name for name, _ in places] == ["itp.py", "mooncake.py"]
+    assert places[1][1].isdigit()
+    assert {one.message for one in found} == {"timestamp has several units: GB in itp and blocks in mooncake"}
+
+
 def test_the_package_has_no_mistakes() -> None:
     assert [str(finding) for finding in lint()] == []

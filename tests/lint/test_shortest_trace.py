@@ -25,6 +25,17 @@ def test_lint_accepts_it(trace: Trace) -> None:
     assert [str(finding) for finding in lint(trace.name)] == []
 
 
+def test_lint_of_a_trace_reads_the_folder_of_a_file_and_not_the_whole_path(
+    trace: Trace, tmp_path: Path
+) -> None:
+    local = tmp_path / trace.name
+    for schema in ("mine", trace.name):
+        (local / "views" / schema).mkdir(parents=True)
+        (local / "views" / schema / "run.v1.sql").write_text("select 1")
+    [found] = lint(trace.name, local)
+    assert found.place == str(local / "views" / trace.name / "run.v1.sql")
+
+
 def test_rules_have_broken_rows(trace: Trace) -> None:
     found = {row.rule: dict(row.changes) for row in broken_rows(trace, [])}
     assert found == {"shortest.job.key": {}, "shortest.job.steps": {"steps": "0 - 1"}}
