@@ -53,7 +53,7 @@ def verify(options: AnswerOptions, traces: TraceNames) -> None:
     output.check(options.output)
     results = sandbox.run(options.warehouse, options.limits, partial(verify.figures, traces=traces))
     if not results:
-        say(f"note: {_why_no_figures(traces)}", stderr=True)
+        say(f"note: {_explain_no_figures(traces)}", stderr=True)
     explain = verify.explanation_summary if options.notes_to_stderr else verify.explanations
     notes = [*explain(results), *verify.trust_summary(results)]
     bind = partial(bind_rows, rows=verify.as_table(results), query=BoundQuery("", notes=notes))
@@ -62,7 +62,7 @@ def verify(options: AnswerOptions, traces: TraceNames) -> None:
         raise UserError(f"{count} of {len(results)} figures differ")
 
 
-def _why_no_figures(traces: Sequence[str]) -> str:
+def _explain_no_figures(traces: Sequence[str]) -> str:
     """Say why the catalog has no figures of some traces: the files may have some since the last build."""
     from tracehouse.views import ledgers
 

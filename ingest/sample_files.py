@@ -69,7 +69,7 @@ def _group_values(pattern: str, columns: Iterable[Column]) -> list[dict[str, str
     return [dict(zip(groups, chosen, strict=True)) for chosen in product(*choices)]
 
 
-def why_not_drawn(table: Table) -> tuple[str, str] | None:
+def explain_missing_sample(table: Table) -> tuple[str, str] | None:
     """Return why no sample of a table follows from its declaration, and what to declare; None if one does.
 
     What to declare is empty if no declaration helps.
@@ -86,7 +86,7 @@ def why_not_drawn(table: Table) -> tuple[str, str] | None:
         if not name.endswith(DRAWN):
             return f"its file does not end in {' or '.join(DRAWN)}", ""
         if table.key_values(name, folder) is None:
-            return _why_not_named(table, keys)
+            return _explain_file_name(table, keys)
     return None
 
 
@@ -97,14 +97,14 @@ def missing_samples(trace: Trace) -> list[tuple[Table, str]]:
         return []
     found = []
     for table in trace.tables:
-        if why := why_not_drawn(table):
+        if why := explain_missing_sample(table):
             reason, remedy = why
             to_do = f"{remedy}, or write {module}" if remedy else f"write {module}"
             found.append((table, f"no sample of {table.name} can be drawn, because {reason}: {to_do}"))
     return found
 
 
-def _why_not_named(table: Table, keys: Mapping[str, str]) -> tuple[str, str]:
+def _explain_file_name(table: Table, keys: Mapping[str, str]) -> tuple[str, str]:
     """Return why these keys do not give the name of a file, and what to declare."""
     patterns = dict(GROUP.findall("/".join((table.folder, table.archive_stem, table.file_name))))
     for key in table.keys:

@@ -4,10 +4,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from tracehouse.lint.declared import lint_trace
+from tracehouse.lint.declarations import lint_trace
 from tracehouse.lint.definitions import lint_query, lint_versions, lint_view
 from tracehouse.lint.figures import lint_figure
-from tracehouse.lint.inherited import lint_inherited
+from tracehouse.lint.lineage import lint_inherited
 from tracehouse.lint.subject import Finding, Subject, module_of, place_of, read
 
 

@@ -25,10 +25,10 @@ from tracehouse.ingest.sample_distributions import Arrivals, LogNormal, Names, P
 from tracehouse.ingest.sample_files import (
     cell_names,
     declared_texts,
+    explain_missing_sample,
     file_keys,
     is_text_like,
     name_of,
-    why_not_drawn,
     with_digits,
 )
 from tracehouse.samples import draw
@@ -55,7 +55,7 @@ def has_sample(trace: Trace) -> bool:
     A JSON list does not, nor a wide table whose names of cells are neither `examples` nor follow from their
     pattern.
     """
-    return not any(why_not_drawn(table) for table in trace.tables)
+    return not any(explain_missing_sample(table) for table in trace.tables)
 
 
 def write(trace: Trace, out: Output, scale: float, rng: np.random.Generator) -> None:

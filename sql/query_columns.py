@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from tracehouse.sql.query_files import QueryFile
 from tracehouse.views.column_docs import UNKNOWN, ColumnDoc, find_unit
-from tracehouse.views.columns import passed_on, with_unit_of
+from tracehouse.views.columns import passed_on, unit_sources
 from tracehouse.views.units import read_units
 
 
@@ -50,7 +50,7 @@ def describe_columns(query: QueryFile, docs: Mapping[str, Mapping[str, ColumnDoc
     sqlglot cannot follow the columns.
     """
     inputs = (query.tree, query.references, docs, query.path)
-    known, origins, sources = read_units(query.schema), passed_on(*inputs), with_unit_of(*inputs)
+    known, origins, sources = read_units(query.schema), passed_on(*inputs), unit_sources(*inputs)
     for name in cast(exp.Query, query.tree).named_selects:
         table, column = origins.get(name, ("", ""))
         doc = docs.get(table, {}).get(column, UNKNOWN)

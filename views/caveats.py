@@ -41,13 +41,13 @@ def of_view(
     `caveats_by_object` has the caveats of its inputs, `relations` the columns of all. Raises DefinitionError
     if the view resolves a caveat that it does not inherit.
     """
-    found, not_inherited = with_unresolvable(view, relations, caveats_by_object)
+    found, not_inherited = split_resolved(view, relations, caveats_by_object)
     if not_inherited:
         raise DefinitionError(view.path, explain_unresolvable(not_inherited[0]))
     return found
 
 
-def with_unresolvable(
+def split_resolved(
     view: ViewFile, relations: Mapping[str, Collection[str]], caveats_by_object: Mapping[str, ColumnsByCaveat]
 ) -> tuple[ColumnsByCaveat, list[str]]:
     """Find the caveats of a view, and those that it resolves but does not inherit."""

@@ -20,7 +20,7 @@ from tracehouse.ingest import declarations
 from tracehouse.ingest.declarations import Trace
 from tracehouse.ingest.store.records import REJECTED_COLUMNS
 from tracehouse.views.across_traces import united
-from tracehouse.views.columns import passed_on, split_comment, with_unit_of
+from tracehouse.views.columns import passed_on, split_comment, unit_sources
 from tracehouse.views.units import read_units, spell_unit, unit_in
 from tracehouse.views.view_files import VIEWS, ViewFile, newest
 
@@ -83,7 +83,7 @@ def of_view(
 ) -> dict[str, ColumnDoc]:
     """Return the columns of a view, given its inputs and the comments that it does not inherit."""
     query = (view.tree.expression, view.references, docs, view.path)
-    passed, sources = passed_on(*query), with_unit_of(*query)
+    passed, sources = passed_on(*query), unit_sources(*query)
     found = {}
     for name in columns:
         table, column = passed.get(name, ("", ""))
@@ -97,7 +97,7 @@ def of_view(
 def find_unit(
     name: str, schema: str, source: tuple[str, str] | None, docs: Mapping[str, Mapping[str, ColumnDoc]]
 ) -> str | None:
-    """Return the unit of a column, None if none is known. `source` is what `with_unit_of` finds for it."""
+    """Return the unit of a column, None if none is known. `source` is what `unit_sources` finds for it."""
     if quantity := read_units(schema).get(name):
         return quantity.unit
     table, column = source or ("", "")

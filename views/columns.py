@@ -102,12 +102,12 @@ def passed_on(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, tupl
 
 
 @_cached
-def with_unit_of(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, tuple[str, str]]:
+def unit_sources(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, tuple[str, str]]:
     """Map each result column whose unit is that of a column to its table or view and that column.
 
     Besides the columns that a query passes on, these are casts, minima, maxima and any value of one.
     """
-    return _follow_each(query, read, place, _without_what_keeps_unit)
+    return _follow_each(query, read, place, _strip_casts)
 
 
 def types_of(
@@ -176,7 +176,7 @@ def _follow(scope: Scope, name: str, bare: Callable[[exp.Expr], exp.Expr]) -> tu
     return (f"{source.db}.{source.name}", column.name.lower()) if source and source.db else None
 
 
-def _without_what_keeps_unit(selected: exp.Expr) -> exp.Expr:
+def _strip_casts(selected: exp.Expr) -> exp.Expr:
     inner = selected.unalias()
     while isinstance(inner, _KEEPS_UNIT) or _is_column_or_constant(inner):
         inner = inner.this

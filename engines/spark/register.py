@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.write.definitions import Defined, Definitions, definitions_over
-from tracehouse.engines.duckdb.write.template import built_queries, built_views
+from tracehouse.engines.duckdb.write.template import read_built_queries, read_built_views
 from tracehouse.engines.spark import ddl
 from tracehouse.engines.spark.session import explain_errors
 from tracehouse.ingest.declarations import all_traces
@@ -46,8 +46,8 @@ def register(
     root = _spark_path(warehouse)
     conversions = _read_conversions(session, root)
     definitions = definitions_over(conversions)
-    views = sort_views(expanded(built_views()))
-    queries = [query for query in built_queries() if query.full_name not in unsupported_queries()]
+    views = sort_views(expanded(read_built_views()))
+    queries = [query for query in read_built_queries() if query.full_name not in unsupported_queries()]
     wanted = definitions.names if names is None else _read_by(names, views, queries)
     for name in sorted(wanted - definitions.names):
         raise UserError(f"{name}: no table, view or named query has this name. See `traces list`")
@@ -71,7 +71,7 @@ def register(
 
 def unsupported_queries() -> dict[str, str]:
     """Return the queries that do not run on Spark, with the DuckDB construct that each needs."""
-    return {query.full_name: needs for query in built_queries() if (needs := query.header.one("engine"))}
+    return {query.full_name: needs for query in read_built_queries() if (needs := query.header.one("engine"))}
 
 
 def _spark_path(warehouse: str | Path) -> str:

@@ -238,7 +238,7 @@ def test_computes_a_view_and_the_views_above_it_when_its_sql_changes(
     before = materialized_views.plan(records.read_conversions(few))
     monkeypatch.setattr(
         materialized_views,
-        "built_views",
+        "read_built_views",
         lambda: [replace(v, sha256="0" * 64) if v.versioned == lower else v for v in view_files()],
     )
     after = materialized_views.plan(records.read_conversions(few))

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from tracehouse.engines.duckdb.write import catalog, user_definitions, views
 from tracehouse.engines.duckdb.write.base_tables import create_base_tables, create_rejected_rows
 from tracehouse.engines.duckdb.write.materialized_views import StoredView
-from tracehouse.engines.duckdb.write.template import left_out, open_for_writing, template
+from tracehouse.engines.duckdb.write.template import open_for_writing, skipped_definitions, template
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.store.records import Conversion
 
@@ -50,4 +50,5 @@ def build_file(
             catalog.record_stored(connection, name, view.at, view.bytes, view.files)
         connection.commit()
         failed = user_definitions.create(connection, warehouse / user_definitions.FOLDER)
-    return [*(user_definitions.Problem(name, error) for name, error in left_out().items()), *failed]
+    skipped = [user_definitions.Problem(*one) for one in skipped_definitions().items()]
+    return [*skipped, *failed]

@@ -26,7 +26,7 @@ from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.read.sandbox import disable_async_writes
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.base_tables import create_base_table, read_parquet
-from tracehouse.engines.duckdb.write.template import built_views
+from tracehouse.engines.duckdb.write.template import read_built_views
 from tracehouse.engines.duckdb.write.views import create_view
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.store import view_store
@@ -221,7 +221,7 @@ def compute_unit(unit: Unit, on_bytes: OnBytes = lambda _: None) -> dict[str, st
 
 def _views_in_order() -> dict[str, ViewFile]:
     """Return the views of the database by their versioned names, each after the views that it reads."""
-    return {view.versioned: view for view in sort_views(expanded(built_views()))}
+    return {view.versioned: view for view in sort_views(expanded(read_built_views()))}
 
 
 def _dependencies(names: Iterable[str], views: Mapping[str, ViewFile]) -> list[str]:

@@ -63,21 +63,21 @@ def template() -> Path:
 
 
 @cache
-def left_out() -> dict[str, str]:
+def skipped_definitions() -> dict[str, str]:
     """Return the plain names of the views and queries that are left out, and what is wrong with each."""
     with duckdb.connect(str(template()), read_only=True) as connection:
         return dict(connection.execute("from catalog.not_built").fetchall())
 
 
-def built_views() -> list[ViewFile]:
+def read_built_views() -> list[ViewFile]:
     """Return the files of the views that are not left out."""
-    failed = left_out()
+    failed = skipped_definitions()
     return view_files(without=[path for path in view_texts() if plain_name(path) in failed])
 
 
-def built_queries() -> list[QueryFile]:
+def read_built_queries() -> list[QueryFile]:
     """Return the files of the queries that are not left out."""
-    failed = left_out()
+    failed = skipped_definitions()
     return query_files(without=[path for path in QUERIES.glob("*/*.sql") if plain_name(path) in failed])
 
 

@@ -25,7 +25,7 @@ IsOurs = Callable[[ViewFile | QueryFile], bool]
 
 
 @dataclass(frozen=True)
-class _Followed:
+class _Lineage:
     """Views by name, the docs of the columns of tables and views, and the types of those that were needed."""
 
     views: dict[str, ViewFile]
@@ -61,19 +61,19 @@ def lint_inherited(subject: Subject, is_ours: IsOurs, schema: str = "") -> Itera
         # The invalid declaration is a finding of its own, and its columns are unknown.
         return
     queries = [query for query in subject.queries if schema in ("", query.schema)]
-    followed, findings = _follow(subject, _needed_views(subject, queries, schema))
+    lineage, findings = _trace_columns(subject, _needed_views(subject, queries, schema))
     yield from findings
-    for name, view in followed.views.items():
+    for name, view in lineage.views.items():
         if name == view.versioned and is_ours(view):
-            yield from _lint_units_of_view(followed, view)
-    yield from _lint_resolved_caveats(subject, followed)
+            yield from _lint_units_of_view(lineage, view)
+    yield from _lint_resolved_caveats(subject, lineage)
     for query in queries:
-        if not query.references <= followed.docs.keys() or not isinstance(query.tree, exp.Query):
+        if not query.references <= lineage.docs.keys() or not isinstance(query.tree, exp.Query):
             continue
-        yield from _lint_parameter_names(followed, query)
-        yield from _lint_columns_read(query, query.tree, followed.docs)
+        yield from _lint_parameter_names(lineage, query)
+        yield from _lint_columns_read(query, query.tree, lineage.docs)
         if is_ours(query) and "*" not in query.tree.named_selects:
-            yield from _lint_columns(followed, query)
+            yield from _lint_columns(lineage, query)
 
 
 def _needed_views(subject: Subject, queries: Sequence[QueryFile], schema: str) -> list[ViewFile]:
@@ -87,7 +87,7 @@ def _needed_views(subject: Subject, queries: Sequence[QueryFile], schema: str) -
     return [view for view in views if view.versioned in versioned]
 
 
-def _follow(subject: Subject, needed: Sequence[ViewFile]) -> tuple[_Followed, list[Finding]]:
+def _trace_columns(subject: Subject, needed: Sequence[ViewFile]) -> tuple[_Lineage, list[Finding]]:
     """Follow the columns of each view, except those that read what is missing or was not followed.
 
     Also returns the views whose columns cannot be followed.
@@ -114,7 +114,7 @@ def _follow(subject: Subject, needed: Sequence[ViewFile]) -> tuple[_Followed, li
     for trace in subject.traces:
         for table in trace.tables:
             types[f"{trace.name}.{table.name}"] = {one.name: one.type for one in table.stored_columns}
-    return _Followed(by_name, column_docs.of_views(views, subject.views, docs), types), findings
+    return _Lineage(by_name, column_docs.of_views(views, subject.views, docs), types), findings
 
 
 def _lint_columns_read(
@@ -133,19 +133,19 @@ def _lint_columns_read(
         yield Finding(place_of(file.path, column), what, "column name")
 
 
-def _lint_units_of_view(followed: _Followed, view: ViewFile) -> Iterator[Finding]:
-    unknown = [name for name, doc in followed.docs[view.versioned].items() if doc.unit is None]
-    types = followed.types_of(view) if unknown else {}
+def _lint_units_of_view(lineage: _Lineage, view: ViewFile) -> Iterator[Finding]:
+    unknown = [name for name, doc in lineage.docs[view.versioned].items() if doc.unit is None]
+    types = lineage.types_of(view) if unknown else {}
     for name in unknown:
         if is_number(types[name]):
             yield _no_unit(view, name)
 
 
-def _lint_resolved_caveats(subject: Subject, followed: _Followed) -> Iterator[Finding]:
+def _lint_resolved_caveats(subject: Subject, lineage: _Lineage) -> Iterator[Finding]:
     """Yield the caveats that views resolve but do not inherit."""
     found: dict[str, caveats.ColumnsByCaveat] = {}
     unknown: set[str] = set()
-    for name, view in followed.views.items():
+    for name, view in lineage.views.items():
         if name != view.versioned:
             continue
         # Without the caveats of its inputs, those of a view are unknown too.
@@ -153,7 +153,7 @@ def _lint_resolved_caveats(subject: Subject, followed: _Followed) -> Iterator[Fi
             unknown.add(name)
             continue
         try:
-            found[name], not_inherited = caveats.with_unresolvable(view, followed.docs, found)
+            found[name], not_inherited = caveats.split_resolved(view, lineage.docs, found)
         except DefinitionError:
             # Another rule reports the column that a caveat names wrongly.
             unknown.add(name)
@@ -164,26 +164,26 @@ def _lint_resolved_caveats(subject: Subject, followed: _Followed) -> Iterator[Fi
                 yield Finding(at, caveats.explain_unresolvable(caveat), "resolved caveat")
 
 
-def _lint_parameter_names(followed: _Followed, query: QueryFile) -> Iterator[Finding]:
+def _lint_parameter_names(lineage: _Lineage, query: QueryFile) -> Iterator[Finding]:
     """Yield the parameters with the name of a column that the query's views read, at any depth."""
     read = with_dependencies(
-        query.references, {name: view.references for name, view in followed.views.items()}
+        query.references, {name: view.references for name, view in lineage.views.items()}
     )
     columns = {
-        **followed.docs,
-        **{name: followed.selected[name] for name in read if name in followed.selected},
+        **lineage.docs,
+        **{name: lineage.selected[name] for name in read if name in lineage.selected},
     }
     for parameter, column in dict(find_clashes(query, read, columns)).items():
         what = f"the parameter {parameter} has the name of the column {column}, which is read: rename it"
         yield Finding(place_of(query.path, f"{parameter} "), what, "parameter")
 
 
-def _lint_columns(followed: _Followed, query: QueryFile) -> Iterator[Finding]:
+def _lint_columns(lineage: _Lineage, query: QueryFile) -> Iterator[Finding]:
     """Yield the columns of a query without a meaning, and its numbers without a unit."""
     try:
-        described = list(describe_columns(query, followed.docs))
+        described = list(describe_columns(query, lineage.docs))
         of_unknown = [one.name for one in described if one.unit is None and not one.origin]
-        types = followed.types_of(query) if of_unknown else {}
+        types = lineage.types_of(query) if of_unknown else {}
     except DefinitionError as error:
         yield Finding(str(query.path), error.message, "columns")
         return
