@@ -82,7 +82,7 @@ def test_complete_counts_rows_with_an_empty_field(connection: duckdb.DuckDBPyCon
         ("positive", "gpus", [0.5], [0, -1]),
         ("positive", "cpus", [0.5], [0, -1]),
         ("state", "state", ["ended", "isn't"], ["ENDED"]),
-        ("size_of_job", "size of job", [1, 2], [3]),
+        ("size_of_job", "size_of_job", [1, 2], [3]),
         (
             "at",
             "at",
