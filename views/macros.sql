@@ -59,6 +59,12 @@ end;
 comment on macro stats.readable_window_s is
 'Length in seconds of the windows that divide a span: minutes, ten minutes, hours or days.';
 
+-- The half keeps the logarithm of a whole number off the whole numbers, where rounding would decide.
+create or replace macro stats.power_of_two_band(number) as
+case when number > 0 then cast(pow(2, floor(log2(number + 0.5))) as bigint) when number = 0 then 0 end;
+comment on macro stats.power_of_two_band is
+'Start of the band of a whole number: 0, or the largest power of two up to it.';
+
 -- One aggregate with a list of shares: engines compute equal aggregates once, and keep the values once.
 create or replace macro stats.percentiles(number) as
 {

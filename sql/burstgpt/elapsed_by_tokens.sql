@@ -9,7 +9,7 @@ create or replace macro burstgpt.elapsed_by_tokens(
 with banded as (
     select
         model,
-        cast(pow(2, floor(log2(output_tokens + 0.5))) as bigint) as output_band_tokens,
+        stats.power_of_two_band(output_tokens) as output_band_tokens,
         count(latency_s) as requests,
         stats.percentiles(latency_s) as latency_s
     from burstgpt.request

@@ -6,15 +6,12 @@ create or replace macro unified.requests_by_tokens(
     -- trace to report on; NULL is every loaded trace [unified.requests.trace]
     in_trace varchar := null
 ) as table
--- A half more keeps the logarithm of a whole number off the whole numbers, where rounding would decide.
 with banded as (
     select
         trace,
         workload,
-        case when input_tokens > 0 then cast(pow(2, floor(log2(input_tokens + 0.5))) as bigint) else 0 end
-            as input_band_tokens,
-        case when output_tokens > 0 then cast(pow(2, floor(log2(output_tokens + 0.5))) as bigint) else 0 end
-            as output_band_tokens
+        stats.power_of_two_band(input_tokens) as input_band_tokens,
+        stats.power_of_two_band(output_tokens) as output_band_tokens
     from unified.requests
     where
         (in_trace is null or trace = in_trace)

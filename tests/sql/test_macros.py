@@ -122,6 +122,13 @@ def test_percentiles_are_interpolated(connection: duckdb.DuckDBPyConnection) -> 
     assert set(none.values()) == {None}
 
 
+def test_bands_of_whole_numbers_begin_at_powers_of_two(connection: duckdb.DuckDBPyConnection) -> None:
+    numbers = [0, 1, 2, 3, 511, 512, 1023, 1024, 2**40 - 1, 2**40, None, -1]
+    sql = "select stats.power_of_two_band(n) from (select unnest($numbers) as n)"
+    bands = [band for (band,) in connection.execute(sql, {"numbers": numbers}).fetchall()]
+    assert bands == [0, 1, 2, 2, 256, 512, 512, 1024, 2**39, 2**40, None, None]
+
+
 def test_four_digits(connection: duckdb.DuckDBPyConnection) -> None:
     """Halves go away from zero, also those that are a little less in binary, such as 11.415."""
     for number, rounded in (
