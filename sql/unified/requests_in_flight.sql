@@ -25,27 +25,16 @@ with requests as (
     where arrival_s is not null and (in_trace is null or trace = in_trace)
 ),
 
+-- Requests that are not counted have no end.
 sized as (
     select
         trace,
         workload,
-        start_s,
-        start_s + prefill_s + decode_s as end_s,
         tokens,
+        start_s,
+        case when tokens is not null then start_s + prefill_s + decode_s end as end_s,
         coalesce(window_s, stats.readable_window_s(span_s)) as window_length_s
     from requests
-),
-
--- Requests that are not counted have no end.
-placed as (
-    select
-        trace,
-        workload,
-        tokens,
-        start_s,
-        case when tokens is not null then end_s end as end_s,
-        window_length_s
-    from sized
 ),
 
 windows as (
@@ -60,7 +49,7 @@ windows as (
                 cast(floor(max(end_s) / window_length_s) as bigint)
             )
         ) as window_number
-    from placed
+    from sized
     group by trace, workload, window_length_s
 ),
 
@@ -72,7 +61,7 @@ edges as (
         start_s as at_s,
         1 as requests,
         tokens
-    from placed
+    from sized
     where end_s is not null
     union all
     select
@@ -82,7 +71,7 @@ edges as (
         end_s as at_s,
         -1 as requests,
         -tokens as tokens
-    from placed
+    from sized
     where end_s is not null
 ),
 
