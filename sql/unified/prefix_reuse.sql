@@ -2,7 +2,7 @@
 -- chart: bar x=workload y=reuse_pct color=trace yname=reused_blocks_pct
 -- column: requests: Requests whose prefix blocks the trace publishes
 -- column: reused_blocks: Accesses to a block that the cache contains
--- column: reuse_pct: Share of the accesses to a block that the cache contains
+-- column: reuse_pct: Share of the accesses to prefix blocks that find the block in the cache
 create or replace macro unified.prefix_reuse(
     -- trace to report on; NULL is every loaded trace [unified.requests.trace]
     in_trace varchar := null,
@@ -26,13 +26,14 @@ accesses as (
         workload,
         count(*) as blocks,
         count(*) - count(previous_position) as distinct_blocks,
-        count(previous_position) as reused_blocks
+        count(previous_position) filter (where cache_blocks is null) as reused_blocks
     from unified.prefix_accesses
     where in_trace is null or trace = in_trace
     group by trace, workload
 ),
 
--- Without a limit, nobody needs the distances, and the filter keeps them from being computed.
+-- Without a limit, nobody needs the distances, and the filter keeps them from being computed. With a limit, these
+-- are the reused blocks, and those above are 0.
 hits as (
     select
         trace,
@@ -53,8 +54,7 @@ reuse as (
         requests.requests,
         coalesce(accesses.blocks, 0) as blocks,
         coalesce(accesses.distinct_blocks, 0) as distinct_blocks,
-        coalesce(accesses.reused_blocks, 0) as all_reused_blocks,
-        coalesce(hits.reused_blocks, 0) as hit_blocks
+        coalesce(accesses.reused_blocks, 0) + coalesce(hits.reused_blocks, 0) as reused_blocks
     from requests
     left join accesses
         on requests.trace = accesses.trace and requests.workload is not distinct from accesses.workload
@@ -67,9 +67,8 @@ select
     requests,
     blocks,
     distinct_blocks,
-    case when cache_blocks is null then all_reused_blocks else hit_blocks end as reused_blocks,
-    100.0 * case when cache_blocks is null then all_reused_blocks else hit_blocks end / nullif(blocks, 0)
-        as reuse_pct
+    reused_blocks,
+    100.0 * reused_blocks / nullif(blocks, 0) as reuse_pct
 from reuse
 order by trace, workload nulls last;
 
