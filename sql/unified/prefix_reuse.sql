@@ -4,7 +4,7 @@
 -- column: reused_blocks: Accesses to a block that the cache contains
 -- column: reuse_pct: Share of the accesses to prefix blocks that find the block in the cache
 create or replace macro unified.prefix_reuse(
-    -- trace to report on; NULL is every loaded trace [unified.requests.trace]
+    -- [unified.requests.trace]
     in_trace varchar := null,
     -- blocks that the cache can contain, of which it drops the one not used for the longest time; NULL is no
     -- limit [0 to 1000000000000]

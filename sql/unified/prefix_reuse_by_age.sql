@@ -2,7 +2,7 @@
 -- chart: line x=max_age_s:log y=reused_pct color=workload facet=trace xname=at_most_age_s yname=reuses_pct
 -- column: reused_blocks: Accesses to a block at most max_age_s after the last access to it
 create or replace macro unified.prefix_reuse_by_age(
-    -- trace to report on; NULL is every loaded trace [unified.requests.trace]
+    -- [unified.requests.trace]
     in_trace varchar := null
 ) as table
 with accesses as (

@@ -2,7 +2,7 @@
 -- chart: line x=cache_blocks:log y=hit_pct color=workload facet=trace yname=reused_blocks_pct
 -- column: hit_pct: Share of the accesses to prefix blocks that find the block in the cache
 create or replace macro unified.prefix_reuse_by_cache(
-    -- trace to report on; NULL is every loaded trace [unified.requests.trace]
+    -- [unified.requests.trace]
     in_trace varchar := null
 ) as table
 with accesses as (

@@ -4,10 +4,8 @@
 -- column: input_tokens: Tokens of the prompts that arrive in the window
 -- column: output_tokens: Tokens of the answers to the requests that arrive in the window
 create or replace macro unified.request_arrivals(
-    -- trace to report on; NULL is every loaded trace [unified.requests.trace]
+    -- [unified.requests.trace]
     in_trace varchar := null,
-    -- length of a window; NULL is 60 s, and 600, 3,600 or 86,400 s for workloads of more than a day, ten days or
-    -- two months [0.001 to 100000000]
     window_s double := null
 ) as table
 with arrivals as (

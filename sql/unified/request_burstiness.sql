@@ -3,8 +3,9 @@
 -- column: mean_gap_s: Mean gap between consecutive arrivals
 -- column: dispersion: Variance of the requests per window over their mean
 create or replace macro unified.request_burstiness(
-    -- trace to report on; NULL is every loaded trace [unified.requests.trace]
+    -- [unified.requests.trace]
     in_trace varchar := null,
+    -- length of a window in seconds
     window_s double := 60
 ) as table
 with requests as (

@@ -6,7 +6,7 @@
 -- column: input_tokens: Tokens of the prompts that arrive in that hour of the day
 -- column: output_tokens: Tokens of the answers to the requests that arrive in that hour of the day
 create or replace macro unified.requests_by_hour_of_day(
-    -- trace to report on; NULL is every loaded trace [unified.requests.trace]
+    -- [unified.requests.trace]
     in_trace varchar := null
 ) as table
 with requests as (

@@ -3,7 +3,7 @@
 -- column: requests: Requests whose tokens lie in both bands
 -- column: requests_pct: Share of the counted requests of the workload
 create or replace macro unified.requests_by_tokens(
-    -- trace to report on; NULL is every loaded trace [unified.requests.trace]
+    -- [unified.requests.trace]
     in_trace varchar := null
 ) as table
 with banded as (

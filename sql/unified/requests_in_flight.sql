@@ -1,10 +1,8 @@
 -- Assumed requests in flight (LLM requests of all traces)
 -- chart: line x=window_start_s y=requests_in_flight color=workload facet=trace
 create or replace macro unified.requests_in_flight(
-    -- trace to report on; NULL is every loaded trace [unified.requests.trace]
+    -- [unified.requests.trace]
     in_trace varchar := null,
-    -- length of a window; NULL is 60 s, and 600, 3,600 or 86,400 s for workloads of more than a day, ten days or
-    -- two months [0.001 to 100000000]
     window_s double := null,
     -- assumed tokens of its prompt that a request processes in a second [0.001 to 1000000000]
     prefill_tokens_per_s double := 5000,

@@ -5,7 +5,7 @@
 -- column: input_tokens: Percentile of the tokens of a prompt
 -- column: output_tokens: Percentile of the tokens of an answer
 create or replace macro unified.token_percentiles(
-    -- trace to report on; NULL is every loaded trace [unified.requests.trace]
+    -- [unified.requests.trace]
     in_trace varchar := null
 ) as table
 with measured as (
