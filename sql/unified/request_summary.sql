@@ -1,4 +1,4 @@
--- Requests and sizes by workload (requests of all traces)
+-- Requests and tokens by workload (requests of all traces)
 -- chart: point x=mean_input_tokens:log y=mean_output_tokens:log color=workload xname=mean_input_tokens yname=mean_output_tokens title=Mean input and output tokens (requests of all traces)
 create or replace macro unified.request_summary(
     -- [unified.requests.trace]

@@ -1,4 +1,4 @@
--- Assumed requests in flight (LLM requests of all traces)
+-- Estimated requests in flight (LLM requests of all traces)
 -- chart: line x=window_start_s y=requests_in_flight color=workload facet=trace
 create or replace macro unified.requests_in_flight(
     -- [unified.requests.trace]
