@@ -11,6 +11,7 @@ from sqlglot.errors import SqlglotError
 from tracehouse.core.errors import DefinitionError
 from tracehouse.lint.subject import Finding, Subject, place_of, suggest
 from tracehouse.views.ledgers import RELATIONS, TRUSTS, Figure, PublishedFigure
+from tracehouse.views.units import spell_unit
 from tracehouse.views.view_files import VIEWS, references
 
 
@@ -32,6 +33,8 @@ def lint_figure(subject: Subject, figure: Figure) -> Iterator[Finding]:
         yield Finding(at, f"needs a relation: {', '.join(RELATIONS)}", "figure value")
     if not figure.unit:
         yield Finding(at, "needs a unit, such as `jobs`, `percent` or `ratio`", "figure value")
+    if spell_unit(figure.unit) != figure.unit:
+        yield Finding(at, f"write the unit as {spell_unit(figure.unit)}", "unit")
     if isinstance(figure, PublishedFigure) and (figure.trust not in TRUSTS or not figure.printed_in):
         yield Finding(at, f"needs `printed_in`, and a trust: {', '.join(TRUSTS)}", "figure source")
     if not is_published and not figure.measured_by:

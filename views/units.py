@@ -33,6 +33,7 @@ _SPELLINGS = {
     "milliseconds": "ms",
     "GPU-seconds": "GPU-s",
     "GPU-hours": "GPU-h",
+    "GPU h": "GPU-h",
     "GPU": "GPUs",
     "CPU": "CPU cores",
     "CPUs": "CPU cores",
@@ -41,6 +42,7 @@ _SPELLINGS = {
     "milli-CPU": "thousandths of a CPU core",
     "watts": "W",
     "joules": "J",
+    "requests/s": "requests per s",
 }
 
 # The prefixes of the name and of the meaning of a statistic.

@@ -297,6 +297,7 @@ MISTAKES = [
         of_figure(statement="There are twelve jobs."),
     ),
     ("figure value", "needs a unit", of_figure(unit="")),
+    ("unit", "write the unit as percent", of_figure(unit="%")),
     ("figure value", "value and tolerance must be finite", of_figure(tolerance=-1)),
     ("figure name", "the name of a figure begins with itp.", of_figure(name="jobs")),
     ("figure SQL", "`measured_by` must be one select", of_figure(measured_by="drop table itp.job")),
