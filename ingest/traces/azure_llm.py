@@ -55,12 +55,12 @@ NO_END = Caveat(
 
 RAW_REQUEST = Table(
     name="raw_request",
-    comment="Requests, one per row. workload is the service and, for 2024, `_1week`.",
+    comment="Requests, one per row, to two services in 2023 and in 2024.",
     grain="one row per request; nothing identifies it but its position in the file",
     source="README of AzureLLMInferenceDataset2023 and AzureLLMInferenceDataset2024",
     file_name=r"AzureLLMInferenceTrace_(?P<workload>code|conv|code_1week|conv_1week)\.csv",
     keys=(
-        Column("workload", "VARCHAR", "Service, from the file's name: code or conversation; of 2024: _1week"),
+        Column("workload", "VARCHAR", "Service: code or conv (2023), code_1week or conv_1week (2024)"),
     ),
     columns=(
         Column("TIMESTAMP", "TIMESTAMP", "Arrival", sample=Arrivals(1_700_158_546, 1_700_162_069)),

@@ -8,7 +8,7 @@ requests. The file in the repository's folder ``data`` lacks two columns.
 """
 
 from tracehouse.ingest.declarations import Column, Requests, Table, Trace
-from tracehouse.ingest.facts import Caveat, Clock, Metric, PublishedFile, SkippedFile
+from tracehouse.ingest.facts import Caveat, Clock, PublishedFile, SkippedFile
 from tracehouse.ingest.sample_distributions import Arrivals, LogNormal, Names
 
 README = "publisher: README"
@@ -52,7 +52,7 @@ WITHOUT_FAILS = Caveat(
     "background",
     summary="The files without failures repeat requests of the files with failures.",
     what_goes_wrong="Counts over all six files contain most requests twice.",
-    what_to_do="Nothing: only the files with failures are ingested.",
+    what_to_do="Nothing: ingest skips the files without failures.",
     documented_in=README,
 )
 RAW_REQUEST = Table(
@@ -102,7 +102,7 @@ RAW_REQUEST = Table(
         Column(
             "request_tokens",
             "BIGINT",
-            "Prompt",
+            "Tokens of the prompt",
             "tokens",
             header="Request tokens",
             least=0,
@@ -111,7 +111,7 @@ RAW_REQUEST = Table(
         Column(
             "response_tokens",
             "BIGINT",
-            "Answer",
+            "Tokens of the answer",
             "tokens",
             header="Response tokens",
             least=0,
@@ -121,7 +121,7 @@ RAW_REQUEST = Table(
         Column(
             "total_tokens",
             "BIGINT",
-            "Prompt and answer",
+            "Tokens of prompt and answer",
             "tokens",
             header="Total tokens",
             least=0,
@@ -130,7 +130,7 @@ RAW_REQUEST = Table(
         Column(
             "log_type",
             "VARCHAR",
-            "Use",
+            "Kind of use",
             header="Log Type",
             choices=("Conversation log", "API log"),
             sample={"Conversation log": 1, "API log": 1},
@@ -157,10 +157,6 @@ TRACE = Trace(
     ),
     tables=(RAW_REQUEST,),
     clock=CLOCK,
-    metrics=(
-        Metric("final state", "exact", "A failed request has 0 response tokens.", "burstgpt.failures"),
-        Metric("workload", "exact", "Log type and model.", "burstgpt.failures"),
-    ),
     files=tuple(PublishedFile(f"BurstGPT_{part}.csv", f"{RELEASE}/BurstGPT_{part}.csv") for part in "123"),
     skipped_files=(
         SkippedFile(

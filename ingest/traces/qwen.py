@@ -8,7 +8,7 @@ services, two hours each, one JSON object a line → `raw_request`.
 """
 
 from tracehouse.ingest.declarations import Column, Requests, Table, Trace
-from tracehouse.ingest.facts import Caveat, Clock, Metric
+from tracehouse.ingest.facts import Caveat, Clock
 from tracehouse.ingest.sample_distributions import Arrivals, LogNormal, PrefixBlocks
 
 BLOCK_TOKENS = 16
@@ -40,7 +40,7 @@ LFS_POINTERS = Caveat(
     "background",
     summary="The files are in Git LFS: a plain clone has pointers of 130 bytes in their place.",
     what_goes_wrong="Without Git LFS, a clone contains small text files that name the real ones.",
-    what_to_do="Run `git lfs pull` in the clone. Ingest refuses pointers by name.",
+    what_to_do="Run `git lfs pull` in the clone. Ingest rejects each pointer and names the file.",
     documented_in="publisher: .gitattributes",
 )
 
@@ -87,8 +87,6 @@ RAW_REQUEST = Table(
     caveats=(REUSE_BEGINS_AT_0, LFS_POINTERS),
 )
 
-METRICS = (Metric("workload", "exact", "Each file is a service; type is the kind of input.", "qwen.request"),)
-
 TRACE = Trace(
     name="qwen",
     title="Qwen-Bailian usage traces",
@@ -102,7 +100,6 @@ TRACE = Trace(
     citation="Wang et al.: KVCache Cache in the Wild (ATC 2025).",
     clock=CLOCK,
     tables=(RAW_REQUEST,),
-    metrics=METRICS,
     requests=Requests(
         table="raw_request",
         at="timestamp",
