@@ -1,5 +1,4 @@
 """Static rules on declarations, views, queries and figures: what `traces lint` reports.
 
-Each rule is a function that yields findings. The tests call the same functions, and a build reports the same
-sentences about files that it leaves out.
+Each rule is a function that yields findings. The tests call the same functions.
 """

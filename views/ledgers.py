@@ -1,6 +1,6 @@
 """Collect what is known about all traces: caveats, clocks and metrics as declared, figures and rules.
 
-`tests/views/test_ledgers.py` has the rules that the rows of a ledger follow.
+`traces lint` checks the rules that they follow.
 """
 
 import csv
