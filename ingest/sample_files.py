@@ -10,10 +10,10 @@ from tracehouse.ingest.declarations import Column, Table, Trace
 
 GROUP = re.compile(r"\(\?P<(\w+)>((?:[^()]|\([^()]*\))*)\)")
 # The formats of raw files in which samples are drawn from declarations.
-DRAWN = (".csv", ".jsonl")
+_DRAWN = (".csv", ".jsonl")
 # The most names of cells that are drawn from the pattern of a wide table.
-CELLS = 10
-DIGITS = re.compile(r"((?:\\d)+)(\+|\{(\d+)\})?")
+_CELLS = 10
+_DIGITS = re.compile(r"((?:\\d)+)(\+|\{(\d+)\})?")
 
 
 def name_of(pattern: str, keys: Mapping[str, str]) -> str:
@@ -38,17 +38,17 @@ def cell_names(table: Table) -> list[str]:
         return list(given)
     first = math.ceil(float(variable.least or 0)) if variable.type == "BIGINT" else 0
     found: dict[str, None] = {}
-    for number in range(first, first + CELLS):
+    for number in range(first, first + _CELLS):
         numbered = with_digits(pattern, number)
         alternatives = [numbered] if "(" in numbered else numbered.split("|")
         for keys in _group_values(numbered, (*table.columns, *table.keys)):
             found |= dict.fromkeys(name_of(text, keys) for text in alternatives)
-    return [name for name in found if is_text_like(pattern, name)][:CELLS]
+    return [name for name in found if is_text_like(pattern, name)][:_CELLS]
 
 
 def with_digits(pattern: str, number: int) -> str:
     r"""Replace each run of digits in a pattern, such as ``\d+`` or ``\d\d``, by a number."""
-    return DIGITS.sub(lambda run: f"{number:0{len(run[1]) // 2 - 1 + int(run[3] or 1)}}", pattern)
+    return _DIGITS.sub(lambda run: f"{number:0{len(run[1]) // 2 - 1 + int(run[3] or 1)}}", pattern)
 
 
 def is_text_like(pattern: str, text: str) -> bool:
@@ -83,8 +83,8 @@ def explain_missing_sample(table: Table) -> tuple[str, str] | None:
         return reason, f"declare `examples` of {table.wide.variable}"
     for keys in file_keys(table):
         name, folder = name_of(table.file_name, keys), name_of(table.folder, keys)
-        if not name.endswith(DRAWN):
-            return f"its file does not end in {' or '.join(DRAWN)}", ""
+        if not name.endswith(_DRAWN):
+            return f"its file does not end in {' or '.join(_DRAWN)}", ""
         if table.key_values(name, folder) is None:
             return _explain_file_name(table, keys)
     return None

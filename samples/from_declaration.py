@@ -25,7 +25,6 @@ from tracehouse.ingest.sample_distributions import Arrivals, LogNormal, Names, P
 from tracehouse.ingest.sample_files import (
     cell_names,
     declared_texts,
-    explain_missing_sample,
     file_keys,
     is_text_like,
     name_of,
@@ -47,15 +46,6 @@ OTHERS = LogNormal(20.0, 0.8)
 def row_count(table: Table, scale: float, least: int = LEAST_ROWS) -> int:
     """Return the number of rows of a table in a sample."""
     return draw.scaled(table.about_rows, scale, least)
-
-
-def has_sample(trace: Trace) -> bool:
-    """Return whether the declarations of a trace determine a sample.
-
-    A JSON list does not, nor a wide table whose names of cells are neither `examples` nor follow from their
-    pattern.
-    """
-    return not any(explain_missing_sample(table) for table in trace.tables)
 
 
 def write(trace: Trace, out: Output, scale: float, rng: np.random.Generator) -> None:
