@@ -75,7 +75,14 @@ class ExportOptions:
 
     def export(self, format_name: str, values: Mapping[str, Any]) -> None:
         """Export the jobs of the trace in a format with its own options, and print the loss report."""
-        _write(self, self.clusters, format_name, values, (self.keep_censored, self.run_as_held))
+        _write(
+            self,
+            self.clusters,
+            format_name,
+            values,
+            keep_censored=self.keep_censored,
+            run_as_held=self.run_as_held,
+        )
 
 
 @dataclass(frozen=True)
@@ -103,7 +110,8 @@ def _write(
     parts: Sequence[str],
     format_name: str,
     values: Mapping[str, Any],
-    run_time: tuple[bool, bool] = (False, False),
+    keep_censored: bool = False,
+    run_as_held: bool = False,
 ) -> None:
     """Write a format of the jobs or requests of some clusters or workloads, and print the loss report."""
     from tracehouse.engines.duckdb.read.describe import Description
@@ -112,7 +120,9 @@ def _write(
     from tracehouse.publish.simulators.formats import build_format
 
     form = build_format(format_name, shared.trace, values)
-    report, caveats = export.export(shared.warehouse, shared.trace, parts, form, shared.out, *run_time)
+    report, caveats = export.export(
+        shared.warehouse, shared.trace, parts, form, shared.out, keep_censored, run_as_held
+    )
     count, noun = report[f"{form.population.name}s"], form.population.name
     rows = f"{count:,} {noun}{'s' * (count != 1)}"
     title = f"Wrote {rows} to {shared.out}, and this report to {export.REPORT} there"

@@ -128,7 +128,7 @@ def _run_time(keep_censored: bool, run_as_held: bool) -> str:
 def _collect_jobs(
     connection: duckdb.DuckDBPyConnection, trace: str, clusters: Sequence[str], form: Format, run_time: str
 ) -> None:
-    """Create the table `candidate_job`, which has all jobs, with the reason if a job is left out."""
+    """Create the table `candidate_job`, which has all jobs, with the reason if a job is skipped."""
     typed = {"cluster": "varchar", "job_id": "varchar", **form.detail_columns}
     nulls = ", ".join(f"cast(null as {kind}) as {column}" for column, kind in typed.items())
     details = f"select {nulls} limit 0"
@@ -141,7 +141,7 @@ def _collect_jobs(
     prefix = "coalesce(jobs.cluster || '/', '')" if len(clusters) > 1 else "''"
     numbered = ", ".join(
         f"case when {column} is not null then dense_rank() over "
-        f"(partition by left_out is null, {column} is null order by {column}) end as {name}"
+        f"(partition by skipped is null, {column} is null order by {column}) end as {name}"
         for name, column in _NUMBERED.items()
     )
     connection.execute(
@@ -161,13 +161,13 @@ def _collect_jobs(
         ),
 
         reasoned as (
-            select *, {_left_out(form)} as left_out from candidate
+            select *, {_skipped(form)} as skipped from candidate
         )
 
         select
             *,
-            row_number() over (partition by left_out is null order by submit_s, cluster, job_id) as number,
-            min(submit_s) over (partition by left_out is null) as first_submit_s,
+            row_number() over (partition by skipped is null order by submit_s, cluster, job_id) as number,
+            min(submit_s) over (partition by skipped is null) as first_submit_s,
             {numbered}
         from reasoned
         """
@@ -177,7 +177,7 @@ def _collect_jobs(
 def _collect_requests(
     connection: duckdb.DuckDBPyConnection, trace: str, workloads: Sequence[str], form: Format
 ) -> None:
-    """Create the table `candidate_request`, which has all requests, with the reason if one is left out.
+    """Create the table `candidate_request`, which has all requests, with the reason if one is skipped.
 
     Raises UsageError if the workloads do not share their prefix blocks.
     """
@@ -191,14 +191,14 @@ def _collect_requests(
         ),
 
         reasoned as (
-            select *, {_left_out(form)} as left_out from candidate
+            select *, {_skipped(form)} as skipped from candidate
         )
 
         select
             *,
-            (arrival_s - min(arrival_s) over (partition by left_out is null)) / $rate_factor as offset_s,
+            (arrival_s - min(arrival_s) over (partition by skipped is null)) / $rate_factor as offset_s,
             row_number() over (
-                partition by left_out is null
+                partition by skipped is null
                 order by arrival_s, workload, request_number, session_id, input_tokens, output_tokens
             ) as number
         from reasoned
@@ -219,19 +219,19 @@ def _condition(trace: str, parts: Sequence[str], column: str) -> str:
     return f"trace = {quoted(trace)}{of_parts}"
 
 
-def _left_out(form: Format) -> str:
-    """The SQL of the reason for which a row is left out."""
-    reasons = {with_values(one, form.options): form.population.left_out[one] for one in form.left_out}
+def _skipped(form: Format) -> str:
+    """The SQL of the reason for which a row is skipped."""
+    reasons = {with_values(one, form.options): form.population.skipped[one] for one in form.skipped}
     return f"case {' '.join(f'when {sql} then {quoted(reason)}' for reason, sql in reasons.items())} end"
 
 
 def _create_view(connection: duckdb.DuckDBPyConnection, trace: str, form: Format) -> None:
-    """Create the view of the candidates that are not left out. Raises UserError if there is none."""
+    """Create the view of the candidates that are not skipped. Raises UserError if there is none."""
     name = form.population.name
     candidates = f"candidate_{name}"
-    connection.execute(f"create temp view {name} as select * from {candidates} where left_out is null")
-    left_out = connection.execute(f"select left_out, count(*) from {candidates} group by all order by all")
-    counts = dict(left_out.fetchall())
+    connection.execute(f"create temp view {name} as select * from {candidates} where skipped is null")
+    skipped = connection.execute(f"select skipped, count(*) from {candidates} group by all order by all")
+    counts = dict(skipped.fetchall())
     if None not in counts:
         reasons = "; ".join(f"{count:,}: {reason}" for reason, count in counts.items())
         raise UserError(f"{trace} has no {name} for {form.name}: {reasons or 'it has no data'}")

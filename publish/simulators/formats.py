@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-LEFT_OUT = {
+SKIPPED_JOBS = {
     "its submission time is unknown": "submit_s is null",
     # Such a job may use GPUs. A format without a marker for unknown values would show a job without GPUs.
     "its requested GPUs are unknown": "requested_gpus is null",
@@ -33,9 +33,9 @@ LEFT_OUT = {
     "it starts before it is submitted": "wait_s < 0",
     "it ends before it starts": "run_s < 0",
 }
-"""The reasons for which a format may leave out jobs, with their conditions."""
+"""The reasons for which a format may skip jobs, with their conditions."""
 
-REQUESTS_LEFT_OUT = {
+SKIPPED_REQUESTS = {
     "its arrival is unknown": "arrival_s is null",
     "it arrives before --from-s": "elapsed_s < $from_s",
     "it arrives at --to-s or later": "elapsed_s >= $to_s",
@@ -48,7 +48,7 @@ REQUESTS_LEFT_OUT = {
         " >= $sample * 1000000000"
     ),
 }
-"""The reasons for which requests are left out, with their conditions, whose parameters are options."""
+"""The reasons for which requests are skipped, with their conditions, whose parameters are options."""
 
 MACROS = {
     "rounded(x)": "cast(round(x) as bigint)",
@@ -66,17 +66,18 @@ _FIELD = re.compile(r"(?:from (?P<columns>[\w, ]+?)(?:: (?P<how>.*?))?)?(?: ?\[(
 
 @dataclass(frozen=True)
 class Population:
-    """What an export has rows of: jobs or requests.
+    """The kind of rows in an export: jobs or requests.
 
     The first of `views` has all rows, the others more about them. `part` is the column by which users select
-    rows, and `left_out` has the reasons to leave out rows. The columns in `not_lost` need no field.
+    rows. `skipped` has the reasons to skip rows, with their conditions. The columns in `needs_no_field` are
+    not reported as dropped.
     """
 
     name: str
     views: Sequence[str]
     part: str
-    left_out: Mapping[str, str]
-    not_lost: Set[str]
+    skipped: Mapping[str, str]
+    needs_no_field: Set[str]
 
 
 # An export has a single trace, and the other columns are computed from exported columns or give the order.
@@ -84,14 +85,14 @@ JOBS = Population(
     "job",
     ("unified.jobs", "unified.capacity"),
     "cluster",
-    LEFT_OUT,
+    SKIPPED_JOBS,
     {"trace", "size_band", "hour_of_day", "weekday", "span_gpu_s"},
 )
 REQUESTS = Population(
     "request",
     ("unified.requests",),
     "workload",
-    REQUESTS_LEFT_OUT,
+    SKIPPED_REQUESTS,
     {"trace", "request_number", "arrival_s", "status"},
 )
 
@@ -148,7 +149,7 @@ class File:
 class Format:
     """A format, with its files and options for one trace. The first file has the jobs or requests.
 
-    `left_out` has reasons of the population. `details` is a SELECT of job_id, cluster (if the trace has
+    `skipped` has reasons of the population. `details` is a SELECT of job_id, cluster (if the trace has
     clusters) and columns that `unified.jobs` lacks; `detail_columns` has the names and types of these
     columns, which are NULL if the SELECT lacks them. `reads` are other views and tables that are read; their
     caveats and sources apply too. `notes` are for the readers of the files.
@@ -157,7 +158,7 @@ class Format:
     name: str
     options: Mapping[str, Any]
     files: Sequence[File]
-    left_out: Sequence[str]
+    skipped: Sequence[str]
     notes: Sequence[str]
     detail_columns: Mapping[str, str] = field(default_factory=dict)
     details: str = ""
@@ -172,10 +173,10 @@ def bind(sql: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 def build_format(name: str, trace: str, options: Mapping[str, Any]) -> Format:
     """Return a format with the values of its options, None if they are not set."""
-    return _BUILD[name](trace, options) if name in _BUILD else _requests(name, options)
+    return _BUILD[name](trace, options)
 
 
-_SUBMISSION, _REQUEST, _NO_GPU, _RUNNING, _RUN_TIME, _EARLY_START, _EARLY_END = LEFT_OUT
+_SUBMISSION, _REQUEST, _NO_GPU, _RUNNING, _RUN_TIME, _EARLY_START, _EARLY_END = SKIPPED_JOBS
 
 
 def _swf(trace: str, options: Mapping[str, Any]) -> Format:
@@ -281,14 +282,29 @@ def _helios(trace: str, options: Mapping[str, Any]) -> Format:
     )
 
 
-def _requests(name: str, options: Mapping[str, Any]) -> Format:
-    file = File({"mooncake": "requests.jsonl", "azure": "requests.csv"}[name], f"{name}_requests")
+def _mooncake(trace: str, options: Mapping[str, Any]) -> Format:
+    return _requests("mooncake", File("requests.jsonl", "mooncake_requests"), options)
+
+
+def _azure(trace: str, options: Mapping[str, Any]) -> Format:
+    return _requests("azure", File("requests.csv", "azure_requests"), options)
+
+
+def _requests(name: str, file: File, options: Mapping[str, Any]) -> Format:
     notes = []
     if options["rate_factor"] != 1:
-        notes += ["--rate-factor compresses times and leaves out no request."]
+        notes += ["--rate-factor compresses times and skips no request."]
     if options["sample"] != 1:
         notes += ["A sample lowers the rate, and the share of prefix blocks that are used again."]
-    return Format(name, options, [file], [*REQUESTS_LEFT_OUT], notes, population=REQUESTS)
+    return Format(name, options, [file], [*SKIPPED_REQUESTS], notes, population=REQUESTS)
 
 
-_BUILD = {"swf": _swf, "opendc": _opendc, "openb": _openb, "elasticflow": _elasticflow, "helios": _helios}
+_BUILD = {
+    "swf": _swf,
+    "opendc": _opendc,
+    "openb": _openb,
+    "elasticflow": _elasticflow,
+    "helios": _helios,
+    "mooncake": _mooncake,
+    "azure": _azure,
+}

@@ -1,4 +1,4 @@
-"""Report what an export lost or defaulted: the origin of each field, dropped columns, rows left out.
+"""Report what an export lost or defaulted: the origin of each field, dropped columns, skipped rows.
 
 The numbers of jobs or requests, their totals and missing values are read from the written files.
 """
@@ -29,8 +29,8 @@ Report = dict[str, Any]
 `jobs` is the number of exported jobs, `exported_gpu_h` the GPU-hours of the jobs in the files, and
 `held_gpu_h` those that these jobs held while the trace was recorded. `fields` has the number of rows of each
 file in which a field has one origin: exact, derived, defaulted or missing; `source` says how the field is
-computed. `dropped` has the columns with values that the format cannot represent, and `left_out` the reasons
-for which jobs were left out, with the GPU-hours that these jobs held, if known.
+computed. `dropped` has the columns with values that the format cannot represent, and `skipped` the reasons
+for which jobs were skipped, with the GPU-hours that these jobs held, if known.
 
 A report of requests has `requests` in place of `jobs`. In place of GPU-hours, it has the totals of the file:
 `span_s`, the seconds from the first to the last request, `input_tokens` and `output_tokens`.
@@ -142,7 +142,7 @@ def build_loss_report(
     lost = {
         "fields": origins,
         "dropped": list(_dropped(connection, form.population, exported)),
-        "left_out": _left_out(connection, form.population),
+        "skipped": _skipped(connection, form.population),
     }
     if form.population is not JOBS:
         return {**totals[0], **lost}
@@ -213,7 +213,7 @@ def _dropped(
         "select column_name, meaning from catalog.columns where object_name = $1 order by position",
         [population.views[0]],
     ).fetchall()
-    unused = {name: meaning for name, meaning in columns if name not in exported | population.not_lost}
+    unused = {name: meaning for name, meaning in columns if name not in exported | population.needs_no_field}
     if not unused:
         return
     selected = ", ".join(f"count({name})" for name in unused)
@@ -223,15 +223,15 @@ def _dropped(
             yield {"column": name, f"{population.name}s": count, "meaning": meaning}
 
 
-def _left_out(connection: duckdb.DuckDBPyConnection, population: Population) -> list[dict[str, Any]]:
+def _skipped(connection: duckdb.DuckDBPyConnection, population: Population) -> list[dict[str, Any]]:
     gpu_h = ", fsum(held_gpu_s) / 3600 as gpu_h" if population is JOBS else ""
     return read_rows(
         connection,
         f"""
-        select left_out as reason, count(*) as {population.name}s {gpu_h} from candidate_{population.name}
-        where left_out is not null
-        group by left_out
-        order by count(*) desc, left_out
+        select skipped as reason, count(*) as {population.name}s {gpu_h} from candidate_{population.name}
+        where skipped is not null
+        group by skipped
+        order by count(*) desc, skipped
         """,
     )
 
@@ -257,7 +257,7 @@ def describe_totals(report: Report) -> str:
 
 
 def tables(report: Report) -> list[Grid]:
-    """The report as tables: one per file, one of dropped columns, one of jobs left out."""
+    """The report as tables: one per file, one of dropped columns, one of skipped jobs or requests."""
     files: dict[str, list[tuple[str, ...]]] = {}
     for one in report["fields"]:
         row = (one["field"], one["origin"], f"{one['rows']:,}", one["source"])
@@ -265,14 +265,13 @@ def tables(report: Report) -> list[Grid]:
     noun = "jobs" if "jobs" in report else "requests"
     dropped = [(one["column"], f"{one[noun]:,}", one["meaning"]) for one in report["dropped"]]
     gpu_h = ("GPU-hours held",) if "jobs" in report else ()
-    left_out = [
-        (f"{one[noun]:,}", *(_hours(one["gpu_h"]) for _ in gpu_h), one["reason"])
-        for one in report["left_out"]
+    skipped = [
+        (f"{one[noun]:,}", *(_hours(one["gpu_h"]) for _ in gpu_h), one["reason"]) for one in report["skipped"]
     ]
     return [
         *(Grid(name, ("field", "origin", "rows", "how"), rows) for name, rows in files.items()),
         Grid("dropped: the format cannot represent", ("column", noun, "meaning"), dropped),
-        Grid("left out", (noun, *gpu_h, "reason"), left_out),
+        Grid("skipped", (noun, *gpu_h, "reason"), skipped),
     ]
 
 

@@ -151,8 +151,8 @@ class Export:
         [source] = [each["source"] for each in self.report["fields"] if each["field"] == field]
         return source
 
-    def left_out(self, noun: str = "jobs") -> dict[str, int]:
-        return {each["reason"]: each[noun] for each in self.report["left_out"]}
+    def skipped(self, noun: str = "jobs") -> dict[str, int]:
+        return {each["reason"]: each[noun] for each in self.report["skipped"]}
 
     def dropped(self, noun: str = "jobs") -> dict[str, int]:
         return {each["column"]: each[noun] for each in self.report["dropped"]}
@@ -352,14 +352,14 @@ def test_opendc_leaves_out_running_pods(real_warehouse: Path, tmp_path: Path) ->
     """32 pods that still run at the end of the trace hold 56.1 % of the GPU time."""
     export = Export(real_warehouse, tmp_path / "out", "opendc", "openb", *OPENDC)
     running = "it was still running when the trace ended"
-    assert export.left_out() == {"its run time is unknown": 897, running: 34}
+    assert export.skipped() == {"its run time is unknown": 897, running: 34}
     tasks = pyarrow.parquet.read_table(export.folder / "tasks.parquet").to_pandas()
     assert export.report["jobs"] == len(tasks) == 8152 - 897 - 34
     assert tasks["submission_time"].is_monotonic_increasing
     assert export.origins("mem_capacity") == {"derived": len(tasks) - 1, "defaulted": 1}
     gpu_h = (tasks["gpu_count"] * tasks["duration"]).sum() / 3_600_000
     assert export.report["exported_gpu_h"] == pytest.approx(gpu_h)
-    [cut_off] = [each["gpu_h"] for each in export.report["left_out"] if each["reason"] == running]
+    [cut_off] = [each["gpu_h"] for each in export.report["skipped"] if each["reason"] == running]
     assert cut_off / (cut_off + export.report["held_gpu_h"]) == pytest.approx(0.561, abs=0.0005)
     kept = Export(real_warehouse, tmp_path / "kept", "opendc", "openb", "--keep-censored", *OPENDC)
     assert kept.report["jobs"] == 8152 - 897
@@ -409,13 +409,13 @@ def test_names_and_partitions_of_several_clusters_are_unique(few_jobs: Path, tmp
     assert export.source("job_id") == "job_id; 3 prefixed by their cluster, as several clusters are exported"
     assert export.report["clusters"] == ["Earth", "Venus"]
     assert {"cluster", "job_id", "partition_name"}.isdisjoint(export.dropped())
-    assert export.left_out() == reversed_times
+    assert export.skipped() == reversed_times
 
     export = Export(few_jobs, tmp_path / "swf", "swf", *both)
     assert list(export.csv("job_numbers.csv", job_id="str")["job_id"]) == ["1", "2", "1"]
     jobs = export.swf()
     assert (list(jobs[15]), list(jobs[2]), list(jobs[3])) == ([1, 2, 3], [10] * 3, [60] * 3)
-    assert export.left_out() == reversed_times
+    assert export.skipped() == reversed_times
     # Not dropped: the header has the date, and job_numbers.csv the cluster.
     assert {"submit_time", "cluster"}.isdisjoint(export.dropped())
     assert export.dropped()["requested_cpus"] == 3
@@ -429,7 +429,7 @@ def test_names_and_partitions_of_several_clusters_are_unique(few_jobs: Path, tmp
     assert list(export.csv("cluster_log.csv")["state"]) == ["TIMEOUT", "NODE_FAIL", "CANCELLED"]
 
 
-def test_job_with_unknown_gpus_is_left_out(few_jobs: Path, tmp_path: Path) -> None:
+def test_job_with_unknown_gpus_is_skipped(few_jobs: Path, tmp_path: Path) -> None:
     formats: dict[str, tuple[object, ...]] = {
         "swf": (),
         "opendc": OPENDC,
@@ -440,7 +440,7 @@ def test_job_with_unknown_gpus_is_left_out(few_jobs: Path, tmp_path: Path) -> No
     for name, options in non_empty(formats.items()):
         export = Export(few_jobs, tmp_path / name, name, "philly", *options)
         report = export.report
-        assert report["left_out"] == [{"reason": "its requested GPUs are unknown", "jobs": 1, "gpu_h": None}]
+        assert report["skipped"] == [{"reason": "its requested GPUs are unknown", "jobs": 1, "gpu_h": None}]
         # Two GPUs for a minute.
         assert (report["jobs"], report["exported_gpu_h"]) == (1, pytest.approx(1 / 30)), name
         if name == "elasticflow":
@@ -569,7 +569,7 @@ def test_requests_in_their_own_format_equal_the_published_files(tmp_path: Path) 
     written = Export(warehouse, tmp_path / "out", "mooncake", "mooncake", "--workload", "conversation")
     file = raw / "mooncake/conversation_trace.jsonl"
     assert (written.folder / "requests.jsonl").read_bytes() == file.read_bytes()
-    assert (written.report["requests"], written.report["left_out"]) == (12_031, [])
+    assert (written.report["requests"], written.report["skipped"]) == (12_031, [])
     assert "(3.40 per second). They have 144,793,823 input and 4,122,048 output" in written.printed
     assert not any(source["synthetic"] for source in written.report["sources"])
     for workload in ("code", "conv"):
@@ -599,13 +599,13 @@ def test_window_and_rate_factor(few_requests: Path, tmp_path: Path) -> None:
     assert [(row["timestamp"], row["input_length"]) for row in objects(written)] == [
         *((0, 2), (375, 3), (375, 4), (29_875, 5))
     ]
-    assert written.left_out("requests") == {
+    assert written.skipped("requests") == {
         "it arrives before --from-s 0.25": 1,
         "it arrives at --to-s 120 or later": 1,
     }
     assert "divided by --rate-factor 2" in written.source("timestamp")
     assert written.origins("hash_ids") == {"missing": 4} and written.report["span_s"] == 29.875
-    assert written.report["options"]["rate_factor"] == 2 and "leaves out no request" in written.printed
+    assert written.report["options"]["rate_factor"] == 2 and "skips no request" in written.printed
 
     slower = Export(few_requests, tmp_path / "slower", "azure", *code, "--rate-factor", 0.5)
     times = slower.csv("requests.csv")["TIMESTAMP"]
@@ -633,7 +633,7 @@ def test_sample_depends_on_the_seed_only(few_requests: Path, tmp_path: Path) -> 
         report, _ = export.export(few_requests, "azure_llm", ["code_1week"], form, folder, limits=limits)
         assert list(pd.read_csv(folder / "requests.csv")["ContextTokens"]) == expected
         reason = f"it is not in the sample of --sample {share} with --seed {seed}"
-        assert report["left_out"] == [{"reason": reason, "requests": 2000 - len(expected)}]
+        assert report["skipped"] == [{"reason": reason, "requests": 2000 - len(expected)}]
         assert "prefix blocks" in form.notes[0]
 
 
@@ -659,7 +659,7 @@ def test_requests_that_cannot_be_exported(few_requests: Path, tmp_path: Path) ->
         "mooncake genai": "genai has no request for mooncake: 1: it failed; 1: its input tokens are unknown",
         "azure mooncake": "Choose one with --workload: conversation, toolagent",
         "azure itp": "the warehouse has no requests of itp. Traces with requests: azure_llm, genai, mooncake",
-        "mooncake azure_llm --workload x": "azure_llm has no workload x: code, code_1week, conv",
+        "mooncake azure_llm --workload x": "azure_llm has no workload x. Its workloads: code, code_1week",
         "azure qwen --from-s 1": "qwen has no request for azure: 1: it arrives before --from-s 1",
         "azure qwen --sample 2": "--sample",
     }
