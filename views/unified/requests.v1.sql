@@ -27,7 +27,7 @@ comment on column unified.requests_v1.arrival_s is 'Arrival in seconds on the tr
 comment on column unified.requests_v1.local_arrival_s is 'Arrival in seconds whose hour and weekday are local to the service; NULL if the trace''s clock does not give them; derived.';
 comment on column unified.requests_v1.input_tokens is 'Tokens of the prompt; NULL for GenAI, which generates images; measured.';
 comment on column unified.requests_v1.output_tokens is 'Tokens of the answer; NULL for GenAI, which generates images; measured.';
-comment on column unified.requests_v1.latency_s is 'Seconds from the request to its complete answer (BurstGPT) or of its execution (GenAI); NULL elsewhere; measured.';
+comment on column unified.requests_v1.latency_s is 'BurstGPT: seconds from the request to its complete answer. GenAI: execution time. NULL elsewhere; measured.';
 comment on column unified.requests_v1.status is 'completed, failed or unknown; derived.';
 comment on column unified.requests_v1.prefix_blocks is 'Prefix blocks of the prompt, in order: an equal number is the same text up to the end of the block; NULL where the trace publishes none; measured.';
 comment on column unified.requests_v1.block_tokens is 'Tokens of a prefix block; derived.';
