@@ -57,8 +57,8 @@ def build(
         say(f"error: {problem.error}", stderr=True)
     if built.problems:
         count = len(built.problems)
-        what = "1 view or query" if count == 1 else f"{count} views and queries"
-        raise UserError(f"{what} could not be built; all others were")
+        what = "1 view or query" if count == 1 else f"{count} views or queries"
+        raise UserError(f"could not build {what}; all others are built")
 
 
 def forget(sources: _Sources, warehouse: Warehouse = WAREHOUSE) -> None:

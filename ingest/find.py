@@ -335,7 +335,7 @@ def _choose_by_header(raw: RawFile, named: Sequence[Candidate]) -> Sequence[Cand
         if each.names_fit and each.names_fit(candidate[1], header)
     ]
     if not fitting and raw.form != TREE:
-        # Of the table that is closest.
+        # Compare with the closest header.
         what = min((describe_header(header, [c.name_in_file for c in t.columns]) for _, t in named), key=len)
         raise RawFileError(raw.paths[0], what, FETCH_OR_MOVE, line=1)
     return fitting[:1]

@@ -100,7 +100,7 @@ def _lint_caveats(subject: Subject, trace: Trace, place: Place) -> Iterator[Find
     for caveat, objects in trace.objects_by_caveat.items():
         at = place(caveat.name)
         if not re.fullmatch(rf"{trace.name}\.\w+", caveat.name) or names[caveat.name] > 1:
-            what = f"the name of a caveat must be {trace.name}., a dot and a word that no other has"
+            what = f"name the caveat `{trace.name}.<word>`; no other caveat may have this name"
             yield Finding(at, what, "caveat name")
         texts = (caveat.summary, caveat.what_goes_wrong, caveat.what_to_do, caveat.documented_in)
         if not all(texts) or len(caveat.summary) > LONGEST_SUMMARY:
@@ -115,7 +115,7 @@ def _lint_caveats(subject: Subject, trace: Trace, place: Place) -> Iterator[Find
 def _lint_clocks(trace: Trace, place: Place) -> Iterator[Finding]:
     for clock in trace.columns_by_clock:
         if not re.fullmatch(rf"{trace.name}\.\w+", clock.name):
-            yield Finding(place(clock.name), f"the name of a clock must be {trace.name}. and a word", "clock")
+            yield Finding(place(clock.name), f"name the clock `{trace.name}.<word>`", "clock")
         if clock.scale <= 0 or clock.resolution_s < 0:
             what = f"{clock.name} needs a scale above 0 and a resolution of at least 0 s"
             yield Finding(place(clock.name), what, "clock")
@@ -132,11 +132,10 @@ def _lint_metrics(subject: Subject, trace: Trace, place: Place) -> Iterator[Find
                 at, f"no metric is called {metric.name}{suggest(metric.name, ledgers.METRICS)}", "metric"
             )
         if not metric.reason.endswith("."):
-            yield Finding(at, f"the reason of {metric.name} must be a sentence", "metric")
+            yield Finding(at, f"the reason of {metric.name} must end with a full stop", "metric")
         if (metric.answered_by == "") != (metric.exactness == "impossible"):
-            yield Finding(
-                at, f"{metric.name} is either impossible, or names the view that answers it", "metric"
-            )
+            what = f"set `answered_by` of {metric.name}, or declare it as impossible and leave it empty"
+            yield Finding(at, what, "metric")
         elif metric.answered_by and metric.answered_by not in computed:
             what = f"{metric.name} is answered by {metric.answered_by}, which is no view or query"
             yield Finding(at, what + suggest(metric.answered_by, computed), "metric")

@@ -109,11 +109,11 @@ def _lint_parameter(subject: Subject, query: QueryFile, parameter: Parameter) ->
 
 
 def _lint_text(view: ViewFile) -> Iterator[Finding]:
-    """Yield what the lock cannot tell apart: two texts of different meaning would have one hash."""
+    """Yield what the lock cannot distinguish: two texts of different meaning would have one hash."""
     for token in sql_text.TOKEN.finditer(view.text):
         if token["gap"] and "/*" in re.sub(r"--[^\n]*", "", token[0]):
             yield Finding(place_of(view.path, "/*"), "begin each line of a comment with --", "comment")
     for token in sql_text.TOKEN.finditer(view.statement):
         if token["word"] and token[0] != token[0].lower():
-            what = f"write {token[0]} in small letters, or in double quotes if it is a name with capitals"
+            what = f"write {token[0]} in lower case, or in double quotes if it is a name with capitals"
             yield Finding(place_of(view.path, token[0]), what, "capital letters")

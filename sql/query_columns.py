@@ -33,7 +33,7 @@ def find_clashes(
     """Yield the parameters that have the name of a column of the given tables and views, and that column.
 
     In a view that the query reads, such a parameter silently replaces the column. Below it, DuckDB rejects
-    the query as one with conflicting names. Names in capitals are the same ones.
+    the query as one with conflicting names. Names are compared without case.
     """
     for name in sorted(names):
         by_name = {column.lower(): column for column in columns.get(name, ())}

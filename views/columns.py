@@ -24,7 +24,7 @@ _Read = tuple[tuple[str, tuple[str, ...]], ...]
 
 T = TypeVar("T")
 
-# What keeps the unit of a column. A coalesce does if its other arguments have no column.
+# Expressions with the unit of their argument. A coalesce with constants has it, too.
 _KEEPS_UNIT = (exp.Cast, exp.TryCast, exp.Paren, exp.Min, exp.Max, exp.AnyValue, exp.First, exp.Last)
 
 PROVENANCES = ("measured", "derived", "synthetic")
@@ -83,7 +83,7 @@ def columns_read(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, s
 
 @_cached
 def missing_columns(query: exp.Expr, read: _Read, place: Path | str) -> set[str]:
-    """Find the names in a query that no table or view has that it reads; parameters of a macro among them.
+    """Return the column names in a query that are in none of its inputs, parameters of a macro included.
 
     Raises DefinitionError if sqlglot cannot resolve the columns.
     """
@@ -161,7 +161,10 @@ def _follow_each(
 
 
 def _follow(scope: Scope, name: str, bare: Callable[[exp.Expr], exp.Expr]) -> tuple[str, str] | None:
-    """Follow a column of a scope through CTEs and unions to the table's column that `bare` makes of it."""
+    """Follow a column of a scope through CTEs and unions to a table's column.
+
+    `bare` strips what may surround a column.
+    """
     if scope.set_operation_scopes:
         origins = {_follow(part, name, bare) for part in scope.set_operation_scopes}
         return origins.pop() if len(origins) == 1 else None

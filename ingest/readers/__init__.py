@@ -106,7 +106,8 @@ def limit_rejects(batches: Iterable[Batch], file: str) -> Iterator[Batch]:
                 # A damaged file has other bad columns, too.
                 declared = next(type_ for name, type_ in TYPES.items() if name == column["type"])
                 advice = (
-                    f"The column is declared or written differently. {column['type']} is {declared.written}"
+                    f"The file does not match the declared type {column['type']}: {declared.written}."
+                    " Correct the declaration, or fetch the file again"
                 )
             reason = f"{rejected:,} of {what} do not fit, more than a tenth; the first: {first.reason}"
             raise RawFileError(file, reason, advice, line=first.line)

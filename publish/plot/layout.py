@@ -54,9 +54,8 @@ def build_spec(
         header = labelled | {"title": None, "labelPadding": 2}
         facet = {"field": chart.facet, "type": "nominal", "sort": panels, "header": header}
         plot = {"facet": facet, "columns": per_row, "spec": plot, "spacing": gap / 2}
-        # Panels have their own y scales, so that small clusters stay visible next to large ones. Only
-        # panels of percentages share a y scale.
-        # Panels of heat maps share the names on their axes.
+        # Panels of percentages and of heat maps share the y scale. Others do not, so that small clusters stay
+        # visible next to large ones.
         is_share = chart.kind == "heat" or all(column.endswith("_pct") for column in chart.heights)
         scales = {
             "x": "independent" if drawable.has_several_clocks else "shared",

@@ -176,7 +176,7 @@ def test_build_fails_until_errors_are_fixed(warehouse: Path) -> None:
     path.write_text(BIG.replace("gpu > 0", "gpus > 0"))
     failed = command_line.server().run("build", "--warehouse", warehouse)
     assert failed.code == 1
-    assert failed.stderr.endswith("error: 1 view or query could not be built; all others were\n")
+    assert failed.stderr.endswith("error: could not build 1 view or query; all others are built\n")
     path.write_text(BIG)
     assert command_line.server().run("build", "--warehouse", warehouse).code == 0
     assert query_rows(warehouse, "select count(*) from catalog.not_built") == [(0,)]

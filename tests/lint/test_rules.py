@@ -144,7 +144,7 @@ MISTAKES = [
     ("name", "has the name of the table", of_trace(table(name="job"))),
     (
         "caveat name",
-        "the name of a caveat must be itp., a dot",
+        "name the caveat `itp.<word>`",
         of_trace(table(caveats=(replace(CAVEAT, name="new"),))),
     ),
     (
@@ -164,10 +164,10 @@ MISTAKES = [
     ),
     (
         "metric",
-        "the reason of wait must be a sentence",
+        "the reason of wait must end with a full stop",
         of_trace(trace(metrics=(Metric("wait", "exact", "s", "itp.job"),))),
     ),
-    ("metric", "wait is either impossible", of_trace(trace(metrics=(Metric("wait", "exact", "S."),)))),
+    ("metric", "set `answered_by` of wait", of_trace(trace(metrics=(Metric("wait", "exact", "S."),)))),
     (
         "metric",
         "answered by itp.jobs, which is no view or query",
@@ -217,7 +217,7 @@ MISTAKES = [
     ),
     ("documented", "the header needs a line `-- grain: …`", of_view("-- grain: one row per job\n", "")),
     ("title", "the first line must be the title", of_view("-- Jobs that are long.\n", "")),
-    ("capital letters", "write DURATION in small letters", of_view("duration from", "DURATION from")),
+    ("capital letters", "write DURATION in lower case", of_view("duration from", "DURATION from")),
     ("comment", "begin each line of a comment with --", of_view("duration from", "duration /* run */ from")),
     (
         "chart key",

@@ -146,7 +146,9 @@ def of_last_build(connection: duckdb.DuckDBPyConnection) -> list[Note]:
         return []
     return [
         Note(
-            "old database", f"the last build failed, so this is from before it: {failed.read_text()}", "note"
+            "old database",
+            f"this answer is from the database before the last build, which failed: {failed.read_text()}",
+            "note",
         )
     ]
 
