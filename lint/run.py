@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+from tracehouse.ingest.traces import trace_names
 from tracehouse.lint.declarations import lint_trace
 from tracehouse.lint.definitions import lint_query, lint_versions, lint_view
 from tracehouse.lint.figures import lint_figure
@@ -14,9 +15,12 @@ from tracehouse.lint.subject import Finding, Subject, module_of, place_of, read
 def lint(trace: str = "", local: Path | None = None) -> list[Finding]:
     """Return every finding, sorted by place: on one trace and its views, queries and figures, or on all.
 
-    `local` is the folder of the user's own views and queries in a warehouse.
+    `local` is the folder of the user's own views and queries in a warehouse. If a trace cannot be read, only
+    what is invalid is returned: the rules would report everything that reads the trace.
     """
     subject, invalid = read(local)
+    if len(subject.traces) < len(trace_names()):
+        return sorted(invalid, key=_order_key)
     found = [*invalid, *lint_all(subject, local, trace)]
     return sorted({one for one in found if not trace or _is_about(trace, one)}, key=_order_key)
 

@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tracehouse.core.errors import DefinitionError
 from tracehouse.ingest.declarations import Requests, Trace
@@ -112,7 +112,11 @@ def _columns(trace: Trace, declared: Requests) -> dict[str, str]:
         local_arrival_s = arrival_s if is_local else f"{arrival_s} * {clock.scale} + {clock.local_offset_s}"
     completed = declared.completed or (f"not ({declared.failed})" if declared.failed else "")
     outcomes = {"failed": declared.failed, "completed": completed}
-    whens = "".join(f" when {is_so} then '{outcome}'" for outcome, is_so in outcomes.items() if is_so)
+    whens = "".join(
+        f" when {_quote_columns(is_so, types)} then '{outcome}'"
+        for outcome, is_so in outcomes.items()
+        if is_so
+    )
     return {
         "workload": typed(declared.workload, "varchar"),
         "model": typed(declared.model, "varchar"),
@@ -127,3 +131,9 @@ def _columns(trace: Trace, declared: Requests) -> dict[str, str]:
         "prefix_blocks": typed(declared.prefix_blocks, "bigint[]"),
         "block_tokens": f"cast({declared.block_tokens or 'null'} as bigint)",
     }
+
+
+def _quote_columns(condition: str, columns: Iterable[str]) -> str:
+    """Put quotes around the columns in a condition, which a file with capitals in names needs."""
+    names = "|".join(map(re.escape, columns))
+    return re.sub(rf"""(?<![\w"'])({names})(?![\w"'])""", r'"\1"', condition)

@@ -25,6 +25,14 @@ def test_lint_accepts_it(trace: Trace) -> None:
     assert [str(finding) for finding in lint(trace.name)] == []
 
 
+def test_lint_reports_an_invalid_trace_alone(tmp_path: Path) -> None:
+    with added_trace(tmp_path, "shortest", SHORTEST.replace("Column(", "Colum(", 1)):
+        [finding] = lint()
+        assert lint("itp") == [finding]
+    assert finding.place.startswith(str(tmp_path / "modules" / "shortest.py")) and "line " in finding.place
+    assert "Colum" in finding.message
+
+
 def test_lint_of_a_trace_reads_the_folder_of_a_file_and_not_the_whole_path(
     trace: Trace, tmp_path: Path
 ) -> None:
