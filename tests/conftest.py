@@ -20,6 +20,7 @@ from tracehouse.samples import dumps
 
 REPOSITORY = Path(__file__).parents[1]
 REAL_DATA = Path(os.environ.get("TRACES_TEST_DATA", REPOSITORY.parent / "shared" / "data")).absolute()
+NEIGHBOURS = REAL_DATA.parent / "neighbours"
 FIXTURE = REPOSITORY / "tests/fixture"
 SAMPLE_SCALE = 0.001
 SAMPLE_SEED = 7
@@ -98,6 +99,25 @@ def real_raw(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFacto
 @pytest.fixture(scope="session")
 def real_warehouse(real_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return shared(tmp_path_factory, "real_warehouse", lambda folder: build_warehouse(real_raw, folder))
+
+
+@pytest.fixture(scope="session")
+def requests_raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The real files of traces of requests."""
+    folders = {"azure_llm": "requests/azure_llm_2023", "mooncake": "requests/mooncake", "genai": "genai"}
+    if not all((NEIGHBOURS / folder).is_dir() for folder in folders.values()):
+        pytest.skip(f"the publishers' real files are not at {NEIGHBOURS}")
+    raw = tmp_path_factory.mktemp("requests_raw")
+    for trace, folder in folders.items():
+        (raw / trace).symlink_to(NEIGHBOURS / folder)
+    return raw
+
+
+@pytest.fixture(scope="session")
+def requests_warehouse(requests_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return shared(
+        tmp_path_factory, "requests_warehouse", lambda folder: build_warehouse(requests_raw, folder)
+    )
 
 
 @pytest.fixture(scope="session")

@@ -22,6 +22,7 @@ import pytest
 import site_server
 from explore_server import interrupt, start
 from playwright.sync_api import expect
+from reference_results import requests
 from sharing import shared
 
 from tracehouse.engines.duckdb.read.binding import BoundQuery
@@ -437,32 +438,44 @@ def test_axe_finds_nothing_serious(scheme: str, served: site_server.Served, brow
 @with_wasm
 def test_browser_answers_the_same(sample_warehouse: Path, tmp_path: Path, browser: Any, count: Any) -> None:
     """DuckDB and DuckDB-WASM agree on every named query with its defaults, over one published file."""
-    wrong, cells = [], 0
-    run = publish_site(sample_warehouse, tmp_path / "site")
+    answers = compare_answers(sample_warehouse, tmp_path, browser)
+    assert len(answers) > 140
+    assert [name for name, cells in answers.items() if cells is None] == []
+    count("cells compared", sum(map(int, filter(None, answers.values()))))
+
+
+@in_full
+@with_wasm
+def test_browser_answers_on_requests(requests_warehouse: Path, tmp_path: Path, browser: Any) -> None:
+    answers = compare_answers(requests_warehouse, tmp_path, browser)
+    of_requests = {call.partition("(")[0]: answers[call.partition("(")[0]] for call in requests.QUERIES}
+    assert all(of_requests.values()), of_requests
+
+
+def compare_answers(warehouse: Path, folder: Path, browser: Any) -> dict[str, int | None]:
+    """Return the number of cells of each named query, None if the answer in the browser differs."""
+    run = publish_site(warehouse, folder / "site")
     assert run.code == 0, run.stderr
-    database = tmp_path / "site" / "traces.duckdb"
+    found: dict[str, int | None] = {}
     with (
-        duckdb.connect(str(database), read_only=True) as connection,
-        site_server.serve(tmp_path / "site") as started,
+        duckdb.connect(str(folder / "site" / "traces.duckdb"), read_only=True) as connection,
+        site_server.serve(folder / "site") as started,
         open_page(browser, started.address) as opened,
     ):
         connection.execute("set timezone = 'UTC'")
-        rows = connection.execute(
+        names = connection.execute(
             "select query_name from catalog.queries where query_name in"
             " (select schema_name || '.' || function_name from duckdb_functions()) order by query_name"
         ).fetchall()
-        assert len(rows) > 140
-        for (name,) in rows:
+        for (name,) in names:
             statement = f"from {name}()"
             expected = contract.plain(contract.read_answer(connection, BoundQuery(statement, {}), 10_000))
-            found = opened.page.evaluate(
+            answer = opened.page.evaluate(
                 f"query => ({RUN})(query).catch(error => error.message)", {"statement": statement}
             )
-            if not isinstance(found, dict) or not are_equal(expected["rows"], found["rows"]):
-                wrong.append(name)
-            cells += sum(map(len, expected["rows"]))
-    assert wrong == []
-    count("cells compared", cells)
+            is_equal = isinstance(answer, dict) and are_equal(expected["rows"], answer["rows"])
+            found[name] = sum(map(len, expected["rows"])) if is_equal else None
+    return found
 
 
 def are_equal(expected: list, found: list) -> bool:

@@ -4,6 +4,7 @@ They run with `make spark-test`. Otherwise `test_dialect.py` tests every functio
 """
 
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pytest
 import sqlglot
 from counting import Count
+from reference_results import requests
 from spark_tests import in_full
 from sqlglot import exp
 
@@ -61,6 +63,15 @@ def test_spark_and_duckdb_return_equal_rows(
     over = request.node.callspec.params["both"].replace("_warehouse", " files")
     count(f"{'answers of queries' if '(' in name else 'views'} on Spark as on DuckDB, {over}", 1)
     assert difference(name, connection, spark) == ""
+
+
+@in_full
+def test_requests_of_real_files(requests_warehouse: Path, spark: "SparkSession", count: Count) -> None:
+    register(spark, requests_warehouse)
+    with duckdb.connect(str(requests_warehouse / DATABASE), read_only=True) as connection:
+        found = {name: difference(name, connection, spark) for name in requests.QUERIES}
+    assert found == dict.fromkeys(requests.QUERIES, "")
+    count("answers on requests on Spark as on DuckDB, real files", len(found))
 
 
 def test_unsupported_queries_are_these() -> None:

@@ -2,35 +2,31 @@
 
 from pathlib import Path
 
-import pytest
-import raw_dumps
+import duckdb
 import raw_frames
-from conftest import REAL_DATA
 from reference_results import requests
 
 from tracehouse.engines.duckdb.read import verify
+from tracehouse.engines.duckdb.write.database import DATABASE
 
-FILES = REAL_DATA.parent / "neighbours" / "requests"
-FOLDERS = {"azure_llm": "azure_llm_2023", "mooncake": "mooncake"}
 NOT_HERE = ("toolagent", "synthetic")
 
 
-def test_real_requests(tmp_path: Path) -> None:
-    if not FILES.is_dir():
-        pytest.skip(f"the publishers' real files are not at {FILES}")
-    for trace, folder in FOLDERS.items():
-        (tmp_path / "raw").mkdir(exist_ok=True)
-        (tmp_path / "raw" / trace).symlink_to(FILES / folder)
-    connection = raw_dumps.ingested(tmp_path / "raw", tmp_path / "warehouse")
+def test_answers_equal_pandas(requests_raw: Path, requests_warehouse: Path) -> None:
+    with duckdb.connect(str(requests_warehouse / DATABASE), read_only=True) as connection:
+        answers = {call: connection.sql(f"from {call}").to_arrow_table() for call in requests.QUERIES}
+    assert all(answer.num_rows for answer in answers.values())
     for call, (compute, arguments, keys) in requests.QUERIES.items():
-        answer = connection.sql(f"from {call}").to_arrow_table()
-        if answer.num_rows:
-            raw_frames.assert_same_rows(answer, compute(tmp_path / "raw", *arguments), keys)
-    verdicts = {
-        result.figure: result.verdict
-        for compare in (verify.figures, verify.expectations)
-        for result in compare(connection, [*FOLDERS])
-    }
+        raw_frames.assert_same_rows(answers[call], compute(requests_raw, *arguments), keys)
+
+
+def test_figures_are_measured(requests_warehouse: Path) -> None:
+    with duckdb.connect(str(requests_warehouse / DATABASE), read_only=True) as connection:
+        verdicts = {
+            result.figure: result.verdict
+            for compare in (verify.figures, verify.expectations)
+            for result in compare(connection, ["azure_llm", "mooncake"])
+        }
     of_these_files = {name: verdict for name, verdict in verdicts.items() if not name.endswith(NOT_HERE)}
     assert set(of_these_files.values()) == {verify.Verdict.REPRODUCED}, of_these_files
     assert len(of_these_files) == 17
