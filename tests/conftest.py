@@ -21,6 +21,7 @@ from tracehouse.samples import dumps
 REPOSITORY = Path(__file__).parents[1]
 REAL_DATA = Path(os.environ.get("TRACES_TEST_DATA", REPOSITORY.parent / "shared" / "data")).absolute()
 NEIGHBOURS = REAL_DATA.parent / "neighbours"
+REPORTS = REAL_DATA.parent / "reports"
 FIXTURE = REPOSITORY / "tests/fixture"
 SAMPLE_SCALE = 0.001
 SAMPLE_SEED = 7
@@ -99,6 +100,14 @@ def real_raw(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFacto
 @pytest.fixture(scope="session")
 def real_warehouse(real_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return shared(tmp_path_factory, "real_warehouse", lambda folder: build_warehouse(real_raw, folder))
+
+
+@pytest.fixture(scope="session")
+def reports() -> Path:
+    """Small inputs after public reports of people who work with these traces, one folder each."""
+    if not REPORTS.is_dir():
+        pytest.skip(f"the inputs of public reports are not at {REPORTS}")
+    return REPORTS
 
 
 @pytest.fixture(scope="session")

@@ -188,8 +188,8 @@ POD_NAME_DIFFERS_BY_VARIANT = Caveat(
     summary="The same name is another pod in another variant: the key is (variant, name).",
     what_goes_wrong=(
         "The cpu and gpushare variants assign name separately, so the same name is another pod."
-        " The gpuspec variants keep the rows and names of the default list; so does multigpu50"
-        " before the pods that it adds."
+        " The gpuspecNN variants keep the rows and names of the default list; so does multigpu50"
+        " before the pods that it adds. gpuspec33_cpu0 and nomem_cpu0 number the GPU pods again."
     ),
     what_to_do="Use (variant, name) as the key. Join by name only between variants that keep the rows.",
     documented_in="measured: on the files",
@@ -216,7 +216,7 @@ VARIANT_SUFFIXES_DIFFER = Caveat(
         "The numbers in the names have different meanings: cpuNNN is CPU-only pods per mille of"
         " all pods, gpushareNN the percentage of GPU demand in sharing pods, gpuspecNN the"
         " percentage of GPU pods with a constraint, multigpuNN the percentage of GPU demand in"
-        " multi-GPU pods."
+        " multi-GPU pods. _cpu0 after another name means without the pods that request no GPU."
     ),
     what_to_do="Interpret the suffix by its family.",
     documented_in="measured: on the files; publisher: README, for the families and gpuspec33",
@@ -245,6 +245,18 @@ MULTIGPU_FIVE_COLUMNS = Caveat(
     ),
     what_to_do="Exclude multigpu from figures on time or outcome.",
     documented_in="measured: on the files",
+)
+
+NOMEM_LISTS = Caveat(
+    "openb.nomem_lists",
+    "limited result",
+    summary="The nomem lists have no memory requests.",
+    what_goes_wrong=(
+        "nomem is the default list, and nomem_cpu0 its pods with GPUs, without the column memory_mib. The"
+        " simulator's repository had both for a time. NULL there does not mean that a pod needs no memory."
+    ),
+    what_to_do="Exclude the nomem lists from figures on memory.",
+    documented_in="measured: on the files in the history of kubernetes-scheduler-simulator",
 )
 
 VARIANTS_NOT_IN_TIME_ORDER = Caveat(
@@ -436,7 +448,7 @@ POD = Table(
         "Pods submitted to the cluster, one list per variant: default has 8,152 rows, as the"
         " publisher counts them. Empty fields are NULL: scheduled_time of pods that were never scheduled,"
         " gpu_spec of pods that accept any GPU. The multigpu variants lack gpu_spec, qos, pod_phase and"
-        " the times."
+        " the times, and the nomem variants memory_mib."
     ),
     grain="one row per (variant, name)",
     source="README of cluster-trace-gpu-v2023, openb_pod_list_default.csv",
@@ -446,7 +458,7 @@ POD = Table(
             "variant",
             "VARCHAR",
             "Pod list, from the file's name; only default is the recorded trace",
-            pattern="default|(cpu|gpushare|gpuspec|multigpu).*",
+            pattern="default|(cpu|gpushare|gpuspec|multigpu|nomem).*",
             caveats=(
                 POD_NAME_DIFFERS_BY_VARIANT,
                 VARIANTS_ARE_RESAMPLED,
@@ -458,7 +470,7 @@ POD = Table(
     ),
     partition_by=("variant",),
     key=("variant", "name"),
-    never_empty=("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"),
+    never_empty=("name", "cpu_milli", "num_gpu", "gpu_milli"),
     columns=(
         Column(
             "name",
@@ -482,7 +494,7 @@ POD = Table(
             unit="MiB",
             # MiB for each thousandth of a CPU.
             sample={2: 1, 4: 1},
-            caveats=(ZERO_MEMORY_POD,),
+            caveats=(ZERO_MEMORY_POD, NOMEM_LISTS),
         ),
         Column(
             "num_gpu",
@@ -596,7 +608,17 @@ POD = Table(
             ),
         ),
     ),
-    optional=frozenset({"gpu_spec", "qos", "pod_phase", "creation_time", "deletion_time", "scheduled_time"}),
+    optional=frozenset(
+        {
+            "memory_mib",
+            "gpu_spec",
+            "qos",
+            "pod_phase",
+            "creation_time",
+            "deletion_time",
+            "scheduled_time",
+        }
+    ),
     about_rows=8_152,
     order_by=("variant", "creation_time", "name"),
     rules=(
@@ -644,9 +666,10 @@ POD = Table(
         ),
         Rule(
             "recorded",
-            "every pod has qos, phase, creation and deletion, except in the multigpu lists",
-            "variant not like 'multigpu%' and (qos is null or pod_phase is null or creation_time is null"
-            " or deletion_time is null)",
+            "every pod has qos, phase, creation and deletion, except in the multigpu lists,"
+            " and memory, except in the nomem lists",
+            "(variant not like 'multigpu%' and (qos is null or pod_phase is null or creation_time is null"
+            " or deletion_time is null)) or (variant not like 'nomem%' and memory_mib is null)",
             kind="coverage",
         ),
     ),

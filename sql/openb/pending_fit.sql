@@ -66,9 +66,9 @@ order by
 comment on macro table openb.pending_fit is
 'Pods of a list that were deleted before they were scheduled, grouped into classes of equal requests: '
 'GPUs, share of each GPU in thousandths, acceptable GPU models (NULL: any), CPU in thousandths of a core, '
-'memory in MiB. One row per class, largest first, and GPU model (no GPU: nodes without one). '
-'unscheduled_pods is the number of pods of the class, the same in each of its rows; nodes counts nodes in '
-'the list of all nodes; fitting_nodes counts nodes that could run one such pod if they were empty: enough '
-'GPUs, an acceptable model, enough CPU and memory. A class whose total row has 0 fits nowhere. Pods '
-'without a GPU fit on nodes with and without one. The result is empty if the pod list has no times or the '
-'list of all nodes is missing.';
+'memory in MiB (NULL: not in the list). One row per class, largest first, and GPU model (no GPU: nodes '
+'without one). unscheduled_pods is the number of pods of the class, the same in each of its rows; nodes '
+'counts nodes in the list of all nodes; fitting_nodes counts nodes that could run one such pod if they '
+'were empty: enough GPUs, an acceptable model, enough CPU and, if known, memory. A class whose total row '
+'has 0 fits nowhere. Pods without a GPU fit on nodes with and without one. The result is empty if the pod '
+'list has no times or the list of all nodes is missing.';

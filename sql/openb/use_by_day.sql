@@ -2,6 +2,7 @@
 -- caveat: openb.times_from_first_pod
 -- caveat: openb.time_origin_shifted
 -- caveat: openb.deletion_never_empty
+-- caveat: openb.nomem_lists
 -- caveat: openb.variants_are_resampled
 -- chart: line x=day y=mean_gpu_capacity_pct yname=mean_allocated_capacity_pct title=Allocated share of GPU capacity per day (openb pods)
 -- column: day: Day of 86,400 s on the clock of the pod list, counted from 0
@@ -25,7 +26,9 @@ with pods as (
 span as (
     select
         min(creation_time) as first_s,
-        max(deletion_time) as last_s
+        max(deletion_time) as last_s,
+        -- The memory of no pods; NULL in lists without memory.
+        case when count(memory_mib) > 0 then 0 end as no_memory_mib
     from pods
 ),
 
@@ -36,7 +39,7 @@ edges as (
         0 as pods,
         0 as gpu_milli,
         0 as cpu_milli,
-        0 as memory_mib
+        no_memory_mib as memory_mib
     from span
     union all
     select

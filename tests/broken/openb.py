@@ -26,7 +26,7 @@ CHANGES: Changes = [
     ("openb.pod.scheduled_unless_pending", {"pod_phase": "'Running'", "scheduled_time": "null"}),
     *(
         ("openb.pod.recorded", {"variant": "'default'", name: "null"})
-        for name in ("qos", "pod_phase", "creation_time", "deletion_time")
+        for name in ("memory_mib", "qos", "pod_phase", "creation_time", "deletion_time")
     ),
 ]
 
@@ -51,6 +51,12 @@ FILES = {
         "p1,1000,1024,1,500,T4|G2,LS,Running,1,30,20",
         "p2,1000,1024,1,500,T4|A100,LS,Running,1,30,20",  # gpu_spec_models
         "p3,1000,1024,1,500,,LS,Running,1,30,20",  # gpuspec_keeps_default
+    ],
+    # Lists in the history of the simulator's repository, which break no rule.
+    "openb/openb_pod_list_gpuspec33_cpu0.csv": [POD_HEADER, "p1,1000,1024,1,700,T4|G2,LS,Running,1,30,20"],
+    "openb/openb_pod_list_nomem.csv": [
+        POD_HEADER.replace("memory_mib,", ""),
+        "p1,1000,1,500,,LS,Running,1,30,20",
     ],
     "openb/openb_pod_list_multigpu50.csv": [
         "name,cpu_milli,memory_mib,num_gpu,gpu_milli",

@@ -1,6 +1,7 @@
 """openb's views on two nodes and a few pods, computed by hand."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -128,6 +129,26 @@ def test_counts_unscheduled_pods_next_to_waits(
     waits = "select pods, never_scheduled_pods, median_wait_s from openb.waits({})"
     assert two_nodes.execute(waits.format("")).fetchall() == [(4, 13, 6)]
     assert two_nodes.execute(waits.format("gpu_only := false")).fetchall() == [(4, 16, 6)]
+
+
+def test_a_list_without_memory_holds_an_unknown_amount_and_fits_by_the_rest(tmp_path: Path) -> None:
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    nodes = [dict(zip(NODE, node, strict=True)) for node in NODES]
+    (raw / "openb_node_list_all_node.csv").write_bytes(raw_dumps.csv_text(NODE, nodes, True))
+    pods = [dict(zip(POD, ("p", *pod(*one)), strict=True)) for one in ((PAIR, "T4", 7, 5), (WHOLE, "G2", 9))]
+    without = tuple(name for name in POD if name != "memory_mib")
+    (raw / "openb_pod_list_nomem.csv").write_bytes(raw_dumps.csv_text(without, pods, True))
+    with raw_dumps.ingested(raw, tmp_path / "warehouse") as connection:
+        held = connection.sql(
+            "select mean_held_cpus, mean_held_memory_gib, peak_held_memory_gib"
+            " from openb.use_by_day(in_variant := 'nomem', from_day := 0)"
+        )
+        assert held.fetchall() == [(6 * 2 / 9, None, None)]
+        fits = connection.sql(
+            "select model, memory_mib, fitting_nodes from openb.pending_fit(in_variant := 'nomem')"
+        )
+        assert sorted(fits.fetchall()) == [("G2", None, 1), ("T4", None, 0)]
 
 
 def test_pods_without_a_gpu_are_a_share_of_all_pods(two_nodes: duckdb.DuckDBPyConnection) -> None:

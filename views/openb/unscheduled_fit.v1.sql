@@ -6,6 +6,7 @@
 -- caveat: openb.variants_are_resampled: variant unscheduled_pods
 -- caveat: openb.gpu_spec_only_in_gpuspec: gpu_spec fitting_nodes
 -- caveat: openb.zero_memory_pod: memory_mib
+-- caveat: openb.nomem_lists: memory_mib fitting_nodes
 create or replace view openb.unscheduled_fit_v1 as
 with classes as (
     select
@@ -49,7 +50,8 @@ fits as (
         (
             classes.num_gpu <= node_types.gpu
             and classes.cpu_milli <= node_types.cpu_milli
-            and classes.memory_mib <= node_types.memory_mib
+            -- The nomem lists have no memory.
+            and coalesce(classes.memory_mib <= node_types.memory_mib, true)
             and (
                 classes.gpu_spec is null
                 or coalesce(list_contains(string_split(classes.gpu_spec, '|'), node_types.model), false)
@@ -76,4 +78,4 @@ group by variant, num_gpu, gpu_milli, gpu_spec, cpu_milli, memory_mib, model;
 comment on column openb.unscheduled_fit_v1.gpu_spec is 'Acceptable GPU models, joined by |; NULL for any; measured.';
 comment on column openb.unscheduled_fit_v1.unscheduled_pods is 'Pods of the class that were created and never scheduled, repeated in each of its rows; derived.';
 comment on column openb.unscheduled_fit_v1.nodes is 'Nodes of the model in the list of all nodes; derived.';
-comment on column openb.unscheduled_fit_v1.fitting_nodes is 'Nodes that, when empty, have the GPUs, the model, the CPU and the memory for a pod of the class; derived.';
+comment on column openb.unscheduled_fit_v1.fitting_nodes is 'Nodes that, when empty, have the GPUs, the model, the CPU and, if known, the memory for a pod of the class; derived.';

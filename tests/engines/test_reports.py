@@ -1,0 +1,28 @@
+"""Inputs after public reports: what people have who work with these traces, read in place."""
+
+from pathlib import Path
+
+import raw_dumps
+
+
+def failed_checks(raw: Path, warehouse: Path, trace: str) -> list[str]:
+    with raw_dumps.ingested(raw, warehouse) as connection:
+        failed = connection.execute(
+            "select check_name from catalog.checks where status = 'failed' and check_name like $1 || '.%'",
+            [trace],
+        )
+        return [name for (name,) in failed.fetchall()]
+
+
+def test_a_pod_list_without_memory_is_read(reports: Path, tmp_path: Path) -> None:
+    with raw_dumps.ingested(reports / "04-openb-nomem/raw", tmp_path) as connection:
+        rows = connection.sql("select variant, name, memory_mib, cpu_milli from openb.pod order by name")
+        assert rows.fetchall() == [
+            ("nomem", "openb-pod-0000", None, 12000),
+            ("nomem", "openb-pod-0001", None, 6000),
+        ]
+
+
+def test_a_renumbered_gpuspec_list_breaks_no_rule(reports: Path, tmp_path: Path) -> None:
+    raw = reports / "05-openb-gpuspec-cpu0/raw"
+    assert failed_checks(raw, tmp_path, "openb") == []
