@@ -133,6 +133,7 @@ class JsonList:
 _INVALID = (AttributeError, ImportError, NameError, SyntaxError, TypeError, ValueError)
 # \d also matches the digits of other scripts.
 _INTEGER_KEY = re.compile("[0-9]{1,18}")
+_ALTERNATIVES = re.compile(r"\(\?P<\w+>(\w+(?:\|\w+)*)\)")
 
 
 @dataclass(frozen=True)
@@ -176,10 +177,11 @@ class Table:
 
     `file_name` is a regular expression for the whole name of an uncompressed raw file, on its own or inside
     an archive. `folder`, if set, is a regular expression for the name of the folder that contains the file,
-    or for the names of several nested folders, separated by slashes. The named groups of both are the values
-    of `keys`: columns that the publisher encodes only in names of files and folders. `archive_stem` is a
-    regular expression for the name, without extension, of an archive that contains the file. Such an archive
-    may contain files of other tables. It is a tar, or a zip if the table `converts_partitions`.
+    or for the names of several nested folders, separated by slashes; case is ignored, and an alternative is
+    stored as it is declared. The named groups of both are the values of `keys`: columns that the publisher
+    encodes only in names of files and folders. `archive_stem` is a regular expression for the name, without
+    extension, of an archive that contains the file. Such an archive may contain files of other tables. It is
+    a tar, or a zip if the table `converts_partitions`.
     Files may lack `optional` columns, which are then NULL. `has_header` is false if the header is in a
     separate `.header` file, which ingest does not read, or missing. `ends_in_newline` is false if the
     publisher's files have no newline at the end; otherwise a last line without a newline is rejected as
@@ -271,10 +273,14 @@ class Table:
         """
         name = re.fullmatch(self.file_name, file_name)
         innermost = folder_name.split("/")[-self.folder_depth :] if self.folder else []
-        folder = re.fullmatch(self.folder, "/".join(innermost))
+        folder = re.fullmatch(self.folder, "/".join(innermost), re.IGNORECASE)
         if not name or not (folder or self.converts_partitions):
             return None
-        values = name.groupdict() | folder.groupdict() if folder else {}
+        values: dict[str, str] = {}
+        if folder:
+            declared = {text.lower(): text for text in self.folder_names}
+            in_folder = folder.groupdict().items()
+            values = name.groupdict() | {key: declared.get(text.lower(), text) for key, text in in_folder}
         integers = [values[key.name] for key in self.keys if key.type == "BIGINT" and key.name in values]
         return values if all(map(_INTEGER_KEY.fullmatch, integers)) else None
 
@@ -293,6 +299,11 @@ class Table:
     def folder_depth(self) -> int:
         """The number of nested folders that `folder` matches."""
         return self.folder.count("/") + 1 if self.folder else 0
+
+    @property
+    def folder_names(self) -> list[str]:
+        """The alternatives in `folder`, such as the clusters of a trace; none if it has a pattern."""
+        return [text for group in _ALTERNATIVES.findall(self.folder) for text in group.split("|")]
 
     def has_name(self, file_name: str) -> bool:
         """Return whether a file of this name, in any folder, may contain rows of the table."""

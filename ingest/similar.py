@@ -31,6 +31,10 @@ def describe_similar(raw: RawFile, candidates: Sequence[tuple[Trace, Table]]) ->
     """Return a note on a file that resembles one of these tables' files; empty if it resembles none."""
     name = raw.relative_name
     for trace, table in candidates:
+        if table.folder_names and table.has_name(raw.file_name):
+            key, folders = ", ".join(re.compile(table.folder).groupindex), " or ".join(table.folder_names)
+            return f"{name}: files of {trace.name}.{table.name} are in a folder called {folders}, the {key}"
+    for trace, table in candidates:
         if raw.form.startswith("csv") and not table.wide and not table.json_list and _has_columns(raw, table):
             known = f"{trace.name}.{table.name}"
             pattern = re.sub(r"\?P<\w+>", "", table.file_name).replace(r"\.", ".")

@@ -3,6 +3,9 @@
 from pathlib import Path
 
 import raw_dumps
+from few_files import quiet
+
+from tracehouse.ingest import pipeline
 
 
 def failed_checks(raw: Path, warehouse: Path, trace: str) -> list[str]:
@@ -26,3 +29,12 @@ def test_a_pod_list_without_memory_is_read(reports: Path, tmp_path: Path) -> Non
 def test_a_renumbered_gpuspec_list_breaks_no_rule(reports: Path, tmp_path: Path) -> None:
     raw = reports / "05-openb-gpuspec-cpu0/raw"
     assert failed_checks(raw, tmp_path, "openb") == []
+
+
+def test_a_folder_in_lower_case_is_read_and_a_missing_one_is_named(reports: Path, tmp_path: Path) -> None:
+    outcome = pipeline.convert([reports / "06-helios-folder-name/raw"], tmp_path, [], quiet)
+    (conversion,) = outcome.converted
+    assert (conversion.partition, conversion.sources[0].rows_kept) == ("cluster=Venus", 2)
+    assert outcome.unrecognised == ("cluster_log.csv",)
+    (note,) = outcome.notes
+    assert "helios.job" in note and "Venus" in note

@@ -127,6 +127,31 @@ def test_says_why_a_trace_skips_a_file(tmp_path: Path) -> None:
     assert other.unrecognised == ("burst.csv",) and reason not in "".join(other.notes)
 
 
+def test_the_case_of_a_folder_does_not_matter(tmp_path: Path) -> None:
+    files = ("data/venus/cluster_log.csv", "EARTH/cluster_gpu_number.csv", "x/Kalos/GPU_UTIL.csv.gz")
+    write(tmp_path, dict.fromkeys(files, b"x\n"))
+    found = find_in(tmp_path)
+    assert {matched.group for matched in found.matched} == {
+        ("helios", "job", "cluster=Venus"),
+        ("helios", "gpu_count", "cluster=Earth"),
+        ("acme", "gpu_metric", "cluster=kalos/metric=GPU_UTIL"),
+    }
+    assert not found.unrecognised and not found.notes
+
+
+def test_names_the_folder_that_a_file_needs(tmp_path: Path) -> None:
+    write(tmp_path, {"cluster_log.csv": b"x\n", "new/GPU_UTIL.csv": b"x\n", "venus2/cluster_log.csv": b"x\n"})
+    found = find_in(tmp_path)
+    assert found.unrecognised == ("cluster_log.csv", "new/GPU_UTIL.csv", "venus2/cluster_log.csv")
+    clusters = "Earth or Saturn or Uranus or Venus"
+    needed = f"files of helios.job are in a folder called {clusters}, the cluster"
+    assert found.notes == (
+        f"cluster_log.csv: {needed}",
+        "new/GPU_UTIL.csv: files of acme.gpu_metric are in a folder called seren or kalos, the cluster",
+        f"venus2/cluster_log.csv: {needed}",
+    )
+
+
 def test_a_table_comes_before_the_skipped_files_of_another_trace(tmp_path: Path) -> None:
     known = all_traces()
     every = SkippedFile(".*", "there is no reason")
