@@ -40,9 +40,9 @@ def check(options: AnswerOptions, traces: TraceNames, files: _Files = False) -> 
 def verify(options: AnswerOptions, traces: TraceNames) -> None:
     """Compare published figures with figures computed from the data.
 
-    Exits with 1 if a figure differs and the catalog has no explanation. Figures that depend on synthetic data
-    have the verdict `synthetic data`. A terminal needs --wide to show the names of figures; `traces describe`
-    shows where a figure is printed, and its SQL.
+    Exits with 1 if a figure differs, unless the measured value is the one that the catalog's explanation
+    leads to. Figures that depend on synthetic data have the verdict `synthetic data`. A terminal needs --wide
+    to show the names of figures; `traces describe` shows where a figure is printed, and its SQL.
 
     Example: traces verify pai
     """
@@ -58,8 +58,11 @@ def verify(options: AnswerOptions, traces: TraceNames) -> None:
     notes = [*explain(results), *verify.trust_summary(results)]
     bind = partial(bind_rows, rows=verify.as_table(results), query=BoundQuery("", notes=notes))
     options.write(bind, brief=verify.BRIEF)
-    if count := verify.verdict_counts(results).get(verify.Verdict.DIFFERS):
-        raise UserError(f"{count} of {len(results)} figures differ")
+    counts = verify.verdict_counts(results)
+    unconfirmed = counts.get(verify.Verdict.UNCONFIRMED, 0)
+    if count := counts.get(verify.Verdict.DIFFERS, 0) + unconfirmed:
+        reasons = f", {unconfirmed} of them for an unconfirmed reason" if unconfirmed else ""
+        raise UserError(f"{count} of {len(results)} figures differ{reasons}")
 
 
 def _explain_no_figures(traces: Sequence[str]) -> str:

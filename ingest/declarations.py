@@ -201,6 +201,8 @@ class Table:
     `row_number`, if set, names an additional column with the position of the row in its file, for rows that
     no key identifies or whose order matters.
     `about_rows` is the number of rows in the publisher's files, and in a synthetic sample at scale 1.
+    `is_summary` is true if the rows are figures that the publisher computed from other data: no published
+    figure may be measured by them.
     """
 
     name: str
@@ -229,6 +231,7 @@ class Table:
     references: tuple[Reference, ...] = ()
     caveats: tuple[Caveat, ...] = ()
     row_number: str = ""
+    is_summary: bool = False
 
     def __post_init__(self) -> None:
         check_types(self)

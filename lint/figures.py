@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import sqlglot
 from sqlglot import exp
@@ -10,9 +10,10 @@ from sqlglot.errors import SqlglotError
 
 from tracehouse.core.errors import DefinitionError
 from tracehouse.lint.subject import Finding, Subject, place_of, suggest
+from tracehouse.views.graph import with_dependencies
 from tracehouse.views.ledgers import RELATIONS, TRUSTS, Figure, PublishedFigure
 from tracehouse.views.units import spell_unit
-from tracehouse.views.view_files import VIEWS, references
+from tracehouse.views.view_files import VIEWS, ViewFile, newest, references
 
 
 def lint_figure(subject: Subject, figure: Figure) -> Iterator[Finding]:
@@ -29,6 +30,7 @@ def lint_figure(subject: Subject, figure: Figure) -> Iterator[Finding]:
         yield Finding(
             at, "value and tolerance must be finite numbers, the tolerance at least 0", "figure value"
         )
+    yield from _lint_explanation(figure, at)
     if figure.relation not in RELATIONS:
         yield Finding(at, f"needs a relation: {', '.join(RELATIONS)}", "figure value")
     if not figure.unit:
@@ -48,6 +50,23 @@ def lint_figure(subject: Subject, figure: Figure) -> Iterator[Finding]:
         yield from _lint_sql(subject, figure, at)
 
 
+def _lint_explanation(figure: Figure, at: str) -> Iterator[Finding]:
+    value, tolerance = figure.explained_value, figure.explained_tolerance
+    if value is None and tolerance is None:
+        return
+    if value is None or tolerance is None or not figure.explanation or not figure.measured_by:
+        needed = "`explained_value`, `explained_tolerance`, `explanation` and `measured_by`"
+        yield Finding(at, f"an explained figure needs all of {needed}", "figure explanation")
+    elif not math.isfinite(value) or not 0 <= tolerance < math.inf:
+        yield Finding(
+            at,
+            "explained_value and explained_tolerance must be finite, the tolerance at least 0",
+            "figure explanation",
+        )
+    elif figure.relation == "equal" and abs(value - figure.value) <= figure.tolerance:
+        yield Finding(at, "the explained value reproduces the figure: leave it empty", "figure explanation")
+
+
 def _lint_sql(subject: Subject, figure: Figure, at: str) -> Iterator[Finding]:
     known = {*subject.columns, *(query.full_name for query in subject.queries)}
     try:
@@ -60,6 +79,28 @@ def _lint_sql(subject: Subject, figure: Figure, at: str) -> Iterator[Finding]:
         yield Finding(at, "`measured_by` must be one select from tables, views or queries", "figure SQL")
     for name in sorted(read - known):
         yield Finding(at, f"`measured_by` reads {name}, which does not exist{suggest(name, known)}", "reads")
+    if isinstance(figure, PublishedFigure):
+        yield from _lint_evidence(subject, read, at)
+
+
+def _lint_evidence(subject: Subject, read: Collection[str], at: str) -> Iterator[Finding]:
+    """Yield the inputs of a figure that confirm nothing: its publisher's summaries and our assumptions."""
+    summaries = {"catalog.reference_curves"} | {
+        f"{trace.name}.{table.name}" for trace in subject.traces for table in trace.tables if table.is_summary
+    }
+    views = newest(subject.views) | {view.versioned: view for view in subject.views}
+    for name in with_dependencies(read, subject.reads):
+        if name in summaries:
+            reason = "has the publisher's own figures, which cannot confirm another of them"
+        elif name in views and not views[name].references and _is_own(views[name]):
+            reason = "has values that this project assumes, which confirm nothing"
+        else:
+            continue
+        yield Finding(at, f"leave `measured_by` empty: {name} {reason}", "figure evidence")
+
+
+def _is_own(view: ViewFile) -> bool:
+    return view.header.one("source").startswith("this project")
 
 
 def _spellings(value: float) -> list[str]:

@@ -65,6 +65,13 @@ class Subject:
         return {**tables, **views, **plain}
 
     @cached_property
+    def reads(self) -> dict[str, frozenset[str]]:
+        """The objects that each view and query reads. A view has its versioned and its plain name."""
+        views = {view.versioned: view.references for view in self.views}
+        plain = {alias: view.references for alias, view in newest(self.views).items()}
+        return {**views, **plain, **{query.full_name: query.references for query in self.queries}}
+
+    @cached_property
     def caveats(self) -> frozenset[str]:
         """The names of all caveats."""
         return frozenset(caveat.name for trace in self.traces for caveat in trace.objects_by_caveat)

@@ -20,6 +20,8 @@ RELATIONS = ("equal", "at least", "at most")
 # Who or what printed a figure: the trace's publisher; a paper by its authors; a chart; slides; a source that
 # is known from quotations only; a source that is known from memory only; other people.
 TRUSTS = ("publisher", "paper", "read off a figure", "slides", "quoted", "recalled", "third party")
+# The columns of the value that an explanation leads to. Both may be empty.
+EXPLAINED = ("explained_value", "explained_tolerance")
 # The metrics that `catalog.metrics` lists for every trace. A trace may add others.
 METRICS = (
     *("submission", "wait", "run", "requested GPUs", "allocated GPUs", "GPU utilisation", "CPU utilisation"),
@@ -64,8 +66,9 @@ class Figure:
     """A value and the SQL that measures it.
 
     `relation` says how the measured value should compare with `value`: equal, at least or at most, within
-    `tolerance`. `explanation` says why it differs, if it does. `needs_file` is the CSV that the figure is
-    about, if its table has several: without this file, the figure has no data.
+    `tolerance`. `explanation` says why it differs, if it does, and `explained_value` is the value that the
+    explanation leads to, within `explained_tolerance`; both are None if it is not known. `needs_file` is the
+    CSV that the figure is about, if its table has several: without this file, the figure has no data.
     """
 
     name: str
@@ -77,6 +80,8 @@ class Figure:
     tolerance: float
     measured_by: str
     explanation: str
+    explained_value: float | None
+    explained_tolerance: float | None
     needs_file: str
 
 
@@ -160,6 +165,7 @@ def _read_figures(folder: Path, file: str, kind: type[Row]) -> list[Row]:
                 read: dict[str, Any] = {field.name: values.get(field.name) or "" for field in fields(kind)}
                 try:
                     read |= {name: float(read[name]) for name in ("value", "tolerance")}
+                    read |= {name: float(read[name]) if read[name] else None for name in EXPLAINED}
                 except ValueError as error:
                     raise DefinitionError(f"{path}, line {reader.line_num}", str(error)) from error
                 found.append(kind(**read))

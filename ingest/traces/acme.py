@@ -706,6 +706,7 @@ CLUSTER_SUMMARY = Table(
     grain="one row per id",
     source="data/cluster_summary.csv of InternLM/AcmeTrace; its columns are not documented",
     file_name=r"cluster_summary\.csv",
+    is_summary=True,
     key=("id",),
     never_empty=(
         "id",

@@ -20,7 +20,18 @@ MOONCAKE = all_traces()["mooncake"]
 RAW_JOB = ITP.tables[0]
 CAVEAT = Caveat("itp.new", "background", "Short.", "Wrong.", "Nothing.", "measured: here")
 FIGURE = Figure(
-    "itp.jobs", "itp", "There are 12 jobs.", "equal", 12, "jobs", 0, "select count(*) from itp.job", "", ""
+    "itp.jobs",
+    "itp",
+    "There are 12 jobs.",
+    "equal",
+    12,
+    "jobs",
+    0,
+    "select count(*) from itp.job",
+    "",
+    None,
+    None,
+    "",
 )
 VIEW = """\
 -- Jobs that are long.
@@ -304,6 +315,17 @@ MISTAKES = [
     ("figure SQL", "`measured_by` is not valid SQL", of_figure(measured_by="select from where")),
     ("figure SQL", "an expected figure needs `measured_by`", of_figure(measured_by="")),
     ("reads", "`measured_by` reads itp.jobs", of_figure(measured_by="select count(*) from itp.jobs")),
+    ("figure explanation", "an explained figure needs all of", of_figure(explained_value=13)),
+    (
+        "figure explanation",
+        "must be finite, the tolerance at least 0",
+        of_figure(explanation="Why.", explained_value=13, explained_tolerance=-1),
+    ),
+    (
+        "figure explanation",
+        "the explained value reproduces the figure: leave it empty",
+        of_figure(explanation="Why.", explained_value=12, explained_tolerance=0),
+    ),
     ("figure file", "no table is read from jobs.csv", of_figure(needs_file="jobs.csv")),
 ]
 

@@ -137,6 +137,8 @@ create table catalog.published (
     tolerance double,
     measured_by varchar,
     explanation varchar,
+    explained_value double,
+    explained_tolerance double,
     needs_file varchar,
     printed_in varchar,
     trust varchar,
@@ -152,6 +154,8 @@ comment on column catalog.published.unit is 'Its unit.';
 comment on column catalog.published.tolerance is 'Largest difference, in the unit, that still reproduces the value: it allows for rounding or reading off a figure.';
 comment on column catalog.published.measured_by is 'Query that returns the measured value; empty if it is not measurable.';
 comment on column catalog.published.explanation is 'Why the measured value differs or uses another definition; empty if it should agree.';
+comment on column catalog.published.explained_value is 'Value that the explanation leads to: a measured value near it differs as explained. NULL if no explanation is needed, or if nobody has measured the value on the complete files.';
+comment on column catalog.published.explained_tolerance is 'Largest difference from explained_value, in the unit, that is still as explained.';
 comment on column catalog.published.needs_file is 'Raw CSV that the figure is about, if its table has several: without it, the figure has no data; otherwise empty.';
 comment on column catalog.published.printed_in is 'Document that prints the value, and where in it.';
 comment on column catalog.published.trust is 'Kind of source: publisher; paper; read off a figure; slides; quoted, seen only as others quote it; recalled, from memory; or third party, printed by others.';
@@ -167,6 +171,8 @@ create table catalog.expected (
     tolerance double,
     measured_by varchar,
     explanation varchar,
+    explained_value double,
+    explained_tolerance double,
     needs_file varchar,
     reads varchar[]
 );
@@ -180,6 +186,8 @@ comment on column catalog.expected.unit is 'Its unit.';
 comment on column catalog.expected.tolerance is 'Largest difference, in the unit, that still agrees.';
 comment on column catalog.expected.measured_by is 'Query that returns the measured value.';
 comment on column catalog.expected.explanation is 'Which definition the measured value uses where the count does not say; empty otherwise.';
+comment on column catalog.expected.explained_value is 'Value that the explanation leads to; NULL if the count should agree.';
+comment on column catalog.expected.explained_tolerance is 'Largest difference from explained_value, in the unit, that is still as explained.';
 comment on column catalog.expected.needs_file is 'Raw CSV that the figure is about, if its table has several: without it, the figure has no data; otherwise empty.';
 comment on column catalog.expected.reads is 'Named queries, views and tables that the query reads.';
 

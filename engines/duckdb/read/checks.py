@@ -17,6 +17,7 @@ COLUMNS = [*BRIEF, "caveat"]
 STATUSES = {
     Verdict.REPRODUCED: "ok",
     Verdict.EXPLAINED: "known",
+    Verdict.UNCONFIRMED: "failed",
     Verdict.DIFFERS: "failed",
     Verdict.NO_DATA: "no data",
     Verdict.SYNTHETIC: "not applicable",
@@ -45,7 +46,7 @@ def run_rules(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> p
 def _count_row(result: Result) -> dict[str, object]:
     """Return an expected count as a row. It has one violation if the measured value differs."""
     status = STATUSES[result.verdict]
-    differs = result.verdict in (Verdict.DIFFERS, Verdict.EXPLAINED)
+    differs = result.verdict in (Verdict.EXPLAINED, Verdict.UNCONFIRMED, Verdict.DIFFERS)
     is_compared = differs or result.verdict is Verdict.REPRODUCED
     found = f"The files give {result.measured}." if differs else ""
     return {

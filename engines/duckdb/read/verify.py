@@ -27,10 +27,15 @@ Row = Mapping[str, Any]
 
 
 class Verdict(StrEnum):
-    """The outcome of comparing a figure with its measured value."""
+    """The outcome of comparing a figure with its measured value.
+
+    EXPLAINED is within the tolerance of the value that the explanation leads to. UNCONFIRMED has an
+    explanation whose value nobody knows yet, and any value would fit it: it counts as a difference.
+    """
 
     REPRODUCED = "reproduced"
     EXPLAINED = "differs as explained"
+    UNCONFIRMED = "differs, reason unconfirmed"
     DIFFERS = "differs"
     NO_DATA = "no data"
     SYNTHETIC = "synthetic data"
@@ -144,21 +149,27 @@ def as_table(results: Sequence[Result]) -> pa.Table:
 
 
 def explanations(results: Sequence[Result]) -> list[Note]:
-    """The figures that differ for a known reason, each with its statement and the reason."""
+    """The figures that differ and have a reason, each with its statement and the reason."""
+    words = {Verdict.EXPLAINED: "explained", Verdict.UNCONFIRMED: "unconfirmed"}
     return [
-        Note(r.figure, f"{r.statement} {r.explanation}", "explained")
+        Note(r.figure, f"{r.statement} {r.explanation}", words[r.verdict])
         for r in results
-        if r.verdict is Verdict.EXPLAINED
+        if r.verdict in words
     ]
 
 
 def explanation_summary(results: Sequence[Result]) -> list[Note]:
-    """Return one note: how many figures differ for known reasons, and which catalog table has the reasons."""
-    explained = verdict_counts(results).get(Verdict.EXPLAINED)
-    if not explained:
-        return []
-    differ = "figure differs" if explained == 1 else "figures differ"
-    return [Note("explained", f"{explained} {differ} for known reasons, see catalog.published", "note")]
+    """Return a note on known reasons and one on unconfirmed ones: how many figures differ for them."""
+    counts = verdict_counts(results)
+    reasons = {
+        Verdict.EXPLAINED: ("explained", "as explained"),
+        Verdict.UNCONFIRMED: ("unconfirmed", "for a reason that nobody has confirmed"),
+    }
+    return [
+        Note(name, f"{counts[verdict]} figures differ {how}, see catalog.published", "note")
+        for verdict, (name, how) in reasons.items()
+        if verdict in counts
+    ]
 
 
 def counts_by_trust(results: Sequence[Result]) -> dict[str, dict[Verdict, int]]:
@@ -193,11 +204,19 @@ def _verdict(figure: Row, measured: float | None, lacks_data: bool, is_synthetic
     if measured is None:
         # The tables have rows, but none that the figure is about. The explanation does not cover that.
         return Verdict.DIFFERS
-    slack = figure["tolerance"] + ROUNDING * max(1.0, abs(figure["value"]))
+    slack = _slack(figure["value"], figure["tolerance"])
     is_high_enough = figure["relation"] == "at most" or measured >= figure["value"] - slack
     if is_high_enough and (figure["relation"] == "at least" or measured <= figure["value"] + slack):
         return Verdict.REPRODUCED
-    return Verdict.EXPLAINED if figure["explanation"] else Verdict.DIFFERS
+    explained = figure["explained_value"]
+    if explained is None:
+        return Verdict.UNCONFIRMED if figure["explanation"] else Verdict.DIFFERS
+    is_as_explained = abs(measured - explained) <= _slack(explained, figure["explained_tolerance"])
+    return Verdict.EXPLAINED if is_as_explained else Verdict.DIFFERS
+
+
+def _slack(value: float, tolerance: float) -> float:
+    return tolerance + ROUNDING * max(1.0, abs(value))
 
 
 def _measure(
