@@ -1,6 +1,7 @@
 """ASI: six months of Alibaba Serverless Infrastructure, published in 2026.
 
-Hourly rows of every pod on 37,707 GPU servers (155,410 GPUs at the peak), days 0 to 184.
+Hourly rows of every pod on GPU servers, days 0 to 184: at the peak, 37,707 servers with 155,410 GPUs. The
+whole trace names 38,048 servers.
 
 Licence: none is stated.
 
@@ -16,7 +17,8 @@ Copies from other users may be folders of single days, or merged files such as
 
 Pitfalls:
 
-- Days and hours are counted from an unpublished date, and execution spans have no time at all.
+- Days and hours are counted from an unpublished date, and execution spans have no time at all. They are of
+  pods of day 109 onward.
 - Most rows are pods without a GPU. A delay of -1 means unknown. All delays are shorter than a day.
 - `avg_gpu_sm_util` is the sum over the GPUs of a pod, not a percentage of one GPU.
 - `state_public` is Unknown on day 0, so that standby and running pods look the same.
@@ -143,6 +145,18 @@ SPANS_WITHOUT_TIMES = Caveat(
     ),
     what_to_do="Use durations and GPU time; do not infer load over time from spans.",
     documented_in="publisher: docs/schema.md",
+)
+
+SPANS_FROM_DAY_109 = Caveat(
+    "asi.spans_from_day_109",
+    "limited result",
+    summary="The summary covers pods of day 109 onward, not the whole trace.",
+    what_goes_wrong=(
+        "job_execution_summary covers pods of day 109 onward; pod_hourly begins on day 0. Its spans are those"
+        " of at most 76 of the 185 days."
+    ),
+    what_to_do="Compare spans with pod_hourly of days 109 to 184 only.",
+    documented_in="publisher: issues 255 to 260 of alibaba/clusterdata",
 )
 
 REQUESTED_IS_NOT_USED = Caveat(
@@ -476,7 +490,7 @@ JOB_EXECUTION_SUMMARY = Table(
             "h",
             is_duration=True,
             least=0,
-            caveats=(SPANS_WITHOUT_TIMES,),
+            caveats=(SPANS_WITHOUT_TIMES, SPANS_FROM_DAY_109),
         ),
         SCHEDULE_DELAY,
         READY_DELAY,

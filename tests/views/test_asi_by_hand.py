@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 import raw_dumps
 
+from tracehouse.engines.duckdb.read import sandbox, verify
 from tracehouse.ingest.declarations import Table
 from tracehouse.ingest.traces import asi
 
@@ -165,3 +166,18 @@ def test_use_is_rounded_up_to_three_digits(tmp_path: Path) -> None:
     found = warehouse.execute("select value, pod_hours from asi.utilization_day order by value").fetchall()
     counts = Counter(ROUNDED_UP.values())
     assert found == sorted(counts.items())
+
+
+def test_published_numbers_of_servers_are_a_peak_and_a_count_of_names(tmp_path: Path) -> None:
+    """Three servers in two hours, two at a time."""
+    for hour, servers in enumerate((["a", "b"], ["b", "c"])):
+        below = tmp_path / f"raw/asi/asi_opensource_server_hourly/day=109/hour={hour:02d}"
+        below.mkdir(parents=True)
+        write(below, asi.SERVER_HOURLY, [{**SERVER, "server_id": name} for name in servers])
+        below = tmp_path / f"raw/asi/asi_opensource_pod_hourly/day=109/hour={hour:02d}"
+        below.mkdir(parents=True)
+        write(below, asi.POD_HOURLY, [row(hour, "pod", 1.0, 1.0)])
+    raw_dumps.ingested(tmp_path / "raw", tmp_path / "warehouse").close()
+    with sandbox.connect(tmp_path / "warehouse") as connection:
+        found = {one.figure: one.measured for one in verify.figures(connection, ["asi"])}
+    assert (found["asi.servers"], found["asi.server_ids"], found["asi.peak_gpus"]) == (2, 3, 384)
