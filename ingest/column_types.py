@@ -27,6 +27,9 @@ END_OF_TIMES = datetime(2100, 1, 1, tzinfo=UTC)
 # Arrow strips only these white space characters around a number.
 SPACES = " \t"
 
+# How pandas, numpy, R and databases write a missing value. In a column of texts, it may be a name.
+MISSING = ("NaN", "nan", "NaT", "None", "NA", "<NA>", "NULL", "null")
+
 _SPACES = SPACES.encode()
 _BOOLEANS = dict.fromkeys((b"true", b"True", b"TRUE", b"1"), True) | dict.fromkeys(
     (b"false", b"False", b"FALSE", b"0"), False

@@ -23,7 +23,7 @@ from tracehouse.ingest.sample_distributions import Distribution
 
 # Increase this number when a reader returns other rows for the same bytes. Ingest then converts all files
 # again.
-READER_VERSION = 3
+READER_VERSION = 4
 
 Provenance = Literal["measured", "derived", "synthetic"]
 Limit = float | str
@@ -33,8 +33,8 @@ Limit = float | str
 class Column:
     """One published column. `comment` is its meaning. `unit` is empty if the column has no unit.
 
-    `null_texts` are the publisher's texts for a missing value, in addition to the empty field. Rows without a
-    value of a `required` column are rejected.
+    `null_texts` are the publisher's texts for a missing value, in addition to the empty field and, unless
+    the type is VARCHAR, to `column_types.MISSING`. Rows without a value of a `required` column are rejected.
     A number in seconds or milliseconds is a time on one of the trace's clocks unless it `is_duration`.
     `examples` are texts as the publisher writes them. Synthetic samples draw from them. If the column is a
     time in seconds or milliseconds, the samples' times start at the first example and advance in steps of the
@@ -184,8 +184,8 @@ class Table:
     a tar, or a zip if the table `converts_partitions`.
     Files may lack `optional` columns, which are then NULL. `has_header` is false if the header is in a
     separate `.header` file, which ingest does not read, or missing. `ends_in_newline` is false if the
-    publisher's files have no newline at the end; otherwise a last line without a newline is rejected as
-    incomplete. `ends_in_comma` is true if the publisher writes a comma after the last field.
+    publisher's files have no newline at the end; otherwise ingest notes that it kept such a last line.
+    `ends_in_comma` is true if the publisher writes a comma after the last field.
     `json_list` describes the rows of a file that is one JSON list. `wide` describes a wide CSV.
     `key` are the columns that identify a row. `never_empty` are columns that have a value in every row.
     `traces check` tests both, the `rules`, the `references` and the limits of columns. Ingest does not reject

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
-from tracehouse.core.errors import FETCH_AGAIN, FETCH_OR_MOVE, RawFileError
+from tracehouse.core.errors import FETCH_AGAIN, RawFileError
 from tracehouse.core.text import escape_name
 from tracehouse.ingest.archive import combine_checksums, data_members, open_zip, partition_members
 from tracehouse.ingest.declarations import Table, Trace
@@ -34,7 +34,7 @@ from tracehouse.ingest.raw_files import (
 )
 from tracehouse.ingest.raw_stream import check_raw, open_raw, translate_errors
 from tracehouse.ingest.readers.formats import reader_of
-from tracehouse.ingest.readers.lines import describe_header
+from tracehouse.ingest.readers.lines import explain_header
 from tracehouse.ingest.similar import describe_similar, find_skipped
 from tracehouse.ingest.store.records import Key
 from tracehouse.ingest.synthetic_marker import MARKER_NAME, is_marked
@@ -95,6 +95,12 @@ class MatchedFile:
     def is_synthetic(self) -> bool:
         """Whether the raw file is marked as synthetic."""
         return is_marked(self.raw.paths[0], self.raw.root)
+
+    @property
+    def missing_bytes(self) -> int:
+        """How much shorter the raw file is than the publisher's file of this name; 0 if that is unknown."""
+        sizes = [file.bytes for file in self.trace.files if PurePosixPath(file.path).name == self.raw.name]
+        return max(0, next(filter(None, sizes), 0) - self.raw.bytes)
 
     def compare_checksum(self, sha256: str) -> str:
         """Return the value of `records.Source.checksum` for this checksum of the raw file."""
@@ -335,9 +341,11 @@ def _choose_by_header(raw: RawFile, named: Sequence[Candidate]) -> Sequence[Cand
         if each.names_fit and each.names_fit(candidate[1], header)
     ]
     if not fitting and raw.form != TREE:
-        # Compare with the closest header.
-        what = min((describe_header(header, [c.name_in_file for c in t.columns]) for _, t in named), key=len)
-        raise RawFileError(raw.paths[0], what, FETCH_OR_MOVE, line=1)
+        declared = ([column.name_in_file for column in table.columns] for _, table in named)
+        # The shortest explanation is that of the closest header.
+        explained = (explain_header(header, names, "the header") for names in declared)
+        what, do = min(explained, key=lambda one: len(one[0]))
+        raise RawFileError(raw.paths[0], what, do, line=1)
     return fitting[:1]
 
 

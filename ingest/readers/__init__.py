@@ -65,10 +65,12 @@ class Batch:
 
     `rows` has first the keys that the file's path lacks and then the table's `read_columns`, in this order.
     For a wide table, it contains the lines of the CSV with the index and a column for each variable.
+    A batch that `is_unended` is the last line of a file, without a newline.
     """
 
     rows: pa.Table
     rejects: tuple[Reject, ...] = ()
+    is_unended: bool = False
 
 
 @dataclass(frozen=True)

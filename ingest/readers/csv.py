@@ -25,9 +25,10 @@ from tracehouse.ingest.readers import MOST_REJECTS, Batch, Reader, ReaderInput, 
 from tracehouse.ingest.readers.lines import (
     BYTE_ORDER_MARK,
     HEADER_CHUNK_BYTES,
+    WITHOUT_INDEX,
     Chunk,
     count_bytes,
-    describe_header,
+    explain_header,
     first_record,
     read_chunks,
     records_of,
@@ -88,14 +89,22 @@ def read(source: ReaderInput) -> Iterator[Batch]:
         in_order = [columns[name] for name in header]
         first = without(first, len(record))
     elif table.has_header or len(header) != len(columns):
-        what = describe_header(header, list(columns))
-        if not table.has_header:
-            what = f"the line has {len(header)} columns; expected {len(columns)}: {','.join(columns)}"
-        raise RawFileError(source.name, what, FETCH_OR_MOVE, line=first.first_line)
-    parser = ChunkParser(tuple(in_order), source.name, table.ends_in_newline)
+        raise RawFileError(source.name, *_explain_misfit(table, header), line=first.first_line)
+    parser = ChunkParser(tuple(in_order), source.name)
     parsed = (batch for _, batch in parser.parse_all(chain([first], chunks)))
     for batch in limit_rejects(parsed, source.name):
-        yield Batch(_arrange(batch.rows, table), batch.rejects)
+        yield replace(batch, rows=_arrange(batch.rows, table))
+
+
+def _explain_misfit(table: Table, header: Sequence[str]) -> tuple[str, str]:
+    """Return for an error message why the first line is not of a table, and what to do."""
+    names = [column.name_in_file for column in table.columns]
+    if table.has_header or set(header) & set(names):
+        return explain_header(header, names, "the header")
+    what = f"the line has {len(header)} columns; expected {len(names)}: {','.join(names)}"
+    if len(header) == len(names) + 1 and header[0] == "0":
+        return f"{what}. The first column looks like the index that pandas writes", WITHOUT_INDEX
+    return what, FETCH_OR_MOVE
 
 
 def _arrange(rows: pa.Table, table: Table) -> pa.Table:
@@ -140,12 +149,11 @@ def _without_last_commas(chunk: Chunk, columns: int) -> Chunk:
 class ChunkParser:
     """Parses chunks of lines without a header into rows of `columns`, which are in the order of the file.
 
-    `file` is the file's name in errors. If `ends_in_newline`, a last line without a newline is rejected.
+    `file` is the file's name in errors.
     """
 
     columns: tuple[Column, ...]
     file: str
-    ends_in_newline: bool
 
     def parse_all(self, chunks: Iterable[Chunk], at_once: int = 1) -> Iterator[tuple[Chunk, Batch]]:
         """Parse `at_once` chunks at a time. Yields each chunk, or its parts, with the rows and rejects."""
@@ -153,13 +161,9 @@ class ChunkParser:
             yield from parsed
 
     def _parse(self, chunk: Chunk) -> Iterable[tuple[Chunk, Batch]]:
-        if chunk.is_cut and self.ends_in_newline:
-            records = records_of(chunk)
-            rejects = records.reject(dict.fromkeys(range(len(records.lines)), _CUT))
-            return [(chunk, Batch(self._parse_texts(replace(chunk, data=b"")).rows, rejects))]
         rows = self._parse_typed(chunk)
         if rows is not None:
-            return [(chunk, Batch(rows))]
+            return [(chunk, Batch(rows, is_unended=chunk.is_cut))]
         # A chunk may have millions of bad lines, whose rejects would take a hundred times its size. Parse its
         # parts only when the caller has accepted the rejects of the parts before.
         return ((part, self._parse_texts(part)) for part in split_chunk(chunk, MOST_REJECTS))
@@ -207,7 +211,9 @@ class ChunkParser:
         )
         positions = np.flatnonzero(is_sound)
         faults |= {int(positions[row]): reason for row, reason in unfit.items()}
-        return Batch(rows, records.reject(faults))
+        if chunk.is_cut:
+            faults = {at: f"{reason}; {_CUT}" for at, reason in faults.items()}
+        return Batch(rows, records.reject(faults), chunk.is_cut)
 
     def _find_malformed(self, texts: pa.BinaryArray) -> Faults:
         """Find the records with a misplaced quote or a wrong number of fields."""

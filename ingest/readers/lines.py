@@ -12,7 +12,7 @@ from typing import BinaryIO
 import numpy as np
 import pyarrow as pa
 
-from tracehouse.core.errors import FETCH_AGAIN, RawFileError
+from tracehouse.core.errors import FETCH_AGAIN, FETCH_OR_MOVE, RawFileError
 from tracehouse.core.text import decode_text
 from tracehouse.ingest.readers import Reject
 
@@ -25,6 +25,12 @@ _NEWLINE, _RETURN = ord("\n"), ord("\r")
 _COUNTED_AT_ONCE_BYTES = 256 << 10
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\n|\r)")
 _SHOWN_CHARACTERS = 200
+_OR_MOVE = ", or move the file out of the raw folder"
+# Advice on a file with the index of a data frame.
+WITHOUT_INDEX = f"Write it without the index, in pandas with index=False{_OR_MOVE}"
+# Names that pandas gives to an index: one that it reads from CSV, and one that it writes to Parquet.
+_PANDAS_INDEX = re.compile(r"Unnamed: \d+|__index_level_\d+__")
+_OTHER_DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 
 
 @dataclass(frozen=True)
@@ -159,20 +165,45 @@ def split_chunk(chunk: Chunk, most: int) -> Iterator[Chunk]:
         yield replace(chunk, first_line=line, data=chunk.data[start:end], line_ends=next_line - line)
 
 
-def describe_header(found: Sequence[str], expected: Sequence[str]) -> str:
-    """Say for an error message how the names in a file differ from the expected ones."""
+def explain_header(found: Sequence[str], expected: Sequence[str], subject: str) -> tuple[str, str]:
+    """Return for an error message how the names in a file differ from the expected ones, and what to do.
+
+    `subject` begins the sentence. The file is likely another one only if it lacks a column; otherwise, a
+    program has probably written it again.
+    """
+    for delimiter, plural in _OTHER_DELIMITERS.items():
+        if len(found) == 1 and delimiter in found[0] and set(found[0].split(delimiter)) & set(expected):
+            return f"its fields are separated by {plural}; expected commas", f"Write commas{_OR_MOVE}"
+    written = {_plain(name): name for name in found}
+    if not written.keys() & set(map(_plain, expected)):
+        return f"the first line is {shown(found)}; expected the header {shown(expected)}", FETCH_OR_MOVE
+    indexes = [name for name in found if _PANDAS_INDEX.fullmatch(name) and name not in expected]
+    indexes += [name for name in found[:1] if not name and name not in expected]
+    unknown = [name for name in found if name not in (*expected, *indexes)]
     lacking = [name for name in expected if name not in found]
-    unknown = [name for name in found if name not in expected]
-    if not set(found) & set(expected):
-        return f"the first line is {shown(found)}; expected the header {shown(expected)}"
+    renamed = {name: written[_plain(name)] for name in lacking if written.get(_plain(name)) in unknown}
+    if not renamed and len(lacking) == len(unknown) == 1:
+        renamed = dict(zip(lacking, unknown, strict=True))
+    parts = [f"has '{other}' instead of '{name}'" for name, other in renamed.items()]
+    lacking = [name for name in lacking if name not in renamed]
+    unknown = [name for name in unknown if name not in renamed.values()]
     repeated = sorted({name for name in found if found.count(name) > 1})
-    differences = {
-        "lacks {}": lacking,
-        "has {}, which is not declared": unknown,
-        "repeats {}": repeated,
-    }
-    parts = [text.format(shown(names)) for text, names in differences.items() if names]
-    return f"the header {' and '.join(parts)}"
+    if lacking:
+        parts.append(f"lacks {shown(lacking)}")
+    if unknown:
+        parts.append(f"has {shown(unknown)}, which is not declared")
+    if repeated:
+        parts.append(f"repeats {shown(repeated)}")
+    do = FETCH_OR_MOVE if lacking or repeated else f"Correct the names{_OR_MOVE}"
+    if indexes:
+        called = shown([name or "without a name" for name in indexes])
+        parts.append(f"has a column {called}, which looks like the index that pandas writes")
+        do = do if lacking else WITHOUT_INDEX
+    return f"{subject} {' and '.join(parts)}", do
+
+
+def _plain(name: str) -> str:
+    return name.strip().casefold()
 
 
 def shown(names: Sequence[str]) -> str:

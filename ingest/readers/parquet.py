@@ -6,7 +6,6 @@ result is exact.
 """
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,7 +20,7 @@ from tracehouse.core.errors import FETCH_FILE_AGAIN, FETCH_OR_MOVE, RawFileError
 from tracehouse.core.text import decode_text
 from tracehouse.ingest.declarations import Column, Table
 from tracehouse.ingest.readers import Batch, Reader, ReaderInput, Reject, limit_rejects
-from tracehouse.ingest.readers.lines import shown
+from tracehouse.ingest.readers.lines import explain_header
 from tracehouse.ingest.readers.values import Faults, arrow_type, find_faults, is_possible, without_faults
 
 BATCH_ROWS = 32_768
@@ -216,6 +215,9 @@ def _convert_column(values: pa.ChunkedArray, column: Column) -> tuple[pa.Chunked
     wanted = arrow_type(column)
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
+    if pa.types.is_floating(values.type):
+        # Programs write NaN for a missing value, as in CSV.
+        values = pc.if_else(pc.is_nan(values), None, values)
     faults: Faults = {}
     if column.required and values.null_count:
         faults = find_faults(values.is_null(), "it is empty", column)
@@ -249,14 +251,11 @@ def _unknown(table: Table, names: Sequence[str]) -> list[str]:
 
 def _check_columns(schema: pa.Schema, table: Table, file: str, keys: Sequence[str]) -> None:
     """Raise RawFileError unless a file has the columns of a table and `keys`, in types that fit."""
-    missing = _missing(table, schema.names) + [name for name in keys if name not in schema.names]
-    unknown = _unknown(table, schema.names)
-    repeated = [name for name, count in Counter(schema.names).items() if count > 1]
-    for names, what in ((missing, "lacks"), (unknown, "has the unknown"), (repeated, "repeats")):
-        if names:
-            raise RawFileError(
-                file, f"the file {what} column{'s' * (len(names) > 1)} {shown(sorted(names))}", FETCH_OR_MOVE
-            )
+    names = schema.names
+    if not names_fit(table, names) or not set(keys) <= set(names) or len(set(names)) < len(names):
+        known = (*table.keys, *table.columns)
+        expected = [c.name for c in known if c.name in (*names, *keys, *_missing(table, names))]
+        raise RawFileError(file, *explain_header(names, expected, "the file"))
     for column in (*table.keys, *table.columns):
         if column.name in schema.names and not _accepts_type(kind := schema.field(column.name).type, column):
             what = f"column {column.name} is {kind}; expected {column.type}"

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from tracehouse.ingest.column_types import (
     END_OF_TIMES,
     FIRST_TIME,
+    MISSING,
     SPACES,
     SPARE_ZEROS,
     TYPES,
@@ -88,8 +89,9 @@ def convert(texts: pa.BinaryArray, column: Column) -> tuple[pa.Array, Faults]:
 
     Empty fields are NULL in `texts` and in the values. Texts that do not fit become NULL too.
     """
-    if column.null_texts:
-        is_null = pc.is_in(texts, value_set=pa.array([text.encode() for text in column.null_texts]))
+    null_texts = column.null_texts if column.type == "VARCHAR" else (*column.null_texts, *MISSING)
+    if null_texts:
+        is_null = pc.is_in(texts, value_set=pa.array([text.encode() for text in null_texts]))
         texts = pc.if_else(is_null, pa.scalar(None, pa.binary()), texts)
     texts = _replace_zones(texts, column)
     faults: Faults = {}

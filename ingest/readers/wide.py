@@ -15,7 +15,15 @@ from tracehouse.core.text import decode_text
 from tracehouse.ingest.declarations import Column, Table, Wide
 from tracehouse.ingest.readers import Batch, Reader, ReaderInput, Reject, limit_rejects
 from tracehouse.ingest.readers.csv import ChunkParser, read_names, split_header
-from tracehouse.ingest.readers.lines import Chunk, first_record, read_chunks, records_of, shown, without
+from tracehouse.ingest.readers.lines import (
+    Chunk,
+    explain_header,
+    first_record,
+    read_chunks,
+    records_of,
+    shown,
+    without,
+)
 from tracehouse.ingest.readers.values import convert, index_values
 
 # About 1,400 lines with 2,300 variables: enough lines to store the cells of each variable next to each other.
@@ -47,7 +55,7 @@ def read(source: ReaderInput) -> Iterator[Batch]:
         replace(table.column(_wide(table).index), name=names[0] or _wide(table).index, required=True),
         *(Column(name, "DOUBLE", "") for name in names[1:]),
     )
-    parser = ChunkParser(columns, source.name, table.ends_in_newline)
+    parser = ChunkParser(columns, source.name)
     parsed = parser.parse_all(chain([without(first, len(record))], chunks), PARSED_AT_ONCE)
     chunk = first
 
@@ -74,13 +82,18 @@ def _wide(table: Table) -> Wide:
 
 
 def _check_header(header: Sequence[str], source: ReaderInput, line: int) -> None:
-    table = source.table
-    wide = _wide(table)
-    if names_fit(table, header):
+    """Raise RawFileError unless the header is of the table, and all names have the variable's type."""
+    wide = _wide(source.table)
+    if header[0] != wide.index_header:
+        # The names of variables are not declared: compare those up to the index.
+        before = header[: 2 if wide.index_header in header[:2] else 1]
+        what, do = explain_header(before, [wide.index_header], "the header")
+        raise RawFileError(source.name, what, do, line=line)
+    wrong = "expected distinct names after the first"
+    if names_fit(source.table, header):
         names = pa.array([name.encode() for name in header[1:]], pa.binary())
-        wrong = next(iter(convert(names, table.column(wide.variable))[1].values()), "")
-    else:
-        wrong = f"expected {wide.index_header or 'an empty field'} and then distinct names"
+        variable = replace(source.table.column(wide.variable), required=True)
+        wrong = next(iter(convert(names, variable)[1].values()), "")
     if wrong:
         what = f"the header is {shown(header)}; {wrong}"
         raise RawFileError(source.name, what, FETCH_OR_MOVE, line=line)
@@ -107,7 +120,7 @@ def _reject_repeated(chunk: Chunk, batch: Batch, seen: set[Hashable]) -> Batch:
         if not is_new[-1]:
             rejects.append(Reject(line, reason, decode_text(text.as_py().rstrip(b"\r\n"))))
     rejects.sort(key=lambda reject: reject.line)
-    return Batch(batch.rows.filter(pa.array(is_new, pa.bool_())), tuple(rejects))
+    return replace(batch, rows=batch.rows.filter(pa.array(is_new, pa.bool_())), rejects=tuple(rejects))
 
 
 READER = Reader(read, read_names, names_fit)

@@ -6,6 +6,11 @@ import raw_dumps
 from few_files import quiet
 
 from tracehouse.ingest import pipeline
+from tracehouse.ingest.pipeline import IngestResult
+
+
+def convert(raw: Path, warehouse: Path) -> IngestResult:
+    return pipeline.convert([raw], warehouse, [], quiet)
 
 
 def failed_checks(raw: Path, warehouse: Path, trace: str) -> list[str]:
@@ -32,9 +37,32 @@ def test_a_renumbered_gpuspec_list_breaks_no_rule(reports: Path, tmp_path: Path)
 
 
 def test_a_folder_in_lower_case_is_read_and_a_missing_one_is_named(reports: Path, tmp_path: Path) -> None:
-    outcome = pipeline.convert([reports / "06-helios-folder-name/raw"], tmp_path, [], quiet)
+    outcome = convert(reports / "06-helios-folder-name/raw", tmp_path)
     (conversion,) = outcome.converted
     assert (conversion.partition, conversion.sources[0].rows_kept) == ("cluster=Venus", 2)
     assert outcome.unrecognised == ("cluster_log.csv",)
     (note,) = outcome.notes
     assert "helios.job" in note and "Venus" in note
+
+
+def test_jobs_that_never_started_are_kept_with_nan_for_their_times(reports: Path, tmp_path: Path) -> None:
+    with raw_dumps.ingested(reports / "08-nan-times/raw", tmp_path) as connection:
+        rows = connection.sql("select state, start_time, duration from helios.job where start_time is null")
+        assert rows.fetchall() == [("CANCELLED", None, None)] * 2
+        assert connection.sql("select sum(rows_rejected) from catalog.sources").fetchall() == [(0,)]
+
+
+def test_an_index_of_pandas_is_named(reports: Path, tmp_path: Path) -> None:
+    (problem,) = convert(reports / "09-pandas-index/raw", tmp_path).problems
+    assert "has a column without a name, which looks like the index that pandas writes. Write it" in str(
+        problem
+    )
+    assert "etch" not in str(problem)
+
+
+def test_a_complete_last_line_without_a_newline_is_kept(reports: Path, tmp_path: Path) -> None:
+    outcome = convert(reports / "10-no-final-newline/raw", tmp_path)
+    (source,) = outcome.converted[0].sources
+    assert (source.rows_kept, source.rows_rejected) == (17, 0)
+    (note,) = outcome.notes
+    assert note.startswith("data/Venus/cluster_log.csv: kept the last line, which has no newline")

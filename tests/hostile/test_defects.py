@@ -81,7 +81,6 @@ def replace(old: bytes, new: bytes, count: int = -1) -> Callable[[bytes], bytes]
 WRONG_INTEGERS = (
     *(
         "x",
-        "NaN",
         "inf",
         "-Infinity",
         "1e400",
@@ -104,6 +103,8 @@ TEXTS: dict[str, Defect] = {
     "a byte order mark": (lambda data: b"\xef\xbb\xbf" + data, Kept()),
     "1e5 as an integer": (number_in_row_5("1e5"), Kept([5], 0)),
     "an empty number": (number_in_row_5(""), Kept([5], 0)),
+    "NaN for a missing number": (number_in_row_5("NaN"), Kept([5], 0)),
+    "no newline at the end": (lambda data: data[:-1], Kept()),
     "a field too many in a row": (in_row(7, lambda line: line[:-1] + b",1\n"), Kept([7], 1)),
     "a field missing in a row": (in_row(7, lambda line: line.rsplit(b",", 1)[0] + b"\n"), Kept([7], 1)),
     "a NUL": (in_row(8, lambda line: b"\0" + line), Kept([8], 1)),

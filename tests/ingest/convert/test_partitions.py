@@ -223,7 +223,7 @@ WHOLE = parquet(pods(7))
 MISFITS = {
     "cut short": (WHOLE[:-20], "not Parquet, cut short or damaged"),
     "empty": (b"", "the file is empty"),
-    "without a column": (parquet(pods(7).drop_columns(["gpus"])), "lacks column gpus"),
+    "without a column": (parquet(pods(7).drop_columns(["gpus"])), "the file lacks gpus"),
     "another day": (
         parquet(pods(7).append_column("day", pa.array([3, 3, 4]))),
         "column day has 4, and the path of the file says 3",

@@ -116,6 +116,25 @@ def test_accounts_for_every_row(tmp_path: Path) -> None:
     assert all(stored.path.startswith("parquet/itp/_rejected/") for stored in rejections)
 
 
+def test_notes_a_last_line_without_a_newline(tmp_path: Path) -> None:
+    """Only its size can tell that a plain file was cut inside its last number. A cut archive is an error."""
+    note = "kept the last line, which has no newline: check that the file was not cut"
+    lines = "name,cpu_milli,memory_mib,num_gpu,gpu_milli\n" + "p,1000,1024,1,1000\n" * 2
+    content = {"gpuspec05": lines[:-1], "default": lines[:-1], "multigpu50": lines}
+    files = {f"openb_pod_list_{name}.csv": text.encode() for name, text in content.items()}
+    outcome = ingest(tmp_path / "openb", files)
+    assert [conversion.rows for conversion in outcome.converted] == [2, 2, 2]
+    shorter = f"{575_468 - len(lines) + 1:,} bytes shorter than the publisher's"
+    assert sorted(outcome.notes) == [
+        f"openb_pod_list_default.csv: {note}; it is {shorter}",
+        f"openb_pod_list_gpuspec05.csv: {note}",
+    ]
+    # The publisher's files have no newline at the end.
+    columns = "job_id,submission_time,num_iteration,model_name,deadline,batch_size,num_gpu,duration\n"
+    member = f"{columns}a,1,2,bert,3,4,1,600".encode()
+    assert ingest(tmp_path / "itp", {"elasticflow-traces.tar.gz": tar_gz({"195job.csv": member})}).notes == ()
+
+
 def only_source(outcome: IngestResult) -> Source:
     (source,) = only(outcome).sources
     return source

@@ -156,13 +156,30 @@ def test_null_texts_apply_to_their_column_only() -> None:
     words = {"name": ("nan",), "count": ("nan", "-"), "share": ("nan",), "at": ("-",)}
     table = table_of([replace(column, null_texts=words[column.name]) for column in COLUMNS])
     rows, rejects = read_among_good(
-        f'{HEADER}\nnan,nan,nan,-\na,-,,\n"nan","-"," 2",{TIME}\n-,1.0,nan ,\n,,,nan\n', table
+        f'{HEADER}\nnan,nan,nan,-\na,-,,\n"nan","-"," 2",{TIME}\n-,1.0,nan ,\n,,,--\n', table
     )
     assert rows == [(None, None, None, None), ("a", None, None, None), (None, None, 2.0, INSTANT)]
     assert [(reject.line, reject.reason) for reject in rejects] == [
         (5, "column share (DOUBLE): not a finite number: 'nan '"),
-        (6, "column at (TIMESTAMPTZ): invalid value 'nan'"),
+        (6, "column at (TIMESTAMPTZ): invalid value '--'"),
     ]
+
+
+def test_words_for_a_missing_value_are_null_except_in_texts() -> None:
+    """Programs that write a CSV again also write integers as floats, because NaN is one."""
+    flags = (*COLUMNS, Column("flag", "BOOLEAN", ""), Column("list", "BIGINT[]", ""))
+    words = ["NaN", "nan", "NaT", "None", "NA", "<NA>", "NULL", "null"]
+    for table in (table_of(flags), table_of([*flags[:1], *flags[2:]])):
+        nulls = (None,) * (len(table.columns) - 1)
+        rows, rejects = read_among_good(
+            "".join(f"{','.join([word] * len(table.columns))}\n" for word in words),
+            replace(table, has_header=False),
+        )
+        assert rows == [(word, *nulls) for word in words] and rejects == []
+    assert read(f"{HEADER}\nNone,12.0,NaN,\n") == ([("None", 12, None, None)], [])
+    required = table_of([COLUMNS[0], replace(COLUMNS[1], required=True)])
+    rows, rejects = read("name,count\na,NaN\n" + "b,2\n" * 20, required)
+    assert (len(rows), rejects) == (20, [Reject(2, "column count (BIGINT): it is empty", "a,NaN")])
 
 
 def test_rejects_row_without_required_value() -> None:
@@ -233,7 +250,7 @@ NUMBERS: list[tuple[str, int | str, float | str]] = [
     ("-1E400", INVALID, INFINITE),
     (HUGE, INVALID, INFINITE),
     (HUGE + "e-399", INVALID, float(HUGE + "e-399")),
-    ("nan", INVALID, INFINITE),
+    ("Nan", INVALID, INFINITE),
     ("-NaN", INVALID, INFINITE),
     ("inf", INVALID, INFINITE),
     ("+Infinity", INVALID, INFINITE),
@@ -370,23 +387,14 @@ def test_refuses_file_of_another_table() -> None:
     for data in ("", "\n", "\r\n\r\n\n", "\ufeff"):
         assert "the file is empty" in str(refusal(data)) and "the file is empty" in str(refusal(data, TEXTS))
     headers = {
-        f"{HEADER},more,,": "the header has more,,, which is not declared and repeats ",
-        HEADER.replace("share", "part"): "the header lacks share and has part, which is not declared",
-        "name,name,count,share,at": "the header repeats name",
-        **{
-            header: f"the first line is {found}; expected the header {HEADER}"
-            for header, found in {
-                "a,b,c": "a,b,c",
-                HEADER.upper(): HEADER.upper(),
-                '{"error": "not found"}': '{"error": "not found"}',
-                "x" * 300_000: "x" * 200 + "…",
-                "a\0\x1b[31m": "a\ufffd\ufffd[31m",
-            }.items()
-        },
+        "a,b,c": "a,b,c",
+        '{"error": "not found"}': '{"error": "not found"}',
+        "x" * 300_000: "x" * 200 + "…",
+        "a\0\x1b[31m": "a\ufffd\ufffd[31m",
     }
-    for header, what in headers.items():
+    for header, found in headers.items():
         error = refusal(f"\n{header}\na,1,,\n")
-        assert (error.line, error.what) == (2, what)
+        assert (error.line, error.what) == (2, f"the first line is {found}; expected the header {HEADER}")
         assert error.do.startswith("Fetch the file again")
     error = refusal("a,1,2\nb,1,2\n", table_of(has_header=False))
     assert (error.line, error.what) == (1, f"the line has 3 columns; expected 4: {HEADER}")
@@ -394,17 +402,56 @@ def test_refuses_file_of_another_table() -> None:
     assert "the line has 20,001 columns; at most 20,000" in refusal("name" + 20_000 * ",x" + "\n").what
 
 
-def test_rejects_last_line_without_line_end_unless_declared() -> None:
+INDEX = "which looks like the index that pandas writes"
+FETCH, CORRECT, WRITE = "Fetch the file again", "Correct the names, or move", "Write "
+# A header, and how it differs from the declared one, and the beginning of the advice.
+HEADERS = {
+    f"{HEADER},more,,": ("the header has more,,, which is not declared and repeats ", FETCH),
+    f"{HEADER},more": ("the header has more, which is not declared", CORRECT),
+    HEADER.replace("share", "part"): ("the header has 'part' instead of 'share'", CORRECT),
+    "NAME,count, share,at": (
+        "the header has 'NAME' instead of 'name' and has ' share' instead of 'share'",
+        CORRECT,
+    ),
+    "name,count,part": ("the header lacks share,at and has part, which is not declared", FETCH),
+    "name,count,share": ("the header lacks at", FETCH),
+    "name,name,count,share,at": ("the header repeats name", FETCH),
+    f",{HEADER}": (f"the header has a column without a name, {INDEX}", WRITE),
+    f"Unnamed: 0,{HEADER}": (f"the header has a column Unnamed: 0, {INDEX}", WRITE),
+    f",Unnamed: 0,{HEADER}": (f"the header has a column Unnamed: 0,without a name, {INDEX}", WRITE),
+    ",name,count,share": (f"the header lacks at and has a column without a name, {INDEX}", FETCH),
+    HEADER.replace(",", ";"): ("its fields are separated by semicolons; expected commas", WRITE),
+    HEADER.replace(",", "\t"): ("its fields are separated by tabs; expected commas", WRITE),
+}
+
+
+def test_says_how_a_header_differs() -> None:
+    for header, (what, do) in HEADERS.items():
+        error = refusal(f"\n{header}\na,1,,\n")
+        assert (error.line, error.what) == (2, what) and error.do.startswith(do)
+    bare = table_of(has_header=False)
+    assert refusal(f",{HEADER}\n0,a,1,,\n", bare).what == f"the header has a column without a name, {INDEX}"
+    error = refusal("0,a,1,,\n1,b,1,,\n", bare)
+    assert error.what.endswith("The first column looks like the index that pandas writes")
+    assert error.do.startswith(WRITE)
+
+
+def test_keeps_a_complete_last_line_without_line_end() -> None:
     cut = "the file ends here without a newline: it may be truncated"
-    for last in ("b,123", "b,123,,", "b,123,,x", '"b', " "):
-        for newline in NEWLINES:
-            good = f"a,12345,,{newline}" * 20
-            for chunk_bytes in CHUNK_SIZES:
-                found = read(f"{HEADER}{newline}{good}{newline}{last}", chunk_bytes=chunk_bytes)
-                assert (len(found[0]), found[1]) == (20, [Reject(23, cut, last)])
-    assert read(f"{HEADER}\na,123,,", UNENDED) == ([("a", 123, None, None)], [])
-    rows, rejects = read(f"{HEADER}\n" + "a,1,,\n" * 20 + "b,1", UNENDED)
-    assert (len(rows), rejects) == (20, [Reject(22, "2 columns; expected 4", "b,1")])
+    bad = {
+        "b,123": "2 columns; expected 4",
+        "b,123,,x": f"column at (TIMESTAMPTZ): {INVALID} 'x'",
+        '"b': "a quote that is not closed on its line, or that is inside a field",
+        " ": "1 columns; expected 4",
+    }
+    for newline in NEWLINES:
+        good = f"{HEADER}{newline}" + f"a,12345,,{newline}" * 20 + newline
+        for chunk_bytes in CHUNK_SIZES:
+            rows, rejects = read(f"{good}b,123,,", chunk_bytes=chunk_bytes)
+            assert (rows[20:], rejects) == ([("b", 123, None, None)], [])
+            for last, reason in bad.items():
+                rows, rejects = read(f"{good}{last}", chunk_bytes=chunk_bytes)
+                assert (len(rows), rejects) == (20, [Reject(23, f"{reason}; {cut}", last)])
 
 
 def test_rejects_record_without_end(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,6 +58,8 @@ EXACT = {
     "only NULLs": ("DOUBLE", pa.nulls(2), [None, None]),
     "booleans": ("BOOLEAN", pa.array([True, None, False]), [True, None, False]),
     "microseconds": ("TIMESTAMP", pa.array([AT, None], pa.timestamp("us")), [AT, None]),
+    "NaN for a missing number": ("DOUBLE", pa.array([float("nan"), 2.0]), [None, 2.0]),
+    "NaN for a missing integer": ("BIGINT", pa.array([float("nan"), 2.0]), [None, 2]),
     "lists": ("VARCHAR[]", pa.array([["a"], None]), [["a"], None]),
 }
 
@@ -78,7 +80,6 @@ INEXACT = {
         pa.array([2**63] + [2] * MANY, pa.uint64()),
         "no exact conversion from uint64",
     ),
-    "not a number": ("DOUBLE", pa.array([float("nan")] + [2.0] * MANY), "not a finite number"),
     "infinity": ("DOUBLE", pa.array([float("inf")] + [2.0] * MANY), "not a finite number"),
     "a year": (
         "TIMESTAMP",
