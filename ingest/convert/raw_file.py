@@ -248,7 +248,13 @@ class _Reading:
         table, reader = self.table, reader_of(self.table, member.name)
         with seekable(member.stream) if reader.read_keys else nullcontext(member.stream) as content:
             partition = _parse_partition(raw.partition)
-            source = ReaderInput(content, table, member.place, self._indexes, keys=keys, partition=partition)
+            others = tuple(t for t in self._matched.other_tables if t.has_name(member.name))
+            source = ReaderInput(
+                *(content, table, member.place, self._indexes),
+                keys=keys,
+                partition=partition,
+                tables_of_file=others,
+            )
             for batch in reader.read(source):
                 if batch.is_unended and batch.rows.num_rows:
                     self._note_unended()

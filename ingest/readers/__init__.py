@@ -21,6 +21,8 @@ from tracehouse.ingest.declarations import Table
 
 # The beginning of a reason that names a column, as `values` writes it.
 _COLUMN = re.compile(r"column .+ \((?P<type>[A-Z\[\]]+)\):")
+# What differs between the reasons for one fault: numbers and quoted values.
+_VALUES = re.compile(r"\d+|'.*'")
 _MOST_REJECTED_SHARE = 0.1
 # The number of rows is unknown before the end of a file, and bad rows may come first. Up to these limits,
 # rejects are tolerated until the end of the file, regardless of their share.
@@ -45,6 +47,7 @@ class ReaderInput:
     chunk_bytes: int = 0
     keys: Mapping[str, str] = field(default_factory=dict)
     partition: Mapping[str, str] = field(default_factory=dict)
+    tables_of_file: tuple[Table, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -100,17 +103,20 @@ def limit_rejects(batches: Iterable[Batch], file: str) -> Iterator[Batch]:
     rows = rejected = rejected_bytes = 0
     first: Reject | None = None
     columns: set[str] = set()
+    faults: set[str] = set()
 
     def check(what: str) -> None:
         if first and rejected > _MOST_REJECTED_SHARE * rows:
             advice = "The file is damaged, or is not what its name says: fetch it again"
+            # A damaged file has several faults, in several columns.
             if rejected == rows > 1 and len(columns) == 1 and (column := _COLUMN.match(first.reason)):
-                # A damaged file has other bad columns, too.
                 declared = next(type_ for name, type_ in TYPES.items() if name == column["type"])
                 advice = (
                     f"The file does not match the declared type {column['type']}: {declared.written}."
                     " Correct the declaration, or fetch the file again"
                 )
+            elif rejected > 1 and len(faults) == 1:
+                advice = "All of them have this fault: correct the file, or move it out of the raw folder"
             reason = f"{rejected:,} of {what} do not fit, more than a tenth; the first: {first.reason}"
             raise RawFileError(file, reason, advice, line=first.line)
 
@@ -119,6 +125,7 @@ def limit_rejects(batches: Iterable[Batch], file: str) -> Iterator[Batch]:
         rows += batch.rows.num_rows + len(batch.rejects)
         rejected += len(batch.rejects)
         columns |= {reject.reason.partition(":")[0] for reject in batch.rejects}
+        faults |= {_VALUES.sub("", reject.reason) for reject in batch.rejects}
         rejected_bytes += sum(len(reject.raw_text) for reject in batch.rejects)
         if rejected > MOST_REJECTS or rejected_bytes > _MOST_REJECTED_BYTES:
             check(f"the first {rows:,} rows")

@@ -17,7 +17,7 @@ from tracehouse.core.text import decode_text
 from tracehouse.ingest.declarations import Column, JsonList, Table
 from tracehouse.ingest.readers import Batch, Reader, ReaderInput, Reject, limit_rejects
 from tracehouse.ingest.readers.lines import BYTE_ORDER_MARK, shown
-from tracehouse.ingest.readers.values import convert_rows
+from tracehouse.ingest.readers.values import convert_rows, without_faults
 
 # Parts are small, because Python's objects take many times, and short numbers a hundred times, the bytes of
 # the JSON. Published lists and objects are much shorter than the limits.
@@ -58,55 +58,82 @@ class _Row(NamedTuple):
     value: Any
 
 
+class _Rows(NamedTuple):
+    """The rows of a table in some objects that fit, and the reason for each row that does not.
+
+    `places` has the position of each row's object, and its name in messages, and `misfits` the position of
+    the object of each reason.
+    """
+
+    rows: pa.Table
+    places: list[tuple[int, str]]
+    misfits: list[tuple[int, str]]
+
+
 def read(source: ReaderInput) -> Iterator[Batch]:
     """Yield the rows of a table in batches; at least one batch.
 
-    An object that does not fit, or that lacks a list of the path, is rejected. Raises RawFileError if the
-    file is not a JSON list, or if more than a tenth of the objects is rejected.
+    All rows of an object are rejected if one of them does not fit, in this or in one of the other tables of
+    the file, or if the object lacks a list of the path. Raises RawFileError if the file is not a JSON list,
+    or if more than a tenth of the rows is rejected.
     """
     parts = split_list(source.stream, source.name, source.chunk_bytes or CHUNK_BYTES)
-    yield from limit_rejects((parse(part, source.table) for part in parts), source.name)
+    batches = (parse(part, source.table, source.tables_of_file) for part in parts)
+    yield from limit_rejects(batches, source.name)
 
 
-def parse(elements: Iterable[Element], table: Table) -> Batch:
-    """Convert the rows in some objects, and reject those that do not fit."""
+def parse(elements: Iterable[Element], table: Table, others: Iterable[Table] = ()) -> Batch:
+    """Convert the rows in some objects, and reject those of objects that do not fit all tables."""
+    elements = list(elements)
+    objects = [_parse_object(element.text) for element in elements]
+    own = _convert(objects, table)
+    misfits = [*own.misfits, *(misfit for other in others for misfit in _convert(objects, other).misfits)]
+    reasons = dict(reversed(misfits))
+    together = {
+        row: f"{place}rejected with its object: {reasons[at]}"
+        for row, (at, place) in enumerate(own.places)
+        if at in reasons
+    }
+    rejected = own.misfits + [(own.places[row][0], reason) for row, reason in together.items()]
+    rejects = [
+        Reject(elements[at].line, f"{elements[at].place}{reason}", decode_text(elements[at].text))
+        for at, reason in rejected
+    ]
+    rejects.sort(key=lambda reject: reject.line)
+    return Batch(without_faults(own.rows, together), tuple(rejects))
+
+
+def _convert(objects: Iterable[dict[str, Any] | MisfitError], table: Table) -> _Rows:
     options = table.json_list or JsonList()
-    sources: list[tuple[Element, str]] = []
-    rows: list[list[str | None]] = []
-    rejects: list[Reject] = []
-
-    def reject(element: Element, reason: str) -> None:
-        rejects.append(Reject(element.line, reason, decode_text(element.text)))
-
-    for element in elements:
-        try:
-            outermost = _parse_object(element.text)
-        except MisfitError as misfit:
-            reject(element, f"{element.place}{misfit}")
+    places: list[tuple[int, str]] = []
+    misfits: list[tuple[int, str]] = []
+    texts: list[list[str | None]] = []
+    for at, outermost in enumerate(objects):
+        if isinstance(outermost, MisfitError):
+            misfits.append((at, str(outermost)))
             continue
-        for row in _walk(_Row(element.place, (), outermost), options.path):
+        for row in _walk(_Row("", (), outermost), options.path):
             try:
-                rows.append(_texts_of(row, outermost, table, options))
-                sources.append((element, row.place))
+                texts.append(_texts_of(row, outermost, table, options))
+                places.append((at, row.place))
             except MisfitError as misfit:
-                reject(element, f"{row.place}{misfit}")
-    texts = zip(*rows, strict=True) if rows else [()] * len(table.columns)
-    columns = [pa.array(map(_encode, column), pa.binary()) for column in texts]
-    converted, faults = convert_rows(columns, table.columns)
-    for at, reason in faults.items():
-        element, place = sources[at]
-        reject(element, f"{place}{reason}")
-    return Batch(converted, tuple(sorted(rejects, key=lambda reject: reject.line)))
+                misfits.append((at, f"{row.place}{misfit}"))
+    columns = zip(*texts, strict=True) if texts else [()] * len(table.columns)
+    rows, faults = convert_rows(
+        [pa.array(map(_encode, column), pa.binary()) for column in columns], table.columns
+    )
+    misfits += [(places[row][0], f"{places[row][1]}{reason}") for row, reason in faults.items()]
+    return _Rows(rows, [place for row, place in enumerate(places) if row not in faults], misfits)
 
 
 def _encode(text: str | None) -> bytes | None:
     return None if text is None else text.encode("utf-8", "surrogatepass")
 
 
-def _parse_object(text: bytes) -> dict[str, Any]:
-    """Parse a JSON object. Raises MisfitError if the text is not a JSON object or is too long."""
+def _parse_object(text: bytes) -> dict[str, Any] | MisfitError:
+    """Parse a JSON object. Returns a MisfitError if the text is not a JSON object or is too long."""
     if len(text) > LONGEST_OBJECT_BYTES:
-        raise MisfitError(f"longer than {LONGEST_OBJECT_BYTES >> 20} MiB")
+        return MisfitError(f"longer than {LONGEST_OBJECT_BYTES >> 20} MiB")
     try:
         found = json.loads(
             text.decode(),
@@ -115,15 +142,15 @@ def _parse_object(text: bytes) -> dict[str, Any]:
             parse_constant=_refuse_constant,
             object_pairs_hook=_refuse_repeated_names,
         )
+    except MisfitError as misfit:
+        return misfit
     except UnicodeDecodeError:
-        raise MisfitError("invalid UTF-8") from None
+        return MisfitError("invalid UTF-8")
     except json.JSONDecodeError as error:
-        raise MisfitError(f"not JSON: {error.msg}, at character {error.colno}") from None
+        return MisfitError(f"not JSON: {error.msg}, at character {error.colno}")
     except RecursionError:
-        raise MisfitError("JSON that is nested too deeply") from None
-    if not isinstance(found, dict):
-        raise MisfitError("not a JSON object")
-    return found
+        return MisfitError("JSON that is nested too deeply")
+    return found if isinstance(found, dict) else MisfitError("not a JSON object")
 
 
 def _refuse_constant(word: str) -> None:

@@ -289,6 +289,7 @@ ATTEMPT = Table(
             caveat="philly.attempts_lack_times",
         ),
     ),
+    references=(Reference(("jobid",), "job"),),
     about_rows=140_000,
 )
 
@@ -315,7 +316,10 @@ ATTEMPT_MACHINE = Table(
     key=("jobid", "attempt", "detail"),
     never_empty=("jobid", "attempt", "detail", "ip", "gpus"),
     order_by=("jobid", "attempt", "detail"),
-    references=(Reference(("ip",), "machine", ("machine_id",)),),
+    references=(
+        Reference(("ip",), "machine", ("machine_id",)),
+        Reference(("jobid", "attempt"), "attempt"),
+    ),
     about_rows=160_000,
 )
 

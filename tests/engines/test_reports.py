@@ -45,6 +45,18 @@ def test_a_folder_in_lower_case_is_read_and_a_missing_one_is_named(reports: Path
     assert "helios.job" in note and "Venus" in note
 
 
+def test_the_rows_of_an_object_are_rejected_together(reports: Path, tmp_path: Path) -> None:
+    raw = reports / "07-philly-extra-keys/raw"
+    assert failed_checks(raw, tmp_path, "philly") == []
+    with raw_dumps.ingested(raw, tmp_path) as connection:
+        rejected = connection.sql("select table_name, count(*) from catalog.rejected_rows group by all")
+        assert dict(rejected.fetchall()) == dict.fromkeys(
+            ("philly.job", "philly.attempt", "philly.attempt_machine"), 1
+        )
+        unmatched = "select count(*) from philly.attempt anti join philly.job using (jobid)"
+        assert connection.sql(unmatched).fetchall() == [(0,)]
+
+
 def test_jobs_that_never_started_are_kept_with_nan_for_their_times(reports: Path, tmp_path: Path) -> None:
     with raw_dumps.ingested(reports / "08-nan-times/raw", tmp_path) as connection:
         rows = connection.sql("select state, start_time, duration from helios.job where start_time is null")

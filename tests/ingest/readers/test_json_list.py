@@ -110,7 +110,15 @@ BAD_TRIES = [FIRST["tries"][0], {"end": BAD, "on": [{"ip": "m1", "gpus": "gpu0"}
         (TRY, changed(tries=None), ["no list tries"], 0),
         (TRY, changed(tries=[5]), ["tries 1: not a JSON object"], 0),
         (TRY, changed(tries=[{"on": []}]), ["tries 1: no value for end"], 0),
-        (TRY, changed(tries=BAD_TRIES), [f"tries 2: column end (TIMESTAMP): invalid value '{BAD}'"], 1),
+        (
+            TRY,
+            changed(tries=BAD_TRIES),
+            [
+                f"tries 2: column end (TIMESTAMP): invalid value '{BAD}'",
+                f"tries 1: rejected with its object: tries 2: column end (TIMESTAMP): invalid value '{BAD}'",
+            ],
+            0,
+        ),
         (
             TRY,
             changed(id=...),
@@ -124,8 +132,15 @@ BAD_TRIES = [FIRST["tries"][0], {"end": BAD, "on": [{"ip": "m1", "gpus": "gpu0"}
         (
             MACHINE,
             changed(tries=BAD_TRIES),
-            ["tries 2: on 1: column gpus (VARCHAR[]): not a list of this type: 'gpu0'"],
-            2,
+            [
+                "tries 2: on 1: column gpus (VARCHAR[]): not a list of this type: 'gpu0'",
+                *(
+                    f"tries 1: on {number}: rejected with its object: tries 2: on 1: "
+                    "column gpus (VARCHAR[]): not a list of this type: 'gpu0'"
+                    for number in (1, 2)
+                ),
+            ],
+            0,
         ),
     ],
 )
@@ -138,6 +153,29 @@ def test_rejects_invalid_value_with_reason(
     assert len(rows) == 41 * len(ROWS[table.name]) + kept
     assert [reject.reason for reject in rejects] == [f"object 2 of the list: {reason}" for reason in reasons]
     assert {(reject.line, reject.raw_text) for reject in rejects} <= {(2, json.dumps(wrong))}
+
+
+def test_keeps_or_rejects_all_rows_of_an_object_in_all_tables() -> None:
+    wrong = [changed(mood=1), changed(tries=BAD_TRIES), changed(tries=...), 17]
+    text = json.dumps([FIRST, *wrong, *[FIRST] * 60])
+    tables = (JOB, TRY, MACHINE)
+    jobs: dict[str, int] = {}
+    for table in tables:
+        others = tuple(other for other in tables if other is not table)
+        stream = io.BytesIO(text.encode())
+        source = ReaderInput(stream, table, "log", chunk_bytes=500, tables_of_file=others)
+        batches = list(json_reader.read(source))
+        assert sum(batch.rows.num_rows for batch in batches) == 61 * len(ROWS[table.name])
+        jobs[table.name] = sum(len(batch.rejects) for batch in batches)
+    # Each object gives at least one reject. Two have 3 and 2 tries, with 3 machines each.
+    assert jobs == {"job": 4, "try": 3 + 2 + 1 + 1, "machine": 3 + 3 + 1 + 1}
+
+
+def test_names_a_fault_of_all_objects_without_calling_the_file_damaged() -> None:
+    text = json.dumps([changed(mood=1, image="x")] * 30)
+    with pytest.raises(RawFileError, match="a value for image,mood, which is not a column") as error:
+        read(JOB, text)
+    assert "etch" not in str(error.value) and "damaged" not in str(error.value)
 
 
 GOOD = json.dumps(FIRST, indent=1)
