@@ -81,7 +81,11 @@ totals as (
         coalesce(sum(jobs) filter (where outcome = 'failed'), 0) as failed_jobs,
         coalesce(stats.fsum(case when outcome = 'completed' then gpu_h end), 0) as completed_gpu_h,
         coalesce(stats.fsum(case when outcome = 'cancelled' then gpu_h end), 0) as cancelled_gpu_h,
-        coalesce(stats.fsum(case when outcome = 'failed' then gpu_h end), 0) as failed_gpu_h
+        -- If jobs failed and no time of any is known, their GPU-hours are unknown, not 0.
+        coalesce(
+            stats.fsum(case when outcome = 'failed' then gpu_h end),
+            case when count(*) filter (where outcome = 'failed') = 0 then 0 end
+        ) as failed_gpu_h
     from outcomes
     group by cluster
 ),

@@ -106,7 +106,10 @@ kinds_of_cluster as (
         as completed_of_gpu_s,
         coalesce(stats.fsum(case when outcome = 'cancelled' then gpu_s end), 0) / nullif(stats.fsum(gpu_s), 0)
         as cancelled_of_gpu_s,
-        coalesce(stats.fsum(case when outcome = 'failed' then gpu_s end), 0) / nullif(stats.fsum(gpu_s), 0)
+        coalesce(
+            stats.fsum(case when outcome = 'failed' then gpu_s end),
+            case when count(*) filter (where outcome = 'failed') = 0 then 0 end
+        ) / nullif(stats.fsum(gpu_s), 0)
         as failed_of_gpu_s
     from totals
     group by cluster, kind
