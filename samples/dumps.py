@@ -22,7 +22,7 @@ from tracehouse.samples import from_declaration
 from tracehouse.samples import traces as modules
 from tracehouse.samples.output import Output
 
-GENERATOR_VERSION = 4
+GENERATOR_VERSION = 5
 BYTES_PER_FIELD = 10
 
 _MARKER_TEXT = """\

@@ -2,9 +2,11 @@
 
 Known pitfalls: CSVs without a header, with a `.header` file next to them; archives in parts, and one with a
 file of macOS; ends of failed jobs and starts of waiting rows that are missing or 0; a job that starts with
-its first task, so that only instances show waits; workers that ran again under the same name; instances
-without a worker, and tasks without instances; sensors for two in five workers, none in the first weeks; use
-above the plan and above 100 %; tags without a job, and jobs without a tag.
+its first task, so that only instances show waits; failed instances with a start or an end, and interrupted
+ones with an end only; most running instances without a start; waiting ones without a worker and a machine;
+instances that were tried again, workers that ran two instances, and tasks without instances; sensors for
+two in five workers, none in the first weeks; use above the plan and above 100 %; tags without a job, and
+jobs without a tag.
 """
 
 import numpy as np
@@ -48,11 +50,17 @@ MACHINES = (
 )
 # By status of a task: the weights of the statuses of all its instances but the first.
 INSTANCE_STATUS = {
-    "Failed": {"Failed": 62, "Running": 11, "Terminated": 24, "Waiting": 3},
-    "Running": {"Failed": 1, "Running": 95, "Terminated": 2, "Waiting": 2},
-    "Terminated": {"Failed": 5, "Running": 3, "Terminated": 990, "Waiting": 2},
-    "Waiting": {"Waiting": 1},
+    "Failed": {"Failed": 20, "Interrupted": 47, "Running": 1, "Terminated": 26, "Waiting": 6},
+    "Running": {"Interrupted": 2, "Running": 76, "Terminated": 20, "Waiting": 2},
+    "Terminated": {"Failed": 4, "Interrupted": 2, "Terminated": 990, "Waiting": 4},
 }
+# As in 12,000 rows of the end of the published table: the shares of failed instances that have an end and no
+# start, and of running ones without a start.
+FAILED_WITHOUT_START, RUNNING_WITHOUT_START = 0.24, 0.76
+# The share of tasks whose first instance was tried before, by status, and the mean number of those attempts.
+TRIED_BEFORE, MEAN_ATTEMPTS = {"Failed": 0.3, "Running": 0.03, "Terminated": 0.03}, 2.0
+# The share of tasks with a worker that ran a second instance.
+RAN_TWICE = 0.005
 # Mean and standard deviation of the logarithm of use over plan.
 CPU_USE, GPU_USE, MEM_USE = (-1.0145, 1.0), (-1.854, 0.9), (-1.216, 0.7)
 
@@ -80,7 +88,7 @@ def write(out: Output, scale: float, rng: np.random.Generator) -> None:
     out.add(pai.GROUP_TAG, _group_tags(jobs, tasks, scale, rng), "data")
     instances = _instances(tasks, machines, rng)
     out.add(pai.INSTANCE, instances, "data")
-    late = (instances["began"] >= SENSORS_FROM_S) & ~instances["again"] & (instances["machine"] >= 0)
+    late = (instances["launched"] >= SENSORS_FROM_S) & ~instances["again"] & (instances["machine"] >= 0)
     workers = instances.filter(late)
     out.add(pai.SENSOR, _sensors(workers, tasks, machines, scale, rng), "data")
     ran = workers.filter((pl.col("start_time") > 0) & (pl.col("end_time") > 0))
@@ -139,10 +147,11 @@ def _tasks(jobs: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
     never = (status == "Failed") & (size == 1) & (rng.random(count) < 0.003)
     never[np.flatnonzero((status == "Failed") & (size == 1))[:1]] = True
     launched = (status != "Waiting") & ~never
-    # Workers that ran twice: the first run failed (0), or the second waits with a start of 0 (1) or none (2).
-    again = draw.pick(rng, launched & (status == "Terminated"), max(6, round(0.06 * count)))
-    rerun = np.full(count, -1)
-    rerun[again] = draw.shares(rng, {0: 7, 1: 2, 2: 1}, int(again.sum()))
+    second = np.full(count, "", dtype="U10")
+    ran_twice = draw.pick(rng, launched & (status == "Terminated"), max(6, round(RAN_TWICE * count)))
+    second[ran_twice] = draw.shares(rng, {"Terminated": 14, "Running": 1}, int(ran_twice.sum()))
+    tried = launched & (rng.random(count) < np.array([TRIED_BEFORE.get(each, 0) for each in status]))
+    attempts = np.where(tried, rng.geometric(1 / MEAN_ATTEMPTS, count), 0)
 
     median, sigma, _ = np.array([WAITS[each] for each in gpu_type]).T
     wait = draw.lognormal(rng, count, median * np.where(plan_gpu >= 100, 2.2, 1), sigma)
@@ -159,8 +168,9 @@ def _tasks(jobs: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
         ended=pl.Series(began + run.astype(np.int64)),
         plan_gpu=pl.Series(plan_gpu),
         gpu_type=pl.Series([each or None for each in gpu_type], dtype=pl.String),
-        rows=pl.Series(np.where(launched, size + (rerun >= 0), 0).astype(np.int64)),
-        rerun=pl.Series(rerun),
+        rows=pl.Series(np.where(launched, size + (second != "") + attempts, 0).astype(np.int64)),
+        attempts=pl.Series(attempts),
+        second=pl.Series(second, dtype=pl.String),
     )
 
 
@@ -199,49 +209,66 @@ def _group_tags(
 
 
 def _instances(tasks: pl.DataFrame, machines: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
-    """Return the rows of the instance table, with the number of the task and whether a worker ran again."""
+    """Return the rows of the instance table, with the number of the task and whether its worker ran before.
+
+    The rows of a task are failed attempts at its first instance, its instances, and the second instance of
+    the worker that ran the first one.
+    """
     rows = tasks["rows"].to_numpy()
     task = np.repeat(np.arange(tasks.height), rows)
-    place = np.arange(len(task)) - np.repeat(np.cumsum(rows) - rows, rows)
-    numbers = ("began", "ended", "inst_num", "rerun")
-    of_task = tasks.select(*numbers, "job_name", "task_name", "gpu_type", "status")[task]
-    began, ended, size, rerun = (of_task[name].to_numpy() for name in numbers)
-    again = place == size
-    status = of_task["status"].to_numpy().copy()
+    row = np.arange(len(task)) - np.repeat(np.cumsum(rows) - rows, rows)
+    numbers = ("start_time", "began", "ended", "inst_num", "attempts")
+    texts = ("job_name", "task_name", "gpu_type", "status", "second")
+    of_task = tasks.select(*numbers, *texts)[task]
+    launched, began, ended, size, attempts = (of_task[name].to_numpy() for name in numbers)
+    place = row - attempts
+    is_attempt, again = place < 0, place == size
+    task_status, second = of_task["status"].to_numpy(), of_task["second"].to_numpy()
+    status = task_status.copy()
     for of_this, weights in INSTANCE_STATUS.items():
         # The first instance has the status of its task.
-        others = (of_task["status"].to_numpy() == of_this) & (place > 0)
+        others = (task_status == of_this) & (place > 0)
         if others.any():
             status[others] = draw.shares(rng, weights, int(others.sum()))
-    status[again] = np.where(rerun[again] == 0, "Failed", "Waiting")
+    status[again], status[is_attempt] = second[again], "Failed"
 
     # The first starts after the wait of the task, the last ends with the task.
     run = ended - began
     early = np.floor(rng.random(len(task)) * np.minimum(0.05 * run, 60))
-    start = began + np.where((place == 0) | again, 0.0, early)
+    start = began + np.where(place == 0, 0.0, early)
     end = ended - np.where(place >= size - 1, 0, np.floor(rng.random(len(task)) * 0.05 * run))
-    broke_off = np.floor(began + 0.4 * run)
-    end[again] = broke_off[again]
-    second = (rerun == 0) & (place == 0)
-    start[second] = broke_off[second]
-    luck = rng.random(len(task))
-    unfinished = (status == "Running") | ((status == "Failed") & ~again & (luck < 0.4))
-    end[unfinished] = np.where(luck[unfinished] < 0.02, 0.0, np.nan)
-    waiting = status == "Waiting"
-    is_zero = np.where(again, rerun == 1, luck < 0.5)
-    start[waiting] = end[waiting] = np.where(is_zero[waiting], 0.0, np.nan)
+    # The second instance of a worker starts when the first one ends.
+    changed = np.floor(began + 0.4 * run)
+    start[again] = changed[again]
+    first_of_two = (second != "") & (place == 0)
+    end[first_of_two] = changed[first_of_two]
+    # Attempts fail one after the other, before the first instance starts.
+    tried = np.floor(launched + (began - launched) * (row + 1) / (attempts + 1))
+    start[is_attempt] = end[is_attempt] = tried[is_attempt]
 
+    luck = rng.random(len(task))
+    failed, running, waiting = (status == each for each in ("Failed", "Running", "Waiting"))
+    # What failed before an instance that terminated never started.
+    tried_again = is_attempt & (task_status != "Failed")
+    only_end = tried_again | (failed & (luck < FAILED_WITHOUT_START)) | (status == "Interrupted")
+    # A few missing times are 0.
+    missing = np.where(rng.random(len(task)) < 0.005, 0.0, np.nan)
+    without_start = only_end | waiting | (running & ~again & (luck < RUNNING_WITHOUT_START))
+    without_end = (failed & ~only_end) | running | waiting
+    start[without_start], end[without_end] = missing[without_start], missing[without_end]
+
+    number = np.arange(len(task))
     machine = rng.integers(0, machines.height, len(task))
     for name in pai.GPU_TYPES:
         pool = np.flatnonzero(machines["gpu_type"].to_numpy() == name)
         typed = of_task["gpu_type"].fill_null("").to_numpy() == name
         machine[typed] = pool[rng.integers(0, len(pool), int(typed.sum()))]
-    number = np.arange(len(task))
     worker = np.where(again, number - place, number)
-    return of_task.select("job_name", "task_name", "began").with_columns(
+    machine = machine[worker]
+    return of_task.select("job_name", "task_name", launched="start_time").with_columns(
         inst_id=pl.col("job_name"),
-        inst_name=pl.Series(worker),
-        worker_name=pl.Series(np.where(waiting & ~again, -1, worker)),
+        inst_name=pl.Series(np.where(is_attempt, number - place, number)),
+        worker_name=pl.Series(np.where(waiting, -1, worker)),
         status=pl.Series(status),
         start_time=pl.Series(start, nan_to_null=True),
         end_time=pl.Series(end, nan_to_null=True),

@@ -99,4 +99,4 @@ comment on macro table pai.roles is
 'tasks_with_wait. Median run time, from the first start of an instance to the last end, covers the '
 'tasks_with_run: Terminated or Failed tasks with both times. held_gpu_h is requested GPUs per instance '
 'times the time from start to end, over all launches with a start and a later end, including re-runs, '
-'NULL where there is none; held_gpu_h_pct is its share of the total.';
+'not failed and interrupted ones, which lack a time; NULL where there is none; held_gpu_h_pct is its share of the total.';

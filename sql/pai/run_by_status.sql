@@ -34,4 +34,6 @@ comment on macro table pai.run_by_status is
 'Tasks per status, tasks with a run time, percentiles of it (from the first start of an instance to the '
 'last end), GPU-hours that the instances held, and GPU-hours that all instances would have held from the '
 'first start to the last end. Only tasks that terminated or failed have a run time; of the others, the '
-'instances that ended count in held_gpu_h.';
+'instances that ended count in held_gpu_h. Failed instances have a start or an end, and interrupted ones '
+'an end only, so that neither counts: the run time and the GPU-hours of failed tasks are those of their '
+'instances that terminated.';

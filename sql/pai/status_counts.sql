@@ -16,4 +16,6 @@ order by
     entries desc,
     status asc nulls last;
 
-comment on macro table pai.status_counts is 'Jobs, tasks and instances per status, and the share of each status within its level.';
+comment on macro table pai.status_counts is
+'Jobs, tasks and instances per status, and the share of each status within its level. Only instances are '
+'Interrupted: they ended without a result of their own, and have no start.';

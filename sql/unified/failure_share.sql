@@ -88,9 +88,17 @@ select
     end as failed_at_most_pct,
     100.0 * counted.failed_jobs / nullif(counted.known_jobs, 0) as failed_of_known_pct,
     100.0 * counted.cancelled_jobs / nullif(counted.known_jobs, 0) as cancelled_of_known_pct,
-    100.0 * coalesce(counted.failed_gpu_s, 0) / nullif(counted.known_gpu_s, 0) as failed_gpu_time_pct,
-    case when counted.known_gpu_s > 0 then of_gpu_time.low_pct end as low_failed_gpu_time_pct,
-    case when counted.known_gpu_s > 0 then of_gpu_time.high_pct end as high_failed_gpu_time_pct,
+    -- NULL, not 0, if no GPU time of failed jobs is known.
+    100.0 * case when counted.failed_jobs = 0 then 0 else counted.failed_gpu_s end
+    / nullif(counted.known_gpu_s, 0) as failed_gpu_time_pct,
+    case
+        when counted.known_gpu_s > 0 and (counted.failed_jobs = 0 or counted.covered_failed_jobs > 0)
+            then of_gpu_time.low_pct
+    end as low_failed_gpu_time_pct,
+    case
+        when counted.known_gpu_s > 0 and (counted.failed_jobs = 0 or counted.covered_failed_jobs > 0)
+            then of_gpu_time.high_pct
+    end as high_failed_gpu_time_pct,
     100.0 * counted.covered_failed_jobs / nullif(counted.failed_jobs, 0) as covered_failed_pct,
     counted.censored_gpu_time_pct,
     counted.left_censored_gpu_time_pct
@@ -106,7 +114,7 @@ comment on macro table unified.failure_share is
 'if all jobs of unknown outcome had failed (the share of failed jobs lies between these two), failed jobs '
 'in percent of the jobs with a known outcome, which represents all jobs only if most outcomes are known, '
 'and cancelled jobs; percentage of the GPU-hours of jobs with a known outcome that failed jobs held, and '
-'percentage of failed jobs with known GPU-hours; and percentages of all GPU-hours in jobs that the end '
+'percentage of failed jobs with known GPU-hours, without which their share is NULL; and percentages of all GPU-hours in jobs that the end '
 'and the beginning of the trace cut off. NULL where no outcome is known. low_… and high_… are the bounds '
 'of the 95 % confidence interval, from a bootstrap over the days on which jobs were submitted, or over '
 'users; NULL with fewer than ten, or where the trace does not record them.';

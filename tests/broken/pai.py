@@ -15,8 +15,20 @@ CHANGES: Changes = [
     ("pai.task.plan_gpu", {"plan_gpu": "0"}),
     ("pai.task.sized", {"inst_num": "null"}),
     ("pai.task.start_unless_waiting", {"status": "'Failed'", "start_time": "null"}),
-    ("pai.instance.start_where_ended", {"start_time": "0", "end_time": "100"}),
-    ("pai.instance.named", {"worker_name": "null"}),
+    ("pai.instance.times_of_terminated", {"status": "'Terminated'", "end_time": "null"}),
+    ("pai.instance.times_of_terminated", {"status": "'Terminated'", "start_time": "0"}),
+    ("pai.instance.times_of_failed", {"status": "'Failed'", "start_time": "100", "end_time": "200"}),
+    ("pai.instance.times_of_failed", {"status": "'Failed'", "start_time": "null", "end_time": "0"}),
+    ("pai.instance.times_of_interrupted", {"status": "'Interrupted'", "start_time": "100"}),
+    ("pai.instance.times_of_interrupted", {"status": "'Interrupted'", "end_time": "null"}),
+    ("pai.instance.times_of_unended", {"status": "'Running'", "end_time": "100"}),
+    ("pai.instance.times_of_unended", {"status": "'Waiting'", "start_time": "100", "end_time": "0"}),
+    ("pai.instance.placed", {"status": "'Terminated'", "worker_name": "null"}),
+    ("pai.instance.placed", {"status": "'Waiting'", "worker_name": "null"}),
+    # Ids that a spreadsheet converted to numbers, and rounded.
+    ("pai.job.job_name", {"job_name": "'1.2E+23'"}),
+    ("pai.instance.worker_name", {"worker_name": "'4.5123e+59'"}),
+    ("pai.machine_spec.machine", {"machine": "'5.0'"}),
     ("pai.sensor.maxima", {"avg_mem": "max_mem + 1"}),
     ("pai.sensor.maxima", {"avg_gpu_wrk_mem": "max_gpu_wrk_mem + 1"}),
     ("pai.sensor.device", {"gpu_wrk_util": "1", "gpu_name": "null"}),
@@ -67,7 +79,7 @@ FILES = {
 
 # All other rules of `checks.sql` are broken once.
 BROKEN_MORE_OFTEN = {
-    "pai.instance.inst_id": 2,
+    "pai.instance.inst_id_of_job": 2,
     "pai.instance.worker_name_key": 2,
     "pai.machine_metric.in_instance": 3,
 }

@@ -41,6 +41,8 @@ LAUNCHES = (
     ("first", "a", "Terminated", 100.0, 200.0),
     ("odd", "a", "Interrupted", 100.0, 200.0),
     ("odd", "b", "Waiting", None, None),
+    ("stopped", "a", "Running", 100.0, None),
+    ("stopped", "b", "Interrupted", None, 300.0),
     ("zero", "a", None, 0.0, 200.0),
     (None, "a", "Terminated", 100.0, 200.0),
 )
@@ -52,16 +54,74 @@ def test_the_best_outcome_of_a_worker(tmp_path: Path) -> None:
     ) as connection:
         rows = connection.execute(
             "select worker_name, inst_name, status, start_s, end_s, run_s, runs, is_publishers_choice"
-            " from pai.worker_by_outcome_v1 order by worker_name"
+            " from pai.worker_by_outcome order by worker_name"
+        ).fetchall()
+        first_version = connection.execute(
+            "select worker_name, status from pai.worker_by_outcome_v1 where worker_name in ('odd', 'stopped')"
         ).fetchall()
     assert rows == [
         ("first", "a", "Terminated", 100, 200, 100, 2, True),
         ("later", "b", "Failed", 200, 300, 100, 2, True),
         ("longer", "b", "Running", 100, 200, 100, 2, False),
-        ("odd", "b", "Waiting", None, None, None, 2, True),
+        ("odd", "a", "Interrupted", 100, 200, 100, 2, False),
         ("outcome", "a", "Terminated", 100, 200, 100, 3, False),
+        ("stopped", "b", "Interrupted", None, 300, None, 2, False),
         ("zero", "a", None, None, 200, None, 1, True),
     ]
+    # Version 1 knows four statuses.
+    assert sorted(first_version) == [("odd", "Waiting"), ("stopped", "Running")]
+
+
+def test_time_of_failed_tasks_without_a_time_is_unknown(tmp_path: Path) -> None:
+    """Failed instances have a start or an end. If no failed task has both, its GPU time is NULL, not 0."""
+    tasks = rows_of(
+        "pai_task_table",
+        "job_name task_name inst_num status start_time plan_gpu",
+        ("j1", "worker", 1.0, "Terminated", 1_000.0, 100.0),
+        ("j2", "worker", 1.0, "Failed", 1_000.0, 100.0),
+        ("j3", "worker", 2.0, "Failed", 1_000.0, 100.0),
+    )
+    launches = rows_of(
+        "pai_instance_table",
+        "job_name task_name worker_name status start_time end_time",
+        ("j1", "worker", "w1", "Terminated", 1_010.0, 1_110.0),
+        ("j2", "worker", "w2", "Failed", 1_020.0, None),
+        ("j3", "worker", "w3", "Failed", None, 1_200.0),
+        ("j3", "worker", "w4", "Interrupted", None, 1_200.0),
+    )
+    with ingest_tables(tmp_path, pai_task_table=tasks, pai_instance_table=launches) as connection:
+        [share] = connection.execute(
+            "select failed_of_all_pct, failed_gpu_time_pct, low_failed_gpu_time_pct,"
+            " high_failed_gpu_time_pct, covered_failed_pct from unified.failure_share()"
+        ).fetchall()
+        costs = connection.execute(
+            "select outcome, jobs, held_gpu_h * 3600, gpu_time_pct, uncovered_pct from unified.failure_cost()"
+        ).fetchall()
+        [summary] = connection.execute(
+            "select failed_share, failed_gpu_s, failed_gpu_time_share, cancelled_gpu_time_share,"
+            " completed_gpu_time_share from unified.summary"
+        ).fetchall()
+        statuses = connection.execute(
+            "select status, entries from pai.status_counts(at_level := 'instance') order by status"
+        ).fetchall()
+        runs = connection.execute(
+            "select status, tasks_with_run, held_gpu_h from pai.run_by_status() order by status"
+        ).fetchall()
+        caveats = connection.execute(
+            "select distinct query_name from catalog.queries"
+            " where list_contains(caveats, 'pai.failed_time_unknown') order by query_name"
+        ).fetchall()
+    assert share == (pytest.approx(200 / 3), None, None, None, 0)
+    assert costs == [
+        ("completed", 1, pytest.approx(100), 100, 0),
+        ("failed", 1, None, None, 100),
+        ("failed", 1, None, None, 100),
+    ]
+    assert summary == (pytest.approx(2 / 3), None, None, 0, 1)
+    assert statuses == [("Failed", 2), ("Interrupted", 1), ("Terminated", 1)]
+    assert runs == [("Failed", 0, None), ("Terminated", 1, pytest.approx(100 / 3600))]
+    for query in ("pai.run_by_status", "unified.failure_cost", "unified.failure_share"):
+        assert (query,) in caveats
 
 
 def test_a_task_run_is_whole_if_every_instance_ended(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from (
     having count(*) > 1
 ) as duplicated;
 
--- check: pai.group_tag.user
+-- check: pai.group_tag.user_of_job
 -- object: pai.group_tag
 -- kind: reference
 -- rule: a group tag and its job have the same user
@@ -61,7 +61,7 @@ divided as (
 
 select count(*) from divided;
 
--- check: pai.instance.inst_id
+-- check: pai.instance.inst_id_of_job
 -- object: pai.instance
 -- kind: reference
 -- rule: an instance has the inst_id of its job
@@ -70,7 +70,7 @@ from pai.instance as instance
 inner join pai.job as job on instance.job_name = job.job_name
 where instance.inst_id <> job.inst_id;
 
--- check: pai.sensor.inst_id
+-- check: pai.sensor.inst_id_of_job
 -- object: pai.sensor
 -- kind: reference
 -- rule: a worker has the inst_id of its job

@@ -1,6 +1,7 @@
 -- Hourly plans of running instances: CPU cores, memory and GPUs, shared and whole (PAI).
 -- grain: one row per hour of the shifted clock, from the first start to the last end, idle hours too
 -- source: README of cluster-trace-gpu-v2020, pai_task_table and pai_instance_table; MLaaS in the Wild (NSDI 2022) for whole GPUs
+-- caveat: pai.failed_time_unknown: running_instances requested_cpus requested_memory_gb requested_gpus sharing_gpus whole_gpus requested_gpus_if_whole unended_instances
 -- caveat: pai.shifted_clock: hour hour_start_s weekday hour_of_day running_instances requested_cpus requested_memory_gb requested_gpus sharing_gpus whole_gpus requested_gpus_if_whole
 -- caveat: pai.sentinel_zero_start: hour hour_start_s weekday hour_of_day running_instances requested_cpus requested_memory_gb requested_gpus sharing_gpus whole_gpus requested_gpus_if_whole
 -- caveat: pai.plan_is_per_instance: requested_cpus requested_memory_gb requested_gpus sharing_gpus whole_gpus requested_gpus_if_whole

@@ -1,6 +1,7 @@
 -- GPU time of launched instances by the hours of their starts and ends (PAI).
 -- grain: one row per (gpu_type, start_hour, end_hour) of the launches that start, of tasks that request a GPU
 -- source: README of cluster-trace-gpu-v2020, pai_task_table and pai_instance_table
+-- caveat: pai.failed_time_unknown: end_hour first_gpu_s last_gpu_s
 -- caveat: pai.shifted_clock: start_hour end_hour
 -- caveat: pai.sentinel_zero_start: start_hour end_hour instances gpus first_gpu_s last_gpu_s
 -- caveat: pai.plan_is_per_instance: gpus first_gpu_s last_gpu_s

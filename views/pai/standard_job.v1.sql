@@ -1,6 +1,7 @@
 -- PAI tasks as jobs in the standard format.
 -- grain: one row per (job_name, task_name), as the literature counts PAI's jobs
 -- source: README and utils.py of cluster-trace-gpu-v2020
+-- caveat: pai.failed_time_unknown: run_s observed_run_s held_gpu_s
 -- caveat: pai.job_means_task_elsewhere
 -- caveat: pai.gpu_counts_are_fractions: requested_gpus requested_gpus_per_instance held_gpu_s
 -- caveat: pai.plan_is_per_instance: requested_gpus_per_instance

@@ -1,6 +1,7 @@
 -- Jobs, tasks, instances and GPU-hours of each user, and the user's rank by instances (PAI).
 -- grain: one row per user of pai.job
 -- source: README of cluster-trace-gpu-v2020, pai_job_table: user; MLaaS in the Wild (NSDI 2022) ranks users so
+-- caveat: pai.failed_time_unknown: gpu_h
 -- caveat: pai.sentinel_zero_start: gpu_h
 -- caveat: pai.plan_is_per_instance: gpu_tasks gpu_h
 -- caveat: pai.tasks_without_instances

@@ -1,6 +1,7 @@
 -- PAI workers, one row each: re-runs are removed by the publisher's rule.
 -- grain: one row per worker_name
 -- source: utils.py of cluster-trace-gpu-v2020: sort by status, start_time and end_time, keep the last
+-- caveat: pai.failed_time_unknown: start_s end_s run_s
 -- caveat: pai.worker_name_repeats: worker_name
 -- caveat: pai.sentinel_zero_start: start_s end_s run_s
 create or replace view pai.worker_v1 as

@@ -1,6 +1,7 @@
 -- PAI workers, one row each: of re-runs, the run with the best outcome is kept.
 -- grain: one row per worker_name
 -- source: this project; the publisher's rule, which sorts statuses as words, is that of pai.worker
+-- caveat: pai.failed_time_unknown: start_s end_s run_s
 -- caveat: pai.worker_name_repeats: worker_name
 -- caveat: pai.sentinel_zero_start: start_s end_s run_s is_publishers_choice
 -- caveat: pai.terminated_is_success: status is_publishers_choice

@@ -128,15 +128,19 @@ select
     cancelled_jobs / nullif(known_jobs, 0) as cancelled_share,
     failed_jobs / nullif(known_jobs, 0) as failed_share,
     preempted_jobs / nullif(known_jobs, 0) as preempted_share,
-    -- If outcomes are known, no cancelled job means no time in cancelled jobs; otherwise that time is unknown.
-    coalesce(completed_gpu_s, 0 * known_gpu_s) as completed_gpu_s,
+    -- No failed job means no time in failed jobs. If jobs failed and no time of any is known, or if no outcome is known,
+    -- that time is unknown. A cancelled job without a time may never have run.
+    coalesce(completed_gpu_s, case when completed_jobs = 0 then 0 * known_gpu_s end) as completed_gpu_s,
     coalesce(cancelled_gpu_s, 0 * known_gpu_s) as cancelled_gpu_s,
-    coalesce(failed_gpu_s, 0 * known_gpu_s) as failed_gpu_s,
-    coalesce(preempted_gpu_s, 0 * known_gpu_s) as preempted_gpu_s,
-    coalesce(completed_gpu_s, 0) / nullif(known_gpu_s, 0) as completed_gpu_time_share,
+    coalesce(failed_gpu_s, case when failed_jobs = 0 then 0 * known_gpu_s end) as failed_gpu_s,
+    coalesce(preempted_gpu_s, case when preempted_jobs = 0 then 0 * known_gpu_s end) as preempted_gpu_s,
+    coalesce(completed_gpu_s, case when completed_jobs = 0 then 0 end) / nullif(known_gpu_s, 0)
+        as completed_gpu_time_share,
     coalesce(cancelled_gpu_s, 0) / nullif(known_gpu_s, 0) as cancelled_gpu_time_share,
-    coalesce(failed_gpu_s, 0) / nullif(known_gpu_s, 0) as failed_gpu_time_share,
-    coalesce(preempted_gpu_s, 0) / nullif(known_gpu_s, 0) as preempted_gpu_time_share,
+    coalesce(failed_gpu_s, case when failed_jobs = 0 then 0 end) / nullif(known_gpu_s, 0)
+        as failed_gpu_time_share,
+    coalesce(preempted_gpu_s, case when preempted_jobs = 0 then 0 end) / nullif(known_gpu_s, 0)
+        as preempted_gpu_time_share,
     mean_run_s_cpu,
     mean_wait_s_cpu,
     median_run_s_cpu,
@@ -156,10 +160,10 @@ comment on column unified.summary_v3.gpu_jobs_with_run is 'GPU jobs whose run wa
 comment on column unified.summary_v3.gpu_jobs_with_gpu_time is 'GPU jobs with a known GPU time, which the sums of GPU time cover; derived.';
 comment on column unified.summary_v3.censored_gpu_jobs is 'GPU jobs that the end of the trace cuts off; NULL if the trace does not say; derived.';
 comment on column unified.summary_v3.left_censored_gpu_jobs is 'GPU jobs that the beginning of the trace cuts off; NULL if the trace does not say; derived.';
-comment on column unified.summary_v3.completed_gpu_s is 'GPU-seconds held by the GPU jobs that completed; NULL where no outcome is known; derived.';
-comment on column unified.summary_v3.cancelled_gpu_s is 'GPU-seconds held by the GPU jobs that were cancelled; NULL where no outcome is known; derived.';
-comment on column unified.summary_v3.failed_gpu_s is 'GPU-seconds held by the GPU jobs that failed, preempted ones not included; NULL where no outcome is known; derived.';
-comment on column unified.summary_v3.preempted_gpu_s is 'GPU-seconds held by the GPU jobs that were preempted; NULL where no outcome is known; derived.';
+comment on column unified.summary_v3.completed_gpu_s is 'GPU-seconds held by the GPU jobs that completed; NULL where no outcome or no GPU time of such a job is known; derived.';
+comment on column unified.summary_v3.cancelled_gpu_s is 'GPU-seconds held by the GPU jobs that were cancelled, 0 if none of them ran; NULL where no outcome is known; derived.';
+comment on column unified.summary_v3.failed_gpu_s is 'GPU-seconds held by the GPU jobs that failed, preempted ones not included; NULL where no outcome or no GPU time of such a job is known; derived.';
+comment on column unified.summary_v3.preempted_gpu_s is 'GPU-seconds held by the GPU jobs that were preempted; NULL where no outcome or no GPU time of such a job is known; derived.';
 comment on column unified.summary_v3.failed_share is 'Share of the GPU jobs of known outcome that failed, preempted ones not included; derived.';
 comment on column unified.summary_v3.preempted_share is 'Share of the GPU jobs of known outcome that were preempted; derived.';
 comment on column unified.summary_v3.failed_gpu_time_share is 'Share of the GPU time of known outcome that failed jobs held, preempted ones not included; derived.';
