@@ -1,8 +1,5 @@
 -- A line per request, as in Azure's LLM inference traces. Times have seven decimals, as .NET writes them.
 -- Source: AzureLLMInferenceDataset2023.md of Azure/AzurePublicDataset.
--- span_s: epoch(max(cast("TIMESTAMP" as timestamp)) - min(cast("TIMESTAMP" as timestamp)))
--- input_tokens: cast(sum("ContextTokens") as bigint)
--- output_tokens: cast(sum("GeneratedTokens") as bigint)
 with timed as (
     -- A clock without dates counts from the start of the trace.
     select *, case when has_dates then min(arrival_s) over () + offset_s end as date_s

@@ -1,7 +1,6 @@
 -- Training jobs with a model, a batch size, iterations and a deadline. ElasticFlow's authors generated these
 -- values; other traces do not have them. Times are seconds since the start of the trace.
 -- Source: README of microsoft/elasticflow-traces, Schema for elasticflow-traces.
--- gpu_s: fsum(num_gpu * duration)
 with timed as (
     -- In the other traces, times count from 1970, or from a time before the trace.
     select *, case when $trace in ('itp', 'openb', 'spot') then 0 else first_submit_s end as start_s

@@ -33,6 +33,15 @@ from tracehouse.publish.simulators.loss_report import (
 REPORT = "export.json"
 LIMITS = Limits(memory="1GB", most_threads=4)
 """Rows are collected, numbered and sorted within this memory, and on disk. More threads need more memory."""
+# The GPUs and nodes of traces whose lists of machines have fewer GPUs than their jobs used.
+_INVENTORIES = {
+    "philly": """
+        select
+            sum(greatest(coalesce(listed_gpus, 0), coalesce(used_gpus, 0), coalesce(measured_gpus, 0))),
+            count(*)
+        from philly.machine_inventory
+    """
+}
 # Columns of `job` that number the sorted values of another column from 1.
 _NUMBERED = {
     "user_number": "user_id",
@@ -80,7 +89,8 @@ def export(
             facts = _describe_export(connection, trace, selected, form)
             for file in form.files:
                 _write_file(connection, file, values, staging / file.name, facts)
-            report = build_loss_report(connection, form, values, counted, staging, limits)
+            part = _condition(trace, selected, form.population.part)
+            report = build_loss_report(connection, form, values, counted, staging, part, limits)
             caveats, sources = _caveats_and_sources(connection, trace, form)
             details = {
                 "format": form.name,
@@ -309,8 +319,9 @@ def _describe_export(
     if form.population is not JOBS:
         [(block_tokens,)] = connection.execute("select max(block_tokens) from request").fetchall()
         return {**facts, "block_tokens": block_tokens, "notes": form.notes}
-    [(jobs, start, partitions)] = connection.execute(
-        "select count(*), min(submit_time), count(distinct partition_number) from job"
+    [(jobs, start, partitions, largest)] = connection.execute(
+        "select count(*), min(submit_time), count(distinct partition_number),"
+        " cast(ceil(max(greatest(requested_gpus, allocated_gpus))) as bigint) from job"
     ).fetchall()
     gpus, nodes = _capacity(connection, trace, parts)
     return {
@@ -320,6 +331,7 @@ def _describe_export(
         "zone": _zone(connection, trace),
         "gpus": gpus,
         "nodes": nodes,
+        "largest_job_gpus": largest,
         "partitions": partitions,
         "notes": form.notes,
     }
@@ -329,6 +341,9 @@ def _capacity(
     connection: duckdb.DuckDBPyConnection, trace: str, clusters: Sequence[str]
 ) -> tuple[int | None, int | None]:
     """The numbers of GPUs and nodes of the exported clusters; None if a number is unknown for any of them."""
+    if inventory := _INVENTORIES.get(trace):
+        [(gpus, nodes)] = connection.execute(inventory).fetchall()
+        return gpus, nodes or None
     [(gpus, nodes, known)] = connection.execute(
         """
         select
@@ -375,6 +390,10 @@ def _caveats_and_sources(
 
 def _swf_header(processors_per_gpu: int, facts: Mapping[str, Any]) -> list[str]:
     """The header lines, with the keys of the standard, in its order; lines of unknown values are left out."""
+    gpus, largest, notes = facts["gpus"], facts["largest_job_gpus"], [*facts["notes"]]
+    if gpus is not None and gpus < largest:
+        notes += [f"MaxProcs is that of the largest job, as the trace lists {gpus:,} GPUs only."]
+        gpus = largest
     lines = [
         ("Version", "2.2"),
         ("Computer", f"{facts['title']}, GPUs counted as processors"),
@@ -386,9 +405,9 @@ def _swf_header(processors_per_gpu: int, facts: Mapping[str, Any]) -> list[str]:
         ("MaxRecords", facts["jobs"]),
         *_swf_dates(facts),
         ("MaxNodes", facts["nodes"]),
-        ("MaxProcs", facts["gpus"] and int(facts["gpus"]) * processors_per_gpu),
+        ("MaxProcs", gpus and int(gpus) * processors_per_gpu),
         ("MaxPartitions", facts["partitions"] or None),
-        *(("Note", note) for note in facts["notes"]),
+        *(("Note", note) for note in notes),
         ("Note", f"Licence: {facts['licence']}"),
     ]
     return [f"; {key}: {' '.join(str(value).split())}" for key, value in lines if value is not None]

@@ -10,8 +10,7 @@ exported request. Their parameters are the options of the command, `trace`, and,
 A comment above each column describes it: `-- from <columns of the view>: <how> [<default>]`. Without
 <how>, the value is the first column's. A default is `optional` if values may be missing, or else names the
 options that set it. Columns after these have a name `<field>: <text>`; they are conditions that the loss
-report counts. Lines such as `-- gpu_s: <aggregate>` in the header are the SQL of totals of the written file;
-a file with several rows for a job has a line `-- jobs:`.
+report counts. What a reader finds in the written file is in `contents`.
 
 The macros `rounded`, `rounded_up` and `otherwise` (a value, or else its default) compute the written values.
 The loss report defines them as their first argument, and so tells what a value is without them.
@@ -138,11 +137,6 @@ class File:
             for one in found
             if one
         ]
-
-    @property
-    def totals(self) -> dict[str, str]:
-        """The SQL of the totals, read from the header of the query."""
-        return dict(re.findall(r"^-- ([a-z_]+): (.*)$", self.sql, re.M))
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 -- Helios's job log, which several scheduler simulators read. Times are local, without a zone; duration is end
 -- minus start, and queue is start minus submit.
 -- Source: README of S-Lab-System-Group/HeliosData.
--- gpu_s: fsum(gpu_num * duration)
 with waited as (
     select *, round(coalesce(wait_s, $default_wait_s)) as whole_wait_s, round(run_s) as whole_run_s
     from job

@@ -1,6 +1,7 @@
 """Report what an export lost or defaulted: the origin of each field, dropped columns, skipped rows.
 
-The numbers of jobs or requests, their totals and missing values are read from the written files.
+The numbers of jobs or requests, their totals and missing values are read from the written files (`contents`).
+They are compared with all jobs or requests in the warehouse, also those that the export skips.
 """
 
 import re
@@ -10,30 +11,35 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 
 from tracehouse.core.errors import UsageError, UserError
-from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.read.catalog import read_rows
 from tracehouse.engines.duckdb.read.describe import Grid
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.publish.columns import identifier
+from tracehouse.publish.simulators import contents
 from tracehouse.publish.simulators.formats import JOBS, MACROS, Field, File, Format, Population, bind
 
 # Errors of binary fractions are not counted as rounding.
 _EXACT = 1e-6
+# GPU-hours that print the same in percent.
+_SAME = 0.0005
 
 
 Report = dict[str, Any]
 """The losses of an export, as they are written.
 
-`jobs` is the number of exported jobs, `exported_gpu_h` the GPU-hours of the jobs in the files, and
-`held_gpu_h` those that these jobs held while the trace was recorded. `fields` has the number of rows of each
-file in which a field has one origin: exact, derived, defaulted or missing; `source` says how the field is
-computed. `dropped` has the columns with values that the format cannot represent, and `skipped` the reasons
-for which jobs were skipped, with the GPU-hours that these jobs held, if known.
+`jobs` and `exported_gpu_h` are the jobs and the GPU-hours in the files. `warehouse_jobs` and
+`warehouse_gpu_h` are those of the same trace or clusters in the warehouse, jobs that are skipped included,
+and `held_gpu_h` those that the exported jobs held. `untimed_jobs` have no GPU-hours in the files because a
+value is missing there; they held `untimed_gpu_h`. `fields` has the number of rows of each file in which a
+field has one origin: exact, derived, defaulted or missing; `source` says how the field is computed.
+`dropped` has the columns with values that the format cannot represent, and `skipped` the reasons for which
+jobs were skipped, with the GPU-hours that these jobs held, if known.
 
-A report of requests has `requests` in place of `jobs`. In place of GPU-hours, it has the totals of the file:
-`span_s`, the seconds from the first to the last request, `input_tokens` and `output_tokens`.
+A report of requests has `requests` and `warehouse_requests`. In place of GPU-hours, it has the totals of the
+file: `span_s`, the seconds from the first to the last request, `input_tokens` and `output_tokens`.
 """
 
 
@@ -123,57 +129,56 @@ def build_loss_report(
     values: Mapping[str, Any],
     counted: Sequence[Sequence[TraceValues]],
     folder: Path,
+    exported_part: str,
     limits: Limits,
 ) -> Report:
-    """Report the losses of the files in a folder. `counted` are their values that come from the trace."""
+    """Report the losses of the files in a folder.
+
+    `counted` are their values that come from the trace. `exported_part` is the SQL condition of the trace, or
+    of its clusters or workloads.
+    """
+    main = folder / form.files[0].name
     origins: list[dict[str, Any]] = []
-    totals = []
-    with duckdb.connect() as reader:
-        reader.execute(
-            f"set memory_limit = {quoted(limits.memory)}; set threads = {limits.most_threads or 1}"
-        )
+    with contents.reader(connection, limits) as reader:
         for file, fields in zip(form.files, counted, strict=True):
-            of_file, rows, *present = _read_back(reader, form, file, folder, fields, values)
-            totals.append(of_file)
-            for field, found in zip(fields, present, strict=True):
-                origins += _field_origins(file, field, rows - found, rows, values)
+            rows, missing = contents.count_rows(reader, folder / file.name)
+            for field in fields:
+                origins += _field_origins(file, field, missing.get(field.name, rows), rows, values)
+        if form.population is JOBS:
+            totals = _count_jobs(connection, *contents.read_jobs(reader, form.name, main, values))
+            in_warehouse = "count(*) as warehouse_jobs, fsum(held_gpu_s) / 3600 as warehouse_gpu_h"
+        else:
+            totals = contents.read_requests(reader, form.name, main)
+            in_warehouse = "count(*) as warehouse_requests"
+    view = form.population.views[0]
+    [of_warehouse] = read_rows(connection, f"select {in_warehouse} from {view} where {exported_part}")
     # A column is dropped if its field has no value for any job, because the field also needs another column.
     exported = {column for fields in counted for one in fields if one.rows for column in one.field.columns}
-    lost = {
+    return {
+        **totals,
+        **of_warehouse,
         "fields": origins,
         "dropped": list(_dropped(connection, form.population, exported)),
         "skipped": _skipped(connection, form.population),
     }
-    if form.population is not JOBS:
-        return {**totals[0], **lost}
-    exported_gpu_h = (totals[0]["gpu_s"] or 0) / 3600
-    [(held_gpu_h,)] = connection.execute("select coalesce(fsum(held_gpu_s), 0) / 3600 from job").fetchall()
-    return {"jobs": totals[0]["jobs"], "exported_gpu_h": exported_gpu_h, "held_gpu_h": held_gpu_h, **lost}
 
 
-def _read_back(
-    reader: duckdb.DuckDBPyConnection,
-    form: Format,
-    file: File,
-    folder: Path,
-    fields: Sequence[TraceValues],
-    values: Mapping[str, Any],
-) -> list[Any]:
-    """Read a written file: its totals by name, its rows, and the rows with a value of each field."""
-    path = quoted(str(folder / file.name))
-    columns = ", ".join(f"{quoted(one.name)}: {quoted(one.type)}" for one in fields)
-    plain = f"auto_detect = false, columns = {{{columns}}}, allow_quoted_nulls = false"
-    source = {
-        "parquet": f"read_parquet({path})",
-        "jsonl": f"read_json({path}, columns = {{{columns}}}, format = 'newline_delimited')",
-        "csv": f"read_csv({path}, {plain}, header = true, delim = ',', quote = '\"', escape = '\"')",
-        "swf": f"read_csv({path}, {plain}, header = false, delim = ' ', comment = ';', nullstr = '-1')",
-    }[file.name.rpartition(".")[2]]
-    totals = {f"{form.population.name}s": "count(*)", **file.totals}
-    sums = [*totals.values(), "count(*)", *(f"count({identifier(one.name)})" for one in fields)]
-    sql = f"select {', '.join(sums)} from {source}"
-    [found] = reader.execute(sql, bind(sql, values)).fetchall()
-    return [dict(zip(totals, found, strict=False)), *found[len(totals) :]]
+def _count_jobs(
+    connection: duckdb.DuckDBPyConnection, jobs: int, gpu_s: float, untimed: pa.Table
+) -> dict[str, Any]:
+    """The totals of the jobs in the files, and the GPU-hours that these jobs held in the trace."""
+    connection.register("untimed", untimed)
+    is_untimed = f"{untimed.column_names[0]} in (from untimed)"
+    [held] = read_rows(
+        connection,
+        f"""
+        select
+            fsum(held_gpu_s) / 3600 as held_gpu_h,
+            fsum(held_gpu_s) filter (where {is_untimed}) / 3600 as untimed_gpu_h
+        from job
+        """,
+    )
+    return {"jobs": jobs, "exported_gpu_h": gpu_s / 3600, "untimed_jobs": untimed.num_rows, **held}
 
 
 def _field_origins(
@@ -237,23 +242,31 @@ def _skipped(connection: duckdb.DuckDBPyConnection, population: Population) -> l
 
 
 def describe_totals(report: Report) -> str:
-    """Describe what the files have in a sentence.
-
-    For jobs, compare their GPU time with the time that they held.
-    """
+    """Describe what the files contain, and what the warehouse contains, in a few sentences."""
     if "requests" in report:
         requests, span_s = report["requests"], report["span_s"]
         rate = f" ({requests / span_s:,.2f} per second)" if span_s else ""
         tokens = f"{report['input_tokens']:,} input and {report['output_tokens']:,} output tokens"
-        return f"The requests arrive within {span_s:,.0f} s{rate}. They have {tokens}."
-    exported_gpu_h, held_gpu_h = report["exported_gpu_h"], report["held_gpu_h"]
-    text = f"{exported_gpu_h:,.1f} GPU-hours (GPUs times run time)"
-    if not held_gpu_h:
-        return f"The files have {text}; the trace does not say how many were held."
-    more = 100 * (exported_gpu_h / held_gpu_h - 1)
-    if abs(more) < 0.05:
-        return f"The files keep all {text}."
-    return f"The files have {text}, {more:+.1f} % of the {held_gpu_h:,.1f} that these jobs held."
+        text = f"The files have {_part(requests, report['warehouse_requests'])} requests, with {tokens}."
+        return f"{text} They arrive within {span_s:,.0f} s{rate}."
+    gpu_h, in_warehouse = report["exported_gpu_h"], report["warehouse_gpu_h"]
+    jobs = f"{_part(report['jobs'], report['warehouse_jobs'])} jobs"
+    if not in_warehouse:
+        hours = f"{gpu_h:,.1f} GPU-hours (GPUs times run time); the trace does not say how many were held"
+    elif abs(gpu_h / in_warehouse - 1) < _SAME:
+        hours = f"all {gpu_h:,.1f} GPU-hours"
+    else:
+        change = f"{100 * (gpu_h / in_warehouse - 1):+.1f} % of the {in_warehouse:,.1f} in the warehouse"
+        hours = f"{gpu_h:,.1f} GPU-hours (GPUs times run time), {change}"
+    text = f"The files have {jobs} and {hours}."
+    if untimed := report["untimed_jobs"]:
+        held = f"; they held {report['untimed_gpu_h']:,.1f} GPU-hours" if report["untimed_gpu_h"] else ""
+        text += f" {untimed:,} of these jobs have no run time in the files{held}."
+    return text
+
+
+def _part(count: int, of: int) -> str:
+    return f"all {count:,}" if count == of else f"{count:,} of {of:,}"
 
 
 def tables(report: Report) -> list[Grid]:

@@ -1,8 +1,5 @@
 -- A JSON object per request, which load generators replay. A trace without prefix blocks has no hash_ids.
 -- Source: README of kvcache-ai/Mooncake, FAST25-release.
--- span_s: max("timestamp") / 1000
--- input_tokens: cast(sum(input_length) as bigint)
--- output_tokens: cast(sum(output_length) as bigint)
 select
     -- from arrival_s: milliseconds since the first exported request, divided by --rate-factor
     rounded(offset_s * 1000) as "timestamp",

@@ -1,8 +1,6 @@
 -- The pod list, which the Kubernetes simulator of openb's authors reads. Each instance of a job is a pod, or
 -- several pods if it requests more GPUs than a node has. `gpu_milli` is a pod's share of each of its GPUs.
 -- Source: README and lists of cluster-trace-gpu-v2023.
--- jobs: count(*) filter (regexp_extract(name, $separator || '([0-9]+)$', 1) in ('', '1'))
--- gpu_s: fsum(num_gpu * gpu_milli / 1000 * (deletion_time - scheduled_time))
 with numbered as (
     select
         *,

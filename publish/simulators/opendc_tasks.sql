@@ -1,6 +1,5 @@
 -- Tasks. Capacity is in MHz, summed over the cores or GPUs of a task; memory is in MB, taken as MiB.
 -- Source: OpenDC's TASK_SCHEMA_V3, July 2026.
--- gpu_s: fsum(gpu_count * duration / 1000)
 select
     -- from number: in the order of submission
     int32(number) as id,

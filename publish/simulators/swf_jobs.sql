@@ -1,7 +1,6 @@
 -- A line of 18 whole numbers per job, -1 for unknown. A processor is a GPU, or a fraction of a GPU, so that
 -- fractional requests stay exact.
 -- Source: the Parallel Workloads Archive, "The Standard Workload Format", version 2.2.
--- gpu_s: fsum(requested_processors / $processors_per_gpu * run_s)
 select
     -- from number: in the order of submission
     number as job_number,

@@ -8,7 +8,10 @@ import hashlib
 import json
 import re
 from collections import Counter
+from collections.abc import Callable
+from datetime import date
 from pathlib import Path
+from typing import Any
 
 import command_line
 import duckdb
@@ -35,6 +38,12 @@ ELASTICFLOW = (
     *("--model", "it's", "--batch-size", 64),
     *("--iterations-per-s", 2, "--deadline-factor", 1.5),
 )
+OPTIONS: dict[str, object] = {
+    **{"processors_per_gpu": 1, "gpus_per_node": 8, "cpu_mhz": 1000.0, "gpu_mhz": None, "default_cpus": 1},
+    **{"default_mem_mib": 1, "default_cpu_milli": 1, "default_memory_mib": 1, "model": "m", "batch_size": 1},
+    **{"iterations_per_s": 1.0, "deadline_factor": 1.0, "first_day": date(2020, 1, 1), "default_user": "u"},
+    **{"default_vc": "v", "default_wait_s": 0, "default_state": "FAILED"},
+}
 OPENB = ("--default-cpu-milli", 7, "--default-memory-mib", 9)
 RAN = "2020-06-09 18:41:10,2020-06-09 18:42:10,60"
 ATTEMPT = {
@@ -208,7 +217,9 @@ def test_swf_header(sample_warehouse: Path, few_jobs: Path, tmp_path: Path) -> N
 
     options = ("swf", "pai", "--processors-per-gpu", 100)
     lines = (Export(few_jobs, tmp_path / "pai", *options).folder / "jobs.swf").read_text()
-    assert {"; UnixStartTime: 0", "; MaxProcs: 800", "; MaxNodes: 1"} <= set(lines.splitlines())
+    # The one machine has 8 GPUs, and the largest job requests 24.
+    assert {"; UnixStartTime: 0", "; MaxProcs: 2400", "; MaxNodes: 1"} <= set(lines.splitlines())
+    assert "; Note: MaxProcs is that of the largest job, as the trace lists 8 GPUs only." in lines
     assert "TimeZoneString" not in lines and "; StartTime" not in lines
     # The raw data lacks openb's list of GPU nodes.
     lines = (Export(few_jobs, tmp_path / "openb", "swf", "openb").folder / "jobs.swf").read_text()
@@ -227,7 +238,7 @@ def test_elasticflow_of_itp_equals_published_file(
     by_job = [frame.set_index("job_id").sort_index().astype(str) for frame in (written, published)]
     pd.testing.assert_frame_equal(*by_job, check_dtype=False)
     assert {each["origin"] for each in export.report["fields"]} == {"exact"}
-    assert "The files keep all" in export.printed
+    assert "The files have all 3,011 jobs and all 165,442.5 GPU-hours." in export.printed
     # Ingest recognises the export as one of ITP's files.
     (export.folder / "jobs.csv").rename(export.folder / "cluster03.csv")
     outcome = database.ingest([export.folder], tmp_path / "again", ["itp"], quiet)
@@ -372,7 +383,7 @@ def test_run_time_as_held_keeps_the_gpu_time(sample_warehouse: Path, tmp_path: P
     loss = Export(sample_warehouse, tmp_path / "out", *arguments).report
     assert loss["exported_gpu_h"] > 1.01 * loss["held_gpu_h"]
     held = Export(sample_warehouse, tmp_path / "held", *arguments, "--run-as-held")
-    assert "The files keep all" in held.printed
+    assert f"and all {held.report['exported_gpu_h']:,.1f} GPU-hours." in held.printed
     ran = held.swf()[lambda jobs: jobs[3] >= 0]
     assert (ran[3] * ran[7]).sum() / 100 / 3600 == pytest.approx(loss["held_gpu_h"], rel=0.001)
 
@@ -517,6 +528,124 @@ def test_loss_report_is_printed_and_saved(sample_warehouse: Path, tmp_path: Path
     assert loss["exported_gpu_h"] == pytest.approx(gpu_h)
 
 
+def drop_last_line(file: Path) -> None:
+    file.write_text("".join(file.read_text().splitlines(keepends=True)[:-1]))
+
+
+def replace_once(old: str, new: str) -> Callable[[Path], None]:
+    def change(file: Path) -> None:
+        text = file.read_text()
+        assert text.count(old) == 1, (old, text)
+        file.write_text(text.replace(old, new))
+
+    return change
+
+
+def change_tasks(change: Callable[[pd.DataFrame], pd.DataFrame]) -> Callable[[Path], None]:
+    def rewrite(file: Path) -> None:
+        tasks = pyarrow.parquet.read_table(file)
+        table = pa.Table.from_pandas(change(tasks.to_pandas()), tasks.schema, preserve_index=False)
+        pyarrow.parquet.write_table(table, file)
+
+    return rewrite
+
+
+@pytest.mark.parametrize(
+    ("form", "options", "change", "jobs", "gpu_s", "missing"),
+    [
+        # Job x has 8 GPUs for ten seconds and x-1 has 0.3, a processor each tenth; y has none.
+        ("swf", {"processors_per_gpu": 10}, None, 2, 83, ("run_s", 0)),
+        ("swf", {"processors_per_gpu": 10}, drop_last_line, 1, 80, ("run_s", 0)),
+        ("swf", {"processors_per_gpu": 10}, replace_once("1 0 20 10 ", "1 0 20 -1 "), 2, 3, ("run_s", 1)),
+        # Without processors, a reader has no GPU time either. -1 is unknown, 0 is not.
+        ("swf", {"processors_per_gpu": 10}, replace_once(" 80 ", " -1 "), 2, 3, ("requested_processors", 1)),
+        ("swf", {"processors_per_gpu": 10}, replace_once(" 80 ", " 0 "), 2, 3, ("requested_processors", 0)),
+        ("openb", {}, None, 3, 83, ("scheduled_time", 0)),
+        ("openb", {}, drop_last_line, 2, 83, ("scheduled_time", 0)),
+        ("openb", {}, replace_once("Succeeded,0,30,20", "Succeeded,0,30,"), 3, 3, ("scheduled_time", 1)),
+        ("openb", {}, replace_once(",1,300,", ",1,600,"), 3, 86, ("scheduled_time", 0)),
+        ("elasticflow", {}, None, 2, 90, ("duration", 0)),
+        ("elasticflow", {}, drop_last_line, 1, 80, ("duration", 0)),
+        ("elasticflow", {}, replace_once("8,10\n", "8,\n"), 2, 10, ("duration", 1)),
+        ("helios", {}, None, 3, 90, ("duration", 0)),
+        ("helios", {}, drop_last_line, 2, 90, ("duration", 0)),
+        ("helios", {}, replace_once(",8,96,1,", ",7,96,1,"), 3, 80, ("duration", 0)),
+        ("opendc", {}, None, 3, 90, ("gpu_count", 1)),
+        ("opendc", {}, change_tasks(lambda tasks: tasks[:1]), 1, 80, ("gpu_count", 0)),
+        ("opendc", {}, change_tasks(lambda tasks: tasks.assign(gpu_count=None)), 3, 0, ("gpu_count", 3)),
+    ],
+)
+def test_report_counts_in_the_written_files(
+    few_jobs: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    form: str,
+    options: dict[str, object],
+    change: Callable[[Path], None] | None,
+    jobs: int,
+    gpu_s: float,
+    missing: tuple[str, int],
+) -> None:
+    write_file = export._write_file
+
+    def write_and_change(*arguments: Any) -> None:
+        write_file(*arguments)
+        if change and arguments[1] == built.files[0]:
+            change(arguments[3])
+
+    monkeypatch.setattr(export, "_write_file", write_and_change)
+    built = build_format(form, "openb", OPTIONS | options)
+    report, _ = export.export(few_jobs, "openb", [], built, tmp_path / "out")
+    assert (report["jobs"], report["exported_gpu_h"]) == (jobs, pytest.approx(gpu_s / 3600))
+    # The trace does not change: three jobs, and 8.3 GPUs for ten seconds.
+    assert (report["warehouse_jobs"], report["warehouse_gpu_h"]) == (3, pytest.approx(83 / 3600))
+    found = {
+        each["field"]: each["rows"]
+        for each in report["fields"]
+        if each["origin"] == "missing" and each["file"] == built.files[0].name
+    }
+    assert found.get(missing[0], 0) == missing[1]
+    lacks_time = change is not None and missing[1] > 0 and form != "opendc"
+    assert report["untimed_jobs"] == lacks_time
+    assert (report["untimed_gpu_h"] or 0) == pytest.approx(80 / 3600 * lacks_time)
+
+
+def test_report_of_real_openb(real_warehouse: Path, real_raw: Path, tmp_path: Path) -> None:
+    """The published pods: 28,890.9 of their 51,470.7 GPU-hours are of pods that still ran at the end."""
+    pods = raw_frames.openb_pods(real_raw)
+    pods = pods[pods["variant"] == "default"]
+    gpus = pods["num_gpu"] * pods["gpu_milli"] / 1000
+    gpu_h = gpus * (pods["deletion_time"] - pods["scheduled_time"]) / 3600
+    assert gpu_h.sum() == pytest.approx(51_470.7, abs=0.05)
+    lists = Export(real_warehouse, tmp_path / "lists", "openb", "openb")
+    assert "The files have all 8,152 jobs and all 51,470.7 GPU-hours." in lists.printed
+    swf = Export(real_warehouse, tmp_path / "swf", "swf", "openb", "--processors-per-gpu", 1000)
+    assert swf.report["exported_gpu_h"] == pytest.approx(51_470.7 - 28_890.9, abs=0.05)
+    at_the_end = pods["deletion_time"] == pods["deletion_time"].max()
+    assert swf.report["untimed_gpu_h"] == pytest.approx(gpu_h[at_the_end].sum())
+    jobs = swf.swf()
+    assert swf.report["untimed_jobs"] == (jobs[3] == -1).sum()
+    assert "-56.1 % of the 51,470.7 in the warehouse" in swf.printed
+    assert "of these jobs have no run time in the files; they held 28,890.9 GPU-hours." in swf.printed
+
+
+def test_header_is_not_below_the_jobs(sample_warehouse: Path, tmp_path: Path) -> None:
+    for trace in non_empty(("acme", "dlrm", "helios", "itp", "openb", "pai", "philly", "spot")):
+        export = Export(sample_warehouse, tmp_path / trace, "swf", trace)
+        text = (export.folder / "jobs.swf").read_text()
+        header = dict(re.findall(r"^; (\w+): (.*)$", text, re.M))
+        jobs = export.swf()
+        largest = jobs[[4, 7]].to_numpy().max()
+        assert int(header["MaxJobs"]) == int(header["MaxRecords"]) == len(jobs)
+        assert int(header.get("MaxProcs", largest)) >= largest, trace
+        assert int(header.get("MaxPartitions", 0)) == max(jobs[15].max(), 0), trace
+        if "MaxProcs is that of the largest job" in text:
+            assert int(header["MaxProcs"]) == largest, trace
+    with duckdb.connect(sample_warehouse / "traces.duckdb", read_only=True) as connection:
+        [(capacity,)] = connection.sql("select max(capacity_gpus) from philly.fragmentation()").fetchall()
+    assert f"; MaxProcs: {capacity}\n" in (tmp_path / "philly" / "jobs.swf").read_text()
+
+
 GENAI_HEADER = (
     "gmt_create,predict_type,predict_status,exec_time_seconds,groupId,prompt_length,negative_prompt_length,"
     "num_images_per_prompt,num_inference_steps,checkpoint_model_version_id,num_lora"
@@ -570,7 +699,8 @@ def test_requests_in_their_own_format_equal_the_published_files(tmp_path: Path) 
     file = raw / "mooncake/conversation_trace.jsonl"
     assert (written.folder / "requests.jsonl").read_bytes() == file.read_bytes()
     assert (written.report["requests"], written.report["skipped"]) == (12_031, [])
-    assert "(3.40 per second). They have 144,793,823 input and 4,122,048 output" in written.printed
+    totals = "The files have all 12,031 requests, with 144,793,823 input and 4,122,048 output tokens."
+    assert totals in written.printed and "(3.40 per second)" in written.printed
     assert not any(source["synthetic"] for source in written.report["sources"])
     for workload in ("code", "conv"):
         written = Export(warehouse, tmp_path / workload, "azure", "azure_llm", "--workload", workload)
