@@ -128,8 +128,8 @@ MACHINE_LIST_DISAGREES = Caveat(
         " list: m47 is listed with 2, but a job in the README's example runs on 8 of its GPUs."
     ),
     what_to_do=(
-        "Use philly.machine_inventory, which takes the largest of the three. Shares of the listed"
-        " GPUs may exceed 100 %."
+        "Use gpus of philly.machine_inventory, the largest of the three, as philly.cluster_capacity"
+        " and all queries do. Shares of the listed GPUs may exceed 100 %."
     ),
     documented_in="philly-traces, issue #8; publisher: README, both examples",
 )

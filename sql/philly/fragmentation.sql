@@ -16,9 +16,7 @@ create or replace macro philly.fragmentation(
 with machines as (
     select
         machine_id,
-        cast(
-            greatest(coalesce(listed_gpus, 0), coalesce(used_gpus, 0), coalesce(measured_gpus, 0)) as bigint
-        ) as gpus
+        cast(gpus as bigint) as gpus
     from philly.machine_inventory
 ),
 

@@ -2,8 +2,8 @@
 -- chart: line x=day y=held_gpus rule=capacity_gpus
 -- column: day: Day of the job log, whose time zone is not stated
 -- column: jobs: Jobs submitted on the day
--- column: capacity_gpus: GPUs of all machines according to the machine list
--- column: held_pct: Held GPUs in percent of the listed GPUs
+-- column: capacity_gpus: GPUs of all machines: the largest number listed, used or measured for each
+-- column: held_pct: Held GPUs in percent of capacity_gpus
 create or replace macro philly.load_by_day() as table
 with submitted as (
     select
@@ -77,4 +77,4 @@ left join submitted on days.day_number = submitted.day_number
 left join held on days.day_number = held.day_number
 order by days.day_number;
 
-comment on macro table philly.load_by_day is 'Jobs submitted per day, GPUs that attempts hold from start to end (mean over the day), and GPUs of the machine list; from the first to the last day on which a job is submitted or runs.';
+comment on macro table philly.load_by_day is 'Jobs submitted per day, GPUs that attempts hold from start to end (mean over the day), and the GPUs of all machines, of each the largest number that the machine list, the job log or the measurements have; from the first to the last day on which a job is submitted or runs.';

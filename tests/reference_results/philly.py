@@ -158,8 +158,21 @@ def machine_list(raw: Path) -> pd.DataFrame:
 
 
 def cluster_capacity(raw: Path) -> pd.DataFrame:
-    listed = machine_list(raw)
-    row = {"gpus": listed["number of GPUs"].sum(), "nodes": len(listed)}
+    """Of the GPUs of a machine in the list, the job log and the measurements, the largest number counts."""
+    used: dict[str, set[str]] = {}
+    for job in json.loads(content(raw, "cluster_job_log")):
+        for detail in (detail for attempt in job["attempts"] for detail in attempt["detail"]):
+            used.setdefault(detail["ip"], set()).update(detail["gpus"])
+    rows = pd.read_csv(io.BytesIO(content(raw, "cluster_gpu_util")), skipinitialspace=True, dtype=str)
+    uses = rows.set_index("machineId").filter(regex="^gpu").replace("NA", None).notna()
+    counts = pd.DataFrame(
+        {
+            "listed": machine_list(raw).set_index("machineId")["number of GPUs"],
+            "used": pd.Series({machine: len(gpus) for machine, gpus in used.items()}),
+            "measured": uses.groupby(level=0).any().sum(axis=1),
+        }
+    )
+    row = {"gpus": counts.max(axis=1).sum(), "nodes": len(counts)}
     return pd.DataFrame([{"cluster": None, "partition_name": None, **row}])
 
 

@@ -48,7 +48,10 @@ select
     -- The files write it as ' 24GB'.
     cast(replace(replace(machine.single_gpu_mem, ' ', ''), 'GB', '') as double) as gpu_memory_gb,
     of_log.used_gpus,
-    of_use.measured_gpus
+    of_use.measured_gpus,
+    greatest(
+        coalesce(machine.number_of_gpus, 0), coalesce(of_log.used_gpus, 0), coalesce(of_use.measured_gpus, 0)
+    ) as gpus
 from named
 left join philly.machine as machine on named.machine_id = machine.machine_id
 left join of_log on named.machine_id = of_log.machine_id
@@ -59,3 +62,4 @@ comment on column philly.machine_inventory_v1.listed_gpus is 'GPUs in the machin
 comment on column philly.machine_inventory_v1.gpu_memory_gb is 'Memory of each GPU in the machine list, in GB as published; measured.';
 comment on column philly.machine_inventory_v1.used_gpus is 'Distinct GPUs of the machine that attempts used; NULL if none did; derived.';
 comment on column philly.machine_inventory_v1.measured_gpus is 'Distinct GPUs of the machine with a measured use; NULL if it was not measured; derived.';
+comment on column philly.machine_inventory_v1.gpus is 'GPUs of the machine: the largest of listed_gpus, used_gpus and measured_gpus; derived.';
