@@ -21,7 +21,7 @@ Pitfalls:
   pods of day 109 onward.
 - Most rows are pods without a GPU. A delay of -1 means unknown. All delays are shorter than a day.
 - `avg_gpu_sm_util` is the sum over the GPUs of a pod, not a percentage of one GPU.
-- `state_public` is Unknown on day 0, so that standby and running pods look the same.
+- `state_public` is known on days 109 to 115 only. On other days, standby and running pods look the same.
 """
 
 from dataclasses import replace
@@ -88,16 +88,16 @@ DELAYS_BELOW_A_DAY = Caveat(
     documented_in="third party: a profile of day 0 and of a million spans",
 )
 
-NO_STATES_ON_DAY_0 = Caveat(
-    "asi.no_states_on_day_0",
+STATES_OF_ONE_WEEK = Caveat(
+    "asi.states_of_one_week",
     "wrong result",
-    summary="On day 0 all states are Unknown: standby and running pods look the same.",
+    summary="States are known on days 109 to 115 only: on others, standby and running pods look the same.",
     what_goes_wrong=(
-        "state_public is Unknown in all rows of day 0. Standby pods, which hold GPUs for later"
-        " use, look like running ones."
+        "state_public is detailed on days 109 to 115, and mostly Unknown on all other days. Standby"
+        " pods, which hold GPUs for later use, look like running ones there."
     ),
-    what_to_do="Exclude day 0 from figures on standby pods.",
-    documented_in="third party: a profile of day 0",
+    what_to_do="Use states of days 109 to 115 only. Views and queries give NULL for values that need others.",
+    documented_in="publisher: a maintainer in alibaba/clusterdata issue 258; third party: a profile of day 0",
 )
 
 REPEATED_PODS = Caveat(
@@ -367,7 +367,7 @@ POD_HOURLY = replace(
             "VARCHAR",
             "State of the pod; Standby holds GPUs for later use",
             choices=STATES,
-            caveats=(NO_STATES_ON_DAY_0, STANDBY_COUNTS_TWICE, LP_COUNTS_ON_STANDBY_FIRST),
+            caveats=(STATES_OF_ONE_WEEK, STANDBY_COUNTS_TWICE, LP_COUNTS_ON_STANDBY_FIRST),
         ),
         GPU_MODEL,
         Column("server_gpu_count", "DOUBLE", "GPUs of the server", "GPUs", least=0),
@@ -583,7 +583,7 @@ METRICS = (
         "final state",
         "impossible",
         (
-            "state_public is the state in an hour, Unknown on day 0; ready_status and"
+            "state_public is the state in an hour, known on days 109 to 115 only; ready_status and"
             " schedule_status say how a span began; no column says how it ended."
         ),
     ),

@@ -1,9 +1,10 @@
 """Synthetic ASI: servers, the pods on them hour by hour, network use, and execution spans.
 
 Known pitfalls: pods without a GPU, with a fraction of a GPU, and GPU pods without a memory request; a
-utilisation that is the sum over the GPUs; delays of -1; the state Unknown on day 0; standby pods; a pod with
-two rows in one hour; execution spans in steps of 20 s, some of which the trace cuts off. Servers of the same
-model are at the same switches, network use depends on the kind of job, and a workload has one kind of model.
+utilisation that is the sum over the GPUs; delays of -1; the state Unknown except on days 109 to 115; standby
+pods; a pod with two rows in one hour; execution spans in steps of 20 s, some of which the trace cuts off.
+Servers of the same model are at the same switches, network use depends on the kind of job, and a workload has
+one kind of model.
 
 A sample starts at day 109, where the publisher's figures start, or earlier if it has more than 76 days.
 """
@@ -20,7 +21,7 @@ from tracehouse.samples.from_declaration import sampled
 from tracehouse.samples.output import Output
 
 DEFAULT_DAYS = 2
-LAST_DAY, FIRST_DAY, NETWORK_DAYS, HOURS = 184, 109, range(109, 116), 24
+LAST_DAY, FIRST_DAY, DAYS_IN_DETAIL, HOURS = 184, 109, range(109, 116), 24
 SERVERS, LEAST_SERVERS, PODS_ON_SERVER, BYTES_PER_POD_HOUR = 37_707, 40, 31, 25
 # Servers of the same model share switches, so that a switch can have a set of 128 free GPUs.
 SERVERS_OF_SWITCH, SERVERS_OF_CLUSTER, PODS_OF_WORKLOAD = 32, 384, 12
@@ -78,7 +79,7 @@ def write(out: Output, scale: float, rng: np.random.Generator, days: int) -> Non
     for now, present, live, new in _hours(servers, first, days, rng):
         day, hour = divmod(now, HOURS)
         rows = [(asi.POD_HOURLY, _pod_rows(live, now, servers, rng)), (asi.SERVER_HOURLY, servers[present])]
-        if day in NETWORK_DAYS:
+        if day in DAYS_IN_DETAIL:
             rows.append((asi.NETWORK_HOURLY, _network_rows(servers[present], live, rng)))
         for table, frame in rows:
             folder = f"asi_opensource_{table.name}"
@@ -235,7 +236,7 @@ def _pod_rows(live: pl.DataFrame, now: int, servers: pl.DataFrame, rng: np.rando
     gib = pl.col("gpu_mem_request") / 2**30 * pl.Series(rng.beta(2, 2, count))
     luck, ends = pl.Series(rng.random(count)), pl.col("end") < now + 1
     state = (
-        pl.when(now < HOURS)
+        pl.when(now // HOURS not in DAYS_IN_DETAIL)
         .then(pl.lit("Unknown"))
         .when("is_standby")
         .then(pl.lit("Standby"))

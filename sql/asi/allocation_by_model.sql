@@ -21,8 +21,10 @@ with servers as (
             else hp_requested_gpus - hp_standby_requested_gpus
         end as hp_gpus,
         case gpus_by when 'held' then active_gpu_h else active_requested_gpus end as active_gpus,
-        case gpus_by
-            when 'held' then greatest(hp_standby_gpu_h - lp_gpu_h, 0)
+        case
+            -- Unknown states: the greatest of NULL and 0 would be 0.
+            when hp_gpu_h is null then null
+            when gpus_by = 'held' then greatest(hp_standby_gpu_h - lp_gpu_h, 0)
             else greatest(hp_standby_requested_gpus - lp_requested_gpus, 0)
         end as standby_gpus
     from asi.server_hour
@@ -35,7 +37,7 @@ hours as (
         day,
         hour_of_day,
         shown_model,
-        count(*) as server_hours,
+        count(standby_gpus) as server_hours,
         stats.favg(cast(steps * (hp_gpus + standby_gpus) / gpus as bigint) / steps) as hp_ratio,
         stats.favg(cast(steps * (least(active_gpus, gpus) + standby_gpus) / gpus as bigint) / steps) as ratio
     from servers
@@ -56,4 +58,5 @@ comment on macro table asi.allocation_by_model is
 'averaged over servers and then over hours. The publisher counts the GPU time that pods held, so that a '
 'pod that began within the hour counts less than it was allocated, and rounds the ratio of each server to '
 'six digits. With gpus_by := requested, a pod counts with the GPUs that it requests, and nothing is '
-'rounded; pods that follow each other within an hour then count together.';
+'rounded; pods that follow each other within an hour then count together. Only hours of days 109 to 115 '
+'count: on others, standby is unknown.';

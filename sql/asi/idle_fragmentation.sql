@@ -48,6 +48,7 @@ parts as (
             when floor(free.idle_gpus) > 0 then 2
         end as place,
         case
+            when free.idle_gpus is null then null
             when free.idle_cpus < shapes.job_cpus then least(free.idle_gpus, shapes.job_gpus)
             when floor(free.idle_gpus) >= shapes.job_gpus then free.idle_gpus - floor(free.idle_gpus)
             else floor(free.idle_gpus)
@@ -63,7 +64,13 @@ hours as (
         reasons.place,
         reasons.reason,
         stats.fsum(parts.idle_gpus) as idle_gpus,
-        stats.fsum(case when parts.place = reasons.place then parts.unusable_gpus else 0 end) as unusable_gpus
+        stats.fsum(
+            case
+                when parts.idle_gpus is null then null
+                when parts.place = reasons.place then parts.unusable_gpus
+                else 0
+            end
+        ) as unusable_gpus
     from parts
     cross join reasons
     group by parts.day, parts.hour_of_day, parts.job_gpus, parts.job_cpus, reasons.place, reasons.reason
@@ -83,4 +90,5 @@ order by job_gpus, job_cpus, place;
 comment on macro table asi.idle_fragmentation is
 'Idle GPUs that a job of a number of GPUs and CPU cores could not use, in even hours, by reason, as in '
 'the publisher''s idle_gpu_fragmentation; servers of 16 GPUs are left out. Where a server has too few '
-'free CPU cores, at most the GPUs of one job count.';
+'free CPU cores, at most the GPUs of one job count. Only hours of days 109 to 115 count, and values of '
+'other days are NULL: their standby is unknown.';

@@ -15,9 +15,10 @@ with servers as (
             else cast(hour_of_day as varchar)
         end as class,
         hour_of_day,
-        gpus,
         hp_standby_gpu_h,
-        greatest(hp_standby_gpu_h - lp_gpu_h, 0) as idle_standby_gpu_h
+        -- NULL where states are unknown.
+        case when hp_gpu_h is not null then gpus end as gpus,
+        case when hp_gpu_h is not null then greatest(hp_standby_gpu_h - lp_gpu_h, 0) end as idle_standby_gpu_h
     from asi.server_hour
     where day between from_day and to_day
 )
@@ -32,4 +33,4 @@ from servers
 group by class
 order by min(hour_of_day), class;
 
-comment on macro table asi.idle_standby is 'GPU time that HP pods in standby hold, and the part of it that no LP pod uses. LP pods of a server count as users of its standby first, because the trace does not say which GPUs a pod has; the idle part is therefore a lower bound.';
+comment on macro table asi.idle_standby is 'GPU time that HP pods in standby hold, and the part of it that no LP pod uses. LP pods of a server count as users of its standby first, because the trace does not say which GPUs a pod has; the idle part is therefore a lower bound. Only hours of days 109 to 115 count, and values of other days are NULL: their standby is unknown.';

@@ -17,10 +17,11 @@ with left_over as (
             else cast(hour_of_day as varchar)
         end as class,
         hour_of_day,
-        gpus,
-        greatest(gpus - hp_gpu_h, 0) as left_gpu_h,
-        lp_gpu_h,
-        greatest(hp_standby_gpu_h - lp_gpu_h, 0) as standby_gpu_h
+        -- NULL where states are unknown.
+        case when hp_gpu_h is not null then gpus end as gpus,
+        case when hp_gpu_h is not null then greatest(gpus - hp_gpu_h, 0) end as left_gpu_h,
+        case when hp_gpu_h is not null then lp_gpu_h end as lp_gpu_h,
+        case when hp_gpu_h is not null then greatest(hp_standby_gpu_h - lp_gpu_h, 0) end as standby_gpu_h
     from asi.server_hour
     where day between from_day and to_day
 ),
@@ -85,4 +86,5 @@ order by first_hour, class, place;
 comment on macro table asi.left_by_hp is
 'GPU time of the servers by use: held by active HP pods; used by LP pods; held by HP pods in standby and '
 'idle; free. LP pods of a server count as users of its standby first, and for no more than HP pods leave '
-'there; the trace does not say which GPUs a pod has. Pods of other priorities count as free.';
+'there; the trace does not say which GPUs a pod has. Pods of other priorities count as free. '
+'Only hours of days 109 to 115 count, and values of other days are NULL: their standby is unknown.';

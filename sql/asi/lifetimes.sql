@@ -26,7 +26,7 @@ lives as (
             when 'priority' then priority
             when 'job_type' then job_type
             when 'model_type' then model_type
-            else gpu_model
+            else shown_model
         end as class,
         case when not is_left_censored then lifetime_h end as lifetime_h
     from asi.pod_life

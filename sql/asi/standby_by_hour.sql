@@ -10,11 +10,13 @@ select
     hour_of_day,
     24 * day + hour_of_day as hour,
     stats.fsum(hp_standby_gpu_h) as standby_gpu_h,
-    stats.fsum(greatest(hp_standby_gpu_h - lp_gpu_h, 0)) as idle_standby_gpu_h,
+    stats.fsum(
+        case when hp_gpu_h is not null then greatest(hp_standby_gpu_h - lp_gpu_h, 0) end
+    ) as idle_standby_gpu_h,
     stats.favg(case when hp_standby_gpu_h > 0 then lp_gpu_h / hp_standby_gpu_h end) as used_by_lp_ratio
 from asi.server_hour
 where day between from_day and to_day
 group by day, hour_of_day
 order by day, hour_of_day;
 
-comment on macro table asi.standby_by_hour is 'GPU time that HP pods in standby held, and how much of it LP pods on the same server used, as in the publisher''s standby_temporal. His ratio is a mean over servers and may exceed 1; idle_standby_gpu_h is the time that LP pods leave.';
+comment on macro table asi.standby_by_hour is 'GPU time that HP pods in standby held, and how much of it LP pods on the same server used, as in the publisher''s standby_temporal. His ratio is a mean over servers and may exceed 1; idle_standby_gpu_h is the time that LP pods leave. NULL except on days 109 to 115: on others, standby is unknown.';

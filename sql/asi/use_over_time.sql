@@ -102,4 +102,5 @@ comment on macro table asi.use_over_time is
 'GPU time held and SM utilisation over time, by GPU model, cluster, priority or access switch. Use '
 'assumes that pods without a measurement are as busy as the others. GPU time in standby is not counted as '
 'held. The shares of the priorities refer to all GPUs, so that they add up; those of other classes refer '
-'to the GPUs of the class.';
+'to the GPUs of the class. GPU time held, allocation and use are NULL except on days 109 to 115: on '
+'others, standby is unknown.';

@@ -11,18 +11,21 @@ select
     hour_of_day,
     24 * day + hour_of_day as hour,
     job_type,
-    stats.fsum(measured_pods * mean_gpu_pct) / nullif(sum(measured_pods), 0) as mean_gpu_pct,
-    cast(sum(measured_pods) as bigint) as measured_pods,
-    stats.fsum(requested_gpus) as requested_gpus
+    case
+        when count(is_standby) > 0
+            then stats.fsum(measured_pods * mean_gpu_pct) / nullif(sum(measured_pods), 0)
+    end as mean_gpu_pct,
+    case when count(is_standby) > 0 then cast(sum(measured_pods) as bigint) end as measured_pods,
+    case when count(is_standby) > 0 then stats.fsum(requested_gpus) end as requested_gpus
 from asi.class_hour
 where
     day between from_day and to_day
     and requests_gpus
     and priority = 'HP'
     and is_ready
-    and not is_standby
+    and not coalesce(is_standby, false)
     and job_type in ('training', 'online_inference', 'offline_inference', 'dev')
 group by day, hour_of_day, job_type
 order by day, hour_of_day, job_type;
 
-comment on macro table asi.utilization_by_hour is 'Mean SM utilisation of ready HP pods with a GPU, standby pods left out, as in the publisher''s temporal_gpu_req_sm_util.';
+comment on macro table asi.utilization_by_hour is 'Mean SM utilisation of ready HP pods with a GPU, standby pods left out, as in the publisher''s temporal_gpu_req_sm_util. NULL except on days 109 to 115: on others, standby is unknown.';

@@ -38,6 +38,11 @@ def known_delay(delays: pd.Series) -> pd.Series:
     return delays.astype(float).where(delays != -1)
 
 
+def has_states(rows: pd.DataFrame) -> pd.Series:
+    """Return which rows have a state: the publisher gives it for the days 109 to 115 only (issue 258)."""
+    return rows["day"].between(109, 115)
+
+
 @raw_frames.remembered
 def pod_hour_v1(raw: Path) -> pd.DataFrame:
     found = hourly(raw, "pod_hourly").sort_values(POD_HOUR, kind="stable", ignore_index=True)
@@ -55,7 +60,7 @@ def pod_hour_v1(raw: Path) -> pd.DataFrame:
         "job_type": found["job_type_public"],
         "model_type": found["model_type_public"],
         "is_genai": found["is_genai_request"].eq(True),
-        "is_standby": found["state_public"] == "Standby",
+        "is_standby": (found["state_public"] == "Standby").astype("boolean").where(has_states(found)),
         "is_ready": found["ready_status"].eq(True),
         "requested_gpus": gpus,
         "requested_gpu_memory_gib": found["gpu_mem_request"].fillna(0) / 2**30,
@@ -76,7 +81,7 @@ def server_hour_v1(raw: Path) -> pd.DataFrame:
     servers = hourly(raw, "server_hourly")
     servers = servers[servers["gpu_count"] > 0]
     pods = pod_hour_v1(raw)
-    has_gpu, is_standby = pods["requested_gpus"] > 0, pods["is_standby"]
+    has_gpu, is_standby = pods["requested_gpus"] > 0, pods["is_standby"].fillna(False).astype(bool)
     is_hp, is_lp = pods["priority"] == "HP", pods["priority"] == "LP"
     held = {
         "hp_gpu_h": is_hp & ~is_standby,
@@ -108,6 +113,8 @@ def server_hour_v1(raw: Path) -> pd.DataFrame:
     )
     rows = rows.join(sums, on=SERVER_HOUR)
     rows[list(parts)] = rows[list(parts)].fillna(0)
+    of_states = [name for name in parts if name.startswith(("hp_gpu", "hp_standby", "active"))]
+    rows[of_states] = rows[of_states].where(has_states(rows))
     return rows.sort_values(SERVER_HOUR, kind="stable", ignore_index=True)
 
 
@@ -122,11 +129,12 @@ PLACE = [*HOUR, "shown_model", "cluster", "switch", "priority"]
 
 def gpu_time_of_servers(pods: pd.DataFrame) -> pd.DataFrame:
     """Return the GPU time that pods of each priority hold on each server in each hour, and its busy part."""
-    held = pods["held_gpu_h"].where(~pods["is_standby"], 0)
+    is_standby = pods["is_standby"].fillna(False).astype(bool)
+    held = pods["held_gpu_h"].where(~is_standby, 0)
     measured = held.where(pods["gpu_pct"].notna(), 0)
     parts = {
         "held_gpu_h": held,
-        "standby_gpu_h": pods["held_gpu_h"].where(pods["is_standby"], 0),
+        "standby_gpu_h": pods["held_gpu_h"].where(is_standby, 0),
         "measured_gpu_h": measured,
         "busy_gpu_h": measured * pods["gpu_pct"].fillna(0) / 100,
     }
@@ -138,7 +146,9 @@ def allocation_hour_v1(raw: Path) -> pd.DataFrame:
     sums = gpu_time_of_servers(pods[pods["requested_gpus"] > 0].fillna({"priority": "Other"}))
     servers = server_hour_v1(raw).merge(pd.DataFrame({"priority": ALL_PRIORITIES}), how="cross")
     rows = servers.rename(columns={"gpus": "capacity_gpu_h"}).join(sums, on=[*SERVER_HOUR, "priority"])
-    return rows.groupby(PLACE, dropna=False)[["capacity_gpu_h", *sums]].sum().reset_index()
+    rows = rows.groupby(PLACE, dropna=False)[["capacity_gpu_h", *sums]].sum().reset_index()
+    rows[list(sums)] = rows[list(sums)].where(has_states(rows))
+    return rows
 
 
 def smallest_known(rows: pd.DataFrame, by: list[str]) -> dict[str, pd.Series]:
@@ -148,7 +158,7 @@ def smallest_known(rows: pd.DataFrame, by: list[str]) -> dict[str, pd.Series]:
 
 # If a pod's rows of a day, or its days, differ in these columns, the smallest value counts.
 POD_COLUMNS = [
-    *("workload_id", "cluster", "gpu_model", "priority", "job_type", "model_type"),
+    *("workload_id", "cluster", "gpu_model", "shown_model", "priority", "job_type", "model_type"),
     *("requested_cpus", "wait_s"),
 ]
 POD = ["pod_id", "requested_gpus"]

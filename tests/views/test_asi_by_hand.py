@@ -25,7 +25,6 @@ PODS = {
     "without priority": (0.25, {2: 0.25}),
 }
 HOURS = [0, 1, 2, 4, 24]
-# All pods run on this server, which is listed in hour 2 only.
 SERVER = {"server_id": "s", "cluster_id": "c", "gpu_spec_public": "A10", "gpu_count": 192.0}
 LIVES = """
     select pod_id, first_hour, last_hour, hours, gap_hours, is_left_censored, is_right_censored
@@ -44,7 +43,7 @@ def row(hour: int, pod: str, gpus: float, held_gpu_h: float) -> dict[str, object
         "pod_id": pod,
         "server_id": "s",
         "cluster_id": "c",
-        "gpu_spec_public": "A10",
+        "gpu_spec_public": "A10-24GB" if pod == "short" else "A10",
         "priority_class": None if pod == "without priority" else "HP",
         "job_type_public": "training",
         "model_type_public": "rec",
@@ -66,9 +65,6 @@ def lives(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection
         below = folder / f"raw/asi/asi_opensource_pod_hourly/day={hour // 24}/hour={hour % 24:02d}"
         below.mkdir(parents=True)
         write(below, asi.POD_HOURLY, [one for one in rows if one["hour"] == hour])
-    below = folder / "raw/asi/asi_opensource_server_hourly/day=0/hour=02"
-    below.mkdir(parents=True)
-    write(below, asi.SERVER_HOURLY, [SERVER])
     return raw_dumps.ingested(folder / "raw", folder / "warehouse")
 
 
@@ -115,19 +111,124 @@ def test_queue_and_offered_load_are_empty_without_submissions(lives: duckdb.Duck
     assert lives.execute("from unified.arrivals()").fetchall() == []
 
 
-def test_rounds_the_share_of_a_server_to_the_even_digit(lives: duckdb.DuckDBPyConnection) -> None:
+def write_hour(raw: Path, day: int, pods: list[dict[str, object]], servers: list[dict[str, object]]) -> None:
+    """Write pods and servers in hour 2 of a day."""
+    for table, rows in ((asi.POD_HOURLY, pods), (asi.SERVER_HOURLY, servers)):
+        below = raw / f"asi/asi_opensource_{table.name}/day={day}/hour=02"
+        below.mkdir(parents=True)
+        write(below, table, rows)
+
+
+@pytest.fixture(scope="module")
+def one_server(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
+    folder = tmp_path_factory.mktemp("one_server")
+    held = {"long": 1.0, "short": 0.5, "without priority": 0.25}
+    write_hour(folder / "raw", 109, [row(2, pod, 1.0, gpu_h) for pod, gpu_h in held.items()], [SERVER])
+    return raw_dumps.ingested(folder / "raw", folder / "warehouse")
+
+
+def test_rounds_the_share_of_a_server_to_the_even_digit(one_server: duckdb.DuckDBPyConnection) -> None:
     """1.5 of 192 GPUs is a share of 0.0078125, which rounds to 0.007812 (half to even, as in Python)."""
-    found = lives.execute("select hp_allocated_pct from asi.allocation_by_model(from_day := 0)").fetchall()
+    found = one_server.execute("select hp_allocated_pct from asi.allocation_by_model()").fetchall()
     assert found == [(pytest.approx(0.7812, abs=1e-12),)]
 
 
-def test_capacity_is_repeated_for_each_priority(lives: duckdb.DuckDBPyConnection) -> None:
+def test_capacity_is_repeated_for_each_priority(one_server: duckdb.DuckDBPyConnection) -> None:
     places = "select priority, capacity_gpu_h, held_gpu_h, measured_gpu_h from asi.allocation_hour order by 1"
-    assert lives.execute(places).fetchall() == [
+    assert one_server.execute(places).fetchall() == [
         ("HP", 192, 1.5, 0),
         ("LP", 192, 0, 0),
         ("Other", 192, 0.25, 0),
     ]
+
+
+@pytest.fixture(scope="module")
+def two_days(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
+    """The same pods on days 50 and 109, where only day 109 has states. Both servers are shown as H20."""
+    folder = tmp_path_factory.mktemp("two_days")
+    server = {"cluster_id": "c", "asw_id": "a", "gpu_count": 8.0, "cpu_capacity_cores": 96.0}
+    servers = [
+        server | {"server_id": "s", "gpu_spec_public": "H20"},
+        server | {"server_id": "t", "gpu_spec_public": "H20-141GB"},
+    ]
+    for day in (50, 109):
+        pods = [
+            row(2, pod, gpus, gpus)
+            | {"priority_class": priority, "state_public": state if day == 109 else "Unknown"}
+            | {"gpu_spec_public": "H20", "ready_status": True, "avg_gpu_sm_util": 50.0 * gpus}
+            for pod, gpus, priority, state in (
+                ("running", 4.0, "HP", "Running"),
+                ("standby", 2.0, "HP", "Standby"),
+                ("low", 1.0, "LP", "Running"),
+            )
+        ]
+        write_hour(folder / "raw", day, pods, servers)
+    return raw_dumps.ingested(folder / "raw", folder / "warehouse")
+
+
+# Columns that need the states of pods, and their values on day 109.
+NEED_STATES = {
+    "asi.standby_by_hour": ("standby_gpu_h, idle_standby_gpu_h, used_by_lp_ratio", [(2, 1, 0.5)]),
+    "asi.idle_standby": (
+        "standby_gpu_h, idle_standby_gpu_h, idle_pct, idle_of_all_pct",
+        [(2, 1, 50, 6.25)],
+    ),
+    "asi.left_by_hp": (
+        "gpu_h, gpu_h_pct, left_pct",
+        [(4, 25, None), (1, 6.25, 100 / 12), (1, 6.25, 100 / 12), (10, 62.5, 1000 / 12)],
+    ),
+    # Two servers: the first has 5 and 6 of 8 GPUs allocated, the second none.
+    "asi.allocation_by_model": ("hp_allocated_pct, allocated_pct", [(31.25, 37.5)]),
+    "asi.use_over_time": (
+        "held_gpu_h, standby_gpu_h, allocated_pct, measured_pct, used_pct",
+        [(5, 2, 31.25, 100, 15.625)],
+    ),
+    "asi.utilization_by_hour": ("mean_gpu_pct, measured_pods, requested_gpus", [(50, 1, 4)]),
+    # HP pods, and standby beyond LP, hold 5 of 16 GPUs.
+    "asi.fragmentation_by_hour": ("free_gpus, fragmented_gpus, fragmented_pct", [(11, 1.5, 9.375)]),
+    "asi.idle_fragmentation": ("unusable_gpus, idle_gpus_pct", None),
+}
+
+
+@pytest.mark.parametrize("query", NEED_STATES)
+def test_values_that_need_states_are_known_on_days_109_to_115(
+    query: str, two_days: duckdb.DuckDBPyConnection
+) -> None:
+    columns, expected = NEED_STATES[query]
+
+    def answer(days: str, where: str = "true") -> list[tuple]:
+        return two_days.execute(f"select {columns} from {query}({days}) where {where}").fetchall()
+
+    known, unknown = answer(""), answer("50, 50")
+    assert known and len(unknown) == len(known)
+    assert all(value is None for values in unknown for value in values)
+    assert expected is None or known == [tuple(map(pytest.approx, values)) for values in expected]
+    assert all(value is not None for values in known for value in values) or query == "asi.left_by_hp"
+    by_hour = "hour" in [name for name, *_ in two_days.execute(f"describe from {query}()").fetchall()]
+    assert answer("50, 115", "day > 50" if by_hour else "true") == known
+    caveats = (
+        "select list_contains(caveats, 'asi.states_of_one_week') from catalog.queries where query_name = ?"
+    )
+    assert two_days.execute(caveats, [query]).fetchall() == [(True,)]
+
+
+def test_gpu_model_is_the_model_shown(two_days: duckdb.DuckDBPyConnection) -> None:
+    """A model counts with its variants in every query, except in the column called exact_model."""
+    calls = (
+        *("allocation_by_model", "fleet_by_day", "fragmentation_by_hour", "gpus_by_model"),
+        *("idle_standby", "left_by_hp", "pods_by_model", "use_over_time"),
+    )
+    for call in calls:
+        column = "class" if call in ("idle_standby", "left_by_hp", "use_over_time") else "gpu_model"
+        found = two_days.execute(f"select distinct {column} from asi.{call}()").fetchall()
+        assert found == [("H20",)], call
+    hours = "select gpu_model, capacity_gpus from asi.fragmentation_by_hour()"
+    assert two_days.execute(hours).fetchall() == [("H20", 16)]
+
+
+def test_lifetimes_count_variants_with_their_model(lives: duckdb.DuckDBPyConnection) -> None:
+    classes = "select distinct class, pods from asi.lifetimes(per := 'gpu_model')"
+    assert lives.execute(classes).fetchall() == [("A10", 5)]
 
 
 ROUNDED_UP = {

@@ -1,7 +1,7 @@
 -- GPU time held, and its use, by hour, place in the fleet and priority (ASI).
 -- grain: one row per (day, hour_of_day, shown_model, cluster, switch, priority)
 -- source: docs/schema.md and scripts of cluster-trace-gpu-v2026
--- caveat: asi.no_states_on_day_0: held_gpu_h standby_gpu_h
+-- caveat: asi.states_of_one_week: held_gpu_h standby_gpu_h measured_gpu_h busy_gpu_h
 -- caveat: asi.requested_is_not_used: held_gpu_h standby_gpu_h
 -- caveat: asi.undisclosed_models: shown_model
 -- materialize: parquet per partition
@@ -29,10 +29,18 @@ select
     server.switch,
     priorities.priority,
     stats.fsum(server.gpus) as capacity_gpu_h,
-    coalesce(stats.fsum(pods.held_gpu_h), 0) as held_gpu_h,
-    coalesce(stats.fsum(pods.standby_gpu_h), 0) as standby_gpu_h,
-    coalesce(stats.fsum(pods.measured_gpu_h), 0) as measured_gpu_h,
-    coalesce(stats.fsum(pods.busy_gpu_h), 0) as busy_gpu_h
+    case
+        when count(server.hp_gpu_h) > 0 then coalesce(stats.fsum(pods.held_gpu_h), 0)
+    end as held_gpu_h,
+    case
+        when count(server.hp_gpu_h) > 0 then coalesce(stats.fsum(pods.standby_gpu_h), 0)
+    end as standby_gpu_h,
+    case
+        when count(server.hp_gpu_h) > 0 then coalesce(stats.fsum(pods.measured_gpu_h), 0)
+    end as measured_gpu_h,
+    case
+        when count(server.hp_gpu_h) > 0 then coalesce(stats.fsum(pods.busy_gpu_h), 0)
+    end as busy_gpu_h
 from asi.server_hour_v1 as server
 cross join (values ('HP'), ('LP'), ('Other')) as priorities (priority)
 left join pods
@@ -51,7 +59,7 @@ group by
 
 comment on column asi.allocation_hour_v1.priority is 'Priority of the pods that hold the GPU time: HP (high priority), LP (low priority) or Other, also if it is not recorded; derived.';
 comment on column asi.allocation_hour_v1.capacity_gpu_h is 'GPU time of the servers, repeated for each priority; derived.';
-comment on column asi.allocation_hour_v1.held_gpu_h is 'GPU time held by GPU pods that are not in standby; derived.';
-comment on column asi.allocation_hour_v1.standby_gpu_h is 'GPU time held by GPU pods in standby; derived.';
+comment on column asi.allocation_hour_v1.held_gpu_h is 'GPU time held by GPU pods that are not in standby; NULL except on days 109 to 115; derived.';
+comment on column asi.allocation_hour_v1.standby_gpu_h is 'GPU time held by GPU pods in standby; NULL except on days 109 to 115; derived.';
 comment on column asi.allocation_hour_v1.measured_gpu_h is 'Part of held_gpu_h that pods with a measured SM utilisation hold; derived.';
 comment on column asi.allocation_hour_v1.busy_gpu_h is 'GPU time of these pods, each weighted by its SM utilisation; derived.';

@@ -2,7 +2,7 @@
 -- grain: one row per hour and combination of the columns from gpu_model to requests_gpu_memory
 -- source: docs/schema.md and scripts of cluster-trace-gpu-v2026
 -- caveat: asi.pods_without_gpu
--- caveat: asi.no_states_on_day_0: is_standby
+-- caveat: asi.states_of_one_week: is_standby
 -- caveat: asi.types_are_unknown: job_type model_type
 -- caveat: asi.requested_is_not_used: held_gpu_h
 -- caveat: asi.undisclosed_models: gpu_model shown_model

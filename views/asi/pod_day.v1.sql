@@ -6,7 +6,7 @@
 -- caveat: asi.workloads_are_missing: workload_id
 -- caveat: asi.types_are_unknown: job_type model_type
 -- caveat: asi.requested_is_not_used: held_gpu_h
--- caveat: asi.undisclosed_models: gpu_model
+-- caveat: asi.undisclosed_models: gpu_model shown_model
 -- materialize: parquet per partition by requested_gpus, pod_id
 create or replace view asi.pod_day_v1 as
 select
@@ -16,6 +16,7 @@ select
     min(workload_id) as workload_id,
     min(cluster) as cluster,
     min(gpu_model) as gpu_model,
+    min(shown_model) as shown_model,
     min(priority) as priority,
     min(job_type) as job_type,
     min(model_type) as model_type,

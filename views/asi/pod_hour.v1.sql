@@ -2,7 +2,7 @@
 -- grain: one row per (day, hour_of_day, pod_id), except for a few repeated pods
 -- source: docs/schema.md and scripts of cluster-trace-gpu-v2026
 -- caveat: asi.pods_without_gpu
--- caveat: asi.no_states_on_day_0: is_standby
+-- caveat: asi.states_of_one_week: is_standby
 -- caveat: asi.delays_below_a_day: wait_s ready_wait_s
 -- caveat: asi.workloads_are_missing: workload_id
 -- caveat: asi.types_are_unknown: job_type model_type
@@ -23,7 +23,10 @@ select
     pod.job_type_public as job_type,
     pod.model_type_public as model_type,
     coalesce(pod.is_genai_request, false) as is_genai,
-    coalesce(pod.state_public = 'Standby', false) as is_standby,
+    -- The publisher gives states for these days only.
+    case
+        when pod.day between 109 and 115 then coalesce(pod.state_public = 'Standby', false)
+    end as is_standby,
     coalesce(pod.ready_status, false) as is_ready,
     coalesce(pod.gpu_request, 0) as requested_gpus,
     coalesce(pod.gpu_mem_request, 0) / 1073741824 as requested_gpu_memory_gib,
@@ -42,7 +45,7 @@ comment on column asi.pod_hour_v1.shown_model is 'GPU model as in the publisher'
 comment on column asi.pod_hour_v1.job_type is 'Kind of job: training, online_inference, offline_inference, dev, other or unknown; measured.';
 comment on column asi.pod_hour_v1.model_type is 'Kind of model: genai, rec, cv, embedding, dev or unknown; measured.';
 comment on column asi.pod_hour_v1.is_genai is 'Whether the request matches the publisher''s rules for generative models; false if not recorded; derived.';
-comment on column asi.pod_hour_v1.is_standby is 'Whether the pod is in standby: it holds GPUs for later use; derived.';
+comment on column asi.pod_hour_v1.is_standby is 'Whether the pod is in standby: it holds GPUs for later use; NULL except on days 109 to 115; derived.';
 comment on column asi.pod_hour_v1.is_ready is 'Whether the pod became ready; false if not recorded; derived.';
 comment on column asi.pod_hour_v1.requested_gpus is 'GPUs that the pod requests, fractions included; 0 for a pod without a GPU; derived.';
 comment on column asi.pod_hour_v1.requested_gpu_memory_gib is 'GPU memory that the pod requests; 0 if not recorded; derived.';

@@ -6,7 +6,7 @@
 -- caveat: asi.workloads_are_missing: workload_id
 -- caveat: asi.types_are_unknown: job_type model_type
 -- caveat: asi.requested_is_not_used: held_gpu_h
--- caveat: asi.undisclosed_models: gpu_model
+-- caveat: asi.undisclosed_models: gpu_model shown_model
 -- caveat: asi.lives_in_whole_hours: first_hour last_hour lifetime_h
 create or replace view asi.pod_life_v1 as
 -- Hours without any pod in the loaded data say nothing about a single pod.
@@ -27,6 +27,7 @@ lives as (
         min(workload_id) as workload_id,
         min(cluster) as cluster,
         min(gpu_model) as gpu_model,
+        min(shown_model) as shown_model,
         min(priority) as priority,
         min(job_type) as job_type,
         min(model_type) as model_type,
@@ -46,6 +47,7 @@ select
     lives.workload_id,
     lives.cluster,
     lives.gpu_model,
+    lives.shown_model,
     lives.priority,
     lives.job_type,
     lives.model_type,

@@ -1,6 +1,7 @@
 -- GPU servers by hour, with the GPU time that pods of each priority held (ASI).
 -- grain: one row per (day, hour_of_day, server_id)
 -- source: docs/schema.md and scripts of cluster-trace-gpu-v2026
+-- caveat: asi.states_of_one_week: hp_gpu_h hp_standby_gpu_h active_gpu_h hp_standby_requested_gpus active_requested_gpus
 -- caveat: asi.undisclosed_models: gpu_model shown_model
 -- materialize: parquet per partition
 create or replace view asi.server_hour_v1 as
@@ -47,6 +48,7 @@ held as (
     group by day, hour_of_day, server_id
 )
 
+-- The publisher gives states, which distinguish standby, for days 109 to 115 only.
 select
     server.day,
     server.hour as hour_of_day,
@@ -57,15 +59,25 @@ select
     coalesce(known.shown_model, server.gpu_spec_public) as shown_model,
     server.gpu_count as gpus,
     server.cpu_capacity_cores as cpus,
-    coalesce(held.hp_gpu_h, 0) as hp_gpu_h,
-    coalesce(held.hp_standby_gpu_h, 0) as hp_standby_gpu_h,
+    case
+        when server.day between 109 and 115 then coalesce(held.hp_gpu_h, 0)
+    end as hp_gpu_h,
+    case
+        when server.day between 109 and 115 then coalesce(held.hp_standby_gpu_h, 0)
+    end as hp_standby_gpu_h,
     coalesce(held.lp_gpu_h, 0) as lp_gpu_h,
-    coalesce(held.active_gpu_h, 0) as active_gpu_h,
+    case
+        when server.day between 109 and 115 then coalesce(held.active_gpu_h, 0)
+    end as active_gpu_h,
     coalesce(held.hp_requested_cpus, 0) as hp_requested_cpus,
     coalesce(held.hp_requested_gpus, 0) as hp_requested_gpus,
-    coalesce(held.hp_standby_requested_gpus, 0) as hp_standby_requested_gpus,
+    case
+        when server.day between 109 and 115 then coalesce(held.hp_standby_requested_gpus, 0)
+    end as hp_standby_requested_gpus,
     coalesce(held.lp_requested_gpus, 0) as lp_requested_gpus,
-    coalesce(held.active_requested_gpus, 0) as active_requested_gpus,
+    case
+        when server.day between 109 and 115 then coalesce(held.active_requested_gpus, 0)
+    end as active_requested_gpus,
     coalesce(held.gpu_pods, 0) as gpu_pods,
     coalesce(held.hp_pods, 0) as hp_pods
 from asi.server_hourly as server
@@ -78,14 +90,14 @@ comment on column asi.server_hour_v1.switch is 'Access switch, as a hash; NULL i
 comment on column asi.server_hour_v1.shown_model is 'GPU model as in the publisher''s figures: without its variant, if asi.shown_model has it; derived.';
 comment on column asi.server_hour_v1.gpus is 'GPUs of the server; measured.';
 comment on column asi.server_hour_v1.cpus is 'CPU cores of the server; measured.';
-comment on column asi.server_hour_v1.hp_gpu_h is 'GPU time held by HP pods that are not in standby; derived.';
-comment on column asi.server_hour_v1.hp_standby_gpu_h is 'GPU time held by HP pods in standby; derived.';
+comment on column asi.server_hour_v1.hp_gpu_h is 'GPU time held by HP pods that are not in standby; NULL except on days 109 to 115; derived.';
+comment on column asi.server_hour_v1.hp_standby_gpu_h is 'GPU time held by HP pods in standby; NULL except on days 109 to 115; derived.';
 comment on column asi.server_hour_v1.lp_gpu_h is 'GPU time held by LP pods; derived.';
-comment on column asi.server_hour_v1.active_gpu_h is 'GPU time held by HP and LP pods that are not in standby; derived.';
+comment on column asi.server_hour_v1.active_gpu_h is 'GPU time held by HP and LP pods that are not in standby; NULL except on days 109 to 115; derived.';
 comment on column asi.server_hour_v1.hp_requested_cpus is 'CPU cores requested by HP pods, those without a GPU included; derived.';
 comment on column asi.server_hour_v1.hp_requested_gpus is 'GPUs requested by HP pods; derived.';
-comment on column asi.server_hour_v1.hp_standby_requested_gpus is 'GPUs requested by HP pods in standby; derived.';
+comment on column asi.server_hour_v1.hp_standby_requested_gpus is 'GPUs requested by HP pods in standby; NULL except on days 109 to 115; derived.';
 comment on column asi.server_hour_v1.lp_requested_gpus is 'GPUs requested by LP pods; derived.';
-comment on column asi.server_hour_v1.active_requested_gpus is 'GPUs requested by HP and LP pods that are not in standby; derived.';
+comment on column asi.server_hour_v1.active_requested_gpus is 'GPUs requested by HP and LP pods that are not in standby; NULL except on days 109 to 115; derived.';
 comment on column asi.server_hour_v1.gpu_pods is 'Pods with a GPU on the server; derived.';
 comment on column asi.server_hour_v1.hp_pods is 'HP pods on the server, those without a GPU included; derived.';
