@@ -374,12 +374,12 @@ def _zone(connection: duckdb.DuckDBPyConnection, trace: str) -> str | None:
 def _caveats_and_sources(
     connection: duckdb.DuckDBPyConnection, trace: str, form: Format
 ) -> tuple[list[Note], list[dict[str, Any]]]:
-    """The caveats of the trace, and the raw files behind the export."""
+    """The caveats of the trace and its rejected rows, and the raw files behind the export."""
     read = [*form.population.views, *form.reads]
-    notes = {note.name: note for name in read for note in notes_on.of_object(connection, name)}
+    notes = {note.name: note for note in notes_on.of_statement(connection, read, traces=[trace])}
     sources = notes_on.sources(connection, [form.population.views[0], *form.reads]).to_pylist()
     return (
-        [note for name, note in sorted(notes.items()) if name.startswith(f"{trace}.")],
+        [note for name, note in notes.items() if name.startswith(f"{trace}.") or name == notes_on.REJECTED],
         [
             {key: source[key] for key in ("file", "sha256", "synthetic")}
             for source in sources

@@ -1,9 +1,9 @@
-"""Collect the notes on an answer: caveats, synthetic or missing data, sources, and why it has no rows."""
+"""Collect the notes on an answer: caveats, synthetic, missing or rejected data, and its sources."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import duckdb
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # The names of the notes on tables without data and on an answer without rows.
 NO_DATA, NO_ROWS = "no data", "no rows"
+# The name of the note on rows that did not fit their tables.
+REJECTED = "rejected rows"
 # The severity of a caveat that makes a result wrong if it is ignored.
 WRONG_RESULT = "wrong result"
 # A summary has sentences on at most this many caveats.
@@ -67,17 +69,84 @@ def _trace(note: Note) -> str:
     return note.name.partition(".")[0]
 
 
+class _TableBehind(NamedTuple):
+    """A base table behind an answer: its trace, and facts on its rows and raw files."""
+
+    name: str
+    trace: str
+    is_empty: bool
+    is_synthetic: bool
+    rows_read: int
+    rows_rejected: int
+
+
 def of_object(
     connection: duckdb.DuckDBPyConnection,
     name: str,
     traces: Sequence[str] | None = None,
     on_data: bool = False,
 ) -> list[Note]:
-    """Return notes on a table, view or query: its caveats, and its synthetic and empty base tables.
+    """Return notes on a table, view or query: its caveats, and notes on the data of its base tables.
 
     Caveats on the columns of a base table count as caveats on the table. `traces` limits the notes to these
     traces. `on_data` limits the caveats to traces from which rows are read: others do not affect the answer.
     """
+    tables = _tables_behind(connection, [name], traces)
+    return [*_caveats_of(connection, name, traces, tables if on_data else None), *_notes_on_data(tables)]
+
+
+def _notes_on_data(tables: Collection[_TableBehind]) -> list[Note]:
+    """Return notes on base tables: which are synthetic, which are empty, and how many rows they lost."""
+    found = []
+    synthetic = [table.name for table in tables if table.is_synthetic]
+    if synthetic:
+        found.append(Note("synthetic data", f"{', '.join(synthetic)}: generated, not measured"))
+    with_rows = {table.trace for table in tables if not table.is_empty}
+    empty = [table.name if table.trace in with_rows else table.trace for table in tables if table.is_empty]
+    if empty:
+        found.append(Note(NO_DATA, f"{', '.join(dict.fromkeys(empty))}: not in this warehouse"))
+    rejected = [
+        f"{table.name}: {table.rows_rejected:,} of {table.rows_read:,} rows"
+        for table in tables
+        if table.rows_rejected
+    ]
+    if rejected:
+        found.append(Note(REJECTED, f"{'; '.join(rejected)}; see catalog.rejected_rows", "note"))
+    return found
+
+
+def _tables_behind(
+    connection: duckdb.DuckDBPyConnection, names: Collection[str], traces: Sequence[str] | None
+) -> list[_TableBehind]:
+    """Return the base tables of `traces` behind tables, views and queries, by name."""
+    sql = """
+        with read_files as (
+            select table_name, sum(rows_read) as rows_read, sum(rows_rejected) as rows_rejected
+            from catalog.sources
+            group by table_name
+        )
+
+        select
+            table_name, trace, row_count = 0, synthetic,
+            cast(coalesce(rows_read, 0) as bigint), cast(coalesce(rows_rejected, 0) as bigint)
+        from catalog.tables
+        left join read_files using (table_name)
+        where list_contains($read, table_name) and ($traces is null or list_contains($traces, trace))
+        order by table_name
+        """
+    read = list(base_tables(connection, names))
+    return [
+        _TableBehind(*row) for row in connection.execute(sql, {"read": read, "traces": traces}).fetchall()
+    ]
+
+
+def _caveats_of(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    traces: Sequence[str] | None,
+    tables: Collection[_TableBehind] | None,
+) -> list[Note]:
+    """Return the caveats of an object, if `tables` is given only of traces that have rows in them."""
     # Caveats in the catalog list views by versioned name.
     sql = """
         with named as (
@@ -95,23 +164,8 @@ def of_object(
         order by caveat
         """
     caveats = connection.execute(sql, {"name": name, "traces": traces}).fetchall()
-    tables = connection.execute(
-        """
-        select table_name, trace, row_count = 0, synthetic from catalog.tables
-        where list_contains($read, table_name) and ($traces is null or list_contains($traces, trace))
-        order by table_name
-        """,
-        {"read": list(base_tables(connection, [name])), "traces": traces},
-    ).fetchall()
-    with_rows = {trace for _, trace, is_empty, _ in tables if not is_empty}
-    found = [Note(*caveat) for trace, *caveat in caveats if trace in with_rows or not on_data]
-    synthetic = [table for table, _, _, is_synthetic in tables if is_synthetic]
-    if synthetic:
-        found.append(Note("synthetic data", f"{', '.join(synthetic)}: generated, not measured"))
-    empty = [table if trace in with_rows else trace for table, trace, is_empty, _ in tables if is_empty]
-    if empty:
-        found.append(Note(NO_DATA, f"{', '.join(dict.fromkeys(empty))}: not in this warehouse"))
-    return found
+    with_rows = {table.trace for table in tables or () if not table.is_empty}
+    return [Note(*caveat) for trace, *caveat in caveats if tables is None or trace in with_rows]
 
 
 def of_statement(
@@ -127,13 +181,17 @@ def of_statement(
     several traces, None for all.
     """
     found: dict[str, Note] = {}
+    behind: dict[str, _TableBehind] = {}
     for name in reads:
         about = _caveats_of_columns(connection, name)
         of_traces = traces if name.startswith(f"{SEVERAL_TRACES}.") else None
-        for note in of_object(connection, name, of_traces, on_data=True):
+        tables = _tables_behind(connection, [name], of_traces)
+        behind |= {table.name: table for table in tables}
+        for note in _caveats_of(connection, name, of_traces, tables):
             concerned = about.get(note.name)
             if columns is None or concerned is None or not concerned.isdisjoint(columns):
                 found[note.name] = note
+    found |= {note.name: note for note in _notes_on_data([behind[name] for name in sorted(behind)])}
     return [found[name] for name in sorted(found)]
 
 
