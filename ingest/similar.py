@@ -31,14 +31,14 @@ def describe_similar(raw: RawFile, candidates: Sequence[tuple[Trace, Table]]) ->
     """Return a note on a file that resembles one of these tables' files; empty if it resembles none."""
     name = raw.relative_name
     for trace, table in candidates:
-        if table.folder_names and table.has_name(raw.file_name):
-            key, folders = ", ".join(re.compile(table.folder).groupindex), " or ".join(table.folder_names)
-            return f"{name}: files of {trace.name}.{table.name} are in a folder called {folders}, the {key}"
-    for trace, table in candidates:
+        known, folders = f"{trace.name}.{table.name}", " or ".join(table.folder_names)
+        where = f" in a folder called {folders}" if folders else ""
+        if where and table.has_name(raw.file_name):
+            return f"{name}: has the name of a file of {known}. Put it{where}"
         if raw.form.startswith("csv") and not table.wide and not table.json_list and _has_columns(raw, table):
-            known = f"{trace.name}.{table.name}"
             pattern = re.sub(r"\?P<\w+>", "", table.file_name).replace(r"\.", ".")
-            return f"{name}: has the columns of {known}, whose files are called {pattern}: rename it"
+            called = f"whose files are called {pattern}{where}"
+            return f"{name}: has the columns of {known}, {called}: rename it"
     names = {PurePosixPath(file.path).name for trace, _ in candidates for file in trace.files}
     for close in get_close_matches(raw.name, names, 1, _CLOSE):
         return f"{name}: not a file of a known trace. Did you mean {close}?"

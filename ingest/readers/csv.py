@@ -28,6 +28,7 @@ from tracehouse.ingest.readers.lines import (
     WITHOUT_INDEX,
     Chunk,
     count_bytes,
+    explain_delimiter,
     explain_header,
     first_record,
     read_chunks,
@@ -101,6 +102,8 @@ def _explain_misfit(table: Table, header: Sequence[str]) -> tuple[str, str]:
     names = [column.name_in_file for column in table.columns]
     if table.has_header or set(header) & set(names):
         return explain_header(header, names, "the header")
+    if other := explain_delimiter(header, lambda fields: len(fields) == len(names)):
+        return other
     what = f"the line has {len(header)} columns; expected {len(names)}: {','.join(names)}"
     if len(header) == len(names) + 1 and header[0] == "0":
         return f"{what}. The first column looks like the index that pandas writes", WITHOUT_INDEX

@@ -5,7 +5,7 @@ ends with its line, and only that line is rejected.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
@@ -171,9 +171,8 @@ def explain_header(found: Sequence[str], expected: Sequence[str], subject: str) 
     `subject` begins the sentence. The file is likely another one only if it lacks a column; otherwise, a
     program has probably written it again.
     """
-    for delimiter, plural in _OTHER_DELIMITERS.items():
-        if len(found) == 1 and delimiter in found[0] and set(found[0].split(delimiter)) & set(expected):
-            return f"its fields are separated by {plural}; expected commas", f"Write commas{_OR_MOVE}"
+    if other := explain_delimiter(found, lambda names: not set(expected).isdisjoint(names)):
+        return other
     written = {_plain(name): name for name in found}
     if not written.keys() & set(map(_plain, expected)):
         return f"the first line is {shown(found)}; expected the header {shown(expected)}", FETCH_OR_MOVE
@@ -200,6 +199,16 @@ def explain_header(found: Sequence[str], expected: Sequence[str], subject: str) 
         parts.append(f"has a column {called}, which looks like the index that pandas writes")
         do = do if lacking else WITHOUT_INDEX
     return f"{subject} {' and '.join(parts)}", do
+
+
+def explain_delimiter(
+    fields: Sequence[str], is_expected: Callable[[list[str]], bool]
+) -> tuple[str, str] | None:
+    """Return an error about a line that another delimiter splits as expected, and what to do; else None."""
+    for delimiter, plural in _OTHER_DELIMITERS.items():
+        if len(fields) == 1 and delimiter in fields[0] and is_expected(fields[0].split(delimiter)):
+            return f"its fields are separated by {plural}; expected commas", f"Write commas{_OR_MOVE}"
+    return None
 
 
 def _plain(name: str) -> str:

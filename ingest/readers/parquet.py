@@ -35,7 +35,8 @@ def read_names(stream: BinaryIO, file: str) -> list[str]:
 
 def names_fit(table: Table, names: Sequence[str]) -> bool:
     """Return whether a file has the columns of a table, in any order, and no others except keys."""
-    return not _missing(table, names) and not _unknown(table, names)
+    known = {column.name for column in (*table.keys, *table.columns)}
+    return not _missing(table, names) and set(names) <= known
 
 
 def read_keys(stream: BinaryIO, table: Table, file: str) -> list[dict[str, str]]:
@@ -242,11 +243,6 @@ def _convert_column(values: pa.ChunkedArray, column: Column) -> tuple[pa.Chunked
 
 def _missing(table: Table, names: Sequence[str]) -> list[str]:
     return [c.name for c in table.columns if c.name not in names and c.name not in table.optional]
-
-
-def _unknown(table: Table, names: Sequence[str]) -> list[str]:
-    known = {column.name for column in (*table.keys, *table.columns)}
-    return [name for name in names if name not in known]
 
 
 def _check_columns(schema: pa.Schema, table: Table, file: str, keys: Sequence[str]) -> None:

@@ -140,16 +140,20 @@ def test_the_case_of_a_folder_does_not_matter(tmp_path: Path) -> None:
 
 
 def test_names_the_folder_that_a_file_needs(tmp_path: Path) -> None:
-    write(tmp_path, {"cluster_log.csv": b"x\n", "new/GPU_UTIL.csv": b"x\n", "venus2/cluster_log.csv": b"x\n"})
+    names = ("cluster_log.csv", "new/GPU_UTIL.csv", "venus2/cluster_log.csv", "venus_log.csv")
+    header = ",".join(column.name for column in all_traces()["helios"].table("job").columns)
+    write(tmp_path, {name: f"{header}\n".encode() for name in names})
     found = find_in(tmp_path)
-    assert found.unrecognised == ("cluster_log.csv", "new/GPU_UTIL.csv", "venus2/cluster_log.csv")
-    clusters = "Earth or Saturn or Uranus or Venus"
-    needed = f"files of helios.job are in a folder called {clusters}, the cluster"
-    assert found.notes == (
-        f"cluster_log.csv: {needed}",
-        "new/GPU_UTIL.csv: files of acme.gpu_metric are in a folder called seren or kalos, the cluster",
-        f"venus2/cluster_log.csv: {needed}",
-    )
+    assert found.unrecognised == names
+    needed = "in a folder called Earth or Saturn or Uranus or Venus"
+    named = "has the name of a file of"
+    assert sorted(found.notes) == [
+        f"cluster_log.csv: {named} helios.job. Put it {needed}",
+        f"new/GPU_UTIL.csv: {named} acme.gpu_metric. Put it in a folder called seren or kalos",
+        f"venus2/cluster_log.csv: {named} helios.job. Put it {needed}",
+        "venus_log.csv: has the columns of helios.job, whose files are called cluster_log.csv"
+        f" {needed}: rename it",
+    ]
 
 
 def test_a_table_comes_before_the_skipped_files_of_another_trace(tmp_path: Path) -> None:

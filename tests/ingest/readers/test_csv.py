@@ -431,6 +431,9 @@ def test_says_how_a_header_differs() -> None:
         assert (error.line, error.what) == (2, what) and error.do.startswith(do)
     bare = table_of(has_header=False)
     assert refusal(f",{HEADER}\n0,a,1,,\n", bare).what == f"the header has a column without a name, {INDEX}"
+    assert (
+        refusal("a|1||\nb|1||\n", bare).what == "its fields are separated by vertical bars; expected commas"
+    )
     error = refusal("0,a,1,,\n1,b,1,,\n", bare)
     assert error.what.endswith("The first column looks like the index that pandas writes")
     assert error.do.startswith(WRITE)
