@@ -16,7 +16,8 @@ _Files = Annotated[bool, option("--files", "Check the Parquet files instead: siz
 def check(options: AnswerOptions, traces: TraceNames, files: _Files = False) -> None:
     """Check the data against the rules of the catalog and the expected counts of the published files.
 
-    Exits with 1 if a rule or count fails. Expected counts do not apply to synthetic data. With --files,
+    Exits with 1 if a rule or count fails. Expected counts do not apply to synthetic data, nor to a part of a
+    trace, such as a day or a cut file. With --files,
     compares each Parquet file with its entry in datapackage.json, and each materialized view with its stored
     checksum.
 
@@ -55,7 +56,7 @@ def verify(options: AnswerOptions, traces: TraceNames) -> None:
     if not results:
         say(f"note: {_explain_no_figures(traces)}", stderr=True)
     explain = verify.explanation_summary if options.notes_to_stderr else verify.explanations
-    notes = [*explain(results), *verify.trust_summary(results)]
+    notes = [*explain(results), *verify.parts(results), *verify.trust_summary(results)]
     bind = partial(bind_rows, rows=verify.as_table(results), query=BoundQuery("", notes=notes))
     options.write(bind, brief=verify.BRIEF)
     counts = verify.verdict_counts(results)

@@ -201,6 +201,9 @@ class Table:
     `row_number`, if set, names an additional column with the position of the row in its file, for rows that
     no key identifies or whose order matters.
     `about_rows` is the number of rows in the publisher's files, and in a synthetic sample at scale 1.
+    `published_rows` are the rows of each complete file, by the file's name without folders, or of all files
+    together under the empty name. `published_partitions` is the number of partitions of the complete table.
+    They tell a part of a trace from a complete one; leave them empty if they are not known.
     `is_summary` is true if the rows are figures that the publisher computed from other data: no published
     figure may be measured by them.
     """
@@ -232,6 +235,8 @@ class Table:
     caveats: tuple[Caveat, ...] = ()
     row_number: str = ""
     is_summary: bool = False
+    published_rows: dict[str, int] = field(default_factory=dict)
+    published_partitions: int = 0
 
     def __post_init__(self) -> None:
         check_types(self)

@@ -468,6 +468,9 @@ def test_different_figure_exits_with_1(tmp_path: Path) -> None:
         pai_task_table="j,worker,1.0,Terminated,100.0,400.0,600.0,29.3,100.0,V100\n",
         pai_instance_table="j,worker,i,w,n,Terminated,150.0,400.0,m\n",
     )
+    # As if the publisher's files had these rows alone.
+    with duckdb.connect(str(warehouse / "traces.duckdb")) as connection:
+        connection.execute("update catalog.tables set incomplete = null")
     run = traces("verify", "pai", "--json", warehouse=warehouse)
     found = {row["figure"]: row for row in json.loads(run.stdout)}
     gpus = found["pai.P1_gpus"]
@@ -484,6 +487,30 @@ def test_different_figure_exits_with_1(tmp_path: Path) -> None:
     with terminal("verify", "pai", "--no-pager", warehouse=warehouse) as opened:
         assert end(opened) == 1
     assert re.search(r"unconfirmed pai.P17_v100_median: .*The\s+slides\s+do\s+not", plain(opened), re.S)
+
+
+def test_part_of_a_trace_is_no_failure(tmp_path: Path) -> None:
+    """Totals of the complete trace are not compared with a part of it."""
+    warehouse = ingested(
+        tmp_path,
+        openb_node_list_gpu_node="sn,cpu_milli,memory_mib,gpu,model\na,1000,1024,1,T4\n",
+        pai_machine_spec="a,V100,96,384,8\nb,CPU,96,512,0\n",
+    )
+    run = traces("check", "--json", warehouse=warehouse)
+    assert run.code == 0, run.stderr
+    rows = {row["check_name"]: row for row in json.loads(run.stdout)}
+    nodes = rows["openb.rows_gpu_node"]
+    assert (nodes["status"], nodes["violations"]) == ("not comparable", None)
+    assert nodes["rule"] == (
+        "1,213 nodes have GPUs. The warehouse has 1 of 1,213 rows of openb_node_list_gpu_node.csv."
+    )
+    run = traces("verify", "--json", warehouse=warehouse)
+    assert run.code == 0, run.stderr
+    found = {row["figure"]: row["verdict"] for row in json.loads(run.stdout)}
+    assert found["pai.P1_gpus"] == found["openb.O1_gpus"] == "not comparable"
+    # One of the values is by chance that of the complete trace.
+    assert found["pai.P3_cpus_of_v100"] == "not comparable"
+    assert "The warehouse has 2 of 1,897 rows of pai.machine_spec." in run.stderr
 
 
 def test_verify_says_to_build_if_only_the_files_have_figures(sample_warehouse: Path, tmp_path: Path) -> None:

@@ -49,7 +49,8 @@ Row = TypeVar("Row", "Figure", "PublishedFigure")
 class Check:
     """A data-quality rule. `sql` counts the rows that break it.
 
-    `caveat` names the caveat that explains breaches in the published data, or is empty.
+    `caveat` names the caveat that explains breaches in the published data, or is empty. `needs_all_rows` is
+    true if rows that a part of a trace lacks would break the rule.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Check:
     rule: str
     caveat: str
     sql: str
+    needs_all_rows: bool = False
 
 
 @dataclass(frozen=True)
@@ -184,4 +186,5 @@ def _check(part: str, path: Path) -> Check:
         rule=header.one("rule"),
         caveat=header.one("caveat"),
         sql=sql,
+        needs_all_rows=header.one("kind") in ("reference", "coverage"),
     )

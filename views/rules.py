@@ -40,7 +40,8 @@ def _declared_rules(trace: Trace, table: Table) -> Iterator[Check]:
     name = f"{trace.name}.{table.name}"
 
     def check(rule: str, kind: str, text: str, sql: str, caveat: str = "") -> Check:
-        return Check(f"{name}.{rule}", trace.name, name, kind, text, caveat, sql)
+        needs_all_rows = kind == "reference"
+        return Check(f"{name}.{rule}", trace.name, name, kind, text, caveat, sql, needs_all_rows)
 
     yield check("row_count", "row count", _ROW_COUNT, _row_count(name))
     if table.key:

@@ -358,6 +358,7 @@ POD_HOURLY = replace(
     ),
     grain="one row per (day, hour, pod_id), except for a few repeated pods",
     file_name=r"part-\d+\.parquet|asi_opensource_pod_hourly.*\.parquet",
+    published_partitions=185,
     archive_stem="asi_opensource_pod_hourly",
     columns=(
         *IDENTITY,
@@ -427,6 +428,7 @@ SERVER_HOURLY = replace(
     comment="GPU servers of each hour, with their GPUs, cores and access switch.",
     grain="one row per (day, hour, server_id)",
     file_name=r"part-\d+\.parquet|asi_opensource_server_hourly.*\.parquet",
+    published_partitions=185,
     archive_stem="asi_opensource_server_hourly",
     columns=(
         SERVER,
@@ -448,6 +450,7 @@ NETWORK_HOURLY = replace(
     comment="Network use of servers, on days 109 to 115.",
     grain="one row per (day, hour, server_id)",
     file_name=r"part-\d+\.parquet|asi_opensource_network_hourly.*\.parquet",
+    published_partitions=7,
     archive_stem="asi_opensource_network_hourly",
     columns=(
         SERVER,
@@ -478,6 +481,7 @@ JOB_EXECUTION_SUMMARY = Table(
     grain="one row per execution span; pods may have several",
     source=SCHEMA,
     file_name=r"part-\d+\.parquet|asi_opensource_job_execution_summary.*\.parquet",
+    published_rows={"": 40_522_321},
     archive_stem="asi_opensource_job_execution_summary",
     columns=(
         *IDENTITY,

@@ -59,6 +59,7 @@ RAW_REQUEST = Table(
     grain="one row per request; nothing identifies it but its position in the file",
     source="README of AzureLLMInferenceDataset2023 and AzureLLMInferenceDataset2024",
     file_name=r"AzureLLMInferenceTrace_(?P<workload>code|conv|code_1week|conv_1week)\.csv",
+    published_rows={"AzureLLMInferenceTrace_code.csv": 8_819, "AzureLLMInferenceTrace_conv.csv": 19_366},
     keys=(Column("workload", "VARCHAR", "Service: code or conv (2023), code_1week or conv_1week (2024)"),),
     columns=(
         Column("TIMESTAMP", "TIMESTAMP", "Arrival", sample=Arrivals(1_700_158_546, 1_700_162_069)),

@@ -77,6 +77,7 @@ INSTANCE = Table(
     grain="one row per instance_sn",
     source="README of cluster-trace-gpu-v2025",
     file_name=r"disaggregated_DLRM_trace\.csv",
+    published_rows={"disaggregated_DLRM_trace.csv": 23_871},
     columns=(
         Column("instance_sn", "VARCHAR", "Instance", sample=Names("instance", 8, "instance_")),
         Column("role", "VARCHAR", "CN, on a CPU node, or HN, on a GPU node"),

@@ -169,6 +169,7 @@ JOB = Table(
     source=f"{README}, cluster_log.csv",
     folder=FOLDER,
     file_name=r"cluster_log\.csv",
+    published_rows={"": 3_362_981},
     keys=(CLUSTER,),
     key=("cluster", "job_id"),
     never_empty=("job_id", "user", "vc", "gpu_num", "cpu_num", "node_num", "state", "submit_time"),

@@ -344,6 +344,12 @@ NUM_GPU = Column(
     caveats=(OFFERED_LOAD_NOT_OCCUPANCY, NUM_GPU_REQUESTED_OR_USED, CLUSTERS_DIFFER_IN_KIND),
 )
 
+JOBS = {
+    **{"cluster01.csv": 1_595, "cluster02.csv": 5_778, "cluster03.csv": 3_011, "cluster04.csv": 15_802},
+    **{"cluster05.csv": 3_629, "cluster06.csv": 2_396, "cluster07.csv": 12_699, "cluster08.csv": 13_047},
+    **{"cluster09.csv": 11_134, "cluster10.csv": 260},
+}
+
 RAW_JOB = Table(
     name="raw_job",
     comment=(
@@ -353,6 +359,7 @@ RAW_JOB = Table(
     grain="one row per (source_file, job_id)",
     source="README of microsoft/elasticflow-traces, Schema for raw-traces",
     file_name=r"(?P<source_file>cluster\d+)\.csv",
+    published_rows=JOBS,
     archive_stem="raw-traces",
     keys=(RAW_SOURCE_FILE,),
     partition_by=("source_file",),
@@ -375,6 +382,7 @@ ELASTICFLOW_JOB = Table(
     grain="one row per (source_file, job_id)",
     source="README of microsoft/elasticflow-traces, Schema for elasticflow-traces",
     file_name=r"(?P<source_file>cluster\d+|195job)\.csv",
+    published_rows=JOBS | {"195job.csv": 195},
     archive_stem="elasticflow-traces",
     keys=(SOURCE_FILE,),
     partition_by=("source_file",),

@@ -65,6 +65,11 @@ RAW_REQUEST = Table(
     grain="one row per request; nothing identifies it but its position in the file",
     source="README of FAST25-release, Mooncake",
     file_name=r"(?P<workload>conversation|toolagent|synthetic)_trace\.jsonl",
+    published_rows={
+        "conversation_trace.jsonl": 12_031,
+        "toolagent_trace.jsonl": 23_608,
+        "synthetic_trace.jsonl": 3_993,
+    },
     keys=(
         Column(
             "workload",

@@ -396,6 +396,7 @@ NODE = Table(
     grain="one row per (node_list, sn)",
     source="README of cluster-trace-gpu-v2023, openb_node_list_all_node.csv",
     file_name=r"openb_node_list_(?P<node_list>\w+)\.csv",
+    published_rows={"openb_node_list_all_node.csv": 1_523, "openb_node_list_gpu_node.csv": 1_213},
     keys=(
         Column(
             "node_list",
@@ -442,6 +443,15 @@ NODE = Table(
     caveats=(NO_PLACEMENT,),
 )
 
+# Pods in each list. The lists of shared and of restricted GPUs have those of default.
+PODS = {
+    **{"default": 8_152, "cpu0": 7_064, "cpu037": 7_336, "cpu050": 7_439, "cpu072": 7_608, "cpu100": 7_853},
+    **{"cpu200": 8_832, "cpu235": 9_240, "cpu250": 9_420, "cpu300": 10_094},
+    **{f"gpushare{share}": 8_152 for share in (20, 40, 60, 80, 100)},
+    **{f"gpuspec{share}": 8_152 for share in ("05", "10", "20", "25", "33")},
+    **{"multigpu20": 8_324, "multigpu30": 8_508, "multigpu40": 8_746, "multigpu50": 9_061},
+}
+
 POD = Table(
     name="pod",
     comment=(
@@ -453,6 +463,7 @@ POD = Table(
     grain="one row per (variant, name)",
     source="README of cluster-trace-gpu-v2023, openb_pod_list_default.csv",
     file_name=r"openb_pod_list_(?P<variant>\w+)\.csv",
+    published_rows={f"openb_pod_list_{variant}.csv": rows for variant, rows in PODS.items()},
     keys=(
         Column(
             "variant",

@@ -217,6 +217,7 @@ JOB = Table(
     grain="one row per jobid",
     source=f"{README}, cluster_job_log",
     file_name="cluster_job_log",
+    published_rows={"cluster_job_log": 117_325},
     archive_stem=ARCHIVE,
     columns=(
         Column(
@@ -329,6 +330,7 @@ MACHINE = Table(
     grain="one row per machine_id",
     source=f"{README}, cluster_machine_list",
     file_name="cluster_machine_list",
+    published_rows={"cluster_machine_list": 552},
     archive_stem=ARCHIVE,
     columns=(
         Column("machine_id", "VARCHAR", "Machine; machineId in the file", header="machineId"),

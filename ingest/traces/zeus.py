@@ -330,6 +330,7 @@ TRAIN = Table(
     grain="one row per (dataset, network, batch_size, optimizer, run, target_metric)",
     source="README of the Zeus traces, Train trace",
     file_name=r"summary_train\.csv",
+    published_rows={"summary_train.csv": 3_759},
     key=("dataset", "network", "batch_size", "optimizer", "run", "target_metric"),
     never_empty=("dataset", "network", "batch_size", "optimizer", "learning_rate", "run", "target_metric"),
     columns=(
@@ -377,6 +378,12 @@ POWER = Table(
     grain="one row per (gpu, dataset, network, batch_size, optimizer, power_limit)",
     source="README of the Zeus traces, Power trace",
     file_name=r"summary_power_(?P<gpu>\w+)\.csv",
+    published_rows={
+        "summary_power_a40.csv": 453,
+        "summary_power_p100.csv": 270,
+        "summary_power_rtx6000.csv": 410,
+        "summary_power_v100.csv": 476,
+    },
     keys=(
         Column(
             "gpu",

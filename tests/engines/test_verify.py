@@ -58,10 +58,14 @@ def build(nodes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build
     for ledger in ("published", "expected"):
         monkeypatch.setattr(ledgers, ledger, partial(getattr(ledgers, ledger), tmp_path / "views"))
 
-    def build_with(*figures: dict[str, str], warehouse: Path = nodes) -> Path:
+    def build_with(*figures: dict[str, str], warehouse: Path = nodes, as_complete: bool = True) -> Path:
         write_ledger(tmp_path, *figures)
         with duckdb.connect(str(warehouse / database.DATABASE)) as connection:
             connection.execute("delete from catalog.published")
+            if as_complete:
+                # As if the publisher's list had three nodes.
+                connection.execute("update catalog.tables set incomplete = null")
+                connection.execute("update catalog.sources set published_rows = null")
             catalog.fill_figures(connection, "published", ledgers.published())
         return warehouse
 
@@ -138,7 +142,7 @@ def test_verdicts(build: Build) -> None:
         (verdict, None if difference is None else pytest.approx(difference, abs=1e-9))
         for verdict, difference in expected
     ]
-    assert {verdict for verdict, _ in found} == set(Verdict) - {Verdict.SYNTHETIC}
+    assert {verdict for verdict, _ in found} == set(Verdict) - {Verdict.SYNTHETIC, Verdict.NOT_COMPARABLE}
     notes = [(note.name, note.word) for note in verify.explanations(results)]
     assert notes == [("openb.4", "explained"), ("openb.5", "explained"), ("openb.9", "unconfirmed")]
     assert verify.verdict_counts(results)[Verdict.DIFFERS] == [v for _, v, _ in VERDICTS].count(
@@ -162,6 +166,39 @@ def test_an_explanation_does_not_cover_other_values(real_raw: Path, tmp_path: Pa
         (100, Verdict.DIFFERS),
         (3_078, Verdict.DIFFERS),
     ]
+
+
+ABOUT_NODES = {"figure": "openb.nodes", "needs_file": "openb_node_list_all_node.csv"}
+ABOUT_PODS = {
+    "figure": "openb.pods",
+    "measured_by": f"{GPUS} where (select count(*) from openb.pod) > 0",
+    "needs_file": "openb_pod_list_default.csv",
+}
+ABOUT_ALL = {"figure": "openb.all"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "parts"),
+    [
+        # The list of GPU nodes is missing, which concerns only the figure about both lists.
+        (1_523, ["", "", "1,523 of 2,736 rows of openb.node"]),
+        (10, [*["10 of 1,523 rows of openb_node_list_all_node.csv"] * 2, "10 of 2,736 rows of openb.node"]),
+    ],
+)
+def test_figures_are_not_compared_with_a_part_of_their_files(
+    rows: int, parts: list[str], real_raw: Path, tmp_path: Path, build: Build
+) -> None:
+    folder = real_raw / "openb" / "csv"
+    (tmp_path / "raw").mkdir()
+    shutil.copy(folder / ABOUT_PODS["needs_file"], tmp_path / "raw")
+    lines = (folder / ABOUT_NODES["needs_file"]).read_text().splitlines(keepends=True)
+    (tmp_path / "raw" / ABOUT_NODES["needs_file"]).write_text("".join(lines[: rows + 1]))
+    raw_dumps.ingested(tmp_path / "raw", tmp_path / "warehouse").close()
+    warehouse = build(ABOUT_NODES, ABOUT_PODS, ABOUT_ALL, warehouse=tmp_path / "warehouse", as_complete=False)
+    with sandbox.connect(warehouse) as connection:
+        results = verify.figures(connection, ["openb"])
+    assert [one.part for one in results] == [f"The warehouse has {part}." if part else "" for part in parts]
+    assert [one.verdict is Verdict.NOT_COMPARABLE for one in results] == [bool(part) for part in parts]
 
 
 def test_synthetic_data_reproduce_nothing(build: Build, sample_warehouse: Path, tmp_path: Path) -> None:

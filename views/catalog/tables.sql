@@ -26,6 +26,7 @@ create table catalog.tables (
     files bigint,
     bytes bigint,
     synthetic boolean,
+    incomplete varchar,
     grain varchar,
     source varchar
 );
@@ -36,6 +37,7 @@ comment on column catalog.tables.row_count is 'Number of rows; 0 if no raw files
 comment on column catalog.tables.files is 'Number of Parquet files of the table.';
 comment on column catalog.tables.bytes is 'Size of those files in bytes.';
 comment on column catalog.tables.synthetic is 'Whether any row comes from a synthetic dump.';
+comment on column catalog.tables.incomplete is 'How much of the publisher''s complete table it has, such as 12,000 of 7,522,002 rows; NULL if all of it, or if the size of the complete table is not known.';
 comment on column catalog.tables.grain is 'What one row represents.';
 comment on column catalog.tables.source is 'Where the publisher documents the table.';
 
@@ -52,7 +54,8 @@ create table catalog.sources (
     rows_rejected bigint,
     rows_stored bigint,
     checksum varchar,
-    synthetic boolean
+    synthetic boolean,
+    published_rows bigint
 );
 comment on table catalog.sources is 'The raw files: one row per CSV that was read, packed or not.';
 comment on column catalog.sources.trace is 'Trace that the file belongs to.';
@@ -68,6 +71,7 @@ comment on column catalog.sources.rows_rejected is 'Rows that did not fit; see c
 comment on column catalog.sources.rows_stored is 'Rows of the base table: for a wide file, one per cell of the rows kept.';
 comment on column catalog.sources.checksum is 'published: the publisher prints this checksum; differs: the publisher prints another one; none published.';
 comment on column catalog.sources.synthetic is 'Whether the file is synthetic; figures computed from it are not measured.';
+comment on column catalog.sources.published_rows is 'Rows of the complete file; NULL if they are not known.';
 
 create table catalog.caveats (
     caveat varchar,

@@ -21,6 +21,7 @@ STATUSES = {
     Verdict.DIFFERS: "failed",
     Verdict.NO_DATA: "no data",
     Verdict.SYNTHETIC: "not applicable",
+    Verdict.NOT_COMPARABLE: "not comparable",
 }
 
 
@@ -49,6 +50,8 @@ def _count_row(result: Result) -> dict[str, object]:
     differs = result.verdict in (Verdict.EXPLAINED, Verdict.UNCONFIRMED, Verdict.DIFFERS)
     is_compared = differs or result.verdict is Verdict.REPRODUCED
     found = f"The files give {result.measured}." if differs else ""
+    if result.verdict is Verdict.NOT_COMPARABLE:
+        found = result.part
     return {
         "check_name": result.figure,
         "status": status,

@@ -31,6 +31,7 @@ class Verdict(StrEnum):
 
     EXPLAINED is within the tolerance of the value that the explanation leads to. UNCONFIRMED has an
     explanation whose value nobody knows yet, and any value would fit it: it counts as a difference.
+    NOT_COMPARABLE figures are about the whole trace, and the warehouse has a part of it.
     """
 
     REPRODUCED = "reproduced"
@@ -39,6 +40,7 @@ class Verdict(StrEnum):
     DIFFERS = "differs"
     NO_DATA = "no data"
     SYNTHETIC = "synthetic data"
+    NOT_COMPARABLE = "not comparable"
     NOT_MEASURABLE = "not measurable"
 
 
@@ -47,6 +49,7 @@ class Result:
     """A figure of a ledger with its measured value, which is None if it cannot be measured.
 
     `trust` and `printed_in` describe the source of a published figure. They are empty for an expected count.
+    `part` says how much of the publisher's tables the warehouse has, if it does not have them completely.
     """
 
     figure: str
@@ -58,6 +61,7 @@ class Result:
     trust: str
     printed_in: str
     explanation: str
+    part: str = ""
 
     @property
     def difference(self) -> float | None:
@@ -92,7 +96,9 @@ def _compare(connection: duckdb.DuckDBPyConnection, ledger: str, traces: Sequenc
     tables = connection.execute("select table_name, row_count, synthetic from catalog.tables").fetchall()
     empty = {name for name, row_count, _ in tables if row_count == 0}
     synthetic = {name for name, _, is_synthetic in tables if is_synthetic}
-    files = {name for (name,) in connection.execute("select member from catalog.sources").fetchall()}
+    incomplete = dict(connection.execute("select table_name, incomplete from catalog.tables").fetchall())
+    files = read_rows(connection, "from catalog.sources")
+    members = {file["member"] for file in files}
     known = read_base_tables(connection)
     calls = Counter(
         call
@@ -110,7 +116,8 @@ def _compare(connection: duckdb.DuckDBPyConnection, ledger: str, traces: Sequenc
             for table in known.get(name, ())
             if not name.startswith("unified.") or table.startswith(f"{row['trace']}.")
         }
-        lacks_data = bool(read & empty) or row["needs_file"] not in {"", *files}
+        lacks_data = bool(read & empty) or row["needs_file"] not in {"", *members}
+        part = _part_of(row["needs_file"], read, incomplete, files)
         measured = None
         if row["measured_by"] and not lacks_data:
             measured = _measure(connection, row["figure"], row["measured_by"], repeated)
@@ -121,10 +128,11 @@ def _compare(connection: duckdb.DuckDBPyConnection, ledger: str, traces: Sequenc
                 published=row["value"],
                 measured=measured,
                 unit=row["unit"],
-                verdict=_verdict(row, measured, lacks_data, bool(read & synthetic)),
+                verdict=_verdict(row, measured, lacks_data, bool(read & synthetic), bool(part)),
                 trust=row.get("trust", ""),
                 printed_in=row.get("printed_in", ""),
                 explanation=row["explanation"],
+                part=part,
             )
         )
     return results
@@ -180,6 +188,15 @@ def counts_by_trust(results: Sequence[Result]) -> dict[str, dict[Verdict, int]]:
     }
 
 
+def parts(results: Sequence[Result]) -> list[Note]:
+    """Return a note for each part of the publisher's tables with which figures cannot be compared."""
+    counts = Counter(result.part for result in results if result.verdict is Verdict.NOT_COMPARABLE)
+    return [
+        Note("not comparable", f"{count} figures are about the complete trace. {part}", "note")
+        for part, count in counts.items()
+    ]
+
+
 def trust_summary(results: Sequence[Result]) -> list[Note]:
     """Return one note for each kind of source: how many of its figures have each verdict."""
     return [
@@ -194,13 +211,39 @@ def verdict_counts(results: Sequence[Result]) -> dict[Verdict, int]:
     return {verdict: counts[verdict] for verdict in Verdict if counts[verdict]}
 
 
-def _verdict(figure: Row, measured: float | None, lacks_data: bool, is_synthetic: bool) -> Verdict:
+def _part_of(
+    needs_file: str, tables: Collection[str], incomplete: Mapping[str, str | None], files: Sequence[Row]
+) -> str:
+    """Say how much of the tables that a figure reads the warehouse has; empty if all, or if not known.
+
+    A figure that needs a file of a table is about this file alone, and about the files of other tables that
+    the warehouse has.
+    """
+    if not needs_file:
+        parts = [f"{incomplete[name]} of {name}" for name in sorted(tables) if incomplete[name]]
+    else:
+        of_needed = {file["table_name"] for file in files if file["member"] == needs_file}
+        parts = [
+            f"{file['rows_read']:,} of {file['published_rows']:,} rows of {file['member']}"
+            for file in files
+            if file["table_name"] in tables
+            and (file["member"] == needs_file or file["table_name"] not in of_needed)
+            and file["rows_read"] < (file["published_rows"] or 0)
+        ]
+    return f"The warehouse has {', '.join(parts)}." if parts else ""
+
+
+def _verdict(
+    figure: Row, measured: float | None, lacks_data: bool, is_synthetic: bool, is_part: bool
+) -> Verdict:
     if not figure["measured_by"]:
         return Verdict.NOT_MEASURABLE
     if lacks_data:
         return Verdict.NO_DATA
     if is_synthetic:
         return Verdict.SYNTHETIC
+    if is_part:
+        return Verdict.NOT_COMPARABLE
     if measured is None:
         # The tables have rows, but none that the figure is about. The explanation does not cover that.
         return Verdict.DIFFERS

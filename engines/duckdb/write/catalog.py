@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple
 from datetime import datetime
+from pathlib import PurePosixPath
 
 import sqlglot
 from duckdb import DuckDBPyConnection
@@ -13,7 +14,7 @@ from tracehouse.engines.duckdb.read.catalog import read_base_tables
 from tracehouse.engines.duckdb.write.base_tables import add_comments
 from tracehouse.ingest.declarations import Table, Trace
 from tracehouse.ingest.reference_curves import read_curves, traces_with_curves
-from tracehouse.ingest.store.records import Conversion
+from tracehouse.ingest.store.records import Conversion, Source
 from tracehouse.views import ledgers
 from tracehouse.views.caveats import ColumnsByCaveat
 from tracehouse.views.column_docs import ColumnDocs
@@ -54,9 +55,20 @@ def fill_sources(
 ) -> None:
     """Replace the rows of `catalog.tables` and `catalog.sources`: base tables and their raw files."""
     connection.execute("delete from catalog.tables; delete from catalog.sources")
+    complete: dict[str, Mapping[str, int]] = defaultdict(dict)
     for trace in traces:
         insert(connection, "tables", [_table_row(trace, table, conversions) for table in trace.tables])
-    rows = [(one.trace, one.table_name, *astuple(source)) for one in conversions for source in one.sources]
+        complete |= {f"{trace.name}.{table.name}": table.published_rows for table in trace.tables}
+    rows = [
+        (
+            one.trace,
+            one.table_name,
+            *astuple(source),
+            _complete_rows(source, complete.get(one.table_name, {})),
+        )
+        for one in conversions
+        for source in one.sources
+    ]
     insert(connection, "sources", rows)
 
 
@@ -184,7 +196,8 @@ def create_checks(connection: DuckDBPyConnection, traces: Sequence[Trace]) -> No
         "kind": "key, reference, range, derived, coverage, agreement or row count.",
         "rule": "The rule, in words.",
         "violations": "Rows that violate it; NULL if a table that it reads has no data.",
-        "status": "ok; known: violated in the published data, as the caveat explains; failed; no data.",
+        "status": "ok; known: violated in the published data, as the caveat explains; failed; no data;"
+        " not comparable: the tables are a part of the publisher's, and the rule needs all rows.",
         "caveat": "Caveat that explains the violations.",
     }
     text = "Data-quality rules and their current violations."
@@ -203,7 +216,11 @@ def _with_status(counts: Iterable[str]) -> str:
                 (
                     select min(tables.row_count) from catalog.tables as tables
                     where list_contains(counted.reads, tables.table_name)
-                ) as least_rows
+                ) as least_rows,
+                (
+                    select count(tables.incomplete) from catalog.tables as tables
+                    where list_contains(counted.reads, tables.table_name)
+                ) as incomplete_tables
             from counted
         )
 
@@ -218,6 +235,7 @@ def _with_status(counts: Iterable[str]) -> str:
                 when least_rows = 0 then 'no data'
                 when violations = 0 then 'ok'
                 when caveat <> '' then 'known'
+                when needs_all_rows and incomplete_tables > 0 then 'not comparable'
                 else 'failed'
             end as status,
             caveat
@@ -254,7 +272,8 @@ def _check_sql(rule: ledgers.Check, known: Mapping[str, Sequence[str]]) -> str:
     listed = ", ".join(f"{quoted(text)} as {name}" for name, text in texts.items())
     read = references(sqlglot.parse_one(rule.sql, dialect="duckdb"), rule.name)
     reads = ", ".join(quoted(name) for name in find_base_tables(read, known))
-    return f"select {listed}, [{reads}] as reads, ({rule.sql}) as violations"
+    needs = f"{str(rule.needs_all_rows).lower()} as needs_all_rows"
+    return f"select {listed}, [{reads}] as reads, {needs}, ({rule.sql}) as violations"
 
 
 def _table_row(trace: Trace, table: Table, conversions: Sequence[Conversion]) -> tuple:
@@ -267,9 +286,32 @@ def _table_row(trace: Trace, table: Table, conversions: Sequence[Conversion]) ->
         len(files),
         sum(stored.bytes for stored in files),
         any(source.synthetic for conversion in mine for source in conversion.sources),
+        _incomplete(table, mine),
         table.grain,
         table.source,
     )
+
+
+def _incomplete(table: Table, conversions: Sequence[Conversion]) -> str | None:
+    """Return how much of the publisher's table there is; None if all of it, or if that is not known."""
+    sources = [source for conversion in conversions for source in conversion.sources]
+    if not sources or any(source.synthetic for source in sources):
+        return None
+    partitions = len({conversion.partition for conversion in conversions})
+    if partitions < table.published_partitions:
+        return f"{partitions:,} of {table.published_partitions:,} partitions"
+    rows, complete = sum(source.rows_read for source in sources), sum(table.published_rows.values())
+    if rows < complete:
+        return f"{rows:,} of {complete:,} rows"
+    # The complete size of other files of the table is not known.
+    for source in sources:
+        if source.rows_read < (_complete_rows(source, table.published_rows) or 0):
+            return f"a part of {source.member}"
+    return None
+
+
+def _complete_rows(source: Source, published_rows: Mapping[str, int]) -> int | None:
+    return published_rows.get(PurePosixPath(source.member).name)
 
 
 def _curve_rows() -> list[tuple]:
