@@ -25,7 +25,7 @@ PANELS: dict[str, Sequence[Callable[..., None]]] = {
 }
 EXPORTS = (
     *(export.swf, export.opendc, export.openb, export.elasticflow, export.helios),
-    *(export.mooncake, export.azure),
+    *(export.philly, export.pai, export.mooncake, export.azure),
 )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -58,6 +58,9 @@ _DefaultUser = Annotated[str, _text("User of jobs without one.")]
 _DefaultVc = Annotated[str, _text("Virtual cluster of jobs without one.")]
 _DefaultWaitS = Annotated[int | None, _number(0, _MOST_S, "Queueing delay of jobs without one.")]
 _DefaultState = Annotated[str, _text("State of jobs without a known status.")]
+_DefaultStatus = Annotated[
+    Literal["Pass", "Killed", "Failed"] | None, typer.Option(help="Status of jobs without a known one.")
+]
 
 
 @dataclass(frozen=True)
@@ -217,6 +220,34 @@ def helios(
     Times are in the time zone of the cluster.
 
     Example: traces export helios acme --out acme-helios --default-user unknown
+    """
+
+
+@_export
+def philly(
+    jobs: ExportOptions,
+    gpus_per_node: _GpusPerNode = 8,
+    first_day: _FirstDay = None,
+    default_user: _DefaultUser = "",
+    default_vc: _DefaultVc = "",
+    default_wait_s: _DefaultWaitS = None,
+    default_status: _DefaultStatus = None,
+) -> None:
+    """Write Philly's job log, cluster_job_log.
+
+    Blox and other simulators read it. Jobs of other traces have one attempt.
+
+    Example: traces export philly acme --out acme-philly --default-user unknown
+    """
+
+
+@_export
+def pai(jobs: ExportOptions, default_cpus: _DefaultCpus = None) -> None:
+    """Write the job list of the simulator of PAI's authors.
+
+    The numbers of CPUs and GPUs are those of each instance.
+
+    Example: traces export pai openb --out openb-pai
     """
 
 

@@ -30,6 +30,12 @@ _JSON = {
         "output_length": "bigint",
         "hash_ids": "bigint[]",
     },
+    "cluster_job_log": {
+        **dict.fromkeys(("status", "vc", "jobid", "submitted_time", "user"), "varchar"),
+        "attempts": (
+            "struct(start_time varchar, end_time varchar, detail struct(ip varchar, gpus varchar[])[])[]"
+        ),
+    },
 }
 # The rows of the first file: the job's `number` or `job_name`, and the GPU-seconds that a reader of the
 # format gives it, NULL if the file does not have them.
@@ -55,6 +61,28 @@ _JOBS = {
     """,
     "elasticflow": "select job_id as job_name, num_gpu::bigint * duration::bigint as gpu_s from file",
     "helios": "select job_id as job_name, gpu_num::bigint * duration::bigint as gpu_s from file",
+    # A job holds the GPUs of each attempt from its start to its end. 'None' is an unknown time.
+    "philly": """
+        with attempts as (
+            select jobid, unnest(if(len(attempts) = 0, [null], attempts)) as attempt from file
+        )
+
+        select
+            jobid as job_name,
+            list_sum(list_transform(attempt.detail, lambda machine: len(machine.gpus))) * (
+                epoch(try_cast(attempt.end_time as timestamp))
+                - epoch(try_cast(attempt.start_time as timestamp))
+            ) as gpu_s
+        from attempts
+    """,
+    # The simulator reads an empty number as no GPU or one instance, and runs each job for at least a second.
+    "pai": """
+        select
+            job_id::bigint as number,
+            coalesce(num_gpu::double, 0) * coalesce(num_inst::int, 1)
+            * if(duration::bigint < 1, 1, duration::bigint) as gpu_s
+        from file
+    """,
 }
 # The number of requests, the seconds from the first to the last one, and their tokens.
 _REQUESTS = {
@@ -92,7 +120,9 @@ def reader(warehouse: duckdb.DuckDBPyConnection, limits: Limits) -> Iterator[duc
 def count_rows(connection: duckdb.DuckDBPyConnection, path: Path) -> tuple[int, dict[str, int]]:
     """Return the number of rows of a file of any format, and by field the number without a value."""
     fields = _open(connection, path)
-    missing = ", ".join(f"count(*) - count({identifier(name)})" for name in fields)
+    # In Philly's log, the attempts of a job without any are an empty list.
+    values = ("nullif(len(attempts), 0)" if name == "attempts" else identifier(name) for name in fields)
+    missing = ", ".join(f"count(*) - count({value})" for value in values)
     [(rows, *counts)] = connection.execute(f"select count(*), {missing} from file").fetchall()
     return rows, dict(zip(fields, counts, strict=True))
 
@@ -125,7 +155,8 @@ def _open(connection: duckdb.DuckDBPyConnection, path: Path) -> list[str]:
     if path.suffix == ".parquet":
         source = f"read_parquet({where})"
     elif types := _JSON.get(path.name):
-        source = f"read_json({where}, format = 'newline_delimited', columns = {_struct(types)})"
+        layout = "newline_delimited" if path.suffix == ".jsonl" else "array"
+        source = f"read_json({where}, format = '{layout}', columns = {_struct(types)})"
     elif path.suffix == ".swf":
         source = _csv(where, _SWF, "header = false, delim = ' ', comment = ';', nullstr = '-1'")
     else:

@@ -293,6 +293,14 @@ def _write_file(
                 for row in batch.to_pylist():
                     present = {name: value for name, value in row.items() if value is not None}
                     lines.write(f"{json.dumps(present)}\n")
+    elif path.suffix == "":
+        with path.open("w", encoding="utf-8") as lines:
+            separator = "["
+            for batch in batches:
+                for row in batch.to_pylist():
+                    lines.write(f"{separator}{json.dumps(row)}")
+                    separator = ",\n"
+            lines.write("]\n")
     else:
         with path.open("w", encoding="utf-8") as lines:
             lines.writelines(f"{line}\n" for line in _swf_header(values["processors_per_gpu"], facts))

@@ -12,8 +12,8 @@ A comment above each column describes it: `-- from <columns of the view>: <how> 
 options that set it. Columns after these have a name `<field>: <text>`; they are conditions that the loss
 report counts. What a reader finds in the written file is in `contents`.
 
-The macros `rounded`, `rounded_up` and `otherwise` (a value, or else its default) compute the written values.
-The loss report defines them as their first argument, and so tells what a value is without them.
+The macros of `CHANGES`, such as `otherwise` (a value, or else its default), compute the written values. The
+loss report defines them as their first argument, and so tells what a value is without them.
 """
 
 import re
@@ -49,16 +49,29 @@ SKIPPED_REQUESTS = {
 }
 """The reasons for which requests are skipped, with their conditions, whose parameters are options."""
 
-MACROS = {
+CHANGES = {
     "rounded(x)": "cast(round(x) as bigint)",
     "rounded_up(x)": "cast(ceil(x) as bigint)",
     "int32(x)": "cast(x as integer)",
     "otherwise(x, y)": "coalesce(x, y)",
-    "helios_time(x)": "strftime(to_timestamp(x) at time zone 'UTC', '%Y-%m-%d %H:%M:%S')",
     # Seven decimals, as .NET writes.
     "azure_time(x)": "strftime(make_timestamp(cast(round(x * 1000000) as bigint)), '%Y-%m-%d %H:%M:%S.%f0')",
 }
-"""The macros of the queries."""
+"""The macros of the queries that change values, or replace them."""
+MACROS = {
+    # A time in seconds of a local clock.
+    "log_time(x)": "strftime(to_timestamp(x) at time zone 'UTC', '%Y-%m-%d %H:%M:%S')",
+    # The instances of a job: as published, or else those that its request consists of.
+    "instance_count(known, gpus, gpus_of_each)": (
+        "greatest(1, coalesce(known, cast(round(gpus / nullif(gpus_of_each, 0)) as bigint), 1))"
+    ),
+    # Philly's list of attempts, with one; NULL without a start.
+    "attempt(start_s, run, machines)": (
+        "case when start_s is not null then [struct_pack(start_time := log_time(start_s),"
+        " end_time := coalesce(log_time(start_s + run), 'None'), detail := machines)] end"
+    ),
+}
+"""The other macros of the queries."""
 
 _FIELD = re.compile(r"(?:from (?P<columns>[\w, ]+?)(?:: (?P<how>.*?))?)?(?: ?\[(?P<default>.*)\])?")
 
@@ -115,6 +128,10 @@ class Field:
         return re.findall(r"--[a-z-]+", self.default)
 
 
+def _read_sql(name: str) -> str:
+    return Path(__file__).with_name(f"{name}.sql").read_text(encoding="utf-8")
+
+
 @dataclass(frozen=True)
 class File:
     """A file of an export: its name, the query of its rows, and its fields in their order."""
@@ -125,7 +142,7 @@ class File:
     @property
     def sql(self) -> str:
         """The query."""
-        return Path(__file__).with_name(f"{self.query}.sql").read_text(encoding="utf-8")
+        return _read_sql(self.query)
 
     @property
     def fields(self) -> list[Field]:
@@ -173,12 +190,26 @@ def build_format(name: str, trace: str, options: Mapping[str, Any]) -> Format:
 _SUBMISSION, _REQUEST, _NO_GPU, _RUNNING, _RUN_TIME, _EARLY_START, _EARLY_END = SKIPPED_JOBS
 
 
+# What traces say about the instances of a job.
+_INSTANCES = {
+    "openb": "select name as job_id, 1 as instances, num_gpu, gpu_milli, qos, pod_phase from openb.pod "
+    "where variant = 'default'",
+    "pai": "select job_name || '/' || task_name as job_id, cast(inst_num as bigint) as instances "
+    "from pai.task",
+    "spot": "select job_name as job_id, worker_num as instances from spot.job",
+}
+_INSTANCE_COLUMNS = {
+    **{"instances": "bigint", "num_gpu": "bigint", "gpu_milli": "bigint"},
+    **{"qos": "varchar", "pod_phase": "varchar"},
+}
+
+
 def _swf(trace: str, options: Mapping[str, Any]) -> Format:
     per_gpu = options["processors_per_gpu"]
     return Format(
         "swf",
         options,
-        [File("jobs.swf", "swf_jobs"), File("job_numbers.csv", "swf_job_numbers")],
+        [File("jobs.swf", "swf_jobs"), File("job_numbers.csv", "job_numbers")],
         [_SUBMISSION, _REQUEST, _NO_GPU, _EARLY_START, _EARLY_END],
         [
             f"Processors are GPUs: {per_gpu} processor{'s' * (per_gpu != 1)} per GPU.",
@@ -220,29 +251,15 @@ def _openb(trace: str, options: Mapping[str, Any]) -> Format:
     else:
         missing = {"philly": "the cores and memory of its nodes", "spot": "the memory of its nodes"}
         notes += [f"There is no node list: {trace} lacks {missing.get(trace, 'node data')}."]
-    details = {
-        "openb": "select name as job_id, 1 as instances, num_gpu, gpu_milli, qos, pod_phase from openb.pod "
-        "where variant = 'default'",
-        "pai": "select job_name || '/' || task_name as job_id, cast(inst_num as bigint) as instances "
-        "from pai.task",
-        "spot": "select job_name as job_id, worker_num as instances from spot.job",
-    }
-    reads = {"openb": ["openb.node"], "pai": ["pai.machine_spec"], "spot": ["spot.job"]}
     return Format(
         "openb",
         options,
         files,
         [_SUBMISSION, _REQUEST, _EARLY_START, _EARLY_END],
         notes,
-        {
-            "instances": "bigint",
-            "num_gpu": "bigint",
-            "gpu_milli": "bigint",
-            "qos": "varchar",
-            "pod_phase": "varchar",
-        },
-        details.get(trace, ""),
-        reads.get(trace, ()),
+        _INSTANCE_COLUMNS,
+        _INSTANCES.get(trace, ""),
+        {"openb": ["openb.node"], "pai": ["pai.machine_spec"], "spot": ["spot.job"]}.get(trace, ()),
     )
 
 
@@ -276,6 +293,44 @@ def _helios(trace: str, options: Mapping[str, Any]) -> Format:
     )
 
 
+def _philly(trace: str, options: Mapping[str, Any]) -> Format:
+    is_own = trace == "philly"
+    machine = "struct(ip varchar, gpus varchar[])"
+    notes = ["Preempted jobs are Killed. A last attempt without an end still ran when the trace ended."]
+    if not is_own:
+        notes += [f"Machines are invented: m1, m2, … of each job, with {options['gpus_per_node']} GPUs each."]
+    return Format(
+        "philly",
+        options,
+        [File("cluster_job_log", "philly_job_log")],
+        # Philly's log has jobs without attempts, and times that run backwards.
+        [_SUBMISSION] if is_own else [_SUBMISSION, _REQUEST, _NO_GPU, _EARLY_START, _EARLY_END],
+        notes,
+        {
+            "submitted_time": "varchar",
+            "attempts": f"struct(start_time varchar, end_time varchar, detail {machine}[])[]",
+        },
+        _read_sql("philly_attempts") if is_own else "",
+        ["philly.attempt", "philly.attempt_machine"] if is_own else [],
+    )
+
+
+def _pai(trace: str, options: Mapping[str, Any]) -> Format:
+    return Format(
+        "pai",
+        options,
+        [File("jobs.csv", "pai_jobs"), File("job_numbers.csv", "job_numbers")],
+        [_SUBMISSION, _REQUEST, _RUNNING, _RUN_TIME, _EARLY_END],
+        [
+            "The simulator starts all instances of a job together, and runs each for its duration.",
+            "Its policies SJU, SJG and SJGG also need estimates of durations, which are not exported.",
+        ],
+        _INSTANCE_COLUMNS,
+        _INSTANCES.get(trace, ""),
+        [{"openb": "openb.pod", "pai": "pai.task", "spot": "spot.job"}[trace]] if trace in _INSTANCES else [],
+    )
+
+
 def _mooncake(trace: str, options: Mapping[str, Any]) -> Format:
     return _requests("mooncake", File("requests.jsonl", "mooncake_requests"), options)
 
@@ -299,6 +354,8 @@ _BUILD = {
     "openb": _openb,
     "elasticflow": _elasticflow,
     "helios": _helios,
+    "philly": _philly,
+    "pai": _pai,
     "mooncake": _mooncake,
     "azure": _azure,
 }

@@ -39,14 +39,14 @@ select
     ) as state,
     -- from submit_time, submit_s, local_submit_s: local time of the cluster
     -- [seconds since the first job, starting on --first-day]
-    otherwise(helios_time(local_s), helios_time(default_s)) as submit_time,
+    otherwise(log_time(local_s), log_time(default_s)) as submit_time,
     -- from wait_s: local time of the cluster
     -- [seconds since the first job, starting on --first-day, after --default-wait-s]
-    otherwise(helios_time(local_s + whole_wait_s), helios_time(default_s + whole_wait_s)) as start_time,
+    otherwise(log_time(local_s + whole_wait_s), log_time(default_s + whole_wait_s)) as start_time,
     -- from end_s: local time of the cluster
     -- [seconds since the first job, starting on --first-day, after --default-wait-s]
     otherwise(
-        helios_time(local_s + whole_wait_s + whole_run_s), helios_time(default_s + whole_wait_s + whole_run_s)
+        log_time(local_s + whole_wait_s + whole_run_s), log_time(default_s + whole_wait_s + whole_run_s)
     ) as end_time,
     -- from run_s
     rounded(run_s) as duration,

@@ -19,7 +19,7 @@ from tracehouse.engines.duckdb.read.describe import Grid
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.publish.columns import identifier
 from tracehouse.publish.simulators import contents
-from tracehouse.publish.simulators.formats import JOBS, MACROS, Field, File, Format, Population, bind
+from tracehouse.publish.simulators.formats import CHANGES, JOBS, MACROS, Field, File, Format, Population, bind
 
 # Errors of binary fractions are not counted as rounding.
 _EXACT = 1e-6
@@ -59,9 +59,9 @@ class TraceValues:
 
 def define_macros(connection: duckdb.DuckDBPyConnection, of_trace: bool = False) -> None:
     """Define the macros of the queries. With `of_trace`, values are those of the trace, not those written."""
-    for signature, sql in MACROS.items():
-        is_replaced = of_trace and not signature.startswith("helios_")
-        connection.execute(f"create or replace temp macro {signature} as {'x' if is_replaced else sql}")
+    for signature, sql in [*MACROS.items(), *CHANGES.items()]:
+        unchanged = of_trace and signature in CHANGES
+        connection.execute(f"create or replace temp macro {signature} as {'x' if unchanged else sql}")
 
 
 def check_options(connection: duckdb.DuckDBPyConnection, form: Format, values: Mapping[str, Any]) -> None:
@@ -198,10 +198,12 @@ def _field_origins(
 
 
 def with_values(text: str, values: Mapping[str, Any]) -> str:
-    """Return a text with the value after each option."""
+    """Return a text with the value after each option that is set."""
 
     def with_value(option: re.Match[str]) -> str:
         value = _value(option[0], values)
+        if value is None:
+            return option[0]
         return f"{option[0]} {value:.15g}" if isinstance(value, float) else f"{option[0]} {value}"
 
     return re.sub(r"--[a-z-]+", with_value, text)
@@ -261,7 +263,7 @@ def describe_totals(report: Report) -> str:
     text = f"The files have {jobs} and {hours}."
     if untimed := report["untimed_jobs"]:
         held = f"; they held {report['untimed_gpu_h']:,.1f} GPU-hours" if report["untimed_gpu_h"] else ""
-        text += f" {untimed:,} of these jobs have no run time in the files{held}."
+        text += f" {untimed:,} of these jobs lack a run time in the files{held}."
     return text
 
 

@@ -1,19 +1,14 @@
 -- The pod list, which the Kubernetes simulator of openb's authors reads. Each instance of a job is a pod, or
 -- several pods if it requests more GPUs than a node has. `gpu_milli` is a pod's share of each of its GPUs.
 -- Source: README and lists of cluster-trace-gpu-v2023.
-with numbered as (
-    select
-        *,
-        coalesce(instances, round(requested_gpus / nullif(requested_gpus_per_instance, 0))) as known_instances
+with counted as (
+    select *, instance_count(instances, requested_gpus, requested_gpus_per_instance) as instance_count
     from job
 ),
 
 requested as (
-    select
-        *,
-        greatest(1, coalesce(cast(known_instances as bigint), 1)) as instance_count,
-        round(requested_gpus / instance_count, 6) as instance_gpus
-    from numbered
+    select *, round(requested_gpus / instance_count, 6) as instance_gpus
+    from counted
 ),
 
 sized as (

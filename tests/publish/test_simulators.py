@@ -25,6 +25,7 @@ from broken.openb import NODE_HEADER, POD_HEADER
 from conftest import REAL_DATA
 from counting import non_empty
 from few_files import quiet, write
+from reference_results import philly
 
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.engines.duckdb.write import database
@@ -42,7 +43,7 @@ OPTIONS: dict[str, object] = {
     **{"processors_per_gpu": 1, "gpus_per_node": 8, "cpu_mhz": 1000.0, "gpu_mhz": None, "default_cpus": 1},
     **{"default_mem_mib": 1, "default_cpu_milli": 1, "default_memory_mib": 1, "model": "m", "batch_size": 1},
     **{"iterations_per_s": 1.0, "deadline_factor": 1.0, "first_day": date(2020, 1, 1), "default_user": "u"},
-    **{"default_vc": "v", "default_wait_s": 0, "default_state": "FAILED"},
+    **{"default_vc": "v", "default_wait_s": 0, "default_state": "FAILED", "default_status": None},
 }
 OPENB = ("--default-cpu-milli", 7, "--default-memory-mib", 9)
 RAN = "2020-06-09 18:41:10,2020-06-09 18:42:10,60"
@@ -440,6 +441,129 @@ def test_names_and_partitions_of_several_clusters_are_unique(few_jobs: Path, tmp
     assert list(export.csv("cluster_log.csv")["state"]) == ["TIMEOUT", "NODE_FAIL", "CANCELLED"]
 
 
+PHILLY_TABLES = ("job", "attempt", "attempt_machine")
+
+
+def test_philly_log_equals_the_published_one(
+    sample_warehouse: Path, sample_raw: Path, tmp_path: Path
+) -> None:
+    export = Export(sample_warehouse, tmp_path / "out", "philly", "philly")
+    written = json.loads((export.folder / "cluster_job_log").read_text())
+    published = json.loads(philly.content(sample_raw, "cluster_job_log"))
+    for attempt in (attempt for job in published for attempt in job["attempts"]):
+        # The publisher writes an unknown time in several ways.
+        attempt.update({name: attempt[name] or "None" for name in ("start_time", "end_time")})
+    by_id = [sorted(jobs, key=lambda job: job["jobid"]) for jobs in (written, published)]
+    assert by_id[0] == by_id[1] and len(written) == export.report["jobs"] > 100
+    assert [job["submitted_time"] for job in written] == sorted(job["submitted_time"] for job in written)
+    assert export.skipped() == {} and export.origins("attempts")["missing"] == sum(
+        not job["attempts"] for job in published
+    )
+    outcome = database.ingest([export.folder], tmp_path / "again", ["philly"], quiet, stored=False)
+    assert sorted(each.table_name for each in outcome.converted) == sorted(
+        f"philly.{table}" for table in PHILLY_TABLES
+    )
+    rows = []
+    for warehouse in (sample_warehouse, tmp_path / "again"):
+        with duckdb.connect(warehouse / "traces.duckdb", read_only=True) as connection:
+            rows += [
+                [connection.sql(f"from philly.{table} order by all").fetchall() for table in PHILLY_TABLES]
+            ]
+    assert rows[0] == rows[1] and all(rows[0])
+
+
+def blox_jobs(log: Path) -> dict[str, tuple[float, int, float]]:
+    """Arrival, GPUs and summed seconds of each job of Philly's log, by the rules of Blox's parser."""
+
+    def seconds(text: str) -> float:
+        return pd.Timestamp(text).timestamp()
+
+    jobs = [job for job in json.loads(log.read_text()) if len(job["attempts"]) > 0]
+    first = min(seconds(job["submitted_time"]) for job in jobs)
+    found = {}
+    for job in jobs:
+        timed = [each for each in job["attempts"] if "None" not in (each["start_time"], each["end_time"])]
+        ran = sum(seconds(each["end_time"]) - seconds(each["start_time"]) for each in timed)
+        gpus = sum(len(machine["gpus"]) for machine in job["attempts"][-1]["detail"])
+        found[job["jobid"]] = (seconds(job["submitted_time"]) - first, gpus, ran)
+    return found
+
+
+def test_philly_log_of_other_traces(real_warehouse: Path, few_jobs: Path, tmp_path: Path) -> None:
+    options = ("--default-user", "u", "--default-vc", "v", "--default-status", "Failed")
+    dated = (*options, "--first-day", "2020-01-01")
+    openb = Export(real_warehouse, tmp_path / "openb", "philly", "openb", *dated)
+    jobs = jobs_of(real_warehouse, "openb", "requested_gpus > 0").set_index("job_id")
+    started = jobs[jobs["wait_s"].notna()]
+    found = blox_jobs(openb.folder / "cluster_job_log")
+    assert list(found) == list(started.index) and len(found) < len(jobs) == openb.report["jobs"]
+    assert [gpus for _, gpus, _ in found.values()] == whole(np.ceil(started["requested_gpus"]))
+    assert [run for _, _, run in found.values()] == whole(started["run_s"], 0)
+    assert openb.origins("attempts")["missing"] == len(jobs) - len(started)
+    assert openb.report["untimed_jobs"] == jobs["run_s"].isna().sum()
+    # ITP has no waits.
+    ended = run(real_warehouse, "philly", "itp", *dated, "--out", tmp_path / "new")
+    assert ended.code == 2 and "Set them: --default-wait-s …" in ended.stderr
+    waited = ("--cluster", "cluster10", "--default-wait-s", 60)
+    itp = Export(real_warehouse, tmp_path / "itp", "philly", "itp", *dated, *waited)
+    assert itp.origins("attempts") == {"defaulted": 260} and "all 4,023.5 GPU-hours" in itp.printed
+    # Helios has dates, users and waits.
+    both = Export(
+        few_jobs, tmp_path / "helios", "philly", "helios", "--cluster", "Uranus", "--default-user", "u"
+    )
+    log = json.loads((both.folder / "cluster_job_log").read_text())
+    assert [job["status"] for job in log] == ["Failed", "Failed", "Killed"]
+    attempt = {
+        "start_time": "2020-06-09 18:41:10",
+        "end_time": "2020-06-09 18:42:10",
+        "detail": [{"ip": "m1", "gpus": ["gpu0"]}],
+    }
+    assert log[0]["attempts"] == [attempt] and log[0]["submitted_time"] == "2020-06-09 18:41:00"
+    spot = Export(few_jobs, tmp_path / "spot", "philly", "spot", *dated, "--default-wait-s", 0)
+    machines = json.loads((spot.folder / "cluster_job_log").read_text())[0]["attempts"][0]["detail"]
+    assert [(each["ip"], len(each["gpus"])) for each in machines] == [("m1", 8), ("m2", 8)]
+
+
+def simulated_jobs(file: Path) -> pd.DataFrame:
+    """The jobs as the simulator of PAI's authors reads them: GPUs and cores in percent, per instance."""
+    jobs = pd.read_csv(file, dtype=str, keep_default_na=False)
+    found = pd.DataFrame({"job_id": jobs["job_id"].astype(int), "gpu_type": jobs["gpu_type"]})
+    for percent in ("num_gpu", "num_cpu"):
+        found[percent] = [round(100 * float(value or 0)) for value in jobs[percent]]
+    for count in ("submit_time", "num_inst"):
+        found[count] = [round(float(value or 1)) for value in jobs[count]]
+    found["duration"] = [max(int(float(value)), 1) for value in jobs["duration"]]
+    return found
+
+
+def test_pai_list_has_the_instances(
+    sample_warehouse: Path, sample_raw: Path, few_jobs: Path, tmp_path: Path
+) -> None:
+    export = Export(sample_warehouse, tmp_path / "pai", "pai", "pai")
+    columns = "job_id,num_inst,submit_time,num_cpu,num_gpu,gpu_type,duration,user"
+    assert (export.folder / "jobs.csv").read_text().splitlines()[0] == columns
+    found = simulated_jobs(export.folder / "jobs.csv")
+    names = export.csv("job_numbers.csv", job_id="str")
+    assert list(found["job_id"]) == list(names["job_number"]) and len(found) == export.report["jobs"] > 100
+    tasks = raw_frames.pai_table(sample_raw, "pai_task_table")
+    tasks.index = tasks["job_name"] + "/" + tasks["task_name"]
+    tasks = tasks.loc[names["job_id"]].reset_index()
+    plan_gpu = tasks["plan_gpu"].fillna(0)
+    assert list(found["num_inst"]) == list(tasks["inst_num"])
+    assert list(found["num_cpu"]) == whole(tasks["plan_cpu"])
+    assert list(found["num_gpu"]) == whole(plan_gpu) and (plan_gpu % 100 > 0).any()
+    types = tasks["gpu_type"].where(plan_gpu > 0, "CPU").replace("V100M32", "V100").fillna("")
+    assert list(found["gpu_type"]) == list(types)
+    gpu_h = (found["num_inst"] * found["num_gpu"] / 100 * found["duration"]).sum() / 3600
+    assert export.report["exported_gpu_h"] == pytest.approx(gpu_h)
+
+    found = simulated_jobs(Export(few_jobs, tmp_path / "spot", "pai", "spot").folder / "jobs.csv")
+    assert found[["num_inst", "num_gpu", "num_cpu", "gpu_type", "duration"]].values.tolist() == [
+        [16, 100, 800, "A10", 60],
+        [2, 800, 400, "H800", 60],
+    ]
+
+
 def test_job_with_unknown_gpus_is_skipped(few_jobs: Path, tmp_path: Path) -> None:
     formats: dict[str, tuple[object, ...]] = {
         "swf": (),
@@ -447,6 +571,7 @@ def test_job_with_unknown_gpus_is_skipped(few_jobs: Path, tmp_path: Path) -> Non
         "openb": OPENB,
         "elasticflow": ELASTICFLOW,
         "helios": (*HELIOS, "--first-day", "2017-10-07"),
+        "pai": ("--default-cpus", 1),
     }
     for name, options in non_empty(formats.items()):
         export = Export(few_jobs, tmp_path / name, name, "philly", *options)
@@ -550,6 +675,15 @@ def change_tasks(change: Callable[[pd.DataFrame], pd.DataFrame]) -> Callable[[Pa
     return rewrite
 
 
+def change_log(change: Callable[[list[dict]], Any]) -> Callable[[Path], None]:
+    def rewrite(file: Path) -> None:
+        jobs = json.loads(file.read_text())
+        change(jobs)
+        file.write_text(json.dumps(jobs))
+
+    return rewrite
+
+
 @pytest.mark.parametrize(
     ("form", "options", "change", "jobs", "gpu_s", "missing"),
     [
@@ -573,6 +707,14 @@ def change_tasks(change: Callable[[pd.DataFrame], pd.DataFrame]) -> Callable[[Pa
         ("opendc", {}, None, 3, 90, ("gpu_count", 1)),
         ("opendc", {}, change_tasks(lambda tasks: tasks[:1]), 1, 80, ("gpu_count", 0)),
         ("opendc", {}, change_tasks(lambda tasks: tasks.assign(gpu_count=None)), 3, 0, ("gpu_count", 3)),
+        ("philly", {}, None, 2, 90, ("attempts", 0)),
+        ("philly", {}, change_log(lambda jobs: jobs.pop()), 1, 80, ("attempts", 0)),
+        ("philly", {}, change_log(lambda jobs: jobs[0].update(attempts=[])), 2, 10, ("attempts", 1)),
+        ("philly", {}, replace_once('"gpu0", "gpu1", ', '"gpu0", '), 2, 80, ("attempts", 0)),
+        ("pai", {}, None, 3, 83, ("duration", 0)),
+        ("pai", {}, drop_last_line, 2, 83, ("duration", 0)),
+        ("pai", {}, replace_once("1,1,0,96.0,8.0,,10,", "1,2,0,96.0,8.0,,10,"), 3, 163, ("duration", 0)),
+        ("pai", {}, replace_once("1,1,0,96.0,8.0,,10,", "1,1,0,96.0,8.0,,,"), 3, 3, ("duration", 1)),
     ],
 )
 def test_report_counts_in_the_written_files(
@@ -626,7 +768,7 @@ def test_report_of_real_openb(real_warehouse: Path, real_raw: Path, tmp_path: Pa
     jobs = swf.swf()
     assert swf.report["untimed_jobs"] == (jobs[3] == -1).sum()
     assert "-56.1 % of the 51,470.7 in the warehouse" in swf.printed
-    assert "of these jobs have no run time in the files; they held 28,890.9 GPU-hours." in swf.printed
+    assert "of these jobs lack a run time in the files; they held 28,890.9 GPU-hours." in swf.printed
 
 
 def test_header_is_not_below_the_jobs(sample_warehouse: Path, tmp_path: Path) -> None:

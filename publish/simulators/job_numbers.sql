@@ -1,4 +1,4 @@
--- The values that numbers in jobs.swf refer to.
+-- The names of the jobs, and the values that other numbers in the file of jobs refer to.
 select
     -- from number: in the order of submission
     number as job_number,
