@@ -241,3 +241,285 @@ from (
 ) as replicated
 group by series;
 comment on macro table stats.bootstrap_share is '95 % confidence interval of 100 * sum(part) / sum(whole) per series of a table or CTE, if its units (days, users) are a sample of similar units. The bounds are NULL with fewer than ten units, or if more than 5 % of the whole has no unit.';
+
+-- Poisson bootstrap: in replicate 0 each unit counts once, in replicates 1 to 2000 as often as a hash of seed, unit and
+-- replicate decides. So every run and every engine draws the same: hashes are compared as texts with cumulative
+-- probabilities of the Poisson distribution with mean 1. Rows without a unit count once in each replicate.
+create or replace macro stats.bootstrap_draws(source, seed, unit) as table
+select
+    drawn_seed,
+    drawn_unit,
+    replicate,
+    case
+        when replicate = 0 or drawn_unit is null then 1.0
+        when hashed < '5e2d58d8' then 0.0
+        when hashed < 'bc5ab1b1' then 1.0
+        when hashed < 'eb715e1d' then 2.0
+        when hashed < 'fb239797' then 3.0
+        when hashed < 'ff1025f5' then 4.0
+        else 5.0
+    end as times
+from (
+    select
+        drawn_seed,
+        drawn_unit,
+        replicate,
+        md5(drawn_seed || ' ' || cast(drawn_unit as varchar) || ' ' || cast(replicate as varchar)) as hashed
+    from (select distinct seed as drawn_seed, unit as drawn_unit from query_table(source)) as units
+    cross join (select unnest(generate_series(0, 2000)) as replicate) as replicates
+) as hashes;
+comment on macro table stats.bootstrap_draws is 'How often each unit (day, user) of a table or CTE counts in 2,000 replicates of a Poisson bootstrap. Equal seeds draw alike: a seed names the query and the trace.';
+
+-- Parts and wholes are rounded to 1/1024, so that sums below 2^43 are the same in any order.
+create or replace macro stats.share_replicates(source, by_column, seed, unit, part, whole) as table
+select
+    series,
+    replicate,
+    count(drawn_unit) as units,
+    100.0 * sum(case when drawn_unit is not null then whole_sum else 0.0 end)
+    / nullif(sum(whole_sum), 0) as known_pct,
+    100.0 * sum(times * part_sum) / nullif(sum(times * whole_sum), 0) as share_pct
+-- Spark cannot group by a struct that the same select builds.
+from (
+    select
+        by_column as series,
+        seed as sampled_seed,
+        unit as sampled_unit,
+        floor(1024.0 * part + 0.5) / 1024.0 as part_sum,
+        floor(1024.0 * whole + 0.5) / 1024.0 as whole_sum
+    from query_table(source)
+) as sampled
+inner join stats.bootstrap_draws(source, seed, unit) as draws
+    on
+        sampled.sampled_seed = draws.drawn_seed
+        and sampled.sampled_unit is not distinct from draws.drawn_unit
+group by series, replicate;
+comment on macro table stats.share_replicates is '100 * sum(part) / sum(whole) per series of a table or CTE with one row per series and unit, in each replicate of a bootstrap over its units; in replicate 0, of all units.';
+
+create or replace macro stats.share_interval(source, by_column, seed, unit, part, whole) as table
+select
+    series,
+    max(share_pct) filter (where replicate = 0) as share_pct,
+    case
+        when max(units) >= 10 and max(known_pct) >= 95
+            then quantile_cont(case when replicate > 0 then share_pct end, 0.025)
+    end as low_pct,
+    case
+        when max(units) >= 10 and max(known_pct) >= 95
+            then quantile_cont(case when replicate > 0 then share_pct end, 0.975)
+    end as high_pct
+from stats.share_replicates(source, by_column, seed, unit, part, whole)
+group by series;
+comment on macro table stats.share_interval is '95 % confidence interval of 100 * sum(part) / sum(whole) per series of a table or CTE with one row per series and unit, if its units (days, users) are a sample of similar units. The bounds are NULL with fewer than ten units, or if more than 5 % of the whole has no unit.';
+
+-- The bootstrap estimates the curve again in each replicate, in steps of 5, 1 and 0.2 percent of the curve of all rows
+-- (up to 80, 98 and 100 percent). Within a step, rows that did not end count as at risk for as long as in the curve of
+-- all rows, and percentages are interpolated along it, so a step of one value is exact. A percentile that a replicate
+-- does not reach counts as 101.
+create or replace macro stats.survival_percentiles(
+    source, by_column, seed, unit, observed, is_event, percentiles
+) as table
+with survival_rows as (
+    select
+        by_column as series,
+        seed as sampled_seed,
+        unit as sampled_unit,
+        observed as value,
+        is_event as ends
+    from query_table(source)
+    where observed is not null
+),
+
+-- Numbers are faster to group by than structs of names.
+survival_series as (
+    select
+        series,
+        row_number() over (order by series) as series_number,
+        count(distinct sampled_unit) >= 10 and 100.0 * count(sampled_unit) / count(*) >= 95 as has_bounds
+    from survival_rows
+    group by series
+),
+
+survival_values as (
+    select
+        numbers.series_number,
+        curve.series,
+        curve.value,
+        curve.events,
+        curve.percentile,
+        case
+            when curve.percentile < 80 then floor(round(curve.percentile / 5, 6))
+            when curve.percentile < 98 then floor(round(curve.percentile, 6))
+            else floor(round(5 * curve.percentile, 6))
+        end as step
+    from stats.survival_curve('survival_rows', series, value, ends) as curve
+    inner join survival_series as numbers on curve.series = numbers.series
+),
+
+survival_counts as (
+    select
+        curve.series_number,
+        curve.step,
+        observed_rows.sampled_seed,
+        observed_rows.sampled_unit,
+        cast(count(*) as double) as ended,
+        cast(count(*) filter (where observed_rows.ends) as double) as events
+    from survival_rows as observed_rows
+    inner join survival_values as curve
+        on observed_rows.series = curve.series and observed_rows.value = curve.value
+    inner join survival_series as numbers on curve.series_number = numbers.series_number
+    where numbers.has_bounds
+    group by curve.series_number, curve.step, observed_rows.sampled_seed, observed_rows.sampled_unit
+),
+
+survival_risks as (
+    select
+        series_number,
+        replicate,
+        step,
+        events,
+        ended - events as censored,
+        sum(ended) over (partition by series_number, replicate order by step desc) as at_risk
+    from (
+        select
+            counts.series_number,
+            counts.step,
+            draws.replicate,
+            sum(draws.times * counts.ended) as ended,
+            sum(draws.times * counts.events) as events
+        from survival_counts as counts
+        inner join stats.bootstrap_draws('survival_counts', sampled_seed, sampled_unit) as draws
+            on
+                counts.sampled_seed = draws.drawn_seed
+                and counts.sampled_unit is not distinct from draws.drawn_unit
+        where draws.times > 0
+        group by counts.series_number, counts.step, draws.replicate
+    ) as drawn_counts
+),
+
+-- never_at_risk: the share of the censored rows of a step that the curve of all rows treats as not at risk in it.
+survival_steps as (
+    select
+        risks.series_number,
+        risks.step,
+        limits.start_pct,
+        limits.end_pct,
+        case
+            when risks.censored > 0 and limits.end_pct > limits.start_pct
+                then
+                    least(
+                        greatest(
+                            risks.at_risk
+                            - risks.events * (100 - limits.start_pct) / (limits.end_pct - limits.start_pct),
+                            0.0
+                        )
+                        / risks.censored,
+                        1.0
+                    )
+            else 0.0
+        end as never_at_risk
+    from survival_risks as risks
+    inner join (
+        select
+            series_number,
+            step,
+            max(percentile) as end_pct,
+            coalesce(lag(max(percentile)) over (partition by series_number order by step), 0.0) as start_pct
+        from survival_values
+        group by series_number, step
+    ) as limits on risks.series_number = limits.series_number and risks.step = limits.step
+    where risks.replicate = 0
+),
+
+survival_paths as (
+    select
+        series_number,
+        replicate,
+        start_pct,
+        end_pct,
+        path_pct,
+        coalesce(lag(path_pct) over (partition by series_number, replicate order by step), 0.0) as previous_pct
+    from (
+        select
+            series_number,
+            replicate,
+            step,
+            start_pct,
+            end_pct,
+            case
+                when min(at_risk - events) over up_to_step <= 0 then 100.0
+                else
+                    round(
+                        100
+                        - 100 * exp(sum(stats.exact(ln(1 - events / nullif(at_risk, events)))) over up_to_step),
+                        9
+                    )
+            end as path_pct
+        from (
+            select
+                risks.series_number,
+                risks.replicate,
+                risks.step,
+                risks.events,
+                risks.at_risk - steps.never_at_risk * risks.censored as at_risk,
+                steps.start_pct,
+                steps.end_pct
+            from survival_risks as risks
+            inner join survival_steps as steps
+                on risks.series_number = steps.series_number and risks.step = steps.step
+            where risks.replicate > 0
+        ) as exposures
+        window up_to_step as (partition by series_number, replicate order by step)
+    ) as paths
+),
+
+survival_bounds as (
+    select
+        series_number,
+        percentile,
+        round(quantile_cont(position_pct, 0.025), 9) as low_pct,
+        round(quantile_cont(position_pct, 0.975), 9) as high_pct
+    from (
+        select
+            series_number,
+            replicate,
+            percentile,
+            coalesce(
+                min(
+                    case
+                        when path_pct >= percentile
+                            then
+                                start_pct
+                                + (end_pct - start_pct)
+                                * greatest(percentile - previous_pct, 0.0)
+                                / coalesce(nullif(path_pct - previous_pct, 0.0), 1.0)
+                    end
+                ),
+                101.0
+            ) as position_pct
+        from survival_paths
+        cross join (select unnest(percentiles) as percentile) as wanted
+        group by series_number, replicate, percentile
+    ) as positions
+    group by series_number, percentile
+)
+
+select
+    curve.series,
+    wanted.percentile,
+    min(curve.value) filter (where curve.percentile >= wanted.percentile) as value,
+    case
+        when max(curve.percentile) >= wanted.percentile
+            then min(curve.value) filter (where curve.percentile >= bounds.low_pct)
+    end as low_value,
+    case
+        when max(curve.percentile) >= wanted.percentile
+            then min(curve.value) filter (where curve.percentile >= bounds.high_pct)
+    end as high_value
+from survival_values as curve
+cross join (select unnest(percentiles) as percentile) as wanted
+left join survival_bounds as bounds
+    on curve.series_number = bounds.series_number and wanted.percentile = bounds.percentile
+where curve.events > 0
+group by curve.series, wanted.percentile;
+comment on macro table stats.survival_percentiles is 'Percentiles of the Kaplan-Meier estimate (stats.survival_curve) per series of a table or CTE, each with its 95 % confidence interval: a bootstrap over units (days, users) that estimates the curve again in each replicate. A value and its bounds are NULL if the estimate does not reach the percentile. The bounds are NULL with fewer than ten units, or if more than 5 % of the rows have no unit.';

@@ -11,6 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import sqlglot
+from bootstrap import (
+    REPLICATES,
+    assert_survival_bounds,
+    bounds_of,
+    survival_bounds,
+    survival_percentages,
+)
 from counting import non_empty
 from hypothesis import given, settings, strategies
 from random_seed import DEPTH
@@ -235,14 +242,109 @@ def test_survival_counts_censored_runs_as_longer(connection: duckdb.DuckDBPyConn
     assert list(estimate_survival(connection, without_time)["at_risk"]) == [1]
 
 
+def sample_waits(jobs: int, longest: float, seed: int, censored: float = 0.15) -> pd.DataFrame:
+    """Return waits up to `longest` seconds on 45 days of different load. Some are cut off early."""
+    random = np.random.default_rng(seed)
+    load = random.lognormal(0, 1, 45)
+    day = random.choice(45, jobs, p=load / load.sum())
+    seconds = np.floor(random.lognormal(np.log(1 + load[day]), 1.5, jobs) * longest / 100)
+    cut_off = random.random(jobs) < censored
+    seconds = np.where(cut_off, np.floor(seconds * random.random(jobs)), seconds).clip(0, longest)
+    return pd.DataFrame({"day": day, "seconds": seconds, "has_ended": ~cut_off})
+
+
+def estimate_percentiles(
+    connection: duckdb.DuckDBPyConnection, rows: pd.DataFrame, percentiles: tuple[int, ...]
+) -> dict[int, tuple[float, float | None, float | None]]:
+    with connection.cursor() as cursor:
+        cursor.register("waits", rows.assign(trace="a", band="b"))
+        found = cursor.execute(
+            "with jobs as (from waits) select percentile, value, low_value, high_value from"
+            " stats.survival_percentiles('jobs', {'trace': trace, 'band': band}, 'test ' || trace, day,"
+            f" seconds, has_ended, {list(percentiles)})"
+        ).fetchall()
+    return {percentile: bounds for percentile, *bounds in found}
+
+
+def draws_of(connection: duckdb.DuckDBPyConnection, rows: pd.DataFrame, seed: str) -> np.ndarray:
+    """Return how often each day counts in each replicate, as `stats.bootstrap_draws` draws it."""
+    with connection.cursor() as cursor:
+        cursor.register("waits", rows)
+        drawn = cursor.execute(
+            "with jobs as (from waits) select drawn_unit, replicate, times"
+            " from stats.bootstrap_draws('jobs', $seed, day) where replicate > 0",
+            {"seed": seed},
+        ).df()
+    return drawn.pivot_table(index="replicate", columns="drawn_unit", values="times").to_numpy()
+
+
+def test_draws_follow_poisson_and_differ_between_seeds(connection: duckdb.DuckDBPyConnection) -> None:
+    rows = sample_waits(1000, 100, 1)
+    one, other = (draws_of(connection, rows, f"unified.wait_cdf {trace}") for trace in ("pai", "openb"))
+    assert one.shape == (2000, rows["day"].nunique())
+    for drawn in (one, other):
+        assert (drawn.mean(), drawn.var()) == pytest.approx((1, 1), abs=0.02)
+    for pair in ((one.ravel(), other.ravel()), (one[:-1].ravel(), one[1:].ravel()), (one[:, 0], one[:, 1])):
+        assert abs(np.corrcoef(*pair)[0, 1]) < 0.05
+
+
+@pytest.mark.parametrize("censored", [0.0, 0.15, 0.5])
+def test_percentiles_of_few_values_equal_the_bootstrap(
+    connection: duckdb.DuckDBPyConnection, censored: float
+) -> None:
+    """Each value is a step of its own. The draws are those of the macro, numpy estimates the curves."""
+    rows = sample_waits(3000, 900, 2, censored)
+    rows["seconds"] = np.ceil(rows["seconds"] / 100)
+    found = estimate_percentiles(connection, rows, (10, 50, 75, 90))
+    expected = survival_bounds(rows, draws_of(connection, rows, "test a"), (*found,))
+    for percentile, (_, low, high) in non_empty(found.items()):
+        assert (low, math.inf if high is None else high) == expected[percentile], percentile
+
+
+@pytest.mark.parametrize(("seed", "censored"), [(1, 0.0), (2, 0.15), (3, 0.5)])
+def test_percentiles_agree_with_bootstrap_over_all_values(
+    connection: duckdb.DuckDBPyConnection, seed: int, censored: float
+) -> None:
+    """With the draws of the macro and others. The macro estimates curves in steps, numpy at each value."""
+    rows = sample_waits(6000, 2000, seed, censored)
+    days = rows["day"].nunique()
+    [estimate] = survival_percentages(rows, np.ones((1, days)))[1]
+    found = estimate_percentiles(connection, rows, (10, 25, 50, 75, 90, 95))
+    for percentile, (value, *_) in non_empty(found.items()):
+        reached = [*np.unique(rows["seconds"])[estimate >= percentile], math.inf]
+        assert (math.inf if value is None else value) == min(reached)
+    bounds = {
+        percentile: (low, high) for percentile, (value, low, high) in found.items() if value is not None
+    }
+    assert_survival_bounds(rows, draws_of(connection, rows, "test a"), bounds)
+    own = np.random.default_rng(seed).poisson(1, (REPLICATES // 2, days))
+    assert_survival_bounds(rows, own, bounds, tolerance=0.02)
+
+
+def test_percentiles_have_no_bounds_if_days_are_few_or_unknown(connection: duckdb.DuckDBPyConnection) -> None:
+    rows = sample_waits(3000, 100, 1)
+    bounds = {
+        days: estimate_percentiles(connection, rows[rows["day"] < days], (50,))[50][1:] for days in (9, 10)
+    }
+    assert bounds[9] == [None, None] and None not in bounds[10]
+    rows["day"] = rows["day"].astype("Int64").where(np.arange(len(rows)) >= 100)
+    assert None not in estimate_percentiles(connection, rows, (50,))[50]
+    rows["day"] = rows["day"].where(np.arange(len(rows)) >= 200)
+    assert estimate_percentiles(connection, rows, (50,))[50][1:] == [None, None]
+    never = rows.assign(has_ended=False)
+    assert estimate_percentiles(connection, never, (50,)) == {}
+    rare = sample_waits(3000, 100, 1).assign(has_ended=lambda waits: waits["day"] % 2 == 0)
+    assert estimate_percentiles(connection, rare, (99,)) == {99: [None, None, None]}
+
+
 def estimate_share(
     connection: duckdb.DuckDBPyConnection, days: pd.DataFrame
 ) -> tuple[float, float | None, float | None]:
     with connection.cursor() as cursor:
         cursor.register("days", days.assign(trace="a", cluster="b"))
         [row] = cursor.execute(
-            "with by_day as (from days) select share_pct, low_pct, high_pct from"
-            " stats.bootstrap_share('by_day', {'trace': trace, 'cluster': cluster}, day, failed_jobs, jobs)"
+            "with by_day as (from days) select share_pct, low_pct, high_pct from stats.share_interval("
+            "'by_day', {'trace': trace, 'cluster': cluster}, 'test ' || trace, day, failed_jobs, jobs)"
         ).fetchall()
     return row
 
@@ -256,15 +358,14 @@ def sample_days(count: int, seed: int) -> pd.DataFrame:
 
 
 def test_share_agrees_with_ordinary_bootstrap(connection: duckdb.DuckDBPyConnection) -> None:
-    for seed in range(3):
+    for seed in range(6):
         days = sample_days(90, seed)
-        drawn = np.random.default_rng(seed).integers(0, len(days), (10_000, len(days)))
+        drawn = np.random.default_rng(seed).integers(0, len(days), (REPLICATES, len(days)))
         failed, jobs = (days[name].to_numpy()[drawn].sum(axis=1) for name in ("failed_jobs", "jobs"))
-        low, high = np.quantile(100 * failed / jobs, [0.025, 0.975])
+        low, high = bounds_of(100 * failed / jobs)
         share_pct, low_pct, high_pct = estimate_share(connection, days)
         assert share_pct == pytest.approx(100 * days["failed_jobs"].sum() / days["jobs"].sum())
-        # The bounds of 200 replicates vary by about a tenth of the interval.
-        assert (low_pct, high_pct) == pytest.approx((low, high), abs=0.2 * (high - low))
+        assert (low_pct, high_pct) == pytest.approx((low, high), abs=0.06 * (high - low))
 
 
 def test_share_has_no_bounds_if_days_are_few_or_unknown(connection: duckdb.DuckDBPyConnection) -> None:
