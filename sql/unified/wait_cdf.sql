@@ -8,13 +8,8 @@ create or replace macro unified.wait_cdf(
     -- units that a confidence interval treats as independent: days or users [day user]
     sampled_by varchar := 'day'
 ) as table
-with percentiles as (
-    select unnest([10, 25, 50, 75, 90, 95, 99]) as percentile
-    where not every_value
-),
-
 -- A job submitted before the trace has an unknown queueing delay: observed_wait_s is NULL.
-waits as (
+with waits as (
     select
         trace,
         size_band,
@@ -53,127 +48,40 @@ curve as (
     from stats.survival_curve(
         'waits', { 'trace': trace, 'size_band': size_band }, observed_wait_s, has_started
     )
-    where events > 0
+    where every_value and events > 0
 ),
 
-estimates as (
-    select
-        curve.trace,
-        curve.size_band,
-        percentiles.percentile,
-        min(curve.wait_s) filter (where curve.percentile >= percentiles.percentile) as wait_s
-    from curve
-    cross join percentiles
-    group by curve.trace, curve.size_band, percentiles.percentile
-),
-
-limits as (
+sampled_waits as ( -- noqa: ST03
     select
         trace,
         size_band,
-        max(wait_s) filter (where percentile = 10) as p10_wait_s,
-        max(wait_s) filter (where percentile = 25) as p25_wait_s,
-        max(wait_s) filter (where percentile = 50) as p50_wait_s,
-        max(wait_s) filter (where percentile = 75) as p75_wait_s,
-        max(wait_s) filter (where percentile = 90) as p90_wait_s,
-        max(wait_s) filter (where percentile = 95) as p95_wait_s,
-        max(wait_s) filter (where percentile = 99) as p99_wait_s
-    from estimates
-    group by trace, size_band
-),
-
--- The lowest percentile that is not below the queueing delay of a job; NULL if it is above all, or did not start.
-reached as (
-    select
-        waits.trace,
-        waits.size_band,
-        waits.sampled,
-        case
-            when not waits.has_started then null
-            when waits.observed_wait_s <= limits.p10_wait_s then 10
-            when waits.observed_wait_s <= limits.p25_wait_s then 25
-            when waits.observed_wait_s <= limits.p50_wait_s then 50
-            when waits.observed_wait_s <= limits.p75_wait_s then 75
-            when waits.observed_wait_s <= limits.p90_wait_s then 90
-            when waits.observed_wait_s <= limits.p95_wait_s then 95
-            when waits.observed_wait_s <= limits.p99_wait_s then 99
-        end as percentile,
-        count(*) as jobs
-    from waits
-    inner join limits on waits.trace = limits.trace and waits.size_band = limits.size_band
-    where waits.observed_wait_s is not null
-    group by all
-),
-
-samples as ( -- noqa: ST03
-    select
-        reached.trace,
-        reached.size_band,
-        estimates.percentile,
-        reached.sampled,
-        sum(reached.jobs) as jobs,
-        sum(
-            case
-                when estimates.wait_s is null then 0
-                when reached.percentile <= estimates.percentile then reached.jobs
-                else 0
-            end
-        ) as started_jobs
-    from reached
-    inner join estimates on reached.trace = estimates.trace and reached.size_band = estimates.size_band
-    group by reached.trace, reached.size_band, estimates.percentile, reached.sampled
-),
-
-intervals as (
-    select
-        series.trace,
-        series.size_band,
-        series.percentile,
-        low_pct - share_pct as low_deviation_pct,
-        high_pct - share_pct as high_deviation_pct
-    from stats.bootstrap_share(
-        'samples',
-        { 'trace': trace, 'size_band': size_band, 'percentile': percentile },
         sampled,
-        started_jobs,
-        jobs
-    )
-),
-
--- Woodruff's interval: the values at which the curve reaches the bounds of the percentage.
-bounds as (
-    select
-        curve.trace,
-        curve.size_band,
-        intervals.percentile,
-        min(curve.wait_s) filter (
-            where curve.percentile >= intervals.percentile + intervals.low_deviation_pct
-        ) as low_wait_s,
-        min(curve.wait_s) filter (
-            where curve.percentile >= intervals.percentile + intervals.high_deviation_pct
-        ) as high_wait_s
-    from curve
-    inner join intervals on curve.trace = intervals.trace and curve.size_band = intervals.size_band
-    group by curve.trace, curve.size_band, intervals.percentile
+        observed_wait_s,
+        has_started
+    from waits
+    where not every_value
 ),
 
 -- Keeps the first value in each fifth of a percent, so that the curve is exact to a fifth of a percent.
 points as (
     select
-        estimates.trace,
-        estimates.size_band,
-        cast(estimates.percentile as double) as percentile,
-        estimates.wait_s,
-        bounds.low_wait_s,
-        bounds.high_wait_s,
+        series.trace,
+        series.size_band,
+        cast(percentile as double) as percentile,
+        value as wait_s,
+        low_value as low_wait_s,
+        high_value as high_wait_s,
         cast(null as double) as low_pct,
         cast(null as double) as high_pct
-    from estimates
-    left join bounds
-        on
-            estimates.trace = bounds.trace
-            and estimates.size_band = bounds.size_band
-            and estimates.percentile = bounds.percentile
+    from stats.survival_percentiles(
+        'sampled_waits',
+        { 'trace': trace, 'size_band': size_band },
+        'unified.wait_cdf ' || trace,
+        sampled,
+        observed_wait_s,
+        has_started,
+        [10, 25, 50, 75, 90, 95, 99]
+    )
     union all
     select
         trace,
@@ -185,7 +93,6 @@ points as (
         min(low_pct) as low_pct,
         min(high_pct) as high_pct
     from curve
-    where every_value
     group by trace, size_band, floor(round(5 * percentile, 6))
 )
 
@@ -208,9 +115,10 @@ order by counted.trace, counted.least_gpus, points.percentile;
 comment on macro table unified.wait_cdf is
 'Percentiles of the queueing delay of the GPU jobs per trace and band of sizes, estimated by '
 'Kaplan-Meier: a job that was withdrawn, or still waited when the trace ended, counts as waiting longer '
-'than it was observed. low_wait_s and high_wait_s are the bounds of the 95 % confidence interval, from a '
-'bootstrap over the days on which jobs were submitted, or over users; NULL with fewer than ten. A value '
-'is NULL where too few jobs started to estimate it. With every_value, observed queueing delays with the '
+'than it was observed. low_wait_s and high_wait_s are the bounds of the 95 % confidence interval of the '
+'estimate. A bootstrap draws the days on which jobs were submitted, or the users, 2,000 times, and '
+'estimates Kaplan-Meier each time. The bounds are NULL with fewer than ten days or users. A value is NULL '
+'where too few jobs started to estimate it. With every_value, observed queueing delays with the '
 'percentage of jobs that do not exceed each, and low_pct and high_pct, the bounds of its 95 % confidence '
 'interval by Greenwood, which treats jobs as independent. jobs are the jobs of the estimate, '
 'never_started_pct the percentage of these without a start; unknown_pct is the percentage of the GPU jobs '

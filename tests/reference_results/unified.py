@@ -4,7 +4,6 @@ Each function takes the folder of the raw dump and returns the expected rows. Vi
 of their dependencies, then the named queries, which read the frames of the views and never the database.
 """
 
-import hashlib
 import importlib
 import math
 import pkgutil
@@ -150,36 +149,6 @@ def survival_points(
     ]
 
 
-# Cumulative Poisson distribution with mean 1, scaled to 32 bits: how often a unit counts in a replicate.
-TIMES = [
-    int(sum(1 / math.factorial(fewer) for fewer in range(times + 1)) / math.e * 2**32) for times in range(5)
-]
-
-
-@lru_cache(maxsize=100)
-def draw_counts(units: tuple[str, ...]) -> np.ndarray:
-    """Return how often each unit counts in each of 200 replicates."""
-    texts = (f"{unit} {replicate}" for replicate in range(1, 201) for unit in units)
-    hashed = [int(hashlib.md5(text.encode()).hexdigest()[:8], 16) for text in texts]
-    return np.searchsorted(TIMES, np.array(hashed).reshape(200, -1), side="right").astype(float)
-
-
-def bootstrap(jobs: pd.DataFrame, sampled_by: str, part: pd.Series, whole: pd.Series) -> tuple:
-    """Return low bound, high bound (95 %) and estimate of the sum of `part` in percent of that of `whole`."""
-    days = (jobs["submit_s"].astype(float) // DAY_S).map("{:.0f}".format, na_action="ignore")
-    unit = jobs["user_id"] if sampled_by == "user" else days
-    sums = pd.DataFrame({"part": part.astype(float), "whole": whole.astype(float)}).fillna(0)
-    of_units = sums.groupby(unit).sum()
-    unknown = sums[unit.isna()].sum()
-    total = of_units.sum() + unknown
-    estimate = percent(total["part"], total["whole"])
-    if len(of_units) < 10 or not total["whole"] or unknown["whole"] > 0.05 * total["whole"]:
-        return None, None, estimate
-    drawn = draw_counts(tuple(of_units.index)) @ of_units.to_numpy() + unknown.to_numpy()
-    drawn = drawn[drawn[:, 1] > 0]
-    return *np.quantile(100 * drawn[:, 0] / drawn[:, 1], [0.025, 0.975]), estimate
-
-
 def run_cdf(raw: Path, min_run_s: float, every_value: bool = False) -> pd.DataFrame:
     rows = []
     for trace, jobs in gpu_jobs_of(raw).groupby("trace"):
@@ -203,10 +172,6 @@ def run_cdf(raw: Path, min_run_s: float, every_value: bool = False) -> pd.DataFr
 WAIT_PERCENTILES = (10, 25, 50, 75, 90, 95, 99)
 
 
-def of_traces(jobs: pd.DataFrame, in_trace: str | None) -> pd.DataFrame:
-    return jobs if in_trace is None else jobs[jobs["trace"] == in_trace]
-
-
 def first_hour(trace: str, from_hour: int | None) -> int:
     """Return the first hour that counts: 2640 for openb unless given."""
     if from_hour is None:
@@ -214,11 +179,10 @@ def first_hour(trace: str, from_hour: int | None) -> int:
     return from_hour
 
 
-def wait_cdf(
-    raw: Path, in_trace: str | None, every_value: bool = False, sampled_by: str = "day"
-) -> pd.DataFrame:
+def wait_cdf(raw: Path, every_value: bool) -> pd.DataFrame:
+    """Return percentiles without their bounds, which `test_intervals.py` compares, or the curve."""
     rows = []
-    counted_jobs = of_traces(gpu_jobs_of(raw), in_trace)
+    counted_jobs = gpu_jobs_of(raw)
     for trace, band in product(sorted(counted_jobs["trace"].unique()), raw_frames.BANDS.values()):
         jobs = counted_jobs[(counted_jobs["trace"] == trace) & (counted_jobs["size_band"] == band)]
         observed, has_started = jobs["observed_wait_s"], jobs["wait_s"].notna()
@@ -228,30 +192,11 @@ def wait_cdf(
             percent((observed.notna() & ~has_started).sum(), observed.count()),
         )
         points = survival_points(observed, has_started, WAIT_PERCENTILES, every_value)
-        if not every_value:
-            counted = jobs[observed.notna()]
-            curve = survival_curve(observed.astype(float), has_started)
-            points = [
-                (p, wait, *woodruff(counted, curve, p, wait, sampled_by), None, None)
-                for p, wait, *_ in points
-            ]
         rows += [(trace, band, *shares, *point) for point in points]
     columns = ["trace", "size_band", "jobs", "unknown_pct", "never_started_pct", "percentile"]
     columns += ["wait_s", "low_wait_s", "high_wait_s", "low_pct", "high_pct"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def woodruff(
-    jobs: pd.DataFrame, curve: pd.DataFrame, percentile: int, wait_s: float, sampled_by: str
-) -> Iterator[float | None]:
-    """Yield the waits at which the curve reaches the bounds of the share of jobs that started by `wait_s`."""
-    has_started = jobs["wait_s"].notna() & (jobs["observed_wait_s"] <= wait_s)
-    *bounds, share_pct = bootstrap(jobs, sampled_by, has_started, has_started | True)
-    for bound in bounds:
-        if bound is None:
-            yield None
-        else:
-            yield curve.loc[curve["percentile"] >= percentile + bound - share_pct, "time"].min()
+    found = pd.DataFrame(rows, columns=columns)
+    return found if every_value else found.drop(columns=["low_wait_s", "high_wait_s"])
 
 
 def hour_of(times: pd.Series) -> pd.Series:
@@ -406,9 +351,8 @@ QUERIES = {
     "unified.run_cdf()": (run_cdf, (0,), ["trace", "percentile"]),
     "unified.run_cdf(min_run_s := 600)": (run_cdf, (600,), ["trace", "percentile"]),
     "unified.run_cdf(every_value := true)": (run_cdf, (0, True), ["trace", "run_s"]),
-    "unified.wait_cdf()": (wait_cdf, (None,), None),
-    "unified.wait_cdf('philly', sampled_by := 'user')": (wait_cdf, ("philly", False, "user"), None),
-    "unified.wait_cdf(every_value := true)": (wait_cdf, (None, True), None),
+    "unified.wait_cdf() select * exclude (low_wait_s, high_wait_s)": (wait_cdf, (False,), None),
+    "unified.wait_cdf(every_value := true)": (wait_cdf, (True,), None),
     "unified.allocation_hourly()": allocated(None, False, None, False),
     "unified.allocation_hourly(offered := true)": allocated(None, False, None, True),
     "unified.allocation_hourly('openb', from_hour := 0)": allocated("openb", False, 0, False),
