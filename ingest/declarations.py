@@ -246,6 +246,12 @@ class Table:
         return next(column for column in self.columns if column.name == name)
 
     @property
+    def names_in_file(self) -> tuple[list[str], set[str]]:
+        """The names in the header of a CSV, and those that may be missing."""
+        optional = {column.name_in_file for column in self.columns if column.name in self.optional}
+        return [column.name_in_file for column in self.columns], optional
+
+    @property
     def stored_columns(self) -> tuple[Column, ...]:
         """The columns of the base table, in order: keys, the publisher's columns, UTC offsets, row number."""
         return self.keys + self.read_columns + self._row_number_columns

@@ -96,11 +96,10 @@ class MatchedFile:
         """Whether the raw file is marked as synthetic."""
         return is_marked(self.raw.paths[0], self.raw.root)
 
-    @property
-    def missing_bytes(self) -> int:
-        """How much shorter the raw file is than the publisher's file of this name; 0 if that is unknown."""
-        sizes = [file.bytes for file in self.trace.files if PurePosixPath(file.path).name == self.raw.name]
-        return max(0, next(filter(None, sizes), 0) - self.raw.bytes)
+    def missing_bytes(self, raw: RawFile) -> int:
+        """How much shorter one of the raw files is than the publisher's; 0 if that is unknown."""
+        sizes = [file.bytes for file in self.trace.files if PurePosixPath(file.path).name == raw.name]
+        return max(0, next(filter(None, sizes), 0) - raw.bytes)
 
     def compare_checksum(self, sha256: str) -> str:
         """Return the value of `records.Source.checksum` for this checksum of the raw file."""
@@ -341,9 +340,8 @@ def _choose_by_header(raw: RawFile, named: Sequence[Candidate]) -> Sequence[Cand
         if each.names_fit and each.names_fit(candidate[1], header)
     ]
     if not fitting and raw.form != TREE:
-        declared = ([column.name_in_file for column in table.columns] for _, table in named)
         # The shortest explanation is that of the closest header.
-        explained = (explain_header(header, names, "the header") for names in declared)
+        explained = (explain_header(header, *table.names_in_file, "the header") for _, table in named)
         what, do = min(explained, key=lambda one: len(one[0]))
         raise RawFileError(raw.paths[0], what, do, line=1)
     return fitting[:1]

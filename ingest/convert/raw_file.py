@@ -230,13 +230,13 @@ class _Reading:
     def _note_skipped(self, what: str) -> None:
         self.notes.append(f"{self.raw.relative_name}: skipped {what}")
 
-    def _note_unended(self) -> None:
+    def _note_unended(self, raw: RawFile) -> None:
         """Note that the last line, which has no newline, was kept. The last value of a cut file is wrong."""
-        missing = 0 if self.raw.is_archive or self._matched.is_synthetic else self._matched.missing_bytes
+        missing = 0 if raw.is_archive or self._matched.is_synthetic else self._matched.missing_bytes(raw)
         if missing or self.table.ends_in_newline:
             shorter = f"; it is {missing:,} bytes shorter than the publisher's" if missing else ""
             what = f"kept the last line, which has no newline: check that the file was not cut{shorter}"
-            self.notes.append(f"{self.raw.relative_name}: {what}")
+            self.notes.append(f"{raw.relative_name}: {what}")
 
     def _read_rows(
         self, raw: RawFile, member: Member, name: str, keys: Mapping[str, str], count: Counter[str]
@@ -257,7 +257,7 @@ class _Reading:
             )
             for batch in reader.read(source):
                 if batch.is_unended and batch.rows.num_rows:
-                    self._note_unended()
+                    self._note_unended(raw)
                 rows, kept = batch.rows, batch.rows.num_rows
                 if table.row_number:
                     numbers = pa.array(range(count["kept"] + 1, count["kept"] + kept + 1), pa.int64())

@@ -66,10 +66,9 @@ def names_fit(table: Table, header: Sequence[str]) -> bool:
     """Return whether a header has the columns of a table, in any order. Only optional ones may be missing."""
     if table.ends_in_comma and not header[-1]:
         header = header[:-1]
-    known = {column.name_in_file for column in table.columns}
-    optional = {column.name_in_file for column in table.columns if column.name in table.optional}
+    known, optional = table.names_in_file
     found = set(header)
-    return len(found) == len(header) and known - optional <= found <= known
+    return len(found) == len(header) and set(known) - optional <= found <= set(known)
 
 
 def read(source: ReaderInput) -> Iterator[Batch]:
@@ -99,9 +98,9 @@ def read(source: ReaderInput) -> Iterator[Batch]:
 
 def _explain_misfit(table: Table, header: Sequence[str]) -> tuple[str, str]:
     """Return for an error message why the first line is not of a table, and what to do."""
-    names = [column.name_in_file for column in table.columns]
+    names, optional = table.names_in_file
     if table.has_header or set(header) & set(names):
-        return explain_header(header, names, "the header")
+        return explain_header(header, names, optional, "the header")
     if other := explain_delimiter(header, lambda fields: len(fields) == len(names)):
         return other
     what = f"the line has {len(header)} columns; expected {len(names)}: {','.join(names)}"

@@ -5,7 +5,7 @@ ends with its line, and only that line is rejected.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
@@ -30,6 +30,7 @@ _OR_MOVE = ", or move the file out of the raw folder"
 WITHOUT_INDEX = f"Write it without the index, in pandas with index=False{_OR_MOVE}"
 # Names that pandas gives to an index: one that it reads from CSV, and one that it writes to Parquet.
 _PANDAS_INDEX = re.compile(r"Unnamed: \d+|__index_level_\d+__")
+_LIKE_AN_INDEX = "which looks like the index that pandas writes"
 _OTHER_DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 
 
@@ -165,11 +166,13 @@ def split_chunk(chunk: Chunk, most: int) -> Iterator[Chunk]:
         yield replace(chunk, first_line=line, data=chunk.data[start:end], line_ends=next_line - line)
 
 
-def explain_header(found: Sequence[str], expected: Sequence[str], subject: str) -> tuple[str, str]:
+def explain_header(
+    found: Sequence[str], expected: Sequence[str], optional: Collection[str], subject: str
+) -> tuple[str, str]:
     """Return for an error message how the names in a file differ from the expected ones, and what to do.
 
-    `subject` begins the sentence. The file is likely another one only if it lacks a column; otherwise, a
-    program has probably written it again.
+    `optional` are expected names that may be missing. `subject` begins the sentence. The file is likely
+    another one only if it lacks a column; otherwise, a program has probably written it again.
     """
     if other := explain_delimiter(found, lambda names: not set(expected).isdisjoint(names)):
         return other
@@ -179,26 +182,26 @@ def explain_header(found: Sequence[str], expected: Sequence[str], subject: str) 
     indexes = [name for name in found if _PANDAS_INDEX.fullmatch(name) and name not in expected]
     indexes += [name for name in found[:1] if not name and name not in expected]
     unknown = [name for name in found if name not in (*expected, *indexes)]
-    lacking = [name for name in expected if name not in found]
-    renamed = {name: written[_plain(name)] for name in lacking if written.get(_plain(name)) in unknown}
+    missing = [name for name in expected if name not in found]
+    renamed = {name: written[_plain(name)] for name in missing if written.get(_plain(name)) in unknown}
+    lacking = [name for name in missing if name not in (*renamed, *optional)]
     if not renamed and len(lacking) == len(unknown) == 1:
-        renamed = dict(zip(lacking, unknown, strict=True))
-    parts = [f"has '{other}' instead of '{name}'" for name, other in renamed.items()]
-    lacking = [name for name in lacking if name not in renamed]
+        renamed, lacking = {lacking[0]: unknown[0]}, []
     unknown = [name for name in unknown if name not in renamed.values()]
     repeated = sorted({name for name in found if found.count(name) > 1})
-    if lacking:
-        parts.append(f"lacks {shown(lacking)}")
-    if unknown:
-        parts.append(f"has {shown(unknown)}, which is not declared")
-    if repeated:
-        parts.append(f"repeats {shown(repeated)}")
-    do = FETCH_OR_MOVE if lacking or repeated else f"Correct the names{_OR_MOVE}"
+    differences = (
+        (renamed, f"has '{shown([*renamed.values()])}' instead of '{shown([*renamed])}'"),
+        (lacking, f"lacks {shown(lacking)}"),
+        (unknown, f"has {shown(unknown)}, which is not declared"),
+        (repeated, f"repeats {shown(repeated)}"),
+        (indexes, f"has a column {shown([name or 'without a name' for name in indexes])}, {_LIKE_AN_INDEX}"),
+    )
+    what = f"{subject} {' and '.join(text for names, text in differences if names)}"
+    if lacking or repeated:
+        return what, FETCH_OR_MOVE
     if indexes:
-        called = shown([name or "without a name" for name in indexes])
-        parts.append(f"has a column {called}, which looks like the index that pandas writes")
-        do = do if lacking else WITHOUT_INDEX
-    return f"{subject} {' and '.join(parts)}", do
+        return what, WITHOUT_INDEX
+    return what, f"{'Remove it' if unknown else 'Correct the names'}{_OR_MOVE}"
 
 
 def explain_delimiter(

@@ -251,7 +251,7 @@ def _check_columns(schema: pa.Schema, table: Table, file: str, keys: Sequence[st
     if not names_fit(table, names) or not set(keys) <= set(names) or len(set(names)) < len(names):
         known = (*table.keys, *table.columns)
         expected = [c.name for c in known if c.name in (*names, *keys, *_missing(table, names))]
-        raise RawFileError(file, *explain_header(names, expected, "the file"))
+        raise RawFileError(file, *explain_header(names, expected, (), "the file"))
     for column in (*table.keys, *table.columns):
         if column.name in schema.names and not _accepts_type(kind := schema.field(column.name).type, column):
             what = f"column {column.name} is {kind}; expected {column.type}"

@@ -87,7 +87,7 @@ def _check_header(header: Sequence[str], source: ReaderInput, line: int) -> None
     if header[0] != wide.index_header:
         # The names of variables are not declared: compare those up to the index.
         before = header[: 2 if wide.index_header in header[:2] else 1]
-        what, do = explain_header(before, [wide.index_header], "the header")
+        what, do = explain_header(before, [wide.index_header], (), "the header")
         raise RawFileError(source.name, what, do, line=line)
     wrong = "expected distinct names after the first"
     if names_fit(source.table, header):

@@ -129,6 +129,10 @@ def test_notes_a_last_line_without_a_newline(tmp_path: Path) -> None:
         f"openb_pod_list_default.csv: {note}; it is {shorter}",
         f"openb_pod_list_gpuspec05.csv: {note}",
     ]
+    wide = b"date,vc1,total\n2020-04-01,8,8"
+    assert ingest(tmp_path / "wide", {"Venus/cluster_gpu_number.csv": wide}).notes == (
+        f"Venus/cluster_gpu_number.csv: {note}",
+    )
     # The publisher's files have no newline at the end.
     columns = "job_id,submission_time,num_iteration,model_name,deadline,batch_size,num_gpu,duration\n"
     member = f"{columns}a,1,2,bert,3,4,1,600".encode()
