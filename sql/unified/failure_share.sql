@@ -60,7 +60,14 @@ intervals_of_jobs as (
         series.cluster,
         low_pct,
         high_pct
-    from stats.bootstrap_share('samples', { 'trace': trace, 'cluster': cluster }, sampled, failed_jobs, jobs)
+    from stats.share_interval(
+        'samples',
+        { 'trace': trace, 'cluster': cluster },
+        'unified.failure_share ' || trace,
+        sampled,
+        failed_jobs,
+        jobs
+    )
 ),
 
 intervals_of_gpu_time as (
@@ -69,8 +76,13 @@ intervals_of_gpu_time as (
         series.cluster,
         low_pct,
         high_pct
-    from stats.bootstrap_share(
-        'samples', { 'trace': trace, 'cluster': cluster }, sampled, failed_gpu_s, known_gpu_s
+    from stats.share_interval(
+        'samples',
+        { 'trace': trace, 'cluster': cluster },
+        'unified.failure_share ' || trace,
+        sampled,
+        failed_gpu_s,
+        known_gpu_s
     )
 )
 
@@ -116,5 +128,5 @@ comment on macro table unified.failure_share is
 'and cancelled jobs; percentage of the GPU-hours of jobs with a known outcome that failed jobs held, and '
 'percentage of failed jobs with known GPU-hours, without which their share is NULL; and percentages of all GPU-hours in jobs that the end '
 'and the beginning of the trace cut off. NULL where no outcome is known. low_… and high_… are the bounds '
-'of the 95 % confidence interval, from a bootstrap over the days on which jobs were submitted, or over '
-'users; NULL with fewer than ten, or where the trace does not record them.';
+'of the 95 % confidence interval, from a bootstrap with 2,000 replicates over the days on which jobs were '
+'submitted, or over users; NULL with fewer than ten, or where the trace does not record them.';

@@ -5,7 +5,8 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pandas as pd
-from bootstrap import REPLICATES, assert_survival_bounds
+import pytest
+from bootstrap import REPLICATES, assert_survival_bounds, bounds_of
 from counting import non_empty
 from reference_results.unified import DAY_S, gpu_jobs_of
 
@@ -53,3 +54,72 @@ def test_waits_of_openb(real: duckdb.DuckDBPyConnection, real_raw: Path) -> None
         "2 to 7",
         "8",
     }
+
+
+def share_bounds(part: pd.Series, whole: pd.Series, days: pd.Series, times: np.ndarray) -> list[float]:
+    """Return the 95 % interval of the sum of `part` in percent of that of `whole`."""
+    sums = pd.DataFrame({"part": part.astype(float), "whole": whole.astype(float)}).groupby(days).sum()
+    drawn = times @ sums.to_numpy()
+    return [*bounds_of(100 * drawn[:, 0] / drawn[:, 1])]
+
+
+def top_share_bounds(jobs: pd.DataFrame, times: np.ndarray, top_pct: float) -> list[float]:
+    """Return the 95 % interval of the share of the largest jobs, which are ranked in each replicate.
+
+    The estimate rounds the number of largest jobs up. Replicates take the same share of their jobs.
+    """
+    top_share = np.ceil(len(jobs) * top_pct / 100) / len(jobs)
+    ranked = jobs.assign(held=jobs["held_gpu_s"].astype(float).fillna(0)).sort_values("held", ascending=False)
+    days = np.unique(ranked["day"], return_inverse=True)[1]
+    held = ranked["held"].to_numpy()
+    shares = []
+    for drawn in times[: REPLICATES // 4]:
+        counts = drawn[days]
+        ranks, sums = (np.append(0, each).cumsum() for each in (counts, counts * held))
+        shares.append(100 * np.interp(top_share * ranks[-1], ranks, sums) / sums[-1])
+    return [*bounds_of(np.array(shares))]
+
+
+def assert_bounds(connection: duckdb.DuckDBPyConnection, sql: str, expected: list[float]) -> None:
+    """Assert that a query returns two bounds, up to 8 % of the interval."""
+    [found] = connection.execute(sql).fetchall()
+    assert found == pytest.approx(expected, abs=0.08 * (expected[1] - expected[0]))
+
+
+def test_failures_of_openb(real: duckdb.DuckDBPyConnection, real_raw: Path) -> None:
+    jobs, times = sampled_jobs(real_raw, "openb")
+    has_failed, held = jobs["status"] == "failed", jobs["held_gpu_s"].where(jobs["status"] != "unknown")
+    select = "select low_{0}, high_{0} from unified.failure_share() where trace = 'openb'"
+    of_jobs = share_bounds(has_failed, has_failed | True, jobs["day"], times)
+    assert of_jobs == pytest.approx([21.5, 31.7], abs=0.2)
+    assert_bounds(real, select.format("failed_of_all_pct"), of_jobs)
+    of_gpu_time = share_bounds(held.where(has_failed), held, jobs["day"], times)
+    assert_bounds(real, select.format("failed_gpu_time_pct"), of_gpu_time)
+
+
+@pytest.mark.parametrize(("trace", "top_pct"), [("itp", 1), ("openb", 1), ("openb", 0.1)])
+def test_largest_jobs(real: duckdb.DuckDBPyConnection, real_raw: Path, trace: str, top_pct: float) -> None:
+    """Each replicate has other largest jobs. 12 % of openb's pods have no GPU time, and rank last."""
+    jobs, times = sampled_jobs(real_raw, trace)
+    bounds = "select low_top_gpu_time_pct, high_top_gpu_time_pct from unified.gpu_time_concentration"
+    assert_bounds(
+        real, f"{bounds}({top_pct}) where trace = '{trace}'", top_share_bounds(jobs, times, top_pct)
+    )
+
+
+def test_users_of_philly(synthetic: duckdb.DuckDBPyConnection, sample_raw: Path) -> None:
+    jobs, times = sampled_jobs(sample_raw, "philly", "user")
+    bands = compare_waits(synthetic, jobs, times, "unified.wait_cdf('philly', sampled_by := 'user')")
+    assert len(bands) > 1
+    select = "select {} from unified.{}(sampled_by := 'user') where trace = 'philly'"
+    has_failed = jobs["status"] == "failed"
+    assert_bounds(
+        synthetic,
+        select.format("low_failed_of_all_pct, high_failed_of_all_pct", "failure_share"),
+        share_bounds(has_failed, has_failed | True, jobs["day"], times),
+    )
+    assert_bounds(
+        synthetic,
+        select.format("low_top_gpu_time_pct, high_top_gpu_time_pct", "gpu_time_concentration"),
+        top_share_bounds(jobs, times, 1),
+    )
