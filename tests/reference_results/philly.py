@@ -163,13 +163,15 @@ def cluster_capacity(raw: Path) -> pd.DataFrame:
     for job in json.loads(content(raw, "cluster_job_log")):
         for detail in (detail for attempt in job["attempts"] for detail in attempt["detail"]):
             used.setdefault(detail["ip"], set()).update(detail["gpus"])
-    rows = pd.read_csv(io.BytesIO(content(raw, "cluster_gpu_util")), skipinitialspace=True, dtype=str)
-    uses = rows.set_index("machineId").filter(regex="^gpu").replace("NA", None).notna()
+    # Lines end with a comma.
+    uses = io.BytesIO(content(raw, "cluster_gpu_util"))
+    rows = pd.read_csv(uses, skipinitialspace=True, dtype=str, index_col=False)
+    measured = rows.set_index("machineId").filter(regex="^gpu").notna()
     counts = pd.DataFrame(
         {
             "listed": machine_list(raw).set_index("machineId")["number of GPUs"],
             "used": pd.Series({machine: len(gpus) for machine, gpus in used.items()}),
-            "measured": uses.groupby(level=0).any().sum(axis=1),
+            "measured": measured.groupby(level=0).any().sum(axis=1),
         }
     )
     row = {"gpus": counts.max(axis=1).sum(), "nodes": len(counts)}

@@ -269,4 +269,4 @@ def test_running_tasks_of_pai_do_not_hold_gpus_to_the_end(synthetic: duckdb.Duck
             (select max_by(held_gpus, hour) from unified.allocation_hourly('pai')),
             (select sum(requested_gpus) from unified.jobs where {running})""",
     )
-    assert 0 < last_hour_gpus < running_gpus / 5
+    assert last_hour_gpus < running_gpus / 5
