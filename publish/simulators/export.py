@@ -1,7 +1,7 @@
 """Export jobs or requests of a trace for a simulator: a folder with a loss report, written atomically."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -33,15 +33,6 @@ from tracehouse.publish.simulators.loss_report import (
 REPORT = "export.json"
 LIMITS = Limits(memory="1GB", most_threads=4)
 """Rows are collected, numbered and sorted within this memory, and on disk. More threads need more memory."""
-# The GPUs and nodes of traces whose lists of machines have fewer GPUs than their jobs used.
-_INVENTORIES = {
-    "philly": """
-        select
-            sum(greatest(coalesce(listed_gpus, 0), coalesce(used_gpus, 0), coalesce(measured_gpus, 0))),
-            count(*)
-        from philly.machine_inventory
-    """
-}
 # Columns of `job` that number the sorted values of another column from 1.
 _NUMBERED = {
     "user_number": "user_id",
@@ -287,27 +278,33 @@ def _write_file(
             rows.write(f"{','.join(names)}\n".encode())
             for batch in batches:
                 polars.DataFrame(batch).write_csv(rows, include_header=False, quote_style="necessary")
-    elif path.suffix == ".jsonl":
-        with path.open("w", encoding="utf-8") as lines:
-            for batch in batches:
-                for row in batch.to_pylist():
-                    present = {name: value for name, value in row.items() if value is not None}
-                    lines.write(f"{json.dumps(present)}\n")
-    elif path.suffix == "":
-        with path.open("w", encoding="utf-8") as lines:
-            separator = "["
-            for batch in batches:
-                for row in batch.to_pylist():
-                    lines.write(f"{separator}{json.dumps(row)}")
-                    separator = ",\n"
-            lines.write("]\n")
     else:
-        with path.open("w", encoding="utf-8") as lines:
-            lines.writelines(f"{line}\n" for line in _swf_header(values["processors_per_gpu"], facts))
-            for batch in batches:
-                columns = [column.to_pylist() for column in batch.columns]
-                for row in zip(*columns, strict=True):
-                    lines.write(" ".join("-1" if value is None else str(value) for value in row) + "\n")
+        if path.suffix == ".swf":
+            lines = _swf_lines(batches, _swf_header(values["processors_per_gpu"], facts))
+        else:
+            lines = _json_lines(batches) if path.suffix == ".jsonl" else _json_list(batches)
+        with path.open("w", encoding="utf-8") as text:
+            text.writelines(lines)
+
+
+def _swf_lines(batches: Iterable[pa.RecordBatch], header: Sequence[str]) -> Iterator[str]:
+    yield from (f"{line}\n" for line in header)
+    for batch in batches:
+        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            yield " ".join("-1" if value is None else str(value) for value in row) + "\n"
+
+
+def _json_lines(batches: Iterable[pa.RecordBatch]) -> Iterator[str]:
+    """An object per line, without the fields that have no value."""
+    for row in (row for batch in batches for row in batch.to_pylist()):
+        yield json.dumps({name: value for name, value in row.items() if value is not None}) + "\n"
+
+
+def _json_list(batches: Iterable[pa.RecordBatch]) -> Iterator[str]:
+    """A list with an object per line, which has all fields."""
+    for number, row in enumerate(row for batch in batches for row in batch.to_pylist()):
+        yield ("[" if number == 0 else ",\n") + json.dumps(row)
+    yield "]\n"
 
 
 def _parquet_type(kind: pa.DataType) -> pa.DataType:
@@ -349,9 +346,6 @@ def _capacity(
     connection: duckdb.DuckDBPyConnection, trace: str, clusters: Sequence[str]
 ) -> tuple[int | None, int | None]:
     """The numbers of GPUs and nodes of the exported clusters; None if a number is unknown for any of them."""
-    if inventory := _INVENTORIES.get(trace):
-        [(gpus, nodes)] = connection.execute(inventory).fetchall()
-        return gpus, nodes or None
     [(gpus, nodes, known)] = connection.execute(
         """
         select

@@ -187,9 +187,11 @@ def _field_origins(
     field, changed = counted.field, [f"{count:,} {label}" for label, count in counted.changed]
     how = "; ".join([with_values(field.how, values) or field.columns[0], *changed])
     default = with_values(field.default.removeprefix("optional: "), values)
+    # The file has no more values of the trace than it has values.
+    from_trace = min(counted.rows, rows - missing)
     for origin, count, source in (
-        ("derived" if field.how or changed else "exact", counted.rows, how),
-        ("defaulted", rows - counted.rows - missing, default),
+        ("derived" if field.how or changed else "exact", from_trace, how),
+        ("defaulted", rows - missing - from_trace, default),
         ("missing", missing, "the trace has no value"),
     ):
         if count:

@@ -747,6 +747,12 @@ def test_report_counts_in_the_written_files(
         if each["origin"] == "missing" and each["file"] == built.files[0].name
     }
     assert found.get(missing[0], 0) == missing[1]
+    # Each field has one origin in each row that the file has.
+    rows = dict.fromkeys(found, 0)
+    for each in report["fields"]:
+        if each["file"] == built.files[0].name:
+            rows[each["field"]] = rows.get(each["field"], 0) + each["rows"]
+    assert set(rows.values()) == {jobs} and all(each["rows"] > 0 for each in report["fields"])
     lacks_time = change is not None and missing[1] > 0 and form != "opendc"
     assert report["untimed_jobs"] == lacks_time
     assert (report["untimed_gpu_h"] or 0) == pytest.approx(80 / 3600 * lacks_time)
