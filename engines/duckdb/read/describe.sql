@@ -138,11 +138,12 @@ select
     figure as name,
     statement as title,
     'published figure of ' || trace as kind,
-    format('{} {:g} {}', relation, value, unit) as published,
+    format('{} {:.15g} {}', relation, value, unit) as published,
     format('{:g}', tolerance) as tolerance,
     printed_in as "printed in",
     trust,
     explanation as "why it differs",
+    format('{:.15g} within {:g}', explained_value, explained_tolerance) as "value that this explains",
     needs_file as "needs the file",
     array_to_string(reads, ', ') as reads,
     measured_by as sql
