@@ -15,12 +15,14 @@ from tracehouse.samples.output import Output
 JOBS = {"Earth": 872_886, "Saturn": 1_753_078, "Uranus": 490_309, "Venus": 246_708}
 GPUS = {"Earth": 997, "Saturn": 2_080, "Uranus": 2_119, "Venus": 1_022}
 FIRST_S, DAYS, VCS, GPUS_OF_NODE = 1_585_699_200, 181, 22, 8
+VC_NAME = "vc{:03d}"
 
 
 def write(out: Output, scale: float, rng: np.random.Generator) -> None:
     """Write both CSVs of each cluster."""
     for cluster in JOBS:
         rows = sampled(JOB, draw.scaled(JOBS[cluster], scale, 80), rng).with_row_index("job_id", 1_000_000)
+        rows = rows.with_columns(vc=rows["vc"].map_elements(VC_NAME.format, pl.String))
         if cluster == "Uranus":
             middle = pl.col("job_id") == 1_000_000 + rows.height // 2
             rows = rows.with_columns(state=pl.when(middle).then(pl.lit("SUSPENDED")).otherwise("state"))
@@ -49,5 +51,5 @@ def _gpu_counts(gpus: int, rng: np.random.Generator) -> pl.DataFrame:
             held[taker] += moved + day // 90
         days[day] = held * GPUS_OF_NODE
     dates = draw.local_times(FIRST_S + np.arange(DAYS) * draw.DAY_S).str.head(10)
-    vcs = {f"vc{number:03d}": days[:, number] for number in range(VCS)}
+    vcs = {VC_NAME.format(number): days[:, number] for number in range(VCS)}
     return pl.DataFrame({"date": dates, **vcs, "total": days.sum(axis=1)})

@@ -144,6 +144,9 @@ PITFALLS = {
         ),
     },
     "helios": {
+        "the VC of each job is in the table of GPUs": (
+            "select count(*) > 0 from helios.job having bool_and(vc in (select vc from helios.gpu_count))"
+        ),
         "one SUSPENDED job": "select count(*) = 1 from helios.job where state = 'SUSPENDED'",
         "VCs without GPUs": (
             "select count(*) > 0 from (from helios.gpu_count select min(gpus) as least, max(gpus) as most"
