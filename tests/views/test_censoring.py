@@ -187,6 +187,12 @@ def test_hours_add_up_to_the_gpu_time_of_jobs(trace: str, synthetic: duckdb.Duck
     assert 0 < held_gpu_h == pytest.approx(allocated_gpu_h)
 
 
+def test_idle_hours_have_no_negative_gpus(real: duckdb.DuckDBPyConnection) -> None:
+    """Adding and subtracting fractions of a GPU leaves errors in the last digits."""
+    hours = "from unified.allocation_hour where trace = 'openb' and hour >= 2640"
+    assert rows(real, f"select min(queued_gpus), min(held_gpus) >= 0 {hours}") == [(0, True)]
+
+
 def test_arrivals_exclude_jobs_of_the_first_second_of_spot(synthetic: duckdb.DuckDBPyConnection) -> None:
     """Those jobs may have run before the trace began. No other job is left out."""
     submitted = "from unified.jobs where trace = 'spot' and submit_s > 0"
