@@ -1,0 +1,54 @@
+-- Free GPUs while jobs queue per hour (GPU jobs per trace)
+-- column: trace_cluster: Trace and cluster in one text, for the chart
+-- chart: line x=hour_start_s y=idle_while_queued_gpus color=trace facet=trace_cluster
+-- column: free_gpus: GPUs of the capacity that no job holds
+-- column: idle_while_queued_gpus: Free GPUs, at most as many as waiting jobs request
+create or replace macro unified.idle_while_queued(
+    in_trace varchar := null,
+    from_hour bigint := null
+) as table
+with known as (
+    select
+        trace,
+        cluster,
+        hour,
+        capacity_gpus,
+        held_gpus,
+        queued_jobs,
+        queued_gpus,
+        greatest(capacity_gpus - held_gpus, 0) as free_gpus
+    from unified.allocation_hour
+    where
+        (in_trace is null or trace = in_trace)
+        and not is_by_partition
+        and not is_offered
+        and capacity_gpus is not null
+        and queued_gpus is not null
+        and hour >= coalesce(from_hour, case when trace = 'openb' then 2640 else 0 end)
+)
+
+select
+    trace,
+    cluster,
+    concat_ws(' ', trace, cluster) as trace_cluster,
+    hour,
+    3600 * hour as hour_start_s,
+    capacity_gpus,
+    held_gpus,
+    queued_jobs,
+    queued_gpus,
+    free_gpus,
+    least(free_gpus, queued_gpus) as idle_while_queued_gpus
+from known
+order by trace, cluster nulls first, hour;
+
+comment on macro table unified.idle_while_queued is
+'GPUs that are free while GPU jobs wait, per cluster and hour of the clock of each trace. held_gpus, '
+'queued_jobs and queued_gpus, the GPUs that the waiting jobs request, are means over the hour, as in '
+'unified.allocation_hourly. free_gpus are the GPUs of the capacity that no job holds, 0 if jobs hold more '
+'than the capacity; idle_while_queued_gpus is the smaller of free_gpus and queued_gpus. It is an upper '
+'bound of what a better scheduler could use: the free GPUs may be spread over nodes, of another type than '
+'the jobs require, or outside the quota of their users, and jobs may wait in one part of an hour and GPUs '
+'be free in another. Only hours with a known capacity and a known queue are rows, so that ITP, ASI and '
+'spot have none. Jobs without known times are missing: see placed_pct of unified.idle_while_queued_share. '
+'Hours before from_hour are hidden, but jobs that began earlier count.';
