@@ -1,0 +1,128 @@
+-- Failures after the owner's last job (GPU jobs per trace)
+-- chart: bar x=trace y=failed_pct color=previous_outcome band=low_pct,high_pct title=Share of jobs that fail by outcome of the previous job (GPU jobs per trace)
+-- column: jobs: Jobs whose owner's previous job had this outcome
+-- column: low_pct: Lower bound of the 95 % confidence interval of failed_pct
+-- column: high_pct: Upper bound of the 95 % confidence interval of failed_pct
+-- column: previous_outcome: Outcome of the job that the same owner submitted last before
+-- column: failed_pct: Share of these jobs that failed
+-- column: baseline_failed_pct: Share of the jobs that failed, whatever the outcome of the previous job
+create or replace macro unified.failure_repeats(
+    in_trace varchar := null,
+    -- whose previous job counts: that of the same user or of the same group [user group]
+    per varchar := 'user',
+    -- longest time in seconds between the submissions of both jobs; NULL is any [0 to 1000000000]
+    within_s double := null
+) as table
+with owned as (
+    select
+        trace,
+        cluster,
+        case when per = 'group' then group_id else user_id end as owner,
+        job_id,
+        submit_s,
+        status,
+        status in ('completed', 'failed', 'cancelled') as is_known
+    from unified.jobs
+    where (in_trace is null or trace = in_trace) and requested_gpus > 0
+),
+
+pairs as (
+    select
+        trace,
+        owner,
+        status,
+        lag(status) over by_owner as previous_outcome,
+        submit_s - lag(submit_s) over by_owner as gap_s
+    from owned
+    where is_known and submit_s is not null and owner is not null
+    window by_owner as (partition by trace, cluster, owner order by submit_s, job_id)
+),
+
+totals as (
+    select
+        trace,
+        count(*) as all_jobs
+    from owned
+    group by trace
+),
+
+paired as (
+    select
+        trace,
+        count(*) as paired_jobs
+    from pairs
+    where previous_outcome is not null
+    group by trace
+),
+
+samples as ( -- noqa: ST03
+    select
+        trace,
+        previous_outcome,
+        owner,
+        count(*) as jobs,
+        count(*) filter (where status = 'failed') as failed_jobs
+    from pairs
+    where previous_outcome is not null and (within_s is null or gap_s <= within_s)
+    group by trace, previous_outcome, owner
+),
+
+counted as (
+    select
+        trace,
+        previous_outcome,
+        sum(jobs) as jobs,
+        sum(failed_jobs) as failed_jobs
+    from samples
+    group by trace, previous_outcome
+),
+
+compared as (
+    select
+        trace,
+        previous_outcome,
+        cast(jobs as bigint) as jobs,
+        100.0 * failed_jobs / jobs as failed_pct,
+        100.0 * sum(failed_jobs) over (partition by trace) / sum(jobs) over (partition by trace)
+            as baseline_failed_pct
+    from counted
+),
+
+intervals as (
+    select
+        series.trace,
+        series.previous_outcome,
+        low_pct,
+        high_pct
+    from stats.bootstrap_share(
+        'samples', { 'trace': trace, 'previous_outcome': previous_outcome }, owner, failed_jobs, jobs
+    )
+)
+
+select
+    compared.trace,
+    compared.previous_outcome,
+    compared.jobs,
+    compared.failed_pct,
+    intervals.low_pct,
+    intervals.high_pct,
+    compared.baseline_failed_pct,
+    compared.failed_pct / nullif(compared.baseline_failed_pct, 0) as times_baseline,
+    100.0 * (totals.all_jobs - paired.paired_jobs) / totals.all_jobs as unknown_pct
+from compared
+inner join totals on compared.trace = totals.trace
+inner join paired on compared.trace = paired.trace
+inner join intervals
+    on compared.trace = intervals.trace and compared.previous_outcome = intervals.previous_outcome
+order by compared.trace, compared.previous_outcome;
+
+comment on macro table unified.failure_repeats is
+'How many GPU jobs fail after a job of the same user, or of the same group with per, by the outcome of that '
+'job: the one that the owner submitted last before it in the same cluster. Both jobs are GPU jobs that '
+'completed, failed or were cancelled, with a known submission and owner; the earlier one need not have '
+'ended when the later one was submitted. failed_pct is the percentage of the jobs that failed, '
+'baseline_failed_pct the same over all previous outcomes, and times_baseline their ratio. low_pct and '
+'high_pct are the bounds of the 95 % confidence interval of failed_pct, from a bootstrap over owners; NULL '
+'with fewer than ten. With within_s, only jobs whose previous job was submitted at most this long before '
+'count. unknown_pct is the percentage of the GPU jobs of the trace without a known owner, submission or '
+'outcome, or without a previous job. A trace that does not record owners or outcomes has no rows.';
