@@ -94,8 +94,13 @@ intervals as (
         series.previous_outcome,
         low_pct,
         high_pct
-    from stats.bootstrap_share(
-        'samples', { 'trace': trace, 'previous_outcome': previous_outcome }, owner, failed_jobs, jobs
+    from stats.share_interval(
+        'samples',
+        { 'trace': trace, 'previous_outcome': previous_outcome },
+        'unified.failure_repeats ' || trace,
+        owner,
+        failed_jobs,
+        jobs
     )
 )
 
