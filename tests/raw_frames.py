@@ -8,12 +8,13 @@ import gzip
 import io
 import math
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import date
 from decimal import Decimal
 from functools import lru_cache, wraps
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -552,6 +553,45 @@ def has_jobs(raw: Path, trace: str) -> bool:
     if trace == "pai":
         return bool(list((raw / "pai" / "data").glob("pai_task_table.*z*")))
     return trace != "acme" or (raw / "acme" / "data" / "job_trace").is_dir()
+
+
+def hourly_means(begins: pd.Series, ends: pd.Series, weights: pd.Series, hours: range) -> np.ndarray:
+    """Return the sum of the weights in each hour, each weighted by the job's time in the hour."""
+    sums = np.zeros(len(hours))
+    there = ends > begins
+    for begin, end, weight in zip(begins[there], ends[there], weights[there], strict=True):
+        first, last = int(begin // 3600) - hours.start, int(end // 3600) - hours.start
+        if first == last:
+            sums[first] += weight * (end - begin) / 3600
+            continue
+        sums[first] += weight * (1 - begin % 3600 / 3600)
+        sums[first + 1 : last] += weight
+        sums[last] += weight * (end % 3600) / 3600
+    return sums
+
+
+def scarcest_resource(
+    held: dict[str, np.ndarray], capacity: Iterable[float], memory_unit: str
+) -> pd.DataFrame:
+    """Compare hourly means of held CPU cores, GPUs and memory, in this order, with the capacity of each.
+
+    An hour in which nothing is held has no scarcest resource, and a tie counts for each.
+    """
+    held_pct = 100 * pd.DataFrame(held) / list(capacity)
+    rounded = held_pct.round(9)
+    is_scarcest = rounded.eq(rounded.max(axis=1), axis=0) & (rounded > 0)
+    return pd.DataFrame(
+        {
+            "resource": list(held),
+            "unit": ["CPU cores", "GPUs", memory_unit],
+            "capacity": list(capacity),
+            "hours": len(held_pct),
+            "mean_held_pct": held_pct.mean().to_list(),
+            "peak_held_pct": held_pct.max().to_list(),
+            "hours_scarcest": is_scarcest.sum().to_list(),
+            "hours_scarcest_pct": (100 * is_scarcest.mean()).to_list(),
+        }
+    )
 
 
 def plain_values(column: pd.Series) -> list[object]:

@@ -182,12 +182,6 @@ def standard_job_v1(raw: Path) -> pd.DataFrame:
     )
 
 
-# Named queries.
-
-
-# Later queries. In VIEWS and QUERIES, each name has its function and the key columns of its rows.
-
-
 def cluster_capacity(raw: Path) -> pd.DataFrame:
     nodes = gpu_nodes(raw)
     models = nodes[nodes["gpus"] > 0].groupby("model").agg(gpus=("gpus", "sum"), nodes=("sn", "size"))
@@ -196,6 +190,27 @@ def cluster_capacity(raw: Path) -> pd.DataFrame:
     return rows
 
 
+# Named queries.
+
+
+def scarcest_resource(raw: Path, from_hour: int = 2640) -> pd.DataFrame:
+    """Compare what running pods of the default list request with what all nodes have, in each hour."""
+    pods = pods_of(raw)
+    pods = pods[pods["variant"] == "default"]
+    ran = pods.dropna(subset=["scheduled_time", "deletion_time"])
+    hours = range(int(pods["deletion_time"].max() // 3600) + 1)
+    weights = {"cpu": ran["cpu_milli"] / 1000, "gpu": ran["milli"] / 1000, "memory": ran["memory_mib"] / 1024}
+    held = {
+        name: raw_frames.hourly_means(ran["scheduled_time"], ran["deletion_time"], weight, hours)[from_hour:]
+        for name, weight in weights.items()
+    }
+    nodes = raw_frames.openb_nodes(raw)
+    of_all = nodes.loc[nodes["node_list"] == "all_node", ["cpu_milli", "memory_mib"]].sum()
+    capacity = [of_all["cpu_milli"] / 1000, capacity_gpus(raw), of_all["memory_mib"] / 1024]
+    return raw_frames.scarcest_resource(held, capacity, "GiB")
+
+
+# In VIEWS and QUERIES, each name has its function and the key columns of its rows.
 VIEWS = {
     "openb.capacity_v1": (raw_frames.openb_capacity, ["node_list", "model"]),
     "openb.pod_lifecycle_v1": (raw_frames.openb_pod_lifecycle, ["variant", "name"]),
@@ -204,4 +219,8 @@ VIEWS = {
     "openb.concurrency_v1": (concurrency, ["variant", "from_s"]),
     "openb.fragmentation_v1": (fragmentation, ["variant", "sn"]),
     "openb.cluster_capacity_v1": (cluster_capacity, ["partition_name"]),
+}
+QUERIES = {
+    "openb.scarcest_resource()": (scarcest_resource, (), None),
+    "openb.scarcest_resource(from_hour := 0)": (scarcest_resource, (0,), None),
 }

@@ -4,8 +4,10 @@ Each function takes the folder of the raw dump and returns the expected rows. Vi
 of their dependencies, then the named queries, which read the frames of the views and never the database.
 """
 
+import math
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import raw_frames
 
@@ -157,12 +159,6 @@ def task_gpu_time(raw: Path) -> pd.DataFrame:
     return tasks[[*whose, "held_gpu_s", *counts, *MEASURED]]
 
 
-# Named queries.
-
-
-# In VIEWS and QUERIES, each name has its function and the key columns of its rows.
-
-
 def cluster_capacity(raw: Path) -> pd.DataFrame:
     specified = machines_of(raw)
     types = specified[specified["cap_gpu"] > 0].groupby("gpu_type")
@@ -172,6 +168,96 @@ def cluster_capacity(raw: Path) -> pd.DataFrame:
     return rows
 
 
+# Named queries.
+
+
+# The most instances of each band.
+GANG_BANDS = {"2": 2, "3 to 8": 8, "9 to 32": 32, "33 to 128": 128, "over 128": math.inf}
+
+
+def gang_start_skew(raw: Path) -> pd.DataFrame:
+    """Return how far apart the instances of a task start, and what they hold until the last one has started.
+
+    Only an instance with an end after its start is known to hold GPUs.
+    """
+    rows = instances_of(raw)
+    rows["last_start_s"] = rows.groupby(TASK_KEY)["start_s"].transform("max")
+    rows["skew_s"] = rows["last_start_s"] - rows["start_s"]
+    early_s = rows[["end_s", "last_start_s"]].min(axis=1) - rows["start_s"]
+    rows["early_s"] = early_s.where(rows["end_s"] > rows["start_s"])
+    spans = rows.groupby(TASK_KEY).agg(skew_s=("skew_s", "max"))
+    spans["early_s"] = rows.groupby(TASK_KEY)["early_s"].sum(min_count=1)
+    gangs = task_span(raw).merge(spans.reset_index(), on=TASK_KEY, how="left")
+    counts = gangs[["launched_instances", "started_instances"]]
+    gangs["is_covered"] = counts.eq(gangs["instances"], axis=0).all(axis=1)
+    gangs["gpus"] = gangs["requested_gpus_per_instance"].fillna(0)
+    gangs["band"] = pd.cut(gangs["instances"], [1, *GANG_BANDS.values()], labels=list(GANG_BANDS))
+    found = []
+    for band, mine in gangs.groupby("band", observed=True):
+        covered = mine[mine["is_covered"]]
+        skew_s, on_gpus = covered["skew_s"], covered[covered["gpus"] > 0]
+        early_gpu_h, held_gpu_h = (
+            (on_gpus["gpus"] * on_gpus[name]).sum(min_count=1) / 3600 for name in ("early_s", "held_s")
+        )
+        row = {"gang_band": band, "tasks": len(mine), "covered_pct": 100 * mine["is_covered"].mean()}
+        row |= {
+            "median_skew_s": skew_s.median(),
+            "p90_skew_s": skew_s.quantile(0.9),
+            "max_skew_s": skew_s.max(),
+        }
+        row |= {
+            "over_minute_pct": 100 * (skew_s > 60).mean(),
+            "gpu_tasks_pct": 100 * (mine["gpus"] > 0).mean(),
+        }
+        found.append(row | {"early_gpu_h": early_gpu_h, "early_of_held_pct": 100 * early_gpu_h / held_gpu_h})
+    return pd.DataFrame(found)
+
+
+def scarcest_resource(raw: Path) -> pd.DataFrame:
+    """Compare what the running instances plan with what all machines have, in each hour."""
+    plans = keyed(tasks_of(raw), TASK_KEY)[[*TASK_KEY, "plan_cpu", "plan_gpu", "plan_mem"]].fillna(0)
+    launches = instances_of(raw)
+    started = launches[launches["start_s"].notna()].merge(plans, on=TASK_KEY)
+    ended = started[started["end_s"] > started["start_s"]]
+    times = pd.concat([started["start_s"], ended["end_s"]]) // 3600
+    hours = range(int(times.min()), int(times.max()) + 1)
+    weights = {"cpu": ended["plan_cpu"] / 100, "gpu": ended["plan_gpu"] / 100, "memory": ended["plan_mem"]}
+    held = {
+        name: raw_frames.hourly_means(ended["start_s"], ended["end_s"], weight, hours)
+        for name, weight in weights.items()
+    }
+    return raw_frames.scarcest_resource(held, machines_of(raw)[["cap_cpu", "cap_gpu", "cap_mem"]].sum(), "GB")
+
+
+def machine_use_by_gpus(raw: Path) -> pd.DataFrame:
+    """Return percentiles over machines of the mean use of their CPUs and of each of their GPUs."""
+    metrics = raw_frames.pai_table(raw, "pai_machine_metric")
+    is_counted = (metrics["start_time"] > 0) & (metrics["end_time"] > metrics["start_time"])
+    metrics = metrics[is_counted & metrics["worker_name"].isin(instances_of(raw)["worker_name"].dropna())]
+    rows = [machine_use(machine, workers) for machine, workers in metrics.groupby("machine")]
+    machines = pd.DataFrame(rows).merge(machines_of(raw), on="machine", how="left")
+    machines["gpu_pct"] /= machines["cap_gpu"].where(machines["cap_gpu"] > 0)
+    shares = (0.05, 0.25, 0.5, 0.75, 0.95)
+    rows = []
+    for gpus, mine in machines.groupby("cap_gpu", dropna=False):
+        quantiles = [mine[name].quantile(share) for name in ("gpu_pct", "cpu_pct") for share in shares]
+        rows.append((gpus, len(mine), mine["workers"].sum(), *quantiles))
+    names = [f"{at}_{name}_pct" for name in ("gpu", "cpu") for at in ("p5", "p25", "median", "p75", "p95")]
+    return pd.DataFrame(rows, columns=["machine_gpus", "machines", "workers", *names])
+
+
+def machine_use(machine: str, workers: pd.DataFrame) -> dict[str, object]:
+    """Return a machine's means over the time in which workers ran. Workers share each second equally."""
+    starts, ends = workers["start_time"].to_numpy(), workers["end_time"].to_numpy()
+    times = np.unique(np.concatenate([starts, ends]))
+    is_running = (starts[:, None] <= times[:-1]) & (times[1:] <= ends[:, None])
+    weights = (is_running * np.diff(times) / is_running.sum(axis=0).clip(min=1)).sum(axis=1)
+    uses = workers[["machine_cpu", "machine_gpu"]]
+    means = uses.mul(weights, axis=0).sum() / uses.notna().mul(weights, axis=0).sum()
+    return {"machine": machine, "workers": len(workers), "cpu_pct": means.iloc[0], "gpu_pct": means.iloc[1]}
+
+
+# In VIEWS and QUERIES, each name has its function and the key columns of its rows.
 VIEWS = {
     "pai.scheduling_latency_v1": (raw_frames.pai_scheduling_latency, ["job_name"]),
     "pai.task_wait_v1": (raw_frames.pai_task_wait, ["job_name", "task_name"]),
@@ -179,4 +265,9 @@ VIEWS = {
     "pai.task_run_v2": (task_run, ["job_name", "task_name"]),
     "pai.task_gpu_time_v1": (task_gpu_time, ["job_name", "task_name"]),
     "pai.cluster_capacity_v1": (cluster_capacity, ["partition_name"]),
+}
+QUERIES = {
+    "pai.gang_start_skew()": (gang_start_skew, (), None),
+    "pai.scarcest_resource()": (scarcest_resource, (), None),
+    "pai.machine_use_by_gpus()": (machine_use_by_gpus, (), ["machine_gpus"]),
 }

@@ -13,7 +13,6 @@ from itertools import product
 from pathlib import Path
 from types import ModuleType
 
-import numpy as np
 import pandas as pd
 import raw_frames
 
@@ -228,21 +227,6 @@ def hours_of_events(jobs: pd.DataFrame) -> range:
     return range(int(events.min(axis=None) // HOUR_S), int(events.max(axis=None) // HOUR_S) + 1)
 
 
-def hourly_means(begins: pd.Series, ends: pd.Series, weights: pd.Series, hours: range) -> np.ndarray:
-    """Return the sum of the weights in each hour, each weighted by the job's time in the hour."""
-    sums = np.zeros(len(hours))
-    there = ends > begins
-    for begin, end, weight in zip(begins[there], ends[there], weights[there], strict=True):
-        first, last = int(begin // HOUR_S) - hours.start, int(end // HOUR_S) - hours.start
-        if first == last:
-            sums[first] += weight * (end - begin) / HOUR_S
-            continue
-        sums[first] += weight * (1 - begin % HOUR_S / HOUR_S)
-        sums[first + 1 : last] += weight
-        sums[last] += weight * (end % HOUR_S) / HOUR_S
-    return sums
-
-
 def gpus_there(raw: Path, names: dict[str, str | None], by_partition: bool, hours: range) -> pd.Series:
     """Return the capacity in each hour. A job partition without a name has no capacity."""
 
@@ -314,15 +298,15 @@ def allocation_of(
 ) -> pd.DataFrame:
     one_each = pd.Series(1.0, index=jobs.index)
     starts = hour_of(jobs.loc[jobs["is_unended"], "start"]).value_counts()
-    held = hourly_means(jobs["start"], jobs["stop"], jobs["gpus"], hours)
+    held = raw_frames.hourly_means(jobs["start"], jobs["stop"], jobs["gpus"], hours)
     waits = jobs["submit_s"], jobs["waits_to"]
     rows = {
         "hour": hours,
         "hour_start_s": [hour * HOUR_S for hour in hours],
-        "running_jobs": hourly_means(jobs["start"], jobs["stop"], one_each, hours),
+        "running_jobs": raw_frames.hourly_means(jobs["start"], jobs["stop"], one_each, hours),
         "held_gpus": held,
-        "queued_jobs": hourly_means(*waits, one_each, hours) if has_queue else None,
-        "queued_gpus": hourly_means(*waits, jobs["requested_gpus"], hours) if has_queue else None,
+        "queued_jobs": raw_frames.hourly_means(*waits, one_each, hours) if has_queue else None,
+        "queued_gpus": raw_frames.hourly_means(*waits, jobs["requested_gpus"], hours) if has_queue else None,
         "unended_jobs": [int(starts.get(hour, 0)) for hour in hours],
         "placed_pct": percent(jobs["is_placed"].sum(), len(jobs)),
         "capacity_gpus": gpus.to_numpy(),
