@@ -178,10 +178,33 @@ def cluster_capacity(raw: Path) -> pd.DataFrame:
     return pd.DataFrame([{"cluster": None, "partition_name": None, **row}])
 
 
+def failing_machines(raw: Path, top: int = 20) -> pd.DataFrame:
+    """Return the machines with most failures above the mean. An attempt with a successor has failed."""
+    pairs = []
+    for job in json.loads(content(raw, "cluster_job_log")):
+        for left, attempt in enumerate(reversed(job["attempts"])):
+            has_failed = left > 0 or job["status"] == "Failed"
+            pairs += [(machine, has_failed) for machine in {detail["ip"] for detail in attempt["detail"]}]
+    found = pd.DataFrame(pairs, columns=["machine_id", "has_failed"])
+    rows = found.groupby("machine_id")["has_failed"].agg(["size", "sum", "mean"]).reset_index()
+    rows.columns = ["machine_id", "attempts", "ended_in_failure", "failed_pct"]
+    failed = rows["ended_in_failure"]
+    rows["failed_pct"] *= 100
+    rows["failed_share_pct"] = 100 * failed / failed.sum()
+    rows["expected_failures"] = rows["attempts"] * found["has_failed"].mean()
+    rows["excess"] = failed - rows["expected_failures"]
+    order = rows["excess"].round(9).to_frame().assign(machine_id=rows["machine_id"])
+    return rows.loc[order.sort_values(["excess", "machine_id"], ascending=[False, True]).index].head(top)
+
+
 VIEWS = {
     "philly.attempt_run_v1": (attempt_run, ["job_id", "attempt"]),
     "philly.attempt_wait_v1": (attempt_wait, ["job_id", "attempt"]),
     "philly.job_run_v1": (job_run, ["job_id"]),
     "philly.standard_job_v1": (standard_job_v1, ["job_id"]),
     "philly.cluster_capacity_v1": (cluster_capacity, ["partition_name"]),
+}
+QUERIES = {
+    "philly.failing_machines()": (failing_machines, (), None),
+    "philly.failing_machines(top := 3)": (failing_machines, (3,), None),
 }
