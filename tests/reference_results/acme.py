@@ -10,9 +10,6 @@ from pathlib import Path
 import pandas as pd
 import raw_frames
 
-# The raw telemetry.
-
-
 # Views of the jobs.
 
 
@@ -34,18 +31,6 @@ def standard_job_v1(raw: Path) -> pd.DataFrame:
     )
 
 
-# Views of the telemetry.
-
-
-# Named queries on the jobs.
-
-
-# Named queries on the telemetry.
-
-
-# Later views and queries. In VIEWS and QUERIES, each name has its function and the key columns of its rows.
-
-
 GPUS_BY_PAPER = {"seren": 2288, "kalos": 2416}
 GPUS_PER_NODE = 8
 
@@ -55,8 +40,39 @@ def cluster_capacity(_: Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["cluster", "partition_name", "gpus", "nodes"])
 
 
+# Named queries.
+
+
+def failing_nodes(raw: Path, on_cluster: str = "kalos", top: int = 20) -> pd.DataFrame:
+    """Count changes to an XID code from 0, an empty cell or no cell, except in the first line of a device."""
+    folder = raw / "acme" / "data" / "utilization" / on_cluster
+    files = [raw_frames.read_text_table(path.read_bytes()) for path in sorted(folder.glob("XID_ERRORS*.csv"))]
+    cells = pd.concat([file.melt("Time", var_name="device", value_name="xid") for file in files])
+    cells["Time"] = pd.to_datetime(cells["Time"], utc=True)
+    cells = raw_frames.with_numbers(cells.drop_duplicates(["Time", "device"]), ["xid"])
+    first_times = cells.groupby("device")["Time"].min()
+    has_code = cells.pivot(index="Time", columns="device", values="xid") > 0
+    is_onset = has_code & ~has_code.shift(fill_value=False)
+    devices = pd.DataFrame(
+        {"onsets": [(is_onset[d] & (is_onset.index > at)).sum() for d, at in first_times.items()]}
+    )
+    devices["node"] = first_times.index.str.extract(r"^(\d{1,3}(?:\.\d{1,3}){3})(?:-\d)?$", expand=False)
+    rows = devices[devices["onsets"] > 0].groupby("node")["onsets"].agg(["size", "sum"]).reset_index()
+    rows.columns = ["node", "gpus_with_onset", "onsets"]
+    rows = rows.sort_values(["onsets", "node"], ascending=[False, True])
+    rows["onsets_pct"] = 100 * rows["onsets"] / rows["onsets"].sum()
+    rows["cumulative_pct"], rows["nodes_seen"] = rows["onsets_pct"].cumsum(), devices["node"].nunique()
+    rows.insert(0, "rank", range(1, len(rows) + 1))
+    return rows.head(top)
+
+
+# In VIEWS and QUERIES, each name has its function and the key columns of its rows.
 VIEWS = {
     "acme.standard_job_v1": (standard_job_v1, ["cluster", "job_id"]),
     "acme.job_v1": (raw_frames.acme_job, ["cluster", "job_id"]),
     "acme.cluster_capacity_v1": (cluster_capacity, ["cluster"]),
+}
+QUERIES = {
+    "acme.failing_nodes()": (failing_nodes, (), None),
+    "acme.failing_nodes('seren', top := 2)": (failing_nodes, ("seren", 2), None),
 }
