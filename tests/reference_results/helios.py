@@ -93,7 +93,58 @@ def cluster_capacity(raw: Path) -> pd.DataFrame:
     return rows.rename(columns={"vc": "partition_name"}).assign(nodes=None)
 
 
+OF_VC = ["cluster", "vc"]
+FULL_SHARE = 0.95
+
+
+def vc_load(raw: Path, on_cluster: str = "all") -> pd.DataFrame:
+    """Return the load of each virtual cluster in the hours of days on which it has GPUs, and the waits."""
+    counts = gpu_counts(raw)
+    counts = counts[(counts["vc"] != "total") & (counts["gpus"] > 0)]
+    found = standard_job_v1(raw).rename(columns={"partition_name": "vc"})
+    jobs_by_vc = dict(list(found[found["requested_gpus"] > 0].groupby(OF_VC)))
+    days_by_vc = dict(list(counts.groupby(OF_VC)))
+    none = found.head(0), counts.head(0)
+    rows = []
+    for cluster, vc in sorted({*jobs_by_vc, *days_by_vc}):
+        jobs, days = jobs_by_vc.get((cluster, vc), none[0]), days_by_vc.get((cluster, vc), none[1])
+        if on_cluster in ("all", cluster):
+            row = {"cluster": cluster, "vc": vc, "capacity_gpus": days["gpus"].mean(), "jobs": len(jobs)}
+            rows.append(row | load_of_vc(jobs, days))
+    return pd.DataFrame(rows)
+
+
+def load_of_vc(jobs: pd.DataFrame, days: pd.DataFrame) -> dict[str, float | None]:
+    first_hours = seconds(days["date"]) // 3_600
+    gpus = pd.Series(dict(zip(first_hours, days["gpus"], strict=True)), dtype=float)
+    gpus = pd.Series({first + hour: gpus[first] for first in gpus.index for hour in range(24)}, dtype=float)
+    start_s, end_s = jobs["submit_s"] + jobs["wait_s"], jobs["end_s"]
+    times_s = pd.concat([start_s, end_s, gpus.index.to_series() * 3_600])
+    hours = range(int(times_s.min() // 3_600), int(times_s.max() // 3_600) + 1)
+    held = raw_frames.hourly_means(start_s, end_s, jobs["requested_gpus"], hours)
+    held = pd.Series(held, hours).reindex(gpus.index)
+    is_full = (held / gpus).round(9) >= FULL_SHARE
+    hour = jobs["submit_s"] // 3_600
+    in_full, is_counted = hour.isin(gpus.index[is_full]), hour.isin(gpus.index)
+    row = {
+        "held_gpu_h": held.sum() if len(gpus) else None,
+        "held_of_capacity_pct": 100 * held.sum() / gpus.sum() if len(gpus) else None,
+        "full_hours_pct": 100 * is_full.mean(),
+        "full_jobs_pct": 100 * in_full[is_counted].mean(),
+    }
+    for name, waits in {
+        "full": jobs.loc[in_full, "wait_s"],
+        "else": jobs.loc[is_counted & ~in_full, "wait_s"],
+    }.items():
+        row |= {f"median_wait_{name}_s": waits.median(), f"p90_wait_{name}_s": waits.quantile(0.9)}
+    return row
+
+
 VIEWS = {
     "helios.standard_job_v1": (standard_job_v1, ["cluster", "job_id"]),
     "helios.cluster_capacity_v1": (cluster_capacity, ["cluster", "partition_name"]),
+}
+QUERIES = {
+    "helios.vc_load()": (vc_load, (), OF_VC),
+    "helios.vc_load('Venus')": (vc_load, ("Venus",), OF_VC),
 }
