@@ -1571,6 +1571,7 @@ QUANTITIES = (
     Quantity("sharing_gpus", "GPUs", "GPUs requested by instances of less than one GPU"),
     Quantity("sharing_pct", "percent", "Share of the workers that shared their GPU"),
     Quantity("sharing_workers", "workers", "Workers that ran on a GPU together with another"),
+    Quantity("skew_s", "s", "Time from the first start of an instance of a task to the last"),
     Quantity(
         "slowdown",
         "ratio",
