@@ -742,6 +742,7 @@ METRICS = (
 
 QUANTITIES = (
     Quantity("assumed_memory_gb", "GB", "Memory that one GPU of the model is assumed to have"),
+    Quantity("capacity", "", "What all nodes have, in the unit of the row"),
     Quantity("capacity_gpus", "GPUs", "GPUs of all nodes"),
     Quantity("capacity_milli", "thousandths of a GPU"),
     Quantity("capacity_pct", "percent", "Share of the capacity"),
@@ -775,6 +776,12 @@ QUANTITIES = (
     Quantity("held_cpus", "CPU cores", "CPU cores held by running pods"),
     Quantity("held_gpus", "GPUs", "GPUs held by running pods"),
     Quantity("held_memory_gib", "GiB", "Memory held by running pods"),
+    Quantity("hours", "h", "Hours that the means are over"),
+    Quantity(
+        "hours_scarcest",
+        "h",
+        "Hours in which no other resource was requested to a higher percentage of the capacity",
+    ),
     Quantity("mean_milli", "thousandths of a GPU", "Mean request per GPU of all GPU pods"),
     Quantity("mean_pods", "pods", "Mean number of running pods over the time covered"),
     Quantity(
@@ -796,11 +803,13 @@ QUANTITIES = (
     Quantity("popularity", "ratio"),
     Quantity("requested_gpu_milli", "thousandths of a GPU"),
     Quantity("residual_gpu_milli", "thousandths of a GPU", "Capacity that a pod leaves free on its GPU"),
+    Quantity("resource", "", "Resource"),
     Quantity("running_at_end", "pods", "Pods that still ran when the trace ended"),
     Quantity("sharing_demand_pct", "percent", "Share of the demand from pods that share a GPU"),
     Quantity("sharing_pods", "pods", "Pods that request less than a whole GPU"),
     Quantity("sharing_pods_pct", "percent", "Share of the GPU pods that share a GPU"),
     Quantity("unfit_pods", "pods", "Pods never scheduled that no empty node would take"),
+    Quantity("unit", "", "Unit of the numbers"),
     Quantity(
         "unscheduled_classes", "classes", "Classes of one request among the pods that were never scheduled"
     ),
