@@ -516,10 +516,13 @@ METRICS = (
 )
 
 QUANTITIES = (
+    Quantity("cached_models", "models"),
+    Quantity("distinct_models", "models"),
     Quantity("gpu_containers", "containers"),
     Quantity("load_band", ""),
     Quantity("minutes_of_day", "min"),
     Quantity("queued_requests", "requests", "Queued requests"),
+    Quantity("rank", ""),
     Quantity("request_rate", "requests per s"),
     Quantity("shape_band", "", "Band of the shape of a request"),
 )
