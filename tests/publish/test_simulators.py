@@ -303,6 +303,9 @@ def test_openb_splits_pods(few_jobs: Path, tmp_path: Path) -> None:
     # The start is unknown, so the end is too, and the run time is lost.
     assert export.dropped()["run_s"] == 2 and "partition_name" not in export.dropped()
     assert export.report["exported_gpu_h"] == 0
+    # Sixteen GPUs for a minute, twice.
+    assert "-100.0 % of the 0.5 in the warehouse. 2 of these jobs lack a run time" in export.printed
+    assert export.report["untimed_gpu_h"] == export.report["held_gpu_h"] == pytest.approx(32 / 60)
 
     export = Export(few_jobs, tmp_path / "helios", "openb", "helios", "--cluster", "Uranus", *OPENB)
     assert set(export.pods("helios")["pod_phase"]) == {"Failed"}
