@@ -24,4 +24,7 @@ group by grouping sets ((model), ())
 having bool_or(with_total) or grouping(model) = 0
 order by grouping(model), model;
 
-comment on macro table openb.memory is 'Nodes and GPUs per GPU model, the memory that one GPU is assumed to have, and the resulting total.';
+comment on macro table openb.memory is
+'Nodes and GPUs per GPU model, the memory that one GPU is assumed to have, and the total. The trace has no '
+'memory of GPUs, and G2 and G3 are undisclosed: the sizes were chosen so that the total is the 145,280 GB of '
+'a case study, which it therefore does not confirm. An A10 has 16 GB here and is sold with 24.';
