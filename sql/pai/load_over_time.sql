@@ -182,9 +182,10 @@ comment on macro table pai.load_over_time is
 'in part. tasks counts tasks whose start lies in the period; tasks without a start are left out. '
 'submitted_gpus is the sum of inst_num times plan_gpu / 100 over the tasks_with_size that have an '
 'inst_num. held_gpus is the mean over the period of the GPUs requested by running instances, whenever '
-'their task was submitted, over all launches with a start and a later end, including re-runs; failed and interrupted ones lack a time. '
-'unended_instances counts launches that started in the period without a later end; held_gpus never '
-'includes them. capacity_gpus counts the GPUs of the machines of the type (NULL for none); held_pct is '
-'held_gpus in percent of it. Queueing delay runs from the start of the task to the first start of an '
-'instance and is reported for tasks submitted in the period, as interpolated percentiles; '
-'never_started_tasks have no instance with a start, so no percentile includes them.';
+'their task was submitted, over all launches with a start and a later end, including re-runs; failed and '
+'interrupted ones lack a time. unended_instances counts launches that started in the period without a '
+'later end, running and failed ones; held_gpus never includes them. capacity_gpus counts the GPUs of the '
+'machines of the type (NULL for none); held_pct is held_gpus in percent of it. Queueing delay runs from '
+'the start of the task to the first start of an instance and is reported for tasks submitted in the '
+'period, as interpolated percentiles; never_started_tasks have no instance with a start, so no '
+'percentile includes them.';

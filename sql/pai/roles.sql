@@ -93,10 +93,11 @@ order by counted.tasks desc, counted.task_name asc nulls last;
 comment on macro table pai.roles is
 'All tasks, with and without a GPU, by task_name, which is the role within the job: tasks, jobs with a '
 'task of the role, jobs among these with several tasks of any role, and tasks that request a GPU. '
-'instances, mean_instances, median_instances and requested_gpus (inst_num times plan_gpu / 100, including '
-'fractions, 0 for tasks without a GPU) cover the tasks_with_size that state a number of instances. Median '
-'queueing delay, from the start of the task to the first start of an instance, covers the '
-'tasks_with_wait. Median run time, from the first start of an instance to the last end, covers the '
+'instances, mean_instances, median_instances and requested_gpus (inst_num times plan_gpu / 100, '
+'including fractions, 0 for tasks without a GPU) cover the tasks_with_size that state a number of '
+'instances. Median queueing delay, from the start of the task to the first start of an instance, covers '
+'the tasks_with_wait. Median run time, from the first start of an instance to the last end, covers the '
 'tasks_with_run: Terminated or Failed tasks with both times. held_gpu_h is requested GPUs per instance '
 'times the time from start to end, over all launches with a start and a later end, including re-runs, '
-'not failed and interrupted ones, which lack a time; NULL where there is none; held_gpu_h_pct is its share of the total.';
+'not failed and interrupted ones, which lack a time; NULL where there is none; held_gpu_h_pct is its '
+'share of the total.';
