@@ -237,12 +237,14 @@ def machine_use_by_gpus(raw: Path) -> pd.DataFrame:
     rows = [machine_use(machine, workers) for machine, workers in metrics.groupby("machine")]
     machines = pd.DataFrame(rows).merge(machines_of(raw), on="machine", how="left")
     machines["gpu_pct"] /= machines["cap_gpu"].where(machines["cap_gpu"] > 0)
-    shares = (0.05, 0.25, 0.5, 0.75, 0.95)
+    shares = (0.05, 0.25, 0.5, 0.75, 0.9, 0.95)
     rows = []
     for gpus, mine in machines.groupby("cap_gpu", dropna=False):
         quantiles = [mine[name].quantile(share) for name in ("gpu_pct", "cpu_pct") for share in shares]
         rows.append((gpus, len(mine), mine["workers"].sum(), *quantiles))
-    names = [f"{at}_{name}_pct" for name in ("gpu", "cpu") for at in ("p5", "p25", "median", "p75", "p95")]
+    names = [
+        f"{at}_{name}_pct" for name in ("gpu", "cpu") for at in ("p5", "p25", "median", "p75", "p90", "p95")
+    ]
     return pd.DataFrame(rows, columns=["machine_gpus", "machines", "workers", *names])
 
 
