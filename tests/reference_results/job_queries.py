@@ -3,6 +3,7 @@
 Each function takes the folder of the raw dump and the parameters of the query, and returns the expected rows.
 """
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -114,27 +115,32 @@ def failures_by_age(raw: Path, in_trace: str | None = None, preempted_fails: boo
     return pd.DataFrame(rows, columns=[*columns, "lost_gpu_h", "lost_gpu_h_pct"])
 
 
+def job_pairs(jobs: pd.DataFrame, owner: str) -> pd.DataFrame:
+    """Return the jobs of one trace that have a previous job of the same owner, with its outcome."""
+    known = jobs[jobs["status"].isin(OUTCOMES)].dropna(subset=["submit_s", owner])
+    known = known.sort_values(["submit_s", "job_id"])
+    previous = known.groupby(["cluster", owner], dropna=False)[["status", "submit_s"]].shift()
+    pairs = known.assign(previous=previous["status"], gap_s=known["submit_s"] - previous["submit_s"])
+    return pairs.assign(has_failed=pairs["status"] == "failed").dropna(subset="previous")
+
+
 def failure_repeats(
-    raw: Path, in_trace: str | None = None, per: str = "user", within_s: float | None = None
+    raw: Path, in_trace: str | None = None, per: str = "user", within_s: float = math.inf
 ) -> pd.DataFrame:
-    """Return how often a job fails by the outcome of the previous job of its owner, without the intervals."""
+    """Return how often a job fails by the outcome of the previous job of its owner.
+
+    `test_intervals.py` compares the intervals.
+    """
     rows = []
-    owner = f"{per}_id"
     for trace, jobs in jobs_in(raw, in_trace).groupby("trace"):
-        known = jobs[jobs["status"].isin(OUTCOMES)].dropna(subset=["submit_s", owner])
-        known = known.sort_values(["submit_s", "job_id"])
-        previous = known.groupby(["cluster", owner], dropna=False)[["status", "submit_s"]].shift()
-        pairs = known.assign(previous=previous["status"], gap_s=known["submit_s"] - previous["submit_s"])
-        pairs = pairs.dropna(subset="previous")
+        pairs = job_pairs(jobs, f"{per}_id")
         unknown_pct = percent(len(jobs) - len(pairs), len(jobs))
-        if within_s is not None:
-            pairs = pairs[pairs["gap_s"] <= within_s]
-        has_failed = pairs["status"] == "failed"
-        baseline_pct = percent(has_failed.sum(), len(pairs))
-        for outcome, failed in has_failed.groupby(pairs["previous"]):
-            failed_pct = 100 * failed.mean()
+        pairs = pairs[pairs["gap_s"] <= within_s]
+        baseline_pct = 100 * pairs["has_failed"].mean()
+        for outcome, has_failed in pairs["has_failed"].groupby(pairs["previous"]):
+            failed_pct = 100 * has_failed.mean()
             times = failed_pct / baseline_pct if baseline_pct else None
-            rows.append((trace, outcome, len(failed), failed_pct, baseline_pct, times, unknown_pct))
+            rows.append((trace, outcome, len(has_failed), failed_pct, baseline_pct, times, unknown_pct))
     columns = ["trace", "previous_outcome", "jobs", "failed_pct", "baseline_failed_pct"]
     return pd.DataFrame(rows, columns=[*columns, "times_baseline", "unknown_pct"])
 

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from bootstrap import REPLICATES, assert_survival_bounds, bounds_of
 from counting import non_empty
+from reference_results.job_queries import job_pairs, jobs_in
 from reference_results.unified import DAY_S, gpu_jobs_of
 
 TOLERANCE = 0.015
@@ -123,3 +124,17 @@ def test_users_of_philly(synthetic: duckdb.DuckDBPyConnection, sample_raw: Path)
         select.format("low_top_gpu_time_pct, high_top_gpu_time_pct", "gpu_time_concentration"),
         top_share_bounds(jobs, times, 1),
     )
+
+
+@pytest.mark.parametrize("trace", ["acme", "helios"])
+def test_failures_after_failures(synthetic: duckdb.DuckDBPyConnection, sample_raw: Path, trace: str) -> None:
+    pairs = job_pairs(jobs_in(sample_raw, trace), "user_id")
+    for outcome, jobs in non_empty(pairs.groupby("previous")):
+        times = np.random.default_rng(1).poisson(1, (REPLICATES, jobs["user_id"].nunique()))
+        has_failed = jobs["has_failed"]
+        assert_bounds(
+            synthetic,
+            f"select low_pct, high_pct from unified.failure_repeats('{trace}')"
+            f" where previous_outcome = '{outcome}'",
+            share_bounds(has_failed, has_failed | True, jobs["user_id"], times),
+        )
