@@ -55,16 +55,17 @@ paired as (
     group by trace
 ),
 
+-- PAI has a group for every few jobs, too many for 2,000 replicates: 4,096 random parts of them are drawn together.
 samples as ( -- noqa: ST03
     select
         trace,
         previous_outcome,
-        owner,
+        case when per = 'group' then substr(md5(owner), 1, 3) else owner end as sampled,
         count(*) as jobs,
         count(*) filter (where status = 'failed') as failed_jobs
     from pairs
     where previous_outcome is not null and (within_s is null or gap_s <= within_s)
-    group by trace, previous_outcome, owner
+    group by all
 ),
 
 counted as (
@@ -98,7 +99,7 @@ intervals as (
         'samples',
         { 'trace': trace, 'previous_outcome': previous_outcome },
         'unified.failure_repeats ' || trace,
-        owner,
+        sampled,
         failed_jobs,
         jobs
     )
@@ -122,12 +123,13 @@ inner join intervals
 order by compared.trace, compared.previous_outcome;
 
 comment on macro table unified.failure_repeats is
-'How many GPU jobs fail after a job of the same user, or of the same group with per, by the outcome of that '
-'job: the one that the owner submitted last before it in the same cluster. Both jobs are GPU jobs that '
-'completed, failed or were cancelled, with a known submission and owner; the earlier one need not have '
-'ended when the later one was submitted. failed_pct is the percentage of the jobs that failed, '
+'How many GPU jobs fail after a job of the same user, or of the same group with per, by the outcome of '
+'that job: the one that the owner submitted last before it in the same cluster. Both jobs are GPU jobs '
+'that completed, failed or were cancelled, with a known submission and owner; the earlier one need not '
+'have ended when the later one was submitted. failed_pct is the percentage of the jobs that failed, '
 'baseline_failed_pct the same over all previous outcomes, and times_baseline their ratio. low_pct and '
-'high_pct are the bounds of the 95 % confidence interval of failed_pct, from a bootstrap over owners; NULL '
-'with fewer than ten. With within_s, only jobs whose previous job was submitted at most this long before '
-'count. unknown_pct is the percentage of the GPU jobs of the trace without a known owner, submission or '
-'outcome, or without a previous job. A trace that does not record owners or outcomes has no rows.';
+'high_pct are the bounds of the 95 % confidence interval of failed_pct, from a bootstrap over users, or '
+'over 4,096 random parts of the groups; NULL with fewer than ten. With within_s, only jobs whose '
+'previous job was submitted at most this long before count. unknown_pct is the percentage of the GPU '
+'jobs of the trace without a known owner, submission or outcome, or without a previous job. A trace '
+'that does not record owners or outcomes has no rows.';

@@ -45,10 +45,10 @@ order by trace, cluster nulls first, hour;
 comment on macro table unified.idle_while_queued is
 'GPUs that are free while GPU jobs wait, per cluster and hour of the clock of each trace. held_gpus, '
 'queued_jobs and queued_gpus, the GPUs that the waiting jobs request, are means over the hour, as in '
-'unified.allocation_hourly. free_gpus are the GPUs of the capacity that no job holds, 0 if jobs hold more '
-'than the capacity; idle_while_queued_gpus is the smaller of free_gpus and queued_gpus. It is an upper '
-'bound of what a better scheduler could use: the free GPUs may be spread over nodes, of another type than '
-'the jobs require, or outside the quota of their users, and jobs may wait in one part of an hour and GPUs '
-'be free in another. Only hours with a known capacity and a known queue are rows, so that ITP, ASI and '
-'spot have none. Jobs without known times are missing: see placed_pct of unified.idle_while_queued_share. '
-'Hours before from_hour are hidden, but jobs that began earlier count.';
+'unified.allocation_hourly. free_gpus are the GPUs of the capacity that no job holds, 0 if jobs hold '
+'more than the capacity; idle_while_queued_gpus is the smaller of free_gpus and queued_gpus. It is an '
+'upper bound of what a better scheduler could use: the free GPUs may be spread over nodes, of another '
+'type than the jobs require, or outside the quota of their users, and jobs may wait in one part of an '
+'hour and GPUs be free in another. Only hours with a known capacity and a known queue are rows, so that '
+'ITP, ASI, DLRM and spot have none. Jobs without known times are missing: see placed_pct of '
+'unified.idle_while_queued_share. Hours before from_hour are hidden, but jobs that began earlier count.';

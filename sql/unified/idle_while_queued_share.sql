@@ -64,4 +64,4 @@ comment on macro table unified.idle_while_queued_share is
 'its share of the GPU-hours that waiting jobs request, NULL if none waits. It is an upper bound: free GPUs '
 'need not fit the jobs, by node, type or quota. placed_pct is the percentage of GPU jobs with known times '
 'of running or waiting; the held GPUs and the queue lack the others. Traces without a known capacity or '
-'queue, such as ITP, ASI and spot, have no rows.';
+'queue, such as ITP, ASI, DLRM and spot, have no rows.';
