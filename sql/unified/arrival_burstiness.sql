@@ -1,10 +1,11 @@
 -- Burstiness of job arrivals by cluster (all traces)
 -- chart: point x=trace y=dispersion yname=variance_over_mean_of_jobs_per_hour
 -- column: jobs: Jobs submitted in the trace, except skipped jobs; only GPU jobs if gpu_only is true
--- column: skipped_jobs: First jobs of the cluster, which are left out
+-- column: skipped_jobs: First jobs of the cluster, which are left out, and those before from_hour
 create or replace macro unified.arrival_burstiness(
     gpu_only boolean := true,
     skip_first_pct double := 0,
+    from_hour bigint := null,
     -- a job belongs to a burst if it comes at most this many seconds after the previous job of its user [0 to
     -- 1000000]
     burst_s double := 60
@@ -39,7 +40,7 @@ submissions_by_hour as (
         hour,
         count(*) as jobs
     from jobs
-    where hour is not null
+    where hour >= coalesce(from_hour, case when trace = 'openb' then 2640 else 0 end)
     group by trace, cluster, hour
 ),
 
@@ -219,8 +220,9 @@ left join bursts
 order by measured.trace, measured.cluster nulls first;
 
 comment on macro table unified.arrival_burstiness is
-'Jobs submitted in the trace per cluster. skip_first_pct percent of them, rounded down, are left out in '
-'order of submission and job_id; skipped_jobs counts these. hours counts all whole hours of the trace''s '
+'Jobs submitted in the trace per cluster. Those before from_hour are left out, and skip_first_pct percent of the others, '
+'rounded down, in order of submission and job_id; skipped_jobs counts both. openb starts at hour 2640, because its first '
+'19 pods span 110 days, in which almost every hour is empty. hours counts all whole hours of the trace''s '
 'own clock from that of the first job to that of the last, including hours without a job; '
 'mean_hourly_jobs and max_hourly_jobs are the mean and maximum of jobs per hour. dispersion is the '
 'population variance of jobs per hour over their mean: 1 where jobs arrive independently at a constant '

@@ -1,7 +1,11 @@
 -- Inter-arrival times by cluster (all traces)
 -- chart: point x=jobs_per_day:log y=cv_gap:log color=trace yname=deviation_over_mean_of_gaps title=Variation of inter-arrival times by cluster (all traces)
 -- column: jobs: Jobs submitted in the trace, except skipped jobs; only GPU jobs if gpu_only is true
-create or replace macro unified.arrivals(gpu_only boolean := true, skip_first_pct double := 0) as table
+create or replace macro unified.arrivals(
+    gpu_only boolean := true,
+    skip_first_pct double := 0,
+    from_hour bigint := null
+) as table
 -- A job that may have been submitted before the trace began has no known submission.
 with jobs as (
     select
@@ -22,12 +26,13 @@ coverage as (
     group by trace, cluster
 ),
 
-skips as (
+submitted as (
     select
         trace,
         cluster,
-        floor(submitted_jobs * skip_first_pct / 100) as skipped_jobs
-    from coverage
+        submit_s
+    from jobs
+    where submit_s >= 3600 * coalesce(from_hour, case when trace = 'openb' then 2640 else 0 end)
 ),
 
 ordered as (
@@ -35,25 +40,23 @@ ordered as (
         trace,
         cluster,
         submit_s,
+        count(*) over (partition by trace, cluster) as submitted_jobs,
         row_number() over by_time as place,
         lag(submit_s) over by_time as previous_s,
         lead(submit_s) over by_time as next_s
-    from jobs
-    where submit_s is not null
+    from submitted
     window by_time as (partition by trace, cluster order by submit_s)
 ),
 
 placed as (
     select
-        ordered.trace,
-        ordered.cluster,
-        ordered.submit_s,
-        ordered.previous_s,
-        ordered.next_s,
-        ordered.place - skips.skipped_jobs as place
+        trace,
+        cluster,
+        submit_s,
+        previous_s,
+        next_s,
+        place - floor(submitted_jobs * skip_first_pct / 100) as place
     from ordered
-    inner join skips
-        on ordered.trace = skips.trace and ordered.cluster is not distinct from skips.cluster
 ),
 
 -- The first of the jobs that are not skipped has no previous one.
@@ -118,9 +121,10 @@ inner join coverage
 order by counted.trace, counted.cluster nulls first;
 
 comment on macro table unified.arrivals is
-'Jobs submitted in the trace, per cluster; if gpu_only is true, only jobs that request a GPU. The first '
-'skip_first_pct percent of them are skipped; skipped_jobs is their number. Of the other jobs: days from '
-'the first to the last of them, gaps between consecutive submissions, and percentage of jobs submitted in '
+'Jobs submitted in the trace, per cluster; if gpu_only is true, only jobs that request a GPU. Jobs '
+'submitted before from_hour are skipped, and the first skip_first_pct percent of the others; skipped_jobs is the number '
+'of both. openb starts at hour 2640: its first 19 pods span 110 days, and with them cv_gap is 20.2 instead of 4.0. Of '
+'the other jobs: days from the first to the last of them, gaps between consecutive submissions, and percentage of jobs submitted in '
 'the same second as another. cv_gap is the standard deviation of the gaps over their mean: 1 where jobs '
 'arrive independently at a constant rate, larger for bursts or a rate that changes over the day. Jobs '
 'without a submission, and those that may have been submitted before the trace began (spot, in the first '
