@@ -72,11 +72,11 @@ hits as (
 
 select
     cast(hits.cached_models as bigint) as cached_models,
-    100.0 * hits.hits / nullif(totals.requests, 0) as hits_pct,
+    100.0 * hits.hits / totals.requests as hits_pct,
     totals.requests,
     totals.distinct_models
 from hits
-cross join totals
+inner join totals on totals.requests > 0
 order by hits.cached_models;
 
 comment on macro table genai.model_reuse is

@@ -126,7 +126,8 @@ comment on macro table unified.failure_share is
 'if all jobs of unknown outcome had failed (the share of failed jobs lies between these two), failed jobs '
 'in percent of the jobs with a known outcome, which represents all jobs only if most outcomes are known, '
 'and cancelled jobs; percentage of the GPU-hours of jobs with a known outcome that failed jobs held, and '
-'percentage of failed jobs with known GPU-hours, without which their share is NULL; and percentages of all GPU-hours in jobs that the end '
+'percentage of failed jobs with known GPU-hours, without which their share is NULL; and percentages of '
+'all GPU-hours in jobs that the end '
 'and the beginning of the trace cut off. NULL where no outcome is known. low_… and high_… are the bounds '
 'of the 95 % confidence interval, from a bootstrap with 2,000 replicates over the days on which jobs were '
 'submitted, or over users; NULL with fewer than ten, or where the trace does not record them.';

@@ -72,8 +72,8 @@ places as (
 ),
 
 -- The GPU time of the largest jobs is the least value, over all limits, of the GPU time above the limit plus the number
--- of largest jobs times the limit. So a replicate ranks its jobs by nine limits near that of all jobs. This exceeds the
--- share by less than 0.1 percentage points in ITP and openb.
+-- of largest jobs times the limit. So a replicate ranks its jobs by nine limits near that of all jobs. For 1 and 10 % of
+-- the jobs of ITP and openb, this exceeds the share by less than 0.1 percentage points; for 8 jobs, by up to 1.
 limits as (
     select
         ranked.trace,
