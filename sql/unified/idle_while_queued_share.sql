@@ -31,7 +31,8 @@ counted as (
         cluster,
         count(*) as hours,
         count(*) filter (where queued_jobs > 0) as hours_with_queue,
-        count(*) filter (where idle_while_queued_gpus >= 1) as hours_with_both,
+        -- The sum that is exactly 1 may be a little less in binary.
+        count(*) filter (where round(idle_while_queued_gpus, 6) >= 1) as hours_with_both,
         stats.fsum(idle_while_queued_gpus) as idle_while_queued_gpu_h,
         sum(capacity_gpus) as capacity_gpu_h,
         stats.fsum(queued_gpus) as queued_gpu_h,
