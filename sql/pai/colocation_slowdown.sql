@@ -2,7 +2,7 @@
 -- caveat: pai.gpu_type_is_assigned
 -- chart: box x=gpu_type y=slowdown
 -- column: workers: Workers that terminated, with a known GPU and run time
--- column: sharing_workers: Workers that started on a GPU on which a worker of another job ran
+-- column: sharing_workers: Workers that started on a GPU on which a worker of another job with a sensor row ran
 -- column: compared_workers: Workers of the compared groups
 -- column: groups: Groups with at least min_workers workers of each kind, which are compared
 -- column: slower_pct: Share of the compared groups whose sharing workers ran longer
@@ -67,6 +67,8 @@ comment on macro table pai.colocation_slowdown is
 'Ratio of median run times of terminated workers that started on a GPU on which a worker of another job '
 'was running, and of those that did not, within one group of recurring jobs, one role of a task and one '
 'GPU type; interpolated percentiles over these groups. A worker that gets company after its start counts '
-'as unshared, as a longer run is more likely to get it, so the slowdown is underestimated. Workers whose '
+'as unshared, as a longer run is more likely to get it, so the slowdown is underestimated. So does a worker whose '
+'neighbour has no sensor row, which two fifths of the instances have: this makes the slowdown too low, and '
+'sharing_workers too few, by how much is unknown, because no other table gives the GPU of a worker. Workers whose '
 'GPU or run time is not known are left out. Groups fall back to the user where a job has none. The '
 'comparison is not an experiment: the scheduler chose which workers share.';
