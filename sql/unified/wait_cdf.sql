@@ -114,8 +114,8 @@ order by counted.trace, counted.least_gpus, points.percentile;
 
 comment on macro table unified.wait_cdf is
 'Percentiles of the queueing delay of the GPU jobs per trace and band of sizes, estimated by '
-'Kaplan-Meier: a job that was withdrawn, or still waited when the trace ended, counts as waiting longer '
-'than it was observed. low_wait_s and high_wait_s are the bounds of the 95 % confidence interval of the '
+'Kaplan-Meier: a job that was withdrawn (in Acme, Helios and openb) or still waited when the trace ended '
+'(in DLRM) counts as waiting longer than it was observed. low_wait_s and high_wait_s are the bounds of the 95 % confidence interval of the '
 'estimate. A bootstrap draws the days on which jobs were submitted, or the users, 2,000 times, and '
 'estimates Kaplan-Meier each time. The bounds are NULL with fewer than ten days or users. A value is NULL '
 'where too few jobs started to estimate it. With every_value, observed queueing delays with the '
