@@ -55,17 +55,37 @@ paired as (
     group by trace
 ),
 
--- PAI has a group for every few jobs, too many for 2,000 replicates: 4,096 random parts of them are drawn together.
-samples as ( -- noqa: ST03
+-- A bootstrap draws owners. PAI has a group for every few jobs, too many for 2,000 replicates: beyond 4,096 owners,
+-- several are drawn together.
+parts as (
     select
         trace,
-        previous_outcome,
-        case when per = 'group' then substr(md5(owner), 1, 3) else owner end as sampled,
-        count(*) as jobs,
-        count(*) filter (where status = 'failed') as failed_jobs
+        owner,
+        row_number() over (partition by trace order by md5(owner)) % 4096 as part
+    from pairs
+    group by trace, owner
+),
+
+near_pairs as (
+    select
+        trace,
+        owner,
+        status,
+        previous_outcome
     from pairs
     where previous_outcome is not null and (within_s is null or gap_s <= within_s)
-    group by all
+),
+
+samples as ( -- noqa: ST03
+    select
+        near_pairs.trace,
+        near_pairs.previous_outcome,
+        parts.part,
+        count(*) as jobs,
+        count(*) filter (where near_pairs.status = 'failed') as failed_jobs
+    from near_pairs
+    inner join parts on near_pairs.trace = parts.trace and near_pairs.owner = parts.owner
+    group by near_pairs.trace, near_pairs.previous_outcome, parts.part
 ),
 
 counted as (
@@ -99,7 +119,7 @@ intervals as (
         'samples',
         { 'trace': trace, 'previous_outcome': previous_outcome },
         'unified.failure_repeats ' || trace,
-        sampled,
+        part,
         failed_jobs,
         jobs
     )
@@ -128,8 +148,8 @@ comment on macro table unified.failure_repeats is
 'that completed, failed or were cancelled, with a known submission and owner; the earlier one need not '
 'have ended when the later one was submitted. failed_pct is the percentage of the jobs that failed, '
 'baseline_failed_pct the same over all previous outcomes, and times_baseline their ratio. low_pct and '
-'high_pct are the bounds of the 95 % confidence interval of failed_pct, from a bootstrap over users, or '
-'over 4,096 random parts of the groups; NULL with fewer than ten. With within_s, only jobs whose '
+'high_pct are the bounds of the 95 % confidence interval of failed_pct, from a bootstrap over the owners, or '
+'4,096 random parts of them; NULL with fewer than ten. With within_s, only jobs whose '
 'previous job was submitted at most this long before count. unknown_pct is the percentage of the GPU '
 'jobs of the trace without a known owner, submission or outcome, or without a previous job. A trace '
 'that does not record owners or outcomes has no rows.';
