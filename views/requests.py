@@ -59,6 +59,13 @@ def metrics_of(trace: Trace, declared: Requests) -> Iterator[Metric]:
         yield Metric("final state", "exact", f"A request failed if {declared.failed}.", view)
     elif declared.completed:
         yield Metric("final state", "exact", f"A request completed if {declared.completed}.", view)
+    if declared.prefix_blocks:
+        reason = f"{declared.prefix_blocks} has equal numbers for equal prefixes."
+        yield Metric("prefix reuse", "exact", reason, "unified.prefix_reuse")
+    else:
+        named = " and ".join(filter(None, (declared.input, declared.output))) or declared.at
+        reason = f"Requests of {trace.name} have {named}, and nothing on prefixes that they share."
+        yield Metric("prefix reuse", "impossible", reason)
     if declared.session:
         reason = "Sessions of requests are known; a user may have several."
         yield Metric("user", "approximate", reason, view)
@@ -77,7 +84,7 @@ def _caveat_lines(trace: Trace, declared: Requests) -> Iterator[str]:
         if caveat.severity != "background":
             yield f"-- caveat: {caveat.name}\n"
     read = {
-        declared.at: "arrival_s",
+        declared.at: "arrival_s local_arrival_s",
         declared.input: "input_tokens",
         declared.output: "output_tokens",
         declared.latency: "latency_s",

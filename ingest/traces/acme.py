@@ -301,6 +301,25 @@ CAPACITY_FROM_PAPER = Caveat(
     concerns=("acme.gpu_metric.device",),
 )
 
+KALOS_LOOKS_IDLE = Caveat(
+    "acme.kalos_looks_idle",
+    "limited result",
+    summary="Kalos's jobs hold 14 % of its GPUs over six months: whether jobs are missing is unknown.",
+    what_goes_wrong=(
+        "The summary gives Kalos 1,481,439 GPU-hours, 13.9 % of those that 2,416 GPUs have from March to"
+        " August; for Seren it is 59 %. A user found that Kalos's jobs never hold more than about 70 % at a"
+        " time, and for long less than 20 %. The publisher has not answered whether jobs are missing."
+    ),
+    what_to_do=(
+        "Do not call GPUs without a job idle. Compare with the telemetry for the hours that it covers, as"
+        " acme.fleet_hourly does."
+    ),
+    documented_in=(
+        "measured: on cluster_summary.csv, with the capacity of the paper; third party: InternLM/AcmeTrace"
+        " issue 1"
+    ),
+)
+
 LFS_POINTERS = Caveat(
     "acme.lfs_pointers",
     "background",
@@ -674,7 +693,7 @@ JOB_TRACE = Table(
             kind="coverage",
         ),
     ),
-    caveats=(PAPER_COUNTS_MORE_JOBS, NO_NODES_ON_JOBS, CAPACITY_FROM_PAPER),
+    caveats=(PAPER_COUNTS_MORE_JOBS, KALOS_LOOKS_IDLE, NO_NODES_ON_JOBS, CAPACITY_FROM_PAPER),
 )
 
 

@@ -135,16 +135,30 @@ TYPES_ARE_UNKNOWN = Caveat(
     concerns=("asi.pod_hourly.job_type_public", "asi.pod_hourly.model_type_public"),
 )
 
+SWITCHES_ARE_UNEVEN = Caveat(
+    "asi.switches_are_uneven",
+    "limited result",
+    summary="Half of the switches have at most 6 servers; the paper speaks of 32 to 64.",
+    what_goes_wrong=(
+        "A user counted 2,522 switches with 1 to 136 servers each: half of them have at most 6, and the mean"
+        " is 15. According to the paper, a switch connects 32 to 64 servers. Few sets of 128 or 256 GPUs fit"
+        " into such a small switch."
+    ),
+    what_to_do="Read sets of GPUs within a switch as a lower bound.",
+    documented_in="third party: a user's count in alibaba/clusterdata issue 256, not checked here",
+)
+
 SPANS_WITHOUT_TIMES = Caveat(
     "asi.spans_without_times",
     "wrong result",
     summary="Spans have no submission, start or end: it is unknown when they ran.",
     what_goes_wrong=(
         "A span has a duration in steps of 20 s, but neither a submission nor a start or an end."
-        " Which spans the trace cuts off is unknown."
+        " schedule_delay_sec is the time from submission to scheduling, not a time of day. Which spans"
+        " the trace cuts off is unknown."
     ),
     what_to_do="Use durations and GPU time; do not infer load over time from spans.",
-    documented_in="publisher: docs/schema.md",
+    documented_in="publisher: docs/schema.md, and a maintainer in alibaba/clusterdata issue 257",
 )
 
 SPANS_FROM_DAY_109 = Caveat(
@@ -153,10 +167,11 @@ SPANS_FROM_DAY_109 = Caveat(
     summary="The summary covers pods of day 109 onward, not the whole trace.",
     what_goes_wrong=(
         "job_execution_summary covers pods of day 109 onward; pod_hourly begins on day 0. Its spans are those"
-        " of at most 76 of the 185 days."
+        " of at most 76 of the 185 days. A user found 0.27 % of the pods of days 4 to 108 in it, most of"
+        " which ran on until day 109."
     ),
     what_to_do="Compare spans with pod_hourly of days 109 to 184 only.",
-    documented_in="publisher: issues 255 to 260 of alibaba/clusterdata",
+    documented_in="third party: a user's count in alibaba/clusterdata issue 259, not checked here",
 )
 
 REQUESTED_IS_NOT_USED = Caveat(
@@ -433,7 +448,13 @@ SERVER_HOURLY = replace(
     columns=(
         SERVER,
         CLUSTER,
-        Column("asw_id", "VARCHAR", "Access switch, as a hash; may be empty", sample=Names("switch", 32)),
+        Column(
+            "asw_id",
+            "VARCHAR",
+            "Access switch, as a hash; may be empty",
+            sample=Names("switch", 32),
+            caveats=(SWITCHES_ARE_UNEVEN,),
+        ),
         GPU_MODEL,
         Column("gpu_count", "DOUBLE", "GPUs of the server", "GPUs", least=0),
         Column("cpu_capacity_cores", "DOUBLE", "CPU cores of the server", "CPU cores", least=0),

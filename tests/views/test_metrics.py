@@ -70,6 +70,7 @@ def test_metrics_follow_from_requests_unless_declared() -> None:
         "submission": "exact",
         "workload": "exact",
         "final state": "exact",
+        "prefix reuse": "impossible",
         "user": "approximate",
         "hour of day": "exact",
     }
@@ -78,4 +79,4 @@ def test_metrics_follow_from_requests_unless_declared() -> None:
     without = replace(burstgpt.requests, workload="", model="", session="", failed="", completed="")
     clock = replace(burstgpt.clock, local_offset_s=None) if burstgpt.clock else None
     found = ledgers.supported_metrics(replace(burstgpt, requests=without, metrics=(), clock=clock))
-    assert list(found) == ["submission"]
+    assert list(found) == ["submission", "prefix reuse"]

@@ -2,6 +2,7 @@
 -- grain: one row per cluster
 -- source: the paper on AcmeTrace (NSDI 2024): 8 GPUs a node
 -- caveat: acme.capacity_from_paper
+-- caveat: acme.kalos_looks_idle: gpus
 create or replace view acme.cluster_capacity_v1 as
 select
     known.cluster,

@@ -2,6 +2,7 @@
 -- grain: one row per (day, hour_of_day, server_id)
 -- source: docs/schema.md and scripts of cluster-trace-gpu-v2026
 -- caveat: asi.states_of_one_week: hp_gpu_h hp_standby_gpu_h active_gpu_h hp_standby_requested_gpus active_requested_gpus
+-- caveat: asi.switches_are_uneven: switch
 -- caveat: asi.undisclosed_models: gpu_model shown_model
 -- materialize: parquet per partition
 create or replace view asi.server_hour_v1 as

@@ -1,0 +1,85 @@
+"""What users reported about the traces, in issues of their repositories, is said where it can mislead."""
+
+import duckdb
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("caveat", "issue", "query"),
+    [
+        ("acme.kalos_looks_idle", "InternLM/AcmeTrace issue 1", "acme.fleet_hourly"),
+        ("acme.kalos_looks_idle", "InternLM/AcmeTrace issue 1", "unified.allocation_hourly"),
+        ("asi.spans_from_day_109", "alibaba/clusterdata issue 259", "asi.run_by_type"),
+        ("asi.spans_without_times", "alibaba/clusterdata issue 257", "asi.run_by_type"),
+        ("asi.switches_are_uneven", "alibaba/clusterdata issue 256", "asi.gpu_sets"),
+        ("burstgpt.ramp_up", "issue 11", "unified.requests_by_hour_of_day"),
+        ("dlrm.services_not_jobs", "alibaba/clusterdata issue 244", "dlrm.held_gpus_by_service"),
+        ("pai.gpu_sharing_needs_device", "alibaba/clusterdata issue 185", "pai.colocation_slowdown"),
+        ("pai.gpu_use_over_100", "alibaba/clusterdata issues 182 and 231", "pai.machine_use_by_type"),
+        ("pai.notebook_week_starts_later", "alibaba/clusterdata issue 262", "pai.demand_by_week_hour"),
+        ("philly.machine_list_disagrees", "philly-traces", "philly.machine_gpus"),
+        ("spot.demand_over_capacity", "issue #260 of alibaba/clusterdata", "spot.demand_by_day"),
+    ],
+)
+def test_answers_have_the_caveat_of_a_report(
+    caveat: str, issue: str, query: str, synthetic: duckdb.DuckDBPyConnection
+) -> None:
+    ((objects, documented_in),) = synthetic.execute(
+        "select objects, documented_in from catalog.caveats where caveat = $caveat", {"caveat": caveat}
+    ).fetchall()
+    assert query in objects
+    assert issue in documented_in
+
+
+@pytest.mark.parametrize(
+    ("trace", "metric", "exactness"),
+    [
+        # S-Lab-System-Group/Lucid issue 3, Azure/AzurePublicDataset issue 53
+        ("helios", "GPU utilisation", "impossible"),
+        ("azure_llm", "prefix reuse", "impossible"),
+        ("burstgpt", "prefix reuse", "impossible"),
+        ("mooncake", "prefix reuse", "exact"),
+        ("qwen", "prefix reuse", "exact"),
+    ],
+)
+def test_what_users_miss_is_a_metric(
+    trace: str, metric: str, exactness: str, synthetic: duckdb.DuckDBPyConnection
+) -> None:
+    found = synthetic.execute(
+        "select exactness from catalog.metrics where trace = $trace and metric = $metric",
+        {"trace": trace, "metric": metric},
+    ).fetchall()
+    assert found == [(exactness,)]
+
+
+def test_requests_of_dlrm_do_not_follow_the_hours_of_the_day(real: duckdb.DuckDBPyConnection) -> None:
+    """The figures of the caveats dlrm.services_not_jobs and dlrm.times_are_cut_off."""
+    instances = real.execute("from dlrm.instance where role = 'HN'").df()
+    times = instances[["creation_time", "scheduled_time", "deletion_time"]]
+    is_scheduled = times["scheduled_time"].notna() | times["creation_time"].isna()
+    start = times["scheduled_time"].fillna(0)
+    end = times["deletion_time"].fillna(float("inf"))
+    known = times[["scheduled_time", "deletion_time"]].notna().all(axis=1)
+    hours = range(0, int(times.max().max()), 3_600)
+    held = [is_scheduled & (start <= second) & (end > second) for second in hours]
+    gpus = [instances["gpu_request"][rows].sum() for rows in held]
+    with_both_times = [instances["gpu_request"][rows & known].sum() for rows in held]
+    of_hours = [sum(gpus[hour::24]) / len(gpus[hour::24]) for hour in range(24)]
+    assert round(sum(gpus) / len(gpus)) == 3_194
+    assert round(sum(with_both_times) / len(with_both_times)) == 98
+    assert round(100 * (max(of_hours) / min(of_hours) - 1), 1) == 0.3
+
+
+def test_jobs_of_kalos_hold_a_seventh_of_its_gpus(real: duckdb.DuckDBPyConnection) -> None:
+    """The figures of the caveat acme.kalos_looks_idle."""
+    found = real.execute(
+        "select lower(id), complete_gpu_time + cancel_gpu_time + fail_gpu_time from acme.cluster_summary"
+        " where id in ('Kalos', 'Seren')"
+    ).fetchall()
+    gpu_s = dict(found)
+    capacity = dict(real.execute("select cluster, gpus from acme.cluster_capacity").fetchall())
+    days = 31 + 30 + 31 + 30 + 31 + 31
+    held_pct = {one: 100 * gpu_s[one] / (capacity[one] * days * 86_400) for one in gpu_s}
+    assert round(gpu_s["kalos"] / 3_600) == 1_481_439
+    assert round(held_pct["kalos"], 1) == 13.9
+    assert round(held_pct["seren"]) == 59
