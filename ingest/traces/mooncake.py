@@ -6,7 +6,7 @@ Files, from https://github.com/kvcache-ai/Mooncake (FAST25-release/traces): ``co
 ``toolagent_trace.jsonl`` and ``synthetic_trace.jsonl``, one JSON object a line → `raw_request`.
 """
 
-from tracehouse.ingest.declarations import Column, Requests, Table, Trace
+from tracehouse.ingest.declarations import Column, Requests, Rule, Table, Trace
 from tracehouse.ingest.facts import Caveat, Clock, PublishedFile
 from tracehouse.ingest.sample_distributions import Arrivals, LogNormal, PrefixBlocks
 
@@ -104,6 +104,14 @@ RAW_REQUEST = Table(
     never_empty=("timestamp", "input_length", "output_length", "hash_ids"),
     partition_by=("workload",),
     order_by=("timestamp", "row"),
+    rules=(
+        Rule(
+            "prefix_blocks",
+            f"a prompt has a prefix block for every {BLOCK_TOKENS} tokens or part of them",
+            f"array_length(hash_ids) <> ceil(input_length / {BLOCK_TOKENS})",
+            kind="derived",
+        ),
+    ),
     about_rows=39_632,
     caveats=(SAMPLE_OF_AN_HOUR,),
 )
