@@ -22,10 +22,10 @@ with servers as (
         end as hp_gpus,
         case gpus_by when 'held' then active_gpu_h else active_requested_gpus end as active_gpus,
         case
-            -- Unknown states: the greatest of NULL and 0 would be 0.
-            when hp_gpu_h is null then null
-            when gpus_by = 'held' then greatest(hp_standby_gpu_h - lp_gpu_h, 0)
-            else greatest(hp_standby_requested_gpus - lp_requested_gpus, 0)
+            when gpus_by = 'held' then idle_standby_gpu_h
+            -- The greatest of NULL, for unknown states, and 0 would be 0.
+            when hp_standby_requested_gpus is not null
+                then greatest(hp_standby_requested_gpus - lp_requested_gpus, 0)
         end as standby_gpus
     from asi.server_hour
     where day between from_day and to_day and (hour_of_day % 2 = 0 or hour_of_day = 23)

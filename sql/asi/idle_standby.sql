@@ -16,9 +16,9 @@ with servers as (
         end as class,
         hour_of_day,
         hp_standby_gpu_h,
-        -- NULL where states are unknown.
-        case when hp_gpu_h is not null then gpus end as gpus,
-        case when hp_gpu_h is not null then greatest(hp_standby_gpu_h - lp_gpu_h, 0) end as idle_standby_gpu_h
+        idle_standby_gpu_h,
+        -- Servers count while states are known.
+        case when hp_gpu_h is not null then gpus end as gpus
     from asi.server_hour
     where day between from_day and to_day
 )

@@ -21,7 +21,7 @@ with left_over as (
         case when hp_gpu_h is not null then gpus end as gpus,
         case when hp_gpu_h is not null then greatest(gpus - hp_gpu_h, 0) end as left_gpu_h,
         case when hp_gpu_h is not null then lp_gpu_h end as lp_gpu_h,
-        case when hp_gpu_h is not null then greatest(hp_standby_gpu_h - lp_gpu_h, 0) end as standby_gpu_h
+        idle_standby_gpu_h
     from asi.server_hour
     where day between from_day and to_day
 ),
@@ -33,7 +33,7 @@ parts as (
         gpus,
         left_gpu_h,
         least(lp_gpu_h, left_gpu_h) as by_lp_gpu_h,
-        least(standby_gpu_h, left_gpu_h - least(lp_gpu_h, left_gpu_h)) as idle_gpu_h
+        least(idle_standby_gpu_h, left_gpu_h - least(lp_gpu_h, left_gpu_h)) as idle_gpu_h
     from left_over
 ),
 

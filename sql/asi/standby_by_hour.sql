@@ -10,9 +10,7 @@ select
     hour_of_day,
     24 * day + hour_of_day as hour,
     stats.fsum(hp_standby_gpu_h) as standby_gpu_h,
-    stats.fsum(
-        case when hp_gpu_h is not null then greatest(hp_standby_gpu_h - lp_gpu_h, 0) end
-    ) as idle_standby_gpu_h,
+    stats.fsum(idle_standby_gpu_h) as idle_standby_gpu_h,
     stats.favg(case when hp_standby_gpu_h > 0 then lp_gpu_h / hp_standby_gpu_h end) as used_by_lp_ratio
 from asi.server_hour
 where day between from_day and to_day

@@ -115,6 +115,8 @@ def server_hour_v1(raw: Path) -> pd.DataFrame:
     rows[list(parts)] = rows[list(parts)].fillna(0)
     of_states = [name for name in parts if name.startswith(("hp_gpu", "hp_standby", "active"))]
     rows[of_states] = rows[of_states].where(has_states(rows))
+    idle = (rows["hp_standby_gpu_h"] - rows["lp_gpu_h"]).clip(lower=0)
+    rows.insert(rows.columns.get_loc("lp_gpu_h"), "idle_standby_gpu_h", idle)
     return rows.sort_values(SERVER_HOUR, kind="stable", ignore_index=True)
 
 

@@ -21,6 +21,7 @@ with pods as (
     group by day, hour_of_day, server_id, coalesce(priority, 'Other')
 )
 
+-- A priority without pods holds 0, or NULL where states are unknown.
 select
     server.day,
     server.hour_of_day,
@@ -29,18 +30,10 @@ select
     server.switch,
     priorities.priority,
     stats.fsum(server.gpus) as capacity_gpu_h,
-    case
-        when count(server.hp_gpu_h) > 0 then coalesce(stats.fsum(pods.held_gpu_h), 0)
-    end as held_gpu_h,
-    case
-        when count(server.hp_gpu_h) > 0 then coalesce(stats.fsum(pods.standby_gpu_h), 0)
-    end as standby_gpu_h,
-    case
-        when count(server.hp_gpu_h) > 0 then coalesce(stats.fsum(pods.measured_gpu_h), 0)
-    end as measured_gpu_h,
-    case
-        when count(server.hp_gpu_h) > 0 then coalesce(stats.fsum(pods.busy_gpu_h), 0)
-    end as busy_gpu_h
+    coalesce(stats.fsum(pods.held_gpu_h), 0 * min(server.hp_gpu_h)) as held_gpu_h,
+    coalesce(stats.fsum(pods.standby_gpu_h), 0 * min(server.hp_gpu_h)) as standby_gpu_h,
+    coalesce(stats.fsum(pods.measured_gpu_h), 0 * min(server.hp_gpu_h)) as measured_gpu_h,
+    coalesce(stats.fsum(pods.busy_gpu_h), 0 * min(server.hp_gpu_h)) as busy_gpu_h
 from asi.server_hour_v1 as server
 cross join (values ('HP'), ('LP'), ('Other')) as priorities (priority)
 left join pods
@@ -61,5 +54,5 @@ comment on column asi.allocation_hour_v1.priority is 'Priority of the pods that 
 comment on column asi.allocation_hour_v1.capacity_gpu_h is 'GPU time of the servers, repeated for each priority; derived.';
 comment on column asi.allocation_hour_v1.held_gpu_h is 'GPU time held by GPU pods that are not in standby; NULL except on days 109 to 115; derived.';
 comment on column asi.allocation_hour_v1.standby_gpu_h is 'GPU time held by GPU pods in standby; NULL except on days 109 to 115; derived.';
-comment on column asi.allocation_hour_v1.measured_gpu_h is 'Part of held_gpu_h that pods with a measured SM utilisation hold; derived.';
-comment on column asi.allocation_hour_v1.busy_gpu_h is 'GPU time of these pods, each weighted by its SM utilisation; derived.';
+comment on column asi.allocation_hour_v1.measured_gpu_h is 'Part of held_gpu_h that pods with a measured SM utilisation hold; NULL as held_gpu_h; derived.';
+comment on column asi.allocation_hour_v1.busy_gpu_h is 'GPU time of these pods, each weighted by its SM utilisation; NULL as held_gpu_h; derived.';

@@ -12,10 +12,7 @@ select
     shown_model,
     gpus,
     -- The greatest of NULL and 0 would be 0.
-    case
-        when hp_gpu_h is not null
-            then greatest(gpus - (hp_gpu_h + greatest(hp_standby_gpu_h - lp_gpu_h, 0)), 0)
-    end as idle_gpus,
+    case when hp_gpu_h is not null then greatest(gpus - (hp_gpu_h + idle_standby_gpu_h), 0) end as idle_gpus,
     greatest(cpus - hp_requested_cpus, 0) as idle_cpus
 from asi.server_hour_v1;
 

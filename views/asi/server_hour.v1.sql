@@ -1,7 +1,7 @@
 -- GPU servers by hour, with the GPU time that pods of each priority held (ASI).
 -- grain: one row per (day, hour_of_day, server_id)
 -- source: docs/schema.md and scripts of cluster-trace-gpu-v2026
--- caveat: asi.states_of_one_week: hp_gpu_h hp_standby_gpu_h active_gpu_h hp_standby_requested_gpus active_requested_gpus
+-- caveat: asi.states_of_one_week: hp_gpu_h hp_standby_gpu_h idle_standby_gpu_h active_gpu_h hp_standby_requested_gpus active_requested_gpus
 -- caveat: asi.switches_are_uneven: switch
 -- caveat: asi.undisclosed_models: gpu_model shown_model
 -- materialize: parquet per partition
@@ -47,45 +47,54 @@ held as (
         count(*) filter (where priority = 'HP') as hp_pods
     from pods
     group by day, hour_of_day, server_id
+),
+
+servers as (
+    select
+        day,
+        hour as hour_of_day,
+        server_id,
+        cluster_id,
+        asw_id,
+        gpu_spec_public,
+        gpu_count,
+        cpu_capacity_cores,
+        -- 0 for what pods in some state hold, unless states are unknown: they are known on the days of asi.pod_hour.
+        case when day between 109 and 115 then 0 end as none_by_state
+    from asi.server_hourly
+    where gpu_count > 0
 )
 
--- The publisher gives states, which distinguish standby, for days 109 to 115 only.
 select
-    server.day,
-    server.hour as hour_of_day,
-    server.server_id,
-    server.cluster_id as cluster,
-    server.asw_id as switch,
-    server.gpu_spec_public as gpu_model,
-    coalesce(known.shown_model, server.gpu_spec_public) as shown_model,
-    server.gpu_count as gpus,
-    server.cpu_capacity_cores as cpus,
-    case
-        when server.day between 109 and 115 then coalesce(held.hp_gpu_h, 0)
-    end as hp_gpu_h,
-    case
-        when server.day between 109 and 115 then coalesce(held.hp_standby_gpu_h, 0)
-    end as hp_standby_gpu_h,
+    servers.day,
+    servers.hour_of_day,
+    servers.server_id,
+    servers.cluster_id as cluster,
+    servers.asw_id as switch,
+    servers.gpu_spec_public as gpu_model,
+    coalesce(known.shown_model, servers.gpu_spec_public) as shown_model,
+    servers.gpu_count as gpus,
+    servers.cpu_capacity_cores as cpus,
+    coalesce(held.hp_gpu_h, servers.none_by_state) as hp_gpu_h,
+    coalesce(held.hp_standby_gpu_h, servers.none_by_state) as hp_standby_gpu_h,
+    servers.none_by_state
+    + greatest(coalesce(held.hp_standby_gpu_h, 0) - coalesce(held.lp_gpu_h, 0), 0) as idle_standby_gpu_h,
     coalesce(held.lp_gpu_h, 0) as lp_gpu_h,
-    case
-        when server.day between 109 and 115 then coalesce(held.active_gpu_h, 0)
-    end as active_gpu_h,
+    coalesce(held.active_gpu_h, servers.none_by_state) as active_gpu_h,
     coalesce(held.hp_requested_cpus, 0) as hp_requested_cpus,
     coalesce(held.hp_requested_gpus, 0) as hp_requested_gpus,
-    case
-        when server.day between 109 and 115 then coalesce(held.hp_standby_requested_gpus, 0)
-    end as hp_standby_requested_gpus,
+    coalesce(held.hp_standby_requested_gpus, servers.none_by_state) as hp_standby_requested_gpus,
     coalesce(held.lp_requested_gpus, 0) as lp_requested_gpus,
-    case
-        when server.day between 109 and 115 then coalesce(held.active_requested_gpus, 0)
-    end as active_requested_gpus,
+    coalesce(held.active_requested_gpus, servers.none_by_state) as active_requested_gpus,
     coalesce(held.gpu_pods, 0) as gpu_pods,
     coalesce(held.hp_pods, 0) as hp_pods
-from asi.server_hourly as server
+from servers
 left join held
-    on server.day = held.day and server.hour = held.hour_of_day and server.server_id = held.server_id
-left join asi.shown_model_v1 as known on split_part(server.gpu_spec_public, '-', 1) = known.shown_model
-where server.gpu_count > 0;
+    on
+        servers.day = held.day
+        and servers.hour_of_day = held.hour_of_day
+        and servers.server_id = held.server_id
+left join asi.shown_model_v1 as known on split_part(servers.gpu_spec_public, '-', 1) = known.shown_model;
 
 comment on column asi.server_hour_v1.switch is 'Access switch, as a hash; NULL if not recorded; measured.';
 comment on column asi.server_hour_v1.shown_model is 'GPU model as in the publisher''s figures: without its variant, if asi.shown_model has it; derived.';
@@ -93,6 +102,7 @@ comment on column asi.server_hour_v1.gpus is 'GPUs of the server; measured.';
 comment on column asi.server_hour_v1.cpus is 'CPU cores of the server; measured.';
 comment on column asi.server_hour_v1.hp_gpu_h is 'GPU time held by HP pods that are not in standby; NULL except on days 109 to 115; derived.';
 comment on column asi.server_hour_v1.hp_standby_gpu_h is 'GPU time held by HP pods in standby; NULL except on days 109 to 115; derived.';
+comment on column asi.server_hour_v1.idle_standby_gpu_h is 'GPU time that HP pods hold in standby beyond what LP pods of the server hold; NULL except on days 109 to 115; derived.';
 comment on column asi.server_hour_v1.lp_gpu_h is 'GPU time held by LP pods; derived.';
 comment on column asi.server_hour_v1.active_gpu_h is 'GPU time held by HP and LP pods that are not in standby; NULL except on days 109 to 115; derived.';
 comment on column asi.server_hour_v1.hp_requested_cpus is 'CPU cores requested by HP pods, those without a GPU included; derived.';
