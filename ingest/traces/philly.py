@@ -552,9 +552,7 @@ QUANTITIES = (
     Quantity(
         "earlier_gpu_h_pct", "percent", "Share of the GPU-hours in attempts that were followed by another"
     ),
-    Quantity("ended_in_failure", "attempts"),
     Quantity("excess", "attempts"),
-    Quantity("expected_failures", "attempts"),
     Quantity("fitting_jobs", ""),
     Quantity("gpu_band", ""),
     Quantity("gpu_minutes", "min", "Measured GPU-minutes"),

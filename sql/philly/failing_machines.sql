@@ -2,10 +2,10 @@
 -- caveat: philly.machine_list_disagrees
 -- chart: bar x=machine_id y=excess
 -- column: attempts: Attempts that ran on the machine
--- column: ended_in_failure: Attempts on the machine that failed, or that another attempt of the job followed
+-- column: failed_attempts: Attempts on the machine that failed, or that another attempt of the job followed
 -- column: failed_pct: Share of the attempts on the machine that failed
 -- column: failed_share_pct: Share of the machine in the failed attempts of all machines
--- column: expected_failures: Failed attempts that the machine would have with the share of all machines together
+-- column: expected_failed_attempts: Failed attempts that the machine would have with the share of all machines together
 -- column: excess: Failed attempts above the expected number
 create or replace macro philly.failing_machines(
     -- number of machines to list, those with the most failed attempts above expectation [1 to 1000000]
@@ -35,47 +35,32 @@ machines as (
     select
         machine_id,
         count(*) as attempts,
-        count(*) filter (where failed) as ended_in_failure
+        count(*) filter (where failed) as failed_attempts
     from attempts
     group by machine_id
 ),
 
-totals as (
-    select
-        sum(attempts) as attempts,
-        sum(ended_in_failure) as ended_in_failure
-    from machines
-),
-
 expected as (
     select
-        machines.machine_id,
-        machines.attempts,
-        machines.ended_in_failure,
-        100.0 * machines.ended_in_failure / nullif(totals.ended_in_failure, 0) as failed_share_pct,
-        machines.attempts * totals.ended_in_failure / totals.attempts as expected_failures
+        machine_id,
+        attempts,
+        failed_attempts,
+        100.0 * failed_attempts / nullif(sum(failed_attempts) over (), 0) as failed_share_pct,
+        attempts * sum(failed_attempts) over () / sum(attempts) over () as expected_failed_attempts
     from machines
-    cross join totals
-),
-
-ranked as (
-    select
-        *,
-        row_number() over (order by ended_in_failure - expected_failures desc, machine_id asc) as place
-    from expected
 )
 
 select
     machine_id,
     attempts,
-    ended_in_failure,
-    100.0 * ended_in_failure / attempts as failed_pct,
+    failed_attempts,
+    100.0 * failed_attempts / attempts as failed_pct,
     failed_share_pct,
-    expected_failures,
-    ended_in_failure - expected_failures as excess
-from ranked
-where place <= top
-order by place;
+    expected_failed_attempts,
+    failed_attempts - expected_failed_attempts as excess
+from expected
+qualify row_number() over (order by failed_attempts - expected_failed_attempts desc, machine_id asc) <= top
+order by excess desc, machine_id asc;
 
 comment on macro table philly.failing_machines is
 'Machines with more failed attempts than expected, the largest excess first: attempts that ran on the machine, how '

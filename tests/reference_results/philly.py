@@ -187,12 +187,12 @@ def failing_machines(raw: Path, top: int = 20) -> pd.DataFrame:
             pairs += [(machine, has_failed) for machine in {detail["ip"] for detail in attempt["detail"]}]
     found = pd.DataFrame(pairs, columns=["machine_id", "has_failed"])
     rows = found.groupby("machine_id")["has_failed"].agg(["size", "sum", "mean"]).reset_index()
-    rows.columns = ["machine_id", "attempts", "ended_in_failure", "failed_pct"]
-    failed = rows["ended_in_failure"]
+    rows.columns = ["machine_id", "attempts", "failed_attempts", "failed_pct"]
+    failed = rows["failed_attempts"]
     rows["failed_pct"] *= 100
     rows["failed_share_pct"] = 100 * failed / failed.sum()
-    rows["expected_failures"] = rows["attempts"] * found["has_failed"].mean()
-    rows["excess"] = failed - rows["expected_failures"]
+    rows["expected_failed_attempts"] = rows["attempts"] * found["has_failed"].mean()
+    rows["excess"] = failed - rows["expected_failed_attempts"]
     order = rows["excess"].round(9).to_frame().assign(machine_id=rows["machine_id"])
     return rows.loc[order.sort_values(["excess", "machine_id"], ascending=[False, True]).index].head(top)
 
