@@ -132,8 +132,8 @@ class Conversion:
 
     @property
     def data_files(self) -> dict[str, str]:
-        """The names of the data files, and the raw file that each is in."""
-        return {source.member: source.file for source in self.sources}
+        """The names of the data files that have rows, and the raw file that each is in."""
+        return {source.member: source.file for source in self.sources if source.rows_read}
 
     @property
     def shown_source(self) -> str:

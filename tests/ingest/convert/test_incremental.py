@@ -170,6 +170,16 @@ def test_skips_csvs_that_were_unpacked_next_to_their_archive(store: Store) -> No
         assert Counter(store.rows("job_id[1]")) == {"a": 9, "b": 2}
 
 
+def test_an_archive_of_a_csv_without_rows_hides_no_rows(store: Store) -> None:
+    """A user found an empty archive of GenAI's LoRA requests: alibaba/clusterdata issue 242."""
+    files = {"raw-traces.tar.gz": archive({"cluster01.csv": JOB}), "x/cluster01.csv": jobs("a", 9)}
+    for _ in range(2):
+        done = store.ingest(files)
+        assert not done.problems
+        assert not [note for note in done.notes if "skipped" in note]
+        assert Counter(store.rows("job_id[1]")) == {"a": 9}
+
+
 def test_refuses_a_csv_that_another_raw_file_has(store: Store) -> None:
     members = {"cluster01.csv": jobs("a", 9), "cluster02.csv": jobs("b", 2)}
     store.ingest({"raw-traces.tar.gz": archive(members)})
