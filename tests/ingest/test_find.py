@@ -127,6 +127,14 @@ def test_says_why_a_trace_skips_a_file(tmp_path: Path) -> None:
     assert other.unrecognised == ("burst.csv",) and reason not in "".join(other.notes)
 
 
+def test_names_the_files_that_replace_an_earlier_release(tmp_path: Path) -> None:
+    write(tmp_path, {"mooncake_trace.jsonl": b"{}\n"})
+    found = find_in(tmp_path)
+    assert not found.matched and not found.unrecognised
+    (note,) = found.notes
+    assert note.startswith("mooncake_trace.jsonl: left out, because it is an earlier release: ingest reads")
+
+
 def test_the_case_of_a_folder_does_not_matter(tmp_path: Path) -> None:
     files = ("data/venus/cluster_log.csv", "EARTH/cluster_gpu_number.csv", "x/Kalos/GPU_UTIL.csv.gz")
     write(tmp_path, dict.fromkeys(files, b"x\n"))

@@ -14,6 +14,8 @@ import pytest
         ("asi.switches_are_uneven", "alibaba/clusterdata issue 256", "asi.gpu_sets"),
         ("burstgpt.ramp_up", "issue 11", "unified.requests_by_hour_of_day"),
         ("dlrm.services_not_jobs", "alibaba/clusterdata issue 244", "dlrm.held_gpus_by_service"),
+        ("mooncake.published_hit_rates", "kvcache-ai/Mooncake issue 4020", "unified.prefix_reuse"),
+        ("mooncake.published_hit_rates", "kvcache-ai/Mooncake issue 4020", "unified.prefix_reuse_by_cache"),
         ("pai.gpu_sharing_needs_device", "alibaba/clusterdata issue 185", "pai.colocation_slowdown"),
         ("pai.gpu_use_over_100", "alibaba/clusterdata issues 182 and 231", "pai.machine_use_by_type"),
         ("pai.notebook_week_starts_later", "alibaba/clusterdata issue 262", "pai.demand_by_week_hour"),
