@@ -17,9 +17,8 @@ def check(options: AnswerOptions, traces: TraceNames, files: _Files = False) -> 
     """Check the data against the rules of the catalog and the expected counts of the published files.
 
     Exits with 1 if a rule or count fails. Expected counts do not apply to synthetic data, nor to a part of a
-    trace, such as a day or a cut file. With --files,
-    compares each Parquet file with its entry in datapackage.json, and each materialized view with its stored
-    checksum.
+    trace, such as a day or a cut file. With --files, compares each Parquet file with its entry in
+    datapackage.json, and each materialized view with its stored checksum.
 
     Example: traces check itp
     """

@@ -2,7 +2,7 @@
 -- caveat: openb.times_from_first_pod
 -- caveat: openb.deletion_never_empty
 -- chart: bar x=resource y=mean_held_pct title=Mean requested share of the capacity by resource (openb nodes)
--- column: hours: Hours up to the last deletion of a pod
+-- column: hours: Hours from from_hour to the last deletion of a pod
 -- column: mean_held_pct: Requests of running pods in percent of the capacity, mean over the hours
 -- column: peak_held_pct: Requests of running pods in percent of the capacity, in the hour with the most
 -- column: hours_scarcest_pct: Share of these hours

@@ -1,7 +1,7 @@
 -- Start skew of gangs by number of instances (PAI tasks)
 -- chart: bar x=gang_band y=p90_skew_s xname=instances_of_the_task title=90th percentile of the start skew by instances (PAI tasks)
 -- column: gang_band: Instances that a task of the band launches
--- column: covered_pct: Share of the tasks of which every instance was seen starting, exactly once
+-- column: covered_pct: Share of the tasks of which every instance appears exactly once, with a start
 -- column: over_minute_pct: Share of the covered tasks whose last instance started more than a minute after the first
 -- column: gpu_tasks_pct: Share of the tasks that request a GPU
 -- column: early_gpu_h: GPU-hours that instances of covered tasks held before the last instance of their task started
@@ -82,9 +82,9 @@ order by min(instances);
 comment on macro table pai.gang_start_skew is
 'How far apart the instances of a task start, for tasks of two instances or more, per number of instances. '
 'Only covered tasks have a skew: every instance must appear once, with a start. So tasks with a repeated '
-'instance, which ran again, and tasks with an instance that waits or has no recorded start, as most failed '
-'instances, are missing from all columns but tasks, covered_pct and gpu_tasks_pct; their skew is unknown, '
-'and may be long. Tasks without a recorded number of instances are left out. A task is called a gang '
+'instance, which ran again, and tasks with an instance that waits or has no recorded start, as interrupted '
+'and some failed ones, have values in tasks, covered_pct and gpu_tasks_pct only; their skew is unknown, and '
+'may be long. Tasks without a recorded number of instances are left out. A task is called a gang '
 'because its instances belong together; the trace does not say whether they needed each other to work. '
 'early_gpu_h counts the requested GPUs of each instance from its start to the last start of an instance of '
 'its task, or to its own end if that was earlier: an upper bound of the GPU-hours lost to waiting for the '

@@ -70,8 +70,8 @@ cross join capacity
 order by counted.resource;
 
 comment on macro table pai.scarcest_resource is
-'What running instances request of the CPU cores, GPUs and memory of all machines, including the 83 machines without '
-'a GPU, as hourly means: their mean and their peak over the hours from the first start of an instance to the last end, '
+'What running instances request of the CPU cores, GPUs and memory of all machines, including those without a GPU, '
+'as hourly means: their mean and their peak over the hours from the first start of an instance to the last end, '
 'and the hours in which the resource was requested to a higher percentage than the other two. An idle hour has no '
 'scarcest resource, and a tie counts for both. Only instances with a start and a later end are counted, as in '
 'pai.demand_hourly: those still running when the trace ended, and failed ones of which a time is missing, are not, so '
