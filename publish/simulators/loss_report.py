@@ -23,8 +23,6 @@ from tracehouse.publish.simulators.formats import CHANGES, JOBS, MACROS, Field, 
 
 # Errors of binary fractions are not counted as rounding.
 _EXACT = 1e-6
-# GPU-hours that print the same in percent.
-_SAME = 0.0005
 
 
 Report = dict[str, Any]
@@ -254,14 +252,17 @@ def describe_totals(report: Report) -> str:
         text = f"The files have {_part(requests, report['warehouse_requests'])} requests, with {tokens}."
         return f"{text} They arrive within {span_s:,.0f} s{rate}."
     gpu_h, in_warehouse = report["exported_gpu_h"], report["warehouse_gpu_h"]
+    printed = f"{gpu_h:,.1f} GPU-hours"
     jobs = f"{_part(report['jobs'], report['warehouse_jobs'])} jobs"
     if not in_warehouse:
-        hours = f"{gpu_h:,.1f} GPU-hours (GPUs times run time); the trace does not say how many were held"
-    elif abs(gpu_h / in_warehouse - 1) < _SAME:
-        hours = f"all {gpu_h:,.1f} GPU-hours"
+        hours = f"{printed} (GPUs times run time); the trace does not say how many were held"
+    elif printed == f"{in_warehouse:,.1f} GPU-hours":
+        hours = f"all {printed}"
     else:
-        change = f"{100 * (gpu_h / in_warehouse - 1):+.1f} % of the {in_warehouse:,.1f} in the warehouse"
-        hours = f"{gpu_h:,.1f} GPU-hours (GPUs times run time), {change}"
+        change = 100 * (gpu_h / in_warehouse - 1)
+        percent = f"{abs(change):.1f} %" if abs(change) >= 0.05 else "under 0.1 %"
+        more = f"{percent} {'more' if change > 0 else 'less'} than the {in_warehouse:,.1f} in the warehouse"
+        hours = f"{printed} (GPUs times run time), {more}"
     text = f"The files have {jobs} and {hours}."
     if untimed := report["untimed_jobs"]:
         held = f"; they held {report['untimed_gpu_h']:,.1f} GPU-hours" if report["untimed_gpu_h"] else ""

@@ -31,6 +31,7 @@ from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.engines.duckdb.write import database
 from tracehouse.publish.simulators import export
 from tracehouse.publish.simulators.formats import build_format
+from tracehouse.publish.simulators.loss_report import describe_totals
 
 HELIOS_HEADER = "job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,duration,queue"
 OPENDC = ("--cpu-mhz", 2000, "--gpu-mhz", 1000, "--default-cpus", 3, "--default-mem-mib", 512)
@@ -304,7 +305,7 @@ def test_openb_splits_pods(few_jobs: Path, tmp_path: Path) -> None:
     assert export.dropped()["run_s"] == 2 and "partition_name" not in export.dropped()
     assert export.report["exported_gpu_h"] == 0
     # Sixteen GPUs for a minute, twice.
-    assert "-100.0 % of the 0.5 in the warehouse. 2 of these jobs lack a run time" in export.printed
+    assert "100.0 % less than the 0.5 in the warehouse. 2 of these jobs lack a run time" in export.printed
     assert export.report["untimed_gpu_h"] == export.report["held_gpu_h"] == pytest.approx(32 / 60)
 
     export = Export(few_jobs, tmp_path / "helios", "openb", "helios", "--cluster", "Uranus", *OPENB)
@@ -379,6 +380,19 @@ def test_opendc_leaves_out_running_pods(real_warehouse: Path, tmp_path: Path) ->
     kept = Export(real_warehouse, tmp_path / "kept", "opendc", "openb", "--keep-censored", *OPENDC)
     assert kept.report["jobs"] == 8152 - 897
     assert kept.report["held_gpu_h"] == pytest.approx(cut_off + export.report["held_gpu_h"])
+
+
+@pytest.mark.parametrize(
+    ("gpu_h", "compared"),
+    [
+        (10_000.04, "all 10,000.0 GPU-hours."),
+        (9_999.9, "9,999.9 GPU-hours (GPUs times run time), under 0.1 % less than the 10,000.0 in"),
+        (10_010.0, "10,010.0 GPU-hours (GPUs times run time), 0.1 % more than the 10,000.0 in"),
+    ],
+)
+def test_all_gpu_hours_are_those_that_print_the_same(gpu_h: float, compared: str) -> None:
+    jobs = {"jobs": 2, "warehouse_jobs": 2, "untimed_jobs": 0, "warehouse_gpu_h": 10_000.0}
+    assert compared in describe_totals({**jobs, "exported_gpu_h": gpu_h})
 
 
 def test_run_time_as_held_keeps_the_gpu_time(sample_warehouse: Path, tmp_path: Path) -> None:
@@ -776,7 +790,7 @@ def test_report_of_real_openb(real_warehouse: Path, real_raw: Path, tmp_path: Pa
     assert swf.report["untimed_gpu_h"] == pytest.approx(gpu_h[at_the_end].sum())
     jobs = swf.swf()
     assert swf.report["untimed_jobs"] == (jobs[3] == -1).sum()
-    assert "-56.1 % of the 51,470.7 in the warehouse" in swf.printed
+    assert "56.1 % less than the 51,470.7 in the warehouse" in swf.printed
     assert "of these jobs lack a run time in the files; they held 28,890.9 GPU-hours." in swf.printed
 
 
