@@ -92,8 +92,8 @@ select
     counted.jobs,
     100.0 * counted.known_jobs / counted.jobs as known_pct,
     case when counted.known_jobs > 0 then 100.0 * counted.failed_jobs / counted.jobs end as failed_of_all_pct,
-    case when counted.known_jobs > 0 then of_jobs.low_pct end as low_failed_of_all_pct,
-    case when counted.known_jobs > 0 then of_jobs.high_pct end as high_failed_of_all_pct,
+    of_jobs.low_pct as low_failed_of_all_pct,
+    of_jobs.high_pct as high_failed_of_all_pct,
     case
         when counted.known_jobs > 0
             then 100.0 * (counted.failed_jobs + counted.jobs - counted.known_jobs) / counted.jobs
@@ -103,22 +103,24 @@ select
     -- NULL, not 0, if no GPU time of failed jobs is known.
     100.0 * case when counted.failed_jobs = 0 then 0 else counted.failed_gpu_s end
     / nullif(counted.known_gpu_s, 0) as failed_gpu_time_pct,
-    case
-        when counted.known_gpu_s > 0 and (counted.failed_jobs = 0 or counted.covered_failed_jobs > 0)
-            then of_gpu_time.low_pct
-    end as low_failed_gpu_time_pct,
-    case
-        when counted.known_gpu_s > 0 and (counted.failed_jobs = 0 or counted.covered_failed_jobs > 0)
-            then of_gpu_time.high_pct
-    end as high_failed_gpu_time_pct,
+    of_gpu_time.low_pct as low_failed_gpu_time_pct,
+    of_gpu_time.high_pct as high_failed_gpu_time_pct,
     100.0 * counted.covered_failed_jobs / nullif(counted.failed_jobs, 0) as covered_failed_pct,
     counted.censored_gpu_time_pct,
     counted.left_censored_gpu_time_pct
+-- An unknown share has no interval.
 from counted
 left join intervals_of_jobs as of_jobs
-    on counted.trace = of_jobs.trace and coalesce(counted.cluster, '') = of_jobs.cluster
+    on
+        counted.trace = of_jobs.trace
+        and coalesce(counted.cluster, '') = of_jobs.cluster
+        and counted.known_jobs > 0
 left join intervals_of_gpu_time as of_gpu_time
-    on counted.trace = of_gpu_time.trace and coalesce(counted.cluster, '') = of_gpu_time.cluster
+    on
+        counted.trace = of_gpu_time.trace
+        and coalesce(counted.cluster, '') = of_gpu_time.cluster
+        and counted.known_gpu_s > 0
+        and (counted.failed_jobs = 0 or counted.covered_failed_jobs > 0)
 order by counted.trace, counted.cluster nulls first;
 
 comment on macro table unified.failure_share is
