@@ -528,7 +528,7 @@ JOB_TRACE = Table(
             pattern="u.*",
             sample=Names("user", 6, "u", count=160),
         ),
-        Column("node_num", "BIGINT", "Nodes of the job", unit="nodes", least=0),
+        Column("node_num", "BIGINT", "Nodes of the job", unit="nodes", least=0, caveats=(NO_NODES_ON_JOBS,)),
         Column(
             "gpu_num",
             "BIGINT",
@@ -693,7 +693,7 @@ JOB_TRACE = Table(
             kind="coverage",
         ),
     ),
-    caveats=(PAPER_COUNTS_MORE_JOBS, KALOS_LOOKS_IDLE, NO_NODES_ON_JOBS, CAPACITY_FROM_PAPER),
+    caveats=(PAPER_COUNTS_MORE_JOBS, KALOS_LOOKS_IDLE, CAPACITY_FROM_PAPER),
 )
 
 
@@ -820,6 +820,12 @@ _NODE_METRICS = "NODE_CPU_UTILIZATION|NODE_MEMORY_UTILIZATION|NODE_IB_SEND|NODE_
 _NODE = r"(?P<node>\d{1,3}(?:\.\d{1,3}){3})"
 _CLUSTER = Column("cluster", "VARCHAR", "Cluster, from the folder's name: seren or kalos")
 _DEVICE = Column("device", "VARCHAR", "Name of the device's column in the CSV", caveats=(DEVICE_NAMES_VARY,))
+_NODE_NAME = Column(
+    "node",
+    "VARCHAR",
+    "IP address of the node; NULL if the device's name is not an address",
+    caveats=(NO_NODES_ON_JOBS,),
+)
 _FROM, _UNTIL = "2023-01-01 00:00:00+08:00", "2024-01-01 00:00:00+08:00"
 _TIME = Column(
     "time",
@@ -856,10 +862,11 @@ GPU_METRIC = Table(
             "DCGM field, the file's name: GPU_UTIL, MEM_COPY_UTIL, SM_ACTIVE, SM_OCCUPANCY,"
             " PIPE_TENSOR_ACTIVE, DRAM_ACTIVE in percent; FB_… in MiB; POWER_USAGE in W;"
             " by convention, …_TEMP in °C and …_CLOCK in MHz; XID_ERRORS the last code, until cleared",
+            caveats=(DRAM_ACTIVE_ONE_ROW,),
         ),
     ),
     columns=(
-        Column("node", "VARCHAR", "IP address of the node; NULL if the device's name is not an address"),
+        _NODE_NAME,
         Column(
             "gpu",
             "BIGINT",
@@ -892,7 +899,7 @@ GPU_METRIC = Table(
             "metric = 'XID_ERRORS' and value > 0 and value <> trunc(value)",
         ),
     ),
-    caveats=(NO_NODES_ON_JOBS, LFS_POINTERS, TELEMETRY_IS_WIDE, DRAM_ACTIVE_ONE_ROW),
+    caveats=(LFS_POINTERS, TELEMETRY_IS_WIDE),
 )
 
 NODE_METRIC = Table(
@@ -915,7 +922,7 @@ NODE_METRIC = Table(
         ),
     ),
     columns=(
-        Column("node", "VARCHAR", "IP address of the node; NULL if the device's name is not an address"),
+        _NODE_NAME,
         _DEVICE,
         _TIME,
         _VALUE,
@@ -936,7 +943,7 @@ NODE_METRIC = Table(
             caveat="acme.kalos_host_cpu_over_100",
         ),
     ),
-    caveats=(NO_NODES_ON_JOBS, LFS_POINTERS, TELEMETRY_IS_WIDE),
+    caveats=(LFS_POINTERS, TELEMETRY_IS_WIDE),
 )
 
 SERVER_POWER = Table(

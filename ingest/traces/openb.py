@@ -421,7 +421,7 @@ NODE = Table(
             "GPUs in the node; 0 for a CPU node",
             unit="GPUs",
             choices=(0, 1, 2, 4, 8),
-            caveats=(CPU_CLASSES_FRAGMENT,),
+            caveats=(CPU_CLASSES_FRAGMENT, NO_PLACEMENT),
         ),
         Column(
             "model",
@@ -440,7 +440,6 @@ NODE = Table(
             "(gpu = 0) <> (model is null)",
         ),
     ),
-    caveats=(NO_PLACEMENT,),
 )
 
 # Pods in each list. The lists of shared and of restricted GPUs have those of default.
@@ -471,7 +470,6 @@ POD = Table(
             "Pod list, from the file's name; only default is the recorded trace",
             pattern="default|(cpu|gpushare|gpuspec|multigpu|nomem).*",
             caveats=(
-                POD_NAME_DIFFERS_BY_VARIANT,
                 VARIANTS_ARE_RESAMPLED,
                 VARIANT_SUFFIXES_DIFFER,
                 MULTIGPU_DEMAND_EXCEEDS_CAPACITY,
@@ -487,7 +485,7 @@ POD = Table(
             "name",
             "VARCHAR",
             "Pod name, assigned separately in most variants",
-            caveats=(POD_NAME_DIFFERS_BY_VARIANT,),
+            caveats=(POD_NAME_DIFFERS_BY_VARIANT, NO_PLACEMENT),
         ),
         Column(
             "cpu_milli",
@@ -496,7 +494,6 @@ POD = Table(
             unit="milli-CPU",
             least=1,
             sample={3_000: 1, 4_000: 1, 6_000: 1, 8_000: 1, 10_000: 1, 12_000: 1},
-            caveats=(CLASSES_TIE_AT_THE_CUT,),
         ),
         Column(
             "memory_mib",
@@ -513,13 +510,7 @@ POD = Table(
             "GPUs requested, 0 to 8",
             unit="GPUs",
             choices=(0, 1, 2, 4, 8),
-            caveats=(
-                COUNT_GPU_PODS,
-                GPU_MILLI_IS_PER_GPU,
-                MULTIGPU_DEMAND_EXCEEDS_CAPACITY,
-                CPU_CLASSES_FRAGMENT,
-                CLASSES_TIE_AT_THE_CUT,
-            ),
+            caveats=(COUNT_GPU_PODS, GPU_MILLI_IS_PER_GPU),
         ),
         Column(
             "gpu_milli",
@@ -527,7 +518,7 @@ POD = Table(
             "Share requested of each GPU: 1000 with several GPUs, 0 with none",
             unit="milli-GPU",
             sample={1000: 3911, 810: 1078, 700: 180, 600: 150, 470: 750, 320: 330, 200: 120, 100: 28},
-            caveats=(COUNT_GPU_PODS, GPU_MILLI_IS_PER_GPU, CLASSES_TIE_AT_THE_CUT),
+            caveats=(COUNT_GPU_PODS, GPU_MILLI_IS_PER_GPU),
         ),
         Column(
             "gpu_spec",
@@ -684,7 +675,6 @@ POD = Table(
             kind="coverage",
         ),
     ),
-    caveats=(NO_PLACEMENT,),
 )
 
 METRICS = (

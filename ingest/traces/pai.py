@@ -663,7 +663,12 @@ JOB_NAME = Column(
     pattern=_id_pattern(24),
     sample=Names("job", 24),
 )
-TASK_NAME = Column("task_name", "VARCHAR", "Role of the task in its job, such as ps or worker")
+TASK_NAME = Column(
+    "task_name",
+    "VARCHAR",
+    "Role of the task in its job, such as ps or worker",
+    caveats=(TASKS_WITHOUT_INSTANCES,),
+)
 INST_ID = Column(
     "inst_id",
     "VARCHAR",
@@ -802,7 +807,7 @@ TASK = Table(
             unit="percent of one core",
             least=0,
             sample={200: 10, 400: 15, 600: 50, 800: 8, 1000: 6, 1200: 8, 2400: 3},
-            caveats=(PLAN_IS_PER_INSTANCE, PERCENT_AGAINST_UNITS, CPU_USE_OVER_REQUEST),
+            caveats=(PLAN_IS_PER_INSTANCE, PERCENT_AGAINST_UNITS),
         ),
         Column(
             "plan_mem",
@@ -883,7 +888,7 @@ TASK = Table(
         Reference(("job_name",), "job"),
         Reference(IN_TASK, "instance", caveat="pai.tasks_without_instances"),
     ),
-    caveats=(TASKS_WITHOUT_INSTANCES, JOB_MEANS_TASK_ELSEWHERE, HEADERS_APART, LFS_POINTERS),
+    caveats=(JOB_MEANS_TASK_ELSEWHERE, HEADERS_APART, LFS_POINTERS),
 )
 
 INSTANCE = Table(
@@ -968,7 +973,7 @@ INSTANCE = Table(
         Reference(("machine",), "machine_spec"),
         Reference(("worker_name",), "sensor", caveat="pai.sensor_covers_two_fifths"),
     ),
-    caveats=(TASKS_WITHOUT_INSTANCES, HEADERS_APART, LFS_POINTERS, SPLIT_ARCHIVES),
+    caveats=(HEADERS_APART, LFS_POINTERS, SPLIT_ARCHIVES),
 )
 
 SENSOR = Table(

@@ -311,7 +311,7 @@ BATCH_SIZE = Column(
     "Training batch size",
     unit="samples",
     above=0,
-    caveats=(LIBRISPEECH_DEFAULT_DIFFERS,),
+    caveats=(LIBRISPEECH_DEFAULT_DIFFERS, CONFIGURATIONS_DIFFER, JOIN_MULTIPLIES),
 )
 OPTIMIZER = Column(
     "optimizer",
@@ -361,11 +361,11 @@ TRAIN = Table(
             unit="epochs",
             null_texts=("nan",),
             above=0,
-            caveats=(TARGET_NEVER_REACHED,),
+            caveats=(TARGET_NEVER_REACHED, TRAIN_HAS_NO_GPU),
         ),
     ),
     order_by=("dataset", "network", "batch_size", "optimizer", "run", "target_metric"),
-    caveats=(CONFIGURATIONS_DIFFER, EXAMPLE_VALUES_ILLUSTRATE, JOIN_MULTIPLIES, TRAIN_HAS_NO_GPU, NOT_JOBS),
+    caveats=(EXAMPLE_VALUES_ILLUSTRATE, NOT_JOBS),
 )
 
 POWER = Table(
@@ -458,7 +458,7 @@ POWER = Table(
             caveat="zeus.configurations_differ",
         ),
     ),
-    caveats=(CONFIGURATIONS_DIFFER, EXAMPLE_VALUES_ILLUSTRATE, JOIN_MULTIPLIES, NOT_JOBS),
+    caveats=(EXAMPLE_VALUES_ILLUSTRATE, NOT_JOBS),
 )
 
 ALIBABA_GROUP = Table(
