@@ -17,7 +17,7 @@ from tracehouse.sql.query_files import QueryFile
 from tracehouse.views import caveats, column_docs
 from tracehouse.views.across_traces import expanded
 from tracehouse.views.column_docs import ColumnDoc
-from tracehouse.views.columns import is_number, missing_columns, passed_on, types_of
+from tracehouse.views.columns import columns_read, is_number, missing_columns, passed_on, types_of
 from tracehouse.views.graph import sort_views, with_dependencies
 from tracehouse.views.view_files import ViewFile, newest
 
@@ -66,7 +66,7 @@ def lint_inherited(subject: Subject, is_ours: IsOurs, schema: str = "") -> Itera
     for name, view in lineage.views.items():
         if name == view.versioned and is_ours(view):
             yield from _lint_units_of_view(lineage, view)
-    yield from _lint_resolved_caveats(subject, lineage)
+    yield from _lint_resolved_caveats(subject, lineage, queries)
     for query in queries:
         if not query.references <= lineage.docs.keys() or not isinstance(query.tree, exp.Query):
             continue
@@ -141,8 +141,10 @@ def _lint_units_of_view(lineage: _Lineage, view: ViewFile) -> Iterator[Finding]:
             yield _no_unit(view, name)
 
 
-def _lint_resolved_caveats(subject: Subject, lineage: _Lineage) -> Iterator[Finding]:
-    """Yield the caveats that views resolve but do not inherit."""
+def _lint_resolved_caveats(
+    subject: Subject, lineage: _Lineage, queries: Sequence[QueryFile]
+) -> Iterator[Finding]:
+    """Yield the caveats that views and queries resolve but do not inherit."""
     found: dict[str, caveats.ColumnsByCaveat] = {}
     unknown: set[str] = set()
     for name, view in lineage.views.items():
@@ -162,6 +164,31 @@ def _lint_resolved_caveats(subject: Subject, lineage: _Lineage) -> Iterator[Find
             if caveat in subject.caveats:
                 at = place_of(view.path, f"resolves_caveat: {caveat}")
                 yield Finding(at, caveats.explain_unresolvable(caveat), "resolved caveat")
+    of_views = {
+        name: found[view.versioned] for name, view in lineage.views.items() if view.versioned in found
+    }
+    known = {**caveats.of_tables(subject.traces), **of_views}
+    for query in queries:
+        if query.references <= lineage.docs.keys() - (lineage.views.keys() - of_views.keys()):
+            yield from _lint_resolved_caveats_of_query(subject, lineage, query, known)
+
+
+def _lint_resolved_caveats_of_query(
+    subject: Subject, lineage: _Lineage, query: QueryFile, known: Mapping[str, caveats.ColumnsByCaveat]
+) -> Iterator[Finding]:
+    """Yield the caveats that a query resolves, but that none of the columns that it reads has."""
+    resolved = {caveat for caveat, _ in caveats.read_lines(query.header, "resolves_caveat")}
+    if not resolved:
+        return
+    try:
+        read = columns_read(query.tree, query.references, lineage.docs, query.path)
+    except DefinitionError:
+        # Another rule reports a query whose columns cannot be followed.
+        return
+    for caveat in sorted((resolved & subject.caveats) - caveats.inherited_by_query(read, known)):
+        at = place_of(query.path, f"resolves_caveat: {caveat}")
+        what = f"resolves {caveat}, which no column that it reads has: delete the line"
+        yield Finding(at, what, "resolved caveat")
 
 
 def _lint_parameter_names(lineage: _Lineage, query: QueryFile) -> Iterator[Finding]:

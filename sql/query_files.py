@@ -61,6 +61,7 @@ QUERY_KEYS = {
     "column": "what a column of the result means, after its name and a colon, if its name does not tell",
     "engine": "the engine that the query needs and why, if it does not run on Spark",
     "caveat": "a caveat that applies to the result in addition to those of the columns that it reads",
+    "resolves_caveat": "a caveat of the columns that it reads that does not apply to the result",
 }
 
 CHART_KINDS = ("bar", "stack", "line", "step", "point", "heat", "box", "lorenz", "pareto")

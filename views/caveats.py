@@ -5,16 +5,20 @@ or query inherits a caveat on columns if its SQL uses one of them anywhere, and 
 In a view, an inherited caveat concerns the columns that are computed from the affected ones. If there are
 none, as with columns that only filter, it concerns all rows. `-- resolves_caveat: name: column column` ends
 an inherited caveat for these columns, and `-- resolves_caveat: name` for all of them.
+
+Views inherit from views only: one that reads a base table names the caveats that remain. Queries also inherit
+the caveats of base tables, except those of severity background.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from tracehouse.ingest.declarations import Trace
 from tracehouse.views.columns import columns_read, lineage_of
 from tracehouse.views.view_files import DefinitionError, Header, ViewFile, newest
 
 ColumnsByCaveat = dict[str, frozenset[str] | None]
-"""The caveats of a view by name, each with the columns that it concerns, or None for all rows."""
+"""The caveats of a table or view by name, each with the columns that it concerns, or None for all rows."""
 
 
 def of_views(
@@ -62,19 +66,42 @@ def split_resolved(
 def explain_unresolvable(caveat: str) -> str:
     """Say that a view resolves a caveat that it does not inherit, and what to do."""
     return (
-        f"resolves {caveat}, which no view that it reads has. The caveats of a base table are not inherited:"
+        f"resolves {caveat}, which no view that it reads has. A view inherits no caveats of base tables:"
         " delete the line"
     )
+
+
+def of_tables(traces: Iterable[Trace]) -> dict[str, ColumnsByCaveat]:
+    """Return the caveats that queries inherit from base tables, by table."""
+    found: dict[str, ColumnsByCaveat] = {}
+    for trace in traces:
+        for caveat, objects in trace.objects_by_caveat.items():
+            for name in objects if caveat.severity != "background" else ():
+                schema, table, *column = name.split(".")
+                of_table = found.get(f"{schema}.{table}", {})
+                found[f"{schema}.{table}"] = _merge([of_table, {caveat.name: frozenset(column) or None}])
+    return found
 
 
 def of_query(
     header: Header, read: Mapping[str, set[str]], caveats_by_object: Mapping[str, ColumnsByCaveat]
 ) -> list[str]:
     """Find the caveats of a query, sorted. `read` are the columns that it reads, by table or view."""
-    found = {caveat for caveat, _ in read_lines(header, "caveat")}
-    for name, columns in read.items():
-        found.update(_select_concerning(caveats_by_object.get(name, {}), columns))
-    return sorted(found)
+    own, resolved = (
+        {caveat for caveat, _ in read_lines(header, key)} for key in ("caveat", "resolves_caveat")
+    )
+    return sorted(own | inherited_by_query(read, caveats_by_object) - resolved)
+
+
+def inherited_by_query(
+    read: Mapping[str, set[str]], caveats_by_object: Mapping[str, ColumnsByCaveat]
+) -> set[str]:
+    """Find the caveats that the readers of some columns inherit, also those that they resolve."""
+    return {
+        caveat
+        for name, columns in read.items()
+        for caveat in _select_concerning(caveats_by_object.get(name, {}), columns)
+    }
 
 
 def read_lines(header: Header, key: str) -> Iterator[tuple[str, frozenset[str]]]:
@@ -122,7 +149,7 @@ def _inherit(
 
 
 def _select_concerning(caveats: ColumnsByCaveat, columns: set[str]) -> ColumnsByCaveat:
-    """Select the caveats of a view that concern readers of these columns."""
+    """Select the caveats of a table or view that concern readers of these columns."""
     return {caveat: about for caveat, about in caveats.items() if about is None or about & columns}
 
 

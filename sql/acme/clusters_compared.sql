@@ -1,10 +1,6 @@
 -- Comparison with Philly, Helios and PAI (Acme jobs)
--- caveat: acme.summary_pai_counts_tasks
--- caveat: acme.summary_gaps_and_zeros
 -- caveat: acme.summary_is_rounded
--- caveat: acme.summary_does_not_reproduce
--- caveat: acme.paper_counts_more_jobs
--- caveat: acme.failure_needs_a_rule
+-- resolves_caveat: acme.summary_gaps_and_zeros
 -- chart: bar x=cluster y=mean_run_s color=origin title=Published and measured mean run time (Acme jobs)
 -- column: jobs: All jobs, as published or measured
 -- column: cpu_jobs: Jobs without a GPU, as published or measured

@@ -1,6 +1,4 @@
 -- Distance from a published distribution (Acme telemetry)
--- caveat: acme.copied_curve
--- caveat: acme.ipmi_is_seren_only
 create or replace macro acme.curve_distance(on_curve varchar := 'kalos.gpu_util_pct') as table
 with samples as (
     select

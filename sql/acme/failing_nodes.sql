@@ -1,5 +1,6 @@
 -- Nodes with the most error onsets (Acme GPUs)
 -- caveat: acme.telemetry_covers_part
+-- resolves_caveat: acme.dram_active_one_row
 -- chart: line x=rank y=cumulative_pct xname=nodes yname=onsets_of_these_nodes_pct title=Share of error onsets by nodes with the most (Acme GPUs)
 -- column: gpus_with_onset: GPUs of the node that had an onset
 -- column: onsets: Onsets of any error code on the GPUs of the node

@@ -1,5 +1,7 @@
 -- Telemetry of each GPU in one hour (Acme GPUs)
--- caveat: acme.telemetry_units_by_convention
+-- resolves_caveat: acme.job_zones_differ
+-- resolves_caveat: acme.medians_differ_from_paper
+-- resolves_caveat: acme.power_claim_not_reproduced
 -- chart: point x=node y=mean_value
 -- column: samples: Samples of the hour
 create or replace macro acme.fleet_hour(

@@ -1,5 +1,7 @@
 -- Telemetry of one GPU on one day (Acme GPUs)
--- caveat: acme.telemetry_units_by_convention
+-- resolves_caveat: acme.job_zones_differ
+-- resolves_caveat: acme.medians_differ_from_paper
+-- resolves_caveat: acme.power_claim_not_reproduced
 -- chart: line x=time y=value yname=metric_value
 create or replace macro acme.gpu_day(
     on_cluster varchar := 'kalos',

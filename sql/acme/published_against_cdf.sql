@@ -1,6 +1,4 @@
 -- Published and measured distributions (Acme telemetry)
--- caveat: acme.copied_curve
--- caveat: acme.ipmi_is_seren_only
 -- chart: step x=value y=samples_pct color=origin xname=metric_value
 -- column: samples: Samples of the whole curve, the same in each row
 create or replace macro acme.published_against_cdf(on_curve varchar := 'kalos.gpu_util_pct') as table

@@ -1,6 +1,4 @@
 -- Published workload summary by cluster (Acme summary table)
--- caveat: acme.summary_pai_counts_tasks
--- caveat: acme.paper_counts_more_jobs
 -- chart: bar x=cluster y=gpu_jobs title=Published number of GPU jobs by cluster (Acme summary)
 create or replace macro acme.published_summary() as table
 select

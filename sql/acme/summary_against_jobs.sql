@@ -1,8 +1,7 @@
 -- Published summary compared with job files (Acme jobs)
--- caveat: acme.paper_counts_more_jobs
--- caveat: acme.summary_does_not_reproduce
 -- caveat: acme.summary_is_rounded
--- caveat: acme.failure_needs_a_rule
+-- resolves_caveat: acme.summary_gaps_and_zeros
+-- resolves_caveat: acme.summary_pai_counts_tasks
 -- chart: point x=from_summary:log y=from_jobs:log color=cluster
 create or replace macro acme.summary_against_jobs() as table
 with measures as (

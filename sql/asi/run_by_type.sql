@@ -1,6 +1,4 @@
 -- Run times by kind of job or model (ASI spans)
--- caveat: asi.spans_without_times
--- caveat: asi.spans_from_day_109
 -- chart: box x=class y=run_s:log xname=job_type_or_model_type
 -- column: class: Kind of job or of model
 -- column: spans: Execution spans

@@ -1,5 +1,4 @@
 -- Latency by request rate or queue size (GenAI containers)
--- caveat: genai.values_are_scaled
 -- chart: box x=load_band y=ms:log yname=latency_ms
 -- column: load_band: Upper end of the band of load, in percent of the busiest minute; NULL if the load of the minute is not recorded
 -- column: minutes_of_day: Minutes of the day in the band in which the stage was measured

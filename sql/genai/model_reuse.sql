@@ -1,5 +1,6 @@
 -- Cache hits by number of cached base models (GenAI requests)
--- caveat: genai.requests_in_both_files
+-- resolves_caveat: genai.request_clock_is_shifted
+-- resolves_caveat: genai.requests_in_both_files
 -- chart: line x=cached_models:log y=hits_pct
 -- column: cached_models: Base models that the cache can contain
 -- column: hits_pct: Share of the requests whose base model is in the cache

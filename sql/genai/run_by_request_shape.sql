@@ -1,5 +1,6 @@
 -- Execution time by request shape (GenAI requests)
--- caveat: genai.requests_in_both_files
+-- resolves_caveat: genai.requests_in_both_files
+-- resolves_caveat: genai.requests_name_no_container
 -- chart: box x=shape_band y=run_s:log
 -- column: requests: Requests of the band, in any state
 -- column: failed_requests: Requests of the band that failed

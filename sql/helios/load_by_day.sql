@@ -1,4 +1,6 @@
 -- Allocated GPUs and capacity per day (Helios GPU jobs)
+-- resolves_caveat: helios.gpus_change_daily
+-- resolves_caveat: helios.total_is_a_column
 -- chart: line x=day y=held_gpus rule=capacity_gpus facet=cluster
 -- column: jobs: GPU jobs submitted on the day
 create or replace macro helios.load_by_day(

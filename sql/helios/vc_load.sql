@@ -1,4 +1,5 @@
 -- GPU use and waits by virtual cluster (Helios GPU jobs)
+-- resolves_caveat: helios.total_is_a_column
 -- chart: bar x=vc y=held_of_capacity_pct facet=cluster title=Held GPUs in percent of the capacity by virtual cluster (Helios GPU jobs)
 -- column: jobs: GPU jobs of the virtual cluster
 -- column: capacity_gpus: GPUs of the virtual cluster, mean over the days on which it has any

@@ -1,9 +1,9 @@
 -- GPU demand and its make-up by pod list (openb pods)
--- caveat: openb.variants_are_resampled
 -- caveat: openb.variant_suffixes_differ
--- caveat: openb.multigpu_demand_exceeds_capacity
--- caveat: openb.gpu_spec_only_in_gpuspec
--- caveat: openb.gpu_milli_is_per_gpu
+-- resolves_caveat: openb.classes_tie_at_the_cut
+-- resolves_caveat: openb.count_gpu_pods
+-- resolves_caveat: openb.gpu_milli_is_per_gpu
+-- resolves_caveat: openb.multigpu_five_columns
 -- chart: bar x=variant y=capacity_pct yname=requested_capacity_pct title=Requested share of GPU capacity by pod list (openb pods)
 -- column: pods: Pods of the list
 -- column: gpu_pods: Pods of the list that request a GPU

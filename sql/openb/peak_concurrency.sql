@@ -1,4 +1,10 @@
 -- Peak and mean allocated GPUs (openb pods)
+-- resolves_caveat: openb.count_gpu_pods
+-- resolves_caveat: openb.multigpu_demand_exceeds_capacity
+-- resolves_caveat: openb.not_a_snapshot
+-- resolves_caveat: openb.pending_has_no_schedule
+-- resolves_caveat: openb.pending_is_withdrawn
+-- resolves_caveat: openb.running_outcome_unknown
 create or replace macro openb.peak_concurrency(in_variant varchar := 'default') as table
 with steps as (
     select

@@ -1,6 +1,13 @@
 -- Requested share of each resource (openb nodes)
--- caveat: openb.times_from_first_pod
--- caveat: openb.deletion_never_empty
+-- resolves_caveat: openb.count_gpu_pods
+-- resolves_caveat: openb.gpu_milli_is_per_gpu
+-- resolves_caveat: openb.multigpu_demand_exceeds_capacity
+-- resolves_caveat: openb.multigpu_five_columns
+-- resolves_caveat: openb.nomem_lists
+-- resolves_caveat: openb.pending_has_no_schedule
+-- resolves_caveat: openb.pending_is_withdrawn
+-- resolves_caveat: openb.time_origin_shifted
+-- resolves_caveat: openb.variants_are_resampled
 -- chart: bar x=resource y=mean_held_pct title=Mean requested share of the capacity by resource (openb nodes)
 -- column: hours: Hours from from_hour to the last deletion of a pod
 -- column: mean_held_pct: Requests of running pods in percent of the capacity, mean over the hours

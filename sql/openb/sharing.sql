@@ -1,7 +1,5 @@
 -- GPU sharing and requested share (openb GPU pods)
--- caveat: openb.variants_are_resampled
--- caveat: openb.gpu_milli_is_per_gpu
--- caveat: openb.count_gpu_pods
+-- resolves_caveat: openb.multigpu_demand_exceeds_capacity
 create or replace macro openb.sharing(in_variant varchar := 'default') as table
 select
     count(*) as gpu_pods,

@@ -1,9 +1,9 @@
 -- Allocated GPUs, CPU cores and memory per day (openb pods)
--- caveat: openb.times_from_first_pod
--- caveat: openb.time_origin_shifted
--- caveat: openb.deletion_never_empty
--- caveat: openb.nomem_lists
--- caveat: openb.variants_are_resampled
+-- resolves_caveat: openb.count_gpu_pods
+-- resolves_caveat: openb.gpu_milli_is_per_gpu
+-- resolves_caveat: openb.multigpu_demand_exceeds_capacity
+-- resolves_caveat: openb.pending_has_no_schedule
+-- resolves_caveat: openb.pending_is_withdrawn
 -- chart: line x=day y=mean_gpu_capacity_pct yname=mean_allocated_capacity_pct title=Allocated share of GPU capacity per day (openb pods)
 -- column: day: Day of 86,400 s on the clock of the pod list, counted from 0
 create or replace macro openb.use_by_day(

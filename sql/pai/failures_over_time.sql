@@ -1,6 +1,11 @@
 -- Share of failed tasks over the trace (PAI tasks)
--- caveat: pai.status_mix_drifts
--- caveat: pai.shifted_clock
+-- resolves_caveat: pai.gpu_counts_are_fractions
+-- resolves_caveat: pai.job_means_task_elsewhere
+-- resolves_caveat: pai.notebook_week_starts_later
+-- resolves_caveat: pai.plan_gpu_null_is_cpu_task
+-- resolves_caveat: pai.plan_is_per_instance
+-- resolves_caveat: pai.shifted_clock
+-- resolves_caveat: pai.status_mix_drifts
 -- chart: bar x=part y=failed_pct xname=part_of_the_trace
 -- column: tasks: Tasks that started in the part
 create or replace macro pai.failures_over_time(

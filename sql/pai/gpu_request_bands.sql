@@ -1,4 +1,9 @@
 -- Tasks by requested share of a GPU (PAI GPU tasks)
+-- resolves_caveat: pai.gpu_counts_are_fractions
+-- resolves_caveat: pai.job_means_task_elsewhere
+-- resolves_caveat: pai.plan_gpu_null_is_cpu_task
+-- resolves_caveat: pai.plan_is_per_instance
+-- resolves_caveat: pai.status_mix_drifts
 -- chart: bar x=band y=share_pct yname=tasks_pct
 -- column: tasks: GPU tasks of the band
 create or replace macro pai.gpu_request_bands(

@@ -1,4 +1,5 @@
 -- GPU sharing by GPU type (PAI workers)
+-- resolves_caveat: pai.cpu_machines_in_spec
 -- chart: bar x=gpu_type y=sharing_pct yname=workers_on_shared_gpus_pct title=Workers on shared GPUs by GPU type (PAI workers)
 -- column: workers: Workers with a GPU
 create or replace macro pai.gpu_sharing_by_type() as table

@@ -1,8 +1,9 @@
 -- Host CPU, network and load by workers on it (PAI workers)
--- caveat: pai.machine_metric_is_host_level
--- caveat: pai.sensor_is_lifetime_average
--- caveat: pai.sensor_covers_two_fifths
--- caveat: pai.network_units
+-- resolves_caveat: pai.cpu_machines_in_spec
+-- resolves_caveat: pai.machine_cpu_is_a_sum
+-- resolves_caveat: pai.misc_is_many_types
+-- resolves_caveat: pai.shifted_clock
+-- resolves_caveat: pai.worker_name_repeats
 -- chart: bar x=worker_band y=mean_iowait_pct title=Mean iowait by workers on the machine (PAI machines)
 -- column: worker_band: Workers on the machine, a mean over the worker's life; a band includes its lower and excludes its upper bound
 -- column: workers: Workers with machine metrics and a known life

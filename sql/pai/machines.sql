@@ -1,4 +1,5 @@
 -- Machines and capacity by GPU type (PAI machines)
+-- resolves_caveat: pai.cpu_machines_in_spec
 -- chart: bar x=gpu_type y=gpus title=GPUs by GPU type (PAI machines)
 create or replace macro pai.machines(
     -- smallest number of GPUs of a machine to include [0 to 100]

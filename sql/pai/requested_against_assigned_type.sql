@@ -1,7 +1,6 @@
 -- Requested and assigned GPU types (PAI tasks)
 -- caveat: pai.gpu_type_is_assigned
--- caveat: pai.cpu_machines_in_spec
--- caveat: pai.tasks_without_instances
+-- resolves_caveat: pai.gpu_sharing_needs_device
 -- chart: stack x=requested_gpu_type y=instances_pct color=machine_gpu_type
 -- column: instances: Launches of instances of the tasks
 -- column: tasks: Tasks with an instance on machines of the type, or without an instance

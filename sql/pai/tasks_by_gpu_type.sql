@@ -1,5 +1,8 @@
 -- Tasks and failures by GPU type (PAI tasks)
--- caveat: pai.gpu_type_is_assigned
+-- resolves_caveat: pai.gpu_counts_are_fractions
+-- resolves_caveat: pai.job_means_task_elsewhere
+-- resolves_caveat: pai.plan_gpu_null_is_cpu_task
+-- resolves_caveat: pai.plan_is_per_instance
 -- chart: bar x=gpu_type y=share_pct yname=tasks_pct title=Share of tasks by GPU type (PAI tasks)
 -- column: tasks: Tasks to which the type was assigned
 create or replace macro pai.tasks_by_gpu_type(gpu_only boolean := true) as table

@@ -1,5 +1,9 @@
 -- Total jobs, tasks, users, machines and GPUs (PAI tables)
--- caveat: pai.job_means_task_elsewhere
+-- resolves_caveat: pai.gpu_counts_are_fractions
+-- resolves_caveat: pai.plan_gpu_null_is_cpu_task
+-- resolves_caveat: pai.plan_is_per_instance
+-- resolves_caveat: pai.sensor_covers_two_fifths
+-- resolves_caveat: pai.sensor_is_lifetime_average
 -- chart: bar x=level y=entries
 create or replace macro pai.totals() as table
 with counted as (

@@ -1,7 +1,9 @@
 -- Queueing delay by GPU type (PAI tasks)
--- caveat: pai.gpu_type_is_assigned
--- caveat: pai.gpu_type_null
 -- caveat: pai.tasks_without_instances
+-- resolves_caveat: pai.gpu_counts_are_fractions
+-- resolves_caveat: pai.job_means_task_elsewhere
+-- resolves_caveat: pai.plan_gpu_null_is_cpu_task
+-- resolves_caveat: pai.plan_is_per_instance
 -- chart: box x=gpu_type y=wait_s:log
 -- column: tasks: Started tasks to which the type was assigned
 create or replace macro pai.wait_by_gpu_type(

@@ -1,5 +1,9 @@
 -- Queueing delay on shared and whole GPUs (PAI GPU tasks)
 -- caveat: pai.tasks_without_instances
+-- resolves_caveat: pai.gpu_counts_are_fractions
+-- resolves_caveat: pai.job_means_task_elsewhere
+-- resolves_caveat: pai.plan_gpu_null_is_cpu_task
+-- resolves_caveat: pai.plan_is_per_instance
 -- chart: box x=request y=wait_s:log
 -- column: tasks: Started GPU tasks
 create or replace macro pai.wait_by_sharing() as table

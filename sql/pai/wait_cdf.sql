@@ -1,7 +1,9 @@
 -- Queueing delay distribution by GPU type (PAI GPU tasks)
--- caveat: pai.gpu_type_is_assigned
--- caveat: pai.gpu_type_null
 -- caveat: pai.tasks_without_instances
+-- resolves_caveat: pai.gpu_counts_are_fractions
+-- resolves_caveat: pai.job_means_task_elsewhere
+-- resolves_caveat: pai.plan_gpu_null_is_cpu_task
+-- resolves_caveat: pai.plan_is_per_instance
 -- chart: step x=wait_s:log y=share_pct color=gpu_type with=every_value yname=tasks_pct
 -- column: tasks: Started GPU tasks of the type with at most this queueing delay
 -- column: never_started_tasks: GPU tasks of the type without a launch or a launched instance, the same in each row

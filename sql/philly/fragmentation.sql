@@ -1,4 +1,5 @@
 -- Free GPUs that no job on one machine can use (Philly GPUs)
+-- resolves_caveat: philly.gpus_are_those_used
 -- chart: line x=bin_start y=unusable_gpus rule=free_gpus xname=date
 -- column: bin_start: Start of the bin on the clock of the job log, whose time zone is not stated
 -- column: held_gpus: GPUs that an attempt holds, mean over the bin; a GPU held by two attempts counts once

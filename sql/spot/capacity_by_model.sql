@@ -1,5 +1,5 @@
 -- Nodes and capacity by GPU model (spot nodes)
--- caveat: spot.models_are_hidden
+-- resolves_caveat: spot.demand_over_capacity
 -- chart: bar x=gpu_model y=gpus title=GPUs by GPU model (spot nodes)
 -- column: gpu_model: GPU model, or all
 -- column: gpus: GPUs of the nodes

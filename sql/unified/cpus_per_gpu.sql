@@ -1,4 +1,5 @@
 -- Requested CPU cores per GPU (GPU jobs per trace)
+-- resolves_caveat: pai.cpu_machines_in_spec
 -- chart: box x=trace y=cpus_per_gpu title=Requested CPU cores per GPU (GPU jobs per trace)
 -- column: jobs: GPU jobs of the trace
 -- column: covered_pct: Share of the GPU jobs whose requested CPU cores are known

@@ -1,10 +1,6 @@
 -- Published and measured workload summary (all traces)
 -- caveat: acme.kalos_duration_includes_queue
--- caveat: acme.paper_counts_more_jobs
--- caveat: acme.summary_does_not_reproduce
--- caveat: acme.summary_gaps_and_zeros
 -- caveat: acme.summary_is_rounded
--- caveat: acme.summary_pai_counts_tasks
 -- chart: point x=published:log y=measured:log color=trace
 create or replace macro unified.summary_against_published() as table
 with measures as (

@@ -1,7 +1,7 @@
 -- Epochs to target by target metric (Zeus runs)
--- caveat: zeus.target_never_reached
--- caveat: zeus.librispeech_lower_is_better
--- caveat: zeus.target_scales_differ
+-- resolves_caveat: zeus.not_jobs
+-- resolves_caveat: zeus.target_decides_optimum
+-- resolves_caveat: zeus.train_has_no_gpu
 -- chart: line x=target_metric y=mean_reached_epochs
 create or replace macro zeus.epochs_by_target(of_dataset varchar := 'librispeech') as table
 select

@@ -1,10 +1,8 @@
 -- Energy and time per epoch by power limit (Zeus profiles)
--- caveat: zeus.power_above_limit
--- caveat: zeus.power_measured_once
--- caveat: zeus.ragged_power_grid
--- caveat: zeus.max_power_differs
--- caveat: zeus.default_batch_is_capped
--- caveat: zeus.librispeech_default_differs
+-- resolves_caveat: zeus.configurations_differ
+-- resolves_caveat: zeus.join_multiplies
+-- resolves_caveat: zeus.not_jobs
+-- resolves_caveat: zeus.v100_adam_rows
 -- chart: line x=power_limit_w y=energy_per_epoch_j color=optimizer title=Energy per epoch by power limit (Zeus profiles)
 create or replace macro zeus.power_by_limit(
     on_gpu varchar := 'v100',

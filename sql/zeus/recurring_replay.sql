@@ -1,5 +1,4 @@
 -- Energy savings on recurring jobs (PAI jobs replayed on Zeus)
--- caveat: zeus.alibaba_groups_is_a_schedule
 -- caveat: zeus.power_measured_once
 -- caveat: zeus.train_has_no_gpu
 -- chart: bar x=dataset y=policy_saved_pct yname=saved_energy_pct

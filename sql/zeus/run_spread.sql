@@ -1,8 +1,9 @@
 -- Spread of epochs, time and energy to target (Zeus runs)
 -- caveat: zeus.train_has_no_gpu
--- caveat: zeus.power_measured_once
--- caveat: zeus.max_power_differs
--- caveat: zeus.configurations_differ
+-- resolves_caveat: zeus.join_multiplies
+-- resolves_caveat: zeus.not_jobs
+-- resolves_caveat: zeus.power_above_limit
+-- resolves_caveat: zeus.v100_adam_rows
 -- chart: point x=batch_size:log y=cv_reached_epochs color=dataset yname=deviation_over_mean_of_epochs title=Spread of epochs to target by batch size (Zeus runs)
 create or replace macro zeus.run_spread(
     on_gpu varchar := 'v100',

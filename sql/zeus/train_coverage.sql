@@ -1,5 +1,12 @@
 -- Training runs and unreached targets (Zeus runs)
--- caveat: zeus.target_never_reached
+-- resolves_caveat: zeus.configurations_differ
+-- resolves_caveat: zeus.join_multiplies
+-- resolves_caveat: zeus.librispeech_default_differs
+-- resolves_caveat: zeus.librispeech_lower_is_better
+-- resolves_caveat: zeus.not_jobs
+-- resolves_caveat: zeus.target_decides_optimum
+-- resolves_caveat: zeus.target_scales_differ
+-- resolves_caveat: zeus.train_has_no_gpu
 -- chart: bar x=dataset y=train_rows yname=runs_and_targets title=Rows of runs and targets by data set (Zeus runs)
 create or replace macro zeus.train_coverage(
     -- largest batch size to include [1 to 1000000]

@@ -68,6 +68,25 @@ def test_user_views_and_queries_work_like_built_in_ones(warehouse: Path) -> None
     assert "min_gpus must be of type INTEGER, not 'x'" in refused.stderr
 
 
+def test_a_query_inherits_caveats_of_a_base_table(warehouse: Path) -> None:
+    select = "select sum(gpu) as gpus from openb.node where node_list = 'gpu_node'"
+    query = f"create macro mine.{{}}() as table {select}"
+    avoids = f"-- resolves_caveat: openb.node_lists_overlap\n{query.format('avoids')}"
+    built = build_with(warehouse, {"sql/mine/sees.sql": query.format("sees"), "sql/mine/avoids.sql": avoids})
+    assert built.problems == []
+    of_columns = ["openb.cpu_classes_fragment", "openb.no_placement", "openb.node_sn_differs_by_list"]
+    for name, caveats in {"sees": ["openb.node_lists_overlap", *of_columns], "avoids": of_columns}.items():
+        of_query = f"select caveats from catalog.queries where query_name = 'mine.{name}'"
+        assert query_rows(warehouse, of_query) == [(sorted(caveats),)]
+        of_catalog = (
+            f"select caveat from catalog.caveats where list_contains(objects, 'mine.{name}') order by 1"
+        )
+        assert query_rows(warehouse, of_catalog) == [(caveat,) for caveat in sorted(caveats)]
+        answer = command_line.server().run("query", f"mine.{name}", "--warehouse", warehouse, "--caveats")
+        assert [one for one in caveats if one not in answer.stderr] == []
+        assert ("openb.node_lists_overlap" in answer.stderr) == (name == "sees")
+
+
 def test_inherit_column_comments_and_caveats(warehouse: Path) -> None:
     runs = "create view mine.runs_v1 as select run_s from itp.job"
     build_with(warehouse, {"views/mine/runs.v1.sql": runs})

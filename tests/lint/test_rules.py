@@ -219,6 +219,16 @@ MISTAKES = [
         "resolves itp.no_wait, which no view that it reads has",
         of_view("-- caveat: itp.no_wait: job_id", "-- resolves_caveat: itp.no_wait"),
     ),
+    (
+        "resolved caveat",
+        "resolves itp.min_duration_600, which no column that it reads has",
+        of_query("-- chart", "-- resolves_caveat: itp.min_duration_600\n-- chart"),
+    ),
+    (
+        "caveat name",
+        "no caveat is called itp.no_waits. Did you mean itp.no_wait?",
+        of_query("-- chart", "-- resolves_caveat: itp.no_waits\n-- chart"),
+    ),
     ("column name", "`caveat` names job, which is not a column", of_view("wait: job_id", "wait: job")),
     ("column name", "no column id to comment on", of_view("v1.job_id is", "v1.id is")),
     (
@@ -346,6 +356,16 @@ def test_all_resolved_caveats_that_are_not_inherited_are_found_at_once(subject: 
     changed = of_view("-- caveat: itp.no_wait: job_id", lines)(subject)
     found = [one.message.split(",")[0] for one in lint_all(changed) if one.rule == "resolved caveat"]
     assert found == [f"resolves {first}", f"resolves {second}"]
+
+
+@pytest.mark.parametrize(("reads", "column"), [("itp.raw_job", "duration"), ("itp.job", "run_s")])
+def test_a_query_resolves_caveats_of_base_tables_and_of_views(
+    reads: str, column: str, subject: Subject
+) -> None:
+    text = QUERY.replace("-- chart", "-- resolves_caveat: itp.min_duration_600\n-- chart")
+    text = text.replace("num_gpu", column).replace("from itp.raw_job", f"from {reads}")
+    found = lint_all(of_query(QUERY, text)(subject))
+    assert [one for one in found if one.rule in ("resolved caveat", "column name")] == []
 
 
 def test_a_cast_or_maximum_of_a_label_needs_no_unit(subject: Subject) -> None:

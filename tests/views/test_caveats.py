@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 import sqlglot
 
-from tracehouse.engines.duckdb.read import binding, sandbox
-from tracehouse.views.caveats import of_query, of_views
+from tracehouse.engines.duckdb.read import binding, notes, sandbox
+from tracehouse.ingest.declarations import all_traces
+from tracehouse.sql.query_files import QUERY_KEYS
+from tracehouse.views.caveats import of_query, of_tables, of_views
 from tracehouse.views.columns import Columns, columns_read
 from tracehouse.views.view_files import (
     VIEW_KEYS,
@@ -108,6 +110,47 @@ def test_a_query_inherits_caveats_of_columns_it_reads(sql: str, caveats: list[st
     assert of_query(read_header("", VIEW_KEYS, "here"), read, spread_caveats(tmp_path)) == caveats
 
 
+@pytest.mark.parametrize(
+    ("lines", "caveats"),
+    [
+        ("", ["pai.fractions", "pai.tasks"]),
+        ("-- resolves_caveat: pai.tasks", ["pai.fractions"]),
+        ("-- resolves_caveat: pai.shifted", ["pai.fractions", "pai.tasks"]),
+        ("-- caveat: pai.shifted\n-- resolves_caveat: pai.fractions", ["pai.shifted", "pai.tasks"]),
+    ],
+)
+def test_a_query_resolves_inherited_caveats(lines: str, caveats: list[str], tmp_path: Path) -> None:
+    header = read_header(f"{lines}\nselect", QUERY_KEYS, "here")
+    assert of_query(header, {"pai.run_v1": {"gpus"}}, spread_caveats(tmp_path)) == caveats
+
+
+@pytest.mark.parametrize(
+    ("sql", "caveats"),
+    [
+        ("select sum(cap_cpu) from pai.machine_spec", set()),
+        ("select sum(cap_gpu) from pai.machine_spec", {"pai.cpu_machines_in_spec"}),
+        # All rows are tasks; `pai.lfs_pointers`, a background, is about all rows, too.
+        ("select count(*) from pai.task", {"pai.job_means_task_elsewhere"}),
+        (
+            "select count(*) from pai.task where gpu_type = (select max(gpu_type) from pai.machine_spec)",
+            {
+                "pai.cpu_machines_in_spec",
+                "pai.gpu_type_is_assigned",
+                "pai.gpu_type_null",
+                "pai.job_means_task_elsewhere",
+                "pai.misc_is_many_types",
+            },
+        ),
+    ],
+)
+def test_a_query_inherits_caveats_of_base_tables(sql: str, caveats: set[str]) -> None:
+    pai = all_traces()["pai"]
+    columns = {f"pai.{table.name}": [one.name for one in table.stored_columns] for table in pai.tables}
+    tree = sqlglot.parse_one(sql, dialect="duckdb")
+    read = columns_read(tree, references(tree, "here"), columns, "here")
+    assert set(of_query(read_header("", VIEW_KEYS, "here"), read, of_tables([pai]))) == caveats
+
+
 # Columns of views and queries, each with caveats that their readers see.
 SEEN = {
     "genai.qps": {"timestamp_anon": {"clock_is_scaled"}, "container_ip": {"rows_without_container"}},
@@ -146,11 +189,32 @@ def test_readers_of_a_column_see_its_caveats(sample_warehouse: Path) -> None:
     with sandbox.connect(sample_warehouse) as connection:
         for relation, columns in SEEN.items():
             for column, caveats in columns.items():
-                notes = binding.bind_statement(connection, f"select {column} from {relation}").notes
-                seen = {note.name.split(".")[-1] for note in notes}
+                found = binding.bind_statement(connection, f"select {column} from {relation}").notes
+                seen = {note.name.split(".")[-1] for note in found}
                 lacking += [(relation, column, caveat) for caveat in caveats - seen]
         waits = binding.bind_statement(connection, "select wait_s from philly.job_run").notes
         load = binding.bind_statement(connection, "select held_gpus from philly.load_by_day()").notes
     assert lacking == []
     assert "philly.no_end_means_running" not in {note.name for note in waits}
     assert "philly.no_end_means_running" in {note.name for note in load}
+
+
+# Queries of the package, each with a caveat of a base table that its readers see and one that its SQL avoids.
+OF_QUERIES = {
+    "acme.published_summary": ("acme.summary_does_not_reproduce", ""),
+    "asi.run_by_type": ("asi.spans_from_day_109", ""),
+    "genai.requests_by_day": ("", "genai.request_clock_is_shifted"),
+    "helios.vc_load": ("helios.gpus_change_daily", "helios.total_is_a_column"),
+    "pai.machines": ("pai.misc_is_many_types", "pai.cpu_machines_in_spec"),
+    "openb.sharing": ("openb.gpu_milli_is_per_gpu", "openb.cpu_classes_fragment"),
+    "openb.use_by_day": ("openb.times_from_first_pod", "openb.gpu_milli_is_per_gpu"),
+    "pai.tasks_by_gpu_type": ("pai.status_mix_drifts", "pai.plan_is_per_instance"),
+    "zeus.epochs_by_target": ("zeus.target_never_reached", "zeus.train_has_no_gpu"),
+}
+
+
+def test_readers_of_a_query_see_the_caveats_of_base_tables(sample_warehouse: Path) -> None:
+    with sandbox.connect(sample_warehouse) as connection:
+        for query, (seen, avoided) in OF_QUERIES.items():
+            names = {note.name for note in notes.of_object(connection, query)}
+            assert (query, {seen} - {""} <= names, avoided in names) == (query, True, False)

@@ -19,6 +19,7 @@ from tracehouse.engines.duckdb.write.catalog import (
     record_in_caveats,
 )
 from tracehouse.engines.duckdb.write.views import sql_error
+from tracehouse.ingest.declarations import all_traces
 from tracehouse.sql.query_columns import describe_columns, find_clashes
 from tracehouse.sql.query_files import Parameter, QueryFile
 from tracehouse.views import caveats
@@ -48,9 +49,10 @@ def create_queries(
         except duckdb.Error as error:
             raise sql_error(error, query.path, query.signature, query.text) from error
     of_queries = {}
+    inherited = {**caveats.of_tables(all_traces().values()), **caveats_by_object}
     for query in queries:
         read = columns_read(query.tree, query.references, columns, query.path)
-        of_queries[query.full_name] = caveats.of_query(query.header, read, caveats_by_object)
+        of_queries[query.full_name] = caveats.of_query(query.header, read, inherited)
     _insert_queries(connection, queries, of_queries)
     docs = {name: _docs(found) for name, found in columns.items()}
     insert(connection, "columns", [row for query in queries for row in _columns(query, docs)])

@@ -3,8 +3,8 @@
     <warehouse>/local/views/<schema>/<name>.v<N>.sql    a view
     <warehouse>/local/sql/<schema>/<name>.sql           a named query
 
-The files have the same format and header keys as Tracehouse's own. They inherit the caveats of the objects
-that they read; descriptions are optional. `create` reports files that fail, and creates the others.
+The files have the same format and header keys as Tracehouse's own, and inherit caveats in the same way;
+descriptions are optional. `create` reports files that fail, and creates the others.
 """
 
 import hashlib
