@@ -486,7 +486,8 @@ def test_different_figure_exits_with_1(tmp_path: Path) -> None:
     assert found["pai.P17_v100_median"]["verdict"] == "differs, reason unconfirmed"
     verdicts = Counter(row["verdict"] for row in found.values())
     unconfirmed = verdicts["differs, reason unconfirmed"]
-    assert f"note unconfirmed: {unconfirmed} figures differ for a reason that nobody" in run.stderr
+    note = f"note unconfirmed: figures that differ for a reason that nobody has confirmed: {unconfirmed}, see"
+    assert note in run.stderr
     count = verdicts["differs"] + unconfirmed
     summary = f"{count} of {len(found)} figures differ, {unconfirmed} of them for an unconfirmed reason"
     assert run.code == 1 and run.stderr.rstrip().endswith(summary)

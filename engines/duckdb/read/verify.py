@@ -174,7 +174,7 @@ def explanation_summary(results: Sequence[Result]) -> list[Note]:
         Verdict.UNCONFIRMED: ("unconfirmed", "for a reason that nobody has confirmed"),
     }
     return [
-        Note(name, f"{counts[verdict]} figures differ {how}, see catalog.published", "note")
+        Note(name, f"figures that differ {how}: {counts[verdict]}, see catalog.published", "note")
         for verdict, (name, how) in reasons.items()
         if verdict in counts
     ]
@@ -192,7 +192,7 @@ def parts(results: Sequence[Result]) -> list[Note]:
     """Return a note for each part of the publisher's tables with which figures cannot be compared."""
     counts = Counter(result.part for result in results if result.verdict is Verdict.NOT_COMPARABLE)
     return [
-        Note("not comparable", f"{count} figures are about the complete trace. {part}", "note")
+        Note("not comparable", f"figures about the complete trace: {count}. {part}", "note")
         for part, count in counts.items()
     ]
 
