@@ -96,7 +96,7 @@ loads as (
         vc,
         stats.favg(capacity_gpus) as capacity_gpus,
         stats.fsum(held_gpus) as held_gpu_h,
-        sum(capacity_gpus) as capacity_gpu_h,
+        stats.fsum(capacity_gpus) as capacity_gpu_h,
         100.0 * count(*) filter (where is_full) / count(*) as full_hours_pct
     from hours
     group by cluster, vc

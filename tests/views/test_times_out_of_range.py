@@ -58,10 +58,12 @@ def rows(connection: duckdb.DuckDBPyConnection, sql: str) -> Sequence[tuple]:
 
 
 def test_every_view_and_query_runs(acme: duckdb.DuckDBPyConnection) -> None:
-    names = [view.versioned for view in view_files() if view.schema in ("acme", "unified")]
+    # A row for each hour until the year 290000 would be too many; ingest rejects such times.
+    parts = {"unified.allocation_hour_v1": "unified.allocation_hour_v1 where trace = 'openb'"}
+    views = [view.versioned for view in view_files() if view.schema in ("acme", "unified")]
+    names = [parts.get(view, view) for view in views]
     for query in query_files():
         if query.schema in ("acme", "unified"):
-            # A row for each hour until the year 290000 would be too many; ingest rejects such times.
             chosen = {"on_cluster": "kalos", "in_trace": "openb"}
             arguments = [f"{p.name} := '{chosen[p.name]}'" for p in query.parameters if p.name in chosen]
             names.append(f"{query.full_name}({', '.join(arguments)})")

@@ -483,6 +483,6 @@ def test_caveat_of_censored_pods_has_their_share(real: duckdb.DuckDBPyConnection
     assert failed[2:] == (pytest.approx(26.5, abs=0.05), pytest.approx(91, abs=0.5))
     [arrived] = rows(
         real,
-        "select jobs_per_day, cv_gap from unified.arrivals(false, 0.25) where trace = 'openb'",
+        "select jobs_per_day, cv_gap from unified.arrivals(false, 0.25, 0) where trace = 'openb'",
     )
     assert arrived == (pytest.approx(217, abs=1), pytest.approx(4.28, abs=0.05))

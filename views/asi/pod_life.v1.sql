@@ -82,3 +82,4 @@ comment on column asi.pod_life_v1.lifetime_h is 'Hours from the first to the las
 comment on column asi.pod_life_v1.held_gpu_h is 'GPU time that the pod held in all its hours; 0 if not recorded; derived.';
 comment on column asi.pod_life_v1.is_left_censored is 'Whether the hour before the first is not loaded, so that the pod may have begun earlier; derived.';
 comment on column asi.pod_life_v1.is_right_censored is 'Whether the hour after the last is not loaded, so that the pod may have gone on; derived.';
+comment on column asi.pod_life_v1.shown_model is 'GPU model as in the publisher''s figures: without its variant, if asi.shown_model has it; derived.';
