@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 import sqlglot
 from duckdb import DuckDBPyConnection
-from random_seed import some
 from sqlglot import exp
 
 from tracehouse.core.errors import DefinitionError, UserError
@@ -385,8 +384,9 @@ def is_number(value: Any) -> bool:
 
 def test_all_views_and_queries_translate() -> None:
     """A file that does not translate has a line `engine` in its header, and no other file has one."""
-    files = {str(file.path): file for file in [*view_files(), *query_files()]}
-    for file in [files[path] for path in some([*files], 150)]:
+    files = [*view_files(), *query_files()]
+    assert len(files) > 300
+    for file in files:
         query = file.tree.expression if isinstance(file, ViewFile) else file.tree
         parameters = () if isinstance(file, ViewFile) else [one.name for one in file.parameters]
         try:
