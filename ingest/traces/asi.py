@@ -634,7 +634,7 @@ METRICS = (
 QUANTITIES = (
     Quantity("active_gpu_h", "GPU-h", "GPU time held by HP and LP pods that are not in standby"),
     Quantity("clusters", "clusters"),
-    Quantity("cpus_per_gpu", "CPU cores"),
+    Quantity("cpus_per_gpu", "CPU cores per GPU"),
     Quantity("first_hour", ""),
     Quantity("free_slots", "GPUs"),
     Quantity("gap_hours", "h"),

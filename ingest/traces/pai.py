@@ -1492,7 +1492,7 @@ QUANTITIES = (
     Quantity("cpu_failed_pct", "percent", "Share of the tasks without a GPU that failed"),
     Quantity("cpu_margin_of_capacity", "ratio"),
     Quantity("cpu_use_of_plan", "ratio", "Used divided by requested CPU"),
-    Quantity("cpus_per_gpu", "CPU cores", "CPU cores for each GPU of a machine"),
+    Quantity("cpus_per_gpu", "CPU cores per GPU", "CPU cores for each GPU of a machine"),
     Quantity("end_hour", ""),
     Quantity("entries", "entries", "Number of entries"),
     Quantity("failed_of_known_pct", "percent", "Share of the tasks with a known outcome that failed"),

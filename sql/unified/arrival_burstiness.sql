@@ -5,10 +5,10 @@
 create or replace macro unified.arrival_burstiness(
     gpu_only boolean := true,
     skip_first_pct double := 0,
-    from_hour bigint := null,
     -- a job belongs to a burst if it comes at most this many seconds after the previous job of its user [0 to
     -- 1000000]
-    burst_s double := 60
+    burst_s double := 60,
+    from_hour bigint := null
 ) as table
 -- A job that may have been submitted before the trace began has no known submission.
 with jobs as (
