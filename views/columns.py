@@ -15,7 +15,7 @@ from sqlglot.optimizer.annotate_types import annotate_types
 from sqlglot.schema import MappingSchema
 
 from tracehouse.views.macros import inlined
-from tracehouse.views.view_files import DefinitionError
+from tracehouse.views.view_files import DefinitionError, full_name
 
 Columns = dict[str, tuple[str, str | None]]
 """The columns of a table or view in order: the SQL type and the comment of each."""
@@ -73,7 +73,7 @@ def columns_read(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, s
             for column in scope.columns:
                 source = scope.sources.get(column.table)
                 if isinstance(source, exp.Table) and source.db:
-                    found[f"{source.db}.{source.name}"].add(column.name)
+                    found.setdefault(full_name(source), set()).add(column.name)
     written = _map_to_declared(read)
     return {
         name: {written.get((name, column.lower()), column) for column in columns}
@@ -176,7 +176,7 @@ def _follow(scope: Scope, name: str, bare: Callable[[exp.Expr], exp.Expr]) -> tu
     source = scope.sources.get(column.table)
     if isinstance(source, Scope):
         return _follow(source, column.name, bare)
-    return (f"{source.db}.{source.name}", column.name.lower()) if source and source.db else None
+    return (full_name(source), column.name.lower()) if source and source.db else None
 
 
 def _strip_casts(selected: exp.Expr) -> exp.Expr:
@@ -250,5 +250,5 @@ def _origins(node: Node) -> set[str]:
         if isinstance(step.source, exp.Table) and not step.downstream:
             column = step.name.rsplit(".", 1)[-1].strip('"')
             if column != "*":
-                found.add(f"{step.source.db}.{step.source.name}.{column}")
+                found.add(f"{full_name(step.source)}.{column}")
     return found

@@ -191,11 +191,16 @@ def references(tree: exp.Expr, place: Path | str) -> frozenset[str]:
     names = set()
     for table in tree.find_all(exp.Table):
         if table.db and table.db != macros.SCHEMA:
-            # The name of a macro is one level deeper than that of a table.
-            names.add(f"{table.db}.{table.name or table.this.name}")
+            names.add(full_name(table))
         elif not table.db and table.name and table.name not in own:
             raise DefinitionError(place, f"add the schema to {table.name}")
     return frozenset(names)
+
+
+def full_name(table: exp.Table) -> str:
+    """Return `schema.name` of a table, view or named query in a statement."""
+    # The name of a macro is one level deeper than that of a table.
+    return f"{table.db}.{table.name or table.this.name}"
 
 
 def parsed(sql: str, text: str, path: Path) -> exp.Expr:

@@ -87,6 +87,16 @@ def test_a_query_inherits_caveats_of_a_base_table(warehouse: Path) -> None:
         assert ("openb.node_lists_overlap" in answer.stderr) == (name == "sees")
 
 
+def test_a_query_reads_another_query_and_inherits_its_caveats(warehouse: Path) -> None:
+    select = "select model, nodes from openb.capacity_by_model() where nodes > 0"
+    built = build_with(warehouse, {"sql/mine/few.sql": f"create macro mine.few() as table {select}"})
+    assert built.problems == []
+    of_query = "select caveats from catalog.queries where query_name = "
+    [(inherited,)] = query_rows(warehouse, f"{of_query}'openb.capacity_by_model'")
+    assert inherited
+    assert query_rows(warehouse, f"{of_query}'mine.few'") == [(inherited,)]
+
+
 def test_inherit_column_comments_and_caveats(warehouse: Path) -> None:
     runs = "create view mine.runs_v1 as select run_s from itp.job"
     build_with(warehouse, {"views/mine/runs.v1.sql": runs})

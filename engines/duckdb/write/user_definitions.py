@@ -103,9 +103,11 @@ def _read_docs(connection: duckdb.DuckDBPyConnection) -> ColumnDocs:
 
 
 def _read_caveats(connection: duckdb.DuckDBPyConnection) -> dict[str, ColumnsByCaveat]:
-    """Return the caveats of all views of a database, by versioned and by plain name."""
+    """Return the caveats of all views of a database, by versioned and by plain name, and of all queries."""
     sql = """
         select versioned_name, caveats from catalog.views
+        union all
+        select query_name, caveats from catalog.queries
         union all
         select view_name, arg_max(caveats, version) from catalog.views group by view_name
         """
