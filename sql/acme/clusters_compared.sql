@@ -75,19 +75,13 @@ totals as (
         coalesce(sum(jobs) filter (where outcome = 'completed'), 0) as completed_jobs,
         coalesce(sum(jobs) filter (where outcome = 'cancelled'), 0) as cancelled_jobs,
         coalesce(sum(jobs) filter (where outcome = 'failed'), 0) as failed_jobs,
-        -- If jobs ended so and no time of any is known, their GPU-hours are unknown, not 0.
-        case
-            when count(*) filter (where outcome = 'completed') = 0 then 0
-            else stats.fsum(case when outcome = 'completed' then gpu_h end)
-        end as completed_gpu_h,
-        case
-            when count(*) filter (where outcome = 'cancelled') = 0 then 0
-            else stats.fsum(case when outcome = 'cancelled' then gpu_h end)
-        end as cancelled_gpu_h,
-        case
-            when count(*) filter (where outcome = 'failed') = 0 then 0
-            else stats.fsum(case when outcome = 'failed' then gpu_h end)
-        end as failed_gpu_h
+        coalesce(stats.fsum(case when outcome = 'completed' then gpu_h end), 0) as completed_gpu_h,
+        coalesce(stats.fsum(case when outcome = 'cancelled' then gpu_h end), 0) as cancelled_gpu_h,
+        -- If jobs failed and no time of any is known, their GPU-hours are unknown, not 0.
+        coalesce(
+            stats.fsum(case when outcome = 'failed' then gpu_h end),
+            case when count(*) filter (where outcome = 'failed') = 0 then 0 end
+        ) as failed_gpu_h
     from outcomes
     group by cluster
 ),

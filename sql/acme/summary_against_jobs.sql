@@ -101,18 +101,15 @@ kinds_of_cluster as (
         coalesce(sum(jobs) filter (where outcome = 'completed'), 0) / sum(jobs) as completed,
         coalesce(sum(jobs) filter (where outcome = 'cancelled'), 0) / sum(jobs) as cancelled,
         coalesce(sum(jobs) filter (where outcome = 'failed'), 0) / sum(jobs) as failed,
-        case
-            when count(*) filter (where outcome = 'completed') = 0 then 0
-            else stats.fsum(case when outcome = 'completed' then gpu_s end)
-        end / nullif(stats.fsum(gpu_s), 0) as completed_of_gpu_s,
-        case
-            when count(*) filter (where outcome = 'cancelled') = 0 then 0
-            else stats.fsum(case when outcome = 'cancelled' then gpu_s end)
-        end / nullif(stats.fsum(gpu_s), 0) as cancelled_of_gpu_s,
-        case
-            when count(*) filter (where outcome = 'failed') = 0 then 0
-            else stats.fsum(case when outcome = 'failed' then gpu_s end)
-        end / nullif(stats.fsum(gpu_s), 0) as failed_of_gpu_s
+        coalesce(stats.fsum(case when outcome = 'completed' then gpu_s end), 0) / nullif(stats.fsum(gpu_s), 0)
+        as completed_of_gpu_s,
+        coalesce(stats.fsum(case when outcome = 'cancelled' then gpu_s end), 0) / nullif(stats.fsum(gpu_s), 0)
+        as cancelled_of_gpu_s,
+        coalesce(
+            stats.fsum(case when outcome = 'failed' then gpu_s end),
+            case when count(*) filter (where outcome = 'failed') = 0 then 0 end
+        ) / nullif(stats.fsum(gpu_s), 0)
+        as failed_of_gpu_s
     from totals
     group by cluster, kind
 ),
