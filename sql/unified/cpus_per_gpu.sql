@@ -1,5 +1,4 @@
 -- Requested CPU cores per GPU (GPU jobs per trace)
--- resolves_caveat: pai.cpu_machines_in_spec
 -- chart: box x=trace y=cpus_per_gpu title=Requested CPU cores per GPU (GPU jobs per trace)
 -- column: jobs: GPU jobs of the trace
 -- column: covered_pct: Share of the GPU jobs whose requested CPU cores are known
@@ -27,27 +26,11 @@ counted as (
     having count(cpus_per_gpu) > 0
 ),
 
-capacity as (
-    select
-        'openb' as trace,
-        cpus,
-        gpus
-    from openb.capacity
-    where node_list = 'gpu_node'
-    union all
-    select
-        'pai' as trace,
-        cap_cpu as cpus,
-        cap_gpu as gpus
-    from pai.machine_spec
-    where cap_gpu > 0
-),
-
 machines as (
     select
         trace,
-        stats.fsum(cpus) / stats.fsum(gpus) as capacity_cpus_per_gpu
-    from capacity
+        stats.fsum(cpus) / stats.fsum(case when cpus is not null then gpus end) as capacity_cpus_per_gpu
+    from unified.capacity
     group by trace
 )
 
@@ -72,7 +55,7 @@ comment on macro table unified.cpus_per_gpu is
 'percentiles over jobs, and cpus_per_gpu over all these jobs together, in which large jobs weigh more. Only '
 'jobs whose CPU cores are known count (covered_pct of the GPU jobs); traces without such jobs have no row. '
 'A fraction of a GPU counts as a fraction: 4 cores with half a GPU are 8 per GPU. capacity_cpus_per_gpu has '
-'the CPU cores of the machines with GPUs over their GPUs, for openb and PAI, NULL for other traces. Where '
+'the CPU cores of the machines with GPUs over their GPUs, NULL where the trace does not record them. Where '
 'jobs request more per GPU than that, the CPU cores run out before the GPUs, if requests bind: whether a '
 'scheduler may place more than a machine has is not recorded. Jobs without a GPU, which need CPU cores of '
 'the same machines too, do not count.';

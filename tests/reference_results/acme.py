@@ -36,8 +36,8 @@ GPUS_PER_NODE = 8
 
 
 def cluster_capacity(_: Path) -> pd.DataFrame:
-    rows = [(name, name, gpus, gpus // GPUS_PER_NODE) for name, gpus in GPUS_BY_PAPER.items()]
-    return pd.DataFrame(rows, columns=["cluster", "partition_name", "gpus", "nodes"])
+    rows = [(name, name, gpus, gpus // GPUS_PER_NODE, None) for name, gpus in GPUS_BY_PAPER.items()]
+    return pd.DataFrame(rows, columns=["cluster", "partition_name", "gpus", "nodes", "cpus"])
 
 
 # Named queries.

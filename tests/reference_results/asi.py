@@ -238,7 +238,8 @@ def cluster_capacity_hour(raw: Path) -> pd.DataFrame:
     servers = server_hour_v1(raw)
     hour = 24 * servers["day"] + servers["hour_of_day"]
     groups = servers.groupby([hour.rename("hour"), servers["gpu_model"].rename("partition_name")])
-    rows = pd.DataFrame({"gpus": groups["gpus"].sum(), "nodes": groups.size()}).reset_index()
+    sums = {"gpus": groups["gpus"].sum(), "nodes": groups.size(), "cpus": groups["cpus"].sum()}
+    rows = pd.DataFrame(sums).reset_index()
     rows.insert(1, "cluster", None)
     return rows
 

@@ -90,7 +90,7 @@ def cluster_capacity(raw: Path) -> pd.DataFrame:
     found = gpu_counts(raw)
     means = found[found["vc"] != "total"].groupby(["cluster", "vc"])["gpus"].mean()
     rows = means.map(lambda mean: math.floor(mean + 0.5)).reset_index()
-    return rows.rename(columns={"vc": "partition_name"}).assign(nodes=None)
+    return rows.rename(columns={"vc": "partition_name"}).assign(nodes=None, cpus=None)
 
 
 OF_VC = ["cluster", "vc"]

@@ -93,8 +93,8 @@ def standard_job_v1(raw: Path) -> pd.DataFrame:
 
 
 def cluster_capacity(_: Path) -> pd.DataFrame:
-    rows = [(name, name, gpus, None) for name, gpus in SIMULATED_GPUS.items()]
-    return pd.DataFrame(rows, columns=["cluster", "partition_name", "gpus", "nodes"])
+    rows = [(name, name, gpus, None, None) for name, gpus in SIMULATED_GPUS.items()]
+    return pd.DataFrame(rows, columns=["cluster", "partition_name", "gpus", "nodes", "cpus"])
 
 
 # Function and key columns of each name. Rows without key columns are compared in order.

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from reference_results import openb, pai
+from reference_results import asi, openb, pai, spot
 from reference_results.unified import (
     CLUSTER,
     HOUR_S,
@@ -145,17 +145,15 @@ def failure_repeats(
     return pd.DataFrame(rows, columns=[*columns, "times_baseline", "unknown_pct"])
 
 
+WITH_MACHINE_CPUS = {"asi": asi, "openb": openb, "pai": pai, "spot": spot}
+
+
 def machine_cpus_per_gpu(raw: Path, trace: str) -> float | None:
     """Return the CPU cores per GPU of the machines that have GPUs."""
-    if trace == "pai":
-        machines = pai.machines_of(raw)
-        machines = machines[machines["cap_gpu"] > 0]
-        return machines["cap_cpu"].sum() / machines["cap_gpu"].sum()
-    if trace == "openb":
-        nodes = openb.gpu_nodes(raw)
-        nodes = nodes[nodes["gpus"] > 0]
-        return nodes["cpu_milli"].sum() / 1000 / nodes["gpus"].sum()
-    return None
+    if trace not in WITH_MACHINE_CPUS:
+        return None
+    machines = WITH_MACHINE_CPUS[trace].cluster_capacity(raw)
+    return machines["cpus"].sum() / machines["gpus"].sum()
 
 
 def cpus_per_gpu(raw: Path, in_trace: str | None = None) -> pd.DataFrame:

@@ -184,8 +184,9 @@ def standard_job_v1(raw: Path) -> pd.DataFrame:
 
 def cluster_capacity(raw: Path) -> pd.DataFrame:
     nodes = gpu_nodes(raw)
-    models = nodes[nodes["gpus"] > 0].groupby("model").agg(gpus=("gpus", "sum"), nodes=("sn", "size"))
-    rows = models.rename_axis("partition_name").reset_index()
+    nodes = nodes[nodes["gpus"] > 0].assign(cpus=nodes["cpu_milli"] / 1000)
+    sums = {"gpus": ("gpus", "sum"), "nodes": ("sn", "size"), "cpus": ("cpus", "sum")}
+    rows = nodes.groupby("model").agg(**sums).rename_axis("partition_name").reset_index()
     rows.insert(0, "cluster", None)
     return rows
 

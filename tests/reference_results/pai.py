@@ -162,7 +162,7 @@ def task_gpu_time(raw: Path) -> pd.DataFrame:
 def cluster_capacity(raw: Path) -> pd.DataFrame:
     specified = machines_of(raw)
     types = specified[specified["cap_gpu"] > 0].groupby("gpu_type")
-    rows = types.agg(gpus=("cap_gpu", "sum"), nodes=("machine", "size"))
+    rows = types.agg(gpus=("cap_gpu", "sum"), nodes=("machine", "size"), cpus=("cap_cpu", "sum"))
     rows = rows.rename_axis("partition_name").reset_index()
     rows.insert(0, "cluster", None)
     return rows

@@ -175,7 +175,7 @@ def cluster_capacity(raw: Path) -> pd.DataFrame:
         }
     )
     row = {"gpus": counts.max(axis=1).sum(), "nodes": len(counts)}
-    return pd.DataFrame([{"cluster": None, "partition_name": None, **row}])
+    return pd.DataFrame([{"cluster": None, "partition_name": None, **row, "cpus": None}])
 
 
 def failing_machines(raw: Path, top: int = 20) -> pd.DataFrame:

@@ -74,8 +74,9 @@ def standard_job_v1(raw: Path) -> pd.DataFrame:
 
 
 def cluster_capacity(raw: Path) -> pd.DataFrame:
-    models = nodes(raw).groupby("gpu_model")["gpu_capacity_num"].agg(gpus="sum", nodes="size")
-    rows = models.rename_axis("partition_name").reset_index()
+    models = nodes(raw).groupby("gpu_model")
+    sums = models.agg(gpus=("gpu_capacity_num", "sum"), nodes=("cpu_num", "size"), cpus=("cpu_num", "sum"))
+    rows = sums.rename_axis("partition_name").reset_index()
     rows.insert(0, "cluster", None)
     return rows
 

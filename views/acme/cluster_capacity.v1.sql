@@ -9,7 +9,8 @@ select
     -- In acme.standard_job and itp.standard_job, the partition of a job is its cluster.
     known.cluster as partition_name,
     cast(known.gpus as bigint) as gpus,
-    cast(known.nodes as bigint) as nodes
+    cast(known.nodes as bigint) as nodes,
+    cast(null as double) as cpus
 from (
     values
     ('kalos', 2416, 302),
@@ -20,3 +21,4 @@ comment on column acme.cluster_capacity_v1.cluster is 'Cluster: seren or kalos; 
 comment on column acme.cluster_capacity_v1.partition_name is 'Same as the cluster, which is one partition; synthetic.';
 comment on column acme.cluster_capacity_v1.gpus is 'GPUs of the cluster, as the paper counts them; synthetic.';
 comment on column acme.cluster_capacity_v1.nodes is 'Nodes of the cluster: an eighth of the GPUs; synthetic.';
+comment on column acme.cluster_capacity_v1.cpus is 'CPU cores; NULL, as the trace does not record them; synthetic.';

@@ -21,9 +21,11 @@ select
     capacity.cluster,
     capacity.partition_name,
     capacity.gpus,
-    capacity.nodes
+    capacity.nodes,
+    capacity.cpus
 from asi.cluster_capacity_hour_v1 as capacity
 inner join peak on capacity.hour = peak.hour;
 
 comment on column asi.cluster_capacity_v1.gpus is 'GPUs of the model in the loaded hour with the most GPUs of all models; derived.';
 comment on column asi.cluster_capacity_v1.nodes is 'Servers with GPUs of the model in that hour; derived.';
+comment on column asi.cluster_capacity_v1.cpus is 'CPU cores of these servers; derived.';

@@ -9,7 +9,8 @@ select
     cast(null as varchar) as cluster,
     gpu_model as partition_name,
     cast(stats.fsum(server.gpus) as bigint) as gpus,
-    count(*) as nodes
+    count(*) as nodes,
+    stats.fsum(server.cpus) as cpus
 from asi.server_hour_v1 as server
 group by 24 * day + hour_of_day, gpu_model;
 
@@ -18,3 +19,4 @@ comment on column asi.cluster_capacity_hour_v1.partition_name is 'GPU model; mea
 comment on column asi.cluster_capacity_hour_v1.cluster is 'Cluster; NULL, as all clusters are counted together; derived.';
 comment on column asi.cluster_capacity_hour_v1.gpus is 'GPUs of the partition in the hour; derived.';
 comment on column asi.cluster_capacity_hour_v1.nodes is 'Nodes with such GPUs in the hour; derived.';
+comment on column asi.cluster_capacity_hour_v1.cpus is 'CPU cores of these nodes; derived.';

@@ -8,7 +8,8 @@ select
     cluster,
     vc as partition_name,
     cast(round(stats.favg(gpus)) as bigint) as gpus,
-    cast(null as bigint) as nodes
+    cast(null as bigint) as nodes,
+    cast(null as double) as cpus
 from helios.gpu_count
 where vc is not null
 group by cluster, vc;
@@ -17,3 +18,4 @@ comment on column helios.cluster_capacity_v1.cluster is 'Cluster; measured.';
 comment on column helios.cluster_capacity_v1.partition_name is 'Virtual cluster, a name that clusters share; measured.';
 comment on column helios.cluster_capacity_v1.gpus is 'GPUs, mean over the days, rounded to a whole number; derived.';
 comment on column helios.cluster_capacity_v1.nodes is 'Nodes; NULL, as the trace does not record them; measured.';
+comment on column helios.cluster_capacity_v1.cpus is 'CPU cores; NULL, as the trace does not record them; measured.';

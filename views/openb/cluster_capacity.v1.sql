@@ -7,7 +7,8 @@ select
     cast(null as varchar) as cluster,
     model as partition_name,
     gpus,
-    nodes
+    nodes,
+    cpus
 from openb.capacity_v1
 -- The other list repeats these nodes, and adds the nodes without a GPU.
 where node_list = 'gpu_node';

@@ -6,7 +6,8 @@ select
     cast(null as varchar) as cluster,
     gpu_type as partition_name,
     cast(sum(cap_gpu) as bigint) as gpus,
-    count(*) as nodes
+    count(*) as nodes,
+    stats.fsum(cap_cpu) as cpus
 from pai.machine_spec
 where cap_gpu > 0
 group by gpu_type;

@@ -7,7 +7,8 @@ select
     cast(null as varchar) as cluster,
     gpu_model as partition_name,
     cast(sum(gpu_capacity_num) as bigint) as gpus,
-    count(*) as nodes
+    count(*) as nodes,
+    stats.fsum(cpu_num) as cpus
 from spot.node
 group by gpu_model;
 

@@ -7,7 +7,8 @@ select
     cluster,
     partition_name,
     gpus,
-    nodes
+    nodes,
+    cpus
 from each_trace.cluster_capacity_v1;
 
 comment on column unified.capacity_v1.trace is 'Trace; measured.';
@@ -15,3 +16,4 @@ comment on column unified.capacity_v1.cluster is 'Cluster, if the trace distingu
 comment on column unified.capacity_v1.partition_name is 'Part of the cluster that the capacity is given for: a GPU type or model, or the cluster; measured.';
 comment on column unified.capacity_v1.gpus is 'GPUs of the partition, as the trace or its publisher gives them; derived.';
 comment on column unified.capacity_v1.nodes is 'Nodes with GPUs; NULL if not published; derived.';
+comment on column unified.capacity_v1.cpus is 'CPU cores of the nodes with GPUs; NULL if not published; derived.';

@@ -8,7 +8,8 @@ select
     cluster,
     partition_name,
     gpus,
-    nodes
+    nodes,
+    cpus
 from each_trace.cluster_capacity_hour_v1;
 
 comment on column unified.capacity_hour_v1.trace is 'Trace; measured.';
