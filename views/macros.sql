@@ -59,6 +59,11 @@ end;
 comment on macro stats.readable_window_s is
 'Length in seconds of the windows that divide a span: minutes, ten minutes, hours or days.';
 
+-- openb's first 19 pods span 110 days, in which almost every hour is empty.
+create or replace macro stats.first_hour(trace) as
+case when trace = 'openb' then 2640 else 0 end;
+comment on macro stats.first_hour is 'First hour of a trace, on its clock, that answers by hour show.';
+
 -- The half keeps the logarithm of a whole number off the whole numbers, where rounding would decide.
 create or replace macro stats.power_of_two_band(number) as
 case when number > 0 then cast(pow(2, floor(log2(number + 0.5))) as bigint) when number = 0 then 0 end;
@@ -119,6 +124,25 @@ from (
 ) as ranked
 group by series, floor(round(5 * percentile, 6));
 comment on macro table stats.cdf_points is 'Points of the cumulative distribution of a number per series, in a table or CTE whose rows count `weight` times: series, value, and the percentage up to this value, exact to a fifth of a percent.';
+
+-- In an idle hour no resource is the scarcest, and a tie counts for each.
+create or replace macro stats.scarcest_resources(source) as table
+select
+    resource,
+    count(*) as hours,
+    stats.favg(held_pct) as mean_held_pct,
+    max(held_pct) as peak_held_pct,
+    count(*) filter (where held_pct > 0 and held_pct = scarcest_pct) as hours_scarcest
+from (
+    select
+        resource,
+        case resource when 'cpu' then cpu_pct when 'gpu' then gpu_pct else memory_pct end as held_pct,
+        greatest(cpu_pct, gpu_pct, memory_pct) as scarcest_pct
+    from query_table(source)
+    cross join (select unnest(['cpu', 'gpu', 'memory']) as resource) as resources
+) as held
+group by resource;
+comment on macro table stats.scarcest_resources is 'How much of each resource is held over the hours of a table or CTE with cpu_pct, gpu_pct and memory_pct, the held percentages, and in how many hours no other resource is held more.';
 
 -- Columns: series; value, the time; at_risk, the rows observed for at least this time; events, the rows that ended at
 -- it; percentile; and its bounds, by Greenwood's variance with the log-log transformation. Rows without a time are

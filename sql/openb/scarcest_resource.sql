@@ -84,7 +84,7 @@ capacity as (
     from openb.capacity
 ),
 
-hourly as (
+hourly as ( -- noqa: ST03
     select
         100.0 * coalesce(requested.cpus, 0) / nullif(capacity.cpus, 0) as cpu_pct,
         100.0 * coalesce(requested.gpus, 0) / nullif(capacity.gpus, 0) as gpu_pct,
@@ -92,35 +92,6 @@ hourly as (
     from hours
     cross join capacity
     left join requested on hours.hour = requested.hour
-),
-
-resources as (
-    select unnest(['cpu', 'gpu', 'memory']) as resource
-),
-
-held as (
-    select
-        resources.resource,
-        case resources.resource
-            when 'cpu' then hourly.cpu_pct
-            when 'gpu' then hourly.gpu_pct
-            else hourly.memory_pct
-        end as held_pct,
-        greatest(hourly.cpu_pct, hourly.gpu_pct, hourly.memory_pct) as scarcest_pct
-    from hourly
-    cross join resources
-),
-
--- In an idle hour no resource is scarce.
-counted as (
-    select
-        resource,
-        count(*) as hours,
-        stats.favg(held_pct) as mean_held_pct,
-        max(held_pct) as peak_held_pct,
-        count(*) filter (where held_pct > 0 and held_pct = scarcest_pct) as hours_scarcest
-    from held
-    group by resource
 )
 
 select
@@ -136,7 +107,7 @@ select
     counted.peak_held_pct,
     counted.hours_scarcest,
     100.0 * counted.hours_scarcest / counted.hours as hours_scarcest_pct
-from counted
+from stats.scarcest_resources('hourly') as counted
 cross join capacity
 order by counted.resource;
 

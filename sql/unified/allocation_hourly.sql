@@ -29,7 +29,7 @@ where
     (in_trace is null or trace = in_trace)
     and is_by_partition = by_partition
     and is_offered = offered
-    and hour >= coalesce(from_hour, case when trace = 'openb' then 2640 else 0 end)
+    and hour >= coalesce(from_hour, stats.first_hour(trace))
 order by trace, cluster nulls first, partition_name nulls first, hour;
 
 comment on macro table unified.allocation_hourly is

@@ -40,7 +40,7 @@ submissions_by_hour as (
         hour,
         count(*) as jobs
     from jobs
-    where hour >= coalesce(from_hour, case when trace = 'openb' then 2640 else 0 end)
+    where hour >= coalesce(from_hour, stats.first_hour(trace))
     group by trace, cluster, hour
 ),
 

@@ -33,7 +33,7 @@ hourly as (
         count(*) as jobs,
         stats.fsum(requested_gpus) as submitted_gpus
     from jobs
-    where hour >= coalesce(from_hour, case when trace = 'openb' then 2640 else 0 end)
+    where hour >= coalesce(from_hour, stats.first_hour(trace))
     group by trace, cluster, hour
 ),
 

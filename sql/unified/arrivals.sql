@@ -32,7 +32,7 @@ submitted as (
         cluster,
         submit_s
     from jobs
-    where submit_s >= 3600 * coalesce(from_hour, case when trace = 'openb' then 2640 else 0 end)
+    where submit_s >= 3600 * coalesce(from_hour, stats.first_hour(trace))
 ),
 
 ordered as (

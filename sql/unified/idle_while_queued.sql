@@ -24,7 +24,7 @@ with known as (
         and not is_offered
         and capacity_gpus is not null
         and queued_gpus is not null
-        and hour >= coalesce(from_hour, case when trace = 'openb' then 2640 else 0 end)
+        and hour >= coalesce(from_hour, stats.first_hour(trace))
 )
 
 select

@@ -22,7 +22,7 @@ with known as (
         and not is_offered
         and capacity_gpus is not null
         and queued_gpus is not null
-        and (trace <> 'openb' or hour >= 2640)
+        and hour >= stats.first_hour(trace)
 ),
 
 counted as (
