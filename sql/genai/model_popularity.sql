@@ -71,7 +71,7 @@ order by rank;
 
 comment on macro table genai.model_popularity is
 'Requests per base model or LoRA adapter, the most requested first, with the share of each and of all up to it. Requests '
-'in any state count. Base models are from lora_request_trace: 25 of its 26,823 requests name none. LoRA adapters are '
-'from data_trace_processed, as no other table names them; it covers more requests, without their times: 52,993 of the '
-'68,195 name no adapter. A request counts once for each adapter that it names, so shares are of these pairs. The two '
-'tables name models differently, labels and hashes, and cannot be joined.';
+'in any state count. Base models are from lora_request_trace; in the published file, 25 of its 26,823 requests name none. '
+'LoRA adapters are from data_trace_processed, as no other table names them. It covers more requests, without their times: '
+'in the published file, 52,993 of its 68,195 requests name no adapter. A request counts once for each adapter that it '
+'names, so shares are of these pairs. The two tables name models differently, by labels and hashes, and cannot be joined.';

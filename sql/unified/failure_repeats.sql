@@ -148,8 +148,8 @@ comment on macro table unified.failure_repeats is
 'that completed, failed or were cancelled, with a known submission and owner; the earlier one need not '
 'have ended when the later one was submitted. failed_pct is the percentage of the jobs that failed, '
 'baseline_failed_pct the same over all previous outcomes, and times_baseline their ratio. low_pct and '
-'high_pct are the bounds of the 95 % confidence interval of failed_pct, from a bootstrap over the owners, or '
-'4,096 random parts of them; NULL with fewer than ten. With within_s, only jobs whose '
-'previous job was submitted at most this long before count. unknown_pct is the percentage of the GPU '
-'jobs of the trace without a known owner, submission or outcome, or without a previous job. A trace '
+'high_pct are the bounds of the 95 % confidence interval of failed_pct, from a bootstrap over the owners, '
+'or over 4,096 random parts of them if there are more; NULL with fewer than ten. With within_s, only jobs '
+'whose previous job was submitted at most this long before count. unknown_pct is the percentage of the '
+'GPU jobs of the trace without a known owner, submission or outcome, or without a previous job. A trace '
 'that does not record owners or outcomes has no rows.';

@@ -96,9 +96,8 @@ comment on macro table unified.wait_by_load is
 'in percent of the capacity, mean over the clock hour before the hour of the submission, as in '
 'unified.allocation_hourly. load_band_start_pct is the start of a band of ten percent; 100 is a cluster '
 'that is full or more than full. jobs are the jobs with a known load and an observed wait; started_pct is '
-'the percentage of these that started, the others were withdrawn; '
-'immediate_pct is the percentage that started within 60 s. median_wait_s and p90_wait_s are of started '
-'jobs only, so they are too low where started_pct is. unknown_pct is the percentage of the GPU jobs of the '
-'trace and cluster that are in no band, as their load or their wait is not known. The load does not say '
-'whether the free GPUs fit the job. A cluster without a known capacity or without recorded waits has no '
-'rows.';
+'the percentage of these that started; the others were withdrawn. immediate_pct is the percentage that '
+'started within 60 s. median_wait_s and p90_wait_s are of started jobs only, so they are too low where '
+'started_pct is below 100. unknown_pct is the percentage of the GPU jobs of the trace and cluster that are '
+'in no band, because their load or their wait is not known. The load does not say whether the free GPUs '
+'fit the job. A cluster without a known capacity or without recorded waits has no rows.';
