@@ -9,7 +9,7 @@ from types import MappingProxyType
 from tracehouse.engines.duckdb.write import catalog, user_definitions, views
 from tracehouse.engines.duckdb.write.base_tables import create_base_tables, create_rejected_rows
 from tracehouse.engines.duckdb.write.materialized_views import StoredView
-from tracehouse.engines.duckdb.write.template import open_for_writing, skipped_definitions, template
+from tracehouse.engines.duckdb.write.template import open_for_writing, template
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.store.records import Conversion
 
@@ -39,6 +39,8 @@ def build_file(
         for trace in traces
     ]
     with open_for_writing(path) as connection:
+        # The template lists what Tracehouse leaves out. Opening it as well would take as long as the data.
+        skipped = connection.execute("from catalog.not_built").fetchall()
         connection.begin()
         catalog.fill_sources(connection, traces, conversions)
         create_base_tables(connection, replaced, conversions, warehouse, copy_tables)
@@ -50,5 +52,4 @@ def build_file(
             catalog.record_stored(connection, name, view.at, view.bytes, view.files)
         connection.commit()
         failed = user_definitions.create(connection, warehouse / user_definitions.FOLDER)
-    skipped = [user_definitions.Problem(*one) for one in skipped_definitions().items()]
-    return [*skipped, *failed]
+    return [*(user_definitions.Problem(*one) for one in skipped), *failed]

@@ -74,6 +74,9 @@ def read_views_from_files(
     connection: DuckDBPyConnection, files: Mapping[str, Iterable[str]], warehouse: Path
 ) -> None:
     """Replace views by ones that read the same columns from Parquet files. Their comments are kept."""
+    if not files:
+        # Reading the columns of all views takes a tenth of the build of a small warehouse.
+        return
     columns, comments = catalog.column_types(connection), catalog.read_comments(connection)
     for name, paths in files.items():
         _select_from(connection, name, read_parquet(paths, warehouse), comments[name], columns[name])
