@@ -13,10 +13,11 @@ import sys
 import sysconfig
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
@@ -52,14 +53,20 @@ class Run:
 
 
 class Server:
-    """A process that has imported all modules and runs the command line in forks, one at a time."""
+    """A process that has imported all modules and runs the command line in forks, one at a time.
 
-    def __init__(self, folder: Path):
+    `environment` are variables of this process.
+    """
+
+    def __init__(self, folder: Path, environment: Mapping[str, str] = MappingProxyType({})):
         self._folder = folder
         self._lock = threading.Lock()
-        script = Path(__file__).with_name("fork_server.py")
         self._process = subprocess.Popen(
-            [sys.executable, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, str(Path(__file__).with_name("fork_server.py"))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **environment},
         )
 
     def run(self, *argv: object, stdin: str = "", timeout_s: float = TIMEOUT_S, **request: Any) -> Run:

@@ -22,11 +22,13 @@ from typing import Any, NoReturn
 import polars  # noqa: F401
 import pyarrow.compute
 import pyarrow.csv
-import pyarrow.parquet  # noqa: F401
+import pyarrow.parquet
+import rich.progress  # noqa: F401
+import typer.main
 
 from tracehouse import cli
 from tracehouse.engines.duckdb.read import answer, checks, describe, verify  # noqa: F401
-from tracehouse.engines.duckdb.write import database, materialized_views  # noqa: F401
+from tracehouse.engines.duckdb.write import build_info, database, materialized_views  # noqa: F401
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.publish import writers  # noqa: F401
 from tracehouse.sql.query_files import query_files
@@ -44,6 +46,11 @@ def main() -> None:
     """Serve requests until the input ends, each in its own child process."""
     all_traces()
     read_all_sql()
+    build_info.hash_definitions()
+    # Arrow imports pandas, if it is installed, for its first array.
+    pyarrow.array([])
+    # Otherwise each child would create all commands.
+    cli.app = typer.main.get_command(cli.app)
     for line in sys.stdin:
         request = json.loads(line)
         child = os.fork()

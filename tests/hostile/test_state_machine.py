@@ -1,18 +1,21 @@
 """A Hypothesis state machine: commands on a warehouse, some killed at a step, compared with a model.
 
 The model is the version of each raw file that the warehouse must have. It follows the documentation and uses
-no code of Tracehouse.
+no code of Tracehouse. The commands are those of a package without views and queries, which they do not need.
 """
 
+import atexit
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
-import command_line
+import duckdb
 import hypothesis
 import pytest
-from command_line import Run
+from command_line import Run, Server
 from counting import Count
 from hostile.dumps import ARCHIVED, NARROW, UNTOUCHED, WIDE, Place, gz, raw_folder, tar
 from hostile.expectations import manifest, opened, unsound
@@ -26,10 +29,14 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from random_seed import DEPTH
+from random_seed import DEPTH, SEED
+from small_package import copy_package
 
 OPERATIONS = 8
 SEQUENCES = 40 * DEPTH if TRY_ALL else 2
+# Each shard draws from its own seed, so that they can run at the same time.
+MOST_IN_A_SHARD = 500
+SHARDS = -(-SEQUENCES // MOST_IN_A_SHARD)
 # A pod list, a table of one file, an archive, and two partitions of a wide table.
 PLACES: Mapping[str, Place] = {
     "openb_pod_list_a.csv": NARROW[0],
@@ -43,6 +50,7 @@ PLACES: Mapping[str, Place] = {
     ),
 }
 FILES = tuple(PLACES)
+TRACES = {place.table.partition(".")[0] for place in (UNTOUCHED, *PLACES.values())}
 VERSIONS = (1, 2, 3)
 DAMAGED = 0
 State = dict[str, int]
@@ -50,7 +58,7 @@ State = dict[str, int]
 
 # The step of a kill (None: no kill), and whether it is after the step.
 KILLS = strategies.none() | strategies.tuples(strategies.integers(1, 60), strategies.booleans())
-COUNTS: dict[str, int] = {}
+COUNTS: Counter[str] = Counter()
 
 
 def rows_of(file: str, version: int) -> dict[str, float]:
@@ -67,6 +75,20 @@ def content_of(file: str, version: int) -> bytes:
     return gz(tar([(f"{place.stem}.csv", text)])) if file.endswith(".gz") else text
 
 
+@cache
+def server() -> tuple[Server, Path]:
+    """Return the server of this process, which ends with the process, and its folder of temporary files."""
+    folder = tempfile.TemporaryDirectory()
+    package = copy_package(Path(folder.name) / "package", TRACES)
+    temporary = Path(folder.name) / "temporary"
+    temporary.mkdir()
+    environment = {"XDG_CACHE_HOME": f"{folder.name}/cache", "TMPDIR": str(temporary)}
+    started = Server(Path(folder.name), {"PYTHONPATH": str(package), **environment})
+    atexit.register(folder.cleanup)
+    atexit.register(started.close)
+    return started, temporary
+
+
 class WarehouseMachine(RuleBasedStateMachine):
     """Runs the commands that write, and knows what the warehouse must contain."""
 
@@ -76,18 +98,34 @@ class WarehouseMachine(RuleBasedStateMachine):
         self.raw, self.warehouse = raw_folder(self.folder / "raw"), self.folder / "warehouse"
         self.raw_state: State = {}
         self.state: State = {}
+        self.connection: tuple[tuple[int, int], duckdb.DuckDBPyConnection] | None = None
+        COUNTS["sequences"] += 1
 
     def teardown(self) -> None:
+        self.disconnect()
         shutil.rmtree(self.folder)
+
+    def connect(self) -> duckdb.DuckDBPyConnection | None:
+        """Return a connection to the database, if there is one. It stays open until the file is replaced."""
+        path = self.warehouse / "traces.duckdb"
+        identity = (path.stat().st_ino, path.stat().st_mtime_ns) if path.exists() else None
+        if self.connection and self.connection[0] != identity:
+            self.disconnect()
+        if identity and not self.connection:
+            self.connection = identity, opened(self.warehouse)
+        return self.connection[1] if self.connection else None
+
+    def disconnect(self) -> None:
+        if self.connection:
+            self.connection[1].close()
+        self.connection = None
 
     def run(self, *argv: object, kill: tuple[int, bool] | None = None) -> Run:
         """Run a command, and check that it ends with a plain error at worst."""
         request = {"kill_at_step": kill[0], "after_step": kill[1]} if kill else {}
-        run = command_line.server().run(*argv, "--warehouse", self.warehouse, **request)
+        run = server()[0].run(*argv, "--warehouse", self.warehouse, **request)
         assert run.code == -9 or run.faults() == [], run
-        COUNTS["kills" if run.code == -9 else argv[0]] = (
-            COUNTS.get("kills" if run.code == -9 else argv[0], 0) + 1
-        )
+        COUNTS[f"{argv[0]}, killed" if run.code == -9 else str(argv[0])] += 1
         return run
 
     def write(self, file: str, version: int | None) -> None:
@@ -109,14 +147,12 @@ class WarehouseMachine(RuleBasedStateMachine):
     def stored(self) -> State:
         """Return the version of each raw file in the warehouse."""
         found: State = {}
-        if not (self.warehouse / "traces.duckdb").exists():
-            return found
-        with opened(self.warehouse) as connection:
-            for file, place in PLACES.items():
-                rows = dict(connection.execute(place.question).fetchall())
-                versions = [version for version in VERSIONS if rows == rows_of(file, version)]
-                assert versions or not rows, f"{file}: not the rows of one version: {rows}"
-                found |= {file: versions[0]} if versions else {}
+        connection = self.connect()
+        for file, place in PLACES.items() if connection else ():
+            rows = dict(connection.execute(place.question).fetchall())
+            versions = [version for version in VERSIONS if rows == rows_of(file, version)]
+            assert versions or not rows, f"{file}: not the rows of one version: {rows}"
+            found |= {file: versions[0]} if versions else {}
         return found
 
     @initialize(files=strategies.sets(strategies.sampled_from(FILES)))
@@ -187,19 +223,19 @@ class WarehouseMachine(RuleBasedStateMachine):
 
     @invariant()
     def warehouse_equals_model(self) -> None:
-        if (self.warehouse / "traces.duckdb").exists():
+        if connection := self.connect():
             assert self.stored() == self.state
-            with opened(self.warehouse) as connection:
-                assert unsound(connection, self.warehouse) == []
+            assert unsound(connection, self.warehouse) == []
 
 
 @pytest.mark.timeout(7200)
-def test_sequences_of_commands(count: Count) -> None:
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_sequences_of_commands(shard: int, count: Count) -> None:
     COUNTS.clear()
     run_state_machine_as_test(
-        hypothesis.seed(1)(WarehouseMachine),
+        hypothesis.seed(SEED + 1_000_000_000 * shard)(WarehouseMachine),
         settings=hypothesis.settings(
-            max_examples=SEQUENCES,
+            max_examples=-(-SEQUENCES // SHARDS),
             stateful_step_count=OPERATIONS,
             deadline=None,
             suppress_health_check=list(HealthCheck),
