@@ -13,6 +13,7 @@ from types import FrameType
 from typing import NoReturn
 
 _actions: list[Callable[[], object]] = []
+_last_actions: list[Callable[[], object]] = []
 
 
 def end_at_once() -> None:
@@ -24,7 +25,7 @@ def end_at_once() -> None:
 
 
 def leave(code: int) -> NoReturn:
-    """Flush the standard streams and end the process without waiting for other threads.
+    """Flush the standard streams, clean up, and end the process without waiting for other threads.
 
     The exit code is `code`, or 1 if `code` is 0 and a flush fails.
     """
@@ -36,7 +37,14 @@ def leave(code: int) -> NoReturn:
             code = code or 1
             if stream is sys.stdout:
                 print(f"error: standard output: {error}", file=sys.stderr)
+    for action in _last_actions:
+        action()
     os._exit(code)
+
+
+def clean_up_last(clean_up: Callable[[], None]) -> None:
+    """Call `clean_up` when `leave` or a signal ends the process, which skip Python's own clean-up."""
+    _last_actions.append(clean_up)
 
 
 @contextmanager
@@ -80,7 +88,7 @@ def _at_signal(action: Callable[[], object]) -> Iterator[None]:
 
 def _exit_process(number: int, _: FrameType | None) -> None:
     try:
-        for action in reversed(_actions):
+        for action in [*reversed(_actions), *_last_actions]:
             action()
     finally:
         os._exit(128 + number)

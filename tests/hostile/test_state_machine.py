@@ -242,5 +242,6 @@ def test_sequences_of_commands(shard: int, count: Count) -> None:
             phases=(Phase.generate, Phase.shrink) if TRY_ALL else (Phase.generate,),
         ),
     )
+    assert [*server()[1].iterdir()] == []
     for kind, tried in COUNTS.items():
         count(f"state machine: {kind}", tried)

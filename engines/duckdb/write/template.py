@@ -19,6 +19,7 @@ from pathlib import Path
 
 import duckdb
 
+from tracehouse.core import signals
 from tracehouse.core.errors import DefinitionError
 from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.write import catalog
@@ -191,7 +192,9 @@ def _cache_folder() -> Path:
 @cache
 def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
     """Create a folder that is removed at the end of the process."""
-    return tempfile.TemporaryDirectory(prefix="tracehouse-template-")
+    folder = tempfile.TemporaryDirectory(prefix="tracehouse-template-")
+    signals.clean_up_last(folder.cleanup)
+    return folder
 
 
 def _keep(created: Path, definitions: str) -> None:
