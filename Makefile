@@ -144,7 +144,8 @@ site-test: $(VENV)/ready $(HTTPFS_VENV)/ready web/node_modules/ready
 
 hostile: $(VENV)/ready
 	TRACEHOUSE_HOSTILE=all $(BIN)/pytest --numprocesses 2 --dist worksteal tests/hostile \
-		tests/clients/test_while_replaced.py tests/engines/test_materialized_views.py tests/engines/test_signals.py
+		tests/clients/test_while_replaced.py tests/core/test_staging.py tests/engines/test_materialized_views.py \
+		tests/engines/test_signals.py tests/publish/test_killed_output.py
 
 random-test: $(VENV)/ready
 	TRACEHOUSE_DEPTH=10 $(BIN)/pytest --numprocesses 2 --dist worksteal --timeout 7200 \

@@ -5,20 +5,17 @@ Until then, a temporary file holds the output: next to the file that it replaces
 
 import codecs
 import os
-import secrets
 import shutil
 import signal
-import stat
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
-from tracehouse.core import signals
+from tracehouse.core import signals, staging
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.core.text import escape_text
 from tracehouse.engines.duckdb.read import sandbox
@@ -78,7 +75,7 @@ def open_output(
     """
     check(output)
     if output and not is_stream(output):
-        with _explain_errors(output), _replace_file(output) as temporary:
+        with _explain_errors(output), staging.replace_file(output) as temporary:
             yield temporary
         return
     temporary = scratch / "output"
@@ -112,43 +109,6 @@ def _open_stream(output: Path | None) -> BinaryIO:
         return output.open("wb", buffering=0)
     sys.stdout.flush()
     return open(sys.stdout.fileno(), "wb", buffering=0, closefd=False)
-
-
-@contextmanager
-def _replace_file(output: Path) -> Iterator[Path]:
-    """Yield a new file that replaces a file when the block ends. Keeps its mode, owner and links to it."""
-    path = Path(os.path.realpath(output))
-    temporary = path.with_name(f".{path.name[:50]}-{secrets.token_hex(4)}")
-    with signals.clean_up_at_end(lambda: temporary.unlink(missing_ok=True)):
-        temporary.touch(exist_ok=False)
-        yield temporary
-        if path.exists():
-            old = path.stat()
-            with suppress(PermissionError):
-                # Only root can keep the owner.
-                os.chown(temporary, old.st_uid, old.st_gid)
-            temporary.chmod(stat.S_IMODE(old.st_mode))
-        temporary.replace(path)
-
-
-@contextmanager
-def replace_folder(folder: Path) -> Iterator[Path]:
-    """Yield a new folder that replaces a folder, which need not exist, when the block ends."""
-    check_folder(folder)
-    try:
-        staged = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    except OSError as error:
-        raise UserError(f"{folder}: the folder cannot be written ({error.strerror})") from None
-    old = staged.with_name(f"{staged.name}-old")
-    with signals.clean_up_at_end(lambda: shutil.rmtree(staged, ignore_errors=True)):
-        new = staged / "new"
-        new.mkdir()
-        yield new
-        # Outside of `staged`, so that a signal between the two renames does not remove the old folder.
-        if folder.exists():
-            folder.rename(old)
-        new.rename(folder)
-    shutil.rmtree(old, ignore_errors=True)
 
 
 @contextmanager

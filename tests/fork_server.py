@@ -3,8 +3,9 @@
     python fork_server.py
 
 A request is a line of JSON on standard input: `argv`, `cwd`, `stdout` and `stderr` (files to write). Optional
-keys are `stdin` (a file to read), `environment`, `largest_file_bytes`, `unprivileged`, `kill_at_step` and
-`after_step`. The server prints two lines of JSON: the process id of the child, and its exit code.
+keys are `stdin` (a file to read), `environment`, `largest_file_bytes`, `unprivileged`, `kill_at_step`,
+`after_step` and `kill_by` (the number of a signal). The server prints two lines of JSON: the process id of
+the child, and its exit code.
 """
 
 import ctypes
@@ -13,9 +14,6 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Callable
-from functools import wraps
-from itertools import count
 from typing import Any, NoReturn
 
 # An ingest imports these late. Imported here, no child has to.
@@ -25,6 +23,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import rich.progress  # noqa: F401
 import typer.main
+from killing import kill_at_step
 
 from tracehouse import cli
 from tracehouse.engines.duckdb.read import answer, checks, describe, verify  # noqa: F401
@@ -37,9 +36,6 @@ from tracehouse.views.across_traces import expanded
 from tracehouse.views.columns import columns_read
 from tracehouse.views.graph import sort_views
 from tracehouse.views.view_files import view_files
-
-# Functions of `os` that `pathlib` and `shutil` call too.
-STEPS = ("mkdir", "replace", "rename", "link", "fsync", "unlink", "rmdir")
 
 
 def main() -> None:
@@ -82,7 +78,8 @@ def become(request: dict[str, Any]) -> NoReturn:
         limit = request["largest_file_bytes"]
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     if request.get("kill_at_step"):
-        kill_at_step(request["kill_at_step"], request.get("after_step", False))
+        by = request.get("kill_by", signal.SIGKILL)
+        kill_at_step(request["kill_at_step"], request.get("after_step", False), by)
     if request.get("unprivileged"):
         give_up_privileges()
     sys.argv = ["traces", *request["argv"]]
@@ -109,30 +106,6 @@ def redirect(stdin: str, stdout: str, stderr: str) -> None:
         opened = os.open(path, flags, 0o666)
         os.dup2(opened, number)
         os.close(opened)
-
-
-def kill_at_step(number: int, after: bool) -> None:
-    """Kill the process at the `number`th call (from 1) of a function in `STEPS`, before or after the call."""
-    # `next` is atomic: two threads never get the same number.
-    calls = count(1)
-
-    def with_kill(function: Callable) -> Callable:
-        @wraps(function)
-        def counted(*arguments: Any, **options: Any) -> Any:
-            mine = next(calls)
-            if mine == number and not after:
-                os.kill(os.getpid(), signal.SIGKILL)
-            try:
-                return function(*arguments, **options)
-            finally:
-                # Also if the call fails, as `mkdir` does for an existing folder.
-                if mine == number:
-                    os.kill(os.getpid(), signal.SIGKILL)
-
-        return counted
-
-    for name in STEPS:
-        setattr(os, name, with_kill(getattr(os, name)))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ without grouping or aggregating them are left out.
 """
 
 import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -21,10 +20,10 @@ import pyarrow as pa
 import sqlglot
 from sqlglot import exp
 
-from tracehouse.core import signals
+from tracehouse.core import staging
 from tracehouse.core.errors import UserError
 from tracehouse.core.text import escape_name, quoted
-from tracehouse.engines.duckdb.read.sandbox import connect
+from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.engines.duckdb.write.base_tables import add_comments
 from tracehouse.engines.duckdb.write.catalog import column_types, read_comments
 from tracehouse.engines.duckdb.write.template import STORAGE_VERSION
@@ -120,10 +119,10 @@ def publish(warehouse: Path, path: Path, whole: bool) -> Published:
     the file open for writing, if the file cannot be written, or if the warehouse has no data.
     """
     _check_target(path)
-    path = path.absolute()
-    with _stage_file(path) as staged:
+    path = Path(os.path.realpath(path))
+    with _replace_file(path) as staged, sandbox.scratch_folder() as scratch:
         writable = [f"{staged}{suffix}" for suffix in _OPEN_SUFFIXES]
-        with connect(warehouse, writable=writable) as connection:
+        with sandbox.connect(warehouse, writable=writable, scratch=scratch) as connection:
             connection.execute(f"attach {quoted(str(staged))} as published ({_OPTIONS})")
             _fill(connection, whole)
             connection.execute("detach published")
@@ -181,45 +180,21 @@ def _check_target(path: Path) -> None:
 
 
 @contextmanager
-def _stage_file(path: Path) -> Iterator[Path]:
+def _replace_file(path: Path) -> Iterator[Path]:
     """Yield a temporary path; when the block succeeds, the file at it replaces the file at `path`."""
-    staged = path.with_name(f".{path.name}.new")
-    if _is_open_elsewhere(staged):
-        raise UserError(f"{path}: another publish is writing this file. Wait until it has finished")
-
-    def remove() -> None:
-        for suffix in _OPEN_SUFFIXES:
-            staged.with_name(staged.name + suffix).unlink(missing_ok=True)
-
-    # A killed process may have left files.
-    remove()
     try:
-        with signals.clean_up_at_end(remove):
+        with staging.replace_file(path) as staged:
+            # DuckDB creates no database in an empty file.
+            staged.unlink()
             yield staged
             with staged.open("rb") as file:
                 os.fsync(file.fileno())
             # The new database could not be opened with a write-ahead log of the old one.
             path.with_name(f"{path.name}.wal").unlink(missing_ok=True)
-            staged.replace(path)
-            if sys.platform != "win32":
-                flush_folder(path.parent)
+        flush_folder(path.parent)
     except (duckdb.Error, OSError) as error:
         reason = str(error).splitlines()[0]
         raise UserError(f"{path}: publishing failed ({reason}); the previous file is unchanged") from None
-
-
-def _is_open_elsewhere(path: Path) -> bool:
-    """Whether another process has the database open; always False on Windows."""
-    if sys.platform == "win32":
-        return False
-    import fcntl
-
-    with suppress(FileNotFoundError), path.open("r+b") as file:
-        try:
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return True
-    return False
 
 
 def _fill(connection: duckdb.DuckDBPyConnection, whole: bool) -> None:

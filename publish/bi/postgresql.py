@@ -4,7 +4,6 @@ All tables are replaced in one transaction, so that readers see either the old v
 """
 
 import re
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 import duckdb
 
 from tracehouse.core.errors import UsageError, UserError, check_installed
+from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.engines.duckdb.write.base_tables import comments_sql
 from tracehouse.publish.bi import database_file
 from tracehouse.publish.bi.database_file import LEFT_OUT_COMMENT, MARKER_COMMENT, Published
@@ -85,8 +85,8 @@ def publish(
             f"{address.shown}: no connection ({reason}). Check host, port and database, that the server is "
             "running, and the password in PGPASSWORD or ~/.pgpass"
         ) from None
-    with server, tempfile.TemporaryDirectory() as folder:
-        path = file or Path(folder) / "traces.duckdb"
+    with server, sandbox.scratch_folder() as scratch:
+        path = file or scratch / "traces.duckdb"
         if not file:
             database_file.publish(warehouse, path, whole)
         try:

@@ -12,6 +12,7 @@ import polars
 import pyarrow as pa
 import pyarrow.parquet
 
+from tracehouse.core import staging
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.read import notes as notes_on
@@ -60,12 +61,7 @@ def export(
     times are the held GPU time divided by the requested GPUs. Raises UsageError if the trace or a part is
     unknown, or if the format needs an option.
     """
-    folder = folder.absolute()
-    output.check_folder(folder)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise UserError(f"{folder}: the folder exists and is not empty. Choose a new one, or remove it")
-
-    with output.replace_folder(folder) as staging, sandbox.scratch_folder() as scratch:
+    with staging.replace_folder(folder.absolute(), _check_target) as new, sandbox.scratch_folder() as scratch:
 
         def work(connection: duckdb.DuckDBPyConnection) -> tuple[Report, Sequence[Note]]:
             selected = _select_parts(connection, trace, parts, form)
@@ -79,9 +75,9 @@ def export(
             counted = [count_trace_values(connection, file, values) for file in form.files]
             facts = _describe_export(connection, trace, selected, form)
             for file in form.files:
-                _write_file(connection, file, values, staging / file.name, facts)
+                _write_file(connection, file, values, new / file.name, facts)
             part = _condition(trace, selected, form.population.part)
-            report = build_loss_report(connection, form, values, counted, staging, part, limits)
+            report = build_loss_report(connection, form, values, counted, new, part, limits)
             caveats, sources = _caveats_and_sources(connection, trace, form)
             details = {
                 "format": form.name,
@@ -93,12 +89,17 @@ def export(
                 "caveats": {note.name: note.text for note in caveats},
                 "sources": sources,
             }
-            (staging / REPORT).write_text(
-                json.dumps(details, indent=2, ensure_ascii=False, default=str) + "\n"
-            )
+            (new / REPORT).write_text(json.dumps(details, indent=2, ensure_ascii=False, default=str) + "\n")
             return report, caveats
 
-        return sandbox.run(warehouse, limits, work, [staging], scratch)
+        return sandbox.run(warehouse, limits, work, [new], scratch)
+
+
+def _check_target(folder: Path) -> None:
+    """Raise UserError unless the folder can be created, or is empty."""
+    output.check_folder(folder)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UserError(f"{folder}: the folder exists and is not empty. Choose a new one, or remove it")
 
 
 def _select_parts(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import duckdb
 
+from tracehouse.core import staging
 from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.engines.duckdb.read.binding import BoundQuery
@@ -59,9 +60,7 @@ def publish(
     """
     programs = duckdb_wasm or INSTALLED
     _check_programs(programs)
-    folder = folder.absolute()
-    _check_target(folder)
-    with output.replace_folder(folder) as staged:
+    with staging.replace_folder(folder.absolute(), _check_target) as staged:
         if file:
             shutil.copyfile(file, staged / DATABASE)
         else:
@@ -75,10 +74,10 @@ def publish(
         listed, described = sandbox.run(warehouse, Limits(), lambda c: _describe(c, published, facts))
         files = {LIST: listed, **_answer_defaults(staged / DATABASE, described), **_take_charts(described)}
         files |= {f"api/describe/{name}.json": found for name, found in described.items()}
+        for parent in {(staged / path).parent for path in files}:
+            parent.mkdir(parents=True, exist_ok=True)
         for path, found in files.items():
-            target = staged / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(contract.as_json(found))
+            (staged / path).write_text(contract.as_json(found))
         shutil.copytree(APPLICATION, staged, dirs_exist_ok=True)
         (staged / "duckdb").mkdir()
         for name in CHECKSUMS:
