@@ -4,7 +4,6 @@ It serves the pages in `site/application` and the HTTP interface that they call.
 validation and limits as the command line.
 """
 
-import json
 import secrets
 import socket
 import tempfile
@@ -25,7 +24,7 @@ from tracehouse.ingest.store.layout import resolve_warehouse
 from tracehouse.publish import answers
 from tracehouse.publish.formats import Format
 from tracehouse.publish.plot import pictures
-from tracehouse.publish.site import contract
+from tracehouse.publish.site import contract, request_json
 from tracehouse.publish.site.contract import APPLICATION, Json, Request
 
 if TYPE_CHECKING:
@@ -218,13 +217,7 @@ def build_application(service: Service, token: str, port: int) -> "Starlette":
 
 
 def _parse(request: "HttpRequest") -> Request:
-    """Parse the query of a request. Raises UsageError if the request has no valid query."""
-    try:
-        sent = json.loads(request.query_params.get("query", ""))
-        given = {str(key): str(text) for key, text in sent.get("given", {}).items()}
-        return Request(str(sent.get("name", "")), given, str(sent.get("statement", "")))
-    except (ValueError, AttributeError):
-        raise UsageError("The request needs a query as JSON") from None
+    return request_json.parse_request(request.query_params.get("query", ""))
 
 
 def _draw(connection: duckdb.DuckDBPyConnection, requested: Request) -> Json:

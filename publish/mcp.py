@@ -17,6 +17,7 @@ from tracehouse.engines.duckdb.read import describe, sandbox
 from tracehouse.engines.duckdb.read.binding import bind_list
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.publish import columns, description
+from tracehouse.publish.mcp_input import answer_refused_requests
 from tracehouse.publish.site import contract
 from tracehouse.publish.site.contract import Json, Request
 from tracehouse.sql.lists import Kind
@@ -69,7 +70,9 @@ def serve(folder: Path, limits: Limits, most_rows: int) -> None:
     # Check the warehouse first: the import of the protocol takes a second.
     sandbox.run(folder, limits, lambda connection: None)
     check_installed("The MCP server needs", "mcp", "mcp")
-    build_server(Service(folder, limits, most_rows)).run("stdio")
+    server = build_server(Service(folder, limits, most_rows))
+    answer_refused_requests(server)
+    server.run("stdio")
 
 
 def build_server(service: Service) -> "MCPServer":

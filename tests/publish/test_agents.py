@@ -1,7 +1,10 @@
 """Tests of the MCP server: the client of the mcp package calls the installed command."""
 
 import asyncio
+import json
 import os
+import subprocess
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -105,6 +108,47 @@ def test_errors_tell_agent_what_to_do(served: Call) -> None:
     for tool, arguments, message in non_empty(calls):
         result = served(tool, arguments)
         assert result.is_error and message in result.content[0].text, arguments
+
+
+CALL = '{"jsonrpc":"2.0","id":ID,"method":"tools/call","params":{"name":"sql","arguments":{"statement":%s}}}'
+NOT_A_REQUEST = "Not a request of JSON-RPC 2.0"
+# Requests that the SDK does not answer, and a part of the error for each.
+REFUSED = (
+    (CALL % '"\\ud800"', "unexpected end of hex escape"),
+    (CALL % ("[" * 3000 + "]" * 3000), "recursion limit exceeded"),
+    (CALL % f"1{'0' * 5000}", "number out of range"),
+    (CALL % '"\udcff"', "invalid unicode"),
+    (CALL % f'"{"x" * (16 << 20)}"', "longer than 16,777,216 bytes"),
+    ((CALL % '"select 1"')[:-1], "EOF while parsing"),
+    ('{"jsonrpc":"2.0","id":ID,"method":"tools/call","params":[1,2]}', NOT_A_REQUEST),
+    ('{"jsonrpc":"2.0","id":ID,"method":"tools/call","params":{"id":0,"name":"\\ud800"}}', "unexpected end"),
+    ('{"jsonrpc":"2.0","method":7,"id":ID}', NOT_A_REQUEST),
+    ('{"jsonrpc":"1.0","id":ID,"method":"ping"}', NOT_A_REQUEST),
+    ('[{"jsonrpc":"2.0","id":ID,"method":"ping"}]', NOT_A_REQUEST),
+)
+
+
+def test_answers_requests_that_the_sdk_refuses(sample_warehouse: Path) -> None:
+    lines = [text.replace("ID", str(number)) for number, (text, _) in enumerate(REFUSED)]
+    # Lines without a usable id get no answer, and do not stop the server.
+    lines += ["", "no json", "[]", '{"jsonrpc":"2.0","id":"\\ud800","method":"ping"}']
+    lines.append(f'{{"jsonrpc":"2.0","id":{len(REFUSED)},"method":"ping"}}')
+    command = [command_line.TRACES, "mcp", "--warehouse", sample_warehouse]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdin and server.stdout
+        sender = threading.Thread(
+            target=server.stdin.write,
+            args=("".join(f"{line}\n" for line in lines).encode(errors="surrogateescape"),),
+        )
+        sender.start()
+        answers = [json.loads(server.stdout.readline()) for _ in range(len(REFUSED) + 1)]
+        sender.join()
+        server.stdin.close()
+        assert server.wait(command_line.TIMEOUT_S) == 0
+    found = {answer["id"]: answer for answer in answers}
+    assert found[len(REFUSED)]["result"] == {}
+    for number, (text, message) in enumerate(REFUSED):
+        assert message in found[number]["error"]["message"], text[:100]
 
 
 def test_limits_rows_and_bytes(served: Call) -> None:

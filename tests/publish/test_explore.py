@@ -97,6 +97,33 @@ def query_as_csv(warehouse: Path, *arguments: str) -> str:
 
 
 JSON = "application/json"
+DEEP = "[" * 3000 + "]" * 3000
+# Requests, and a part of the error for each.
+INVALID = {
+    "": "query as JSON",
+    "1": "query as JSON",
+    "[]": "query as JSON",
+    '{"given": 1}': "query as JSON",
+    '{"given": null, "name": "itp.job"}': "query as JSON",
+    '{"name": "itp.job"': "query as JSON",
+    DEEP: "query as JSON",
+    f'{{"name": {DEEP}}}': "query as JSON",
+    f'{{"name": "itp.gpu_hours", "given": {{"min_gpus": {DEEP}}}}}': "query as JSON",
+    '{"name": "itp.gpu_hours", "given": {"min_gpus": NaN}}': "NaN is not JSON",
+    '{"name": "itp.gpu_hours", "given": {"min_gpus": -Infinity}}': "-Infinity is not JSON",
+    f'{{"name": "itp.gpu_hours", "given": {{"min_gpus": 1{"0" * 5000}}}}}': "query as JSON",
+    '{"name": "itp.gpu_hours", "given": {"min_gpus": null}}': "must be a string, a number or a boolean",
+    '{"name": "itp.gpu_hours", "given": {"min_gpus": [1]}}': "must be a string, a number or a boolean",
+    '{"name": "itp.gpu_hours", "given": {"min_gpus": 8, "min_gpus": 9}}': '"min_gpus" twice',
+    '{"name": "itp.gpu_hours", "given": {"\\ud800": "8"}}': "name of a parameter: \\ud800 is not valid UTF-8",
+    '{"name": "itp.gpu_hours", "given": {"min_gpus": "\\ud800"}}': "min_gpus: \\ud800 is not valid UTF-8",
+    '{"name": "\\ud800"}': "name: \\ud800 is not valid UTF-8",
+    '{"statement": "select \'\\ud800\'"}': "is not valid UTF-8",
+    '{"name": 7}': "name must be a string",
+    '{"name": null}': "name must be a string",
+    '{"name": ["itp.job"]}': "name must be a string",
+    '{"statement": 7}': "statement must be a string",
+}
 PAGES = ["/", "/api/list.json", "/api/describe/itp.gpu_hours.json", "/api/run?query={}", "/?token=wrong"]
 Opener = urllib.request.OpenerDirector
 
@@ -205,10 +232,11 @@ def test_invalid_requests_are_errors(served: Server, visitor: Opener, warehouse:
         wrong = call(visitor, served, work, name="itp.gpu_hours", given={"min_gpus": "<b>"})
         assert wrong.status == 400
         assert wrong.json["error"].startswith(run.errors[0].removeprefix("error: "))
-    for query in ("", "1", "[]", '{"given": 1}'):
-        wrong = reply(visitor, f"{served.root}/api/run?query={urllib.parse.quote(query)}")
-        assert wrong.status == 400 and "query as JSON" in wrong.json["error"]
-    for name in ("itp.nix", "itp.gpu_hours() union select 1"):
+    for query, message in INVALID.items():
+        for work in ("run", "bind", "draw", "export/csv"):
+            wrong = reply(visitor, f"{served.root}/api/{work}?query={urllib.parse.quote(query)}")
+            assert wrong.status == 400 and message in wrong.json["error"], query[:80]
+    for name in ("itp.nix", "itp.gpu_hours() union select 1", "a\0b"):
         assert call(visitor, served, "run", name=name).status == 400
         assert reply(visitor, f"{served.root}/api/describe/{urllib.parse.quote(name)}.json").status == 400
     assert call(visitor, served, "export/exe", name="itp.gpu_hours").status == 400

@@ -1,0 +1,51 @@
+"""Parse the requests of browsers, which may send anything."""
+
+import json
+from collections import Counter
+from typing import Any
+
+from tracehouse.core.errors import UsageError, check_text
+from tracehouse.publish.columns import exact
+from tracehouse.publish.site.contract import Request
+
+_EXAMPLE = '{"name": "itp.gpu_hours", "given": {"min_gpus": "8"}} or {"statement": "select 1"}'
+
+
+def parse_request(text: str) -> Request:
+    """Parse a request in JSON. Raises UsageError if it is not valid.
+
+    Parameters are texts, or numbers and booleans, which become texts as in SQL.
+    """
+    try:
+        sent = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        # Python limits the depth of nesting and the digits of a number.
+        raise UsageError(f"The request needs a query as JSON, such as {_EXAMPLE} ({error})") from None
+    given = sent.get("given", {}) if isinstance(sent, dict) else None
+    if not isinstance(given, dict):
+        raise UsageError(f"The request needs a query as JSON, such as {_EXAMPLE}")
+    return Request(
+        check_text("name", sent.get("name", "")),
+        {check_text("the name of a parameter", key): _text(key, value) for key, value in given.items()},
+        check_text("statement", sent.get("statement", "")),
+    )
+
+
+def _text(key: str, value: object) -> str:
+    if not isinstance(value, str | int | float):
+        raise UsageError(f"{key} must be a string, a number or a boolean, not {json.dumps(value)}")
+    return check_text(key, exact(value))
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Build an object. Raises UsageError if a name occurs twice, because one of the values would be lost."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        [(twice, _)] = Counter(name for name, _ in pairs).most_common(1)
+        raise UsageError(f"The request has {json.dumps(twice)} twice")
+    return found
+
+
+def _refuse(constant: str) -> None:
+    """Raise ValueError for NaN and Infinity, which Python's parser accepts."""
+    raise ValueError(f"{constant} is not JSON")
