@@ -3,13 +3,14 @@
 import errno
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from tracehouse.core.errors import UserError
+from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.duckdb.write import build_info, database, template
 from tracehouse.engines.names import DATABASE
 from tracehouse.ingest.pipeline import IngestResult
@@ -167,20 +168,35 @@ def test_full_disk_at_publishing_gets_advice(warehouse: Path, monkeypatch: pytes
         ingest(warehouse)
 
 
-def test_rebuilds_after_kill_between_manifest_and_database(
-    warehouse: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def interrupt_between_manifest_and_database(monkeypatch: pytest.MonkeyPatch, run: Callable) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    add_node(warehouse)
     with monkeypatch.context() as patched:
         patched.setattr(build_info, "write", interrupt)
         with pytest.raises(KeyboardInterrupt):
-            ingest(warehouse)
+            run()
+
+
+def test_rebuilds_after_kill_between_manifest_and_database(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_node(warehouse)
+    interrupt_between_manifest_and_database(monkeypatch, lambda: ingest(warehouse))
     assert query_rows(warehouse, GPUS) == [(1,)]
     assert len(ingest(warehouse).unchanged) == 1
     assert query_rows(warehouse, GPUS) == [(3,)]
+
+
+def test_forget_after_such_a_kill_finishes_it(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forget() -> None:
+        database.forget(warehouse, ["openb_node_list_gpu_node.csv"])
+
+    interrupt_between_manifest_and_database(monkeypatch, forget)
+    assert query_rows(warehouse, GPUS) == [(1,)]
+    with pytest.raises(UsageError, match="no raw file in the warehouse is called"):
+        forget()
+    assert query_rows(warehouse, GPUS) == [(None,)]
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tracehouse.core.errors import DefinitionError, UserError
+from tracehouse.core.errors import DefinitionError, UsageError, UserError
 from tracehouse.core.progress import Progress, ignore_progress
 from tracehouse.engines.duckdb.write import build_info, materialized_views
 from tracehouse.engines.duckdb.write.build import build_file
@@ -102,7 +102,13 @@ def forget(warehouse: Path, names: Sequence[str]) -> list[str]:
     with acquire(warehouse):
         _prepare(warehouse)
         published = read_conversions(warehouse)
-        removed = pipeline.find_conversions(published, names)
+        try:
+            removed = pipeline.find_conversions(published, names)
+        except UsageError:
+            # After a kill, the database may still show a file that the manifest no longer has.
+            _build_as_before(warehouse, published)
+            remove_staging(warehouse)
+            raise
         for conversion in removed:
             records.discard(warehouse, conversion.key)
         notes = _build_as_before(warehouse, [c for c in published if c not in removed])
