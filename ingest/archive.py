@@ -41,6 +41,7 @@ from tracehouse.ingest.raw_stream import (
     RawStream,
     UnreadableArchiveError,
     check_first_bytes,
+    open_regular,
     sha256_of,
     translate_errors,
 )
@@ -94,7 +95,7 @@ def data_members(
     """
     path = raw.paths[0]
     if raw.form == "zip":
-        with path.open("rb") as file, open_zip(file) as archive:
+        with open_regular(path) as file, open_zip(file) as archive:
             for info in archive.infolist():
                 member = PurePosixPath(info.filename)
                 name = None if info.is_dir() else _data_name(member, is_data)
@@ -105,7 +106,7 @@ def data_members(
     whole = PurePosixPath(raw.folder, raw.file_name)
     if len(raw.paths) == 1 and raw.form == "parquet":
         # The reader seeks in a handle of its own. `stream` hashes the bytes afterwards.
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             yield Member(whole, str(path), file)
         return
     unpacked = cast(BinaryIO, io.BufferedReader(stream, READ_BYTES))
@@ -128,13 +129,13 @@ def partition_members(raw: RawFile) -> Iterator[Member]:
     """
     path = raw.paths[0]
     if raw.form == "zip":
-        with translate_errors((path,)), path.open("rb", READ_BYTES) as file, open_zip(file) as archive:
+        with translate_errors((path,)), open_regular(path, READ_BYTES) as file, open_zip(file) as archive:
             for name in raw.members:
                 with open_in_zip(archive, archive.getinfo(name)) as content:
                     yield _check_member(Member(_escape(name), f"{path}: {escape_name(name)}", content))
         return
     for path, name in zip(raw.paths, raw.members or (f"{raw.folder}/{raw.file_name}",), strict=True):
-        with translate_errors((path,)), path.open("rb") as file:
+        with translate_errors((path,)), open_regular(path) as file:
             yield _check_member(Member(_escape(name), str(path), file))
 
 

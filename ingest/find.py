@@ -32,7 +32,7 @@ from tracehouse.ingest.raw_files import (
     unpacked_name,
     whole_name,
 )
-from tracehouse.ingest.raw_stream import check_raw, open_raw, translate_errors
+from tracehouse.ingest.raw_stream import check_raw, open_raw, open_regular, translate_errors
 from tracehouse.ingest.readers.formats import reader_of
 from tracehouse.ingest.readers.lines import explain_header
 from tracehouse.ingest.similar import describe_similar, find_skipped
@@ -372,7 +372,7 @@ def _split(raw: RawFile, table: Table, unrecognised: list[str]) -> list[RawFile]
 
 
 def _split_zip(raw: RawFile, table: Table, unrecognised: list[str]) -> list[RawFile]:
-    with raw.paths[0].open("rb") as file, open_zip(file) as archive:
+    with open_regular(raw.paths[0]) as file, open_zip(file) as archive:
         infos = sorted(archive.infolist(), key=lambda info: info.filename)
     found: Mapping[str, list[zipfile.ZipInfo]] = defaultdict(list)
     for info, before in zip(infos, [None, *infos], strict=False):

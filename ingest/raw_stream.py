@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from isal import isal_zlib
 
@@ -49,6 +49,34 @@ class UnreadableArchiveError(Exception):
     """An archive that is complete, but packed in a way that Tracehouse cannot read."""
 
 
+def open_regular(path: Path, buffer_bytes: int = -1) -> BinaryIO:
+    """Open a file below a raw folder. `buffer_bytes` is as in `open`.
+
+    Every other function opens raw files with this one. Raises RawFileError unless it is a regular file, and
+    OSError if it cannot be opened.
+    """
+    return cast(BinaryIO, open(path, "rb", buffer_bytes, opener=_open_descriptor))
+
+
+def _open_descriptor(path: str, flags: int) -> int:
+    # Opening a device may change it.
+    _check_regular(path, Path(path).stat())
+    # The path may name another file by now. Without O_NONBLOCK, opening a pipe would wait for a writer.
+    descriptor = os.open(path, flags | os.O_NONBLOCK)
+    try:
+        _check_regular(path, os.fstat(descriptor))
+    except RawFileError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _check_regular(path: str, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        what = "it is a named pipe, a device or a folder, not a file"
+        raise RawFileError(path, what, "Move it out of the raw folder")
+
+
 class RawStream(io.RawIOBase):
     """The concatenated bytes of a raw file's parts, hashed while they are read.
 
@@ -72,9 +100,10 @@ class RawStream(io.RawIOBase):
         while self._part or self._waiting:
             if self._part is None:
                 path = self._waiting.pop(0)
-                self._part = io.FileIO(path)
+                self._part = cast(io.FileIO, open_regular(path, 0))
                 self._part_left = self._before[path].st_size
-            count = self._part.readinto(buffer)
+            # Some files of /proc that count as regular return None instead of waiting.
+            count = self._part.readinto(buffer) or 0
             self._part_left -= count
             # Without this check, reading a file that grows as fast as it is read would never end.
             if self._part_left < 0:
@@ -137,13 +166,8 @@ def check_raw(paths: Sequence[Path]) -> None:
     """Raise RawFileError if a part is missing or the first bytes are not those of a data file."""
     _check_parts(paths)
     for number, path in enumerate(paths):
-        with translate_errors((path,)):
-            if not stat.S_ISREG(path.stat().st_mode):
-                # Opening a named pipe would wait for a writer.
-                what = "it is a named pipe, a device or a folder, not a file"
-                raise RawFileError(path, what, "Move it out of the raw folder")
-            with path.open("rb") as file:
-                check_first_bytes(path, file.read(1024), number)
+        with translate_errors((path,)), open_regular(path) as file:
+            check_first_bytes(path, file.read(1024), number)
 
 
 def sha256_of(paths: Sequence[Path], on_bytes: Callable[[int], None] = lambda _: None) -> str:

@@ -5,6 +5,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tracehouse.core.errors import RawFileError
+from tracehouse.ingest.raw_stream import open_regular
+
 MARKER_NAME = "SYNTHETIC.txt"
 GZIP_NAME = b"synthetic: tracehouse sample"
 PARQUET_KEY = "synthetic"
@@ -22,11 +25,11 @@ def is_marked(path: Path, below: Path) -> bool:
     if any((folder / MARKER_NAME).is_file() for folder in folders):
         return True
     try:
-        if path.suffix == ".parquet":
-            return PARQUET_KEY.encode() in (pq.read_metadata(path).metadata or {})
-        with path.open("rb") as file:
+        with open_regular(path) as file:
+            if path.suffix == ".parquet":
+                return PARQUET_KEY.encode() in (pq.read_metadata(file).metadata or {})
             header = file.read(_FIXED_HEADER_BYTES + len(GZIP_NAME) + 1)
     # Arrow raises UnicodeDecodeError if the name of a column is damaged.
-    except (OSError, pa.ArrowException, UnicodeDecodeError):
+    except (RawFileError, OSError, pa.ArrowException, UnicodeDecodeError):
         return False
     return header.startswith(_GZIP_MAGIC) and header[_FIXED_HEADER_BYTES:] == GZIP_NAME + b"\0"

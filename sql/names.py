@@ -122,7 +122,8 @@ def _files(folder: Path, warehouse: Path | None, pattern: str) -> Iterator[Path]
     """Yield the files of a folder of the package, then those in the user's folder of the same name."""
     yield from sorted(folder.glob(pattern))
     if warehouse:
-        yield from sorted((warehouse / OWN / folder.name).glob(pattern))
+        # Opening a named pipe would wait for a writer.
+        yield from sorted(filter(Path.is_file, (warehouse / OWN / folder.name).glob(pattern)))
 
 
 def _title(path: Path) -> str:

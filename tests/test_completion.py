@@ -1,5 +1,6 @@
 """Tests of shell completion, which opens no database and imports few modules."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -50,6 +51,16 @@ def test_completes_names_and_parameters() -> None:
         "query itp.gpu_hours --pl": ["--plot"],
     }
     assert differences(cases) == []
+
+
+def test_completes_own_queries_next_to_a_pipe(tmp_path: Path) -> None:
+    folder = tmp_path / "local" / "sql" / "mine"
+    folder.mkdir(parents=True)
+    (folder / "one.sql").write_text("-- One\n")
+    # Opening a pipe blocks, so the test would time out.
+    os.mkfifo(folder / "pipe.sql")
+    assert ("mine.one", "One") in names.query_names(tmp_path)
+    assert not any(name == "mine.pipe" for name, _ in names.query_names(tmp_path))
 
 
 def test_completes_values_and_columns_of_a_warehouse(sample_warehouse: Path) -> None:

@@ -50,6 +50,18 @@ def a_socket(path: Path) -> None:
         os.chdir(here)
 
 
+def hour(number: int) -> str:
+    """Return the path of an hour in a tree of partitions, below a folder that is made for it."""
+    return f"asi_opensource_network_hourly/day={number}/hour=00/part-000.parquet"
+
+
+def below(raw: Path, name: str) -> Path:
+    """Return a path below the raw folder, and create its folder."""
+    path = raw / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
 def loop(raw: Path) -> None:
     (raw / "loop").mkdir()
     (raw / "loop" / "again").symlink_to(raw / "loop")
@@ -92,6 +104,31 @@ ODD = (
         "a link to a device",
         lambda raw: (raw / "trace_kalos.csv").symlink_to("/dev/zero"),
         ("trace_kalos.csv",),
+    ),
+    Odd("a FIFO in a partition", lambda raw: os.mkfifo(below(raw, hour(109))), (hour(109),)),
+    Odd("a socket in a partition", lambda raw: a_socket(below(raw, hour(110))), (hour(110),)),
+    Odd(
+        "a link to a device in a partition",
+        lambda raw: below(raw, hour(111)).symlink_to("/dev/zero"),
+        (hour(111),),
+    ),
+    Odd(
+        "a link to nothing in a partition", lambda raw: below(raw, hour(112)).symlink_to("gone"), (hour(112),)
+    ),
+    Odd(
+        "a FIFO as a zip of partitions",
+        lambda raw: os.mkfifo(raw / "asi_opensource_server_hourly.zip"),
+        ("asi_opensource_server_hourly.zip",),
+    ),
+    Odd(
+        "a FIFO as a merged file of partitions",
+        lambda raw: os.mkfifo(raw / "asi_opensource_network_hourly_day1.parquet"),
+        ("asi_opensource_network_hourly_day1.parquet",),
+    ),
+    Odd(
+        "a FIFO for metrics in several files",
+        lambda raw: os.mkfifo(below(raw, "kalos/GPU_TEMP-2023-08.csv")),
+        ("GPU_TEMP-2023-08.csv",),
     ),
     Odd("a link to nothing", lambda raw: (raw / "trace_seren.csv").symlink_to("gone"), ("trace_seren.csv",)),
     Odd("links in circles", loop),

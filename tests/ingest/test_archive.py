@@ -316,6 +316,14 @@ def test_reads_zip_members_and_refuses_what_is_damaged(tmp_path: Path) -> None:
         assert what in str(refused.value)
 
 
+def test_opens_no_pipe_that_replaces_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Opening a pipe blocks, so the test would time out.
+    os.mkfifo(tmp_path / "x.csv")
+    regular = write(tmp_path, "y.csv", CSV).stat()
+    monkeypatch.setattr(Path, "stat", lambda _: regular)
+    assert refusal(tmp_path / "x.csv").startswith("it is a named pipe, a device or a folder, not a file")
+
+
 def test_refuses_file_that_changes_or_vanishes_while_read(tmp_path: Path) -> None:
     for form in ("csv", "csv.xz", "tar.gz"):
         path = write(tmp_path, f"x.{form}", FORMS[form](os.urandom(2 << 20)))
