@@ -45,6 +45,7 @@ from tracehouse.ingest.raw_stream import (
     sha256_of,
     translate_errors,
 )
+from tracehouse.ingest.zip_layout import check_end, check_layout
 
 # Published archives have thousands of files at most.
 MOST_MEMBERS = 20_000
@@ -52,11 +53,7 @@ MOST_MEMBERS = 20_000
 # An extended header contains a long name, or attributes from the system that wrote the archive.
 _LONGEST_TAR_HEADER_BYTES = 1 << 20
 _TAR_END = bytes(tarfile.BLOCKSIZE)
-_ZIP_END_MARK = b"PK\5\6"
-_ZIP_END_BYTES = 22 + (1 << 16)
 _ZIP_ENCRYPTED = 0x1
-# The number of files in the end record of a zip if the real number does not fit into 16 bits.
-_ZIP_MANY_ENTRIES = 0xFFFF
 # The header of an xz file can demand up to 4 GiB of memory. `xz -9` takes 65 MiB.
 _MOST_XZ_BYTES = 256 << 20
 # Larger streams are copied to the disk.
@@ -96,6 +93,7 @@ def data_members(
     path = raw.paths[0]
     if raw.form == "zip":
         with open_regular(path) as file, open_zip(file) as archive:
+            check_layout(file, archive)
             for info in archive.infolist():
                 member = PurePosixPath(info.filename)
                 name = None if info.is_dir() else _data_name(member, is_data)
@@ -293,12 +291,7 @@ def open_zip(file: BinaryIO) -> zipfile.ZipFile:
         archive = zipfile.ZipFile(file)
     count = len(archive.infolist())
     _check_count(count)
-    size = file.seek(0, io.SEEK_END)
-    file.seek(max(0, size - _ZIP_END_BYTES))
-    end = file.read()
-    found = end.rfind(_ZIP_END_MARK)
-    if int.from_bytes(end[found + 10 : found + 12], "little") not in (count, _ZIP_MANY_ENTRIES):
-        raise zipfile.BadZipFile("its directory does not list all files")
+    check_end(file, count)
     return archive
 
 

@@ -38,6 +38,7 @@ from tracehouse.ingest.readers.lines import explain_header
 from tracehouse.ingest.similar import describe_similar, find_skipped
 from tracehouse.ingest.store.records import Key
 from tracehouse.ingest.synthetic_marker import MARKER_NAME, is_marked
+from tracehouse.ingest.zip_layout import check_layout
 
 Group = tuple[str, str, str]
 """Trace, table and partition, to which several raw files may contribute."""
@@ -373,6 +374,7 @@ def _split(raw: RawFile, table: Table, unrecognised: list[str]) -> list[RawFile]
 
 def _split_zip(raw: RawFile, table: Table, unrecognised: list[str]) -> list[RawFile]:
     with open_regular(raw.paths[0]) as file, open_zip(file) as archive:
+        check_layout(file, archive)
         infos = sorted(archive.infolist(), key=lambda info: info.filename)
     found: Mapping[str, list[zipfile.ZipInfo]] = defaultdict(list)
     for info, before in zip(infos, [None, *infos], strict=False):

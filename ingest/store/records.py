@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -46,6 +46,7 @@ REJECTED_COLUMNS = (
 )
 
 _STORED_PATH = re.compile(rf"(?:{TABLES_FOLDER}|{VIEWS_FOLDER})/(?:[^/]+/)+[0-9a-f]{{16}}\.parquet")
+_MOST_BIGINT = 2**63 - 1
 _RECORD_NAME = re.compile(r"[0-9a-f]{16}\.json")
 _ADVICE = "Restore it from a backup, or ingest the raw files into a new warehouse"
 
@@ -74,6 +75,11 @@ class Source:
     rows_stored: int
     checksum: str
     synthetic: bool
+
+    def __post_init__(self) -> None:
+        # The catalog stores these numbers as BIGINT. An absurd one must fail with its own file only.
+        if wrong := [n for n in astuple(self) if isinstance(n, int) and not 0 <= n <= _MOST_BIGINT]:
+            raise ValueError(f"{self.file}: {wrong[0]:,} is not a possible number of rows or bytes")
 
 
 @dataclass(frozen=True)

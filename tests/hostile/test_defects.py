@@ -8,15 +8,32 @@ import bz2
 import gzip
 import io
 import lzma
+import re
 import shutil
+import struct
 import tarfile
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 from command_line import Run, Server
-from hostile.dumps import ARCHIVED, NARROW, UNTOUCHED, WIDE, Place, gz, in_parts, raw_folder, tar, zipped
+from hostile.dumps import (
+    ARCHIVED,
+    NARROW,
+    UNTOUCHED,
+    WIDE,
+    Place,
+    Rows,
+    gz,
+    in_parts,
+    raw_folder,
+    tar,
+    zipped,
+)
 from hostile.expectations import fail_with, opened, unsound
 
 ROWS = 40
@@ -218,6 +235,119 @@ TARS: dict[str, tuple[Callable[[Place, bytes], bytes], Outcome]] = {
 }
 
 
+HOUR = Place(
+    "asi.network_hourly",
+    "asi_opensource_network_hourly",
+    *("", "{name},{number}", "server_id", "rx_gibps_avg"),
+)
+# Fields of an entry in the directory of a zip.
+SIZES, EXTRA_LENGTH, OFFSET = 20, 30, 42
+
+
+def hour(rows: Rows | None = None) -> bytes:
+    """Return a Parquet file of `HOUR`, by default with the rows of a new version."""
+    rows = HOUR.rows("new", ROWS) if rows is None else rows
+    numbers = pa.array(rows.values(), pa.float64())
+    packed = io.BytesIO()
+    table = pa.table({"server_id": [*rows], "rx_gibps_avg": numbers, "tx_gibps_avg": numbers})
+    pq.write_table(table, packed)
+    return packed.getvalue()
+
+
+def hour_path(day: int, number: int = 7, folder: str = "x") -> str:
+    return f"{folder}/day={day}/hour={number:02d}/part-000.parquet"
+
+
+class Unseekable(io.BytesIO):
+    """A stream into which a zip can only be written with the sizes after each file."""
+
+    def seekable(self) -> bool:
+        return False
+
+
+def zipped_with(*, stream: io.BytesIO, extra: bytes = b"", zip64: bool = False) -> Callable[[int], bytes]:
+    """Write a zip of one hour with Python's options."""
+
+    def make(day: int) -> bytes:
+        stream.seek(0)
+        stream.truncate()
+        with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.comment = b"as the publisher wrote it"
+            info = zipfile.ZipInfo(hour_path(day))
+            info.extra = extra
+            archive.mkdir("x")
+            with archive.open(info, "w", force_zip64=zip64) as file:
+                file.write(hour())
+        return stream.getvalue()
+
+    return make
+
+
+def good_zip(day: int) -> bytes:
+    return zipped([(hour_path(day), hour())])
+
+
+def around(before: bytes = b"", after: bytes = b"") -> Callable[[int], bytes]:
+    return lambda day: before + good_zip(day) + after
+
+
+def two_zips(day: int) -> bytes:
+    """Return two zips in one file. The directory of the second lists its own hour only."""
+    return zipped([(hour_path(day, 6), hour())]) + good_zip(day)
+
+
+def in_directory(at: int, value: bytes, entry: int = 0) -> Callable[[int], bytes]:
+    """Overwrite a field in an entry of the directory of a zip with two hours."""
+
+    def make(day: int) -> bytes:
+        data = bytearray(zipped([(hour_path(day, 6), hour({"old": 1.0})), (hour_path(day), hour())]))
+        entries = [found.start() for found in re.finditer(b"PK\1\2", data)]
+        data[entries[entry] + at : entries[entry] + at + len(value)] = value
+        return bytes(data)
+
+    return make
+
+
+def zip64_fields(*fields: int) -> Callable[[int], bytes]:
+    """Return a zip whose directory has the unpacked and the packed size, and the offset, as 64 bits."""
+
+    def make(day: int) -> bytes:
+        data = good_zip(day)
+        entry, end = data.rindex(b"PK\1\2"), data.rindex(b"PK\5\6")
+        extra = struct.pack(f"<HH{len(fields)}Q", 1, 8 * len(fields), *fields)
+        directory, tail = bytearray(data[entry:end]) + extra, bytearray(data[end:])
+        directory[SIZES : SIZES + 8] = b"\xff" * 8
+        if len(fields) > 2:
+            directory[OFFSET : OFFSET + 4] = b"\xff" * 4
+        directory[EXTRA_LENGTH : EXTRA_LENGTH + 2] = struct.pack("<H", len(extra))
+        tail[12:16] = struct.pack("<L", len(directory))
+        return data[:entry] + bytes(directory) + bytes(tail)
+
+    return make
+
+
+ZIPS: dict[str, tuple[Callable[[int], bytes], Outcome]] = {
+    "good": (good_zip, Kept()),
+    "sizes after the data": (zipped_with(stream=Unseekable()), Kept()),
+    "sizes of 64 bits": (zipped_with(stream=io.BytesIO(), zip64=True), Kept()),
+    "sizes of 64 bits after the data": (zipped_with(stream=Unseekable(), zip64=True), Kept()),
+    "aligned": (zipped_with(stream=io.BytesIO(), extra=b"\x35\xd9\x06\0\4\0\0\0\0\0"), Kept()),
+    "two zips": (two_zips, REFUSED),
+    "a program in front": (around(b"PK\3\4" + bytes(500)), REFUSED),
+    "a byte behind": (around(after=b"\n"), REFUSED),
+    "without its last byte": (lambda day: good_zip(day)[:-1], REFUSED),
+    "an end that is cut": (lambda day: good_zip(day)[:-12], REFUSED),
+    "a file that the directory lists twice": (in_directory(OFFSET, bytes(4), 1), REFUSED),
+    "a packed size of 0": (in_directory(SIZES, bytes(4)), REFUSED),
+    "a packed size of 4 GB": (in_directory(SIZES, b"\xfe\xff\xff\xff"), REFUSED),
+    "an unpacked size of 4 GB": (in_directory(SIZES + 4, b"\xfe\xff\xff\xff"), REFUSED),
+    "sizes near 2**64": (zip64_fields(2**64 - 5, 2**64 - 9), REFUSED),
+    "a packed size of 2**63": (zip64_fields(len(hour()), 2**63), REFUSED),
+    "an unpacked size near 2**64": (zip64_fields(2**64 - 5, len(good_zip(1)) - 200), REFUSED),
+    "an offset near 2**64": (zip64_fields(len(hour()), 700, 2**64 - 9), REFUSED),
+}
+
+
 def parts(*chosen: int, change: Callable[[bytes], bytes] = bytes) -> Callable[[dict[str, bytes]], dict]:
     """Keep some of three parts, and change the second."""
 
@@ -323,6 +453,22 @@ def test_wide_csv(server: Server, tmp_path: Path) -> None:
             faults = faults_of(place, place.path(".csv"), outcome, run, connection)
             if outcome is not REFUSED and not faults:
                 faults = wrong_values(place, place.picked, outcome, connection)
+            found |= {name: faults} if faults else {}
+    fail_with(found)
+
+
+def test_zips_of_partitions(server: Server, tmp_path: Path) -> None:
+    """Every zip has a day of its own, so that all defects are in one ingest."""
+    cases = list(enumerate(ZIPS.items()))
+    files = {f"zip{day}/{HOUR.stem}.zip": make(day) for day, (_, (make, _)) in cases}
+    run, warehouse = ingest(server, tmp_path, files)
+    found = {"the ingest": faults} if (faults := run.faults()) else {}
+    with opened(warehouse) as connection:
+        found |= {"the warehouse": faults} if (faults := unsound(connection, warehouse)) else {}
+        for day, (name, (_, outcome)) in cases:
+            faults = faults_of(HOUR, f"zip{day}/", outcome, run, connection)
+            if outcome is not REFUSED and not faults:
+                faults = wrong_values(HOUR, f"day = {day}", outcome, connection)
             found |= {name: faults} if faults else {}
     fail_with(found)
 

@@ -316,6 +316,21 @@ def test_reads_zip_members_and_refuses_what_is_damaged(tmp_path: Path) -> None:
         assert what in str(refused.value)
 
 
+def test_refuses_bytes_that_no_entry_of_a_zip_covers(tmp_path: Path) -> None:
+    first, second = zipped({"a.csv": CSV}), zipped({"b.csv": b"1,2\n" * 90})
+    directory = second.index(b"PK\1\2")
+    path = write(tmp_path, "x.zip", second)
+    assert contents([path]) == {"b.csv": b"1,2\n" * 90}
+    for data, what in {
+        first + second: f"({len(first):,} bytes after its start belong to no file",
+        b"PK\3\4" + second: "(4 bytes after its start belong to no file",
+        second[:directory] + bytes(9) + second[directory:]: "(",
+        second + b"x": "(1 bytes follow its end)",
+    }.items():
+        path.write_bytes(data)
+        assert refusal(path).startswith(f"the file is cut short or damaged {what}")
+
+
 def test_opens_no_pipe_that_replaces_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Opening a pipe blocks, so the test would time out.
     os.mkfifo(tmp_path / "x.csv")
