@@ -1,8 +1,10 @@
 """Fetch planned files: keep valid files, download the others and report failures."""
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, count
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -100,9 +102,11 @@ def fetch_files(
 def _keep(download: Download, folder: Path, progress: Progress, report: Report) -> bool:
     """Return whether the published file exists already, by checksum, or otherwise by first bytes and size.
 
-    Renames and reports a different file of its name.
+    Renames and reports a different file of its name. Raises UserError if the name is not that of a file.
     """
     whole = folder / download.path
+    if not whole.is_file() and os.path.lexists(whole):
+        raise UserError(f"{whole} is a folder, a broken link or a pipe, not a file. Move it, and fetch again")
     parts = [folder / part for part in download.part_paths]
     paths = [whole] if whole.is_file() else parts if all(part.is_file() for part in parts) else []
     if not paths:
@@ -116,10 +120,17 @@ def _keep(download: Download, folder: Path, progress: Progress, report: Report) 
         except RawFileError:
             is_published = False
     for path in () if is_published else paths:
-        renamed = path.with_name(path.name + _WRONG_SUFFIX)
+        renamed = _unused_name(path)
         path.replace(renamed)
         report(f"{path} is not the published file: renamed to {renamed.name}, and fetched again")
     return is_published
+
+
+def _unused_name(path: Path) -> Path:
+    """Return `<name>.wrong`, or with a number if this exists."""
+    wrong = path.with_name(path.name + _WRONG_SUFFIX)
+    numbered = (wrong.with_name(f"{wrong.name}{number}") for number in count(2))
+    return next(other for other in chain([wrong], numbered) if not os.path.lexists(other))
 
 
 def _download(client: Client, download: Download, folder: Path, progress: Progress) -> tuple[int, list[str]]:

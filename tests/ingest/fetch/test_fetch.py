@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -214,6 +215,22 @@ def test_renames_file_that_differs_from_published(
     assert [(tmp_path / path).read_bytes() for path in paths] == published_bytes
     assert [(tmp_path / f"{path}.wrong").read_bytes() for path in paths] == changed
     assert len([line for line in messages if "is not the published file" in line]) == 3
+    (tmp_path / paths[0]).write_bytes(b"cut again")
+    run(published, tmp_path, *ours)
+    assert (tmp_path / f"{paths[0]}.wrong").read_bytes() == changed[0]
+    assert (tmp_path / f"{paths[0]}.wrong2").read_bytes() == b"cut again"
+
+
+def test_replaces_no_folder_or_pipe(published: Publisher, tmp_path: Path) -> None:
+    first, second = (tmp_path / "itp" / download.path for download in plan.read_downloads(TRACES["itp"]))
+    first.mkdir(parents=True)
+    outcome, _ = run(published, tmp_path, "itp")
+    assert outcome.fetched == 1 and f"{first} is a folder, a broken link or a pipe" in str(outcome.failures)
+    assert list(first.iterdir()) == [] and second.is_file()
+    first.rmdir()
+    os.mkfifo(first)
+    run(published, tmp_path, "itp")
+    assert first.is_fifo()
 
 
 def test_fetches_telemetry_only_on_request(published: Publisher, tmp_path: Path) -> None:
@@ -240,11 +257,13 @@ def test_invalid_list_stops_no_other_file(published: Publisher, tmp_path: Path) 
         {"path": 5},
         {"path": "a\x00.csv"},
         {"size": -1},
+        {"size": 10**18},
         {"size": "12"},
         {"size": None},
         {"lfs": {"oid": "x"}},
         {"lfs": "x"},
     ]
+    bodies += [json.dumps([*entries, entries[-1]]).encode()]
     bodies += [json.dumps([*entries[:-1], entries[-1] | change]).encode() for change in changes]
     wrong = []
     for number, body in enumerate(bodies):
