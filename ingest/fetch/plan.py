@@ -32,6 +32,11 @@ ALL_METRICS = "all"
 # A trace with more bytes than this is fetched only with --yes. All other traces together are smaller.
 _ASK_BYTES = 200 * 10**9
 _LONGEST_PATH_BYTES = 1000
+# File systems allow 255, and partial downloads have longer names.
+_LONGEST_NAME_BYTES = 240
+# All published files together are smaller.
+_MOST_FILE_BYTES = 10**12
+_MOST_LIST_BYTES = 16 << 20
 _PARTS = re.compile(r"\{(?P<first>[a-z]{2})\.\.(?P<last>[a-z]{2})\}")
 
 
@@ -205,6 +210,7 @@ def _list_folder(client: Client, folder: Download, problems: dict[Download, str]
     listing = base_url.replace("/datasets/", "/api/datasets/").replace("/resolve/", "/tree/")
     resolved = client.resolve(listing)
     files = []
+    names: set[str] = set()
     try:
         body, has_more = client.retry(lambda: _read_page(client, listing))
         for entry in json.loads(body):
@@ -214,6 +220,9 @@ def _list_folder(client: Client, folder: Download, problems: dict[Download, str]
                 sha256 = entry["lfs"]["oid"] if entry.get("lfs") else ""
                 if not _is_plausible(name, entry["size"]) or not re.fullmatch("(?:[0-9a-f]{64})?", sha256):
                     raise ValueError(f"a file without a valid name, size or checksum: {name[:80]!r}")
+                if name in names:
+                    raise ValueError(f"{name} is listed twice")
+                names.add(name)
                 path, url = folder.path.replace(pattern, name), f"{base_url}/{quote(name)}"
                 files.append(Download(path, (url,), (), entry["size"], sha256, folder.cluster))
     except SourceError as error:
@@ -231,7 +240,7 @@ def _list_folder(client: Client, folder: Download, problems: dict[Download, str]
 def _read_page(client: Client, listing: str) -> tuple[bytes, bool]:
     """Return the first page of a list (up to a thousand files), and whether there is another page."""
     with client.get(listing, {}) as response:
-        return b"".join(client.read_blocks(response)), "next" in response.links
+        return client.read_body(response, _MOST_LIST_BYTES), "next" in response.links
 
 
 def _list_members(
@@ -265,8 +274,11 @@ def _list_members(
 
 def _is_plausible(path: str, size: object) -> bool:
     """Return whether a path and a size that a server lists can belong to a file."""
-    is_path = path.isprintable() and not {"", ".", ".."} & set(path.split("/"))
-    return is_path and len(path.encode()) <= _LONGEST_PATH_BYTES and isinstance(size, int) and size >= 0
+    names = path.split("/")
+    is_path = path.isprintable() and not {"", ".", ".."} & set(names)
+    is_short = len(path.encode()) <= _LONGEST_PATH_BYTES
+    is_short = is_short and max(len(name.encode()) for name in names) <= _LONGEST_NAME_BYTES
+    return is_path and is_short and isinstance(size, int) and 0 <= size <= _MOST_FILE_BYTES
 
 
 def describe_plans(plans: Sequence[Plan], out: Path, with_files: bool = False) -> Iterator[str]:

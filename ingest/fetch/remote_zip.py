@@ -10,11 +10,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from tracehouse.core.text import escape_name
+from tracehouse.ingest.archive import MOST_MEMBERS
 from tracehouse.ingest.fetch.client import Client, SourceError, TransferError, content_range, validator_of
 from tracehouse.ingest.fetch.transfer import OnBytes
 
 # The bytes of one request. A request that breaks off is repeated from its start.
 _BLOCK_BYTES = 4 << 20
+# The directories of the published zips have less than one.
+_MOST_DIRECTORY_BYTES = 64 << 20
+# Deflate cannot make a file smaller than this.
+_MOST_GROWTH = 1032
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +33,11 @@ class RemoteZip:
     @cached_property
     def _archive(self) -> zipfile.ZipFile:
         with self._explain("its directory"):
-            file = io.BufferedReader(_Ranges(self.client, self.url), _BLOCK_BYTES)
-            return zipfile.ZipFile(cast(BinaryIO, file))
+            ranges = _Ranges(self.client, self.url)
+            archive = zipfile.ZipFile(cast(BinaryIO, io.BufferedReader(ranges, _BLOCK_BYTES)))
+            ranges.bytes_left = None
+            _check_directory(archive)
+            return archive
 
     def members(self) -> list[zipfile.ZipInfo]:
         """Return the entries of the directory, except folders."""
@@ -44,6 +53,8 @@ class RemoteZip:
                 while block := packed.read(_BLOCK_BYTES):
                     file.write(block)
                     on_bytes(file.tell(), info.file_size)
+                if file.tell() != info.file_size:
+                    raise zipfile.BadZipFile(f"{file.tell():,} bytes instead of {info.file_size:,}")
                 file.flush()
                 os.fsync(file.fileno())
             part.replace(path)
@@ -62,17 +73,38 @@ class RemoteZip:
             if isinstance(damage, OSError) and damage.errno is not None:
                 raise
             url = self.client.resolve(self.url)
-            raise SourceError(f"{url}: {what} cannot be read ({damage})") from damage
+            reason = str(damage) or type(damage).__name__
+            raise SourceError(f"{url}: {what} cannot be read ({reason})") from damage
+
+
+def _check_directory(archive: zipfile.ZipFile) -> None:
+    """Raise BadZipFile if the directory lists a file twice, or sizes that the archive cannot contain."""
+    paths = set()
+    packed_bytes = 0
+    for info in archive.infolist():
+        path, name = info.filename.lstrip("/"), escape_name(info.filename[:80])
+        if path in paths:
+            raise zipfile.BadZipFile(f"it lists {name} twice")
+        paths.add(path)
+        packed_bytes += info.compress_size
+        if packed_bytes > archive.start_dir or info.file_size > info.compress_size * _MOST_GROWTH:
+            raise zipfile.BadZipFile(f"the size of {name} is impossible")
+    if len(paths) > MOST_MEMBERS:
+        raise zipfile.BadZipFile(f"it lists more than {MOST_MEMBERS:,} files and folders")
 
 
 class _Ranges(io.RawIOBase):
-    """A file on a server that is read by ranges. All ranges must come from the same version of the file."""
+    """A file on a server that is read by ranges. All ranges must come from the same version of the file.
+
+    `bytes_left` limits the bytes still to read; None is no limit.
+    """
 
     def __init__(self, client: Client, url: str):
         self._client = client
         self._url = url
         self._at = 0
         self._version: tuple[int | None, str] | None = None
+        self.bytes_left: int | None = _MOST_DIRECTORY_BYTES
         client.retry(lambda: self._fetch(1))
 
     @property
@@ -94,6 +126,10 @@ class _Ranges(io.RawIOBase):
         count = min(len(buffer), self._size - self._at)
         if count <= 0:
             return 0
+        if self.bytes_left is not None:
+            if count > self.bytes_left:
+                raise zipfile.BadZipFile(f"it has more than {_MOST_DIRECTORY_BYTES:,} bytes")
+            self.bytes_left -= count
         buffer[:count] = self._client.retry(lambda: self._fetch(count))
         self._at += count
         return count
@@ -115,7 +151,7 @@ class _Ranges(io.RawIOBase):
             if self._version not in (None, version):
                 raise SourceError(f"{url}: the file changed while it was fetched. Run the command again")
             self._version = version
-            data = b"".join(self._client.read_blocks(response))
+            data = self._client.read_body(response, count)
         if len(data) != count:
             raise TransferError(f"{url}: received {len(data):,} of {count:,} bytes")
         return data

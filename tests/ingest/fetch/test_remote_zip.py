@@ -105,7 +105,7 @@ def test_continues_after_dropped_connections(site: Publisher, tmp_path: Path) ->
 
 def damaged(packing: int = zipfile.ZIP_STORED, **fields: bytes) -> bytes:
     """Return a zip with other values in the directory entry of BAD, or another first byte in its data."""
-    offsets = {"version": 6, "flags": 8, "method": 10, "size": 24, "at": 42}
+    offsets = {"version": 6, "flags": 8, "method": 10, "packed": 20, "size": 24, "at": 42}
     packed = bytearray(zipped(MEMBERS, packing))
     start = packed.rindex(BAD.encode()) - 46
     for field, value in fields.items():
@@ -128,6 +128,10 @@ def test_a_damaged_zip_stops_no_other_file(site: Publisher, tmp_path: Path) -> N
         "Bad CRC-32": (damaged(size=b"\5"), member),
         "Truncated file header": (damaged(at=b"\0\0\0\x7f"), member),
         "invalid block type": (damaged(zipfile.ZIP_DEFLATED), member),
+        f"the size of {BAD} is impossible": (damaged(size=b"\xff\xff\xff\x7f"), archive),
+        f"size of {BAD} is impossible": (damaged(packed=b"\xff\xff\xff\x7f", size=b"\0"), archive),
+        "a member without a valid path": (zipped({f"{'x' * 250}/{BAD}": b"x", GOOD: b"y"}), archive),
+        f"it lists {BAD} twice": (zipped({f"/{BAD}": b"x", BAD: b"y"}), archive),
         "without a valid path": (zipped({f"../{BAD}": b"x", GOOD: b"y"}), archive),
     }
     failed = []
@@ -149,6 +153,9 @@ def test_refuses_wrong_ranges(site: Publisher, tmp_path: Path) -> None:
         "sends whole files only, so its members cannot be fetched alone": [publisher.whole()],
         "another range": [in_range("0-0/*"), in_range("5-5/9"), in_range("0-0/" + "9" * 5000)],
         "changed while it was fetched": [publisher.well, in_range(f"{len(site.files[PATH]) - 22}-9/99")],
+        "the server sends more than 1 bytes": [
+            publisher.sends(b"HTTP/1.1 206 Part\r\nContent-Range: bytes 0-0/9\r\n\r\n", b"x" * 100_000)
+        ],
         "received 0 of 1": [publisher.says(b"", 206, Content_Range="bytes 0-0/9")] * 3,
     }
     for what, answers in non_empty(cases.items()):
@@ -156,3 +163,11 @@ def test_refuses_wrong_ranges(site: Publisher, tmp_path: Path) -> None:
         [failure] = run(site, tmp_path, "day=9")[1].failures
         assert what in str(failure)
         assert members_in(tmp_path) == {}
+
+
+def test_directory_has_a_limit(site: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its size is a claim of the server."""
+    monkeypatch.setattr("tracehouse.ingest.fetch.remote_zip._MOST_DIRECTORY_BYTES", 3000)
+    [failure] = run(site, tmp_path, "day=9")[1].failures
+    assert "its directory cannot be read (it has more than 3,000 bytes)" in str(failure)
+    assert members_in(tmp_path) == {}
