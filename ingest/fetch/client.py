@@ -1,13 +1,15 @@
 """HTTP requests through mirrors, with retries and errors that name the URL."""
 
+import io
 import logging
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http.client import HTTPResponse
 from importlib.metadata import version
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 from tracehouse.core.errors import UserError, check_installed
@@ -15,6 +17,7 @@ from tracehouse.core.text import escape_name
 
 if TYPE_CHECKING:
     from requests import Response, Session
+    from requests.adapters import HTTPAdapter
     from urllib3.util import Retry
 
 Result = TypeVar("Result")
@@ -39,6 +42,40 @@ class TransferError(Exception):
     """A response broke off or does not match the request; another attempt may succeed."""
 
 
+@dataclass
+class _Watch:
+    """The time within which the header of a response, or the next block of its body, must be complete."""
+
+    silence_s: float
+    _ends_s: float = 0.0
+
+    def restart(self) -> None:
+        self._ends_s = time.monotonic() + self.silence_s
+
+    def check(self) -> None:
+        if time.monotonic() > self._ends_s:
+            raise TimeoutError
+
+
+class _WatchedBytes(io.RawIOBase):
+    """The bytes of a response. The time limit of a socket alone starts again with each byte."""
+
+    def __init__(self, source: io.RawIOBase, watch: _Watch):
+        self._source = source
+        self._watch = watch
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int | None:  # type: ignore[override]
+        self._watch.check()
+        return self._source.readinto(buffer)
+
+    def close(self) -> None:
+        self._source.close()
+        super().close()
+
+
 @dataclass(frozen=True)
 class Client:
     """Makes requests. `mirrors` maps a host to the URL that replaces scheme and host.
@@ -50,6 +87,7 @@ class Client:
     retries: "Retry"
     mirrors: Mapping[str, str]
     silence_s: float
+    _watch: _Watch
     _unreachable_hosts: set[str] = field(default_factory=set)
 
     def resolve(self, url: str) -> str:
@@ -65,7 +103,7 @@ class Client:
         again.
         """
         from requests import RequestException
-        from urllib3.exceptions import ConnectTimeoutError, HTTPError
+        from urllib3.exceptions import ConnectTimeoutError, HTTPError, ProxyError
 
         url = self.resolve(url)
         try:
@@ -79,8 +117,16 @@ class Client:
             cause = error.args[0] if error.args else error
             reason = getattr(cause, "reason", cause)
             if isinstance(reason, ConnectTimeoutError):
+                # A redirect may lead to another host.
+                request = getattr(error, "request", None)
+                host = urlsplit(request.url).netloc if request else host
                 self._unreachable_hosts.add(host)
                 what = f"no connection to {host} ({_message(reason)}). Check the network and the proxy"
+            elif isinstance(reason, ProxyError):
+                self._unreachable_hosts.add(host)
+                what = (
+                    f"no connection through the proxy ({_message(reason.original_error)}). Check HTTPS_PROXY"
+                )
             else:
                 what = f"no valid response ({_message(reason)})"
             raise SourceError(f"{url}: {what}") from error
@@ -96,7 +142,7 @@ class Client:
 
         since_s, received = time.monotonic(), 0
         try:
-            while block := response.raw.read1(_BLOCK_BYTES, decode_content=False):
+            while block := self._read_block(response):
                 yield block
                 received += len(block)
                 waited_s = time.monotonic() - since_s
@@ -108,6 +154,19 @@ class Client:
         except HTTPError as error:
             what = f"the connection broke off ({_message(error.args[-1])})"
             raise TransferError(f"{response.url}: {what}") from error
+
+    def read_body(self, response: "Response", most_bytes: int) -> bytes:
+        """Return the body as sent. Raises as `read_blocks`, and SourceError if the body is longer."""
+        body = bytearray()
+        for block in self.read_blocks(response):
+            body += block
+            if len(body) > most_bytes:
+                raise SourceError(f"{response.url}: the server sends more than {most_bytes:,} bytes")
+        return bytes(body)
+
+    def _read_block(self, response: "Response") -> bytes:
+        self._watch.restart()
+        return response.raw.read1(_BLOCK_BYTES, decode_content=False)
 
     def retry(self, attempt: Callable[[], Result], received: Callable[[], int] = lambda: 0) -> Result:
         """Call `attempt` until it raises no TransferError. Raises SourceError after the last attempt.
@@ -144,7 +203,6 @@ def open_client(
     # It would print each retry.
     logging.getLogger("urllib3").setLevel(logging.ERROR)
     import requests
-    from requests.adapters import HTTPAdapter
     from urllib3.util import Retry
 
     retries = Retry(
@@ -155,13 +213,42 @@ def open_client(
         backoff_factor=pause_s,
         retry_after_max=_LONGEST_PAUSE_S,
     )
+    watch = _Watch(silence_s)
     with requests.Session() as session:
         for scheme in ("http://", "https://"):
-            session.mount(scheme, HTTPAdapter(max_retries=retries))
+            session.mount(scheme, _watched_adapter(watch, retries))
+        session.hooks["response"].append(_close_redirect)
         session.headers["User-Agent"] = f"tracehouse/{version('tracehouse')}"
         # A compressed response could not be resumed by a byte range.
         session.headers["Accept-Encoding"] = "identity"
-        yield Client(session, retries, mirrors, silence_s)
+        yield Client(session, retries, mirrors, silence_s, watch)
+
+
+def _watched_adapter(watch: _Watch, retries: "Retry") -> "HTTPAdapter":
+    """Return an adapter whose connections limit the time of a response."""
+    from requests.adapters import HTTPAdapter
+
+    class WatchedResponse(HTTPResponse):
+        def __init__(self, *arguments: Any, **options: Any):
+            super().__init__(*arguments, **options)
+            source = cast(io.BufferedReader, self.fp).detach()
+            self.fp = io.BufferedReader(_WatchedBytes(source, watch))
+            watch.restart()
+
+    class Adapter(HTTPAdapter):
+        def get_connection_with_tls_context(self, *arguments: Any, **options: Any) -> Any:
+            pool = super().get_connection_with_tls_context(*arguments, **options)
+            watched = {"response_class": WatchedResponse}
+            pool.ConnectionCls = type("WatchedConnection", (type(pool).ConnectionCls,), watched)
+            return pool
+
+    return Adapter(max_retries=retries)
+
+
+def _close_redirect(response: "Response", **_: object) -> None:
+    """Close a redirect, whose body Requests would otherwise read and decompress to its end."""
+    if response.is_redirect:
+        response.raw.close()
 
 
 def content_range(response: "Response") -> tuple[int | None, int | None]:

@@ -7,6 +7,7 @@ belong. A download is resumed only if the server still has this version (RFC 911
 import errno
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -28,6 +29,8 @@ _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _MOST_BYTES = 10**10
 # Enough to recognise a web page.
 _FIRST_BYTES = 1024
+_VERSION_TYPES = {"url": str, "validator": str, "bytes": int}
+_LENGTH = re.compile(r"[0-9]{1,18}")
 
 
 def download_file(
@@ -105,7 +108,7 @@ def _total_bytes(response: "Response") -> int | None:
     if response.status_code == 206:
         return content_range(response)[1]
     length = response.headers.get("Content-Length", "")
-    return int(length) if length.isascii() and length.isdigit() and not response.raw.chunked else None
+    return int(length) if _LENGTH.fullmatch(length) and not response.raw.chunked else None
 
 
 def _check_first_bytes(blocks: Iterator[bytes], response: "Response", path: Path, url: str) -> bytes:
@@ -166,11 +169,17 @@ def _start_partial(path: Path, response: "Response", url: str, total: int | None
 
 def _read_version(path: Path, url: str) -> dict[str, Any]:
     """Return the URL, validator and size of the partial file; empty if it is not from this URL."""
+    record = _version_path(path)
     try:
-        version = json.loads(_version_path(path).read_text(encoding="utf-8"))
-        is_valid = version.keys() == {"url", "validator", "bytes"} and version["url"] == url
-    except (FileNotFoundError, ValueError, AttributeError):
+        # Opening a named pipe would wait for a writer.
+        version = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
+    except (ValueError, RecursionError):
         return {}
+    is_valid = (
+        isinstance(version, dict)
+        and {name: type(value) for name, value in version.items()} == _VERSION_TYPES
+        and version["url"] == url
+    )
     return version if is_valid else {}
 
 

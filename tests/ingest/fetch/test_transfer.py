@@ -159,7 +159,8 @@ def test_damaged_partial_file_is_fetched_again(site: Publisher, path: Path) -> N
     part.write_bytes(b"!" + part.read_bytes()[1:])
     download(site, path, sha256=SHA256)
     assert site.ranges(PATH)[-2:] == ["bytes=50000-", None]
-    for record in ("", "{}", "[1]", '{"url": 1}'):
+    odd_types = json.dumps({"url": site.url + PATH, "validator": [1], "bytes": "1"})
+    for record in ("", "{}", "[1]", '{"url": 1}', "[" * 100_000, odd_types):
         part.write_bytes(OTHER[:1000])
         path.with_name(f".{path.name}.part.json").write_text(record)
         download(site, path)
@@ -207,11 +208,22 @@ def test_unknown_length(site: Publisher, path: Path) -> None:
 
 
 def test_retries_slow_server(site: Publisher, path: Path) -> None:
-    for answer in (publisher.trickles, publisher.falls_silent):
+    """The headers, each block of the body, and responses before it have a time limit."""
+    start = OK + b"Transfer-Encoding: chunked\r\n\r\n"
+    answers = [
+        publisher.trickles,
+        publisher.falls_silent,
+        sends(OK + b"X: ", b"a", 0.02),
+        sends(b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0.001),
+        sends(b"HTTP/1.1 503 Busy\r\n\r\n", b"a", 0.02),
+        sends(start, b"0", 0.02),
+        sends(start + CHUNK + b"0\r\n", b"X: y\r\n", 0.001),
+    ]
+    for answer in answers:
         site.answers[PATH] = [answer]
         download(site, path, silence_s=0.3)
         assert path.read_bytes() == CONTENT
-    assert len(site.asked) == 4
+    assert len(site.asked) == 2 * len(answers)
 
 
 def has_length(value: bytes) -> Answer:
@@ -240,6 +252,7 @@ REFUSED: list[tuple[Answer, dict[str, object], str]] = [
     (has_length(b"-5"), {}, "the server does not send the length"),
     (has_length(b"many"), {}, "the server does not send the length"),
     (has_length(b"\xb2"), {}, "the server does not send the length"),
+    (has_length(b"9" * 5000), {}, "the server does not send the length"),
     (has_length(b"5\r\nContent-Length: 7"), {}, "no valid response"),
     (has_length(b"1" + b"0" * 17), {}, "the connection broke off (IncompleteRead("),
     (sends(BUSY % b"soon"), {}, "no valid response (soon)"),
@@ -248,6 +261,11 @@ REFUSED: list[tuple[Answer, dict[str, object], str]] = [
     (sends(MOVED % b"http://a:99999/"), {}, "no valid response"),
     (sends(MOVED % b"ftp://a/b"), {}, "no valid response"),
     (sends(MOVED % PATH.encode()), {}, "Exceeded 30 redirects"),
+    (
+        sends(MOVED.replace(b"Content-Length: 0\r\n", b"") % PATH.encode(), CONTENT),
+        {},
+        "Exceeded 30 redirects",
+    ),
     (sends(b"220 mail.example\r\n"), {}, "no valid response"),
     (sends(OK + b"\r\n", CONTENT), {"size": len(CONTENT)}, f"more than {len(CONTENT):,} bytes"),
     (sends(OK + b"\r\n", CONTENT), {"sha256": SHA256}, "more than 500,000 bytes"),
@@ -280,3 +298,29 @@ def test_host_that_accepts_no_connection_is_tried_once(path: Path) -> None:
     assert errors[0].startswith(f"{gone.url}{PATH}: no connection to {host} (")
     assert errors[0].endswith("refused). Check the network and the proxy")
     assert errors[1] == f"{gone.url}{PATH}: no connection to {host}, as above"
+
+
+def test_redirect_to_a_host_that_accepts_no_connection(site: Publisher, path: Path) -> None:
+    """The error names this host, and other files of the first host are fetched."""
+    with publisher.publishing() as gone:
+        pass
+    site.answers[PATH] = [sends(MOVED % gone.url.encode())]
+    with open_client({"publisher.example": site.url}, 3, 0.001) as client:
+        with pytest.raises(UserError, match=rf"no connection to {gone.url.removeprefix('http://')} \("):
+            download_file(client, URL, path, None, "", lambda *_: None)
+        download_file(client, URL, path, None, "", lambda *_: None)
+    assert path.read_bytes() == CONTENT
+
+
+def test_error_names_a_proxy_that_does_not_answer(
+    site: Publisher, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with publisher.publishing() as gone:
+        pass
+    monkeypatch.setenv("HTTP_PROXY", gone.url)
+    monkeypatch.setenv("http_proxy", gone.url)
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, "")
+    error = error_of(site, path)
+    assert f"{site.url}{PATH}: no connection through the proxy (" in error
+    assert error.endswith("refused). Check HTTPS_PROXY")
