@@ -3,6 +3,7 @@
 By default Python raises an exception on SIGINT, which a running import may swallow.
 """
 
+import os
 from typing import NoReturn
 
 from tracehouse.core import signals
@@ -11,6 +12,8 @@ from tracehouse.core import signals
 def main() -> NoReturn:
     """Run the command line."""
     signals.end_at_once()
+    # DuckDB's allocator reads this when it is loaded. It then unmaps free memory, which would count as used.
+    os.environ.setdefault("DUCKDB_JE_MALLOC_CONF", "retain:false")
     from tracehouse import cli
 
     cli.main()

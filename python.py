@@ -25,8 +25,8 @@ import duckdb
 import pyarrow as pa
 
 from tracehouse.core.errors import UsageError, UserError, check_text
-from tracehouse.engines.duckdb.read import answer, describe, notes, sandbox
-from tracehouse.engines.duckdb.read.binding import Bind, BoundQuery, bind_list, bind_query, bind_statement
+from tracehouse.engines.duckdb.read import answer, describe, fork_server, notes, sandbox
+from tracehouse.engines.duckdb.read.binding import Bind, bind_list, bind_query, bind_statement
 from tracehouse.engines.duckdb.read.guard import reading_statement
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.engines.duckdb.read.sandbox import Limits
@@ -150,17 +150,16 @@ class Answer:
             traces = sorted(set(self.sources["trace"].to_pylist()))
             with _in_python():
                 drawable = pictures.select_answer(self._table, line, self.name, title, traces)
-            picture = self._warehouse._run(
-                lambda connection: pictures.lay_out(connection, drawable, self.caveats, "", size)
+            described = self._warehouse._run(
+                partial(pictures.describe_rows, found=drawable, about=self.caveats, parameters="")
             )
-            return pictures.as_altair(picture)
+            return pictures.as_altair(pictures.build(described, size))
         if not self.name:
             raise UsageError("An answer of SQL has no chart of its own: give x and y")
-        given = _texts(self.values)
-        picture = self._warehouse._run(
-            lambda connection: pictures.build_query_picture(connection, self.name, given, size)
+        described = self._warehouse._run(
+            partial(pictures.describe_query, name=self.name, given=_texts(self.values))
         )
-        return pictures.as_altair(picture)
+        return pictures.as_altair(pictures.build(described, size))
 
     @property
     def columns(self) -> Sequence[str]:
@@ -242,7 +241,9 @@ class Warehouse:
         timeout = None if timeout_s is None else _check_number("timeout_s", timeout_s)
         self._limits = Limits(timeout, check_text("memory_limit", memory_limit))
         self._connection: duckdb.DuckDBPyConnection | None = None
-        self._run(lambda connection: None)
+        # Charts need further modules, which a child imports when it draws.
+        fork_server.start([__name__, "tracehouse.publish.plot.pictures"])
+        self._run(sandbox.check_opens)
 
     def __enter__(self) -> "Warehouse":
         return self
@@ -318,12 +319,8 @@ class Warehouse:
             check_text(argument, value)
         if kind not in set(Kind):
             raise UsageError(f"Unknown kind {kind}. Known: {', '.join(Kind)}")
-        rows = self._run(
-            lambda connection: _rows(
-                connection, bind_list(connection, Kind(kind), trace, search, with_empty=with_empty)
-            )
-        )
-        return polars.DataFrame(rows)
+        bind = partial(bind_list, kind=Kind(kind), trace=trace, words=search, with_empty=with_empty)
+        return polars.DataFrame(self._answer(bind, "", {}).arrow())
 
     def describe(self, name: str) -> Meaning:
         """Describe a table, view, query, trace, column or caveat.
@@ -335,7 +332,7 @@ class Warehouse:
         from tracehouse.publish import description
 
         check_text("name", name)
-        found = self._run(lambda connection: describe.describe(connection, name))
+        found = self._run(partial(describe.describe, name=name))
         grids = {
             grid.title: polars.DataFrame(list(grid.rows), schema=list(grid.names), orient="row")
             for grid in found.grids
@@ -348,17 +345,17 @@ class Warehouse:
 
     def _answer(self, bind: Bind, name: str, values: Mapping[str, Value]) -> Answer:
         """Run a named query, or with an empty name a statement."""
+        with sandbox.scratch_folder() as scratch:
+            file = scratch / "answer"
+            caveats, sources = self._run(partial(_write_answer, bind=bind, file=file), scratch)
+            # The file exists until the last table that reads it is gone.
+            with pa.memory_map(str(file)) as rows, pa.ipc.open_stream(rows) as reader:
+                table = _with_integers(reader.read_all())
+        return Answer(name, values, caveats, sources, table, self)
 
-        def work(connection: duckdb.DuckDBPyConnection) -> Answer:
-            query = answer.run(connection, bind(connection))
-            sources = notes.sources(connection, query.reads)
-            return Answer(name, values, query.notes, sources, _rows(connection, query), self)
-
-        return self._run(work)
-
-    def _run(self, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+    def _run(self, work: Callable[[duckdb.DuckDBPyConnection], T], scratch: Path | None = None) -> T:
         with _in_python():
-            return sandbox.run(self.folder, self._limits, work)
+            return sandbox.run(self.folder, self._limits, work, scratch=scratch)
 
 
 class _ReadingConnection:
@@ -493,8 +490,27 @@ def _plain(key: str, value: object) -> Value:
     return check_text(key, value) if isinstance(value, str) else value
 
 
-def _rows(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> pa.Table:
-    table = answer.read(connection, query).read_all()
+def _write_answer(
+    connection: duckdb.DuckDBPyConnection, bind: Bind, file: Path
+) -> tuple[Sequence[Note], pa.Table]:
+    """Write the rows of an answer as an Arrow stream. Returns its notes and its sources.
+
+    Raises UserError if the rows do not fit the memory limit.
+    """
+    query = answer.run(connection, bind(connection))
+    sources = notes.sources(connection, query.reads)
+    most = sandbox.most_memory(connection)
+    reader = answer.read(connection, query)
+    with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_stream(sink, reader.schema) as writer:
+        for batch in reader:
+            writer.write_batch(batch)
+            if sink.tell() > most:
+                raise MemoryError
+    return query.notes, sources
+
+
+def _with_integers(table: pa.Table) -> pa.Table:
+    """Convert columns of 38 digits to 64-bit integers if all values fit."""
     for place, column in enumerate(table.schema):
         if column.type == _WIDE:
             try:

@@ -156,10 +156,7 @@ class AnswerOptions:
         return self.output is not None or not is_on_terminal()
 
     def write(self, bind: "Bind", **more: Any) -> None:
-        """Write an answer with these options, and print the notes on it; see `answers.write_answer`.
-
-        The command must exit afterwards, because the database stays open.
-        """
+        """Write an answer with these options, and print the notes on it; see `answers.write_answer`."""
         from tracehouse.publish import answers
 
         notes = answers.write_answer(
@@ -170,7 +167,6 @@ class AnswerOptions:
             self.output,
             wide=self.wide,
             pages=not self.no_pager,
-            exit_after=True,
             **more,
         )
         self.print_notes(notes)

@@ -102,9 +102,7 @@ def describe(
     check_text("NAME", name)
     to_terminal = is_on_terminal()
     full = full or not to_terminal
-    found = sandbox.run(
-        warehouse, sandbox.Limits(), partial(describe, name=name, on_data=not full), exit_after=True
-    )
+    found = sandbox.run(warehouse, sandbox.Limits(), partial(describe, name=name, on_data=not full))
     # Programs such as grep read complete lines.
     width = None if to_terminal else _UNLIMITED
     text = description.as_json(found) if json else description.as_text(found, to_terminal, full, width)

@@ -1,9 +1,11 @@
 """Bind, run and render a query: the answer goes to a file, a stream or a chart."""
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import duckdb
 
@@ -18,9 +20,11 @@ from tracehouse.publish.formats import LAID_OUT, Format
 # The command line imports this module at its start. To start fast, functions import other modules.
 if TYPE_CHECKING:
     from tracehouse.publish.plot.layout import Size
+    from tracehouse.publish.plot.pictures import Described
 
-# Renders an answer to the first file, with a second file for a draft. Returns the notes on it.
-Render = Callable[[duckdb.DuckDBPyConnection, BoundQuery, Path, Path], Sequence[Note]]
+T = TypeVar("T")
+# Renders an answer to the first file, with a second file for a draft.
+Render = Callable[[duckdb.DuckDBPyConnection, BoundQuery, Path, Path], T]
 
 
 def write_answer(
@@ -33,33 +37,42 @@ def write_answer(
     wide: bool = False,
     brief: Sequence[str] = (),
     pages: bool = False,
-    exit_after: bool = False,
 ) -> Sequence[Note]:
     """Write the answer of a query, or its query plan. Returns the notes on it.
 
     Without a path, the answer goes to standard output; with `pages`, an answer longer than the terminal goes
-    through a pager. See `writers.Options` for `wide` and `brief`, and `sandbox.run` for `exit_after`.
+    through a pager. See `writers.Options` for `wide` and `brief`.
     """
-    options = writers.Options(path is None, output.is_terminal(path), guard_formulas, wide, brief)
-
-    def render(
-        connection: duckdb.DuckDBPyConnection, query: BoundQuery, file: Path, draft: Path
-    ) -> Sequence[Note]:
-        if query.explain or query.plan:
-            file.write_text(f"{escape_text(answer.plan(connection, query))}\n")
-            return query.notes
-        rows, changes = writers.write(connection, query, form, file, draft, options)
-        found = query.notes
-        if not rows and not query.cut:
-            why = answer.why_empty(connection, query)
-            # `why` already names the tables without data, so the note NO_DATA is left out.
-            found = [*(note for note in found if not why or note.name != NO_DATA), *why]
-        # Tables and records show the limit in their footer.
-        cut = _limit_notes(query) if form not in LAID_OUT else []
-        return [*changes, *cut, *found]
-
+    is_terminal = output.is_terminal(path)
+    width = shutil.get_terminal_size().columns if is_terminal and not wide else None
+    options = writers.Options(path is None, is_terminal, guard_formulas, width, brief)
+    render = partial(render_answer, form=form, options=options)
     # Tables and records use escape sequences for colours; those in their values are escaped already.
-    return _write(bind, warehouse, limits, path, render, form not in LAID_OUT, pages, exit_after)
+    with _rendered(bind, warehouse, limits, path, render, form not in LAID_OUT, pages) as (_, notes):
+        return notes
+
+
+def render_answer(
+    connection: duckdb.DuckDBPyConnection,
+    query: BoundQuery,
+    file: Path,
+    draft: Path,
+    form: Format,
+    options: writers.Options = writers.FILE_OPTIONS,
+) -> Sequence[Note]:
+    """Write the answer of a query, or its query plan, to a file. Returns the notes on it."""
+    if query.explain or query.plan:
+        file.write_text(f"{escape_text(answer.plan(connection, query))}\n")
+        return query.notes
+    rows, changes = writers.write(connection, query, form, file, draft, options)
+    found = query.notes
+    if not rows and not query.cut:
+        why = answer.why_empty(connection, query)
+        # `why` already names the tables without data, so the note NO_DATA is left out.
+        found = [*(note for note in found if not why or note.name != NO_DATA), *why]
+    # Tables and records show the limit in their footer.
+    cut = _limit_notes(query) if form not in LAID_OUT else []
+    return [*changes, *cut, *found]
 
 
 def draw_answer(
@@ -69,21 +82,39 @@ def draw_answer(
 
     Without a path, the chart is drawn in characters on standard output, in the width of the terminal.
     """
+    if not path:
+        render = partial(_draw_text, given=given, columns=shutil.get_terminal_size().columns)
+        with _rendered(bind, warehouse, limits, path, render, escapes=True) as (_, notes):
+            return notes
     from tracehouse.publish.plot import pictures
 
-    columns = shutil.get_terminal_size().columns
+    # The picture is drawn in this process: the program that draws reserves half a gigabyte.
+    with _rendered(bind, warehouse, limits, path, partial(_describe_picture, given=given)) as (file, found):
+        described, notes = found
+        file.write_bytes(pictures.render(pictures.build(described, size), path.suffix))
+    return notes
 
-    def render(
-        connection: duckdb.DuckDBPyConnection, query: BoundQuery, file: Path, _: Path
-    ) -> Sequence[Note]:
-        if path:
-            picture = pictures.build_picture(connection, query, given, size)
-            file.write_bytes(pictures.render(picture, path.suffix))
-        else:
-            file.write_text(pictures.render_text(connection, query, given, columns))
-        return [*_limit_notes(query), *query.notes]
 
-    return _write(bind, warehouse, limits, path, render, escapes=path is None)
+def _draw_text(
+    connection: duckdb.DuckDBPyConnection,
+    query: BoundQuery,
+    file: Path,
+    _: Path,
+    given: Mapping[str, str],
+    columns: int,
+) -> Sequence[Note]:
+    from tracehouse.publish.plot import pictures
+
+    file.write_text(pictures.render_text(connection, query, given, columns))
+    return [*_limit_notes(query), *query.notes]
+
+
+def _describe_picture(
+    connection: duckdb.DuckDBPyConnection, query: BoundQuery, _: Path, __: Path, given: Mapping[str, str]
+) -> "tuple[Described, Sequence[Note]]":
+    from tracehouse.publish.plot import pictures
+
+    return pictures.describe(connection, query, given), [*_limit_notes(query), *query.notes]
 
 
 def _limit_notes(query: BoundQuery) -> list[Note]:
@@ -91,25 +122,31 @@ def _limit_notes(query: BoundQuery) -> list[Note]:
     return [Note("limit", query.cut, "note")] if query.cut else []
 
 
-def _write(
+@contextmanager
+def _rendered(
     bind: Bind,
     warehouse: Path,
     limits: Limits,
     path: Path | None,
-    render: Render,
+    render: Render[T],
     escapes: bool = False,
     pages: bool = False,
-    exit_after: bool = False,
-) -> Sequence[Note]:
-    """Run a query in the sandbox, which lets it write the answer and one scratch file, and no other file."""
+) -> Iterator[tuple[Path, T]]:
+    """Render an answer to a temporary file, yield the file and the result, and write the output.
+
+    The sandbox lets the query write this file and one scratch file, and no other.
+    """
     with (
         sandbox.scratch_folder() as scratch,
         output.open_output(path, scratch, escapes, pages) as file,
     ):
         draft = scratch / "draft"
         draft.touch()
+        work = partial(_bind_and_render, bind=bind, render=render, file=file.absolute(), draft=draft)
+        yield file, sandbox.run(warehouse, limits, work, [file, draft], scratch)
 
-        def work(connection: duckdb.DuckDBPyConnection) -> Sequence[Note]:
-            return render(connection, answer.run(connection, bind(connection)), file, draft)
 
-        return sandbox.run(warehouse, limits, work, [file, draft], scratch, exit_after)
+def _bind_and_render(
+    connection: duckdb.DuckDBPyConnection, bind: Bind, render: Render[T], file: Path, draft: Path
+) -> T:
+    return render(connection, answer.run(connection, bind(connection)), file, draft)

@@ -4,26 +4,28 @@ It serves the pages in `site/application` and the HTTP interface that they call.
 validation and limits as the command line.
 """
 
+import asyncio
+import os
 import secrets
 import socket
-import tempfile
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 
 from tracehouse.core.errors import UsageError, UserError, check_installed
-from tracehouse.engines.duckdb.read import sandbox
+from tracehouse.engines.duckdb.read import answer, fork_server, sandbox
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.engines.names import DATABASE
 from tracehouse.ingest.store.layout import resolve_warehouse
-from tracehouse.publish import answers
+from tracehouse.publish import writers
 from tracehouse.publish.formats import Format
 from tracehouse.publish.plot import pictures
+from tracehouse.publish.serving import Queue
 from tracehouse.publish.site import contract, request_json
 from tracehouse.publish.site.contract import APPLICATION, Json, Request
 
@@ -32,15 +34,16 @@ if TYPE_CHECKING:
     from starlette.requests import Request as HttpRequest
     from starlette.responses import Response
 
-    Page = Callable[[HttpRequest], Response]
-    Work = Callable[[HttpRequest], Any]
+    Page = Callable[[HttpRequest], Awaitable[Response]]
+    # Returns JSON, or a file to send.
+    Work = Callable[[HttpRequest], Awaitable[bytes | IO[bytes]]]
 
 HOST = "127.0.0.1"
-# The largest number of queries at a time: each may take half of the machine's memory.
-MOST_CONCURRENT = 2
 # The largest number of rows on a page. Downloads have all rows.
 MOST_ROWS_SHOWN = 10_000
+_CHUNK_BYTES = 1 << 18
 
+T = TypeVar("T")
 FORMATS = {"csv": Format.CSV, "parquet": Format.PARQUET}
 HEADERS = {
     "Cache-Control": "no-store",
@@ -48,8 +51,6 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-
-T = TypeVar("T")
 
 
 def serve(warehouse: Path, limits: Limits, port: int, report_address: Callable[[str], None]) -> None:
@@ -60,7 +61,8 @@ def serve(warehouse: Path, limits: Limits, port: int, report_address: Callable[[
     check_installed("The pages need", "explore", "starlette", "uvicorn")
     import uvicorn
 
-    sandbox.run(warehouse, Limits(), lambda connection: None)
+    sandbox.run(warehouse, limits, sandbox.check_opens)
+    fork_server.start([__name__, "pyarrow", "polars"])
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -86,43 +88,53 @@ def serve(warehouse: Path, limits: Limits, port: int, report_address: Callable[[
         serving.join()
 
 
-@dataclass(frozen=True)
 class Service:
-    """A warehouse, the limits of each query, and the connections of running queries by the name of each."""
+    """A warehouse, the queues of its queries and of quick requests, and the running requests by name."""
 
-    warehouse: Path
-    limits: Limits
-    running: dict[str, duckdb.DuckDBPyConnection] = field(default_factory=dict)
-    slots: threading.BoundedSemaphore = field(
-        default_factory=lambda: threading.BoundedSemaphore(MOST_CONCURRENT)
-    )
+    def __init__(self, warehouse: Path, limits: Limits):
+        self.warehouse = warehouse
+        self.queries = Queue(warehouse, limits)
+        self.quick = Queue(warehouse, limits)
+        self.running: dict[str, set[asyncio.Task[Any]]] = defaultdict(set)
+        self._listed: tuple[int, bytes] = (0, b"")
 
-    def run(self, work: Callable[[duckdb.DuckDBPyConnection], T], name: str = "") -> T:
-        """Run some work on a connection. `cancel` with its name interrupts it. Raises UserError on errors."""
-
-        def cancellable(connection: duckdb.DuckDBPyConnection) -> T:
-            self.running[name] = connection
-            try:
-                return work(connection)
-            finally:
-                self.running.pop(name, None)
-
-        with self.slots:
-            return sandbox.run(self.warehouse, self.limits, cancellable)
+    async def run_named(self, name: str, work: Awaitable[T], is_gone: Awaitable[None]) -> T:
+        """Do the work of a request. `cancel` with its name cancels it, or the end of another awaitable."""
+        task, gone = asyncio.ensure_future(work), asyncio.ensure_future(is_gone)
+        self.running[name].add(task)
+        try:
+            await asyncio.wait((task, gone), return_when=asyncio.FIRST_COMPLETED)
+            task.cancel()
+            return await task
+        finally:
+            gone.cancel()
+            self.running[name].discard(task)
+            if not self.running[name]:
+                del self.running[name]
 
     def cancel(self, name: str) -> None:
-        """Interrupt the running work with a name, if there is any."""
-        if connection := self.running.get(name):
-            connection.interrupt()
+        """Cancel the running and waiting requests with a name."""
+        for task in self.running.get(name, ()):
+            task.cancel()
 
-    def export(self, requested: Request, ending: str) -> bytes:
-        """Write the answer to a file as the command line does, and return its content."""
+    async def list_objects(self) -> bytes:
+        """The list of objects of the newest version of the warehouse."""
+        changed = (resolve_warehouse(self.warehouse) / DATABASE).stat().st_mtime_ns
+        if self._listed[0] != changed:
+            self._listed = changed, await self.quick.run(_list_objects)
+        return self._listed[1]
+
+    async def export(self, requested: Request, ending: str) -> IO[bytes]:
+        """Write an answer to a file as the command line does, and return the open file, which has no name."""
         if ending not in FORMATS:
             raise UsageError(f"{ending} is not a download format. Formats: {', '.join(FORMATS)}")
-        with self.slots, tempfile.TemporaryDirectory(prefix=sandbox.PREFIX) as folder:
-            path = Path(folder) / f"answer.{ending}"
-            answers.write_answer(requested.bind, self.warehouse, self.limits, FORMATS[ending], path)
-            return path.read_bytes()
+        with sandbox.scratch_folder() as scratch:
+            file, draft = scratch / "answer", scratch / "draft"
+            for path in (file, draft):
+                path.touch()
+            work = partial(_export, requested=requested, form=FORMATS[ending], file=file, draft=draft)
+            await self.queries.run(work, [file, draft], scratch)
+            return file.open("rb")
 
 
 def build_application(service: Service, token: str, port: int) -> "Starlette":
@@ -130,14 +142,20 @@ def build_application(service: Service, token: str, port: int) -> "Starlette":
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
     from starlette.middleware.trustedhost import TrustedHostMiddleware
-    from starlette.responses import FileResponse, PlainTextResponse, RedirectResponse, Response
+    from starlette.responses import (
+        FileResponse,
+        PlainTextResponse,
+        RedirectResponse,
+        Response,
+        StreamingResponse,
+    )
     from starlette.routing import Route
 
     cookie = f"tracehouse-{port}"
     files = {path.relative_to(APPLICATION).as_posix(): path for path in APPLICATION.rglob("*.*")}
 
     def require_token(page: "Page") -> "Page":
-        def respond(request: "HttpRequest") -> Response:
+        async def respond(request: "HttpRequest") -> Response:
             given = request.query_params.get("token", "")
             if request.url.path == "/" and secrets.compare_digest(given.encode(), token.encode()):
                 response: Response = RedirectResponse("/", 303)
@@ -147,67 +165,68 @@ def build_application(service: Service, token: str, port: int) -> "Starlette":
                     "Access denied. Open the URL that `traces explore` printed; it contains the token.\n", 403
                 )
             else:
-                response = page(request)
+                response = await page(request)
             response.headers.update(HEADERS)
             return response
 
         return respond
 
-    def show_file(request: "HttpRequest") -> Response:
+    async def show_file(request: "HttpRequest") -> Response:
         path = files.get(request.path_params["path"] or "index.html")
         return FileResponse(path) if path else PlainTextResponse("Not found\n", 404)
 
     def call(work: "Work") -> "Page":
-        """An endpoint that returns the result of some work as bytes or JSON, or the error as JSON."""
+        """An endpoint that returns the result of some work as JSON or a file, or the error as JSON."""
 
-        def respond(request: "HttpRequest") -> Response:
+        async def respond(request: "HttpRequest") -> Response:
+            name = request.query_params.get("id", "")
             status = 200
             try:
-                found = work(request)
+                found = await service.run_named(name, work(request), _until_closed(request))
             except UserError as error:
-                found, status = {"error": str(error)}, 400 if isinstance(error, UsageError) else 503
-            content = found if isinstance(found, bytes) else contract.as_json(found)
-            kind = "application/octet-stream" if isinstance(found, bytes) else "application/json"
-            return Response(content, status, media_type=kind)
+                content, status = {"error": str(error)}, 400 if isinstance(error, UsageError) else 503
+                found = contract.as_json(content).encode()
+            except asyncio.CancelledError:
+                found, status = contract.as_json({"error": "Cancelled"}).encode(), 503
+            if isinstance(found, bytes):
+                return Response(found, status, media_type="application/json")
+            size = {"Content-Length": str(os.fstat(found.fileno()).st_size)}
+            return StreamingResponse(
+                iter(partial(found.read, _CHUNK_BYTES), b""),
+                headers=size,
+                media_type="application/octet-stream",
+            )
 
         return require_token(respond)
 
-    @lru_cache(maxsize=1)
-    def list_version(_changed: int) -> Json:
-        return service.run(contract.list_objects)
+    async def list_objects(_: "HttpRequest") -> bytes:
+        return await service.list_objects()
 
-    def list_objects(request: "HttpRequest") -> Json:
-        facts = {"engine": "local", "formats": list(FORMATS), "address": ""}
-        return facts | list_version((resolve_warehouse(service.warehouse) / DATABASE).stat().st_mtime_ns)
+    async def describe_object(request: "HttpRequest") -> bytes:
+        return await service.quick.run(partial(_describe_object, name=request.path_params["name"]))
 
-    def describe_object(request: "HttpRequest") -> Json:
-        name = request.path_params["name"]
-        return service.run(lambda connection: contract.describe_object(connection, name))
+    async def bind(request: "HttpRequest") -> bytes:
+        return await service.quick.run(partial(_bind, requested=_parse(request)))
 
-    def bind(request: "HttpRequest") -> Json:
-        service.run(_parse(request).bind)
-        return {}
+    async def run(request: "HttpRequest") -> bytes:
+        return await service.queries.run(partial(_answer, requested=_parse(request)))
 
-    def run(request: "HttpRequest") -> Json:
-        requested, name = _parse(request), request.query_params.get("id", "")
-        return service.run(lambda c: contract.answer_request(c, requested, MOST_ROWS_SHOWN), name)
+    async def draw(request: "HttpRequest") -> bytes:
+        return await service.queries.run(partial(_draw, requested=_parse(request)))
 
-    def draw(request: "HttpRequest") -> Json:
-        requested, name = _parse(request), request.query_params.get("id", "")
-        return service.run(lambda c: _draw(c, requested), name)
-
-    def cancel(request: "HttpRequest") -> Json:
+    async def cancel(request: "HttpRequest") -> Response:
         service.cancel(request.query_params.get("id", ""))
-        return {}
+        return Response("{}", media_type="application/json")
 
-    def export(request: "HttpRequest") -> bytes:
-        return service.export(_parse(request), request.path_params["ending"])
+    async def export(request: "HttpRequest") -> IO[bytes]:
+        return await service.export(_parse(request), request.path_params["ending"])
 
     return Starlette(
         routes=[
             Route("/api/list.json", call(list_objects)),
             Route("/api/describe/{name}.json", call(describe_object)),
-            *(Route(f"/api/{work.__name__}", call(work)) for work in (bind, run, draw, cancel)),
+            *(Route(f"/api/{work.__name__}", call(work)) for work in (bind, run, draw)),
+            Route("/api/cancel", require_token(cancel)),
             Route("/api/export/{ending}", call(export)),
             Route("/{path:path}", require_token(show_file)),
         ],
@@ -220,9 +239,47 @@ def _parse(request: "HttpRequest") -> Request:
     return request_json.parse_request(request.query_params.get("query", ""))
 
 
-def _draw(connection: duckdb.DuckDBPyConnection, requested: Request) -> Json:
+async def _until_closed(request: "HttpRequest") -> None:
+    """Wait until the browser closes the connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+# The children of the fork server run these functions. They encode the answers: this process stays small.
+
+
+def _list_objects(connection: duckdb.DuckDBPyConnection) -> bytes:
+    facts = {"engine": "local", "formats": list(FORMATS), "address": ""}
+    return _encode(facts | contract.list_objects(connection))
+
+
+def _describe_object(connection: duckdb.DuckDBPyConnection, name: str) -> bytes:
+    return _encode(contract.describe_object(connection, name))
+
+
+def _bind(connection: duckdb.DuckDBPyConnection, requested: Request) -> bytes:
+    requested.bind(connection)
+    return _encode({})
+
+
+def _answer(connection: duckdb.DuckDBPyConnection, requested: Request) -> bytes:
+    return _encode(contract.answer_request(connection, requested, MOST_ROWS_SHOWN))
+
+
+def _draw(connection: duckdb.DuckDBPyConnection, requested: Request) -> bytes:
     """The specification of the chart in Vega-Lite, or the reason why there is none."""
     try:
-        return {"spec": pictures.build_query_picture(connection, requested.name, requested.given)}
+        spec = pictures.build_query_picture(connection, requested.name, requested.given)
     except UserError as error:
-        return {"no_chart": str(error)}
+        return _encode({"no_chart": str(error)})
+    return _encode({"spec": spec})
+
+
+def _export(
+    connection: duckdb.DuckDBPyConnection, requested: Request, form: Format, file: Path, draft: Path
+) -> None:
+    writers.write(connection, answer.run(connection, requested.bind(connection)), form, file, draft)
+
+
+def _encode(found: Json) -> bytes:
+    return contract.as_json(found).encode()

@@ -4,20 +4,22 @@ Every answer includes its caveats and its raw files, in the JSON that the pages 
 Rows, bytes and run time are limited. Statements are read-only and sandboxed, as in `traces sql`.
 """
 
+import asyncio
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import duckdb
 
 from tracehouse.core.errors import UserError, check_installed
-from tracehouse.engines.duckdb.read import describe, sandbox
+from tracehouse.engines.duckdb.read import describe, fork_server, sandbox
 from tracehouse.engines.duckdb.read.binding import bind_list
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.publish import columns, description
 from tracehouse.publish.mcp_input import answer_refused_requests
+from tracehouse.publish.serving import Queue
 from tracehouse.publish.site import contract
 from tracehouse.publish.site.contract import Json, Request
 from tracehouse.sql.lists import Kind
@@ -40,26 +42,25 @@ _MOST_CHARACTERS = 20_000
 Parameter = str | int | float | bool
 
 
-@dataclass(frozen=True)
 class Service:
-    """A warehouse, and the limits of each query."""
+    """A warehouse, the limits of each query, and the queue of queries."""
 
-    folder: Path
-    limits: Limits
-    most_rows: int
+    def __init__(self, folder: Path, limits: Limits, most_rows: int):
+        self.queue = Queue(folder, limits)
+        self.most_rows = most_rows
 
-    def run(self, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
-        """Run some work on a connection. Raises ToolError with a message for the client."""
+    async def run(self, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+        """Run picklable work on a connection. Raises ToolError with a message for the client."""
         from mcp.server.mcpserver.exceptions import ToolError
 
+        running = asyncio.create_task(self.queue.run(work))
         try:
-            return sandbox.run(self.folder, self.limits, work)
+            # A task of its own, because the server would also cancel the wait for the end of a killed query.
+            return await asyncio.shield(running)
         except UserError as error:
             raise ToolError(str(error)) from None
-
-    def answer(self, request: Request, limit: int) -> Json:
-        """Run a query. `cut` is a message if the answer was too large and rows were left out."""
-        return self.run(lambda connection: _shorten(contract.answer_request(connection, request, limit)))
+        finally:
+            running.cancel()
 
 
 def serve(folder: Path, limits: Limits, most_rows: int) -> None:
@@ -68,7 +69,8 @@ def serve(folder: Path, limits: Limits, most_rows: int) -> None:
     Raises UserError if there is no warehouse, or if `mcp` is not installed.
     """
     # Check the warehouse first: the import of the protocol takes a second.
-    sandbox.run(folder, limits, lambda connection: None)
+    sandbox.run(folder, limits, sandbox.check_opens)
+    fork_server.start([__name__, "pyarrow"])
     check_installed("The MCP server needs", "mcp", "mcp")
     server = build_server(Service(folder, limits, most_rows))
     answer_refused_requests(server)
@@ -91,7 +93,7 @@ def build_server(service: Service) -> "MCPServer":
     default_rows = min(_DEFAULT_ROWS, service.most_rows)
 
     @server.tool(name="list", annotations=read_only)
-    def list_(
+    async def list_(
         kind: Annotated[Kind, Field(description="What to list.")] = Kind.QUERIES,
         trace: Annotated[str, Field(description="Only the objects of this trace, or of unified.")] = "",
         search: Annotated[
@@ -99,24 +101,17 @@ def build_server(service: Service) -> "MCPServer":
         ] = "",
     ) -> list[Json]:
         """List traces, tables, views or named queries with their descriptions."""
-
-        def work(connection: duckdb.DuckDBPyConnection) -> list[Json]:
-            found = bind_list(connection, kind, trace, search)
-            kinds = columns.columns_of(connection, found)
-            names = [name for name, _ in kinds]
-            return [dict(zip(names, row, strict=True)) for row in columns.rows_of(connection, found, kinds)]
-
-        return service.run(work)
+        return await service.run(partial(_list, kind=kind, trace=trace, search=search))
 
     @server.tool(name="describe", annotations=read_only)
-    def describe_(
+    async def describe_(
         name: Annotated[str, Field(description="For example itp.job, itp.raw_job or itp.gpu_hours.")],
     ) -> Json:
         """Describe a table, view or named query: columns, units, parameters, caveats and SQL."""
-        return service.run(lambda connection: description.as_data(describe.describe(connection, name)))
+        return await service.run(partial(_describe, name=name))
 
     @server.tool(annotations=read_only)
-    def query(
+    async def query(
         name: Annotated[str, Field(description="A named query, or a view or table to read its rows.")],
         parameters: Annotated[
             dict[str, Parameter] | None,
@@ -126,17 +121,33 @@ def build_server(service: Service) -> "MCPServer":
     ) -> Json:
         """Run a named query."""
         texts = {key: columns.exact(value) for key, value in (parameters or {}).items()}
-        return service.answer(Request(name, texts), limit)
+        return await service.run(partial(_answer, request=Request(name, texts), limit=limit))
 
     @server.tool(annotations=read_only)
-    def sql(
+    async def sql(
         statement: Annotated[str, Field(description="One read-only statement in DuckDB's SQL.")],
         limit: Annotated[int, rows] = default_rows,
     ) -> Json:
         """Run one SQL statement. Its caveats are those of the columns that it reads."""
-        return service.answer(Request(statement=statement), limit)
+        return await service.run(partial(_answer, request=Request(statement=statement), limit=limit))
 
     return server
+
+
+def _list(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str, search: str) -> list[Json]:
+    found = bind_list(connection, kind, trace, search)
+    kinds = columns.columns_of(connection, found)
+    names = [name for name, _ in kinds]
+    return [dict(zip(names, row, strict=True)) for row in columns.rows_of(connection, found, kinds)]
+
+
+def _describe(connection: duckdb.DuckDBPyConnection, name: str) -> Json:
+    return description.as_data(describe.describe(connection, name))
+
+
+def _answer(connection: duckdb.DuckDBPyConnection, request: Request, limit: int) -> Json:
+    """Run a query. `cut` is a message if the answer was too large and rows were left out."""
+    return _shorten(contract.answer_request(connection, request, limit))
 
 
 def _shorten(found: Json) -> Json:

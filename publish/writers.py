@@ -5,7 +5,6 @@ values. It writes to a temporary file (see `output`), so that a failed answer is
 """
 
 import re
-import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,8 +47,8 @@ _CHUNK_BYTES = 1 << 22
 class Options:
     """Options for rendering an answer in addition to its format.
 
-    Only a terminal gets colours, and tables that fit its width unless `wide` is set. A stream gets Arrow's
-    stream format and the first rows of a table; a file gets all rows. `guard_formulas` puts an apostrophe
+    Only a terminal gets colours, and tables that fit `width`, None for any. A stream gets Arrow's stream
+    format and the first rows of a table; a file gets all rows. `guard_formulas` puts an apostrophe
     before texts of a CSV that a spreadsheet would run as formulas. `brief` names the columns that a terminal
     shows; with it, a table has all rows.
     """
@@ -57,7 +56,7 @@ class Options:
     to_stream: bool = False
     to_terminal: bool = False
     guard_formulas: bool = False
-    wide: bool = False
+    width: int | None = None
     brief: Sequence[str] = ()
 
 
@@ -116,13 +115,12 @@ def write(
         return _write_lines(markdown(connection, query), file) - 2, []
     from tracehouse.publish import table
 
-    fits = options.to_terminal and not options.wide
     style = table.TableStyle(
-        width=shutil.get_terminal_size().columns if fits else None,
+        width=options.width,
         has_styles=options.to_terminal,
         most_rows=table.TABLE_ROWS if options.to_stream and not options.brief else None,
         only=options.brief,
-        first=keys_and_measures(connection, query.name) if fits and query.name else (),
+        first=keys_and_measures(connection, query.name) if options.width and query.name else (),
     )
     rows, lines = table.table(connection, query, style, form is Format.RECORDS)
     _write_lines(lines, file)

@@ -5,6 +5,7 @@ DuckDB binds names and parameters, and finds the caveats in the warehouse's cata
 
 import os
 from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 T = TypeVar("T")
+# How long an interrupted query may take to stop.
+_GRACE_S = 2.0
 
 
 def run(warehouse: Path, master: str, limits: Limits, bind: Bind) -> Bind:
@@ -75,7 +78,20 @@ def _in_session(master: str, limits: Limits, work: "Callable[[SparkSession], T]"
             with session.open_session(master, scratch, settings) as spark, session.explain_errors():
                 return work(spark)
 
-        return sandbox.run_with_timeout(limits, run, session.end_java)
+        return _run_with_timeout(limits, run)
+
+
+def _run_with_timeout(limits: Limits, work: "Callable[[], T]") -> T:
+    """Run a function in another thread, so that this one handles signals. After the timeout, end Java."""
+    sandbox.check_limits(limits)
+    thread = ThreadPoolExecutor(1, "query")
+    future = thread.submit(work)
+    thread.shutdown(wait=False)
+    if not wait([future], limits.timeout_s).done:
+        session.end_java()
+        wait([future], _GRACE_S)
+        raise sandbox.too_late(limits)
+    return future.result()
 
 
 def _driver_memory(limit: str) -> str:

@@ -6,7 +6,7 @@ Vega-Lite draws, without a browser; it is imported on first use.
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,15 @@ MIN_WIDTH_MM, MIN_FONT = 40, 4
 WIDTH_TOLERANCE, MOST_ATTEMPTS = 1, 4
 
 
+@dataclass(frozen=True)
+class Described:
+    """What a picture shows: the rows of an answer, and the lines above and below them."""
+
+    rows: Drawable
+    subtitle: Sequence[str]
+    footer: Sequence[str]
+
+
 def parse_size(width_mm: float | None, font_pt: float | None) -> Size:
     """The size of a picture from millimetres and points. Raises UsageError if it is out of range."""
     if width_mm is not None and not MIN_WIDTH_MM <= width_mm <= 2_000:
@@ -56,7 +65,12 @@ def build_query_picture(
 
     Raises UserError if the query has no chart, and UsageError if a parameter is invalid.
     """
-    return build_picture(connection, binding.bind_query(connection, name, given, for_chart=True), given, size)
+    return build(describe_query(connection, name, given), size)
+
+
+def describe_query(connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str]) -> Described:
+    """Run a named query and describe its picture. Raises the same errors as `build_query_picture`."""
+    return describe(connection, binding.bind_query(connection, name, given, for_chart=True), given)
 
 
 def build_picture(
@@ -66,7 +80,12 @@ def build_picture(
 
     `given` holds the parameters that the user set, as texts. Raises UserError if there is nothing to draw.
     """
-    return lay_out(connection, *_select(connection, query, given), size)
+    return build(describe(connection, query, given), size)
+
+
+def describe(connection: duckdb.DuckDBPyConnection, query: BoundQuery, given: Mapping[str, str]) -> Described:
+    """Run a named query and describe its picture. Raises UserError if there is nothing to draw."""
+    return describe_rows(connection, *_select(connection, query, given))
 
 
 def _select(
@@ -86,21 +105,26 @@ def select_answer(
     return replace(found, name=name, traces=found.traces or traces)
 
 
-def lay_out(
-    connection: duckdb.DuckDBPyConnection, found: Drawable, about: Sequence[Note], parameters: str, size: Size
-) -> Spec:
-    """Build the picture of the rows of an answer in the requested width."""
+def describe_rows(
+    connection: duckdb.DuckDBPyConnection, found: Drawable, about: Sequence[Note], parameters: str
+) -> Described:
+    """Describe the picture of the rows of an answer."""
     subtitle = [*texts.write_subtitle(found, about, parameters), *texts.explain_marks(found)]
     source = texts.footer(connection, found.name, found.traces) if found.name or found.traces else ""
-    footer = [source, *texts.list_caveats(about, found.name)]
+    return Described(found, subtitle, [source, *texts.list_caveats(about, found.name)])
+
+
+def build(described: Described, size: Size) -> Spec:
+    """Build a picture in the requested width."""
     view = size.width * 0.8 or WIDTH
+    parts = described.rows, described.subtitle, described.footer, size
     for _ in range(MOST_ATTEMPTS if size.width else 0):
-        svg = _render(json.dumps(build_spec(found, subtitle, footer, size, view)))
+        svg = _render(json.dumps(build_spec(*parts, view)))
         missing = size.width - float(svg.partition(' width="')[2].partition('"')[0])
         if abs(missing) < WIDTH_TOLERANCE:
             break
         view = max(0.2 * size.width, view + missing)
-    return build_spec(found, subtitle, footer, size, view)
+    return build_spec(*parts, view)
 
 
 def render(picture: Spec, suffix: str) -> bytes:
@@ -156,7 +180,7 @@ def build_template(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str
     """
     query = binding.bind_query(connection, name, {}, for_chart=True)
     found, about, parameters = _select(connection, query, {})
-    spec = lay_out(connection, found, about, parameters, ANY_SIZE)
+    spec = build(describe_rows(connection, found, about, parameters), ANY_SIZE)
     labels = [row[LABEL] for row in spec["data"]["values"] if row.get(LABEL)]
     return {
         "spec": spec,

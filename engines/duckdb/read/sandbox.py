@@ -1,34 +1,39 @@
 """Open a warehouse's database read-only, and run work on it within limits of time, memory and writing.
 
-The work runs in a separate thread. Landlock lets that thread write only to its scratch folder and to the
-file of the answer (see `landlock`), in addition to the check of the statement (see `guard`). DuckDB is opened
-in that thread, so its own threads are confined too. The main thread waits and handles signals.
+The work runs in a child process (see `child`). Landlock lets it write only to its scratch folder and to the
+file of the answer (see `landlock`), in addition to the check of the statement (see `guard`). DuckDB limits
+only a part of the memory that it allocates, so the kernel limits the process too. This process waits, handles
+signals, and kills the child after the timeout.
 """
 
+import asyncio
 import fcntl
 import json
 import math
 import os
 import re
+import resource
 import shutil
+import signal
 import sys
 import sysconfig
 import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import duckdb
 
 from tracehouse.core import signals
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.core.text import quoted
-from tracehouse.engines.duckdb.read import landlock
+from tracehouse.engines.duckdb.read import child, fork_server, landlock
+from tracehouse.engines.duckdb.read.child import Child, CrashError
 from tracehouse.engines.names import DATABASE
 from tracehouse.ingest.store.layout import (
     TABLES_FOLDER,
@@ -41,19 +46,19 @@ PREFIX = "tracehouse-"
 _LOCK = "in use"
 # A scratch folder younger than this may not have its lock yet.
 _YOUNG_S = 60
-# How long an interrupted query may take to stop.
-_GRACE_S = 2.0
 _LOCKED = "Could not set lock on file"
 _LINE = re.compile(r"^LINE (\d+): ", re.M)
 _SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?) *(?:(?P<unit>[kmgt])(?P<binary>i?)b|b|bytes)", re.I)
 # DuckDB's default memory limit, and the one set here, as shares of the machine's or container's memory.
 _SHARE_OF_DUCKDB = 0.8
 _SHARE = 0.5
+# DuckDB's part of the memory limit. The rest, and the reserve, are for what it allocates outside its buffer
+# manager, such as one long list, and for other libraries.
+_SHARE_OF_BUFFERS = 0.9
+_RESERVE_BYTES = 120_000_000
+_ADVICE = "Request less data, or raise --memory-limit"
 
 T = TypeVar("T")
-
-# Connections that stay open until the process exits: closing a database takes DuckDB 10 ms.
-_kept_open: list[duckdb.DuckDBPyConnection] = []
 
 
 @dataclass(frozen=True)
@@ -146,61 +151,128 @@ def run(
     work: Callable[[duckdb.DuckDBPyConnection], T],
     writable: Sequence[Path] = (),
     scratch: Path | None = None,
-    exit_after: bool = False,
 ) -> T:
-    """Run a function on a connection to a warehouse, and return its result.
+    """Run a function on a connection to a warehouse in a child process, and return its result.
 
-    It can write only to the `writable` files and to a scratch folder, by default a new one. It must not start
-    threads that outlive it, such as those of Polars: they could never write a file. With `exit_after`, the
-    connection stays open, because the process exits soon. Raises UserError if the function fails or exceeds
-    its limits.
+    It can write only to the `writable` files and to a scratch folder, by default a new one. If this process
+    has several threads, the function must be picklable; its result always. Raises UserError if the function
+    fails or exceeds its limits.
     """
     if scratch is None:
         with scratch_folder() as scratch:
-            return run(warehouse, limits, work, writable, scratch, exit_after)
-    opened: list[duckdb.DuckDBPyConnection] = []
+            return run(warehouse, limits, work, writable, scratch)
+    started = _start(warehouse, limits, work, writable, scratch)
+    with signals.clean_up_at_end(started.end):
+        try:
+            started.wait(limits.timeout_s)
+        except TimeoutError:
+            raise too_late(limits) from None
+    return _result(started, limits)
 
-    def confined_work() -> T:
+
+async def run_async(
+    warehouse: Path,
+    limits: Limits,
+    work: Callable[[duckdb.DuckDBPyConnection], T],
+    writable: Sequence[Path] = (),
+    scratch: Path | None = None,
+) -> T:
+    """Do the same as `run` in a task of asyncio. If the task is cancelled, the child process is killed."""
+    if scratch is None:
+        with scratch_folder() as scratch:
+            return await run_async(warehouse, limits, work, writable, scratch)
+    started = _start(warehouse, limits, work, writable, scratch)
+    with signals.clean_up_at_end(started.kill):
+        try:
+            await asyncio.wait_for(started.wait_async(), limits.timeout_s)
+        except TimeoutError:
+            raise too_late(limits) from None
+        finally:
+            started.kill()
+            await started.wait_async()
+    return _result(started, limits)
+
+
+def _start(
+    warehouse: Path,
+    limits: Limits,
+    work: Callable[[duckdb.DuckDBPyConnection], Any],
+    writable: Sequence[Path],
+    scratch: Path,
+) -> Child:
+    check_limits(limits)
+    # The fork server may have another current folder.
+    paths = [path.absolute() for path in writable]
+    task = partial(_work_confined, warehouse.absolute(), limits, work, paths, scratch)
+    return child.fork(task) if child.is_single_threaded() else fork_server.run(task)
+
+
+def _work_confined(
+    warehouse: Path,
+    limits: Limits,
+    work: Callable[[duckdb.DuckDBPyConnection], T],
+    writable: Sequence[Path],
+    scratch: Path,
+) -> T:
+    """Run the work in this process, a child, within its limits."""
+    try:
         landlock.confine_thread([scratch, *writable])
         connection = connect(warehouse, limits, writable, scratch)
-        opened.append(connection)
-        if exit_after:
-            _kept_open.append(connection)
-            return work(connection)
-        with connection:
-            return work(connection)
-
-    def interrupt() -> None:
-        for connection in opened:
-            connection.interrupt()
-
-    try:
-        return run_with_timeout(limits, confined_work, interrupt)
+        _limit_process(connection)
+        return work(connection)
+    except MemoryError:
+        raise _too_large(limits) from None
     except _list_failures() as error:
-        raise _as_user_error(error, scratch, warehouse) from None
+        raise _as_user_error(error, scratch, warehouse, limits) from None
 
 
-def run_with_timeout(limits: Limits, work: Callable[[], T], stop: Callable[[], None]) -> T:
-    """Run a function in another thread, so that this one handles signals, and return its result.
+def _limit_process(connection: duckdb.DuckDBPyConnection) -> None:
+    """Limit the memory of this process to DuckDB's limit, a reserve, and what it has mapped already.
 
-    After the timeout, calls `stop` and raises UserError. Raises UsageError for an invalid limit.
+    The limit counts private memory that the process may write, not files or reserved addresses.
     """
-    _check(limits)
-    thread = ThreadPoolExecutor(1, "query")
-    future = thread.submit(work)
-    thread.shutdown(wait=False)
+    if sys.platform != "linux":
+        return
+    mapped = re.search(r"^VmData:\s*(\d+) kB$", Path("/proc/self/status").read_text(), re.M)
+    assert mapped, "VmData"
+    most = int(mapped[1]) * 1024 + most_memory(connection) + _RESERVE_BYTES
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+
+def most_memory(connection: duckdb.DuckDBPyConnection) -> int:
+    """The memory limit of a connection, in bytes."""
+    [(buffers,)] = connection.execute("select current_setting('memory_limit')").fetchall()
+    return int(size_bytes(buffers) / _SHARE_OF_BUFFERS)
+
+
+def check_opens(_: duckdb.DuckDBPyConnection) -> None:
+    """Do nothing: `run` raises UserError if the warehouse cannot be opened, or for an invalid limit."""
+
+
+def _result(ended: Child, limits: Limits) -> Any:
     try:
-        is_done = bool(wait([future], limits.timeout_s).done)
-    except KeyboardInterrupt:
-        # This occurs in notebooks: the command line exits in its signal handler instead.
-        stop()
-        wait([future], _GRACE_S)
-        raise
-    if not is_done:
-        stop()
-        wait([future], _GRACE_S)
-        raise UserError(f"No answer within {limits.timeout_s:g} s. Request less data, or raise --timeout")
-    return future.result()
+        return ended.result()
+    except CrashError as error:
+        [code] = error.args
+        if code in (-signal.SIGABRT, -signal.SIGKILL):
+            raise _too_large(limits) from None
+        how = f"with {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+        raise UserError(
+            f"The query process ended {how}: the query is nested too deeply, or needs more memory. "
+            "Simplify it, or raise --memory-limit"
+        ) from None
+
+
+def too_late(limits: Limits) -> UserError:
+    """The error of work that takes longer than its limit."""
+    return UserError(f"No answer within {limits.timeout_s:g} s. Request less data, or raise --timeout")
+
+
+def _too_large(limits: Limits) -> UserError:
+    limit = f" of {limits.memory}" if limits.memory else ", half of this machine's memory"
+    return UserError(f"The answer needs more than the memory limit{limit}. {_ADVICE}")
 
 
 def size_bytes(size: str) -> float:
@@ -222,7 +294,7 @@ def scratch_folder() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
 
     def remove() -> None:
-        # Retry for up to two seconds: DuckDB's threads may still be writing there.
+        # Retry for up to two seconds: a child that is being killed may still be writing there.
         for _ in range(200):
             shutil.rmtree(folder, ignore_errors=True)
             if not folder.exists():
@@ -280,14 +352,17 @@ def _explain_lock(error: str) -> str:
 
 
 def _limit_memory(connection: duckdb.DuckDBPyConnection, limit: str) -> None:
-    if not limit:
+    if limit:
+        size = size_bytes(limit)
+    else:
         [(default,)] = connection.execute("select current_setting('memory_limit')").fetchall()
-        amount, unit = default.split()
-        limit = f"{float(amount) * _SHARE / _SHARE_OF_DUCKDB:.3f} {unit}"
-    connection.execute("set memory_limit = $limit", {"limit": limit})
+        size = size_bytes(default) * _SHARE / _SHARE_OF_DUCKDB
+    buffers = f"{int(size * _SHARE_OF_BUFFERS)}B"
+    connection.execute("set memory_limit = $buffers", {"buffers": buffers})
 
 
-def _check(limits: Limits) -> None:
+def check_limits(limits: Limits) -> None:
+    """Raise UsageError for an invalid limit."""
     if limits.timeout_s is not None and not 0 < limits.timeout_s < math.inf:
         raise UsageError(f"The timeout must be a number of seconds above 0, not {limits.timeout_s:g}")
     if limits.memory and not _SIZE.fullmatch(limits.memory):
@@ -311,7 +386,7 @@ def _list_failures() -> tuple[type[Exception], ...]:
     return (duckdb.Error, UserError, *of_arrow)
 
 
-def _as_user_error(error: Exception, scratch: Path, warehouse: Path) -> UserError:
+def _as_user_error(error: Exception, scratch: Path, warehouse: Path, limits: Limits) -> UserError:
     """Return the error to show for a failed query, with advice for lack of disk space or memory."""
     text = str(error)
     if "No space left on device" in text or "max_temp_directory_size" in text:
@@ -320,7 +395,7 @@ def _as_user_error(error: Exception, scratch: Path, warehouse: Path) -> UserErro
             f"Free some, or set TMPDIR to a folder with more ({text.splitlines()[0]})"
         )
     if "Out of Memory Error" in text:
-        return UserError(f"{text.splitlines()[0]}. Request less data, or raise --memory-limit")
+        return _too_large(limits)
     if text.startswith(("Binder Error", "Catalog Error")) and (version := _other_version(warehouse)):
         return UserError(f"{text}\nTracehouse {version} built this database. Run `traces build`")
     # A user's statement begins one line lower than written: see `guard.reading_statement`.
