@@ -9,13 +9,15 @@ import importlib
 import importlib.util
 import re
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import Literal
+from operator import ge, gt, le, lt
+from typing import Any, Literal
 
 from tracehouse.core.errors import DefinitionError
 from tracehouse.core.field_types import check_types
+from tracehouse.core.text import escape_name
 from tracehouse.ingest import traces
 from tracehouse.ingest.column_types import TypeName
 from tracehouse.ingest.facts import Caveat, Clock, Metric, PublishedFile, Quantity, SkippedFile
@@ -47,7 +49,8 @@ class Column:
     A published name with spaces gets underscores in the table: Session_ID for "Session ID".
     A value should be at least `least`, at most `most`, more than `above` and less than `below`, one of the
     `choices`, and match the regular expression `pattern` as a whole. `traces check` counts the rows whose
-    value violates a limit; ingest does not reject them. Limits of times are texts.
+    value violates a limit; ingest does not reject them, but refuses a file whose path has such an integer.
+    Limits of times are texts.
     """
 
     name: str
@@ -133,6 +136,13 @@ class JsonList:
 _INVALID = (AttributeError, ImportError, NameError, SyntaxError, TypeError, ValueError)
 # \d also matches the digits of other scripts.
 _INTEGER_KEY = re.compile("[0-9]{1,18}")
+_SHOWN_KEY = 40
+_LIMITS: dict[str, tuple[str, Callable[[int, Any], bool]]] = {
+    "least": ("at least", ge),
+    "most": ("at most", le),
+    "above": ("above", gt),
+    "below": ("below", lt),
+}
 _ALTERNATIVES = re.compile(r"\(\?P<\w+>(\w+(?:\|\w+)*)\)")
 
 
@@ -282,12 +292,13 @@ class Table:
     def key_values(self, file_name: str, folder_name: str = "") -> dict[str, str] | None:
         """Return the values of `keys` in the names of a file and its folders; None if the names do not match.
 
-        If the table `converts_partitions`, a file in any other folder matches without values, because it may
-        have the keys as columns.
+        A folder matches with any text in place of an integer: see `key_fault`. If the table
+        `converts_partitions`, a file in any other folder matches without values, because it may have the keys
+        as columns.
         """
         name = re.fullmatch(self.file_name, file_name)
         innermost = folder_name.split("/")[-self.folder_depth :] if self.folder else []
-        folder = re.fullmatch(self.folder, "/".join(innermost), re.IGNORECASE)
+        folder = re.fullmatch(self._any_folder, "/".join(innermost), re.IGNORECASE)
         if not name or not (folder or self.converts_partitions):
             return None
         values: dict[str, str] = {}
@@ -295,19 +306,50 @@ class Table:
             declared = {text.lower(): text for text in self.folder_names}
             in_folder = folder.groupdict().items()
             values = name.groupdict() | {key: declared.get(text.lower(), text) for key, text in in_folder}
-        integers = [values[key.name] for key in self.keys if key.type == "BIGINT" and key.name in values]
-        return values if all(map(_INTEGER_KEY.fullmatch, integers)) else None
+        return values
+
+    @cached_property
+    def _any_folder(self) -> str:
+        """The pattern `folder` with any text in place of an integer."""
+        integers = "|".join(column.name for column in self._integer_keys)
+        return re.sub(rf"\(\?P<({integers})>[^()]*\)", r"(?P<\1>[^/]*)", self.folder)
+
+    @property
+    def _integer_keys(self) -> list[Column]:
+        return [column for column in self.keys if column.type == "BIGINT"]
+
+    def key_fault(self, keys: Mapping[str, str]) -> str:
+        """Return why one of the values of `keys` is not an integer within the limits; empty if all are."""
+        for column in [column for column in self._integer_keys if column.name in keys]:
+            text = keys[column.name]
+            declared = {name: getattr(column, name) for name in _LIMITS}
+            limits = [(*_LIMITS[name], limit) for name, limit in declared.items() if limit is not None]
+            if not _INTEGER_KEY.fullmatch(text):
+                fault = "not a whole number of at most 18 digits"
+            elif not all(holds(int(text), limit) for _, holds, limit in limits):
+                fault = "not " + " and ".join(f"{words} {limit}" for words, _, limit in limits)
+            else:
+                continue
+            shown = text if len(text) <= _SHOWN_KEY else f"{text[:_SHOWN_KEY]}…"
+            return f"{column.name} is {escape_name(shown)}, {fault}"
+        return ""
+
+    def normal_keys(self, keys: Mapping[str, str]) -> dict[str, str]:
+        """Return the values of `keys` with integers as Python writes them: 7 for 07."""
+        integers = {column.name for column in self._integer_keys if column.name in keys}
+        return {key: str(int(text)) if key in integers else text for key, text in keys.items()}
 
     def partition_of(self, keys: Mapping[str, str]) -> str:
         """Return the partition that values of `keys` belong to, such as ``day=3``.
 
-        It is empty if the table has no partitions or a `partition_by` key has no value.
+        It is empty if the table has no partitions or a `partition_by` key has no value, or an invalid one.
         """
-        integers = {column.name for column in self.keys if column.type == "BIGINT"}
-        values = {key: str(int(keys[key])) if key in integers else keys[key] for key in keys}
         if any(key not in keys for key in self.partition_by):
             return ""
-        return "/".join(f"{key}={values[key]}" for key in self.partition_by)
+        chosen = {key: keys[key] for key in self.partition_by}
+        if self.key_fault(chosen):
+            return ""
+        return "/".join(f"{key}={value}" for key, value in self.normal_keys(chosen).items())
 
     @property
     def folder_depth(self) -> int:

@@ -13,7 +13,7 @@ import os
 import re
 import zipfile
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -146,7 +146,7 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
     matched: list[MatchedFile] = []
     problems: list[RawFileError] = []
     notes: list[str] = []
-    raw_files, entries = _find_trees(_walk(raw_folders, problems), candidates)
+    raw_files, entries = _find_trees(_walk(raw_folders, problems), candidates, wanted, problems)
     groups, unrecognised = _group_parts(entries, candidates)
     for group in groups:
         try:
@@ -172,7 +172,7 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
                 for trace, table in tables:
                     if trace.name in wanted:
                         others = tuple(other for _, other in tables if other is not table)
-                        for part in _split(raw, table, unrecognised):
+                        for part in _split(raw, table, unrecognised, problems):
                             matched.append(MatchedFile(trace, table, part, others))
         except RawFileError as problem:
             problems.append(problem)
@@ -225,18 +225,27 @@ def _walk(raw_folders: Sequence[Path], problems: list[RawFileError]) -> Iterator
 
 
 def _find_trees(
-    entries: Iterable[_Entry], candidates: Sequence[Candidate]
+    entries: Iterable[_Entry],
+    candidates: Sequence[Candidate],
+    wanted: Collection[str],
+    problems: list[RawFileError],
 ) -> tuple[list[RawFile], list[_Entry]]:
-    """Combine the files in trees of folders to one raw file per partition, and return the other entries."""
-    partitioned = [table for _, table in candidates if table.is_read_by_partition]
+    """Combine the files in trees of folders to one raw file per partition, and return the other entries.
+
+    Appends an error to `problems` for each file of a wanted trace whose path names an invalid partition.
+    """
+    partitioned = [(trace, table) for trace, table in candidates if table.is_read_by_partition]
     trees: dict[tuple[Path, str], list[_Entry]] = defaultdict(list)
     others = []
     for entry in entries:
         path = entry.path.absolute()
-        for table in partitioned:
-            partition = _partition_in_path(table, path.as_posix())
+        for trace, table in partitioned:
+            partition, fault = _partition_in_path(table, path.as_posix())
             if partition:
                 trees[path.parents[table.folder_depth], partition].append(entry)
+                break
+            if fault:
+                problems += [_wrong_key(entry.path, fault)] if trace.name in wanted else []
                 break
         else:
             others.append(entry)
@@ -249,10 +258,19 @@ def _find_trees(
     return found, others
 
 
-def _partition_in_path(table: Table, path: str) -> str:
-    """Return the partition in a data file's path; empty if the path names none or is not of this table."""
+def _partition_in_path(table: Table, path: str) -> tuple[str, str]:
+    """Return the partition in a data file's path, or what is wrong with the keys in it.
+
+    Both are empty if the path names no partition or is not of this table.
+    """
     folder, _, name = escape_name(path).rpartition("/")
-    return table.partition_of(table.key_values(unpacked_name(name), folder) or {})
+    keys = table.key_values(unpacked_name(name), folder) or {}
+    partition = table.partition_of(keys)
+    return partition, "" if partition else table.key_fault(keys)
+
+
+def _wrong_key(place: Path | str, fault: str) -> RawFileError:
+    return RawFileError(place, fault, "Correct the name of its folder, or move it out of the raw folder")
 
 
 def _group_parts(
@@ -304,10 +322,11 @@ def _find_named(raw: RawFile, candidates: Sequence[Candidate]) -> list[Candidate
         if table.archive_stem and re.fullmatch(table.archive_stem, raw.stem)
     ]
     if raw.form == TREE and not named:
+        path = raw.paths[0].absolute().as_posix()
         return [
             (trace, table)
             for trace, table in candidates
-            if table.is_read_by_partition and _partition_in_path(table, raw.paths[0].absolute().as_posix())
+            if table.is_read_by_partition and any(_partition_in_path(table, path))
         ]
     return named
 
@@ -348,16 +367,19 @@ def _choose_by_header(raw: RawFile, named: Sequence[Candidate]) -> Sequence[Cand
     return fitting[:1]
 
 
-def _split(raw: RawFile, table: Table, unrecognised: list[str]) -> list[RawFile]:
+def _split(
+    raw: RawFile, table: Table, unrecognised: list[str], problems: list[RawFileError]
+) -> list[RawFile]:
     """Split a raw file of a table that `converts_partitions` into one raw file per partition.
 
-    Appends the data files in a zip that have no partition to `unrecognised`. Raises RawFileError if the file
-    is damaged, or packed so that its partitions cannot be read one by one.
+    Appends the data files in a zip that have no partition to `unrecognised`, and an error to `problems` for
+    each that has an invalid one. Raises RawFileError if the file is damaged, or packed so that its partitions
+    cannot be read one by one.
     """
     if not table.converts_partitions or raw.partition:
         return [raw]
     if raw.form == "zip" and len(raw.paths) == 1:
-        return _split_zip(raw, table, unrecognised)
+        return _split_zip(raw, table, unrecognised, problems)
     reader = None if raw.is_archive else reader_of(table, raw.file_name)
     if reader is None or reader.read_keys is None or len(raw.paths) > 1:
         raise RawFileError(
@@ -368,27 +390,35 @@ def _split(raw: RawFile, table: Table, unrecognised: list[str]) -> list[RawFile]
     [found] = [reader.read_keys(file.stream, table, file.place) for file in partition_members(raw)]
     if not found:
         raise RawFileError(raw.paths[0], "the file has no rows", FETCH_AGAIN)
+    if fault := next(filter(None, map(table.key_fault, found)), ""):
+        raise RawFileError(raw.paths[0], f"a row has no partition: {fault}", FETCH_AGAIN)
     partitions = sorted(map(table.partition_of, found))
     return [replace(raw, partition=one, bytes=raw.bytes // len(partitions)) for one in partitions]
 
 
-def _split_zip(raw: RawFile, table: Table, unrecognised: list[str]) -> list[RawFile]:
+def _split_zip(
+    raw: RawFile, table: Table, unrecognised: list[str], problems: list[RawFileError]
+) -> list[RawFile]:
     with open_regular(raw.paths[0]) as file, open_zip(file) as archive:
         check_layout(file, archive)
         infos = sorted(archive.infolist(), key=lambda info: info.filename)
     found: Mapping[str, list[zipfile.ZipInfo]] = defaultdict(list)
+    faults: list[RawFileError] = []
     for info, before in zip(infos, [None, *infos], strict=False):
         path = info.filename
         if before and before.filename == path:
             what = f"the archive contains {escape_name(path)} twice"
             raise RawFileError(raw.paths[0], what, FETCH_AGAIN)
-        partition = _partition_in_path(table, path)
+        partition, fault = _partition_in_path(table, path)
         if partition:
             found[partition].append(info)
+        elif fault:
+            faults.append(_wrong_key(f"{raw.paths[0]}: {path}", fault))
         elif form_of(path) and not PurePosixPath(path).name.startswith("._"):
             unrecognised.append(f"{raw.relative_name}: {escape_name(path)}")
-    if not found:
+    if not found and not faults:
         raise RawFileError(raw.paths[0], f"the archive contains no file of {table.name}", FETCH_AGAIN)
+    problems += faults
     return [_partition_of_zip(raw, partition, infos) for partition, infos in found.items()]
 
 

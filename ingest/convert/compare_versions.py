@@ -84,6 +84,4 @@ def compare_with_previous(
             notes.append(f"{file} no longer contains {member}: {table_name} loses its {rows:,} rows")
         elif now[member] < rows or now[member] >= _NOTED_GROWTH * rows > 0:
             notes.append(f"{file}: {member} has {now[member]:,} rows for {table_name}; it had {rows:,}")
-    if not any(now.values()):
-        notes.append(f"{file} has no rows")
     return notes

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from tracehouse.core.errors import FETCH_AGAIN, RawFileError, StoppedError, UserError
+from tracehouse.core.errors import FETCH_AGAIN, FETCH_OR_MOVE, RawFileError, StoppedError, UserError
 from tracehouse.ingest.archive import (
     Member,
     combine_checksums,
@@ -243,9 +243,13 @@ class _Reading:
     ) -> Iterator[pa.Table]:
         """Yield the rows of a data file in batches, with the keys in its path, and count them.
 
-        `name` is the data file's name in the raw file, for rejects.
+        `name` is the data file's name in the raw file, for rejects. Raises RawFileError if a key in its path
+        is outside the limits of its column.
         """
         table, reader = self.table, reader_of(self.table, member.name)
+        if fault := table.key_fault(keys):
+            raise RawFileError(member.place, fault, FETCH_OR_MOVE)
+        rows_before = count["kept"] + count["rejected"]
         with seekable(member.stream) if reader.read_keys else nullcontext(member.stream) as content:
             partition = _parse_partition(raw.partition)
             others = tuple(t for t in self._matched.other_tables if t.has_name(member.name))
@@ -270,6 +274,9 @@ class _Reading:
                     columns = [list(values) for values in zip(*rejects, strict=True)]
                     self._rejects.add(pa.table(columns, _REJECTED_SCHEMA))
                 yield rows if table.wide else _add_keys(rows, keys, table)
+        if count["kept"] + count["rejected"] == rows_before:
+            of_archive = f": {name}" if raw.partition or raw.is_archive else ""
+            self.notes.append(f"{raw.relative_name}{of_archive} has no rows")
 
 
 def _add_keys(rows: pa.Table, keys: Mapping[str, str], table: Table) -> pa.Table:

@@ -29,7 +29,7 @@ HOURLY = dict(
     comment="", grain="", source="",
     file_name=r"part-\\d+\\.parquet|probe_pod_day.*\\.parquet",
     folder=r"day=(?P<day>\\d+)/hour=(?P<hour>\\d+)",
-    keys=(Column("day", "BIGINT", ""), Column("hour", "BIGINT", "")),
+    keys=(Column("day", "BIGINT", "", least=0, most=184), Column("hour", "BIGINT", "", least=0, below=24)),
     partition_by=("day",),
     converts_partitions=True,
 )
@@ -244,6 +244,8 @@ def test_refuses_a_merged_file_with_invalid_days(tmp_path: Path) -> None:
             (days(3.0, 3.5, 4.0), "column day (BIGINT): no exact conversion from double, so that"),
             (days("3", "3", "4"), "column day is string; expected BIGINT"),
             (parquet(pq.read_table(io.BytesIO(merged(3))).slice(0, 0)), "the file has no rows"),
+            (days(3, -1, 3), "a row has no partition: day is -1, not a whole number"),
+            (days(3, 185, 3), "a row has no partition: day is 185, not at least 0 and at most 184"),
         ]
     ):
         outcome = ingest(tmp_path / str(number), {"probe_pod_day0_29.parquet": data})
@@ -251,12 +253,52 @@ def test_refuses_a_merged_file_with_invalid_days(tmp_path: Path) -> None:
 
 
 def test_lists_files_of_a_zip_without_partition(tmp_path: Path) -> None:
-    others = ("probe_pod/part-000.parquet", "probe_pod/day=x/hour=07/part-000.parquet", "more.csv")
+    others = ("probe_pod/part-000.parquet", "probe_pod/day=3/part-000.parquet", "more.csv")
     no_data = {"probe_pod/README.md": b"", "__MACOSX/probe_pod/._part-000.parquet": b""}
     packed = zipped(tree(3) | {path: parquet(pods(7)) for path in others} | no_data)
     outcome = ingest(tmp_path, {"probe_pod.zip": packed})
     assert [row.rows for row in outcome.conversions] == [9]
     assert outcome.unrecognised == tuple(sorted(f"probe_pod.zip: {path}" for path in others))
+
+
+WRONG_KEYS = {
+    "day=-3/hour=07": "day is -3, not a whole number of at most 18 digits",
+    "day=x/hour=07": "day is x, not a whole number",
+    "day=/hour=07": "day is , not a whole number",
+    "day=١٢/hour=07": "day is ١٢, not a whole number",
+    f"day={'7' * 200}/hour=07": f"day is {'7' * 40}…, not a whole number of at most 18 digits",
+    "day=185/hour=07": "day is 185, not at least 0 and at most 184",
+}
+
+
+@pytest.mark.parametrize("packing", ["tree", "zip"])
+def test_refuses_an_invalid_day_and_reads_the_others(packing: str, tmp_path: Path) -> None:
+    files = tree(3) | {f"{keys}/part-000.parquet": parquet(pods(7)) for keys in WRONG_KEYS}
+    outcome = ingest(tmp_path, files if packing == "tree" else {"probe_pod.zip": zipped(files)})
+    assert list(rows_of(tmp_path, outcome)) == ["3"]
+    problems = [str(problem) for problem in outcome.problems]
+    assert len(problems) == len(WRONG_KEYS)
+    for keys, reason in WRONG_KEYS.items():
+        assert any(f"{keys}/part-000.parquet: {reason}" in problem for problem in problems), keys
+
+
+@pytest.mark.parametrize("hour", ["24", "999", "-1", "７", "7" * 200])
+@pytest.mark.parametrize("packing", ["tree", "zip"])
+def test_an_invalid_hour_refuses_its_day(packing: str, hour: str, tmp_path: Path) -> None:
+    files = tree(3, 4) | {f"probe_pod/day=3/hour={hour}/part-000.parquet": parquet(pods(7))}
+    outcome = ingest(tmp_path, files if packing == "tree" else {"probe_pod.zip": zipped(files)})
+    [problem] = outcome.problems
+    assert f"day=3/hour={hour}/part-000.parquet: hour is " in str(problem)
+    assert list(rows_of(tmp_path, outcome)) == ["4"]
+
+
+@pytest.mark.parametrize("packing", ["tree", "zip"])
+def test_notes_an_hour_without_rows(packing: str, tmp_path: Path) -> None:
+    files = tree(3) | {path_of(3, 8): parquet(pods(8).slice(0, 0))}
+    outcome = ingest(tmp_path, files if packing == "tree" else {"probe_pod.zip": zipped(files)})
+    [note] = outcome.notes
+    assert note.endswith("day=3/hour=08/part-000.parquet has no rows")
+    assert len(rows_of(tmp_path, outcome)["3"]) == 9
 
 
 @pytest.mark.parametrize("packing", ["tree", "zip"])
