@@ -7,7 +7,6 @@ Queries run at once, and answers are Arrow tables in memory. Errors are `traceho
 subclass `tracehouse.UsageError` for invalid names, parameters and values.
 """
 
-import datetime as dt
 import html
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,16 +14,23 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
-from math import isfinite
-from numbers import Real
-from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import duckdb
 import pyarrow as pa
 
-from tracehouse.core.errors import UsageError, UserError, check_text
+from tracehouse.core.arguments import (
+    Value,
+    check_flag,
+    check_number,
+    check_path,
+    check_text,
+    check_texts,
+    check_values,
+    check_whole_number,
+)
+from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.duckdb.read import answer, describe, fork_server, notes, sandbox
 from tracehouse.engines.duckdb.read.binding import Bind, bind_list, bind_query, bind_statement
 from tracehouse.engines.duckdb.read.guard import reading_statement
@@ -40,9 +46,6 @@ if TYPE_CHECKING:
     import polars
 
 __all__ = ["Answer", "Meaning", "Note", "UsageError", "UserError", "Value", "Warehouse"]
-
-Value = str | int | float | bool | dt.date
-"""The types of parameters."""
 
 T = TypeVar("T")
 
@@ -135,13 +138,14 @@ class Answer:
         """
         from tracehouse.publish.plot import pictures
 
-        width = None if width_mm is None else _check_number("width_mm", width_mm)
-        font = None if font_size is None else _check_number("font_size", font_size)
+        width = None if width_mm is None else check_number("width_mm", width_mm)
+        font = None if font_size is None else check_number("font_size", font_size)
         with _in_python():
             size = pictures.parse_size(width, font)
+        x, y, color = check_text("x", x), check_text("y", y), check_text("color", color)
+        title, kind = check_text("title", title), check_text("kind", kind)
         if x or y:
             for argument, column in (("x", x), ("y", y), *([("color", color)] if color else [])):
-                check_text(argument, column)
                 if column.removesuffix(":log") not in self.columns:
                     raise UsageError(f"{argument} must be one of {', '.join(self.columns)}, not {column!r}")
             if kind not in _KINDS:
@@ -237,8 +241,8 @@ class Warehouse:
         most memory of a query, such as `4GB`; the default is half of the machine's memory. Raises UserError
         if the folder has no database.
         """
-        self.folder = _check_path("folder", folder)
-        timeout = None if timeout_s is None else _check_number("timeout_s", timeout_s)
+        self.folder = check_path("folder", folder)
+        timeout = None if timeout_s is None else check_number("timeout_s", timeout_s)
         self._limits = Limits(timeout, check_text("memory_limit", memory_limit))
         self._connection: duckdb.DuckDBPyConnection | None = None
         # Charts need further modules, which a child imports when it draws.
@@ -253,6 +257,10 @@ class Warehouse:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+    def __getstate__(self) -> dict[str, object]:
+        """Pickle the warehouse without `connection`, which the copy opens again."""
+        return {**self.__dict__, "_connection": None}
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
@@ -289,20 +297,18 @@ class Warehouse:
 
         Raises UsageError for an unknown name or parameter, or an invalid value; the message lists valid ones.
         """
-        check_text("name", name)
-        limit = None if limit is None else _check_whole_number("limit", limit)
-        bind = partial(bind_query, name=name, texts=_texts(parameters), limit=limit)
-        return self._answer(bind, name, parameters)
+        name, given = check_text("name", name), check_values("parameters", parameters)
+        limit = None if limit is None else check_whole_number("limit", limit)
+        bind = partial(bind_query, name=name, texts=_texts(given), limit=limit)
+        return self._answer(bind, name, given)
 
     def sql(self, statement: str, values: Mapping[str, Value] | None = None) -> Answer:
         """Run one read-only SQL statement. `values` has the values of its parameters, such as `$name`.
 
         Raises UserError if the statement fails, or if it does more than read.
         """
-        check_text("statement", statement)
-        if values is not None and not isinstance(values, Mapping):
-            raise UsageError(f"values must be a dictionary, such as {{'n': 8}} for $n, not {values!r}")
-        given = {key: _plain(key, value) for key, value in (values or {}).items()}
+        statement = check_text("statement", statement)
+        given = check_values("values", {} if values is None else values)
         return self._answer(partial(bind_statement, sql=statement, values=given), "", given)
 
     def list(
@@ -315,8 +321,12 @@ class Warehouse:
         """
         import polars
 
-        for argument, value in (("kind", kind), ("trace", trace), ("search", search)):
-            check_text(argument, value)
+        kind, trace, search = (
+            check_text("kind", kind),
+            check_text("trace", trace),
+            check_text("search", search),
+        )
+        with_empty = check_flag("with_empty", with_empty)
         if kind not in set(Kind):
             raise UsageError(f"Unknown kind {kind}. Known: {', '.join(Kind)}")
         bind = partial(bind_list, kind=Kind(kind), trace=trace, words=search, with_empty=with_empty)
@@ -384,14 +394,14 @@ def ingest(
     """Convert raw files and open the warehouse; see `tracehouse.ingest`."""
     from tracehouse.commands import data
 
-    folders = raw if isinstance(raw, Sequence) and not isinstance(raw, str) else [raw]
-    paths = [_check_path("raw", folder) for folder in folders]
-    folder = _check_path("warehouse", warehouse)
+    folders = raw if isinstance(raw, Sequence) and not isinstance(raw, str | bytes) else [raw]
+    paths = [check_path("raw", folder) for folder in folders]
+    folder = check_path("warehouse", warehouse)
+    chosen, partitions = check_texts("traces", traces), check_texts("only", only)
+    replace = check_flag("replace", replace)
     step = f"tracehouse.open({str(folder)!r})"
     with _in_python():
-        data.run_ingest(
-            _names("traces", traces), paths, folder, replace, _names("only", only), next_step=step
-        )
+        data.run_ingest(chosen, paths, folder, replace, partitions, next_step=step)
     return Warehouse(folder)
 
 
@@ -409,10 +419,11 @@ def fetch(
     """
     from tracehouse.commands import data
 
-    folder, names = _check_path("out", out), _names("traces", traces)
-    telemetry = _names("metrics", metrics), _names("clusters", clusters)
+    folder, names = check_path("out", out), check_texts("traces", traces)
+    telemetry = check_texts("metrics", metrics), check_texts("clusters", clusters)
+    partitions, yes = check_texts("only", only), check_flag("yes", yes)
     with _in_python():
-        data.fetch(names, *telemetry, [], _names("only", only), folder, yes)
+        data.fetch(names, *telemetry, [], partitions, folder, yes)
     return folder
 
 
@@ -425,17 +436,24 @@ def sample(
     """
     from tracehouse.commands import data
 
-    folder, names = _check_path("out", out), _names("traces", traces)
+    folder, names = check_path("out", out), check_texts("traces", traces)
+    scale, seed = check_number("scale", scale), check_whole_number("seed", seed)
+    days = None if days is None else check_whole_number("days", days)
     with _in_python():
-        data.sample(names, folder, _check_number("scale", scale), seed, days)
+        data.sample(names, folder, scale, seed, days)
     return folder
 
 
 @contextmanager
 def _in_python() -> Iterator[None]:
-    """Replace options and commands in error messages by arguments and methods of Python."""
+    """Replace options and commands in error messages by arguments and methods of Python.
+
+    As on the command line, the errors of the operating system are errors of the user.
+    """
     try:
         yield
+    except OSError as error:
+        raise UserError(str(error)) from error
     except UserError as error:
         text = str(error)
         for pattern, replacement in _COMMANDS:
@@ -445,49 +463,9 @@ def _in_python() -> Iterator[None]:
         raise (UsageError if isinstance(error, UsageError) else UserError)(text) from None
 
 
-def _check_path(argument: str, value: object) -> Path:
-    """Return a string or a path as a path. Raises UsageError for another type."""
-    if isinstance(value, str | Path):
-        return Path(value)
-    raise UsageError(f"{argument} must be a path, not {value!r}")
-
-
-def _check_whole_number(argument: str, value: object) -> int:
-    """Return an integer of Python or NumPy as an int. Raises UsageError for another type."""
-    try:
-        if not isinstance(value, bool):
-            return index(value)  # type: ignore[arg-type]
-    except TypeError:
-        pass
-    raise UsageError(f"{argument} must be a whole number, not {value!r}")
-
-
-def _check_number(argument: str, value: object) -> float:
-    """Return a finite number of Python or NumPy as a float. Raises UsageError for any other value."""
-    if isinstance(value, Real) and not isinstance(value, bool) and isfinite(value):
-        return float(value)
-    raise UsageError(f"{argument} must be a number, not {value!r}")
-
-
-def _names(argument: str, values: object) -> list[str]:
-    """Return a list of strings. Raises UsageError for other values, such as a single string."""
-    if isinstance(values, str) or not isinstance(values, Sequence):
-        raise UsageError(f"{argument} must be a list of strings, not {values!r}")
-    return [check_text(argument, value) for value in values]
-
-
 def _texts(parameters: Mapping[str, Value]) -> dict[str, str]:
     """The values of parameters as the texts that the command line accepts."""
-    return {key: exact(_plain(key, value)) for key, value in parameters.items()}
-
-
-def _plain(key: str, value: object) -> Value:
-    """A parameter's value, with a NumPy scalar converted to a Python value."""
-    if not isinstance(value, Value) and hasattr(value, "item"):
-        value = value.item()
-    if not isinstance(value, Value):
-        raise UsageError(f"{key} must be a string, a number, a date or a boolean, not {value!r}")
-    return check_text(key, value) if isinstance(value, str) else value
+    return {name: exact(value) for name, value in parameters.items()}
 
 
 def _write_answer(

@@ -9,7 +9,8 @@ from typing import Annotated
 from tracehouse.commands import completion, options
 from tracehouse.commands.console import is_on_terminal, say
 from tracehouse.commands.options import AnswerOptions, QueryOptions, argument, expand_options, option
-from tracehouse.core.errors import UsageError, check_text
+from tracehouse.core.arguments import check_text
+from tracehouse.core.errors import UsageError
 from tracehouse.core.text import escape_text
 from tracehouse.publish.formats import PICTURES, Format
 from tracehouse.sql.lists import BRIEF, Kind

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 from importlib import import_module
 from pathlib import Path
 
-from tracehouse.core.text import escape_name, escape_text
+from tracehouse.core.text import escape_name
 
 
 class UserError(Exception):
@@ -83,14 +83,3 @@ def check_traces(names: Iterable[str], known: Collection[str]) -> None:
     unknown = [name for name in names if name not in known]
     if unknown:
         raise UsageError(f"no trace is called {unknown[0]}. Known: {', '.join(known)}")
-
-
-def check_text(argument: str, value: object) -> str:
-    """Return a string. Raises UsageError for another type, and for text that UTF-8 cannot encode."""
-    if not isinstance(value, str):
-        raise UsageError(f"{argument} must be a string, not {value!r}")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise UsageError(f"{argument}: {escape_text(value)} is not valid UTF-8") from None
-    return value

@@ -5,7 +5,6 @@ Otherwise the sample is drawn from the declaration of the trace.
 """
 
 import importlib.util
-import math
 import shutil
 from collections.abc import Callable, Sequence
 from functools import cache, partial
@@ -24,6 +23,9 @@ from tracehouse.samples.output import Output
 
 GENERATOR_VERSION = 5
 BYTES_PER_FIELD = 10
+# Any disk is too small for a sample beyond these limits.
+MOST_SCALE = 1_000_000
+MOST_DAYS = 1_000_000
 
 _MARKER_TEXT = """\
 This folder is SYNTHETIC. No publisher's data is in it.
@@ -88,8 +90,8 @@ def write_sample(
     Raises UsageError if a trace, the scale, the seed or the number of days is invalid. Raises UserError,
     before it writes anything, if the disk is too small or a folder contains other files.
     """
-    if not (math.isfinite(scale) and scale > 0):
-        raise UsageError(f"the scale of a sample must be a number above 0, not {scale:g}")
+    if not 0 < scale <= MOST_SCALE:
+        raise UsageError(f"the scale of a sample must be above 0, at most {MOST_SCALE:,}, not {scale:g}")
     if seed < 0:
         raise UsageError(f"the seed of a sample must be 0 or more, not {seed}")
     check_traces(traces, all_traces())
@@ -97,8 +99,8 @@ def write_sample(
         raise UsageError("; ".join(without))
     if days is not None:
         with_days = [trace for trace in available() if has_days(trace)]
-        if days < 1 or not set(traces) & set(with_days):
-            raise UsageError(f"--days must be 1 or more, for {', '.join(with_days)}")
+        if not 1 <= days <= MOST_DAYS or not set(traces) & set(with_days):
+            raise UsageError(f"--days must be 1 to {MOST_DAYS:,}, for {', '.join(with_days)}")
     for trace in traces:
         _check_folder(out / trace)
     _check_free_space(out, expected_bytes(traces, scale, days))

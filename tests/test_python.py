@@ -1,9 +1,15 @@
 """Tests of the Python interface."""
 
+import copy
+import datetime as dt
+import enum
 import math
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable
+from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 import command_line
@@ -143,7 +149,7 @@ def test_ibis_reads_tables_and_views(sample_warehouse: Path, monkeypatch: pytest
 
 @pytest.mark.skipif(landlock.version() < 1, reason="this kernel lacks Landlock")
 def test_queries_run_confined(sample_warehouse: Path, tmp_path: Path) -> None:
-    with pytest.raises(PermissionError):
+    with pytest.raises(UserError, match="Permission denied"):
         tracehouse.open(sample_warehouse)._run(lambda connection: (tmp_path / "x").write_text("x"))
 
 
@@ -216,6 +222,31 @@ def two_rows(opened: Warehouse) -> tracehouse.python.Answer:
     return opened.sql("select 1 as a, 2 as b union all select 2, 3")
 
 
+class NoRepr:
+    """An object whose representation fails."""
+
+    def __repr__(self) -> str:
+        raise ValueError
+
+
+class NoScalar:
+    """An object that looks like a scalar of NumPy."""
+
+    def item(self) -> int:
+        raise ValueError
+
+
+NO_VALUES = (
+    *(None, b"8", [8], np.array([8]), np.array([1, 2]), pd.Series([8]), polars.Series([8])),
+    *(pd.NA, pd.NaT, np.datetime64("NaT"), np.timedelta64(1, "ns"), dt.timedelta(1), Decimal(8)),
+    *(NoRepr(), NoScalar()),
+)
+
+
+def select_value(opened: Warehouse, value: object) -> object:
+    return opened.sql("select $x as x", {"x": value}).arrow()["x"][0].as_py()
+
+
 NOT_UTF8 = r"\ud800 is not valid UTF-8"
 MOST_ROWS = "The limit must be a number of rows from 0 to 2147483646, not "
 USAGE_ERRORS: list[tuple[Callable[[Warehouse], object], str]] = [
@@ -225,7 +256,10 @@ USAGE_ERRORS: list[tuple[Callable[[Warehouse], object], str]] = [
     (lambda opened: opened.query("itp.job", limit=1.5), "limit must be a whole number, not 1.5"),
     (lambda opened: opened.query("itp.job", limit=True), "limit must be a whole number, not True"),
     (lambda opened: opened.query("itp.job", limit=-1), f"{MOST_ROWS}-1"),
-    (lambda opened: opened.query("itp.job", limit=2**200), f"{MOST_ROWS}{2**200}"),
+    (lambda opened: opened.query("itp.job", limit=2**70), f"{MOST_ROWS}{2**70}"),
+    (lambda opened: opened.query("itp.job", limit=10**5000), "limit must be a whole number below 2**127"),
+    (lambda opened: opened.query("itp.job", limit=pd.NA), "limit must be a whole number, not <NA>"),
+    (lambda opened: opened.query("itp.job", limit=NoRepr()), "limit must be a whole number, not this NoRepr"),
     (lambda opened: opened.sql(5), "statement must be a string, not 5"),
     (lambda opened: opened.sql("select $n", {"n": [1]}), "n must be a string, a number, a date or a"),
     (
@@ -233,23 +267,51 @@ USAGE_ERRORS: list[tuple[Callable[[Warehouse], object], str]] = [
         "values must be a dictionary, such as {'n': 8} for $n, not [8]",
     ),
     (lambda opened: opened.sql("select $x", {"x": "\ud800"}), f"x: {NOT_UTF8}"),
+    (lambda opened: opened.sql("select $x", {"\ud800": 1}), f"the name of a parameter: {NOT_UTF8}"),
+    (lambda opened: opened.sql("select $x", {7: 1}), "the name of a parameter must be a string, not 7"),
+    *((partial(select_value, value=value), "x must be a string, a number, a date") for value in NO_VALUES),
+    (lambda opened: opened.sql("select $x", {"x": 2**127}), "x must be a whole number below 2**127"),
     (lambda opened: opened.describe(b"x"), "name must be a string, not b'x'"),
     (lambda opened: opened.describe("\ud800"), f"name: {NOT_UTF8}"),
     (lambda opened: opened.list(5), "kind must be a string, not 5"),
     (lambda opened: opened.list("views", 5), "trace must be a string, not 5"),
     (lambda opened: opened.list("views", search=5), "search must be a string, not 5"),
     (lambda opened: opened.list("things"), "Unknown kind things. Known: traces, tables, views, queries"),
+    (lambda opened: opened.list(with_empty=np.array([1, 2])), "with_empty must be True or False, not array"),
     (lambda _: tracehouse.open(None), "folder must be a path, not None"),
+    (lambda _: tracehouse.open(b"x"), "folder must be a path, not b'x'"),
+    (lambda _: tracehouse.open("a\0b"), r"folder must be a path, not 'a\x00b': no file can have this name"),
+    (lambda _: tracehouse.open("\ud800"), r"folder must be a path, not '\ud800': no file can have this name"),
+    (lambda _: tracehouse.open(NoRepr()), "folder must be a path, not this NoRepr"),
     (lambda opened: tracehouse.open(opened.folder, timeout_s="x"), "timeout_s must be a number, not 'x'"),
+    (lambda opened: tracehouse.open(opened.folder, timeout_s=True), "timeout_s must be a number, not True"),
+    (
+        lambda opened: tracehouse.open(opened.folder, timeout_s=10**400),
+        "timeout_s must be a number, not 1000",
+    ),
+    (
+        lambda opened: tracehouse.open(opened.folder, timeout_s=Decimal(5)),
+        "timeout_s must be a number, not D",
+    ),
+    (lambda opened: tracehouse.open(opened.folder, timeout_s=1e308), "seconds above 0 and below 9.22337e+09"),
     (lambda opened: tracehouse.open(opened.folder, timeout_s=math.nan), "timeout_s must be a number"),
     (lambda opened: tracehouse.open(opened.folder, memory_limit=5), "memory_limit must be a string, not 5"),
     (lambda _: tracehouse.ingest("raw", traces="itp"), "traces must be a list of strings, not 'itp'"),
     (lambda _: tracehouse.ingest(5), "raw must be a path, not 5"),
+    (lambda _: tracehouse.ingest("a\0b"), "raw must be a path"),
+    (lambda _: tracehouse.ingest("raw", "\0"), "warehouse must be a path"),
+    (lambda _: tracehouse.ingest("raw", replace="no"), "replace must be True or False, not 'no'"),
+    (lambda _: tracehouse.sample("itp", out="\0"), "out must be a path"),
     (lambda _: tracehouse.sample("itp", scale="x"), "scale must be a number, not 'x'"),
-    (lambda _: tracehouse.sample("itp", days=0), "days must be 1 or more"),
+    (lambda _: tracehouse.sample("itp", scale=1e308), "scale of a sample must be above 0, at most 1,000,000"),
+    (lambda _: tracehouse.sample("itp", seed=1.5), "seed must be a whole number, not 1.5"),
+    (lambda _: tracehouse.sample("asi", days="x"), "days must be a whole number, not 'x'"),
+    (lambda _: tracehouse.sample("itp", days=0), "days must be 1 to 1,000,000"),
     (lambda _: tracehouse.sample("nope"), "no trace is called nope"),
     (lambda _: tracehouse.fetch("acme", metrics="x"), "metrics must be a list of strings, not 'x'"),
     (lambda _: tracehouse.fetch("nope"), "no trace is called nope"),
+    (lambda _: tracehouse.fetch("acme", yes="no"), "yes must be True or False, not 'no'"),
+    (lambda _: tracehouse.fetch("acme", out="\ud800"), "out must be a path"),
     # Parameters are checked as on the command line.
     (lambda opened: gpu_hours(opened, min_gpu=8), "itp.gpu_hours has no parameter min_gpu. Parameters of "),
     (
@@ -270,7 +332,10 @@ USAGE_ERRORS: list[tuple[Callable[[Warehouse], object], str]] = [
     (lambda opened: opened.sql("select 1; select 2"), "Expected one statement, found 2"),
     # Charts.
     (lambda opened: gpu_hours(opened).plot(x=3, y="jobs"), "x must be a string, not 3"),
-    (lambda opened: gpu_hours(opened).plot(y=["jobs"]), "x must be one of cluster"),
+    (lambda opened: gpu_hours(opened).plot(x=np.array([1, 2]), y="jobs"), "x must be a string, not array"),
+    (lambda opened: gpu_hours(opened).plot(x="cluster", y="jobs", title=7), "title must be a string, not 7"),
+    (lambda opened: gpu_hours(opened).plot(y="jobs"), "x must be one of cluster"),
+    (lambda opened: gpu_hours(opened).plot(width_mm=10**400), "width_mm must be a number, not 1000"),
     (lambda opened: gpu_hours(opened).plot(width_mm="x"), "width_mm must be a number, not 'x'"),
     (lambda opened: gpu_hours(opened).plot(width_mm=5), "width_mm must be 40 to"),
     (lambda opened: gpu_hours(opened).plot(font_size="x"), "font_size must be a number"),
@@ -286,6 +351,8 @@ USAGE_ERRORS: list[tuple[Callable[[Warehouse], object], str]] = [
     (lambda opened: opened.describe("xyzzy"), 'Search: `warehouse.list("queries", search="xyzzy")`'),
 ]
 USER_ERRORS: list[tuple[Callable[[Warehouse], object], str]] = [
+    (lambda _: tracehouse.open("x" * 5000), "File name too long"),
+    (lambda _: tracehouse.ingest("x" * 5000), "File name too long"),
     (lambda _: tracehouse.open("/nowhere"), 'Create it with `tracehouse.ingest("DIR")`'),
     (lambda opened: opened.list("queries", search="xyzzy"), 'List all: `warehouse.list("queries")`'),
     (lambda opened: opened.sql("select a\nfrom b"), "LINE 2: from b"),
@@ -315,3 +382,49 @@ def test_errors_name_arguments_and_methods(
                 wrong.append((message, text))
     assert wrong == []
     assert list(tmp_path.iterdir()) == []
+
+
+class Cluster(str, enum.Enum):  # noqa: UP042
+    """A text that `str` shows as `Cluster.THIRD`."""
+
+    THIRD = "cluster03"
+
+
+def test_unusual_values_are_valid(warehouse: Warehouse) -> None:
+    day, instant = dt.date(2020, 1, 2), dt.datetime(2020, 1, 2, 3, 4, 5, 678901)
+    for value, expected in (
+        *(
+            (np.int64(8), 8),
+            (np.uint8(8), 8),
+            (np.array(8), 8),
+            (np.float32(0.5), 0.5),
+            (np.bool_(True), True),
+        ),
+        *(
+            (np.str_("x"), "x"),
+            (Cluster.THIRD, "cluster03"),
+            ("a\0b", "a\0b"),
+            (2**127 - 1, Decimal(2**127 - 1)),
+        ),
+        *((np.datetime64(day), day), (np.datetime64("2020-01-02T03:04:05.678901234"), instant)),
+        *((pd.Timestamp(instant), instant), (pd.Timestamp(day), dt.datetime(2020, 1, 2))),
+    ):
+        assert select_value(warehouse, value) == expected, value
+    assert warehouse.query("itp.gpu_hours", limit=np.int64(1), min_gpus=np.uint8(8)).shape[0] == 1
+    assert tracehouse.open(np.str_(warehouse.folder), timeout_s=np.float32(600)).sql("select 1").shape == (
+        1,
+        1,
+    )
+
+
+def test_pickle_and_copy_leave_out_the_connection(sample_warehouse: Path) -> None:
+    with tracehouse.open(sample_warehouse, timeout_s=600) as opened:
+        opened.connection.execute("create temp table one as select 1 as one")
+        answer = opened.query("itp.gpu_hours", limit=1)
+        for other in (pickle.loads(pickle.dumps(opened)), copy.deepcopy(opened)):
+            assert other.query("itp.gpu_hours", limit=1).arrow() == answer.arrow()
+            with pytest.raises(duckdb.CatalogException):
+                other.connection.execute("from one")
+            other.__exit__()
+        assert pickle.loads(pickle.dumps(answer)).arrow() == answer.arrow()
+        assert opened.connection.execute("from one").fetchall() == [(1,)]

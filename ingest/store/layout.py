@@ -44,8 +44,9 @@ def resolve_warehouse(warehouse: Path) -> Path:
     """
     try:
         absolute = warehouse.resolve()
+        is_other = absolute.exists() and not absolute.is_dir()
     except (OSError, RuntimeError) as error:
-        raise UserError(f"{warehouse}: not a usable path for a warehouse ({error})") from None
+        raise UserError(f"{escape_name(warehouse)}: not a usable path for a warehouse ({error})") from None
     shown = escape_name(str(absolute))
     if shown != str(absolute):
         raise UserError(
@@ -57,7 +58,7 @@ def resolve_warehouse(warehouse: Path) -> Path:
             f"{shown}: the path of a warehouse must not contain {found[0]}, which DuckDB reads as a pattern. "
             "Choose another with --warehouse"
         )
-    if absolute.exists() and not absolute.is_dir():
+    if is_other:
         raise UserError(f"{shown}: this is a file. Name the warehouse's folder with --warehouse")
     return absolute
 

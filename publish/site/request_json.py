@@ -4,7 +4,8 @@ import json
 from collections import Counter
 from typing import Any
 
-from tracehouse.core.errors import UsageError, check_text
+from tracehouse.core.arguments import check_text
+from tracehouse.core.errors import UsageError
 from tracehouse.publish.columns import exact
 from tracehouse.publish.site.contract import Request
 

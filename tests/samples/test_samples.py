@@ -62,7 +62,7 @@ def test_rejects_wrong_arguments_and_folders_before_it_writes(
     with pytest.raises(UsageError, match="seed"):
         write_sample(tmp_path, 1, -1, ["zeus"], quiet)
     for days, trace in ((0, "asi"), (3, "zeus")):
-        with pytest.raises(UsageError, match="--days must be 1 or more, for asi"):
+        with pytest.raises(UsageError, match="--days must be 1 to 1,000,000, for asi"):
             write_sample(tmp_path, TINY, 1, [trace], quiet, days)
     with pytest.raises(UserError, match=r"but only .* are free"):
         write_sample(tmp_path, 1e6, 1, ["acme"], quiet)

@@ -9,7 +9,6 @@ signals, and kills the child after the timeout.
 import asyncio
 import fcntl
 import json
-import math
 import os
 import re
 import resource
@@ -18,6 +17,7 @@ import signal
 import sys
 import sysconfig
 import tempfile
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -363,8 +363,11 @@ def _limit_memory(connection: duckdb.DuckDBPyConnection, limit: str) -> None:
 
 def check_limits(limits: Limits) -> None:
     """Raise UsageError for an invalid limit."""
-    if limits.timeout_s is not None and not 0 < limits.timeout_s < math.inf:
-        raise UsageError(f"The timeout must be a number of seconds above 0, not {limits.timeout_s:g}")
+    if limits.timeout_s is not None and not 0 < limits.timeout_s <= threading.TIMEOUT_MAX:
+        raise UsageError(
+            f"The timeout must be a number of seconds above 0 and below {threading.TIMEOUT_MAX:g}, "
+            f"not {limits.timeout_s:g}"
+        )
     if limits.memory and not _SIZE.fullmatch(limits.memory):
         raise UsageError(f"The memory limit must be a size such as 500MB or 4GB, not {limits.memory!r}")
 
