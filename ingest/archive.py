@@ -18,6 +18,7 @@ import sys
 import tarfile
 import tempfile
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -62,11 +63,15 @@ _MOST_BYTES_IN_MEMORY = 64 << 20
 
 @dataclass(frozen=True)
 class Member:
-    """A data file in a raw file: its path in the archive or tree, its place in messages, and its bytes."""
+    """A data file in a raw file: its path in the archive or tree, its place in messages, and its bytes.
+
+    Data files of a raw file with the same `content` have the same bytes. It is empty if that is unknown.
+    """
 
     path: PurePosixPath
     place: str
     stream: BinaryIO
+    content: str = ""
 
     @property
     def name(self) -> str:
@@ -98,8 +103,9 @@ def data_members(
                 member = PurePosixPath(info.filename)
                 name = None if info.is_dir() else _data_name(member, is_data)
                 if name is not None:
-                    with open_in_zip(archive, info) as content:
-                        yield Member(_escape(member.with_name(name)), f"{path}: {name}", content)
+                    with open_in_zip(archive, info) as stored:
+                        place = f"{path}: {name}"
+                        yield Member(_escape(member.with_name(name)), place, stored, content_of(info))
         return
     whole = PurePosixPath(raw.folder, raw.file_name)
     if len(raw.paths) == 1 and raw.form == "parquet":
@@ -129,12 +135,32 @@ def partition_members(raw: RawFile) -> Iterator[Member]:
     if raw.form == "zip":
         with translate_errors((path,)), open_regular(path, READ_BYTES) as file, open_zip(file) as archive:
             for name in raw.members:
-                with open_in_zip(archive, archive.getinfo(name)) as content:
-                    yield _check_member(Member(_escape(name), f"{path}: {escape_name(name)}", content))
+                info = archive.getinfo(name)
+                with open_in_zip(archive, info) as stored:
+                    place = f"{path}: {escape_name(name)}"
+                    yield _check_member(Member(_escape(name), place, stored, content_of(info)))
         return
-    for path, name in zip(raw.paths, raw.members or (f"{raw.folder}/{raw.file_name}",), strict=True):
+    contents = _contents_of(raw.paths)
+    names = raw.members or (f"{raw.folder}/{raw.file_name}",)
+    for path, name, content in zip(raw.paths, names, contents, strict=True):
         with translate_errors((path,)), open_regular(path) as file:
-            yield _check_member(Member(_escape(name), str(path), file))
+            yield _check_member(Member(_escape(name), str(path), file, content))
+
+
+def content_of(info: zipfile.ZipInfo) -> str:
+    """Return a text that identifies the content of a member of a zip."""
+    return f"{info.file_size} {info.CRC:08x}"
+
+
+def _contents_of(paths: Sequence[Path]) -> list[str]:
+    """Return a text that identifies the content of each file. It reads only files of the same size."""
+    with translate_errors(paths):
+        sizes = [path.stat().st_size for path in paths]
+    files = Counter(sizes)
+    return [
+        f"{size} {sha256_of((path,))}" if files[size] > 1 else str(size)
+        for path, size in zip(paths, sizes, strict=True)
+    ]
 
 
 def _escape(path: str | PurePosixPath) -> PurePosixPath:

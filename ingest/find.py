@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 
 from tracehouse.core.errors import FETCH_AGAIN, RawFileError
 from tracehouse.core.text import escape_name
-from tracehouse.ingest.archive import combine_checksums, data_members, open_zip, partition_members
+from tracehouse.ingest.archive import combine_checksums, content_of, data_members, open_zip, partition_members
 from tracehouse.ingest.declarations import Table, Trace
 from tracehouse.ingest.raw_files import (
     TREE,
@@ -424,6 +424,6 @@ def _split_zip(
 
 def _partition_of_zip(raw: RawFile, partition: str, infos: Sequence[zipfile.ZipInfo]) -> RawFile:
     members = tuple(info.filename for info in infos)
-    checksum = combine_checksums(members, [f"{info.file_size} {info.CRC:08x}" for info in infos])
+    checksum = combine_checksums(members, [content_of(info) for info in infos])
     size = sum(info.compress_size for info in infos)
     return replace(raw, partition=partition, members=members, bytes=size, checksum=checksum)

@@ -1,12 +1,13 @@
 """Convert a raw file: read its data files, write sorted Parquet files, and count all rows."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from uuid import uuid4
 
 import pyarrow as pa
@@ -24,7 +25,7 @@ from tracehouse.ingest.convert.parquet_out import RunWriter, write_partition, wr
 from tracehouse.ingest.convert.unpivot import write_cells
 from tracehouse.ingest.declarations import Table
 from tracehouse.ingest.find import Group, MatchedFile
-from tracehouse.ingest.raw_files import RawFile
+from tracehouse.ingest.raw_files import TREE, RawFile
 from tracehouse.ingest.raw_stream import open_raw, translate_errors, unexpected_error
 from tracehouse.ingest.readers import ReaderInput
 from tracehouse.ingest.readers.formats import reader_of
@@ -34,6 +35,7 @@ from tracehouse.ingest.store.files import StagedFile
 from tracehouse.ingest.store.layout import REJECTED_FOLDER, staging_folder
 from tracehouse.ingest.store.records import REJECTED_COLUMNS, Conversion, Key, Source
 
+_CHECKSUM = re.compile("[0-9a-f]{64}")
 _REJECTED_ORDER = ("table_name", "file", "line")
 _REJECTED_SCHEMA = pa.schema([(column.name, arrow_type(column)) for column in REJECTED_COLUMNS])
 
@@ -57,10 +59,11 @@ class Task:
 
 
 def describe_conflict(matched: MatchedFile, name: str, other: str) -> RawFileError:
-    """Return the error about a data file that the table already has from another raw file."""
+    """Return the error about a data file, or its checksum, that the table already has from another file."""
+    what = "the same content" if _CHECKSUM.fullmatch(name) else name
     return RawFileError(
         matched.raw.paths[0],
-        f"{matched.table_name} already has {name} from {other}",
+        f"{matched.table_name} already has {what} from {other}",
         f"Keep one of the two below the raw folders. To keep this one, run `traces forget {other}` first",
     )
 
@@ -68,7 +71,8 @@ def describe_conflict(matched: MatchedFile, name: str, other: str) -> RawFileErr
 def convert(task: Task, matched: MatchedFile, stored: Mapping[str, str]) -> tuple[Conversion, list[str]]:
     """Read a raw file, write its Parquet files, and write its record.
 
-    `stored` are the data files that other raw files contributed to the table or partition: name → raw file.
+    `stored` are the data files that other raw files contributed to the table or partition, as in
+    `Conversion.data_files`.
     Returns the conversion and notes for the user. Raises RawFileError if the raw file cannot be read or
     contains one of these data files, in which case nothing is stored, and UserError if the warehouse is not
     writable.
@@ -157,6 +161,8 @@ class _Reading:
         self.sha256 = ""
         self._task, self._matched, self._stored, self._rejects = task, matched, stored, rejects
         self._indexes: set[Hashable] = set()
+        # The data files, by their keys and name, and by their keys and content.
+        self._read: dict[Hashable, PurePosixPath] = {}
 
     def read(self, partition: str) -> Iterator[tuple[str, pa.Table]]:
         """Yield the rows in batches, each with its partition."""
@@ -190,6 +196,8 @@ class _Reading:
                 for rows in self._read_rows(raw, member, member.name, keys, counts[member.name]):
                     yield table.partition_of(keys), rows
             sha256 = stream.sha256_of_rest()
+        if other := self._stored.get(sha256):
+            raise describe_conflict(self._matched, sha256, other)
         if not counts:
             raise RawFileError(raw.paths[0], f"the archive contains no file of {table_name}", FETCH_AGAIN)
         for name, count in counts.items():
@@ -244,11 +252,14 @@ class _Reading:
         """Yield the rows of a data file in batches, with the keys in its path, and count them.
 
         `name` is the data file's name in the raw file, for rejects. Raises RawFileError if a key in its path
-        is outside the limits of its column.
+        is outside the limits of its column, or if another data file with the same keys has the same name or
+        content.
         """
         table, reader = self.table, reader_of(self.table, member.name)
         if fault := table.key_fault(keys):
             raise RawFileError(member.place, fault, FETCH_OR_MOVE)
+        identity = tuple(table.normal_keys(keys).items())
+        self._refuse_copy((identity, member.name), member, "name and partition")
         rows_before = count["kept"] + count["rejected"]
         with seekable(member.stream) if reader.read_keys else nullcontext(member.stream) as content:
             partition = _parse_partition(raw.partition)
@@ -277,6 +288,16 @@ class _Reading:
         if count["kept"] + count["rejected"] == rows_before:
             of_archive = f": {name}" if raw.partition or raw.is_archive else ""
             self.notes.append(f"{raw.relative_name}{of_archive} has no rows")
+        elif member.content:
+            self._refuse_copy((identity, member.content), member, "content")
+
+    def _refuse_copy(self, identity: Hashable, member: Member, what: str) -> None:
+        """Raise RawFileError if another data file has this identity. Otherwise remember it."""
+        other = self._read.setdefault(identity, member.path)
+        if other != member.path:
+            do = "Move one of the two out of the raw folder" if self.raw.form == TREE else FETCH_AGAIN
+            fault = f"it has the same {what} as {other}: its rows may count twice"
+            raise RawFileError(member.place, fault, do)
 
 
 def _add_keys(rows: pa.Table, keys: Mapping[str, str], table: Table) -> pa.Table:

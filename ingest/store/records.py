@@ -138,8 +138,9 @@ class Conversion:
 
     @property
     def data_files(self) -> dict[str, str]:
-        """The names of the data files that have rows, and the raw file that each is in."""
-        return {source.member: source.file for source in self.sources if source.rows_read}
+        """The names of data files that have rows, and the checksums of their raw files: name → raw file."""
+        read = [source for source in self.sources if source.rows_read]
+        return {name: source.file for source in read for name in (source.member, source.sha256)}
 
     @property
     def shown_source(self) -> str:

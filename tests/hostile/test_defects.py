@@ -254,8 +254,15 @@ def hour(rows: Rows | None = None) -> bytes:
     return packed.getvalue()
 
 
-def hour_path(day: int, number: int = 7, folder: str = "x") -> str:
-    return f"{folder}/day={day}/hour={number:02d}/part-000.parquet"
+HOUR_PATH = "x/day={}/hour=07/part-000.parquet"
+
+
+def hours(*paths: str, change: float = 0) -> Callable[[int], bytes]:
+    """Write a zip of hours with equal rows, except that `change` is added to the numbers of the second."""
+    rows = HOUR.rows("new", ROWS)
+    changed = {name: (number or 0) + change for name, number in rows.items()}
+    contents = [hour(rows), hour(changed)]
+    return lambda day: zipped([(path.format(day), data) for path, data in zip(paths, contents, strict=False)])
 
 
 class Unseekable(io.BytesIO):
@@ -273,7 +280,7 @@ def zipped_with(*, stream: io.BytesIO, extra: bytes = b"", zip64: bool = False) 
         stream.truncate()
         with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.comment = b"as the publisher wrote it"
-            info = zipfile.ZipInfo(hour_path(day))
+            info = zipfile.ZipInfo(HOUR_PATH.format(day))
             info.extra = extra
             archive.mkdir("x")
             with archive.open(info, "w", force_zip64=zip64) as file:
@@ -283,24 +290,20 @@ def zipped_with(*, stream: io.BytesIO, extra: bytes = b"", zip64: bool = False) 
     return make
 
 
-def good_zip(day: int) -> bytes:
-    return zipped([(hour_path(day), hour())])
-
-
 def around(before: bytes = b"", after: bytes = b"") -> Callable[[int], bytes]:
-    return lambda day: before + good_zip(day) + after
+    return lambda day: before + hours(HOUR_PATH)(day) + after
 
 
 def two_zips(day: int) -> bytes:
     """Return two zips in one file. The directory of the second lists its own hour only."""
-    return zipped([(hour_path(day, 6), hour())]) + good_zip(day)
+    return zipped([(HOUR_PATH.replace("07", "06").format(day), hour())]) + hours(HOUR_PATH)(day)
 
 
 def in_directory(at: int, value: bytes, entry: int = 0) -> Callable[[int], bytes]:
     """Overwrite a field in an entry of the directory of a zip with two hours."""
 
     def make(day: int) -> bytes:
-        data = bytearray(zipped([(hour_path(day, 6), hour({"old": 1.0})), (hour_path(day), hour())]))
+        data = bytearray(hours(HOUR_PATH.replace("07", "06"), HOUR_PATH, change=1)(day))
         entries = [found.start() for found in re.finditer(b"PK\1\2", data)]
         data[entries[entry] + at : entries[entry] + at + len(value)] = value
         return bytes(data)
@@ -312,7 +315,7 @@ def zip64_fields(*fields: int) -> Callable[[int], bytes]:
     """Return a zip whose directory has the unpacked and the packed size, and the offset, as 64 bits."""
 
     def make(day: int) -> bytes:
-        data = good_zip(day)
+        data = hours(HOUR_PATH)(day)
         entry, end = data.rindex(b"PK\1\2"), data.rindex(b"PK\5\6")
         extra = struct.pack(f"<HH{len(fields)}Q", 1, 8 * len(fields), *fields)
         directory, tail = bytearray(data[entry:end]) + extra, bytearray(data[end:])
@@ -327,7 +330,7 @@ def zip64_fields(*fields: int) -> Callable[[int], bytes]:
 
 
 ZIPS: dict[str, tuple[Callable[[int], bytes], Outcome]] = {
-    "good": (good_zip, Kept()),
+    "good": (hours(HOUR_PATH), Kept()),
     "sizes after the data": (zipped_with(stream=Unseekable()), Kept()),
     "sizes of 64 bits": (zipped_with(stream=io.BytesIO(), zip64=True), Kept()),
     "sizes of 64 bits after the data": (zipped_with(stream=Unseekable(), zip64=True), Kept()),
@@ -335,15 +338,21 @@ ZIPS: dict[str, tuple[Callable[[int], bytes], Outcome]] = {
     "two zips": (two_zips, REFUSED),
     "a program in front": (around(b"PK\3\4" + bytes(500)), REFUSED),
     "a byte behind": (around(after=b"\n"), REFUSED),
-    "without its last byte": (lambda day: good_zip(day)[:-1], REFUSED),
-    "an end that is cut": (lambda day: good_zip(day)[:-12], REFUSED),
+    "without its last byte": (lambda day: hours(HOUR_PATH)(day)[:-1], REFUSED),
+    "an end that is cut": (lambda day: hours(HOUR_PATH)(day)[:-12], REFUSED),
     "a file that the directory lists twice": (in_directory(OFFSET, bytes(4), 1), REFUSED),
     "a packed size of 0": (in_directory(SIZES, bytes(4)), REFUSED),
     "a packed size of 4 GB": (in_directory(SIZES, b"\xfe\xff\xff\xff"), REFUSED),
     "an unpacked size of 4 GB": (in_directory(SIZES + 4, b"\xfe\xff\xff\xff"), REFUSED),
+    "an hour in two folders": (hours(HOUR_PATH, f"y/{HOUR_PATH}"), REFUSED),
+    "an hour in two folders, changed": (hours(HOUR_PATH, f"y/{HOUR_PATH}", change=1), REFUSED),
+    "an hour with and without 0": (hours(HOUR_PATH, HOUR_PATH.replace("07", "7")), REFUSED),
+    "a day in upper case": (hours(HOUR_PATH, HOUR_PATH.replace("day", "DAY")), REFUSED),
+    "a part twice": (hours(HOUR_PATH, HOUR_PATH.replace("000", "001")), REFUSED),
+    "hour 24": (hours(HOUR_PATH, HOUR_PATH.replace("07", "24"), change=1), REFUSED),
     "sizes near 2**64": (zip64_fields(2**64 - 5, 2**64 - 9), REFUSED),
     "a packed size of 2**63": (zip64_fields(len(hour()), 2**63), REFUSED),
-    "an unpacked size near 2**64": (zip64_fields(2**64 - 5, len(good_zip(1)) - 200), REFUSED),
+    "an unpacked size near 2**64": (zip64_fields(2**64 - 5, len(hours(HOUR_PATH)(1)) - 200), REFUSED),
     "an offset near 2**64": (zip64_fields(len(hour()), 700, 2**64 - 9), REFUSED),
 }
 

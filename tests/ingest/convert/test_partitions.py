@@ -20,6 +20,7 @@ from tracehouse.ingest.convert.raw_file import Task
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.find import MatchedFile
 from tracehouse.ingest.pipeline import IngestResult
+from tracehouse.ingest.readers.values import arrow_type
 from tracehouse.ingest.store import records
 
 TRACE = """
@@ -94,6 +95,10 @@ def merged(*days: int) -> bytes:
         for hour in (0, 7, 23)
     ]
     return parquet(pa.concat_tables(parts), row_group_size=4)
+
+
+def as_packed(packing: str, files: dict[str, bytes]) -> dict[str, bytes]:
+    return files if packing == "tree" else {"probe_pod.zip": zipped(files)}
 
 
 EXPECTED = [
@@ -274,7 +279,7 @@ WRONG_KEYS = {
 @pytest.mark.parametrize("packing", ["tree", "zip"])
 def test_refuses_an_invalid_day_and_reads_the_others(packing: str, tmp_path: Path) -> None:
     files = tree(3) | {f"{keys}/part-000.parquet": parquet(pods(7)) for keys in WRONG_KEYS}
-    outcome = ingest(tmp_path, files if packing == "tree" else {"probe_pod.zip": zipped(files)})
+    outcome = ingest(tmp_path, as_packed(packing, files))
     assert list(rows_of(tmp_path, outcome)) == ["3"]
     problems = [str(problem) for problem in outcome.problems]
     assert len(problems) == len(WRONG_KEYS)
@@ -286,16 +291,62 @@ def test_refuses_an_invalid_day_and_reads_the_others(packing: str, tmp_path: Pat
 @pytest.mark.parametrize("packing", ["tree", "zip"])
 def test_an_invalid_hour_refuses_its_day(packing: str, hour: str, tmp_path: Path) -> None:
     files = tree(3, 4) | {f"probe_pod/day=3/hour={hour}/part-000.parquet": parquet(pods(7))}
-    outcome = ingest(tmp_path, files if packing == "tree" else {"probe_pod.zip": zipped(files)})
+    outcome = ingest(tmp_path, as_packed(packing, files))
     [problem] = outcome.problems
     assert f"day=3/hour={hour}/part-000.parquet: hour is " in str(problem)
     assert list(rows_of(tmp_path, outcome)) == ["4"]
 
 
+# Two data files that are one, and whether their contents differ.
+COPIES = {
+    "an hour with and without 0": ("x/day=3/hour=07/part-000.parquet", "x/day=3/hour=7/part-000.parquet"),
+    "a day with and without 0": ("x/day=3/hour=07/part-000.parquet", "x/day=03/hour=07/part-000.parquet"),
+    "an hour in another case": ("x/day=3/hour=07/part-000.parquet", "x/DAY=3/hour=07/part-000.parquet"),
+}
+
+
+@pytest.mark.parametrize("copy", COPIES)
+@pytest.mark.parametrize("packing", ["tree", "zip"])
+def test_refuses_an_hour_twice(packing: str, copy: str, tmp_path: Path) -> None:
+    for number, second in enumerate((pods(7), pods(7, (1, 1, 1)))):
+        files = {path: parquet(rows) for path, rows in zip(COPIES[copy], (pods(7), second), strict=True)}
+        outcome = ingest(tmp_path / str(number), as_packed(packing, files))
+        assert "has the same name and partition as" in refusal(outcome)
+
+
+@pytest.mark.parametrize("packing", ["tree", "zip"])
+def test_refuses_equal_parts_of_an_hour_unless_they_have_no_rows(packing: str, tmp_path: Path) -> None:
+    def files(*parts: pa.Table) -> dict[str, bytes]:
+        named = {f"x/day=3/hour=07/part-{n}.parquet": parquet(part) for n, part in enumerate(parts)}
+        return as_packed(packing, named | {"x/day=3/hour=08/part-0.parquet": parquet(parts[0])})
+
+    # Two hours may have equal rows.
+    none = pods(7).slice(0, 0)
+    outcome = ingest(tmp_path / "different", files(pods(7), pods(7, (1, 1, 1)), none, none))
+    assert (outcome.problems, [c.rows for c in outcome.conversions]) == ((), [9])
+    problem = refusal(ingest(tmp_path / "equal", files(pods(7), pods(7))))
+    assert "part-1.parquet: it has the same content as" in problem
+    assert "hour=07/part-0.parquet: its rows may count twice" in problem
+
+
+def test_refuses_a_copy_of_a_file_under_another_name(tmp_path: Path) -> None:
+    table = all_traces()["asi"].table("job_execution_summary")
+    spans = parquet(pa.table({column.name: pa.nulls(3, arrow_type(column)) for column in table.columns}))
+    names = [f"asi_opensource_job_execution_summary{suffix}.parquet" for suffix in (" (1)", "")]
+    outcome = ingest(tmp_path, dict.fromkeys(names, spans))
+    [problem] = outcome.problems
+    expected = f"{names[1]}: asi.job_execution_summary already has the same content from {names[0]}"
+    assert expected in str(problem)
+    assert [conversion.rows for conversion in outcome.conversions] == [3]
+    # The other one is refused in a later ingest, too.
+    (tmp_path / "raw" / names[0]).unlink()
+    assert "the same content" in str(ingest(tmp_path, {}).problems[0])
+
+
 @pytest.mark.parametrize("packing", ["tree", "zip"])
 def test_notes_an_hour_without_rows(packing: str, tmp_path: Path) -> None:
     files = tree(3) | {path_of(3, 8): parquet(pods(8).slice(0, 0))}
-    outcome = ingest(tmp_path, files if packing == "tree" else {"probe_pod.zip": zipped(files)})
+    outcome = ingest(tmp_path, as_packed(packing, files))
     [note] = outcome.notes
     assert note.endswith("day=3/hour=08/part-000.parquet has no rows")
     assert len(rows_of(tmp_path, outcome)["3"]) == 9
@@ -306,7 +357,7 @@ def test_an_unreadable_hour_is_named_and_refuses_its_day(packing: str, tmp_path:
     for misfit, (data, reason) in MISFITS.items():
         folder = tmp_path / misfit
         files = tree(3, 4) | {path_of(3, 7): data}
-        outcome = ingest(folder, files if packing == "tree" else {"probe_pod.zip": zipped(files)})
+        outcome = ingest(folder, as_packed(packing, files))
         [problem] = outcome.problems
         assert reason in str(problem)
         assert "day=3/hour=07/part-000.parquet" in str(problem)
