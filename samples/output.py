@@ -63,7 +63,9 @@ class Output:
             path = self._folder / below / name
             path.parent.mkdir(parents=True, exist_ok=True)
             typed = rows if table.wide else self._typed(table, rows)
-            typed.write_parquet(path, metadata={PARQUET_KEY: "true"})
+            temporary = _unfinished(path)
+            typed.write_parquet(temporary, metadata={PARQUET_KEY: "true"})
+            temporary.replace(path)
             self._on_bytes(path.stat().st_size)
             self.written.append(path)
             return
@@ -84,7 +86,7 @@ class Output:
             self._members.setdefault(packed, {})[name] = path
         if path not in self._open:
             path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = path if archive else path.with_name(f"{path.name}.tmp")
+            temporary = path if archive else _unfinished(path)
             opened = lzma.open if path.suffix == ".xz" else open
             self._open[path] = opened(temporary, "wb")
         self._open[path].write(content)
@@ -96,7 +98,7 @@ class Output:
         for path, file in self._open.items():
             file.close()
             if path not in members:
-                path.with_name(f"{path.name}.tmp").replace(path)
+                _unfinished(path).replace(path)
                 self.written.append(path)
         for packed, found in self._members.items():
             parts = in_parts.get(packed.name.removesuffix(".tar.gz"), 1)
@@ -152,6 +154,11 @@ def _formatted(column: Column, values: pl.Series, seed: int) -> pl.Series:
     return values
 
 
+def _unfinished(path: Path) -> Path:
+    """The name of a file while it is written. The same command replaces what a killed one left."""
+    return path.with_name(f"{path.name}.tmp")
+
+
 def _write_json_lines(frame: pl.DataFrame, table: Table, file: io.BytesIO) -> None:
     """Write one JSON object per row. Texts of numbers and lists become numbers and lists."""
     texts = [column.name_in_file for column in table.columns if column.type in ("VARCHAR", "TIMESTAMP")]
@@ -165,7 +172,7 @@ def _write_json_lines(frame: pl.DataFrame, table: Table, file: io.BytesIO) -> No
 
 def _tar_gz(path: Path, members: Mapping[str, Path]) -> Path:
     """Write files as a gzip-compressed tar, by their names in it, and return its path."""
-    temporary = path.with_name(f"{path.name}.tmp")
+    temporary = _unfinished(path)
     with (
         temporary.open("wb") as file,
         # The name in the gzip header marks the file as synthetic.
@@ -189,7 +196,7 @@ def _split(path: Path, parts: int) -> list[Path]:
     with path.open("rb") as file:
         for number in range(parts):
             part = path.with_name(part_name(path.name, number))
-            part.write_bytes(file.read(size))
-            written.append(part)
+            _unfinished(part).write_bytes(file.read(size))
+            written.append(_unfinished(part).replace(part))
     path.unlink()
     return written

@@ -7,7 +7,7 @@ from functools import wraps
 from itertools import count
 from typing import Any
 
-from tracehouse.core import staging
+from tracehouse.core import signals, staging
 
 # Functions that change files. `pathlib` and `shutil` call those of `os` too.
 STEPS = (
@@ -38,3 +38,21 @@ def kill_at_step(number: int, after: bool, by: int = signal.SIGKILL) -> None:
 
     for module, name in STEPS:
         setattr(module, name, with_kill(getattr(module, name)))
+
+
+def kill_in_child(work: Callable[[], object], step: int, after: bool, by: int = signal.SIGKILL) -> int:
+    """Run a function in a child process, which gets a signal at a step.
+
+    Returns its exit code: negative after a signal without a handler, and 0 if it has fewer steps.
+    """
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            signals.end_at_once()
+            kill_at_step(step, after, by)
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])

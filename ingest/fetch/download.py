@@ -123,6 +123,9 @@ def _keep(download: Download, folder: Path, progress: Progress, report: Report) 
         renamed = _unused_name(path)
         path.replace(renamed)
         report(f"{path} is not the published file: renamed to {renamed.name}, and fetched again")
+    for path in (whole, *paths) if is_published else ():
+        # A run that was killed after it had renamed a complete download has left this.
+        discard_partial(path)
     return is_published
 
 

@@ -1,18 +1,16 @@
 """Files and folders that are replaced: after a kill at any step there is the old or the new content."""
 
 import fcntl
-import os
 import signal
-from collections.abc import Callable
 from functools import partial
 from itertools import count
 from pathlib import Path
 
 import pytest
 from hostile_tests import TRY_ALL
-from killing import kill_at_step
+from killing import kill_in_child
 
-from tracehouse.core import signals, staging
+from tracehouse.core import staging
 from tracehouse.core.errors import UserError
 
 OLD, NEW = {"a": "old"}, {"b": "new"}
@@ -46,27 +44,6 @@ def read(path: Path) -> dict[str, str]:
     return {found.relative_to(path).as_posix(): found.read_text() for found in files}
 
 
-def run_in_child(work: Callable[[], object]) -> int:
-    """Run a function in a child process, and return its exit code, negative after a signal."""
-    child = os.fork()
-    if not child:
-        code = 1
-        try:
-            signals.end_at_once()
-            work()
-            code = 0
-        finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-
-def kill_while_replacing(
-    replace: Callable[[Path], None], path: Path, step: int, after: bool, by: signal.Signals
-) -> None:
-    kill_at_step(step, after, by)
-    replace(path)
-
-
 def cannot_exchange(one: Path, other: Path) -> None:
     raise OSError
 
@@ -88,7 +65,7 @@ def test_kill_at_any_step_leaves_old_or_new(
         elif case != "new folder":
             write(path, OLD)
         old, new = read(path), {".": "new"} if case == "file" else NEW
-        code = run_in_child(partial(kill_while_replacing, replace, path, step, after, by))
+        code = kill_in_child(partial(replace, path), step, after, by)
         if code == 0:
             assert step > FEWEST_STEPS and read(path) == new
             return

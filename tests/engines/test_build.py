@@ -1,13 +1,16 @@
 """Properties of every object of a built database, with and without data."""
 
+from functools import partial
+from itertools import count
 from pathlib import Path
 
 import duckdb
 import pytest
 import raw_dumps
 from counting import non_empty
+from killing import kill_in_child
 
-from tracehouse.engines.duckdb.write import database
+from tracehouse.engines.duckdb.write import database, template
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.sql.query_files import query_files
 from tracehouse.views.columns import PROVENANCES
@@ -192,3 +195,17 @@ def test_a_rejected_row_is_in_the_catalog(tmp_path: Path) -> None:
     assert connection.execute(
         "select rows_read, rows_kept, rows_rejected, synthetic from catalog.sources"
     ).fetchall() == [(10, 9, 1, False)]
+
+
+def test_killed_copy_of_the_template_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next process with a new template removes what a killed one left in the cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    created = tmp_path / "created.duckdb"
+    created.write_text("template")
+    keep = partial(template._keep, created, "f" * 64)
+    for step in count(1):
+        if kill_in_child(keep, step, after=False) == 0:
+            break
+        keep()
+        assert len(list((tmp_path / "cache" / "tracehouse").iterdir())) == 1
+    assert step > 3

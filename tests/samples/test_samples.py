@@ -4,6 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 import duckdb
+import polars
 import pytest
 from conftest import SAMPLE_SCALE, SAMPLE_SEED
 from counting import non_empty
@@ -26,6 +27,19 @@ def test_says_why_a_trace_has_no_sample(tmp_path: Path, monkeypatch: pytest.Monk
         write_sample(tmp_path, TINY, 1, ["itp"], quiet)
     with pytest.raises(UsageError, match=r"no trace is called mars\. Known: acme, "):
         write_sample(tmp_path, TINY, 1, ["mars"], quiet)
+
+
+def test_interrupted_sample_leaves_no_incomplete_parquet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(frame: polars.DataFrame, path: Path, **_: object) -> None:
+        path.write_text("half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(polars.DataFrame, "write_parquet", stop)
+    with pytest.raises(KeyboardInterrupt):
+        write_sample(tmp_path, TINY, 1, ["asi"], quiet)
+    assert not list(tmp_path.rglob("*.parquet"))
 
 
 def test_seed_determines_the_bytes_of_each_trace(sample_raw: Path, tmp_path: Path) -> None:

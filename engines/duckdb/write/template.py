@@ -19,8 +19,8 @@ from pathlib import Path
 
 import duckdb
 
-from tracehouse.core import signals
-from tracehouse.core.errors import DefinitionError
+from tracehouse.core import signals, staging
+from tracehouse.core.errors import DefinitionError, UserError
 from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.base_tables import create_base_tables, create_rejected_rows
@@ -200,14 +200,17 @@ def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
 def _keep(created: Path, definitions: str) -> None:
     """Copy a new template to the cache. If the cache is not writable, every process creates a template."""
     folder = _cache_folder()
+    # One name for all templates, so that the next process replaces what a killed one left.
+    latest = folder / "latest.duckdb"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder) as staging:
-            staged = Path(shutil.copy(created, staging))
-            staged.replace(folder / f"{definitions[:32]}-{hash_file(created)[:32]}.duckdb")
+        with staging.replace_file(latest) as staged:
+            shutil.copyfile(created, staged)
+        latest.replace(folder / f"{definitions[:32]}-{hash_file(created)[:32]}.duckdb")
         for old in sorted(folder.glob("*-*.duckdb"), key=lambda each: each.stat().st_mtime)[
             :-_MOST_TEMPLATES
         ]:
             old.unlink(missing_ok=True)
-    except OSError:
+    except (OSError, UserError):
+        # Another process may be copying its template.
         return

@@ -169,7 +169,11 @@ def test_discovery_finds_fetched_files_and_second_run_fetches_nothing(
     tables = {(m.trace.name, m.table.name) for m in found.matched}
     assert tables == {(t.name, table.name) for t in traces if DOWNLOADS[t.name] for table in t.tables}
     asked = len(published.asked)
+    # A run that was killed after it had renamed the complete download leaves the record of its version.
+    left = next(path for path in (tmp_path / "raw").rglob("*.csv"))
+    left.with_name(f".{left.name}.part.json").write_text("{}")
     second, messages = run(published, tmp_path / "raw")
+    assert not list((tmp_path / "raw").rglob("*.part.json"))
     assert second.fetched == 0 and messages == [] and len(published.asked) == asked
 
 
