@@ -70,8 +70,19 @@ def _set_defaults(
         os.environ["TRACES_PAGER"] = ""
 
 
+def _open_closed_streams() -> None:
+    """Open /dev/null for each closed standard stream. Otherwise the next file would get its number."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(descriptor)
+    # `sys.stdin` and `sys.stdout` remain None: without them, some commands need other options.
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
+
+
 def main() -> NoReturn:
     """Run the command line. The exit code is 0 for success, 1 for a failure, 2 for wrong usage."""
+    _open_closed_streams()
     signals.end_at_once()
     for stream in (sys.stdout, sys.stderr):
         # Without this, a character that the terminal's encoding lacks raises UnicodeEncodeError.
@@ -88,6 +99,8 @@ def main() -> NoReturn:
         # The reader has closed the pipe, as in `traces … | head`. This is the code of the signal SIGPIPE.
         os._exit(141)
     except (UserError, OSError) as error:
-        print_error(error)
+        # Python names no file if a relative path cannot be resolved.
+        is_gone = isinstance(error, FileNotFoundError) and error.filename is None
+        print_error("The current folder was removed. Change to another folder" if is_gone else error)
         signals.leave(1)
     signals.leave(0)

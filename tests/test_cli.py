@@ -295,7 +295,15 @@ def test_sql_error_marks_place_in_statement(sample_warehouse: Path, tmp_path: Pa
 # Lines for bash, and arguments.
 UNUSUAL: list[tuple[str | list[object], int, str]] = [
     ("$traces list > /dev/full", 1, "No space left"),
+    ("$traces query itp.gpu_hours -o /dev/null 2>&-", 0, ""),
+    ("$traces query itp.gpu_hours 2>&- >&-", 1, ""),
+    ("$traces sql <&-", 2, "--file"),
     ("$traces query $'\\xff'", 2, "\\xff is not valid UTF-8"),
+    (
+        "cd $(mktemp -d) && rmdir $PWD && $traces query itp.gpu_hours -o a.csv",
+        1,
+        "current folder was removed",
+    ),
     (["query", "itp.gpu_hours", "-p", b"min_gpus=\xff"], 2, "\\xff is not valid UTF-8"),
     ("printf 'select 1,\\n\\xff' | $traces sql", 2, "standard input, line 2: not valid UTF-8"),
     (["list", "-w", b"\x1b[2J\xff"], 1, "\\x1b[2J\\xff"),
