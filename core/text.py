@@ -50,6 +50,11 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def identifier(name: str) -> str:
+    """Return the name of a column or schema as a SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
 def decode_text(text: bytes) -> str:
     """Decode UTF-8 and escape invalid bytes. The result is cut after `LONGEST_TEXT` characters."""
     # A character has at most four bytes, so this slice splits none of the first LONGEST_TEXT characters.

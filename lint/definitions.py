@@ -4,10 +4,8 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
-from sqlglot import exp
-
-from tracehouse.lint.subject import Finding, Subject, place_of, suggest
-from tracehouse.sql.query_files import CHART_KEYS, DRAWN_KEYS, Parameter, QueryFile
+from tracehouse.lint.subject import Finding, Subject, names_selected, place_of, suggest
+from tracehouse.sql.query_files import CHART_KEYS, DRAWN_KEYS, NUMBER, Parameter, QueryFile
 from tracehouse.views import caveats, sql_text, versions
 from tracehouse.views.across_traces import SCHEMA as EACH_TRACE
 from tracehouse.views.view_files import Header, ViewFile
@@ -21,7 +19,7 @@ def lint_view(subject: Subject, view: ViewFile, is_ours: bool) -> Iterator[Findi
     columns = subject.columns[view.versioned]
     yield from _lint_reads(subject, view)
     yield from _lint_caveats(subject, view.header, view, columns)
-    for column in sorted(view.column_comments.keys() - columns):
+    for column in sorted(view.column_comments.keys() - columns) if "*" not in columns else ():
         what = f"the view has no column {column} to comment on{suggest(column, columns)}"
         yield Finding(place_of(view.path, column), what, "column name")
     if not is_ours:
@@ -36,7 +34,7 @@ def lint_view(subject: Subject, view: ViewFile, is_ours: bool) -> Iterator[Findi
 
 def lint_query(subject: Subject, query: QueryFile, is_ours: bool) -> Iterator[Finding]:
     """Yield the findings on a query; without `is_ours`, of the rules that hold for a user's own, too."""
-    columns = frozenset(query.tree.named_selects if isinstance(query.tree, exp.Query) else ())
+    columns = names_selected(query.tree)
     yield from _lint_reads(subject, query)
     yield from _lint_caveats(subject, query.header, query, columns)
     if "*" not in columns:
@@ -98,11 +96,11 @@ def _lint_parameter(subject: Subject, query: QueryFile, parameter: Parameter) ->
     default = parameter.default.strip("'")
     if parameter.values_of:
         table, _, column = parameter.values_of.rpartition(".")
-        if column not in subject.columns.get(table, ()):
+        if not {column, "*"} & {*subject.columns.get(table, ())}:
             what = f"the values of {parameter.name} are those of {parameter.values_of}, which does not exist"
             yield Finding(at, what, "column name")
     is_outside = parameter.choices and default not in parameter.choices
-    if parameter.range and default != "null":
+    if parameter.range and re.fullmatch(NUMBER, default):
         is_outside = not float(parameter.range.at_least) <= float(default) <= float(parameter.range.at_most)
     if is_outside and default != "null":
         yield Finding(at, f"the default of {parameter.name}, {default}, is outside its limit", "parameter")

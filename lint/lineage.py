@@ -4,8 +4,9 @@ They read only definitions whose columns can be followed; other rules report the
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import cast
 
 from sqlglot import exp
 
@@ -17,9 +18,16 @@ from tracehouse.sql.query_files import QueryFile
 from tracehouse.views import caveats, column_docs
 from tracehouse.views.across_traces import expanded
 from tracehouse.views.column_docs import ColumnDoc
-from tracehouse.views.columns import columns_read, is_number, missing_columns, passed_on, types_of
+from tracehouse.views.columns import (
+    columns_read,
+    follow_own,
+    is_number,
+    missing_columns,
+    passed_on,
+    types_of,
+)
 from tracehouse.views.graph import sort_views, with_dependencies
-from tracehouse.views.view_files import ViewFile, newest
+from tracehouse.views.view_files import ViewFile, creating_view, newest
 
 IsOurs = Callable[[ViewFile | QueryFile], bool]
 
@@ -61,8 +69,9 @@ def lint_inherited(subject: Subject, is_ours: IsOurs, schema: str = "") -> Itera
         # The invalid declaration is a finding of its own, and its columns are unknown.
         return
     queries = [query for query in subject.queries if schema in ("", query.schema)]
-    lineage, findings = _trace_columns(subject, _needed_views(subject, queries, schema))
+    lineage, findings = _trace_columns(_needed_views(subject, queries, schema), subject, is_ours)
     yield from findings
+    queries = [query if is_ours(query) else _follow_own_query(query, lineage.docs) for query in queries]
     for name, view in lineage.views.items():
         if name == view.versioned and is_ours(view):
             yield from _lint_units_of_view(lineage, view)
@@ -71,7 +80,8 @@ def lint_inherited(subject: Subject, is_ours: IsOurs, schema: str = "") -> Itera
         if not query.references <= lineage.docs.keys() or not isinstance(query.tree, exp.Query):
             continue
         yield from _lint_parameter_names(lineage, query)
-        yield from _lint_columns_read(query, query.tree, lineage.docs)
+        if is_ours(query):
+            yield from _lint_columns_read(query, query.tree, lineage.docs)
         if is_ours(query) and "*" not in query.tree.named_selects:
             yield from _lint_columns(lineage, query)
 
@@ -87,10 +97,17 @@ def _needed_views(subject: Subject, queries: Sequence[QueryFile], schema: str) -
     return [view for view in views if view.versioned in versioned]
 
 
-def _trace_columns(subject: Subject, needed: Sequence[ViewFile]) -> tuple[_Lineage, list[Finding]]:
+def _follow_own_query(query: QueryFile, docs: Mapping[str, Collection[str]]) -> QueryFile:
+    parameters = [parameter.name for parameter in query.parameters]
+    return replace(query, tree=follow_own(query.body, query.references, docs, query.path, parameters))
+
+
+def _trace_columns(
+    needed: Sequence[ViewFile], subject: Subject, is_ours: IsOurs
+) -> tuple[_Lineage, list[Finding]]:
     """Follow the columns of each view, except those that read what is missing or was not followed.
 
-    Also returns the views whose columns cannot be followed.
+    Also returns the views of the package whose columns cannot be followed. DuckDB may know those of the user.
     """
     docs = column_docs.of_tables(subject.traces)
     columns: dict[str, Collection[str]] = {**docs}
@@ -98,6 +115,13 @@ def _trace_columns(subject: Subject, needed: Sequence[ViewFile]) -> tuple[_Linea
     findings: list[Finding] = []
     for view in needed:
         if not view.references <= columns.keys():
+            continue
+        if not is_ours(view):
+            tree = follow_own(view.body, view.references, columns, view.path)
+            if isinstance(tree, exp.Query):
+                followed = replace(view, tree=creating_view(view.versioned, tree))
+                views.append(followed)
+                columns[view.versioned] = tree.named_selects
             continue
         try:
             passed_on(view.tree.expression, view.references, columns, view.path)
@@ -207,8 +231,9 @@ def _lint_parameter_names(lineage: _Lineage, query: QueryFile) -> Iterator[Findi
 
 def _lint_columns(lineage: _Lineage, query: QueryFile) -> Iterator[Finding]:
     """Yield the columns of a query without a meaning, and its numbers without a unit."""
+    names = cast(exp.Query, query.tree).named_selects
     try:
-        described = list(describe_columns(query, lineage.docs))
+        described = list(describe_columns(query, names, lineage.docs))
         of_unknown = [one.name for one in described if one.unit is None and not one.origin]
         types = lineage.types_of(query) if of_unknown else {}
     except DefinitionError as error:

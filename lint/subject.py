@@ -1,7 +1,8 @@
 """What lint reads: the declared traces, and the files of views, queries and figures that can be parsed."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from importlib import import_module
@@ -9,18 +10,25 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
+import duckdb
+from sqlglot import exp
+
 from tracehouse.core.errors import DefinitionError
 from tracehouse.ingest import traces as trace_modules
 from tracehouse.ingest.declarations import Trace, load_trace
-from tracehouse.sql.query_files import QUERIES, QueryFile, parse_query_file, read_query_file
+from tracehouse.sql.query_files import QUERIES, QueryFile, read_query_file
+from tracehouse.sql.user_files import list_files, read_user_file
 from tracehouse.views import ledgers
+from tracehouse.views.columns import parse_own
 from tracehouse.views.ledgers import Figure
 from tracehouse.views.requests import find_missing
 from tracehouse.views.view_files import (
     VIEWS,
     ViewFile,
+    creating_view,
     newest,
     parsed_view_file,
+    references,
     request_views,
 )
 
@@ -60,7 +68,7 @@ class Subject:
             for trace in self.traces
             for table in trace.tables
         }
-        views = {view.versioned: frozenset(view.tree.expression.named_selects) for view in self.views}
+        views = {view.versioned: names_selected(view.tree.expression) for view in self.views}
         plain = {alias: views[view.versioned] for alias, view in newest(self.views).items()}
         return {**tables, **views, **plain}
 
@@ -80,22 +88,47 @@ class Subject:
 def read(local: Path | None = None) -> tuple[Subject, list[Finding]]:
     """Read the definitions of the package and of the user's folder `local`. Also returns what is invalid."""
     invalid: list[Finding] = []
-    own_views = sorted((local / "views").glob("*/*.sql")) if local else []
-    own_queries = sorted((local / "sql").glob("*/*.sql")) if local else []
     traces = _parse_each(load_trace, trace_modules.trace_names(), invalid)
     # A rule reports what `requests` of the others lack.
     complete = [one for one in traces if one.requests and not find_missing(one, one.requests)]
-    views = {path: path.read_text() for path in [*sorted(VIEWS.glob("*/*.v*.sql")), *own_views]}
+    views = {path: path.read_text() for path in sorted(VIEWS.glob("*/*.v*.sql"))} | request_views(complete)
+    folders = [local] if local else []
+    own = _parse_each(_read_own, [(path, one) for one in folders for path in list_files(one)], invalid)
     subject = Subject(
         traces,
-        _parse_each(lambda view: parsed_view_file(*view), (views | request_views(complete)).items(), invalid),
+        [
+            *_parse_each(lambda view: parsed_view_file(*view), views.items(), invalid),
+            *(file for file in own if isinstance(file, ViewFile)),
+        ],
         [
             *_parse_each(read_query_file, sorted(QUERIES.glob("*/*.sql")), invalid),
-            *_parse_each(lambda path: parse_query_file(path, path.read_text()), own_queries, invalid),
+            *(file for file in own if isinstance(file, QueryFile)),
         ],
         _read_figures(invalid),
     )
     return subject, invalid
+
+
+def _read_own(place: tuple[Path, Path]) -> ViewFile | QueryFile:
+    """Read a file of the user in the folder `local`. Its SQL may be one that only DuckDB can parse."""
+    path, local = place
+    file = read_user_file(path, local)
+    try:
+        duckdb.extract_statements(file.text)
+    except duckdb.Error as error:
+        line = re.search(r"^LINE (\d+):", str(error), re.M)
+        at = f"{path}, line {line[1]}" if line else path
+        raise DefinitionError(at, str(error).splitlines()[0]) from error
+    tree = parse_own(file.body)
+    read = references(tree, path)
+    if isinstance(file, ViewFile):
+        return replace(file, tree=creating_view(file.versioned, tree), references=read)
+    return replace(file, tree=tree, references=read)
+
+
+def names_selected(query: exp.Expr) -> frozenset[str]:
+    """Return the names of the columns of a query; `*` stands for columns that are not known."""
+    return frozenset(query.named_selects if isinstance(query, exp.Query) else ["*"])
 
 
 def _read_figures(invalid: list[Finding]) -> list[Figure]:

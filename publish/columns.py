@@ -7,6 +7,7 @@ from typing import Any
 import duckdb
 
 from tracehouse.core.errors import UserError
+from tracehouse.core.text import identifier
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 
 _ROWS_AT_ONCE = 10_000
@@ -78,8 +79,3 @@ def exact(value: Any) -> str:
     if value is None:
         return "NULL"
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def identifier(name: str) -> str:
-    """The name of a column, quoted for SQL."""
-    return '"' + name.replace('"', '""') + '"'

@@ -2,9 +2,6 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import cast
-
-from sqlglot import exp
 
 from tracehouse.sql.query_files import QueryFile
 from tracehouse.views.column_docs import UNKNOWN, ColumnDoc, find_unit
@@ -42,8 +39,10 @@ def find_clashes(
                 yield parameter.name, f"{name}.{column}"
 
 
-def describe_columns(query: QueryFile, docs: Mapping[str, Mapping[str, ColumnDoc]]) -> Iterator[QueryColumn]:
-    """Yield the columns of the result of a query, given those of the tables and views that it reads.
+def describe_columns(
+    query: QueryFile, columns: Iterable[str], docs: Mapping[str, Mapping[str, ColumnDoc]]
+) -> Iterator[QueryColumn]:
+    """Describe the columns of the result of a query, given those of the tables and views that it reads.
 
     The meaning of a column is from the query's file, otherwise from the view column that the query passes on,
     otherwise from the quantities. The unit follows the rule of `column_docs`. Raises DefinitionError if
@@ -51,7 +50,7 @@ def describe_columns(query: QueryFile, docs: Mapping[str, Mapping[str, ColumnDoc
     """
     inputs = (query.tree, query.references, docs, query.path)
     known, origins, sources = read_units(query.schema), passed_on(*inputs), unit_sources(*inputs)
-    for name in cast(exp.Query, query.tree).named_selects:
+    for name in columns:
         table, column = origins.get(name, ("", ""))
         doc = docs.get(table, {}).get(column, UNKNOWN)
         quantity = known.get(name)

@@ -48,11 +48,12 @@ from pathlib import Path
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
 from tracehouse.sql.names import shared_parameters, split_comment
 from tracehouse.views.sql_text import first_statement, sql_hash
-from tracehouse.views.view_files import DefinitionError, Header, parsed, read_header, references
+from tracehouse.views.view_files import NOT_FOLLOWED, DefinitionError, Header, parsed, read_header, references
 
 QUERIES = Path(__file__).parent
 
@@ -87,9 +88,9 @@ BOX_PARTS = ("p5", "p25", "median", "p75", "p95")
 
 _MACRO = re.compile(r"create (?:or replace )?macro (?P<name>[a-z0-9_.]+)\(", re.I)
 _BODY = re.compile(r"\bas table\b", re.I)
-_NUMBER = r"-?\d+(?:\.\d+)?"
+NUMBER = r"-?\d+(?:\.\d+)?"
 _DAY = r"\d{4}-\d{2}-\d{2}"
-_RANGE = re.compile(rf"(?P<at_least>{_NUMBER}) to (?P<at_most>{_NUMBER})")
+_RANGE = re.compile(rf"(?P<at_least>{NUMBER}) to (?P<at_most>{NUMBER})")
 _RANGE_OF_DAYS = re.compile(rf"(?P<at_least>{_DAY}) to (?P<at_most>{_DAY})")
 _COLUMN = re.compile(r"[a-z0-9_]+\.[a-z0-9_]+\.\w+")
 
@@ -220,14 +221,17 @@ def read_query_file(path: Path) -> QueryFile:
 
 @cache
 def parse_query_file(path: Path, text: str, is_ours: bool = False) -> QueryFile:
-    """Parse the text of one query file. Raises DefinitionError if it is not valid."""
+    """Parse the text of one query file. Raises DefinitionError if it is not valid.
+
+    The body of a user's own query is not parsed: it has no references, and the tree NOT_FOLLOWED.
+    """
     header = read_header(text, QUERY_KEYS, path)
     statement = first_statement(text)
     macro, body_start = _MACRO.match(statement), _BODY.search(statement)
     if macro is None or body_start is None:
         raise DefinitionError(path, "must contain `create or replace macro … as table …`")
     body = statement[body_start.end() :]
-    tree = parsed(body, text, path)
+    tree = parsed(body, text, path) if is_ours else NOT_FOLLOWED
     query = QueryFile(
         schema=path.parent.name,
         name=path.stem,
@@ -237,7 +241,7 @@ def parse_query_file(path: Path, text: str, is_ours: bool = False) -> QueryFile:
         chart=read_chart(header.one("chart"), path) if header.one("chart") else None,
         parameters=tuple(_parameters(statement[macro.end() : body_start.start()], path, is_ours)),
         column_docs=_column_docs(header, path),
-        references=references(tree, path),
+        references=references(tree, path) if is_ours else frozenset(),
         sha256=sql_hash(statement),
         signature=statement[: body_start.end()],
         body=body,
@@ -298,7 +302,11 @@ def _parameters(signature: str, path: Path, is_ours: bool) -> Iterator[Parameter
     """Parse the parameters between the brackets of a macro: `name type := default, …)`."""
     shared = shared_parameters(path.parent.name) if is_ours else {}
     end = 0
-    for tokens in _split_at_commas(sqlglot.tokenize(signature, dialect="duckdb")):
+    try:
+        found = sqlglot.tokenize(signature, dialect="duckdb")
+    except SqlglotError as error:
+        raise DefinitionError(path, f"its parameters cannot be read: {error}") from error
+    for tokens in _split_at_commas(found):
         assign = next((i for i, t in enumerate(tokens) if t.token_type == TokenType.COLON_EQ), None)
         if assign is None or assign < 2:
             raise DefinitionError(path, "write each parameter as `name type := default`")

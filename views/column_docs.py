@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tracehouse.core.text import quoted
+from tracehouse.core.text import identifier, quoted
 from tracehouse.ingest import declarations
 from tracehouse.ingest.declarations import Trace
 from tracehouse.ingest.store.records import REJECTED_COLUMNS
@@ -115,7 +115,7 @@ def inherited_comments(view: ViewFile, columns: Mapping[str, ColumnDoc]) -> Iter
     """Yield the statements for inherited comments: on the columns on which the view's file has none."""
     for name, column in columns.items():
         if column.comment and name not in view.column_comments:
-            yield f'comment on column {view.versioned}."{name}" is {quoted(column.comment)}'
+            yield f"comment on column {view.versioned}.{identifier(name)} is {quoted(column.comment)}"
 
 
 def _declared(column: declarations.Column) -> ColumnDoc:

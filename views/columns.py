@@ -7,6 +7,7 @@ from functools import cache, wraps
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.lineage import Node, lineage
@@ -15,7 +16,7 @@ from sqlglot.optimizer.annotate_types import annotate_types
 from sqlglot.schema import MappingSchema
 
 from tracehouse.views.macros import inlined
-from tracehouse.views.view_files import DefinitionError, full_name
+from tracehouse.views.view_files import NOT_FOLLOWED, DefinitionError, full_name
 
 Columns = dict[str, tuple[str, str | None]]
 """The columns of a table or view in order: the SQL type and the comment of each."""
@@ -27,9 +28,84 @@ T = TypeVar("T")
 # Expressions with the unit of their argument. A coalesce with constants has it, too.
 _KEEPS_UNIT = (exp.Cast, exp.TryCast, exp.Paren, exp.Min, exp.Max, exp.AnyValue, exp.First, exp.Last)
 
+# Expressions and joins that may read columns without naming them.
+_UNNAMED_COLUMNS = (exp.Columns, exp.Pivot, exp.Describe, exp.Summarize)
+_UNNAMED_JOINS = ("NATURAL", "POSITIONAL")
+
 PROVENANCES = ("measured", "derived", "synthetic")
 
 _NUMBERS = ("BIGINT", "INTEGER", "SMALLINT", "TINYINT", "HUGEINT", "UBIGINT", "DOUBLE", "FLOAT", "DECIMAL")
+
+
+def follow_own(
+    sql: str,
+    inputs: Collection[str],
+    columns: Mapping[str, Collection[str]],
+    place: Path | str,
+    parameters: Collection[str] = (),
+) -> exp.Expr:
+    """Parse a user's query. Returns NOT_FOLLOWED unless the functions of this module can follow its columns.
+
+    `columns` has the columns of tables, views and queries. DuckDB decides whether a definition of a user is
+    valid, and sqlglot knows fewer statements. It does not check the shape of a tree before it works on it, so
+    on others it raises not only its own errors, but also KeyError, AttributeError, RecursionError and so on.
+    The same functions follow the definitions of the package, and there no error is hidden.
+    """
+    try:
+        query = _with_calls_as_tables(sqlglot.parse_one(sql, dialect="duckdb"), columns)
+        is_known = _is_followed(query, inputs, columns, place, parameters)
+        if is_known:
+            for follow in (columns_read, passed_on, unit_sources, lineage_of):
+                follow(query, inputs, columns, place)
+    except Exception:
+        return NOT_FOLLOWED
+    return query if is_known else NOT_FOLLOWED
+
+
+def parse_own(sql: str) -> exp.Expr:
+    """Parse a user's statement. Returns NOT_FOLLOWED if sqlglot cannot: see `follow_own`."""
+    try:
+        return sqlglot.parse_one(sql, dialect="duckdb")
+    except Exception:
+        return NOT_FOLLOWED
+
+
+def _with_calls_as_tables(query: exp.Expr, columns: Mapping[str, Collection[str]]) -> exp.Expr:
+    """Write the names of called named queries without arguments, so that sqlglot finds their columns.
+
+    A call whose arguments contain a query, which reads more, stays as it is.
+    """
+    for table in list(query.find_all(exp.Table)):
+        call = table.this
+        is_known = isinstance(call, exp.Anonymous) and full_name(table) in columns
+        if is_known and not call.find(exp.Query, exp.Column):
+            table.set("this", exp.to_identifier(call.name))
+    return query
+
+
+def _is_followed(
+    query: exp.Expr,
+    inputs: Collection[str],
+    columns: Mapping[str, Collection[str]],
+    place: Path | str,
+    parameters: Collection[str],
+) -> bool:
+    """Return whether a query names all columns that it reads, and sqlglot finds the input of each."""
+    if not isinstance(query, exp.Query) or query.find(*_UNNAMED_COLUMNS):
+        return False
+    # A function such as query_table reads what its arguments name.
+    if not {*inputs} & columns.keys() <= {full_name(table) for table in query.find_all(exp.Table)}:
+        return False
+    if any(join.method in _UNNAMED_JOINS for join in query.find_all(exp.Join)):
+        return False
+    read = tuple((name, tuple(columns.get(name, ()))) for name in sorted(inputs))
+    qualified = _qualify_columns(query, read, place)
+    if any(not isinstance(star.parent, exp.Count) for star in qualified.find_all(exp.Star)):
+        return False
+    # The name of a table in place of a column stands for the complete row.
+    if qualified.find(exp.TableColumn):
+        return False
+    return missing_columns(query, inputs, columns, place) <= {*parameters}
 
 
 def split_comment(comment: str | None) -> tuple[str, str]:
@@ -67,6 +143,8 @@ def columns_read(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, s
 
     Raises DefinitionError if sqlglot cannot resolve them.
     """
+    if query == NOT_FOLLOWED:
+        return {name: set(columns) for name, columns in read}
     found: dict[str, set[str]] = {name: set() for name, _ in read}
     with _explain_errors(place):
         for scope in traverse_scope(_qualify_columns(query, read, place)):
@@ -147,6 +225,8 @@ def _spelled(kind: str) -> str:
 def _follow_each(
     query: exp.Expr, read: _Read, place: Path | str, bare: Callable[[exp.Expr], exp.Expr]
 ) -> dict[str, tuple[str, str]]:
+    if query == NOT_FOLLOWED:
+        return {}
     with _explain_errors(place):
         scope = build_scope(_qualify_columns(query, read, place))
     if scope is None:
@@ -224,6 +304,8 @@ def _map_to_declared(read: _Read) -> dict[tuple[str, str], str]:
 @_cached
 def lineage_of(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, list[str]]:
     """Find the columns of tables and views that each column of a query is computed from."""
+    if query == NOT_FOLLOWED:
+        return {}
     with _explain_errors(place):
         tree = _qualify_columns(query, read, place)
         nodes = lineage(

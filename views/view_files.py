@@ -30,6 +30,9 @@ _COLUMN_COMMENT = re.compile(
 )
 _HEADER_FIELD = re.compile(r"--\s*(?P<key>[A-Za-z_]+):\s*(?P<value>.+)")
 
+NOT_FOLLOWED = exp.Command(this="unknown")
+"""The tree of a query whose columns cannot be followed: it may read every column of its inputs."""
+
 VIEW_KEYS = {
     "grain": "what one row is",
     "source": "where its joins and formulas are documented",
@@ -61,8 +64,8 @@ class ViewFile:
     """One version of one view.
 
     `references` are the schema-qualified names that its SQL reads. `statement` creates the view, without the
-    `comment on` statements that follow; `sha256` is its hash (`sql_hash`) and `tree` its parse tree.
-    `unions` create the views of `each_trace` that it reads (across_traces.py).
+    `comment on` statements that follow; `sha256` is its hash (`sql_hash`), `body` its query, and `tree` its
+    parse tree. `unions` create the views of `each_trace` that it reads (across_traces.py).
     """
 
     schema: str
@@ -74,6 +77,7 @@ class ViewFile:
     references: frozenset[str]
     sha256: str
     statement: str
+    body: str
     tree: exp.Create
     unions: tuple[str, ...] = ()
 
@@ -143,13 +147,21 @@ def read_view_file(path: Path) -> ViewFile:
 
 
 @cache
-def parsed_view_file(path: Path, text: str) -> ViewFile:
-    """Parse the text of a view file. Raises DefinitionError if it does not create the view of its name."""
+def parsed_view_file(path: Path, text: str, is_ours: bool = True) -> ViewFile:
+    """Parse the text of a view file. Raises DefinitionError if it does not create the view of its name.
+
+    The query of a user's own view is not parsed: it has no references, and the tree NOT_FOLLOWED.
+    """
     match = _FILE_NAME.fullmatch(path.name)
     if match is None:
         raise DefinitionError(path, "name a view file <name>.v<N>.sql")
     statement = first_statement(text)
-    tree = _parse_view(statement, text, path)
+    create = _CREATE.match(statement)
+    if create is None:
+        raise DefinitionError(path, "the first statement must begin with `create or replace view … as`")
+    # sqlglot parses a whole statement with an invalid query as a command, and raises no error.
+    body = statement[create.end() :]
+    tree = parsed(body, text, path) if is_ours else NOT_FOLLOWED
     view = ViewFile(
         schema=path.parent.name,
         name=match["name"],
@@ -157,12 +169,13 @@ def parsed_view_file(path: Path, text: str) -> ViewFile:
         path=path,
         text=text,
         header=read_header(text, VIEW_KEYS, path),
-        references=references(tree.expression, path),
+        references=references(tree, path) if is_ours else frozenset(),
         sha256=sql_hash(statement),
         statement=statement,
-        tree=tree,
+        body=body,
+        tree=creating_view(create["name"], tree),
     )
-    created = tree.this.sql().lower()
+    created = create["name"].lower()
     if created != view.versioned:
         raise DefinitionError(path, f"creates {created}, but its name says {view.versioned}")
     return view
@@ -200,7 +213,7 @@ def references(tree: exp.Expr, place: Path | str) -> frozenset[str]:
 def full_name(table: exp.Table) -> str:
     """Return `schema.name` of a table, view or named query in a statement."""
     # The name of a macro is one level deeper than that of a table.
-    return f"{table.db}.{table.name or table.this.name}"
+    return f"{table.db}.{table.name or table.this.name}".lower()
 
 
 def parsed(sql: str, text: str, path: Path) -> exp.Expr:
@@ -222,10 +235,7 @@ def line_of(sql: str, text: str) -> int:
     return text[: text.index(sql)].count("\n") + 1
 
 
-def _parse_view(statement: str, text: str, path: Path) -> exp.Create:
-    match = _CREATE.match(statement)
-    if match is None:
-        raise DefinitionError(path, "the first statement must begin with `create or replace view … as`")
-    # sqlglot parses a whole statement with an invalid query as a command, and raises no error.
-    query = parsed(statement[match.end() :], text, path)
-    return exp.Create(this=exp.to_table(match["name"]), kind="VIEW", replace=True, expression=query)
+def creating_view(name: str, query: exp.Expr) -> exp.Create:
+    """Return the tree of the statement that creates a view."""
+    schema, _, view = name.rpartition(".")
+    return exp.Create(this=exp.table_(view, schema), kind="VIEW", replace=True, expression=query)

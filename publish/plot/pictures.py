@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from tracehouse.core.errors import UsageError, check_installed
-from tracehouse.core.text import quoted
+from tracehouse.core.text import identifier, quoted
 from tracehouse.engines.duckdb.read import binding
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.notes import Note
-from tracehouse.publish.columns import identifier
 from tracehouse.publish.plot import terminal, texts
 from tracehouse.publish.plot.axes import Spec
 from tracehouse.publish.plot.layout import WIDTH, Size, build_spec

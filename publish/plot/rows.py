@@ -14,10 +14,11 @@ import pyarrow as pa
 from pyarrow import types
 
 from tracehouse.core.errors import UserError
+from tracehouse.core.text import identifier
 from tracehouse.engines.duckdb.read.answer import read
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.catalog import read_rows
-from tracehouse.publish.columns import exact, identifier
+from tracehouse.publish.columns import exact
 from tracehouse.sql.query_files import Chart, read_chart
 from tracehouse.views.view_files import DefinitionError
 

@@ -13,9 +13,8 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from tracehouse.core.text import quoted
+from tracehouse.core.text import identifier, quoted
 from tracehouse.engines.duckdb.read.sandbox import Limits
-from tracehouse.publish.columns import identifier
 
 _SWF = (
     *("job_number", "submit_s", "wait_s", "run_s", "allocated_processors", "average_cpu_time_s"),

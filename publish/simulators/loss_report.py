@@ -14,10 +14,10 @@ import duckdb
 import pyarrow as pa
 
 from tracehouse.core.errors import UsageError, UserError
+from tracehouse.core.text import identifier
 from tracehouse.engines.duckdb.read.catalog import read_rows
 from tracehouse.engines.duckdb.read.describe import Grid
 from tracehouse.engines.duckdb.read.sandbox import Limits
-from tracehouse.publish.columns import identifier
 from tracehouse.publish.simulators import contents
 from tracehouse.publish.simulators.formats import CHANGES, JOBS, MACROS, Field, File, Format, Population, bind
 

@@ -9,6 +9,7 @@ import command_line
 import duckdb
 import pytest
 
+from tracehouse.core.text import identifier
 from tracehouse.engines.duckdb.write import database
 from tracehouse.engines.duckdb.write.database import Built
 
@@ -157,6 +158,29 @@ WRONG = {
         "create macro mine.limited(\n-- [x y]\na varchar := 'x') as table\nselect nosuch from openb.node",
         ", line 4: Binder Error: ",
     ),
+    "sql/mine/quote.sql": (
+        "create macro mine.quote(a varchar := 'b) as table select 1",
+        "its parameters cannot be read: ",
+    ),
+    "sql/mine/values.sql": (
+        "create macro mine.values(\n-- [mine.no.column]\na varchar := '') as table select a as b",
+        "the values of a are those of mine.no.column, which does not exist",
+    ),
+    "sql/mine/default.sql": (
+        "create macro mine.default(a integer := 'b') as table select a as b",
+        """Default value ''b'' for parameter "a" cannot be implicitly cast""",
+    ),
+    "sql/mine/key.sql": (
+        "-- grain: a\ncreate macro mine.key() as table select 1",
+        "the keys of its header",
+    ),
+    "sql/mine/huge.sql": ("-- " + "x" * 300_000, "larger than 256 KiB"),
+    f"sql/mine/{'l' * 61}.sql": ("select 1", "a name or schema is longer than 60 characters"),
+    "sql/warehouse/mine.sql": ("create macro warehouse.mine() as table select 1", "is reserved"),
+    "sql/mine/ünï 'x' \"y\".sql": (
+        "create macro mine.x() as table select 1",
+        "creates mine.x; rename",
+    ),
     "sql/mine/no_macro.sql": ("select 1", "must contain `create or replace macro … as table …`"),
     "sql/mine/untyped.sql": (
         "create macro mine.untyped(a) as table select 1",
@@ -170,7 +194,9 @@ def test_reports_errors_with_location_and_creates_the_rest(warehouse: Path) -> N
     files = {name: text for name, (text, _) in WRONG.items() if "binary" not in name}
     (warehouse / "local" / "views" / "mine").mkdir(parents=True)
     (warehouse / "local" / "views" / "mine" / "binary.v1.sql").write_bytes(b"-- \xff\n")
+    Path(os.fsdecode(bytes(warehouse) + b"/local/views/mine/\xff.v1.sql")).write_text(BIG)
     problems = {problem.name: problem.error for problem in build_with(warehouse, right | files).problems}
+    assert r"local/views/mine/\xff.v1.sql: rename the file" in problems.pop(r"mine.\xff")
     errors = sorted(problems.values())
     for name, (_, message) in WRONG.items():
         [found] = [error for error in errors if error.startswith(str(warehouse / "local" / name))]
@@ -181,7 +207,7 @@ def test_reports_errors_with_location_and_creates_the_rest(warehouse: Path) -> N
     assert query_rows(warehouse, "select comment from duckdb_views() where view_name = 'job_v1'") != [
         ("mine",)
     ]
-    assert query_rows(warehouse, "select count(*) from catalog.not_built") == [(len(WRONG),)]
+    assert query_rows(warehouse, "select count(*) from catalog.not_built") == [(len(WRONG) + 1,)]
     for command in (("query", "mine.big"), ("describe", "mine.big")):
         refused = command_line.server().run(*command, "--warehouse", warehouse)
         assert (refused.code, refused.stdout) == (1, "")
@@ -212,6 +238,41 @@ def test_build_fails_until_errors_are_fixed(warehouse: Path) -> None:
     shutil.rmtree(warehouse / "local")
     database.build(warehouse)
     assert query_rows(warehouse, "select count(*) from catalog.views where status = 'local'") == [(0,)]
+
+
+def test_any_name_of_a_column_is_allowed(warehouse: Path) -> None:
+    columns = {'a"b': 1, "it's": 2, "ünï code": 3, "select": 4, "()": 5}
+    listed = ", ".join(f"{value} as {identifier(name)}" for name, value in columns.items())
+    files = {
+        "views/mine/odd.v1.sql": f"create view mine.odd_v1 as select {listed}",
+        "sql/mine/odder.sql": "create macro mine.odder() as table select *, sn, sn from mine.odd, openb.node",
+    }
+    assert build_with(warehouse, files).problems == []
+    assert query_rows(warehouse, "from mine.odd") == [tuple(columns.values())]
+    named = "select column_name from catalog.columns where object_name = 'mine.odd' order by position"
+    assert query_rows(warehouse, named) == [(name,) for name in columns]
+    for name in ("mine.odd", "mine.odder"):
+        for command in ("query", "describe"):
+            run = command_line.server().run(command, name, "--warehouse", warehouse)
+            assert (run.code, run.faults()) == (0, [])
+
+
+def test_a_query_that_cannot_be_followed_has_the_caveats_of_all_columns(warehouse: Path) -> None:
+    every = "create macro mine.every() as table select * from openb.node"
+    body = "pivot openb.node on model in ('T4') using count(*) group by gpu"
+    pivot = f"create macro mine.pivot(\n-- [0 to 9]\na integer := 1) as table {body}"
+    built = build_with(warehouse, {"sql/mine/every.sql": every, "sql/mine/pivot.sql": pivot})
+    [note] = built.notes
+    assert note == (
+        f"{warehouse}/local/sql/mine/pivot.sql: its columns cannot be followed, so it has the caveats of all "
+        "columns of openb.node"
+    )
+    of_query = "select caveats from catalog.queries where query_name = "
+    [(inherited,)] = query_rows(warehouse, f"{of_query}'mine.every'")
+    assert inherited and query_rows(warehouse, f"{of_query}'mine.pivot'") == [(inherited,)]
+    assert query_rows(warehouse, "from mine.pivot()") == query_rows(warehouse, body)
+    with pytest.raises(duckdb.InvalidInputException, match="a is 0 to 9, not 10"):
+        query_rows(warehouse, "from mine.pivot(a := 10)")
 
 
 def test_own_views_call_the_shared_macros(warehouse: Path) -> None:

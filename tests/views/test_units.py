@@ -69,7 +69,7 @@ def test_every_number_of_a_query_has_a_unit(synthetic: duckdb.DuckDBPyConnection
         types = {column: kind for column, kind, *_ in answer}
         missing += [
             f"{query.path}: {column.name}"
-            for column in describe_columns(query, docs)
+            for column in describe_columns(query, columns[query.full_name], docs)
             if is_number(types[column.name]) and column.unit is None and not column.origin
         ]
     assert missing == []

@@ -76,6 +76,7 @@ USUAL_FUNCTIONS = frozenset(
 UNNAMED_COLUMNS = frozenset({"STAR", "POSITIONAL_REFERENCE", "PIVOT", "SHOW_REF", "TABLE_FUNCTION"})
 EXPLAIN_FORMATS = frozenset({"text", "json", "html", "graphviz", "yaml", "mermaid"})
 
+_QUALIFIED = re.compile(r"\w+\.\w+")
 _WORD = re.compile(r"\w+")
 
 
@@ -128,6 +129,27 @@ def reading_statement(connection: duckdb.DuckDBPyConnection, sql: str) -> Statem
     query = "\n" * (1 + sql[: sql.find(query)].count("\n")) + query
     reads = _check_nodes(connection, tree)
     return Statement(query, explain, reads, _columns_named(tree), selected_traces(tree))
+
+
+def names_read(connection: duckdb.DuckDBPyConnection, query: str) -> frozenset[str]:
+    """Return the lower-case names of the tables, views and named queries that a query may read.
+
+    They include names in the text arguments of table functions, such as `query_table`, which may not exist.
+    Names of CTEs and of table functions without a schema are omitted. Raises UserError if the text is not one
+    query.
+    """
+    nodes = list(_nodes(_tree(connection, query)))
+    ctes = {str(cte["key"]).lower() for node in nodes for cte in node.get("cte_map", {}).get("map", ())}
+    tables, functions = _relations(nodes)
+    names = {f"{schema}.{name}" for schema, name in tables | functions if schema}
+    names |= {name for schema, name in tables if not schema and name not in ctes}
+    for node in nodes:
+        if node.get("type") == "TABLE_FUNCTION":
+            texts = [one["literal"].get("text", "") for one in _nodes(node["function"]) if "literal" in one]
+            names |= {text.lower() for text in texts if _QUALIFIED.fullmatch(text)}
+            if _lower(node["function"], "function_name") == "query":
+                names |= names_read(connection, " ".join(texts))
+    return frozenset(names)
 
 
 def _needs_values(sql: str, kinds: list[duckdb.StatementType]) -> bool:
@@ -219,20 +241,31 @@ def _check_nodes(connection: duckdb.DuckDBPyConnection, tree: Any) -> frozenset[
 
     Returns the tables, views and table functions that the tree reads, as `schema.name`.
     """
-    values, tables, relations = set(), set(), set()
-    for node in _nodes(tree):
+    nodes = list(_nodes(tree))
+    for node in nodes:
         _check_kind(node)
-        if node.get("type") == "TABLE_FUNCTION":
-            tables.add((_lower(node["function"], "schema"), _lower(node["function"], "function_name")))
-        elif node.get("type") == "BASE_TABLE":
-            relations.add((_lower(node, "schema_name"), _lower(node, "table_name")))
-        elif "function_name" in node:
-            values.add(_lower(node, "function_name"))
+    tables, functions = _relations(nodes)
     _check_table_functions(
-        connection, {(schema, name) for schema, name in tables if name not in TABLE_FUNCTIONS}
+        connection, {(schema, name) for schema, name in functions if name not in TABLE_FUNCTIONS}
     )
+    values = {
+        _lower(node, "function_name")
+        for node in nodes
+        if "function_name" in node and node.get("type") not in ("TABLE_FUNCTION", "BASE_TABLE")
+    }
     _check_functions(connection, values - VOLATILE_FUNCTIONS - USUAL_FUNCTIONS)
-    return frozenset(f"{schema}.{name}" for schema, name in tables | relations if schema)
+    return frozenset(f"{schema}.{name}" for schema, name in functions | tables if schema)
+
+
+def _relations(nodes: list[dict[str, Any]]) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
+    """Return the tables and views in a parse tree, and its table functions, as pairs of schema and name."""
+    tables, functions = set(), set()
+    for node in nodes:
+        if node.get("type") == "TABLE_FUNCTION":
+            functions.add((_lower(node["function"], "schema"), _lower(node["function"], "function_name")))
+        elif node.get("type") == "BASE_TABLE":
+            tables.add((_lower(node, "schema_name"), _lower(node, "table_name")))
+    return tables, functions
 
 
 def _lower(node: dict[str, Any], key: str) -> str:

@@ -13,7 +13,7 @@ from duckdb import DuckDBPyConnection
 from duckdb import Error as DuckDBError
 
 from tracehouse.core.errors import UserError
-from tracehouse.core.text import quoted
+from tracehouse.core.text import identifier, quoted
 from tracehouse.ingest.declarations import Column, Table, Trace
 from tracehouse.ingest.store.records import REJECTED_COLUMNS, Conversion, StoredFile
 from tracehouse.views.column_docs import comment_text
@@ -135,5 +135,5 @@ def comments_sql(kind: str, name: str, comment: str, columns: Mapping[str, str |
     statements = [f"comment on {kind} {name} is {quoted(comment)}"]
     for column, text in columns.items():
         if text:
-            statements.append(f'comment on column {name}."{column}" is {quoted(text)}')
+            statements.append(f"comment on column {name}.{identifier(column)} is {quoted(text)}")
     return "; ".join(statements)

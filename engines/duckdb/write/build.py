@@ -22,12 +22,12 @@ def build_file(
     warehouse: Path,
     copy_tables: bool,
     stored: Mapping[str, StoredView] = NO_VIEWS,
-) -> list[user_definitions.Problem]:
+) -> user_definitions.Outcome:
     """Write a new database at `path` over conversions of a warehouse. `warehouse` is absolute.
 
     With `copy_tables` the database contains copies of the base tables. `stored` are the views that read
-    materialized files, by versioned name. Returns the views and queries that failed: Tracehouse's, then the
-    user's own. Raises DefinitionError if a trace or a ledger is wrong.
+    materialized files, by versioned name. The outcome has the views and queries that failed: Tracehouse's,
+    then the user's own. Raises DefinitionError if a trace or a ledger is wrong.
     """
     shutil.copyfile(template(), path)
     traces = list(all_traces().values())
@@ -51,5 +51,5 @@ def build_file(
         for name, view in stored.items():
             catalog.record_stored(connection, name, view.at, view.bytes, view.files)
         connection.commit()
-        failed = user_definitions.create(connection, warehouse / user_definitions.FOLDER)
-    return [*(user_definitions.Problem(*one) for one in skipped), *failed]
+        own = user_definitions.create(connection, warehouse / user_definitions.FOLDER)
+    return replace(own, problems=[*(user_definitions.Problem(*one) for one in skipped), *own.problems])

@@ -76,17 +76,15 @@ def fill_views(
     connection: DuckDBPyConnection,
     views: Sequence[ViewFile],
     caveats_by_object: Mapping[str, ColumnsByCaveat],
+    base_tables: Mapping[str, Sequence[str]],
     status: str = "",
 ) -> None:
     """Fill `catalog.views` with views that are not materialized, and add the views to their caveats.
 
-    Each view comes after the views that it reads. Without a status, a view is released if the lock has it,
-    and otherwise a draft.
+    `base_tables` has those behind each view. Without a status, a view is released if the lock has it, and
+    otherwise a draft.
     """
     released = locked()
-    base_tables = read_base_tables(connection)
-    for view in views:
-        base_tables[view.versioned] = find_base_tables(view.references, base_tables)
     rows: list[tuple] = [
         (
             view.alias,

@@ -19,7 +19,7 @@ from tracehouse.engines.duckdb.write.build import build_file
 from tracehouse.engines.duckdb.write.build_info import BuildInfo
 from tracehouse.engines.duckdb.write.materialized_views import StoredView
 from tracehouse.engines.duckdb.write.template import template
-from tracehouse.engines.duckdb.write.user_definitions import Problem
+from tracehouse.engines.duckdb.write.user_definitions import Outcome, Problem
 from tracehouse.engines.names import DATABASE
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.pipeline import IngestResult, RunTasks
@@ -211,10 +211,10 @@ def _build(
     complete = materialized_views.find_complete(root, planned)
     files = materialized_views.list_paths(planned, complete)
     info = replace(info, input_hash=build_info.hash_inputs(conversions, root), view_files=files)
+    own = Outcome([], [])
     notes: list[str] = []
-    problems: Sequence[Problem] = ()
     if is_build or build_info.read(root) != info or not build_info.is_unmodified(root):
-        problems = _replace_database(warehouse, conversions, info, complete, progress)
+        own = _replace_database(warehouse, conversions, info, complete, progress)
     else:
         records.publish(warehouse, conversions)
     if len(complete) < len(planned):
@@ -225,7 +225,7 @@ def _build(
         info = replace(info, view_files=materialized_views.list_paths(planned, complete))
         if build_info.read(root) != info:
             _replace_database(warehouse, conversions, info, complete, progress)
-    return Built(warehouse / DATABASE, notes, problems)
+    return Built(warehouse / DATABASE, [*own.notes, *notes], own.problems)
 
 
 def _replace_database(
@@ -234,18 +234,18 @@ def _replace_database(
     info: BuildInfo,
     complete: Mapping[str, StoredView],
     progress: Progress,
-) -> Sequence[Problem]:
+) -> Outcome:
     """Build a database, publish the manifest, and rename the database over the old one.
 
     Until the rename, the old database reads superseded files, which the store keeps for some days. Returns
-    the user's own views and queries that failed.
+    the outcome for the user's own views and queries.
     """
     root = resolve_warehouse(warehouse)
     progress("database", 0, 0)
     staged = staging_folder(root) / DATABASE
     with explain_write_errors(warehouse, DATABASE), _recorded_failure(warehouse):
         staged.unlink(missing_ok=True)
-        problems = build_file(staged, conversions, root, info.contains_tables, complete)
+        own = build_file(staged, conversions, root, info.contains_tables, complete)
     records.publish(warehouse, conversions)
     with explain_write_errors(warehouse, DATABASE):
         build_info.write(root, info, staged)
@@ -255,4 +255,4 @@ def _replace_database(
     staged.replace(warehouse / DATABASE)
     with explain_write_errors(warehouse, DATABASE):
         record_superseded(root, info.view_files)
-    return problems
+    return own

@@ -4,6 +4,7 @@ A macro is the SQL of the query's file, and fails on parameters outside their ch
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import cast
 
 import duckdb
@@ -24,9 +25,18 @@ from tracehouse.sql.query_columns import describe_columns, find_clashes
 from tracehouse.sql.query_files import Parameter, QueryFile
 from tracehouse.views import caveats
 from tracehouse.views.caveats import ColumnsByCaveat
-from tracehouse.views.column_docs import ColumnDoc
-from tracehouse.views.columns import Columns, columns_read, split_comment
+from tracehouse.views.column_docs import ColumnDoc, ColumnDocs
+from tracehouse.views.columns import Columns, columns_read, follow_own, split_comment
 from tracehouse.views.view_files import DefinitionError
+
+
+@dataclass(frozen=True)
+class CreatedQuery:
+    """A query in the database: its file, its columns with their types, None if not inferred, and caveats."""
+
+    file: QueryFile
+    types: Mapping[str, str | None]
+    caveats: Sequence[str]
 
 
 def create_queries(
@@ -40,41 +50,99 @@ def create_queries(
     that it reads.
     """
     columns = column_types(connection)
+    docs = {name: _docs(found) for name, found in columns.items()}
     for schema in {query.schema for query in queries}:
         connection.execute(f'create schema if not exists "{schema}"')
-    for query in queries:
-        _check_parameter_names(query, columns)
-        try:
-            connection.execute(_query_statements(query))
-        except duckdb.Error as error:
-            raise sql_error(error, query.path, query.signature, query.text) from error
-    of_queries = {}
     inherited = {**caveats.of_tables(all_traces().values()), **caveats_by_object}
+    created = []
     for query in queries:
-        read = columns_read(query.tree, query.references, columns, query.path)
-        of_queries[query.full_name] = caveats.of_query(query.header, read, inherited)
-    _insert_queries(connection, queries, of_queries)
-    docs = {name: _docs(found) for name, found in columns.items()}
+        _check_parameter_names(query, docs)
+        # Types are omitted: DuckDB takes as long to infer them as to create all queries.
+        columns_of_query = cast(exp.Query, query.tree).named_selects
+        _execute(connection, query, _add_parameter_checks(query, len(columns_of_query)))
+        found = _find_caveats(query, docs, inherited)
+        created.append(CreatedQuery(query, dict.fromkeys(columns_of_query), found))
+    add_to_catalog(connection, created, docs, read_base_tables(connection))
+
+
+def create_own_query(
+    connection: duckdb.DuckDBPyConnection,
+    query: QueryFile,
+    docs: ColumnDocs,
+    inherited: Mapping[str, ColumnsByCaveat],
+) -> CreatedQuery:
+    """Create a query of the user, without adding it to the catalog.
+
+    `docs` has the columns of tables, views and queries, and `inherited` their caveats. The returned file has
+    the tree that was followed. Raises DefinitionError if DuckDB refuses the query.
+    """
+    _check_parameter_names(query, docs)
+    _check_values_of(query, docs)
+    _execute(connection, query, query.body)
+    # DuckDB knows the columns of every statement that it runs.
+    columns = _describe(connection, query)
+    if (checked := _add_parameter_checks(query, len(columns))) != query.body:
+        connection.execute(f"drop macro table {query.full_name}")
+        _execute(connection, query, checked)
+    parameters = [parameter.name for parameter in query.parameters]
+    query = replace(query, tree=follow_own(query.body, query.references, docs, query.path, parameters))
+    return CreatedQuery(query, dict(columns), _find_caveats(query, docs, inherited))
+
+
+def _execute(connection: duckdb.DuckDBPyConnection, query: QueryFile, body: str) -> None:
+    """Create the macro of a query, and its comment. Raises DefinitionError with the line."""
+    try:
+        connection.execute(f"{query.signature} {body};\n{query.comments}")
+    except duckdb.Error as error:
+        raise sql_error(error, query.path, query.signature, query.text) from error
+
+
+def _describe(connection: duckdb.DuckDBPyConnection, query: QueryFile) -> list[tuple[str, str]]:
+    """Return the names and types of the columns of a query. Raises DefinitionError if it does not bind."""
+    try:
+        rows = connection.execute(f"describe from {query.full_name}()").fetchall()
+    except duckdb.Error as error:
+        first, *_ = str(error).splitlines()
+        raise DefinitionError(query.path, f"{first} (with the default parameters)") from error
+    return [(column, kind) for column, kind, *_ in rows]
+
+
+def _find_caveats(
+    query: QueryFile,
+    docs: Mapping[str, Mapping[str, ColumnDoc]],
+    inherited: Mapping[str, ColumnsByCaveat],
+) -> list[str]:
+    read = columns_read(query.tree, query.references, docs, query.path)
+    return caveats.of_query(query.header, read, inherited)
+
+
+def add_to_catalog(
+    connection: duckdb.DuckDBPyConnection,
+    queries: Sequence[CreatedQuery],
+    docs: Mapping[str, Mapping[str, ColumnDoc]],
+    base_tables: Mapping[str, Sequence[str]],
+) -> None:
+    """Add queries, their parameters, columns and caveats to the catalog.
+
+    `docs` and `base_tables` have the columns of, and the base tables behind, everything that they read.
+    """
+    _insert_queries(connection, queries, base_tables)
     insert(connection, "columns", [row for query in queries for row in _columns(query, docs)])
-    record_in_caveats(connection, of_queries)
+    record_in_caveats(connection, {query.file.full_name: query.caveats for query in queries})
 
 
-def _query_statements(query: QueryFile) -> str:
-    """Return the statements that create a query's macro and its comment."""
-    return f"{query.signature} {_add_parameter_checks(query)};\n{query.comments}"
-
-
-def _add_parameter_checks(query: QueryFile) -> str:
+def _add_parameter_checks(query: QueryFile, columns: int) -> str:
     """Return the SQL of a query that fails if a parameter is outside its choices or range.
+
+    `columns` is the number of columns of its result.
 
     Without it, a misspelt value matches no row, and the empty result looks like an answer.
     """
     limited = [parameter for parameter in query.parameters if parameter.choices or parameter.range]
-    columns = cast(exp.Query, query.tree).named_selects
-    if not limited or "*" in columns:
+    if not limited:
         return query.body
     checks = " ".join(_parameter_check(query, parameter) for parameter in limited)
-    nulls = ", ".join("null" for _ in columns)
+    nulls = ", ".join(["null"] * columns)
     # The checks are a union, because DuckDB drops a condition on the rows if it knows that no row can match.
     answer = f"select * from ({query.body}\n) as answer"
     return f"{answer} union all select {nulls} where case {checks} else false end"
@@ -101,32 +169,48 @@ def _check_parameter_names(query: QueryFile, columns: Mapping[str, Collection[st
         raise DefinitionError(query.path, f"a parameter has the name of the column {column}")
 
 
+def _check_values_of(query: QueryFile, columns: Mapping[str, Collection[str]]) -> None:
+    """Raise DefinitionError if the column that holds the values of a parameter does not exist."""
+    for parameter in query.parameters:
+        table, _, column = parameter.values_of.rpartition(".")
+        if parameter.values_of and column not in columns.get(table, ()):
+            raise DefinitionError(
+                query.path,
+                f"the values of {parameter.name} are those of {parameter.values_of}, which does not exist",
+            )
+
+
 def _docs(columns: Columns) -> dict[str, ColumnDoc]:
     """Read the meanings of columns from their comments in the database, which have no units."""
     texts = {name: comment or "" for name, (_, comment) in columns.items()}
     return {name: ColumnDoc(text, *split_comment(text), None) for name, text in texts.items()}
 
 
-def _columns(query: QueryFile, docs: Mapping[str, Mapping[str, ColumnDoc]]) -> Iterator[tuple]:
-    """Yield the rows of `catalog.columns` for the result of a query.
+def describe_query(query: CreatedQuery, docs: Mapping[str, Mapping[str, ColumnDoc]]) -> dict[str, ColumnDoc]:
+    """Return the columns of the result of a query, as those of a view."""
+    described = describe_columns(query.file, query.types, docs)
+    return {one.name: ColumnDoc(one.meaning, one.meaning, one.provenance, one.unit) for one in described}
 
-    Types are omitted: DuckDB takes as long to infer them as to create all queries.
-    """
-    for position, column in enumerate(describe_columns(query, docs), 1):
+
+def _columns(query: CreatedQuery, docs: Mapping[str, Mapping[str, ColumnDoc]]) -> Iterator[tuple]:
+    """Yield the rows of `catalog.columns` for the result of a query."""
+    for position, column in enumerate(describe_columns(query.file, query.types, docs), 1):
         lineage = [column.origin] if column.origin else []
-        described = (column.name, None, column.unit or "", column.provenance, column.meaning)
-        yield (query.full_name, position, *described, lineage, [])
+        described = (column.unit or "", column.provenance, column.meaning)
+        kind = query.types[column.name]
+        yield (query.file.full_name, position, column.name, kind, *described, lineage, [])
 
 
 def _insert_queries(
     connection: duckdb.DuckDBPyConnection,
-    queries: Sequence[QueryFile],
-    caveats_by_query: Mapping[str, Sequence[str]],
+    created: Sequence[CreatedQuery],
+    base_tables: Mapping[str, Sequence[str]],
 ) -> None:
     """Add queries and their parameters to the catalog."""
+    queries = [one.file for one in created]
+    caveats_by_query = {one.file.full_name: one.caveats for one in created}
     comments = read_comments(connection)
     versions = _versions(connection)
-    base_tables = read_base_tables(connection)
     rows = [
         (
             query.full_name,

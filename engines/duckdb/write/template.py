@@ -22,6 +22,7 @@ import duckdb
 from tracehouse.core import signals, staging
 from tracehouse.core.errors import DefinitionError, UserError
 from tracehouse.core.text import quoted
+from tracehouse.engines.duckdb.read.catalog import read_base_tables
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.base_tables import create_base_tables, create_rejected_rows
 from tracehouse.engines.duckdb.write.build_info import hash_definitions, hash_file
@@ -138,7 +139,10 @@ def _create_definitions(connection: duckdb.DuckDBPyConnection, invalid: Mapping[
     # If the newest version of a view is left out, its plain name must not mean an earlier one.
     aliases = {name: view for name, view in newest(described.views).items() if name not in errors}
     create_views(connection, described, aliases)
-    catalog.fill_views(connection, described.views, described.caveats_by_object)
+    base_tables = read_base_tables(connection)
+    for view in described.views:
+        base_tables[view.versioned] = catalog.find_base_tables(view.references, base_tables)
+    catalog.fill_views(connection, described.views, described.caveats_by_object, base_tables)
     tables = sorted(f"{trace.name}.{table.name}" for trace in traces for table in trace.tables)
     named = dict.fromkeys(tables) | {one.versioned: one for one in described.views} | aliases
     catalog.fill_columns(connection, named, described.caveats_by_object, described.docs)

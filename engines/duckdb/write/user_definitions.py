@@ -1,39 +1,49 @@
-"""Create the user's own views and named queries.
-
-    <warehouse>/local/views/<schema>/<name>.v<N>.sql    a view
-    <warehouse>/local/sql/<schema>/<name>.sql           a named query
+"""Create the user's own views and named queries, the files in `<warehouse>/local` (see sql/user_files.py).
 
 The files have the same format and header keys as Tracehouse's own, and inherit caveats in the same way;
 descriptions are optional. `create` reports files that fail, and creates the others.
+
+DuckDB decides whether a definition is valid, what it reads, and which columns it has. Only the lineage of the
+columns is from sqlglot. Where sqlglot cannot follow them, the view or query has the caveats of all columns of
+the tables and views that it reads, and `create` says so.
 """
 
 import hashlib
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import duckdb
 
-from tracehouse.core.errors import DefinitionError
+from tracehouse.core.errors import DefinitionError, UserError
+from tracehouse.core.text import escape_name, identifier, join_names
+from tracehouse.engines.duckdb.read.catalog import read_base_tables
+from tracehouse.engines.duckdb.read.guard import names_read
 from tracehouse.engines.duckdb.write import catalog
-from tracehouse.engines.duckdb.write.queries import create_queries
-from tracehouse.engines.duckdb.write.views import create_aliases, create_view
+from tracehouse.engines.duckdb.write.queries import (
+    CreatedQuery,
+    add_to_catalog,
+    create_own_query,
+    describe_query,
+)
+from tracehouse.engines.duckdb.write.views import create_alias, create_view
+from tracehouse.ingest.declarations import all_traces
 from tracehouse.sql.names import OWN, plain_name
-from tracehouse.sql.query_files import QueryFile, parse_query_file
+from tracehouse.sql.query_files import QueryFile
+from tracehouse.sql.user_files import list_files, read_bytes, read_user_file
 from tracehouse.views import caveats, column_docs
 from tracehouse.views.across_traces import SCHEMA as EACH_TRACE
 from tracehouse.views.caveats import ColumnsByCaveat
 from tracehouse.views.column_docs import ColumnDoc, ColumnDocs
-from tracehouse.views.columns import split_comment
-from tracehouse.views.sql_text import normal, statements
-from tracehouse.views.view_files import ViewFile, newest, parsed_view_file
+from tracehouse.views.columns import follow_own, split_comment
+from tracehouse.views.view_files import NOT_FOLLOWED, ViewFile, creating_view, newest
 
 FOLDER = OWN
 STATUS = "local"
 
-_VIEWS = "views"
-_QUERIES = "sql"
+# The names under which a warehouse's database, a new one and a published one are opened, and those of DuckDB.
+_DATABASES = ("warehouse", "traces", "building", "published", "memory", "system", "temp")
 
 
 @dataclass(frozen=True)
@@ -44,55 +54,111 @@ class Problem:
     error: str
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """The files that failed, sorted, and notes on files that did not."""
+
+    problems: list[Problem]
+    notes: list[str]
+
+
 def hash_files(folder: Path) -> list[str]:
     """Return the path and a hash of the content of each file that `create` would read, as one text each."""
-    return [f"{path.relative_to(folder)}: {_hash_content(path)}" for path in sorted(folder.rglob("*.sql"))]
+    return [f"{path.relative_to(folder)}: {_hash_content(path)}" for path in list_files(folder)]
 
 
 def _hash_content(path: Path) -> str:
     try:
-        return hashlib.sha256(_read_bytes(path)).hexdigest()
-    except (DefinitionError, OSError) as error:
+        return hashlib.sha256(read_bytes(path)).hexdigest()
+    except DefinitionError as error:
         return str(error)
 
 
-def _read_bytes(path: Path) -> bytes:
-    # Opening a named pipe would wait for a writer.
-    if path.exists() and not path.is_file():
-        raise DefinitionError(path, "not a regular file")
-    return path.read_bytes()
+@dataclass(frozen=True)
+class _Known:
+    """What is known of everything that the user's files can read; each new view or query is added.
+
+    `docs` has the columns of tables, views and queries, and `caveats` the caveats of views and queries, by
+    each of their names. `table_caveats` are those that queries inherit from base tables, and `base_tables`
+    the base tables behind each name. `aliases` has the newest version of each of the user's views, and
+    `caveat_names` all caveats.
+    """
+
+    docs: ColumnDocs
+    caveats: dict[str, ColumnsByCaveat]
+    table_caveats: dict[str, ColumnsByCaveat]
+    base_tables: dict[str, Sequence[str]]
+    aliases: Mapping[str, ViewFile]
+    caveat_names: Collection[str]
 
 
-def create(connection: duckdb.DuckDBPyConnection, folder: Path) -> list[Problem]:
+def create(connection: duckdb.DuckDBPyConnection, folder: Path) -> Outcome:
     """Create the views and queries of a folder in the current database, which already has Tracehouse's own.
 
-    Returns the files that failed, sorted, and inserts them into `catalog.not_built`.
+    Inserts the files that failed into `catalog.not_built`.
     """
     if not hash_files(folder):
-        return []
-    found, problems = _read(folder, _schemas(connection))
-    docs, caveats_by_object = _read_docs(connection), _read_caveats(connection)
-    aliases = newest([one for one in found if isinstance(one, ViewFile)])
+        return Outcome([], [])
+    found, problems = _read(connection, folder)
+    known = _read_known(connection, [one for one in found if isinstance(one, ViewFile)])
+    created: list[ViewFile | CreatedQuery] = []
     waiting = found
     while waiting:
         # A file may read others, so those that fail are tried again as long as others succeed.
-        errors = [_create_one(connection, one, aliases, docs, caveats_by_object) for one in waiting]
-        failed = [(one, error) for one, error in zip(waiting, errors, strict=True) if error]
+        failed = []
+        for one in waiting:
+            try:
+                created.append(_create_one(connection, one, known))
+            except (UserError, duckdb.Error) as error:
+                failed.append((one, str(error)))
         if len(failed) == len(waiting):
             names = {problem.name for problem in problems} | {plain_name(one.path) for one in waiting}
             problems += [_problem(one.path, _find_cause(one, names) or error) for one, error in failed]
             break
         waiting = [one for one, _ in failed]
+    _fill_catalog(connection, created, known)
     problems.sort(key=lambda problem: problem.error)
     catalog.insert(connection, "not_built", [(problem.name, problem.error) for problem in problems])
-    return problems
+    return Outcome(problems, sorted(note for one in created for note in _note_on_lineage(one, known)))
+
+
+def _note_on_lineage(one: ViewFile | CreatedQuery, known: _Known) -> Iterator[str]:
+    """Yield a note on a view or query whose columns cannot be followed, if it reads columns with caveats."""
+    file, tree = (one, one.tree.expression) if isinstance(one, ViewFile) else (one.file, one.file.tree)
+    read = [name for name in sorted(file.references) if known.docs.get(name)]
+    if tree == NOT_FOLLOWED and read:
+        yield (
+            f"{file.path}: its columns cannot be followed, so it has the caveats of all columns of "
+            f"{join_names(read)}"
+        )
+
+
+def _read_known(connection: duckdb.DuckDBPyConnection, views: Sequence[ViewFile]) -> _Known:
+    """Read what the database has. `views` are those of the user."""
+    names = connection.execute("select caveat from catalog.caveats").fetchall()
+    return _Known(
+        _read_docs(connection),
+        _read_caveats(connection),
+        caveats.of_tables(all_traces().values()),
+        read_base_tables(connection),
+        newest(views),
+        {name for (name,) in names},
+    )
 
 
 def _read_docs(connection: duckdb.DuckDBPyConnection) -> ColumnDocs:
-    """Return the columns of all tables and views of a database."""
+    """Return the columns of all tables, views and queries of a database."""
     sql = "select object_name, column_name, meaning, provenance, unit from catalog.columns"
     known = {(name, column): docs for name, column, *docs in connection.execute(sql).fetchall()}
-    return {
+    queries: ColumnDocs = {}
+    sql = """
+        select object_name, column_name, meaning, meaning, provenance, unit from catalog.columns
+        where object_name in (select query_name from catalog.queries)
+        order by object_name, position
+        """
+    for name, column, *docs in connection.execute(sql).fetchall():
+        queries.setdefault(name, {})[column] = ColumnDoc(*docs)
+    return queries | {
         name: {
             # `catalog.columns` has no columns of the catalog itself.
             column: ColumnDoc(comment or "", *known.get((name, column), (*split_comment(comment), None)))
@@ -125,50 +191,39 @@ def _read_caveats(connection: duckdb.DuckDBPyConnection) -> dict[str, ColumnsByC
     return found
 
 
-def _schemas(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    """Return the schemas of Tracehouse and of DuckDB."""
+def _reserved(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    """Return the names of schemas of Tracehouse and of DuckDB, and of databases that are read with theirs."""
     rows = connection.execute(
         "select schema_name from duckdb_schemas() where database_name in (current_database(), 'system')"
     ).fetchall()
-    return {EACH_TRACE, *(name for (name,) in rows)}
+    # In a statement, a schema with the name of a database would be ambiguous.
+    return {EACH_TRACE, *_DATABASES, *(name for (name,) in rows)}
 
 
-def _read(folder: Path, reserved: Collection[str]) -> tuple[list[ViewFile | QueryFile], list[Problem]]:
+def _read(
+    connection: duckdb.DuckDBPyConnection, folder: Path
+) -> tuple[list[ViewFile | QueryFile], list[Problem]]:
     found: list[ViewFile | QueryFile] = []
     problems = []
-    for path in sorted(folder.rglob("*.sql")):
+    reserved = _reserved(connection)
+    for path in list_files(folder):
         try:
-            found.append(_read_file(path, folder, reserved))
-        except (DefinitionError, OSError) as error:
+            one = read_user_file(path, folder, reserved)
+            found.append(replace(one, references=_find_references(connection, one)))
+        except DefinitionError as error:
             problems.append(_problem(path, str(error)))
     return found, problems
 
 
-def _read_file(path: Path, folder: Path, reserved: Collection[str]) -> ViewFile | QueryFile:
-    parts = path.relative_to(folder).parts
-    if len(parts) != 3 or parts[0] not in (_VIEWS, _QUERIES):
-        raise DefinitionError(
-            path,
-            "not in a folder for views or queries. A view is "
-            f"{folder}/{_VIEWS}/<schema>/<name>.v1.sql, a query {folder}/{_QUERIES}/<schema>/<name>.sql",
-        )
-    if parts[1] in reserved:
-        raise DefinitionError(path, f"the schema {parts[1]} is reserved. Use {FOLDER} or another name")
+def _find_references(connection: duckdb.DuckDBPyConnection, one: ViewFile | QueryFile) -> frozenset[str]:
+    """Return what a view or query reads, empty if its SQL is not valid: `_create_one` gives the error."""
     try:
-        text = _read_bytes(path).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DefinitionError(path, f"not UTF-8 ({error.reason} at byte {error.start:,})") from None
-    one = parsed_view_file(path, text) if parts[0] == _VIEWS else parse_query_file(path, text)
-    if isinstance(one, ViewFile) and one.header.one("materialize"):
-        raise DefinitionError(path, "only built-in views can have a line `-- materialize:`")
-    created = f"view {one.versioned}" if isinstance(one, ViewFile) else f"macro table {one.full_name}"
-    for statement in statements(text)[1:]:
-        on_column = isinstance(one, ViewFile) and f"comment on column {one.versioned}."
-        if not normal(statement).startswith((f"comment on {created} is ", on_column or created)):
-            raise DefinitionError(
-                path, f"more than one {parts[0].removesuffix('s')} and its comments: {statement!r}"
-            )
-    return one
+        names = names_read(connection, one.body)
+    except (UserError, duckdb.Error):
+        return frozenset()
+    if missing := min((name for name in names if "." not in name), default=""):
+        raise DefinitionError(one.path, f"add the schema to {missing}")
+    return names
 
 
 def _find_cause(one: ViewFile | QueryFile, failed: Collection[str]) -> str:
@@ -178,49 +233,81 @@ def _find_cause(one: ViewFile | QueryFile, failed: Collection[str]) -> str:
 
 
 def _create_one(
-    connection: duckdb.DuckDBPyConnection,
-    one: ViewFile | QueryFile,
-    aliases: Mapping[str, ViewFile],
-    docs: ColumnDocs,
-    caveats_by_object: dict[str, ColumnsByCaveat],
-) -> str:
-    """Create a view or query. Returns the error if it fails, otherwise an empty text."""
+    connection: duckdb.DuckDBPyConnection, one: ViewFile | QueryFile, known: _Known
+) -> ViewFile | CreatedQuery:
+    """Create a view or query, and add it to what is known. Returns it with the tree that was followed.
+
+    Raises UserError or DuckDB's error if it fails, without a change of the database.
+    """
+    # A text that a function has as an argument need not be the name of a table.
+    one = replace(one, references=one.references & known.docs.keys())
+    connection.begin()
     try:
-        connection.begin()
-        if isinstance(one, ViewFile):
-            _create_view(connection, one, aliases, docs, caveats_by_object)
-        else:
-            create_queries(connection, [one], caveats_by_object)
-        connection.commit()
-    except (DefinitionError, duckdb.Error) as error:
+        connection.execute(f"create schema if not exists {identifier(one.schema)}")
+        created = (
+            _create_view(connection, one, known)
+            if isinstance(one, ViewFile)
+            else _create_query(connection, one, known)
+        )
+        if not one.references:
+            # DuckDB may run a statement that is nested too deeply for finding what it reads.
+            names_read(connection, one.body)
+    except (UserError, duckdb.Error):
         connection.rollback()
-        return str(error)
-    return ""
+        raise
+    connection.commit()
+    return created
 
 
-def _create_view(
-    connection: duckdb.DuckDBPyConnection,
-    view: ViewFile,
-    aliases: Mapping[str, ViewFile],
-    docs: ColumnDocs,
-    caveats_by_object: dict[str, ColumnsByCaveat],
-) -> None:
-    """Create a view, and add it to the catalog, to `docs` and to `caveats_by_object`."""
-    connection.execute(f'create schema if not exists "{view.schema}"')
+def _create_view(connection: duckdb.DuckDBPyConnection, view: ViewFile, known: _Known) -> ViewFile:
     create_view(connection, view)
-    # The column names come from the database, because the view's SQL may be `select *`.
-    columns = catalog.column_types(connection)[view.versioned]
-    own = column_docs.of_view(view, docs, view.column_comments, columns)
-    for statement in column_docs.inherited_comments(view, own):
+    # The columns are from the database, because the view's SQL may be `select *`.
+    columns = [column for column, *_ in connection.execute(f"describe {view.versioned}").fetchall()]
+    tree = follow_own(view.body, view.references, known.docs, view.path)
+    followed = replace(view, tree=creating_view(view.versioned, tree))
+    docs = column_docs.of_view(followed, known.docs, view.column_comments, columns)
+    for statement in column_docs.inherited_comments(followed, docs):
         connection.execute(statement)
-    plain = {view.alias: view} if aliases[view.alias] is view else {}
-    named = {view.versioned: view, **plain}
-    create_aliases(connection, plain)
-    docs.update(dict.fromkeys(named, own))
-    caveats_by_object.update(dict.fromkeys(named, caveats.of_view(view, docs, caveats_by_object)))
-    catalog.fill_views(connection, [view], caveats_by_object, STATUS)
-    catalog.fill_columns(connection, named, caveats_by_object, docs)
+    names = [view.versioned]
+    if known.aliases[view.alias].path == view.path:
+        create_alias(connection, followed, {column: doc.comment for column, doc in docs.items()})
+        names.append(view.alias)
+    about = caveats.of_view(followed, known.docs | {view.versioned: docs}, known.caveats)
+    _check_caveats(about, view.path, known)
+    for name in names:
+        known.docs[name], known.caveats[name] = docs, about
+        known.base_tables[name] = catalog.find_base_tables(view.references, known.base_tables)
+    return followed
+
+
+def _create_query(connection: duckdb.DuckDBPyConnection, query: QueryFile, known: _Known) -> CreatedQuery:
+    created = create_own_query(connection, query, known.docs, known.table_caveats | known.caveats)
+    _check_caveats(created.caveats, query.path, known)
+    known.docs[query.full_name] = describe_query(created, known.docs)
+    known.caveats[query.full_name] = dict.fromkeys(created.caveats)
+    known.base_tables[query.full_name] = catalog.find_base_tables(query.references, known.base_tables)
+    return created
+
+
+def _check_caveats(names: Iterable[str], path: Path, known: _Known) -> None:
+    if unknown := min({*names} - {*known.caveat_names}, default=""):
+        raise DefinitionError(path, f"no ledger has the caveat {unknown}")
+
+
+def _fill_catalog(
+    connection: duckdb.DuckDBPyConnection, created: Sequence[ViewFile | CreatedQuery], known: _Known
+) -> None:
+    views = [one for one in created if isinstance(one, ViewFile)]
+    plain = {view.alias: view for view in views if view.path == known.aliases[view.alias].path}
+    named = {view.versioned: view for view in views} | plain
+    connection.begin()
+    catalog.fill_views(connection, views, known.caveats, known.base_tables, STATUS)
+    catalog.fill_columns(connection, named, known.caveats, known.docs)
+    queries = [one for one in created if isinstance(one, CreatedQuery)]
+    add_to_catalog(connection, queries, known.docs, known.base_tables)
+    connection.commit()
 
 
 def _problem(path: Path, error: str) -> Problem:
-    return Problem(plain_name(path), error if str(path) in error else f"{path}: {error}")
+    place = escape_name(path)
+    return Problem(escape_name(plain_name(path)), error if place in error else f"{place}: {error}")

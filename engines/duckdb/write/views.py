@@ -9,6 +9,7 @@ from types import MappingProxyType
 from duckdb import DuckDBPyConnection
 from duckdb import Error as DuckDBError
 
+from tracehouse.core.text import identifier
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.base_tables import add_comments, read_parquet
 from tracehouse.ingest.declarations import all_traces
@@ -79,7 +80,16 @@ def read_views_from_files(
         return
     columns, comments = catalog.column_types(connection), catalog.read_comments(connection)
     for name, paths in files.items():
-        _select_from(connection, name, read_parquet(paths, warehouse), comments[name], columns[name])
+        texts = texts_of(columns[name])
+        _select_from(connection, name, read_parquet(paths, warehouse), comments[name], texts)
+
+
+def create_alias(connection: DuckDBPyConnection, view: ViewFile, columns: Mapping[str, str | None]) -> None:
+    """Create the plain name of one view, with the view's comment and comments on its columns."""
+    sql = "select comment from duckdb_views() where schema_name = ? and schema_name || '.' || view_name = ?"
+    [(comment,)] = connection.execute(sql, [view.schema, view.versioned]).fetchall()
+    title = f"{comment or ''} This is {view.versioned}, the newest version."
+    _select_from(connection, view.alias, view.versioned, title.strip(), columns)
 
 
 def create_aliases(connection: DuckDBPyConnection, aliases: Mapping[str, ViewFile]) -> None:
@@ -87,16 +97,21 @@ def create_aliases(connection: DuckDBPyConnection, aliases: Mapping[str, ViewFil
     columns, comments = catalog.column_types(connection), catalog.read_comments(connection)
     for alias, view in aliases.items():
         title = f"{comments[view.versioned]} This is {view.versioned}, the newest version."
-        _select_from(connection, alias, view.versioned, title.strip(), columns[view.versioned])
+        _select_from(connection, alias, view.versioned, title.strip(), texts_of(columns[view.versioned]))
 
 
 def _select_from(
-    connection: DuckDBPyConnection, name: str, source: str, comment: str, columns: Columns
+    connection: DuckDBPyConnection, name: str, source: str, comment: str, columns: Mapping[str, str | None]
 ) -> None:
-    """Create or replace a view that selects columns from a source, with comments."""
-    listed = ", ".join(f'"{column}"' for column in columns)
+    """Create or replace a view that selects columns from a source, with comments on it and on them."""
+    listed = ", ".join(map(identifier, columns))
     connection.execute(f"create or replace view {name} as select {listed} from {source}")
-    add_comments(connection, "view", name, comment, {column: text for column, (_, text) in columns.items()})
+    add_comments(connection, "view", name, comment, columns)
+
+
+def texts_of(columns: Columns) -> dict[str, str | None]:
+    """Return the comments on columns."""
+    return {column: text for column, (_, text) in columns.items()}
 
 
 def sql_error(error: DuckDBError, path: Path, statement: str, text: str) -> DefinitionError:

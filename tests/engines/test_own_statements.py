@@ -1,0 +1,163 @@
+"""Own views and queries with 300 random statements. DuckDB alone decides which of them are valid."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import command_line
+import duckdb
+import own_statements
+import pytest
+from random_seed import DEPTH, SEED, some
+
+from tracehouse.core.errors import UserError
+from tracehouse.engines.duckdb.read import answer, describe, guard, sandbox
+from tracehouse.engines.duckdb.read.binding import bind_query, bind_statement
+from tracehouse.engines.duckdb.write import catalog, database
+from tracehouse.engines.duckdb.write.database import Built
+from tracehouse.lint.run import lint
+from tracehouse.publish.columns import columns_of, rows_of
+from tracehouse.views.columns import columns_read, follow_own
+from tracehouse.views.view_files import NOT_FOLLOWED
+
+NODES = "sn,cpu_milli,memory_mib,gpu,model\na,1000,1024,1,T4\nb,1000,1024,0,\n"
+STATEMENTS = {
+    Path(path).name.split(".")[0]: (path, text, body)
+    for path, text, body in own_statements.files(SEED, 300 * DEPTH)
+}
+# Why a file may be refused although DuckDB can run its statement.
+REFUSALS = ("add the schema to ", "nested too deeply", "more than one ")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Built]:
+    folder = tmp_path_factory.mktemp("own")
+    (folder / "raw").mkdir()
+    (folder / "raw" / "openb_node_list_gpu_node.csv").write_text(NODES)
+    written = own_statements.FIRST | {path: text for path, text, _ in STATEMENTS.values()}
+    for name, text in written.items():
+        path = folder / "warehouse" / "local" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    database.ingest([folder / "raw"], folder / "warehouse", [], lambda *_: None, stored=False)
+    return folder / "warehouse", database.build(folder / "warehouse", stored=False)
+
+
+@pytest.fixture(scope="module")
+def connection(built: tuple[Path, Built]) -> Iterator[duckdb.DuckDBPyConnection]:
+    with sandbox.connect(built[0]) as opened:
+        yield opened
+
+
+def names_created(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    sql = """
+        select query_name from catalog.queries where query_name like 'mine.%'
+        union all
+        select view_name from catalog.views where view_name like 'mine.%'
+        """
+    return {name.removeprefix("mine.") for (name,) in connection.execute(sql).fetchall()}
+
+
+def test_creates_each_statement_that_duckdb_can_run(
+    built: tuple[Path, Built], connection: duckdb.DuckDBPyConnection, tmp_path: Path
+) -> None:
+    warehouse, outcome = built
+    not_built = dict(connection.execute("from catalog.not_built").fetchall())
+    assert not_built == {problem.name: problem.error for problem in outcome.problems}
+    assert names_created(connection) | {name.removeprefix("mine.") for name in not_built} == {
+        *STATEMENTS,
+        "first",
+        "limited",
+    }
+    assert names_created(connection).isdisjoint(name.removeprefix("mine.") for name in not_built)
+    shutil.copy(warehouse / database.DATABASE, tmp_path / "copy.duckdb")
+    with duckdb.connect() as alone:
+        alone.execute(f"attach '{tmp_path}/copy.duckdb' as building; use building; create schema other")
+        for name, (path, text, _) in STATEMENTS.items():
+            error = not_built.get(f"mine.{name}", "")
+            assert not error or error.startswith(f"{warehouse}/local/{path}"), error
+            try:
+                alone.execute(text.replace(f" mine.{name}", f" other.{name}", 1))
+            except duckdb.Error:
+                assert error, text
+            else:
+                assert not error or any(reason in error for reason in REFUSALS), (text, error)
+
+
+def run(connection: duckdb.DuckDBPyConnection, name: str, statement: str) -> tuple[list, list]:
+    """Describe and run a view or query, by its name and in a statement, as all commands do."""
+    describe.describe(connection, name)
+    query = answer.run(connection, bind_query(connection, name, {}))
+    columns = columns_of(connection, query)
+    rows = list(rows_of(connection, query, columns))
+    answer.why_empty(connection, query)
+    assert columns_of(connection, bind_statement(connection, statement)) == columns
+    return columns, rows
+
+
+def test_answers_what_duckdb_answers(connection: duckdb.DuckDBPyConnection) -> None:
+    answered = 0
+    names = some(sorted(names_created(connection) & STATEMENTS.keys()), 25)
+    for name in names:
+        _, text, body = STATEMENTS[name]
+        try:
+            expected = [column for column, *_ in connection.execute(f"describe {body}").fetchall()]
+            connection.execute(body).fetchall()
+        except duckdb.Error:
+            expected = []
+        try:
+            columns, _ = run(connection, f"mine.{name}", f"from mine.{name}{'()' * name.startswith('q')}")
+        except (UserError, duckdb.Error) as error:
+            assert not expected, (text, str(error))
+        else:
+            listed = "select column_name from catalog.columns where object_name = ? order by position"
+            recorded = connection.execute(listed, [f"mine.{name}"]).fetchall()
+            # A stored statement may spell a type in a column without a name in another case.
+            found = [column.lower() for column, _ in columns]
+            assert found == [column.lower() for (column,) in recorded] and len(found) == len(expected), text
+            answered += 1
+    assert answered > len(names) / 2
+
+
+def columns_scanned(plan: Any) -> set[str]:
+    """The columns that a plan reads from Parquet files, which DuckDB's optimizer finds."""
+    if isinstance(plan, list):
+        return set().union(*map(columns_scanned, plan))
+    found = plan["extra_info"].get("Projections", []) if "PARQUET" in plan["name"] else []
+    return {*([found] if isinstance(found, str) else found)} | columns_scanned(plan["children"])
+
+
+def test_lineage_has_every_column_that_duckdb_reads(connection: duckdb.DuckDBPyConnection) -> None:
+    columns = catalog.column_types(connection)
+    followed = 0
+    for name, (_, text, body) in STATEMENTS.items():
+        tree = follow_own(body, {"openb.node"}, columns, name, ["least_number", "of_kind"])
+        try:
+            reads = guard.names_read(connection, body)
+            [(_, plan)] = connection.execute(f"explain (format json) {body}").fetchall()
+        except (UserError, duckdb.Error):
+            continue
+        if reads == {"openb.node"} and tree != NOT_FOLLOWED:
+            read = columns_read(tree, reads, columns, name)["openb.node"]
+            assert columns_scanned(json.loads(plan)) & {*columns["openb.node"]} <= read, text
+            followed += 1
+    assert followed > 30
+
+
+def test_commands_on_own_statements_give_no_traceback(built: tuple[Path, Built]) -> None:
+    warehouse, _ = built
+    server = command_line.server()
+    for arguments in (
+        ("list", "queries", "mine", "--all"),
+        ("list", "views", "mine"),
+    ):
+        assert server.run(*arguments, "--warehouse", warehouse).faults() == []
+    for name in some(sorted(STATEMENTS), 2):
+        for arguments in (("query", f"mine.{name}"), ("describe", f"mine.{name}")):
+            assert server.run(*arguments, "--warehouse", warehouse).faults() == [], name
+
+
+def test_lint_reads_every_own_statement(built: tuple[Path, Built]) -> None:
+    assert all(finding.message for finding in lint("openb", built[0] / "local"))
