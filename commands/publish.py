@@ -50,21 +50,25 @@ def publish(
     if base_url and not base_url.startswith(("http://", "https://")):
         raise UsageError(f"--base-url must begin with http:// or https://, not {base_url!r}")
     file: Path | None = None
+    reasons: dict[str, str] = {}
     if out:
         result = database_file.publish(warehouse, out, whole)
         say(f"Published {result.describe()} as {out}, {result.bytes / 1e6:,.1f} MB")
         file = out
+        reasons |= result.left_out
     if site:
         result = folder.publish(warehouse, site, duckdb_wasm, whole, base_url, file)
         say(f"Wrote the site {site}. Open it: python -m http.server --directory {site}")
         file = site / folder.DATABASE
+        reasons |= result.left_out
     if to:
         result, place, notes = postgresql.publish(warehouse, to, whole, file)
         say(f"Published {result.describe()} to {place}")
+        reasons |= result.left_out
         for note in notes:
             say(f"note: {note}", stderr=True)
     left_out: dict[str, list[str]] = {}
-    for name, reason in result.left_out.items():
+    for name, reason in reasons.items():
         left_out.setdefault(reason, []).append(name)
     for reason, names in left_out.items():
         say(f"note: Not published because {reason}: {join_names(names)}", stderr=True)

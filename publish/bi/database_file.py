@@ -17,31 +17,39 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
-import sqlglot
 from sqlglot import exp
 
 from tracehouse.core import staging
 from tracehouse.core.errors import UserError
-from tracehouse.core.text import escape_name, quoted
+from tracehouse.core.text import escape_name, identifier, quoted
 from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.engines.duckdb.write.base_tables import add_comments
 from tracehouse.engines.duckdb.write.catalog import column_types, read_comments
 from tracehouse.engines.duckdb.write.template import STORAGE_VERSION
 from tracehouse.ingest.declarations import Table, all_traces
 from tracehouse.ingest.store.files import flush_folder
+from tracehouse.ingest.traces import trace_names
 from tracehouse.publish import output
+from tracehouse.sql.names import OWN
 from tracehouse.views import ledgers
+from tracehouse.views.columns import parse_own
+from tracehouse.views.graph import with_dependencies
 from tracehouse.views.macros import macros_sql
 
 MARKER_COMMENT = "Published by Tracehouse: what is here."
 """The comment on `catalog.contents` that identifies a published database."""
 LEFT_OUT_COMMENT = "Objects of the warehouse that were not published, and the reason."
 
+OF_PACKAGE = frozenset({*trace_names(), "unified", "catalog"})
+"""The schemas of tables, views and queries that are not the user's own."""
+
 # Suffixes of the files that DuckDB writes while a database is open.
 _OPEN_SUFFIXES = ("", ".wal", ".wal.checkpoint", ".wal.recovery", ".tmp")
 # Most tables are small, and each takes at least one block. By default a block has 256 KiB.
 _OPTIONS = f"storage_version '{STORAGE_VERSION}', block_size 16384"
 _HOUR_S = 3_600
+_HAS_SAMPLES = "it has one row per sample; hourly aggregates are published"
+_MAY_HAVE_SAMPLES = "it may have one row per sample, as its SQL cannot be followed; --whole includes it"
 _AGGREGATING = (exp.Group, exp.AggFunc, exp.Distinct, exp.Window)
 _HOURLY = {
     "hour": "Start of the hour, in UTC; derived.",
@@ -82,7 +90,8 @@ class Relation:
 
     `sql` selects its rows in the warehouse, or creates it as a view: an alias of `same_as`, or a view with
     one row per sample, to save disk space. `key` are the columns of its declared key. For an answer, `macro`
-    creates the named query, which reads the relations in `reads`.
+    creates the named query, which reads the relations in `reads`. `file` defines a view or query of the user,
+    and is empty for those of the package.
     """
 
     name: str
@@ -95,13 +104,15 @@ class Relation:
     is_view: bool = False
     macro: str = ""
     reads: Sequence[str] = ()
+    file: str = ""
 
 
 @dataclass(frozen=True)
 class _Warehouse:
     """What a warehouse has, by name: comments, columns with their comments, and the definitions of views.
 
-    `empty` are the traces without data. `samples` are the objects that have one row per sample.
+    `empty` are the traces without data. `samples` are the objects that have one row per sample, with the
+    reason to leave them out.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -109,7 +120,7 @@ class _Warehouse:
     columns: Mapping[str, Mapping[str, str]]
     definitions: Mapping[str, str]
     empty: Sequence[str]
-    samples: Sequence[str]
+    samples: Mapping[str, str]
 
 
 def publish(warehouse: Path, path: Path, whole: bool) -> Published:
@@ -202,15 +213,17 @@ def _fill(connection: duckdb.DuckDBPyConnection, whole: bool) -> None:
     warehouse = _read_warehouse(connection)
     left_out = dict.fromkeys(warehouse.empty, "it has no data")
     if not whole:
-        of_samples = [name for name in warehouse.samples if name.partition(".")[0] not in warehouse.empty]
-        left_out |= dict.fromkeys(of_samples, "it has one row per sample; hourly aggregates are published")
+        for name, reason in warehouse.samples.items():
+            if name.partition(".")[0] not in warehouse.empty:
+                left_out[name] = reason
     connection.execute("use published")
     connection.execute(macros_sql())
     # The SQL of the relations has no database names, so the warehouse must be the current database.
     connection.execute("use warehouse")
     relations: dict[str, Relation] = {}
     counts: dict[str, int] = {}
-    of_package = {*all_traces(), "unified", "catalog"}
+    # The named queries that are published as their answer alone.
+    fixed: set[str] = set()
     for relation in (
         *_base_tables(warehouse, whole),
         *_views(warehouse, whole),
@@ -219,7 +232,7 @@ def _fill(connection: duckdb.DuckDBPyConnection, whole: bool) -> None:
     ):
         if relation.same_as and relation.same_as not in counts:
             continue
-        has_inputs = bool(relation.macro) and counts.keys() >= {*relation.reads}
+        has_inputs = bool(relation.macro) and counts.keys() - fixed >= {*relation.reads}
         try:
             counts[relation.name] = _store(connection, relation, counts.get(relation.same_as), has_inputs)
             relations[relation.name] = relation
@@ -227,11 +240,12 @@ def _fill(connection: duckdb.DuckDBPyConnection, whole: bool) -> None:
             # The user's own views and queries may fail.
             connection.rollback()
             connection.execute("use warehouse")
-            if relation.name.partition(".")[0] in of_package:
+            if not relation.file:
                 raise
-            left_out[relation.name] = f"it fails ({str(error).splitlines()[0]})"
+            left_out[relation.name] = f"{relation.file} fails ({str(error).splitlines()[0]})"
             continue
         if relation.macro and not has_inputs:
+            fixed.add(relation.name)
             reason = "it needs unpublished tables; the result with default parameters is included"
             left_out[f"{relation.name}(…)"] = reason
     contents = [
@@ -260,9 +274,9 @@ def _store(
     named query is created too and reads them, so that no view is computed again.
     """
     schema, _, name = relation.name.partition(".")
-    target, what = f'published."{schema}".{name}', "view" if relation.is_view else "table"
+    target, what = f"published.{identifier(schema)}.{name}", "view" if relation.is_view else "table"
     connection.begin()
-    connection.execute(f'create schema if not exists published."{schema}"')
+    connection.execute(f"create schema if not exists published.{identifier(schema)}")
     if relation.is_view or has_inputs:
         connection.execute("use published")
     if relation.is_view:
@@ -335,40 +349,51 @@ def _views(warehouse: _Warehouse, whole: bool) -> Iterator[Relation]:
     comments, columns = warehouse.comments, warehouse.columns
     rows = warehouse.connection.execute(
         """
-        select view_name, versioned_name, version = max(version) over (partition by view_name)
+        select
+            view_name,
+            versioned_name,
+            version = max(version) over (partition by view_name),
+            case
+                when status = $own
+                    then format('{}/views/{}.v{}.sql', $own, replace(view_name, '.', '/'), version)
+                else ''
+            end
         from catalog.views
         where not list_contains($empty, trace)
         order by rowid
         """,
-        {"empty": warehouse.empty},
+        {"empty": warehouse.empty, "own": OWN},
     ).fetchall()
-    for plain, versioned, is_newest in rows:
+    for plain, versioned, is_newest, file in rows:
         has_samples = versioned in warehouse.samples
         if has_samples and not whole:
             continue
         # Rows are stored under the plain name; a view of samples has the versioned name, which views read.
         first, *others = [versioned] if not is_newest else sorted((plain, versioned), reverse=has_samples)
         sql = warehouse.definitions[first] if has_samples else f"from {first}"
-        yield Relation(first, "view", sql, comments[first], columns[first], is_view=has_samples)
+        yield Relation(first, "view", sql, comments[first], columns[first], is_view=has_samples, file=file)
         for other in others:
-            listed = ", ".join(f'"{column}"' for column in columns[other])
+            listed = ", ".join(map(identifier, columns[other]))
             sql = f"create view {other} as select {listed} from {first}"
-            yield Relation(other, "view", sql, comments[other], columns[other], same_as=first, is_view=True)
+            yield Relation(
+                other, "view", sql, comments[other], columns[other], same_as=first, is_view=True, file=file
+            )
 
 
 def _objects_with_raw_samples(
     connection: duckdb.DuckDBPyConnection, definitions: Mapping[str, str]
-) -> list[str]:
-    """Wide base tables, and the views (by both names) that return their rows one by one."""
-    found = _tables_finer_than_hours()
+) -> dict[str, str]:
+    """Wide base tables, and the views (by both names) that return their rows one by one, with the reason."""
+    found = dict.fromkeys(_tables_finer_than_hours(), _HAS_SAMPLES)
     # Views in the order of creation, so that inputs come first. Materialized views have their own rows.
     for plain, versioned, reads, stored in connection.execute(
         "select view_name, versioned_name, reads, stored from catalog.views order by rowid"
     ).fetchall():
-        if not stored and not set(found).isdisjoint(reads):
-            tree = sqlglot.parse_one(definitions[versioned], dialect="duckdb")
+        if not stored and not found.keys().isdisjoint(reads):
+            tree = parse_own(definitions[versioned])
             if not any(tree.find(kind) for kind in _AGGREGATING):
-                found += [name for name in (versioned, plain) if name not in found]
+                is_known = isinstance(tree, exp.Create)
+                found |= dict.fromkeys([versioned, plain], _HAS_SAMPLES if is_known else _MAY_HAVE_SAMPLES)
     return found
 
 
@@ -425,11 +450,18 @@ def _answers(warehouse: _Warehouse) -> Iterator[Relation]:
         """,
         {"empty": warehouse.empty},
     ).fetchall()
-    for name, about, columns, reads, defaults, typed, definition, comment in rows:
+    answers = {row[0]: row for row in rows}
+    reads_of = {name: row[3] for name, row in answers.items()}
+    for name in (name for name in with_dependencies(answers, reads_of) if name in answers):
+        _, about, columns, reads, defaults, typed, definition, comment = answers[name]
+        schema, _, query = name.partition(".")
+        file = "" if schema in OF_PACKAGE else f"{OWN}/sql/{schema}/{query}.sql"
         call = f" The answer to {name}({defaults})." if defaults else ""
         macro = f"create macro {name}({typed}) as table {definition}"
         macro += f"; comment on macro table {name} is {quoted(comment)}"
-        yield Relation(name, "answer", f"from {name}()", about + call, columns, macro=macro, reads=reads)
+        yield Relation(
+            name, "answer", f"from {name}()", about + call, columns, macro=macro, reads=reads, file=file
+        )
 
 
 def _catalog(warehouse: _Warehouse) -> Iterator[Relation]:

@@ -4,19 +4,21 @@ All tables are replaced in one transaction, so that readers see either the old v
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import duckdb
+from pyarrow import ArrowException
 
 from tracehouse.core.errors import UsageError, UserError, check_installed
+from tracehouse.core.text import identifier, quoted
 from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.engines.duckdb.write.base_tables import comments_sql
 from tracehouse.publish.bi import database_file
-from tracehouse.publish.bi.database_file import LEFT_OUT_COMMENT, MARKER_COMMENT, Published
+from tracehouse.publish.bi.database_file import LEFT_OUT_COMMENT, MARKER_COMMENT, OF_PACKAGE, Published
 
 _BATCH_ROWS = 100_000
 _CONNECT_TIMEOUT_S = 10
@@ -92,7 +94,7 @@ def publish(
         try:
             with duckdb.connect(str(path), read_only=True) as source, server.cursor() as cursor:
                 source.execute("set timezone = 'UTC'")
-                notes = _replace_all(source, cursor)
+                notes, failed = _replace_all(source, cursor)
             server.commit()
         except Error as error:
             server.rollback()
@@ -101,6 +103,8 @@ def publish(
                 "unchanged"
             ) from None
         published = database_file.read_published(path)
+    kept = published.names - failed.keys()
+    published = replace(published, names=kept, left_out={**published.left_out, **failed})
     return published, address.shown, notes
 
 
@@ -111,8 +115,13 @@ def _reason(address: Address, error: Exception) -> str:
     return address.without_password("; ".join(lines))
 
 
-def _replace_all(source: duckdb.DuckDBPyConnection, cursor: Any) -> list[str]:
-    """Replace all tables and views within the transaction of the cursor. Returns notes."""
+def _replace_all(source: duckdb.DuckDBPyConnection, cursor: Any) -> tuple[list[str], dict[str, str]]:
+    """Replace all tables and views within the transaction of the cursor.
+
+    Returns notes, and the user's own views and queries that PostgreSQL cannot store, with the reason.
+    """
+    from adbc_driver_manager import Error
+
     cursor.execute(f"set local lock_timeout = '{LOCK_TIMEOUT_S}s'")
     contents = source.execute("select name, key_columns, same_as, comment from catalog.contents").fetchall()
     contents += [
@@ -122,24 +131,47 @@ def _replace_all(source: duckdb.DuckDBPyConnection, cursor: Any) -> list[str]:
     _drop_published(cursor, [name for name, *_ in contents])
     columns = database_file.read_columns(source)
     notes = []
+    failed: dict[str, str] = {}
     for schema in dict.fromkeys(name.partition(".")[0] for name, *_ in contents):
-        cursor.execute(f'create schema if not exists "{schema}"')
+        cursor.execute(f"create schema if not exists {identifier(schema)}")
     for name, key, same_as, comment in contents:
-        schema, _, table = name.partition(".")
-        target = _quoted(name)
-        if same_as:
-            listed = ", ".join(f'"{column}"' for column in columns[name])
-            cursor.execute(f"create view {target} as select {listed} from {_quoted(same_as)}")
-        else:
-            sent = ", ".join(_sent(*column) for column in source.execute(f"describe {name}").fetchall())
-            rows = source.sql(f"select {sent} from {name}").to_arrow_reader(_BATCH_ROWS)
-            cursor.adbc_ingest(table, rows, mode="replace", db_schema_name=schema)
-            if key and not _add_key(cursor, target, key):
-                notes.append(f"{name} has no primary key: {key} are not unique")
-        kind = "view" if same_as else "table"
-        comments = comments_sql(kind, target, comment, columns[name])
-        cursor.execute(f"do $comments$ begin {comments}; end $comments$")
-    return notes
+        cursor.execute("savepoint before_relation")
+        try:
+            _store(source, cursor, name, same_as, comment, columns[name])
+        except (Error, duckdb.Error, ArrowException) as error:
+            if name.partition(".")[0] in OF_PACKAGE:
+                raise
+            cursor.execute("rollback to before_relation")
+            failed[name] = f"PostgreSQL cannot store it ({str(error).splitlines()[0]})"
+            continue
+        if key and not _add_key(cursor, _quoted(name), key):
+            notes.append(f"{name} has no primary key: {key} are not unique")
+    for name, reason in failed.items():
+        cursor.execute(f"delete from catalog.contents where name = {quoted(name)}")
+        cursor.execute(f"insert into catalog.left_out values ({quoted(name)}, {quoted(reason)})")
+    return notes, failed
+
+
+def _store(
+    source: duckdb.DuckDBPyConnection,
+    cursor: Any,
+    name: str,
+    same_as: str,
+    comment: str,
+    columns: Mapping[str, str],
+) -> None:
+    """Create a table with its rows, or the view that is an alias of `same_as`, with its comments."""
+    schema, _, table = name.partition(".")
+    target = _quoted(name)
+    if same_as:
+        listed = ", ".join(map(identifier, columns))
+        cursor.execute(f"create view {target} as select {listed} from {_quoted(same_as)}")
+    else:
+        sent = ", ".join(_sent(*column) for column in source.execute(f"describe {name}").fetchall())
+        rows = source.sql(f"select {sent} from {name}").to_arrow_reader(_BATCH_ROWS)
+        cursor.adbc_ingest(table, rows, mode="replace", db_schema_name=schema)
+    comments = comments_sql("view" if same_as else "table", target, comment, columns)
+    cursor.execute(f"do $comments$ begin {comments}; end $comments$")
 
 
 def _drop_published(cursor: Any, names: Sequence[str]) -> None:
@@ -169,23 +201,24 @@ def _drop_published(cursor: Any, names: Sequence[str]) -> None:
 
 def _sent(name: str, kind: str, *_: object) -> str:
     """The SQL of a column in types that the driver sends. PostgreSQL cannot store the character NUL."""
+    column = identifier(name)
     if kind == "VARCHAR":
-        return f'replace("{name}", chr(0), \'␀\') as "{name}"'
+        return f"replace({column}, chr(0), '␀') as {column}"
     if kind == "HUGEINT":
-        return f'cast("{name}" as decimal(38, 0)) as "{name}"'
-    return f'"{name}"'
+        return f"cast({column} as decimal(38, 0)) as {column}"
+    return column
 
 
 def _quoted(name: str) -> str:
     """The name of a relation with its schema, quoted."""
-    return ".".join(f'"{part}"' for part in name.split("."))
+    return ".".join(map(identifier, name.split(".")))
 
 
 def _add_key(cursor: Any, target: str, key: str) -> bool:
     """Add a primary key. Returns False if the columns are not unique, or empty."""
     from adbc_driver_manager import Error
 
-    columns = ", ".join(f'"{column}"' for column in key.split(", "))
+    columns = ", ".join(map(identifier, key.split(", ")))
     cursor.execute("savepoint before_key")
     try:
         cursor.execute(f"alter table {target} add primary key ({columns})")

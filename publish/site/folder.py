@@ -7,6 +7,7 @@ of all objects, and a description of each object.
 import gzip
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -19,7 +20,7 @@ from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.engines.duckdb.write.build_info import hash_file
 from tracehouse.publish import output
 from tracehouse.publish.bi import database_file
-from tracehouse.publish.bi.database_file import Published
+from tracehouse.publish.bi.database_file import OF_PACKAGE, Published
 from tracehouse.publish.site import contract
 from tracehouse.publish.site.contract import APPLICATION
 
@@ -71,7 +72,7 @@ def publish(
             "files": sorted(path.relative_to(APPLICATION).as_posix() for path in APPLICATION.rglob("*.*")),
             "address": base_url and f"{base_url.rstrip('/')}/",
         }
-        listed, described = sandbox.run(warehouse, Limits(), lambda c: _describe(c, published, facts))
+        listed, described, failed = sandbox.run(warehouse, Limits(), lambda c: _describe(c, published, facts))
         files = {LIST: listed, **_answer_defaults(staged / DATABASE, described), **_take_charts(described)}
         files |= {f"api/describe/{name}.json": found for name, found in described.items()}
         for parent in {(staged / path).parent for path in files}:
@@ -82,7 +83,7 @@ def publish(
         (staged / "duckdb").mkdir()
         for name in CHECKSUMS:
             shutil.copyfile(programs / name, staged / "duckdb" / name)
-    return published
+    return replace(published, left_out={**published.left_out, **failed})
 
 
 def _check_programs(folder: Path) -> None:
@@ -141,25 +142,44 @@ def _write_opening(folder: Path) -> list[list[int]]:
 
 def _describe(
     connection: duckdb.DuckDBPyConnection, published: Published, facts: contract.Json
-) -> tuple[contract.Json, dict[str, contract.Json]]:
-    """The list of published objects, and the descriptions of all objects of the warehouse.
+) -> tuple[contract.Json, dict[str, contract.Json], dict[str, str]]:
+    """The list of published objects, the descriptions of all objects of the warehouse, and what fails.
 
-    The lineage of a published object leads to objects that are not published.
+    The lineage of a published object leads to objects that are not published. A view or query of the user
+    fails, with a reason, if it cannot be described.
     """
     listed = contract.list_objects(connection)
     described: dict[str, contract.Json] = {}
+    failed: dict[str, str] = {}
     pending = [found["name"] for found in listed["objects"]]
     while pending:
         name = pending.pop()
-        if name in described:
+        if name in described or name in failed:
             continue
-        found = described[name] = contract.describe_object(connection, name) | _limits(published, name)
+        try:
+            found = contract.describe_object(connection, name) | _limits(published, name)
+        except duckdb.Error as error:
+            failed[name] = f"it cannot be described ({_explain_own(name, error)})"
+            continue
+        described[name] = found
         pending += [found["name"], *found["reads"], *found["read_by"]]
         if found["has_chart"] and not found.get("left_out"):
-            found |= contract.draw_template(connection, name)
-    listed["objects"] = [found for found in listed["objects"] if found["name"] in published.names]
-    listed["left_out"] = [{"name": name, "reason": reason} for name, reason in published.left_out.items()]
-    return facts | listed, described
+            try:
+                found |= contract.draw_template(connection, name)
+            except duckdb.Error as error:
+                found["no_chart"] = _explain_own(name, error)
+    names = published.names - failed.keys()
+    listed["objects"] = [found for found in listed["objects"] if found["name"] in names]
+    left_out = {**published.left_out, **failed}
+    listed["left_out"] = [{"name": name, "reason": reason} for name, reason in left_out.items()]
+    return facts | listed, described, failed
+
+
+def _explain_own(name: str, error: duckdb.Error) -> str:
+    """Return why a view or query of the user fails. Raises the error if it is one of the package."""
+    if name.partition(".")[0] in OF_PACKAGE:
+        raise error
+    return str(error).splitlines()[0]
 
 
 def _limits(published: Published, name: str) -> contract.Json:

@@ -1,5 +1,6 @@
 """Views and queries of the user. They are created, and errors in them are reported without other effects."""
 
+import json
 import os
 import shutil
 from collections.abc import Mapping
@@ -8,10 +9,12 @@ from pathlib import Path
 import command_line
 import duckdb
 import pytest
+from hostile_tests import in_full
 
 from tracehouse.core.text import identifier
 from tracehouse.engines.duckdb.write import database
 from tracehouse.engines.duckdb.write.database import Built
+from tracehouse.publish.site import folder
 
 NODES = "sn,cpu_milli,memory_mib,gpu,model\na,1000,1024,1,T4\nb,1000,1024,0,\n"
 
@@ -317,7 +320,54 @@ def test_publishes_own_views_and_queries_except_those_that_fail(warehouse: Path,
         "publish", "--out", tmp_path / "published.duckdb", "--warehouse", warehouse
     )
     assert run.code == 0, run.stderr
-    assert "it fails (Conversion Error: " in run.stderr and "mine.fails" in run.stderr
+    assert "because local/views/mine/fails.v1.sql fails (Conversion Error: " in run.stderr
     with duckdb.connect(str(tmp_path / "published.duckdb"), read_only=True) as connection:
         assert connection.execute("from mine.big").fetchall() == [("a", 1, 1.0)]
         assert connection.execute("from mine.by_node(min_gpus := 1)").fetchall() == [("a", 1)]
+
+
+def test_describes_an_own_query_that_cannot_run(warehouse: Path, tmp_path: Path) -> None:
+    """The database is read without access to other files, so DuckDB cannot bind such a query there."""
+    (tmp_path / "secret.txt").write_text("secret")
+    text = f"create macro mine.file() as table select content from read_text('{tmp_path}/secret.txt')"
+    assert build_with(warehouse, {"sql/mine/file.sql": text}).problems == []
+    described = command_line.server().run("describe", "mine.file", "--warehouse", warehouse)
+    assert described.code == 0 and "content" in described.stdout
+    refused = command_line.server().run("query", "mine.file", "--warehouse", warehouse)
+    assert (refused.code, refused.faults()) == (1, []) and "Permission Error" in refused.stderr
+
+
+@in_full
+def test_publishes_a_site_without_own_queries_that_fail(
+    warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("secret")
+    own = {
+        "file": f"select * from read_text('{secret}')",
+        "cast": "select cast(sn as integer) as number from openb.node",
+        "error": "select error('no') as message from openb.node",
+        "pivot": "pivot openb.node on sn in ('a') using sum(gpu)",
+        "odd": 'select [1] as "it\'s", \'x\'::blob as "a""b", sn, sn from openb.node',
+    }
+    titles = "-- Own\n-- chart: bar x=it's y=sn\n"
+    files = {
+        f"sql/mine/{name}.sql": f"{titles}create macro mine.{name}() as table {body}"
+        for name, body in own.items()
+    }
+    assert build_with(warehouse, files).problems == []
+    # The programs of the site are not needed to write its files.
+    monkeypatch.setattr(folder, "CHECKSUMS", {})
+    published = folder.publish(warehouse, tmp_path / "site", tmp_path, whole=False)
+    for name, error in (
+        ("file", "Permission Error"),
+        ("cast", "Conversion Error"),
+        ("error", "Invalid Input"),
+    ):
+        assert published.left_out[f"mine.{name}"].startswith(f"local/sql/mine/{name}.sql fails ({error}")
+    listed = json.loads((tmp_path / "site" / folder.LIST).read_text())
+    names = {found["name"] for found in listed["objects"]}
+    assert {name for name in names if name.startswith("mine.")} == {"mine.pivot", "mine.odd"}
+    assert {"mine.file", "mine.cast", "mine.error"} <= {found["name"] for found in listed["left_out"]}
+    answer = json.loads((tmp_path / "site" / "api/answer/mine.odd.json").read_text())
+    assert [column["name"] for column in answer["columns"]][:2] == ["it's", 'a"b']
