@@ -52,6 +52,8 @@ def lint_query(subject: Subject, query: QueryFile, is_ours: bool) -> Iterator[Fi
             yield Finding(place_of(query.path, "-- chart:"), what, "chart key")
     for parameter in query.parameters:
         yield from _lint_parameter(subject, query, parameter)
+        if is_ours:
+            yield from _lint_table_parameter(query, parameter)
     if is_ours and not _TITLE.fullmatch(query.header.title):
         what = (
             "the title must be a noun phrase of at most 51 characters and the population in parentheses,"
@@ -104,6 +106,16 @@ def _lint_parameter(subject: Subject, query: QueryFile, parameter: Parameter) ->
         is_outside = not float(parameter.range.at_least) <= float(default) <= float(parameter.range.at_most)
     if is_outside and default != "null":
         yield Finding(at, f"the default of {parameter.name}, {default}, is outside its limit", "parameter")
+
+
+def _lint_table_parameter(query: QueryFile, parameter: Parameter) -> Iterator[Finding]:
+    reads = re.search(rf"query_table\(\s*{parameter.name}\b", query.body)
+    if reads and not parameter.table_columns:
+        what = (
+            f"{parameter.name} names a table: end the comment above it with the columns that the query reads,"
+            " as `[table with sn model]`"
+        )
+        yield Finding(place_of(query.path, f"{parameter.name} "), what, "parameter")
 
 
 def _lint_text(view: ViewFile) -> Iterator[Finding]:

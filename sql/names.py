@@ -20,6 +20,8 @@ _PARAMETER = re.compile(
     r"(?P<comment>(?:\s*--[^\n]*\n)*)\s*(?P<name>\w+) [\w ]+(?:\([\d, ]+\))? := (?P<default>'[^']*'|[^,)\s]+)"
 )
 _COLUMN = re.compile(r"\w+\.\w+\.\w+")
+# How the limit begins of a parameter that names a table or view.
+TABLE = "table with "
 _LIMIT = re.compile(r"(?P<meaning>.*?)\s*(?:\[(?P<limit>[^\[\]]*)\])?", re.S)
 
 
@@ -72,7 +74,7 @@ def query_parameters(query: str, warehouse: Path | None = None) -> Iterator[tupl
         values = [value] if value not in ("", "null") else []
         if value in ("true", "false"):
             values += ["true", "false"]
-        elif limit != "any" and " to " not in limit and not _COLUMN.fullmatch(limit):
+        elif limit != "any" and not (" to " in limit or limit.startswith(TABLE) or _COLUMN.fullmatch(limit)):
             values += limit.split()
         yield parameter, meaning, list(dict.fromkeys(values))
 

@@ -15,7 +15,8 @@ The first line is the title: a noun phrase with the population in parentheses, a
 
 The comment above a parameter is its meaning, and in brackets its limit, which each parameter has that is not
 a boolean: its choices; a range of numbers or days, including both ends; the column that holds its values
-(`[openb.pod.variant]`); or `[any]`. Parameters that several queries of a schema share are described in
+(`[openb.pod.variant]`); the columns of the table or view that it names (`[table with sn model]`); or `[any]`.
+Parameters that several queries of a schema share are described in
 `parameters.csv`; a comment above one replaces its meaning or its limit.
 
 The chart line is a kind of chart and columns of the result:
@@ -51,7 +52,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
-from tracehouse.sql.names import shared_parameters, split_comment
+from tracehouse.sql.names import TABLE, shared_parameters, split_comment
 from tracehouse.views.sql_text import first_statement, sql_hash
 from tracehouse.views.view_files import NOT_FOLLOWED, DefinitionError, Header, parsed, read_header, references
 
@@ -108,7 +109,8 @@ class Parameter:
     """One parameter of a named query. `default` is SQL.
 
     `choices` is empty without a list of values, `range` is None without bounds, and `values_of` is empty
-    unless a column, `schema.table.column`, holds the values.
+    unless a column, `schema.table.column`, holds the values. `table_columns` are those that the query reads
+    of the table or view that the parameter names, empty if it names none.
     """
 
     name: str
@@ -118,6 +120,7 @@ class Parameter:
     choices: tuple[str, ...] = ()
     range: Range | None = None
     values_of: str = ""
+    table_columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -326,7 +329,8 @@ def _parameters(signature: str, path: Path, is_ours: bool) -> Iterator[Parameter
             raise DefinitionError(
                 path,
                 f"end the comment on {name} with a limit: a range [0 to 64], choices [a b], "
-                "the column that holds its values [schema.table.column], or [any]",
+                "the column that holds its values [schema.table.column], the columns of the table that it "
+                "names [table with column column], or [any]",
             )
         yield _with_limit(parameter, limit or shared_limit, path)
 
@@ -335,6 +339,8 @@ def _with_limit(parameter: Parameter, limit: str, path: Path) -> Parameter:
     """Return a parameter with the limit that is written in the brackets of its comment."""
     if _COLUMN.fullmatch(limit):
         return replace(parameter, values_of=limit)
+    if limit.startswith(TABLE):
+        return replace(parameter, table_columns=tuple(limit.removeprefix(TABLE).split()))
     if " to " in limit:
         return replace(parameter, range=_range(limit, parameter.type, path))
     if "'" in limit:

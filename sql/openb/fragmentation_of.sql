@@ -3,7 +3,8 @@
 -- caveat: openb.no_placement
 -- caveat: openb.cpu_classes_fragment
 create or replace macro openb.fragmentation_of(
-    -- table or view of the free resources of each GPU, with the columns of openb.empty_residual [any]
+    -- table or view of the free resources of each GPU, like openb.empty_residual
+    -- [table with sn model free_cpu_milli free_gpu_milli]
     residual_table varchar := 'openb.empty_residual',
     -- pod list that defines the expected pods
     in_variant varchar := 'default'

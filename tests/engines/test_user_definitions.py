@@ -278,6 +278,32 @@ def test_a_query_that_cannot_be_followed_has_the_caveats_of_all_columns(warehous
         query_rows(warehouse, "from mine.pivot(a := 10)")
 
 
+NEEDED = "residual_table must be a table or view with the columns sn, model, free_cpu_milli, free_gpu_milli. "
+NOT_TABLES = {
+    "0": "There is no '0'.",
+    "openb.empty_residuals": "There is no 'openb.empty_residuals'. Close matches: openb.empty_residual",
+    "openb.node": "openb.node has no free_cpu_milli, free_gpu_milli",
+    "mine.texts": "Those of mine.texts do not fit: Binder Error: ",
+    "x'; drop": 'There is no "x\'; drop".',
+}
+
+
+def test_a_parameter_that_names_a_table_is_checked(warehouse: Path) -> None:
+    selected = "select sn, model, 1 as free_cpu_milli, {} as free_gpu_milli from openb.node"
+    files = {
+        f"views/mine/{name}.v1.sql": f"create view mine.{name}_v1 as {selected.format(value)}"
+        for name, value in (("texts", "[gpu]"), ("numbers", "gpu"))
+    }
+    assert build_with(warehouse, files).problems == []
+    query = ("query", "openb.fragmentation_of", "--warehouse", warehouse, "-p")
+    for value, message in NOT_TABLES.items():
+        refused = command_line.server().run(*query, f"residual_table={value}")
+        assert f"error: openb.fragmentation_of: {NEEDED}{message}" in refused.stderr
+        assert refused.faults((1, 2)) == []
+    for value in ("mine.numbers", "openb.Empty_Residual_v1"):
+        assert command_line.server().run(*query, f"residual_table={value}").code == 0
+
+
 def test_own_views_call_the_shared_macros(warehouse: Path) -> None:
     text = (
         "create view mine.sums_v1 as select stats.fsum(x) as s from (values (1e16), (1.0), (-1e16)) as v(x)"

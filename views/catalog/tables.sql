@@ -285,7 +285,8 @@ create table catalog.query_parameters (
     choices varchar[],
     at_least varchar,
     at_most varchar,
-    values_of varchar
+    values_of varchar,
+    table_columns varchar[]
 );
 comment on table catalog.query_parameters is 'The parameters of the named queries: one row per parameter.';
 comment on column catalog.query_parameters.query_name is 'Query that takes it.';
@@ -298,6 +299,7 @@ comment on column catalog.query_parameters.choices is 'Allowed values; if empty,
 comment on column catalog.query_parameters.at_least is 'Smallest allowed value, as text; NULL: no limit.';
 comment on column catalog.query_parameters.at_most is 'Largest allowed value, as text; NULL: no limit.';
 comment on column catalog.query_parameters.values_of is 'Column (schema.table.column) whose values are allowed; NULL: none.';
+comment on column catalog.query_parameters.table_columns is 'Columns of the table or view that it names; empty if it names none.';
 
 create table catalog.rules (
     check_name varchar,

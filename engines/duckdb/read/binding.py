@@ -66,7 +66,10 @@ Bind = Callable[[duckdb.DuckDBPyConnection], BoundQuery]
 
 @dataclass(frozen=True)
 class _Parameter:
-    """A parameter in the catalog, with its choices, its bounds, or the column that has its values."""
+    """A parameter in the catalog, with its choices, its bounds, or the column that has its values.
+
+    `table_columns` are the columns that the query reads of the table or view that the parameter names.
+    """
 
     name: str
     type: str
@@ -76,6 +79,7 @@ class _Parameter:
     at_least: str | None
     at_most: str | None
     values_of: str | None
+    table_columns: Sequence[str]
 
     @property
     def constraint(self) -> str:
@@ -84,6 +88,8 @@ class _Parameter:
             return " | ".join(self.choices)
         if self.values_of:
             return f"values of {self.values_of}"
+        if self.table_columns:
+            return f"a table or view with {', '.join(self.table_columns)}"
         return "" if self.at_least is None else f"{self.at_least} to {self.at_most}"
 
     @property
@@ -134,6 +140,8 @@ def bind_query(
             )
         if of_column := known[key].values_of:
             _check_occurs(connection, f"{name}: {key}", of_column, values[key])
+        if known[key].table_columns:
+            _check_table(connection, name, known[key], values[key])
     arguments = ", ".join(f"{key} := ${key}" for key in values)
     sql = f"from {name}({arguments})"
     traces = [value for key, value in values.items() if known[key].values_of in TRACES] or None
@@ -267,7 +275,16 @@ def _check_schema(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str)
 
 def _parameters(connection: duckdb.DuckDBPyConnection, name: str) -> list[_Parameter]:
     sql = """
-        select parameter, type, default_value, meaning, choices, at_least, at_most, values_of
+        select
+            parameter,
+            type,
+            default_value,
+            meaning,
+            choices,
+            at_least,
+            at_most,
+            values_of,
+            table_columns
         from catalog.query_parameters
         where query_name = $name order by position
         """
@@ -317,6 +334,28 @@ def _check_occurs(connection: duckdb.DuckDBPyConnection, subject: str, of_column
             f"{subject}: {value!r} does not occur in {of_column}.{close_matches(str(value), known)} "
             f"Its {len(known):,} values: {listed}"
         )
+
+
+def _check_table(
+    connection: duckdb.DuckDBPyConnection, query: str, parameter: _Parameter, value: str
+) -> None:
+    """Raise UsageError unless a value names a table or view that a query can read."""
+    needed = ", ".join(parameter.table_columns)
+    subject = f"{query}: {parameter.name} must be a table or view with the columns {needed}"
+    sql = """
+        select lower(schema_name || '.' || table_name), list(lower(column_name)) from duckdb_columns()
+        where database_name = current_database() and not internal group by all
+        """
+    columns = dict(connection.execute(sql).fetchall())
+    found = columns.get(value.lower())
+    if found is None:
+        raise UsageError(f"{subject}. There is no {value!r}.{close_matches(value, columns)}")
+    if missing := [column for column in parameter.table_columns if column.lower() not in found]:
+        raise UsageError(f"{subject}. {value} has no {', '.join(missing)}")
+    try:
+        connection.execute(f"describe from {query}({parameter.name} := $value)", {"value": value})
+    except duckdb.BinderException as error:
+        raise UsageError(f"{subject}. Those of {value} do not fit: {str(error).splitlines()[0]}") from None
 
 
 def _listed(name: str, known: Iterable[_Parameter]) -> str:

@@ -75,6 +75,7 @@ select
     case
         when at_least is not null then at_least || ' to ' || at_most
         when values_of is not null then 'values of ' || values_of
+        when len(table_columns) > 0 then 'table with ' || array_to_string(table_columns, ', ')
         else array_to_string(choices, ' | ')
     end as choices
 from catalog.query_parameters where query_name = $name order by position;

@@ -240,6 +240,7 @@ def _insert_queries(
             parameter.range.at_least if parameter.range else None,
             parameter.range.at_most if parameter.range else None,
             parameter.values_of or None,
+            list(parameter.table_columns),
         )
         for query in queries
         for position, parameter in enumerate(query.parameters, 1)
