@@ -21,12 +21,13 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, cast
 
 from isal import igzip
 
+from tracehouse.core.errors import RawFileError
 from tracehouse.core.text import escape_name
 from tracehouse.ingest.raw_files import (
     TREE,
@@ -100,9 +101,13 @@ def data_members(
         with open_regular(path) as file, open_zip(file) as archive:
             check_layout(file, archive)
             for info in archive.infolist():
+                if info.is_dir():
+                    continue
                 member = PurePosixPath(info.filename)
-                name = None if info.is_dir() else _data_name(member, is_data)
-                if name is not None:
+                name = _data_name(member, is_data)
+                if name is None:
+                    _report_packed(member, on_skipped)
+                else:
                     with open_in_zip(archive, info) as stored:
                         place = f"{path}: {name}"
                         yield Member(_escape(member.with_name(name)), place, stored, content_of(info))
@@ -168,11 +173,17 @@ def _escape(path: str | PurePosixPath) -> PurePosixPath:
 
 
 def _check_member(member: Member) -> Member:
-    """Return a member. Raises RawFileError if its first bytes do not match its name."""
+    """Return a member with the usual extension of its format.
+
+    Raises RawFileError if it is compressed on its own, or if its first bytes do not match its name.
+    """
     place = Path(member.place)
+    name = data_file_name(member.name)
+    if name is None:
+        raise RawFileError(place, "it is compressed, and files of partitions are not", "Unpack it")
     with translate_errors((place,)):
         check_first_bytes(place, cast(io.BufferedReader, member.stream).peek(1024)[:1024], 0)
-    return member
+    return replace(member, path=member.path.with_name(name))
 
 
 class _Xz(io.RawIOBase):
@@ -246,8 +257,7 @@ def _tar_members(
         path = PurePosixPath(info.name)
         name = _data_name(path, is_data)
         if name is None:
-            if form_of(whole_name(path.name)) and not path.name.startswith("._"):
-                on_skipped(f"{escape_name(path.name)}, which is compressed inside the archive")
+            _report_packed(path, on_skipped)
         elif info.issparse():
             raise UnreadableArchiveError(f"{name} is stored as a sparse file")
         elif info.isfile():
@@ -289,6 +299,11 @@ def _data_name(path: PurePosixPath, is_data: Callable[[str], bool]) -> str | Non
     if name.startswith("._"):
         return None
     return name if is_bare(name) and is_data(name) else data_file_name(name)
+
+
+def _report_packed(path: PurePosixPath, on_skipped: Callable[[str], None]) -> None:
+    if form_of(whole_name(path.name)) and not path.name.startswith("._"):
+        on_skipped(f"{escape_name(path.name)}, which is compressed inside the archive")
 
 
 @contextmanager

@@ -339,7 +339,7 @@ def _choose_by_header(raw: RawFile, named: Sequence[Candidate]) -> Sequence[Cand
     """
     if len(named) < 2 or (raw.is_archive and raw.form != TREE):
         return named
-    name = PurePosixPath(raw.members[0]).name if raw.members else raw.file_name
+    name = unpacked_name(PurePosixPath(raw.members[0]).name) if raw.members else raw.file_name
     # Any reader of the extension will do: formats that share an extension store the names in the same way.
     readers = [reader_of(table, name) for _, table in named]
     reader = next((reader for reader in readers if reader.read_names), None)

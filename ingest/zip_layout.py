@@ -48,6 +48,8 @@ def check_layout(file: BinaryIO, archive: zipfile.ZipFile) -> None:
     for info in sorted(archive.infolist(), key=lambda info: info.header_offset):
         _check_gap(info.header_offset - at, name, may_follow)
         name = escape_name(info.filename)
+        if info.is_dir() and info.file_size:
+            raise zipfile.BadZipFile(f"{name} is a folder with {info.file_size:,} bytes")
         most = _MOST_GROWTH.get(info.compress_type)
         if most and info.file_size > most * info.compress_size:
             raise zipfile.BadZipFile(
@@ -61,7 +63,7 @@ def check_layout(file: BinaryIO, archive: zipfile.ZipFile) -> None:
 
 def _check_gap(gap: int, name: str, may_follow: tuple[int, ...]) -> None:
     if gap < 0:
-        raise zipfile.BadZipFile(f"the size of {name} exceeds the space before the next file in it")
+        raise zipfile.BadZipFile(f"what follows {name} overlaps with it: a size or an offset is wrong")
     if gap not in may_follow:
         raise zipfile.BadZipFile(f"{gap:,} bytes after {name} belong to no file that its directory lists")
 

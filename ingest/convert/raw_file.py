@@ -293,11 +293,12 @@ class _Reading:
 
     def _refuse_copy(self, identity: Hashable, member: Member, what: str) -> None:
         """Raise RawFileError if another data file has this identity. Otherwise remember it."""
-        other = self._read.setdefault(identity, member.path)
-        if other != member.path:
+        # Two members of a zip may have the same path: a/./b and a/b.
+        if other := self._read.get(identity):
             do = "Move one of the two out of the raw folder" if self.raw.form == TREE else FETCH_AGAIN
             fault = f"it has the same {what} as {other}: its rows may count twice"
             raise RawFileError(member.place, fault, do)
+        self._read[identity] = member.path
 
 
 def _add_keys(rows: pa.Table, keys: Mapping[str, str], table: Table) -> pa.Table:

@@ -344,6 +344,7 @@ ZIPS: dict[str, tuple[Callable[[int], bytes], Outcome]] = {
     "a packed size of 0": (in_directory(SIZES, bytes(4)), REFUSED),
     "a packed size of 4 GB": (in_directory(SIZES, b"\xfe\xff\xff\xff"), REFUSED),
     "an unpacked size of 4 GB": (in_directory(SIZES + 4, b"\xfe\xff\xff\xff"), REFUSED),
+    "a folder with bytes": (hours(HOUR_PATH, HOUR_PATH.replace("07", "08") + "/"), REFUSED),
     "an hour in two folders": (hours(HOUR_PATH, f"y/{HOUR_PATH}"), REFUSED),
     "an hour in two folders, changed": (hours(HOUR_PATH, f"y/{HOUR_PATH}", change=1), REFUSED),
     "an hour with and without 0": (hours(HOUR_PATH, HOUR_PATH.replace("07", "7")), REFUSED),

@@ -212,6 +212,10 @@ def test_reports_members_that_look_like_data_and_are_not_read(tmp_path: Path) ->
     reported: list[str] = []
     path = write(tmp_path, "x.tar", packed.getvalue())
     assert contents([path], reported.append) == {"a.csv": CSV, "z.csv": CSV[:9]}
+    in_zip: list[str] = []
+    packed_in = zipped({"a.csv": CSV, "e.csv.gz": b"x", "f/g.tar": b"x", "LICENSE": b"x", "._i.zip": b"x"})
+    assert contents([write(tmp_path, "x.zip", packed_in)], in_zip.append) == {"a.csv": CSV}
+    assert in_zip == [f"{name}, which is compressed inside the archive" for name in ("e.csv.gz", "g.tar")]
     assert reported == [
         "b.csv, which is a link",
         "c.csv, which is not a file",

@@ -1,7 +1,9 @@
 """Parquet files in folders of days and hours. Ingest converts, resumes and removes a day as a unit."""
 
 import csv
+import gzip
 import io
+import itertools
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -297,19 +299,26 @@ def test_an_invalid_hour_refuses_its_day(packing: str, hour: str, tmp_path: Path
     assert list(rows_of(tmp_path, outcome)) == ["4"]
 
 
-# Two data files that are one, and whether their contents differ.
+# Paths that name the same hour.
 COPIES = {
     "an hour with and without 0": ("x/day=3/hour=07/part-000.parquet", "x/day=3/hour=7/part-000.parquet"),
     "a day with and without 0": ("x/day=3/hour=07/part-000.parquet", "x/day=03/hour=07/part-000.parquet"),
     "an hour in another case": ("x/day=3/hour=07/part-000.parquet", "x/DAY=3/hour=07/part-000.parquet"),
 }
+COPIES_IN_ZIP = {
+    "a path with two slashes": ("x/day=3/hour=07/part-000.parquet", "x//day=3/hour=07/part-000.parquet"),
+    "a path with a dot": ("x/day=3/hour=07/part-000.parquet", "./x/day=3/hour=07/part-000.parquet"),
+}
+CASES = [
+    *itertools.product(["tree", "zip"], COPIES.values()),
+    *(("zip", copy) for copy in COPIES_IN_ZIP.values()),
+]
 
 
-@pytest.mark.parametrize("copy", COPIES)
-@pytest.mark.parametrize("packing", ["tree", "zip"])
-def test_refuses_an_hour_twice(packing: str, copy: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("packing", "paths"), CASES)
+def test_refuses_an_hour_twice(packing: str, paths: tuple[str, str], tmp_path: Path) -> None:
     for number, second in enumerate((pods(7), pods(7, (1, 1, 1)))):
-        files = {path: parquet(rows) for path, rows in zip(COPIES[copy], (pods(7), second), strict=True)}
+        files = {path: parquet(rows) for path, rows in zip(paths, (pods(7), second), strict=True)}
         outcome = ingest(tmp_path / str(number), as_packed(packing, files))
         assert "has the same name and partition as" in refusal(outcome)
 
@@ -341,6 +350,18 @@ def test_refuses_a_copy_of_a_file_under_another_name(tmp_path: Path) -> None:
     # The other one is refused in a later ingest, too.
     (tmp_path / "raw" / names[0]).unlink()
     assert "the same content" in str(ingest(tmp_path, {}).problems[0])
+
+
+@pytest.mark.parametrize("packing", ["tree", "zip"])
+def test_reads_an_hour_with_its_extension_in_upper_case(packing: str, tmp_path: Path) -> None:
+    upper = {path.replace(".parquet", ".PARQUET"): data for path, data in tree(3).items()}
+    assert len(rows_of(tmp_path, ingest(tmp_path, as_packed(packing, upper)))["3"]) == len(EXPECTED)
+
+
+def test_says_that_a_compressed_hour_is_not_read(tmp_path: Path) -> None:
+    packed = zipped(tree(3) | {f"{path_of(3, 8)}.gz": gzip.compress(parquet(pods(8)))})
+    problem = refusal(ingest(tmp_path, {"probe_pod.zip": packed}))
+    assert "hour=08/part-000.parquet.gz: it is compressed, and files of partitions are not" in problem
 
 
 @pytest.mark.parametrize("packing", ["tree", "zip"])
