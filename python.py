@@ -247,7 +247,8 @@ class Warehouse:
         self._connection: duckdb.DuckDBPyConnection | None = None
         # Charts need further modules, which a child imports when it draws.
         fork_server.start([__name__, "tracehouse.publish.plot.pictures"])
-        self._run(sandbox.check_opens)
+        with _in_python():
+            sandbox.check(self.folder, self._limits)
 
     def __enter__(self) -> "Warehouse":
         return self

@@ -4,15 +4,19 @@ Names are read from files. Only columns, and parameter values that occur in the 
 """
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from tracehouse.core.errors import UserError
 from tracehouse.ingest.traces import trace_names
 from tracehouse.sql import names
+
+if TYPE_CHECKING:
+    import duckdb
 
 # A name and its meaning.
 Item = tuple[str, str]
@@ -87,11 +91,13 @@ def _read(warehouse: Path, sql: str, values: dict[str, str]) -> list[Item]:
     from tracehouse.engines.duckdb.read import sandbox
 
     try:
-        return sandbox.run(
-            warehouse, sandbox.Limits(_MOST_SECONDS), lambda c: c.execute(sql, values).fetchall()
-        )
+        return sandbox.run(warehouse, sandbox.Limits(_MOST_SECONDS), partial(_fetch, sql=sql, values=values))
     except UserError:
         return []
+
+
+def _fetch(connection: "duckdb.DuckDBPyConnection", sql: str, values: dict[str, str]) -> list[Item]:
+    return connection.execute(sql, values).fetchall()
 
 
 def _relations(context: typer.Context) -> Iterator[Item]:

@@ -61,8 +61,8 @@ def serve(warehouse: Path, limits: Limits, port: int, report_address: Callable[[
     check_installed("The pages need", "explore", "starlette", "uvicorn")
     import uvicorn
 
-    sandbox.run(warehouse, limits, sandbox.check_opens)
-    fork_server.start([__name__, "pyarrow", "polars"])
+    sandbox.check(warehouse, limits)
+    fork_server.start([__name__, "pyarrow"])
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -69,7 +69,7 @@ def serve(folder: Path, limits: Limits, most_rows: int) -> None:
     Raises UserError if there is no warehouse, or if `mcp` is not installed.
     """
     # Check the warehouse first: the import of the protocol takes a second.
-    sandbox.run(folder, limits, sandbox.check_opens)
+    sandbox.check(folder, limits)
     fork_server.start([__name__, "pyarrow"])
     check_installed("The MCP server needs", "mcp", "mcp")
     server = build_server(Service(folder, limits, most_rows))

@@ -20,6 +20,7 @@ import pandas as pd
 import polars
 import pyarrow as pa
 import pytest
+from peak_memory import watched
 
 import tracehouse
 from tracehouse.engines.duckdb.read import landlock
@@ -155,8 +156,26 @@ def test_queries_run_confined(sample_warehouse: Path, tmp_path: Path) -> None:
         tracehouse.open(sample_warehouse)._run(partial(os.symlink, "target", tmp_path / "x"))
 
 
+def test_query_stays_within_its_memory_limit(sample_warehouse: Path, tmp_path: Path) -> None:
+    code = f"""
+import tracehouse
+opened = tracehouse.open({str(sample_warehouse)!r}, memory_limit="300MB")
+for statement in {["select len(range(700000000))", "select range from range(100000000)", "select 1"]}:
+    try:
+        print(len(opened.sql(statement)))
+    except tracehouse.UserError as error:
+        print(error)
+"""
+    # The limit is of a query. It does not apply to this process.
+    running = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    with watched(running.pid) as peaks:
+        printed, _ = running.communicate(timeout=command_line.TIMEOUT_S)
+    error = "The answer needs more than the memory limit of 300MB. Request less data, or raise memory_limit"
+    assert printed.splitlines() == [error, error, "1"]
+    assert max(peaks.values()) < 600 and len(peaks) > 2
+
+
 def test_process_can_still_write(sample_warehouse: Path, tmp_path: Path) -> None:
-    # Polars and Arrow reuse their threads. A thread confined by Landlock could not write files later.
     code = f"""
 import sys, tracehouse
 assert not {{"duckdb", "polars", "pyarrow"}} & set(sys.modules), "the package imports slow libraries"

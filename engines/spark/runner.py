@@ -22,6 +22,7 @@ from tracehouse.engines.spark.register import register, unsupported_queries
 from tracehouse.sql.query_files import is_query
 
 if TYPE_CHECKING:
+    import duckdb
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
@@ -44,8 +45,12 @@ def run(warehouse: Path, master: str, limits: Limits, bind: Bind) -> Bind:
     work = partial(_compute, warehouse, sql, query.reads | reads, query.limit, bool(query.explain))
     found = _in_session(master, limits, work)
     if isinstance(found, str):
-        return lambda _: BoundQuery("", plan=found)
+        return partial(_bind_plan, plan=found)
     return partial(binding.bind_rows, rows=found, query=query)
+
+
+def _bind_plan(_: "duckdb.DuckDBPyConnection", plan: str) -> BoundQuery:
+    return BoundQuery("", plan=plan)
 
 
 def build_call(name: str, values: Mapping[str, Any]) -> str:

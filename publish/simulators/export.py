@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -32,8 +33,11 @@ from tracehouse.publish.simulators.loss_report import (
 )
 
 REPORT = "export.json"
-LIMITS = Limits(memory="1GB", most_threads=4)
-"""Rows are collected, numbered and sorted within this memory, and on disk. More threads need more memory."""
+LIMITS = Limits(memory="1GB", most_threads=4, reserve_bytes=1_500_000_000)
+"""Rows are collected, numbered and sorted within this memory, and on disk. More threads need more memory.
+
+The reserve is for a second database that reads the files, and for batches of rows in Arrow and Polars.
+"""
 # Columns of `job` that number the sorted values of another column from 1.
 _NUMBERED = {
     "user_number": "user_id",
@@ -61,38 +65,51 @@ def export(
     times are the held GPU time divided by the requested GPUs. Raises UsageError if the trace or a part is
     unknown, or if the format needs an option.
     """
+    run_time = _run_time(keep_censored, run_as_held)
     with staging.replace_folder(folder.absolute(), _check_target) as new, sandbox.scratch_folder() as scratch:
-
-        def work(connection: duckdb.DuckDBPyConnection) -> tuple[Report, Sequence[Note]]:
-            selected = _select_parts(connection, trace, parts, form)
-            if form.population is JOBS:
-                _collect_jobs(connection, trace, selected, form, _run_time(keep_censored, run_as_held))
-            else:
-                _collect_requests(connection, trace, selected, form)
-            _create_view(connection, trace, form)
-            values = _query_values(connection, trace, form)
-            check_options(connection, form, values)
-            counted = [count_trace_values(connection, file, values) for file in form.files]
-            facts = _describe_export(connection, trace, selected, form)
-            for file in form.files:
-                _write_file(connection, file, values, new / file.name, facts)
-            part = _condition(trace, selected, form.population.part)
-            report = build_loss_report(connection, form, values, counted, new, part, limits)
-            caveats, sources = _caveats_and_sources(connection, trace, form)
-            details = {
-                "format": form.name,
-                "trace": trace,
-                f"{form.population.part}s": list(selected),
-                "options": form.options,
-                **facts,
-                **report,
-                "caveats": {note.name: note.text for note in caveats},
-                "sources": sources,
-            }
-            (new / REPORT).write_text(json.dumps(details, indent=2, ensure_ascii=False, default=str) + "\n")
-            return report, caveats
-
+        work = partial(
+            _write, trace=trace, parts=parts, form=form, run_time=run_time, folder=new, limits=limits
+        )
         return sandbox.run(warehouse, limits, work, [new], scratch)
+
+
+def _write(
+    connection: duckdb.DuckDBPyConnection,
+    trace: str,
+    parts: Sequence[str],
+    form: Format,
+    run_time: str,
+    folder: Path,
+    limits: Limits,
+) -> tuple[Report, Sequence[Note]]:
+    """Write the files of an export and its report to a folder; see `export`."""
+    selected = _select_parts(connection, trace, parts, form)
+    if form.population == JOBS:
+        _collect_jobs(connection, trace, selected, form, run_time)
+    else:
+        _collect_requests(connection, trace, selected, form)
+    _create_view(connection, trace, form)
+    values = _query_values(connection, trace, form)
+    check_options(connection, form, values)
+    counted = [count_trace_values(connection, file, values) for file in form.files]
+    facts = _describe_export(connection, trace, selected, form)
+    for file in form.files:
+        _write_file(connection, file, values, folder / file.name, facts)
+    part = _condition(trace, selected, form.population.part)
+    report = build_loss_report(connection, form, values, counted, folder, part, limits)
+    caveats, sources = _caveats_and_sources(connection, trace, form)
+    details = {
+        "format": form.name,
+        "trace": trace,
+        f"{form.population.part}s": list(selected),
+        "options": form.options,
+        **facts,
+        **report,
+        "caveats": {note.name: note.text for note in caveats},
+        "sources": sources,
+    }
+    (folder / REPORT).write_text(json.dumps(details, indent=2, ensure_ascii=False, default=str) + "\n")
+    return report, caveats
 
 
 def _check_target(folder: Path) -> None:
@@ -242,7 +259,7 @@ def _create_view(connection: duckdb.DuckDBPyConnection, trace: str, form: Format
 def _query_values(connection: duckdb.DuckDBPyConnection, trace: str, form: Format) -> dict[str, Any]:
     """The parameters of the queries: options, the trace, and what separates a job's name from a number."""
     options = {name: None if value == "" else value for name, value in form.options.items()}
-    if form.population is not JOBS:
+    if form.population != JOBS:
         return {**options, "trace": trace}
     # One dash more than any job name has before its final number, so that names of pods are unique.
     [(dashes,)] = connection.execute(
@@ -322,7 +339,7 @@ def _describe_export(
     )
     [values] = described.fetchall()
     facts = {**dict(zip(described.columns, values, strict=True)), "version": version("tracehouse")}
-    if form.population is not JOBS:
+    if form.population != JOBS:
         [(block_tokens,)] = connection.execute("select max(block_tokens) from request").fetchall()
         return {**facts, "block_tokens": block_tokens, "notes": form.notes}
     [(jobs, start, partitions, largest)] = connection.execute(

@@ -142,7 +142,7 @@ def build_loss_report(
             rows, missing = contents.count_rows(reader, folder / file.name)
             for field in fields:
                 origins += _field_origins(file, field, missing.get(field.name, rows), rows, values)
-        if form.population is JOBS:
+        if form.population == JOBS:
             totals = _count_jobs(connection, *contents.read_jobs(reader, form.name, main, values))
             in_warehouse = "count(*) as warehouse_jobs, fsum(held_gpu_s) / 3600 as warehouse_gpu_h"
         else:
@@ -231,7 +231,7 @@ def _dropped(
 
 
 def _skipped(connection: duckdb.DuckDBPyConnection, population: Population) -> list[dict[str, Any]]:
-    gpu_h = ", fsum(held_gpu_s) / 3600 as gpu_h" if population is JOBS else ""
+    gpu_h = ", fsum(held_gpu_s) / 3600 as gpu_h" if population == JOBS else ""
     return read_rows(
         connection,
         f"""

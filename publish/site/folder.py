@@ -8,6 +8,7 @@ import gzip
 import shutil
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -72,7 +73,9 @@ def publish(
             "files": sorted(path.relative_to(APPLICATION).as_posix() for path in APPLICATION.rglob("*.*")),
             "address": base_url and f"{base_url.rstrip('/')}/",
         }
-        listed, described, failed = sandbox.run(warehouse, Limits(), lambda c: _describe(c, published, facts))
+        listed, described, failed = sandbox.run(
+            warehouse, Limits(), partial(_describe, published=published, facts=facts)
+        )
         files = {LIST: listed, **_answer_defaults(staged / DATABASE, described), **_take_charts(described)}
         files |= {f"api/describe/{name}.json": found for name, found in described.items()}
         for parent in {(staged / path).parent for path in files}:

@@ -1,11 +1,14 @@
-"""Ingest refuses malformed raw files with a short error, and needs less than 2 GB of memory."""
+"""Ingest refuses malformed raw files in less than 2 GB of memory, and statements stay within their limit."""
 
 import gzip
 import io
 import lzma
+import os
+import signal
 import subprocess
 import sys
 import tarfile
+import time
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -14,10 +17,13 @@ from pathlib import Path
 
 import pyarrow.dataset as pads
 import pytest
-from command_line import TRACES
+from command_line import TIMEOUT_S, TRACES
+from hostile.bombs import BOMBS, LARGE
 from hostile_tests import in_full
+from peak_memory import descendants, has_ended, watched
 
 from tracehouse.ingest.store.layout import REJECTED_FOLDER
+from tracehouse.publish.formats import Format
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux reports peak memory in kilobytes")
 
@@ -177,3 +183,77 @@ def test_stores_many_rejected_rows_in_little_memory(tmp_path: Path) -> None:
     assert float(run.stdout.split()[-1]) < MOST_MB
     stored = pads.dataset(tmp_path / "warehouse" / "parquet" / "pai" / REJECTED_FOLDER)
     assert stored.count_rows() == 1_000_000
+
+
+LIMIT_MB, MORE_MB = 300, 300
+TOO_LARGE = (
+    "error: The answer needs more than the memory limit of 300MB. Request less data, or raise --memory"
+)
+
+
+def run_statement(statement: str, warehouse: Path, folder: Path, *options: str) -> tuple[str, float]:
+    """Run a statement with a memory limit. Returns the errors, and the largest peak of a process in MB."""
+    file = folder / "statement.sql"
+    file.write_text(statement)
+    running = subprocess.Popen(
+        [TRACES, "sql", "--file", file, "-w", warehouse, "--memory-limit", f"{LIMIT_MB}MB", *options],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"TMPDIR": str(folder)},
+    )
+    with watched(running.pid) as peaks:
+        _, errors = running.communicate(timeout=TIMEOUT_S)
+    assert running.returncode in (0, 1), errors
+    assert (running.returncode == 1) == ("error: " in errors), errors
+    assert "Traceback" not in errors
+    assert list(folder.iterdir()) == [file]
+    return errors, max(peaks.values())
+
+
+@pytest.mark.timeout(TIMEOUT_S)
+@pytest.mark.parametrize(
+    "case", [name if n < 2 else pytest.param(name, marks=in_full) for n, name in enumerate(BOMBS)]
+)
+def test_statement_stays_within_its_memory_limit(case: str, sample_warehouse: Path, tmp_path: Path) -> None:
+    errors, peak_mb = run_statement(BOMBS[case], sample_warehouse, tmp_path, "--timeout", "120")
+    assert peak_mb < LIMIT_MB + MORE_MB
+    assert case in ALLOWED or errors.startswith((TOO_LARGE, "error: No answer within")), errors
+
+
+# These succeed, or the parser refuses them.
+ALLOWED = {*list(BOMBS)[-9:]}
+
+
+@in_full
+@pytest.mark.timeout(TIMEOUT_S)
+@pytest.mark.parametrize("form", Format)
+def test_large_answer_stays_within_the_memory_limit(
+    form: Format, sample_warehouse: Path, tmp_path: Path
+) -> None:
+    errors, peak_mb = run_statement(LARGE, sample_warehouse, tmp_path, "--format", form, "--timeout", "120")
+    assert peak_mb < LIMIT_MB + MORE_MB
+    assert not errors or errors.startswith((TOO_LARGE, "error: No answer within")), errors
+
+
+def test_default_limit_holds(sample_warehouse: Path) -> None:
+    command = [TRACES, "sql", "select len(range(3000000000))", "-w", sample_warehouse]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert "needs more than the memory limit, half of this machine's memory." in run.stderr
+
+
+def test_killed_command_leaves_no_child(sample_warehouse: Path, tmp_path: Path) -> None:
+    slow = "select count(*) from range(10000000) a, range(10000000) b where a.range > b.range"
+    running = subprocess.Popen(
+        [TRACES, "sql", slow, "-w", sample_warehouse], env=os.environ | {"TMPDIR": str(tmp_path)}
+    )
+    end_s = time.monotonic() + TIMEOUT_S
+    while len(descendants(running.pid)) < 2:
+        assert time.monotonic() < end_s and running.poll() is None
+        time.sleep(0.01)
+    _, child = descendants(running.pid)
+    running.send_signal(signal.SIGKILL)
+    running.wait()
+    while not has_ended(child):
+        assert time.monotonic() < end_s
+        time.sleep(0.01)

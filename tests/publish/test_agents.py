@@ -19,6 +19,9 @@ mcp = pytest.importorskip("mcp", reason="needs the extra mcp")
 Call = Callable[[str, dict[str, Any]], Any]
 
 
+OPTIONS = ("--max-rows", "10", "--timeout", "3", "--memory-limit", "300MB")
+
+
 @pytest.fixture(scope="module")
 def runner() -> Iterator[asyncio.Runner]:
     with asyncio.Runner() as runner:
@@ -30,7 +33,7 @@ def served(sample_warehouse: Path, runner: asyncio.Runner) -> Iterator[Call]:
     """Call the tools of one server, which runs for all tests of the module; `tools` lists them."""
     command = mcp.StdioServerParameters(
         command=str(command_line.TRACES),
-        args=["mcp", "--warehouse", str(sample_warehouse), "--max-rows", "10", "--timeout", "3"],
+        args=["mcp", "--warehouse", str(sample_warehouse), *OPTIONS],
         env=dict(os.environ),
     )
     calls: asyncio.Queue[Any] = asyncio.Queue()
@@ -104,6 +107,7 @@ def test_errors_tell_agent_what_to_do(served: Call) -> None:
         ("sql", {"statement": "select nothing from itp.job"}, "nothing"),
         ("sql", {"statement": "explain select 1"}, "EXPLAIN is not supported here"),
         ("sql", {"statement": slow}, "No answer within 3 s"),
+        ("sql", {"statement": "select len(range(700000000))"}, "needs more than the memory limit of 300MB"),
     ]
     for tool, arguments, message in non_empty(calls):
         result = served(tool, arguments)

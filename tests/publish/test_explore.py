@@ -4,12 +4,14 @@ import csv
 import io
 import json
 import signal
+import socket
 import threading
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from email.message import Message
 from http.cookiejar import CookieJar
@@ -21,6 +23,7 @@ import pyarrow.parquet as pq
 import pytest
 from counting import non_empty
 from explore_server import Server, interrupt, start
+from peak_memory import descendants, has_ended, watched
 
 from tracehouse.engines.duckdb.write import database
 from tracehouse.publish.site.contract import APPLICATION
@@ -262,7 +265,86 @@ def test_cancel_interrupts_the_query(served: Server, visitor: Opener) -> None:
     while slow.is_alive():
         reply(visitor, f"{served.root}/api/cancel?id=here")
         time.sleep(0.2)
-    assert replies[0].status == 503 and "INTERRUPT" in replies[0].json["error"]
+    assert (replies[0].status, replies[0].json) == (503, {"error": "Cancelled"})
+
+
+def test_answers_other_requests_while_many_queries_run(warehouse: Path, tmp_path: Path) -> None:
+    """Of 60 slow queries, two run, twenty wait and the others are refused. All can be cancelled."""
+    started = start(warehouse, tmp_path, "--timeout", "3000")
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
+    reply(opener, started.address)
+    query = urllib.parse.quote(json.dumps({"name": "mine.slow"}))
+    with ThreadPoolExecutor(60) as threads:
+        calls = [
+            threads.submit(reply, opener, f"{started.root}/api/run?query={query}&id={number}")
+            for number in range(60)
+        ]
+        refused, open_calls = wait_for(calls, 38)
+        assert {call.result().status for call in refused} == {503}
+        assert all("The server is busy: 2 queries" in call.result().json["error"] for call in refused)
+        for page in ("/", "/api/list.json", "/api/describe/itp.gpu_hours.json"):
+            assert reply(opener, started.root + page).status == 200
+        assert call(opener, started, "bind", name="itp.gpu_hours").json == {}
+        for number in range(60):
+            reply(opener, f"{started.root}/api/cancel?id={number}")
+        wait(open_calls, command_line.TIMEOUT_S)
+        assert [call.result().json for call in open_calls] == [{"error": "Cancelled"}] * 22
+    assert call(opener, started, "run", statement="select 1 as x").json["rows"] == [[1]]
+    assert interrupt(started) == 128 + signal.SIGINT
+    assert list(tmp_path.iterdir()) == []
+
+
+def wait_for(calls: list[Future], count: int) -> tuple[list[Future], list[Future]]:
+    """Wait until `count` calls are done. Returns these, and the others."""
+    end_s = time.monotonic() + command_line.TIMEOUT_S
+    while sum(call.done() for call in calls) < count:
+        assert time.monotonic() < end_s
+        time.sleep(0.01)
+    return [call for call in calls if call.done()], [call for call in calls if not call.done()]
+
+
+def test_closed_page_ends_its_query(served: Server, visitor: Opener) -> None:
+    cookies = next(one for one in visitor.handlers if isinstance(one, urllib.request.HTTPCookieProcessor))
+    header = "; ".join(f"{cookie.name}={cookie.value}" for cookie in cookies.cookiejar)
+    query = urllib.parse.quote(json.dumps({"name": "mine.slow"}))
+    port = urllib.parse.urlsplit(served.address).port
+    pages = [socket.create_connection(("127.0.0.1", port)) for _ in range(2)]
+    for page in pages:
+        host = f"Host: 127.0.0.1:{port}"
+        page.sendall(f"GET /api/run?query={query} HTTP/1.1\r\n{host}\r\nCookie: {header}\r\n\r\n".encode())
+    # The server, its fork server and two queries.
+    wait_until(lambda: len(descendants(served.process.pid)) == 4)
+    for page in pages:
+        page.close()
+    wait_until(lambda: len(descendants(served.process.pid)) == 2)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    end_s = time.monotonic() + command_line.TIMEOUT_S
+    while not condition():
+        assert time.monotonic() < end_s
+        time.sleep(0.01)
+
+
+def test_query_stays_within_its_memory_limit(warehouse: Path, tmp_path: Path) -> None:
+    started = start(warehouse, tmp_path, "--memory-limit", "300MB")
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
+    reply(opener, started.address)
+    with watched(started.process.pid) as peaks:
+        for work in ("run", "export/csv"):
+            found = call(opener, started, work, statement="select len(range(700000000))")
+            assert found.status == 503
+            assert "needs more than the memory limit of 300MB" in found.json["error"]
+        large = "select repeat('x', 20000) as text from range(10000)"
+        assert "The answer is too large: " in call(opener, started, "run", statement=large).json["error"]
+        assert len(call(opener, started, "export/csv", statement=large).body) == 5 + 20_001 * 10_000
+    assert max(peaks.values()) < 600
+    assert peaks[started.process.pid] < 300
+    # If the server is killed, its fork server ends too.
+    _, fork_server = descendants(started.process.pid)
+    started.process.send_signal(signal.SIGKILL)
+    started.process.wait()
+    wait_until(lambda: has_ended(fork_server))
 
 
 def test_does_not_start_without_port_or_warehouse(served: Server, warehouse: Path, tmp_path: Path) -> None:

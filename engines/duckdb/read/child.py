@@ -7,7 +7,6 @@ process (a notebook, a server) gets its children from `fork_server`, and sends i
 A child sends its result through a socket. The other end reads until the child has ended.
 """
 
-import asyncio
 import ctypes
 import os
 import pickle
@@ -67,6 +66,8 @@ class Child:
 
     async def wait_async(self) -> None:
         """Wait until the child ends."""
+        import asyncio
+
         self._stream.setblocking(False)
         loop = asyncio.get_running_loop()
         while self._code is None:

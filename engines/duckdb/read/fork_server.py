@@ -1,4 +1,4 @@
-"""The fork server: a helper with a single thread, from which a process with several gets its children.
+"""The fork server: a helper without threads of its own, from which a process with threads gets its children.
 
 It imports modules once, so that its children start at once. A request is a socket, sent over the control
 socket, and on it the length of the pickled task and the task. The server forks a child, which sends its
@@ -110,21 +110,21 @@ def _serve(control: socket.socket) -> None:
     running: dict[int, _Request] = {}
     while True:
         # A socket whose other end was closed is readable.
-        streams = {request.stream: request for request in running.values() if not request.is_killed}
-        readable, _, _ = select.select([control, *running, *streams], [], [])
-        for found in readable:
-            if found is control:
+        open_streams = {one.stream.fileno(): one for one in running.values() if not one.is_killed}
+        readable, _, _ = select.select([control.fileno(), *running, *open_streams], [], [])
+        for number in readable:
+            if number in running:
+                running.pop(number).reply()
+            elif number in open_streams and open_streams[number].ended in running:
+                open_streams[number].kill()
+            elif number == control.fileno():
                 _, received, _, _ = socket.recv_fds(control, 1, 1)
                 if not received:
                     # The process group is this process and its children.
                     os.killpg(0, signal.SIGKILL)
-                others = [control, *(request.stream for request in running.values())]
+                others = [control, *(one.stream for one in running.values())]
                 if request := _fork(socket.socket(fileno=received[0]), others):
                     running[request.ended] = request
-            elif found in running:
-                running.pop(found).reply()
-            elif streams[found].ended in running:
-                streams[found].kill()
 
 
 def _fork(stream: socket.socket, others: Sequence[socket.socket]) -> _Request | None:

@@ -6,7 +6,6 @@ only a part of the memory that it allocates, so the kernel limits the process to
 signals, and kills the child after the timeout.
 """
 
-import asyncio
 import fcntl
 import json
 import os
@@ -22,7 +21,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -32,7 +31,7 @@ import duckdb
 from tracehouse.core import signals
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.core.text import quoted
-from tracehouse.engines.duckdb.read import child, fork_server, landlock
+from tracehouse.engines.duckdb.read import child, landlock
 from tracehouse.engines.duckdb.read.child import Child, CrashError
 from tracehouse.engines.names import DATABASE
 from tracehouse.ingest.store.layout import (
@@ -46,16 +45,15 @@ PREFIX = "tracehouse-"
 _LOCK = "in use"
 # A scratch folder younger than this may not have its lock yet.
 _YOUNG_S = 60
+_OUT_OF_MEMORY = "Out of Memory Error"
 _LOCKED = "Could not set lock on file"
 _LINE = re.compile(r"^LINE (\d+): ", re.M)
 _SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?) *(?:(?P<unit>[kmgt])(?P<binary>i?)b|b|bytes)", re.I)
 # DuckDB's default memory limit, and the one set here, as shares of the machine's or container's memory.
 _SHARE_OF_DUCKDB = 0.8
 _SHARE = 0.5
-# DuckDB's part of the memory limit. The rest, and the reserve, are for what it allocates outside its buffer
-# manager, such as one long list, and for other libraries.
+# DuckDB's part of the memory limit. The rest is for what it allocates outside its buffer manager.
 _SHARE_OF_BUFFERS = 0.9
-_RESERVE_BYTES = 120_000_000
 _ADVICE = "Request less data, or raise --memory-limit"
 
 T = TypeVar("T")
@@ -67,12 +65,13 @@ class Limits:
 
     `timeout_s` is in seconds, None for no limit. `memory` is a size such as 4GB, empty for half of the
     machine's memory. `most_threads` is the highest number of threads, None for one per core; fewer threads
-    need less memory.
+    need less memory. `reserve_bytes` is the memory for anything else than DuckDB's buffers.
     """
 
     timeout_s: float | None = None
     memory: str = ""
     most_threads: int | None = None
+    reserve_bytes: int = 120_000_000
 
 
 NO_LIMITS = Limits()
@@ -178,6 +177,9 @@ async def run_async(
     scratch: Path | None = None,
 ) -> T:
     """Do the same as `run` in a task of asyncio. If the task is cancelled, the child process is killed."""
+    # Imported here, because it would add 20 ms to every query on the command line.
+    import asyncio
+
     if scratch is None:
         with scratch_folder() as scratch:
             return await run_async(warehouse, limits, work, writable, scratch)
@@ -204,7 +206,11 @@ def _start(
     # The fork server may have another current folder.
     paths = [path.absolute() for path in writable]
     task = partial(_work_confined, warehouse.absolute(), limits, work, paths, scratch)
-    return child.fork(task) if child.is_single_threaded() else fork_server.run(task)
+    if child.is_single_threaded():
+        return child.fork(task)
+    from tracehouse.engines.duckdb.read import fork_server
+
+    return fork_server.run(task)
 
 
 def _work_confined(
@@ -218,15 +224,20 @@ def _work_confined(
     try:
         landlock.confine_thread([scratch, *writable])
         connection = connect(warehouse, limits, writable, scratch)
-        _limit_process(connection)
+        _limit_process(connection, limits)
         return work(connection)
     except MemoryError:
         raise _too_large(limits) from None
     except _list_failures() as error:
         raise _as_user_error(error, scratch, warehouse, limits) from None
+    except OSError as error:
+        # Arrow raises DuckDB's errors as its own.
+        if _OUT_OF_MEMORY in str(error):
+            raise _too_large(limits) from None
+        raise
 
 
-def _limit_process(connection: duckdb.DuckDBPyConnection) -> None:
+def _limit_process(connection: duckdb.DuckDBPyConnection, limits: Limits) -> None:
     """Limit the memory of this process to DuckDB's limit, a reserve, and what it has mapped already.
 
     The limit counts private memory that the process may write, not files or reserved addresses.
@@ -235,7 +246,7 @@ def _limit_process(connection: duckdb.DuckDBPyConnection) -> None:
         return
     mapped = re.search(r"^VmData:\s*(\d+) kB$", Path("/proc/self/status").read_text(), re.M)
     assert mapped, "VmData"
-    most = int(mapped[1]) * 1024 + most_memory(connection) + _RESERVE_BYTES
+    most = int(mapped[1]) * 1024 + most_memory(connection) + limits.reserve_bytes
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     most = most if hard == resource.RLIM_INFINITY else min(most, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
@@ -247,8 +258,15 @@ def most_memory(connection: duckdb.DuckDBPyConnection) -> int:
     return int(size_bytes(buffers) / _SHARE_OF_BUFFERS)
 
 
-def check_opens(_: duckdb.DuckDBPyConnection) -> None:
-    """Do nothing: `run` raises UserError if the warehouse cannot be opened, or for an invalid limit."""
+def check(warehouse: Path, limits: Limits) -> None:
+    """Raise UserError if a warehouse cannot be opened, or for an invalid limit."""
+    check_limits(limits)
+    # A short timeout is for queries: the fork server may have to start first.
+    run(warehouse, replace(limits, timeout_s=None), _do_nothing)
+
+
+def _do_nothing(_: duckdb.DuckDBPyConnection) -> None:
+    pass
 
 
 def _result(ended: Child, limits: Limits) -> Any:
@@ -397,7 +415,7 @@ def _as_user_error(error: Exception, scratch: Path, warehouse: Path, limits: Lim
             f"No space left for the answer, or for data that does not fit memory, in {scratch.parent}. "
             f"Free some, or set TMPDIR to a folder with more ({text.splitlines()[0]})"
         )
-    if "Out of Memory Error" in text:
+    if _OUT_OF_MEMORY in text:
         return _too_large(limits)
     if text.startswith(("Binder Error", "Catalog Error")) and (version := _other_version(warehouse)):
         return UserError(f"{text}\nTracehouse {version} built this database. Run `traces build`")
