@@ -180,7 +180,7 @@ def synthetic(opened_sample: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckD
 @pytest.fixture
 def count(record_property: Callable[[str, object], None]) -> counting.Count:
     """Enter how much of a kind a test has tried."""
-    return lambda kind, number: record_property(counting.COUNTED, (kind, number))
+    return lambda kind, number, name=counting.COUNTED: record_property(name, (kind, number))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

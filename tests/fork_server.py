@@ -9,6 +9,7 @@ the child, and its exit code.
 """
 
 import ctypes
+import gc
 import json
 import os
 import resource
@@ -47,6 +48,8 @@ def main() -> None:
     pyarrow.array([])
     # Otherwise each child would create all commands.
     cli.app = typer.main.get_command(cli.app)
+    gc.collect()
+    gc.freeze()
     for line in sys.stdin:
         request = json.loads(line)
         child = os.fork()
