@@ -12,47 +12,59 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from random_seed import REPEAT
+import promises
+from counting import PART
+from random_seed import SEED
 
 REPOSITORY = Path(__file__).parents[1]
-PARTS = ("docs-test", "site-test", "spark-test", "bi-test", "hostile", "random-test")
+PARTS = ("test", "docs-test", "site-test", "spark-test", "bi-test", "hostile", "random-test", "depth")
 MOST_NAMES = 30
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a part: exit code, duration, number of tests by result, and names of failed tests."""
+    """The result of a part: exit code, duration, number of tests by result, and names of failed tests.
+
+    `tried` is how many cases of each kind its tests have entered.
+    """
 
     part: str
     exit_code: int
     seconds: float
     tests: Counter[str]
     failed: list[str]
+    tried: Counter[str]
 
 
 def outcome(part: str, exit_code: int, seconds: float, folder: Path) -> Outcome:
     """Count the tests in the JUnit files of a folder."""
     tests: Counter[str] = Counter()
+    tried: Counter[str] = Counter()
     failed = []
     for path in sorted(folder.glob("*.xml")):
         for case in ElementTree.parse(path).iter("testcase"):
             tags = {child.tag for child in case}
             result = "failed" if tags & {"failure", "error"} else "skipped" if "skipped" in tags else "passed"
             tests[result] += 1
+            tried += promises.entered(case) + promises.entered(case, PART)
             if result == "failed":
                 failed.append(f"{case.get('classname')}.{case.get('name')}")
-    return Outcome(part, exit_code, seconds, tests, failed)
+    return Outcome(part, exit_code, seconds, tests, failed, tried)
 
 
 def summary(outcomes: list[Outcome]) -> str:
-    """Return a table of the parts, the names of tests that failed, and how to repeat the random tests."""
+    """Return tables of what the parts tried and of the parts, names of failed tests, and the seed."""
+    tried = sum((one.tried for one in outcomes), Counter[str]())
+    kinds = [f"| {kind} | {number:,} |" for kind, number in sorted(tried.items())]
+    table = ["| tried | number |", "|---|---:|", *kinds, ""] if kinds else []
     lines = ["| part | passed | failed | skipped | seconds | exit code |", "|---|---:|---:|---:|---:|---:|"]
     for one in outcomes:
         counts = " | ".join(str(one.tests[result]) for result in ("passed", "failed", "skipped"))
         lines.append(f"| {one.part} | {counts} | {one.seconds:.0f} | {one.exit_code} |")
     names = [f"failed in {one.part}: {name}" for one in outcomes for name in one.failed]
     more = [f"and {len(names) - MOST_NAMES} more"] if len(names) > MOST_NAMES else []
-    return "\n".join([*lines, *names[:MOST_NAMES], *more, REPEAT])
+    repeat = f"Random tests: repeat a part with `make nightly PARTS=<part> TRACEHOUSE_SEED={SEED}`"
+    return "\n".join([*table, *lines, *names[:MOST_NAMES], *more, repeat])
 
 
 def run(part: str, folder: Path) -> Outcome:
@@ -71,8 +83,11 @@ def main(parts: list[str]) -> int:
     outcomes = []
     for part in parts or PARTS:
         print(f"{part}: see build/nightly/{part}/output.txt", flush=True)
-        outcomes.append(run(part, REPOSITORY / "build" / "nightly" / part))
+        outcomes.append(run(part, promises.JUNIT / part))
     print(summary(outcomes))
+    fewer = [] if parts else promises.find_fewer(promises.count_run(promises.JUNIT))
+    # Tests without the publishers' files, Java or a browser are skipped, so this is no failure.
+    print("\n".join(["Fewer cases than docs/reliability.md says:", *fewer] if fewer else []))
     return int(any(one.exit_code for one in outcomes))
 
 

@@ -4,11 +4,15 @@ import re
 from pathlib import Path
 
 import nightly
+import promises
 from counting import non_empty
 from random_seed import SEED
 
 JUNIT = """<testsuites><testsuite>
-<testcase classname="tests.views" name="one" time="1.5"/>
+<testcase classname="tests.views" name="one" time="1.5" file="tests/views/test_one.py"/>
+<testcase classname="tests.views" name="0" file="tests/views/test_one.py"><properties>
+<property name="tried" value="('files', 7)"/><property name="part of tried" value="('lines: cut', 70)"/>
+</properties></testcase>
 <testcase classname="tests.views" name="two"><failure message="no"/></testcase>
 <testcase classname="tests.views" name="three"><skipped message="no"/></testcase>
 </testsuite></testsuites>"""
@@ -23,8 +27,9 @@ def test_summary_has_every_part_and_failure(tmp_path: Path) -> None:
         nightly.outcome("docs", 1, 0.2, tmp_path / "x"),
     ]
     table, _, end = nightly.summary(outcomes).partition("\nfailed")
-    assert table.splitlines()[2:] == ["| hostile | 1 | 2 | 1 | 61 | 2 |", "| docs | 0 | 0 | 0 | 0 | 1 |"]
-    assert end.startswith(" in hostile: tests.views.two\nfailed in hostile: tests.spark.four\nrandom tests")
+    assert table.splitlines()[2:4] == ["| files | 7 |", "| lines: cut | 70 |"]
+    assert table.splitlines()[7:] == ["| hostile | 2 | 2 | 1 | 61 | 2 |", "| docs | 0 | 0 | 0 | 0 | 1 |"]
+    assert end.startswith(" in hostile: tests.views.two\nfailed in hostile: tests.spark.four\nRandom tests")
     assert f"TRACEHOUSE_SEED={SEED}" in end
 
 
@@ -37,3 +42,22 @@ def test_makefile_names_tests_that_exist() -> None:
     makefile = (nightly.REPOSITORY / "Makefile").read_text()
     for path in non_empty(re.findall(r"\btests/[\w/.]+", makefile)):
         assert (nightly.REPOSITORY / path).exists(), path
+
+
+def test_document_has_the_recorded_numbers_of_cases() -> None:
+    cases = promises.read_cases()
+    # Without the publishers' files or a browser, some tests are skipped.
+    recorded = {file for file, (_, number) in cases.items() if number}
+    for link in non_empty(promises.links()) if cases else ():
+        assert any(file == link or file.startswith(f"{link}/") for file in recorded), link
+    assert promises.updated_document(cases) == promises.DOCUMENT.read_text(), "run `make cases`"
+
+
+def test_cases_are_what_tests_enter_or_else_one_each(tmp_path: Path) -> None:
+    (tmp_path / "test").mkdir()
+    (tmp_path / "hostile").mkdir()
+    (tmp_path / "test" / "1.xml").write_text(JUNIT)
+    (tmp_path / "hostile" / "1.xml").write_text(JUNIT.replace("7)", "30)"))
+    assert promises.count_run(tmp_path) == {"tests/views/test_one.py": (8, 31)}
+    (tmp_path / "hostile").rename(tmp_path / "depth")
+    assert promises.depth_table(tmp_path).splitlines()[2:] == ["| files | 30 |  |", "| lines | 70 | 70 cut |"]
