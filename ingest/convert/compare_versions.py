@@ -45,7 +45,7 @@ def read_checksum(warehouse: Path, raw: RawFile, on_bytes: Callable[[int], None]
         if known["stamp"] == stamp:
             on_bytes(raw.bytes)
             return str(known["sha256"])
-    except (OSError, ValueError, LookupError, TypeError):
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
         pass
     sha256 = checksum(raw, on_bytes)
     if all(time.time() - changed_ns / 1e9 > _SETTLED_S for _, changed_ns, _ in stamp):

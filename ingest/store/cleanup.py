@@ -55,7 +55,7 @@ def vacuum(
         published = records.read(warehouse)
     else:
         published = record_superseded(warehouse, views_in_use)
-    needed = records.list_files(records.read_finished(warehouse))
+    needed = records.list_files([*published.conversions, *records.read_finished(warehouse)])
     oldest_to_keep = published.version - keep_versions
     due = [
         old

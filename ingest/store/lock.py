@@ -29,7 +29,8 @@ _NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
 def acquire(warehouse: Path) -> Iterator[None]:
     """Lock a warehouse for one writer.
 
-    Raises UserError if another process holds the lock, the warehouse is not writable, or the disk gets full.
+    Raises UserError if another process holds the lock, if a file in the warehouse cannot be written, or if
+    the disk gets full.
     """
     lock = FileLock(resolve_warehouse(warehouse) / WORK_FOLDER / "lock", timeout=0)
     try:
@@ -47,13 +48,16 @@ def acquire(warehouse: Path) -> Iterator[None]:
             "warehouse with --warehouse"
         ) from None
     except OSError as error:
-        raise UserError(f"{warehouse}: cannot write to the warehouse. {_advise(error)}") from error
+        path = os.fsdecode(error.filename or warehouse) if error.errno in _WRONG_KIND else warehouse
+        raise UserError(f"{path}: cannot write to the warehouse. {_advise(error)}") from error
     try:
         yield
     except OSError as error:
-        if error.errno not in _DISK_FULL:
+        path = Path(os.fsdecode(error.filename2 or error.filename or warehouse))
+        is_inside = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(warehouse))
+        if error.errno not in _DISK_FULL and not is_inside:
             raise
-        raise UserError(f"{warehouse}: cannot write ({error.strerror}). {_advise(error)}") from error
+        raise UserError(f"{path}: cannot write ({error.strerror}). {_advise(error)}") from error
     finally:
         lock.release()
 
@@ -81,4 +85,6 @@ def _advise(error: Exception) -> str:
         )
     if code in _WRONG_KIND:
         return "A file or folder of that name is in the way: move it away and run the same command again"
+    if code == errno.ENAMETOOLONG:
+        return "Choose a folder with a shorter path with --warehouse"
     return "Run the same command again: it resumes where it stopped"

@@ -167,8 +167,9 @@ class Superseded:
 
     @property
     def age_days(self) -> float:
-        """The number of days since the file was superseded."""
-        return (datetime.now(UTC) - datetime.fromisoformat(self.since)).total_seconds() / 86400
+        """The number of days since the file was superseded; 0 if the clock was set back since."""
+        age = datetime.now(UTC) - datetime.fromisoformat(self.since)
+        return max(0.0, age.total_seconds() / 86400)
 
 
 @dataclass(frozen=True)
@@ -247,7 +248,10 @@ def parse(text: str, origin: Path | str, records: Mapping[str, str]) -> Manifest
         superseded = tuple(Superseded(**entry) for entry in package["superseded"])
         for old in superseded:
             _check_path(old.path)
-            datetime.fromisoformat(old.since)
+            if not (isinstance(old.bytes, int) and isinstance(old.version, int)):
+                raise ValueError(f"the size or version of {old.path} is not a number")
+            if datetime.fromisoformat(old.since).tzinfo is None:
+                raise ValueError(f"{old.since!r} has no time zone")
         conversions = tuple(_parse_record(name, records[name]) for name in package["records"])
         return Manifest(int(package["version"]), conversions, superseded)
 

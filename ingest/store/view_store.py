@@ -59,10 +59,15 @@ def count_rows(warehouse: Path, path: str) -> int | None:
 def read_checksums(warehouse: Path, schemas: Collection[str]) -> dict[str, str]:
     """Return the checksums of view files by path. If `schemas` is empty, those of all schemas."""
     return {
-        path.with_suffix(".parquet").relative_to(warehouse).as_posix(): path.read_text().partition(" ")[0]
+        path.with_suffix(".parquet").relative_to(warehouse).as_posix(): _read_checksum(path)
         for path in sorted((warehouse / VIEWS_FOLDER).glob(f"*/*/*{CHECKSUM_SUFFIX}"))
         if not schemas or path.parts[-3] in schemas
     }
+
+
+def _read_checksum(path: Path) -> str:
+    # A damaged file has a checksum that no file has.
+    return path.read_text(encoding="utf-8", errors="replace").partition(" ")[0]
 
 
 def checksum_file(path: Path) -> Path:

@@ -169,7 +169,7 @@ def _check_target(path: Path) -> None:
     found = []
     with duckdb.connect() as connection, suppress(duckdb.Error):
         try:
-            connection.execute(f"attach {quoted(str(path))} as before (read_only)")
+            connection.execute(f"attach {quoted(str(path))} as before (type duckdb, read_only)")
         except duckdb.IOException as error:
             if "lock" in str(error).lower():
                 raise UserError(

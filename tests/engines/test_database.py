@@ -11,6 +11,7 @@ import duckdb
 import pytest
 
 from tracehouse.core.errors import UsageError, UserError
+from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.engines.duckdb.write import build_info, database, template
 from tracehouse.engines.names import DATABASE
 from tracehouse.ingest.pipeline import IngestResult
@@ -166,6 +167,28 @@ def test_full_disk_at_publishing_gets_advice(warehouse: Path, monkeypatch: pytes
     monkeypatch.setattr(records, "publish", fail)
     with pytest.raises(UserError, match=r"No space left on device.*Free disk space"):
         ingest(warehouse)
+
+
+def test_folder_in_place_of_the_database_gets_advice(warehouse: Path) -> None:
+    (warehouse / DATABASE).unlink()
+    (warehouse / DATABASE).mkdir()
+    with pytest.raises(UserError, match=r"traces.duckdb: cannot write .*move it away"):
+        database.build(warehouse)
+
+
+def test_other_file_in_place_of_the_database_gets_advice(tmp_path: Path) -> None:
+    path = tmp_path / DATABASE
+    path.write_bytes(b"SQLite format 3\0" + bytes(4080))
+    with pytest.raises(UserError, match=r"not a valid DuckDB database.*`traces build` writes a new one"):
+        sandbox.connect(tmp_path)
+    path.unlink()
+    duckdb.connect(str(path)).close()
+    with pytest.raises(UserError, match=r"\"warehouse.catalog\".*`traces build` writes a new one"):
+        sandbox.connect(tmp_path)
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(UserError, match="no such database"):
+        sandbox.connect(tmp_path)
 
 
 def interrupt_between_manifest_and_database(monkeypatch: pytest.MonkeyPatch, run: Callable) -> None:

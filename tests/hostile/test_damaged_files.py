@@ -1,12 +1,20 @@
-"""Flip single bits in Parquet files: `traces check --files` names exactly the damaged files."""
+"""Damage the parts of a warehouse.
 
+`traces check --files` names exactly the Parquet files with a flipped bit. After other damage each command
+succeeds or prints a plain error, and an ingest restores all rows or leaves the warehouse as it is.
+"""
+
+import os
 import random
 import shutil
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import duckdb
 from command_line import Server
 from counting import Count
-from hostile.expectations import fail_with, manifest
+from hostile.dumps import NARROW, WIDE
+from hostile.expectations import contents, fail_with, manifest
 from hostile_tests import TRY_ALL
 
 BATCHES = 8 if TRY_ALL else 1
@@ -45,4 +53,105 @@ def test_check_names_exactly_the_files_with_a_flipped_bit(
         count("bits flipped in Parquet", len(damaged))
         if faults := check_faults(warehouse, damaged, server):
             found[f"seed {seed}"] = faults
+    fail_with(found)
+
+
+def remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def zero(path: Path) -> None:
+    path.write_bytes(bytes(path.stat().st_size))
+
+
+def cut(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def make_file(path: Path) -> None:
+    remove(path)
+    path.write_text("a file")
+
+
+def make_folder(path: Path) -> None:
+    remove(path)
+    path.mkdir(parents=True)
+
+
+def make_pipe(path: Path) -> None:
+    remove(path)
+    os.mkfifo(path)
+
+
+def make_garbage(path: Path) -> None:
+    path.write_bytes(b"\xff\xfe\0 garbage")
+
+
+def make_nested(path: Path) -> None:
+    path.write_text("[" * 100_000)
+
+
+def make_sqlite(path: Path) -> None:
+    path.write_bytes(b"SQLite format 3\0" + bytes(4080))
+
+
+def make_other_database(path: Path) -> None:
+    remove(path)
+    duckdb.connect(str(path)).close()
+
+
+Damage = Callable[[Path], None]
+BROKEN: Sequence[Damage] = (zero, cut, remove, make_garbage, make_folder)
+# Files and folders of a warehouse, or patterns of which the first file is damaged.
+DAMAGES: Mapping[str, Sequence[Damage]] = {
+    "traces.duckdb": (*BROKEN, make_sqlite, make_other_database, make_pipe),
+    "traces.duckdb.wal": (make_file, make_folder),
+    "datapackage.json": BROKEN,
+    "records": (remove, make_file),
+    "records/*.json": BROKEN,
+    "records/0123456789abcdef.json": (make_file, make_folder),
+    "parquet": (remove, make_file),
+    "parquet/**/*.parquet": (cut, remove, make_folder),
+    "stored": (make_file,),
+    "local": (make_file,),
+    ".ingest": (remove, make_file),
+    ".ingest/database.json": (*BROKEN, make_nested),
+    ".ingest/checksums/*": (*BROKEN, make_nested),
+    ".ingest/failed_build.txt": (make_garbage, make_folder),
+    ".ingest/lock": (remove, make_garbage, make_folder),
+    ".ingest/staging": (make_file, make_folder),
+}
+CASES = [(name, damage) for name, damages in DAMAGES.items() for damage in damages]
+FEW_CASES = (
+    ("traces.duckdb", make_folder),
+    (".ingest/database.json", make_nested),
+    (".ingest/failed_build.txt", make_garbage),
+)
+READING = (["sql", "select 1"], ["list"], ["describe", "openb"], ["check", "openb"], ["check", "--files"])
+PLACES = (*NARROW, WIDE[0])
+ADVICE = ("move it away", "Move it away", "Restore it")
+
+
+def test_damaged_parts_are_restored_or_reported(
+    old_warehouse: Path, server: Server, tmp_path: Path, count: Count
+) -> None:
+    rows = contents(old_warehouse, PLACES)
+    found = {}
+    for number, (name, damage) in enumerate(CASES if TRY_ALL else FEW_CASES):
+        warehouse = shutil.copytree(old_warehouse, tmp_path / str(number))
+        damage(min(warehouse.glob(name), default=warehouse / name))
+        count("damaged parts of a warehouse", 1)
+        runs = [server.run(*command, "--warehouse", warehouse) for command in READING]
+        faults = [fault for run in runs for fault in run.faults()]
+        run = server.run("ingest", "--raw", old_warehouse.parent / "raw", "--warehouse", warehouse)
+        faults += run.faults()
+        if run.code == 0 and contents(warehouse, PLACES) != rows:
+            faults.append("the ingest did not restore the rows")
+        if run.code == 1 and not any(advice in run.stderr for advice in ADVICE):
+            faults.append(f"no advice: {run.stderr}")
+        if faults:
+            found[f"{name}: {damage.__name__}"] = faults
     fail_with(found)

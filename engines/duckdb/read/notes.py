@@ -202,13 +202,9 @@ def of_last_build(connection: duckdb.DuckDBPyConnection) -> list[Note]:
     failed = failed_build_file(Path(path).parent) if path else None
     if failed is None or not failed.is_file():
         return []
-    return [
-        Note(
-            "old database",
-            f"this answer is from the database before the last build, which failed: {failed.read_text()}",
-            "note",
-        )
-    ]
+    reason = failed.read_text(encoding="utf-8", errors="replace")
+    text = f"this answer is from the database before the last build, which failed: {reason}"
+    return [Note("old database", text, "note")]
 
 
 def sources(connection: duckdb.DuckDBPyConnection, names: Collection[str]) -> "pa.Table":

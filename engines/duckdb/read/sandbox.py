@@ -98,9 +98,12 @@ def connect(
         connection.execute(f"set threads = least(current_setting('threads'), {limits.most_threads})")
     disable_async_writes(connection)
     try:
-        connection.execute(f"attach {quoted(str(path))} as warehouse (read_only)")
+        # Without the type, DuckDB would load an extension for a file of another kind, such as SQLite's.
+        connection.execute(f"attach {quoted(str(path))} as warehouse (type duckdb, read_only)")
+        # Fails if the database has no catalog: it is not one of Tracehouse.
+        connection.execute("use warehouse.catalog")
     except duckdb.Error as error:
-        raise UserError(f"{path}: the database cannot be opened. {_explain_lock(str(error))}") from None
+        raise UserError(f"{path}: the database cannot be opened. {_explain_open(str(error))}") from None
     connection.execute("use warehouse")
     root = path.parent.as_posix()
     connection.execute("set variable data_root = $root", {"root": root})
@@ -350,7 +353,8 @@ def _hold_lock(path: Path) -> Iterator[None]:
 
 def _database(warehouse: Path) -> Path:
     path = resolve_warehouse(warehouse) / DATABASE
-    if not path.exists():
+    # DuckDB would wait for a writer of a named pipe.
+    if not path.is_file():
         raise UserError(
             f"{path}: no such database. Create it with `traces ingest --raw DIR`, "
             "or name the folder of an existing warehouse with --warehouse"
@@ -358,10 +362,12 @@ def _database(warehouse: Path) -> Path:
     return path
 
 
-def _explain_lock(error: str) -> str:
-    """Return the first line of an error, or advice if another process has the database open for writing."""
+def _explain_open(error: str) -> str:
+    """Return the cause and advice: another process has the database open for writing, or it is damaged."""
     if _LOCKED not in error:
-        return error.splitlines()[0]
+        return (
+            f"{error.splitlines()[0].rstrip('.!')}. If the file is damaged, `traces build` writes a new one"
+        )
     holder = error.partition("is held in ")[2].partition(". See also")[0] or "another process"
     return (
         f"{holder.capitalize()} has it open for writing. Close it there. `traces shell` and "
@@ -396,7 +402,7 @@ def _other_version(warehouse: Path) -> str:
 
     try:
         built_by = json.loads(build_info_file(resolve_warehouse(warehouse)).read_text())["version"]
-    except (OSError, ValueError, LookupError, TypeError):
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return ""
     return "" if built_by == version("tracehouse") else str(built_by)
 

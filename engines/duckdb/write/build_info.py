@@ -110,6 +110,6 @@ def hash_file(path: Path) -> str:
 def _read_record(warehouse: Path) -> dict:
     try:
         record = json.loads(build_info_file(warehouse).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return record if isinstance(record, dict) else {}

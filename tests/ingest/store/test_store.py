@@ -2,6 +2,7 @@ import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -9,9 +10,9 @@ from few_files import quiet
 
 from tracehouse.core.errors import UserError
 from tracehouse.ingest import pipeline
-from tracehouse.ingest.store import cleanup, files, layout, lock, records
+from tracehouse.ingest.store import cleanup, files, layout, lock, records, view_store
 from tracehouse.ingest.store.files import StagedFile
-from tracehouse.ingest.store.records import Conversion, Source, StoredFile
+from tracehouse.ingest.store.records import Conversion, Manifest, Source, StoredFile, Superseded
 
 NODE = "sn,cpu_milli,memory_mib,gpu,model\n"
 POWER = "dataset,network,batch_size,optimizer,power_limit,time_per_epoch,average_power\n"
@@ -98,6 +99,40 @@ def test_damaged_manifest_or_record_is_an_error_with_advice_and_removes_nothing(
             cleanup.remove_leftovers(tmp_path)
         path.write_bytes(intact)
     assert list_parquet(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    "damage", [{"since": "2020-01-01T00:00:00"}, {"version": "1"}, {"bytes": None}, {"path": "../a.parquet"}]
+)
+def test_damaged_list_of_superseded_files_is_an_error_with_advice(
+    damage: dict[str, Any], tmp_path: Path
+) -> None:
+    superseded = Superseded("parquet/openb/pod/0123456789abcdef.parquet", 1, 0, "2020-01-01T00:00:00+00:00")
+    manifest = replace(Manifest(1), superseded=(replace(superseded, **damage),))
+    records.write(tmp_path, manifest)
+    with pytest.raises(UserError, match="Restore it from a backup, or ingest the raw files"):
+        cleanup.vacuum(tmp_path, 0, 0)
+
+
+def test_vacuum_keeps_a_file_that_the_published_version_lists(tmp_path: Path) -> None:
+    published = add(tmp_path, b"1")
+    records.publish(tmp_path, [published])
+    [file] = published.files
+    # Not in the future for `vacuum`, which finds this time after the clock was set back.
+    listed = Superseded(file.path, file.bytes, 0, "2999-01-01T00:00:00+00:00")
+    gone = replace(listed, path="parquet/openb/pod/0123456789abcdef.parquet")
+    records.write(tmp_path, replace(records.read(tmp_path), superseded=(listed, gone)))
+    assert cleanup.vacuum(tmp_path, 0, 0) == [gone]
+    assert list_parquet(tmp_path) == list_paths(published)
+
+
+def test_damaged_checksum_of_a_view_counts_as_damage(tmp_path: Path) -> None:
+    path = tmp_path / "stored" / "pai" / "task_v1" / "0123456789abcdef.sha256"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"\xff\xfe\0")
+    [(file, checksum)] = view_store.read_checksums(tmp_path, []).items()
+    assert file == "stored/pai/task_v1/0123456789abcdef.parquet"
+    assert len(checksum) < 64
 
 
 def test_damaged_unpublished_record_loses_only_its_conversion(tmp_path: Path) -> None:
