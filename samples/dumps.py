@@ -4,9 +4,11 @@ If `tracehouse.samples.traces` has a module with the name of the trace, its `wri
 Otherwise the sample is drawn from the declaration of the trace.
 """
 
+import fcntl
 import importlib.util
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
@@ -106,19 +108,29 @@ def write_sample(
     _check_free_space(out, expected_bytes(traces, scale, days))
     written: list[Path] = []
     for trace in dict.fromkeys(traces):
-        folder = out / trace
-        _mark(folder, trace, scale, seed)
-        rng = np.random.default_rng([seed, *trace.encode()])
-        output = Output(folder, int(rng.integers(2**31)), partial(on_bytes, trace))
-        module = _module(trace)
-        if module is None:
-            from_declaration.write(all_traces()[trace], output, scale, rng)
-        elif has_days(trace):
-            module.write(output, scale, rng, days or module.DEFAULT_DAYS)
-        else:
-            module.write(output, scale, rng)
-        written += output.close(getattr(module, "IN_PARTS", {}))
+        with _mark(out / trace, trace, scale, seed):
+            written += _write_trace(trace, out / trace, scale, seed, on_bytes, days)
     return written
+
+
+def _write_trace(
+    trace: str,
+    folder: Path,
+    scale: float,
+    seed: int,
+    on_bytes: Callable[[str, int], None],
+    days: int | None,
+) -> list[Path]:
+    rng = np.random.default_rng([seed, *trace.encode()])
+    output = Output(folder, int(rng.integers(2**31)), partial(on_bytes, trace))
+    module = _module(trace)
+    if module is None:
+        from_declaration.write(all_traces()[trace], output, scale, rng)
+    elif has_days(trace):
+        module.write(output, scale, rng, days or module.DEFAULT_DAYS)
+    else:
+        module.write(output, scale, rng)
+    return output.close(getattr(module, "IN_PARTS", {}))
 
 
 def _check_folder(folder: Path) -> None:
@@ -145,8 +157,23 @@ def _size(count: int) -> str:
     return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.1f} MB"
 
 
-def _mark(folder: Path, trace: str, scale: float, seed: int) -> None:
-    # The marker is written before the data, so that an interrupted sample is marked too.
+@contextmanager
+def _mark(folder: Path, trace: str, scale: float, seed: int) -> Iterator[None]:
+    """Mark a folder as synthetic before its data is written, and lock the marker during the block.
+
+    Raises UserError if another process has locked it: both would write the same temporary files.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    text = _MARKER_TEXT.format(trace=trace, version=GENERATOR_VERSION, seed=seed, scale=float(scale))
-    (folder / MARKER_NAME).write_text(text, encoding="utf-8", newline="\n")
+    with (folder / MARKER_NAME).open("a", encoding="utf-8", newline="\n") as marker:
+        try:
+            fcntl.flock(marker, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(
+                f"{folder}: another `traces sample` is writing here. Wait until it has finished"
+            ) from None
+        marker.truncate(0)
+        marker.write(
+            _MARKER_TEXT.format(trace=trace, version=GENERATOR_VERSION, seed=seed, scale=float(scale))
+        )
+        marker.flush()
+        yield

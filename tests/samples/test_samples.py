@@ -1,5 +1,6 @@
 """Synthetic samples: reproducible and marked files, declared rules, and the known pitfalls of each trace."""
 
+import fcntl
 from collections import Counter
 from pathlib import Path
 
@@ -40,6 +41,16 @@ def test_interrupted_sample_leaves_no_incomplete_parquet(
     with pytest.raises(KeyboardInterrupt):
         write_sample(tmp_path, TINY, 1, ["asi"], quiet)
     assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_two_samples_at_once_do_not_mix(tmp_path: Path) -> None:
+    (tmp_path / "itp").mkdir()
+    with (tmp_path / "itp" / MARKER_NAME).open("w") as marker:
+        fcntl.flock(marker, fcntl.LOCK_EX)
+        with pytest.raises(UserError, match=r"itp: another `traces sample` is writing here"):
+            write_sample(tmp_path, 0.0001, 0, ["itp"], quiet)
+    assert [path.name for path in (tmp_path / "itp").iterdir()] == [MARKER_NAME]
+    assert write_sample(tmp_path, 0.0001, 0, ["itp"], quiet)
 
 
 def test_seed_determines_the_bytes_of_each_trace(sample_raw: Path, tmp_path: Path) -> None:
