@@ -393,6 +393,31 @@ def test_works_without_ranges(site: Path, browser: Any) -> None:
         assert opened.page.evaluate(RUN, {"name": "itp.gpu_hours"})["rows"]
 
 
+@in_full
+@with_wasm
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("assets/index-*.js", "a file of these pages is missing or blocked"),
+        ("api/list.json", "Cannot open the warehouse: api/list.json is missing or damaged (status 404)"),
+        ("opening.bin", "Cannot load opening.bin of this site (status 404). Reload the page."),
+        ("worker.js", "Cannot load DuckDB of this site (its worker cannot start)"),
+        ("duckdb/duckdb-eh.wasm", "Cannot load DuckDB of this site ("),
+        ("traces.duckdb", "Cannot load the database file of this site ("),
+    ],
+)
+def test_page_names_a_missing_file(file: str, text: str, site: Path, browser: Any, tmp_path: Path) -> None:
+    shutil.copytree(site, tmp_path / "site", copy_function=os.link)
+    [missing] = (tmp_path / "site").glob(file)
+    missing.unlink()
+    with site_server.serve(tmp_path / "site") as served:
+        context = browser.new_context(service_workers="block")
+        page = context.new_page()
+        page.goto(f"{served.address}/#query/itp.gpu_hours?min_gpus=8")
+        expect(page.locator("body")).to_contain_text(text, timeout=600_000)
+        context.close()
+
+
 @with_wasm
 def test_replaces_only_a_site(small_warehouse: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()

@@ -9,6 +9,11 @@ openEngine()
   .then(async (engine) => {
     // For the browser's console.
     Object.assign(globalThis, { tracehouse: engine });
-    render(<App engine={engine} catalog={await engine.list()} />, page);
+    const catalog = await engine.list();
+    page.replaceChildren();
+    render(<App engine={engine} catalog={catalog} />, page);
   })
-  .catch((error: Error) => render(<p role="alert" class="error">Cannot open the warehouse: {error.message}</p>, page));
+  .catch((error: Error) => {
+    page.replaceChildren();
+    render(<p role="alert" class="error">Cannot open the warehouse: {error.message}</p>, page);
+  });

@@ -13,6 +13,9 @@ addEventListener("message", (event) => {
   fetchedTo?.postMessage(fetched);
 });
 
+// DuckDB-WASM does not answer if its program cannot be loaded. An error outside of a promise reaches the page.
+addEventListener("unhandledrejection", ({ reason }) => setTimeout(() => { throw reason; }));
+
 const isOwn = (address) => new URL(address, location.href).origin === location.origin;
 
 /** The bytes from one place on, as many as the page sent; DuckDB reads the others when it needs them. */

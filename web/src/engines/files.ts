@@ -15,9 +15,14 @@ export interface Listing extends Catalog {
 
 export async function fetchJson<T>(path: string, options: RequestInit = {}): Promise<T> {
   const response = await fetch(path, options);
-  const isJson = response.headers.get("content-type")?.includes("json");
-  if (!isJson) throw new Error(response.status === 404 ? "There is no such object here." : await response.text());
-  const found = await response.json();
+  const text = await response.text();
+  let found;
+  try {
+    found = JSON.parse(text);
+  } catch {
+    const isMissing = response.status === 404 && path.includes("/describe/");
+    throw new Error(isMissing ? "There is no such object here." : `${path} is missing or damaged (status ${response.status})`);
+  }
   if (!response.ok) throw new Error(found.error ?? response.statusText);
   return found as T;
 }

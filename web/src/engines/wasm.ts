@@ -197,20 +197,34 @@ async function connect(listing: Listing): Promise<Session> {
   const version = `?${duckdb.PACKAGE_VERSION}`;
   const worker = new Worker(address(`worker.js${version}`));
   const database = new duckdb.AsyncDuckDB(new duckdb.VoidLogger(), worker);
-  const [opening] = await Promise.all([fetchOpening(), database.instantiate(address(`duckdb/duckdb-eh.wasm${version}`))]);
+  // If the worker cannot start, DuckDB-WASM waits for its answers without end.
+  const noWorker = new Promise<never>((_, reject) =>
+    worker.addEventListener("error", ({ message }) => reject(new Error(message || "its worker cannot start")), { once: true }),
+  );
+  const load = <T>(file: string, work: Promise<T>): Promise<T> =>
+    work.catch((error: Error) => {
+      worker.terminate();
+      throw new Error(`Cannot load ${file} of this site (${error.message}). Reload the page. If it fails again, publish the site again.`);
+    });
+  const [opening] = await Promise.all([
+    load("opening.bin", fetchOpening()),
+    load("DuckDB", Promise.race([noWorker, database.instantiate(address(`duckdb/duckdb-eh.wasm${version}`))])),
+  ]);
   worker.postMessage({ opening: { ranges: listing.opening, bytes: opening.bytes } });
   await database.open({ filesystem: { reliableHeadRequests: true, allowFullHTTPReads: true, forceFullHTTPReads: false } });
   await database.registerFileURL(FILE, address(listing.database), duckdb.DuckDBDataProtocol.HTTP, false);
   const connection = await database.connect();
   // Extensions would be loaded from another origin.
   await connection.query("set autoinstall_known_extensions = false; set autoload_known_extensions = false");
-  await connection.query(`attach '${FILE}' as traces (read_only); use traces`);
+  await load("the database file", connection.query(`attach '${FILE}' as traces (read_only); use traces`));
   return { worker, database, connection, opening: opening.size, fetched: 0 };
 }
 
 /** What DuckDB reads of the database to open it, and its compressed size. */
 async function fetchOpening(): Promise<{ bytes: Uint8Array; size: number }> {
-  const packed = await (await fetch("opening.bin")).blob();
+  const response = await fetch("opening.bin");
+  if (!response.ok) throw new Error(`status ${response.status}`);
+  const packed = await response.blob();
   const unpacked = packed.stream().pipeThrough(new DecompressionStream("gzip"));
   return { bytes: new Uint8Array(await new Response(unpacked).arrayBuffer()), size: packed.size };
 }
