@@ -11,18 +11,20 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import duckdb
-from pyarrow import ArrowException
 
 from tracehouse.core.errors import UsageError, UserError, check_installed
 from tracehouse.core.text import identifier, quoted
 from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.engines.duckdb.write.base_tables import comments_sql
 from tracehouse.publish.bi import database_file
-from tracehouse.publish.bi.database_file import LEFT_OUT_COMMENT, MARKER_COMMENT, OF_PACKAGE, Published
+from tracehouse.publish.bi.database_file import LEFT_OUT_COMMENT, MARKER_COMMENT, Published
 
 _BATCH_ROWS = 100_000
 _CONNECT_TIMEOUT_S = 10
 LOCK_TIMEOUT_S = 10
+_NAME_BYTES = 63
+# Types that the driver does not send: nested ones, except lists of simple values.
+_UNSUPPORTED = re.compile(r"STRUCT|MAP|UNION|VARIANT|\]\[")
 
 
 @dataclass(frozen=True)
@@ -120,8 +122,6 @@ def _replace_all(source: duckdb.DuckDBPyConnection, cursor: Any) -> tuple[list[s
 
     Returns notes, and the user's own views and queries that PostgreSQL cannot store, with the reason.
     """
-    from adbc_driver_manager import Error
-
     cursor.execute(f"set local lock_timeout = '{LOCK_TIMEOUT_S}s'")
     contents = source.execute("select name, key_columns, same_as, comment from catalog.contents").fetchall()
     contents += [
@@ -135,15 +135,10 @@ def _replace_all(source: duckdb.DuckDBPyConnection, cursor: Any) -> tuple[list[s
     for schema in dict.fromkeys(name.partition(".")[0] for name, *_ in contents):
         cursor.execute(f"create schema if not exists {identifier(schema)}")
     for name, key, same_as, comment in contents:
-        cursor.execute("savepoint before_relation")
-        try:
-            _store(source, cursor, name, same_as, comment, columns[name])
-        except (Error, duckdb.Error, ArrowException) as error:
-            if name.partition(".")[0] in OF_PACKAGE:
-                raise
-            cursor.execute("rollback to before_relation")
-            failed[name] = f"PostgreSQL cannot store it ({str(error).splitlines()[0]})"
+        if reason := _find_unsupported(source, name):
+            failed[name] = f"PostgreSQL cannot store {reason}"
             continue
+        _store(source, cursor, name, same_as, comment, columns[name])
         if key and not _add_key(cursor, _quoted(name), key):
             notes.append(f"{name} has no primary key: {key} are not unique")
     for name, reason in failed.items():
@@ -171,7 +166,24 @@ def _store(
         rows = source.sql(f"select {sent} from {name}").to_arrow_reader(_BATCH_ROWS)
         cursor.adbc_ingest(table, rows, mode="replace", db_schema_name=schema)
     comments = comments_sql("view" if same_as else "table", target, comment, columns)
-    cursor.execute(f"do $comments$ begin {comments}; end $comments$")
+    tag = "$comments$"
+    while tag in comments:
+        tag = f"${tag[1:-1]}_$"
+    cursor.execute(f"do {tag} begin {comments}; end {tag}")
+
+
+def _find_unsupported(source: duckdb.DuckDBPyConnection, name: str) -> str:
+    """Return which column of a relation PostgreSQL or its driver cannot store; empty if none."""
+    stored = set()
+    for column, kind, *_ in source.execute(f"describe {name}").fetchall():
+        if _UNSUPPORTED.search(kind):
+            return f"the type {kind} of the column {column}"
+        # PostgreSQL cuts longer names.
+        cut = column.encode()[:_NAME_BYTES]
+        if cut in stored:
+            return f"two columns whose names begin with {column[:_NAME_BYTES]}"
+        stored.add(cut)
+    return ""
 
 
 def _drop_published(cursor: Any, names: Sequence[str]) -> None:
@@ -204,7 +216,7 @@ def _sent(name: str, kind: str, *_: object) -> str:
     column = identifier(name)
     if kind == "VARCHAR":
         return f"replace({column}, chr(0), '␀') as {column}"
-    if kind == "HUGEINT":
+    if kind in ("HUGEINT", "UBIGINT"):
         return f"cast({column} as decimal(38, 0)) as {column}"
     return column
 

@@ -20,6 +20,7 @@ from terminal import end, terminal
 from tracehouse.core.errors import UsageError
 from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest.declarations import all_traces
+from tracehouse.publish.bi import postgresql
 from tracehouse.publish.bi.postgresql import read_address
 
 PAGE = (Path(__file__).parents[3] / "docs" / "postgresql.md").read_text()
@@ -239,6 +240,44 @@ def test_connection_errors_are_one_line(server: Server, small_warehouse: Path) -
     server.psql("create database within")
     done = publish_to(small_warehouse, within.replace("/postgres", "/within"), "")
     assert PASSWORD not in done.stdout and quote(PASSWORD, safe="") not in done.stdout
+
+
+OWN = {
+    "fine": 'select 1 as "a""b", 18446744073709551615::ubigint as "it\'s", [1] as listed',
+    "nested": "select 1 as one, [[1]] as lists",
+    "map": "select map {'a': 1} as m",
+    "long": f"select 1 as {'x' * 70}a, 2 as {'x' * 70}b",
+}
+
+
+@in_full
+def test_leaves_out_what_postgresql_cannot_store(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The published file of a warehouse whose user has such views and queries."""
+    path = tmp_path / "published.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("create schema mine; create schema catalog")
+        connection.execute("create table catalog.left_out (name varchar, reason varchar)")
+        connection.execute(
+            "create table catalog.contents as select 'mine.' || unnest($names) as name, 1 as row_count, "
+            "'' as key_columns, '' as same_as, '$comments$' as comment",
+            {"names": [*OWN]},
+        )
+        for name, sql in OWN.items():
+            connection.execute(f"create table mine.{name} as {sql}")
+    server.psql("create database odd")
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    for _ in range(2):
+        published, _, _ = postgresql.publish(tmp_path, server.url("odd"), False, path)
+        assert published.names == {"mine.fine"}
+        assert published.left_out == {
+            "mine.nested": "PostgreSQL cannot store the type INTEGER[][] of the column lists",
+            "mine.map": "PostgreSQL cannot store the type MAP(VARCHAR, INTEGER) of the column m",
+            "mine.long": f"PostgreSQL cannot store two columns whose names begin with {'x' * 63}",
+        }
+        assert server.psql("select * from mine.fine", "odd") == "1|18446744073709551615|{1}"
+        assert server.psql("select name from catalog.contents", "odd") == "mine.fine"
 
 
 def test_rejects_invalid_url() -> None:
