@@ -61,8 +61,8 @@ def serve(warehouse: Path, limits: Limits, port: int, report_address: Callable[[
     check_installed("The pages need", "explore", "starlette", "uvicorn")
     import uvicorn
 
-    sandbox.check(warehouse, limits)
     fork_server.start([__name__, "pyarrow"])
+    sandbox.check(warehouse, limits)
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -68,9 +68,9 @@ def serve(folder: Path, limits: Limits, most_rows: int) -> None:
 
     Raises UserError if there is no warehouse, or if `mcp` is not installed.
     """
+    fork_server.start([__name__, "pyarrow"])
     # Check the warehouse first: the import of the protocol takes a second.
     sandbox.check(folder, limits)
-    fork_server.start([__name__, "pyarrow"])
     check_installed("The MCP server needs", "mcp", "mcp")
     server = build_server(Service(folder, limits, most_rows))
     answer_refused_requests(server)
