@@ -27,6 +27,7 @@ from counting import non_empty
 from few_files import quiet, write
 from reference_results import philly
 
+from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.engines.duckdb.write import database
 from tracehouse.publish.simulators import export
@@ -752,7 +753,13 @@ def test_report_counts_in_the_written_files(
         if change and arguments[1] == built.files[0]:
             change(arguments[3])
 
+    def run_here(warehouse: Path, limits: Limits, work: Callable, writable: list[Path], scratch: Path) -> Any:
+        with sandbox.connect(warehouse, limits, writable, scratch) as connection:
+            return work(connection)
+
     monkeypatch.setattr(export, "_write_file", write_and_change)
+    # A child process would not have the changed function.
+    monkeypatch.setattr(sandbox, "run", run_here)
     built = build_format(form, "openb", OPTIONS | options)
     report, _ = export.export(few_jobs, "openb", [], built, tmp_path / "out")
     assert (report["jobs"], report["exported_gpu_h"]) == (jobs, pytest.approx(gpu_s / 3600))

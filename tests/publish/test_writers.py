@@ -152,7 +152,7 @@ def test_only_terminal_gets_colours_and_fitting(tmp_path: Path, monkeypatch: pyt
     assert write_answer(Format.TABLE, tmp_path, long).read_text() == in_pipe
     assert "\x1b" not in in_pipe and "long " * 59 in in_pipe
     on_terminal = write_answer(
-        Format.TABLE, tmp_path, long, options=Options(to_terminal=True, width=80)
+        Format.TABLE, tmp_path, long, options=Options(to_terminal=True, width=40)
     ).read_text()
     assert "\x1b[" in on_terminal and "long " * 59 not in on_terminal
 
