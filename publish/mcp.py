@@ -6,6 +6,7 @@ Rows, bytes and run time are limited. Statements are read-only and sandboxed, as
 
 import asyncio
 import json
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -66,8 +67,11 @@ class Service:
 def serve(folder: Path, limits: Limits, most_rows: int) -> None:
     """Serve a warehouse until standard input ends.
 
-    Raises UserError if there is no warehouse, or if `mcp` is not installed.
+    Raises UserError if there is no warehouse, if `mcp` is not installed, or if standard input or output is
+    closed.
     """
+    if sys.stdin is None or sys.stdout is None:
+        raise UserError("The MCP server needs standard input and output, and one of them is closed")
     fork_server.start([__name__, "pyarrow"])
     # Check the warehouse first: the import of the protocol takes a second.
     sandbox.check(folder, limits)

@@ -191,3 +191,12 @@ def test_does_not_start_without_warehouse(tmp_path: Path) -> None:
     run = command_line.by_itself("mcp", "--warehouse", tmp_path)
     assert (run.code, run.stdout) == (1, "")
     assert "no such database" in run.stderr
+
+
+def test_does_not_start_without_standard_input(sample_warehouse: Path) -> None:
+    command = f'exec "{command_line.TRACES}" mcp --warehouse "{sample_warehouse}" <&-'
+    ended = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert (
+        ended.stderr == "error: The MCP server needs standard input and output, and one of them is closed\n"
+    )
