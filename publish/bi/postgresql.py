@@ -5,6 +5,8 @@ All tables are replaced in one transaction, so that readers see either the old v
 
 import re
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -78,41 +80,61 @@ def publish(
     """
     address = read_address(to)
     check_installed("publishing to PostgreSQL needs", "bi", "adbc_driver_postgresql")
-    from adbc_driver_manager import Error
-    from adbc_driver_postgresql import dbapi
-
-    try:
-        server = dbapi.connect(address.url)
-    except Error as error:
-        reason = _reason(address, error)
-        raise UserError(
-            f"{address.shown}: no connection ({reason}). Check host, port and database, that the server is "
-            "running, and the password in PGPASSWORD or ~/.pgpass"
-        ) from None
-    with server, sandbox.scratch_folder() as scratch:
+    with sandbox.scratch_folder() as scratch:
         path = file or scratch / "traces.duckdb"
-        if not file:
-            database_file.publish(warehouse, path, whole)
-        try:
-            with duckdb.connect(str(path), read_only=True) as source, server.cursor() as cursor:
-                source.execute("set timezone = 'UTC'")
-                notes, failed = _replace_all(source, cursor)
-            server.commit()
-        except Error as error:
-            server.rollback()
-            raise UserError(
-                f"{address.shown}: publishing failed ({_reason(address, error)}); the previous version is "
-                "unchanged"
-            ) from None
+        # Python handles a signal only between statements of the main thread, and a silent server can keep the
+        # driver waiting without end.
+        thread = ThreadPoolExecutor(1, "postgresql")
+        with thread, thread.submit(_connect, address).result() as server:
+            if not file:
+                database_file.publish(warehouse, path, whole)
+            notes, failed = thread.submit(_publish_file, path, server, address).result()
         published = database_file.read_published(path)
     kept = published.names - failed.keys()
     published = replace(published, names=kept, left_out={**published.left_out, **failed})
     return published, address.shown, notes
 
 
+def _connect(address: Address) -> Any:
+    from adbc_driver_manager import Error
+    from adbc_driver_postgresql import dbapi
+
+    try:
+        return dbapi.connect(address.url)
+    except Error as error:
+        reason = _reason(address, error)
+        raise UserError(
+            f"{address.shown}: no connection ({reason}). Check host, port and database, that the server is "
+            "running, and the password in PGPASSWORD or ~/.pgpass"
+        ) from None
+
+
+def _publish_file(path: Path, server: Any, address: Address) -> tuple[list[str], dict[str, str]]:
+    """Replace all tables of the connected database by those of a published file. For the result see
+    `_replace_all`.
+    """
+    from adbc_driver_manager import Error
+
+    try:
+        with duckdb.connect(str(path), read_only=True) as source, server.cursor() as cursor:
+            source.execute("set timezone = 'UTC'")
+            result = _replace_all(source, cursor)
+        server.commit()
+    except Error as error:
+        # The server rolls back by itself if the connection is broken.
+        with suppress(Error):
+            server.rollback()
+        reason = _reason(address, error)
+        raise UserError(
+            f"{address.shown}: publishing failed ({reason}); the previous version is unchanged"
+        ) from None
+    return result
+
+
 def _reason(address: Address, error: Exception) -> str:
-    """The lines of libpq's message, without the driver's prefix."""
+    """The lines of libpq's message, without the driver's prefix and the statement."""
     message = re.sub(r"^.*?(FATAL|ERROR|Failed to connect): *", "", str(error), count=1, flags=re.S)
+    message = re.sub(r"\n?Query was: .*", "", message, flags=re.S)
     lines = dict.fromkeys(" ".join(line.split()) for line in message.splitlines() if line.strip())
     return address.without_password("; ".join(lines))
 
@@ -123,6 +145,8 @@ def _replace_all(source: duckdb.DuckDBPyConnection, cursor: Any) -> tuple[list[s
     Returns notes, and the user's own views and queries that PostgreSQL cannot store, with the reason.
     """
     cursor.execute(f"set local lock_timeout = '{LOCK_TIMEOUT_S}s'")
+    # By default, libpq expects text in the database's encoding, and the driver sends UTF-8.
+    cursor.execute("set local client_encoding = 'UTF8'")
     contents = source.execute("select name, key_columns, same_as, comment from catalog.contents").fetchall()
     contents += [
         ("catalog.contents", "name", "", MARKER_COMMENT),
@@ -200,7 +224,7 @@ def _drop_published(cursor: Any, names: Sequence[str]) -> None:
     if there.get("catalog.contents", ("", ""))[1] == MARKER_COMMENT:
         cursor.execute("select name from catalog.contents")
         published = [name for (name,) in cursor.fetchall() if name in there]
-        published += ["catalog.contents", "catalog.left_out"]
+        published += [name for name in ("catalog.contents", "catalog.left_out") if name in there]
     if foreign := sorted((there.keys() & {*names}) - {*published}):
         raise UserError(
             f"{foreign[0]}: not created by `traces publish`, so it is not replaced. "

@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -183,6 +184,7 @@ def test_second_publish_replaces_its_tables_only(
     assert server.psql("select count(*) from itp.job", small, role) == count
     # The tables of a trace without data are removed.
     assert not database.ingest([sample_raw], tmp_path, ["itp"], lambda *_: None).problems
+    server.psql("drop table catalog.left_out", small)
     publish_to(tmp_path, server.url(small))
     left = everything(server, small)
     assert "dlrm|raw" not in left and "itp|job|" in left and "itp|mine|" in left
@@ -223,6 +225,36 @@ def test_old_version_stays_if_a_publish_fails(server: Server, small: str, small_
 
 
 @in_full
+@pytest.mark.parametrize("way", ["disconnected", "silent"])
+def test_server_fails_during_a_publish(
+    way: str, server: Server, small: str, small_warehouse: Path, tmp_path: Path
+) -> None:
+    """A broken connection is an error of one line, and a signal ends the wait for a silent server."""
+    before = everything(server, small)
+    url = server.url(small).replace("@", f":{quote(PASSWORD, safe='')}@")
+    command = [command_line.TRACES, "publish", "--warehouse", small_warehouse, "--to", url]
+    backends = "from pg_stat_activity where query like 'COPY%' and datname = current_database()"
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
+        while not (backend := server.psql(f"select pid {backends}", small)) and process.poll() is None:
+            pass
+        if way == "disconnected":
+            server.psql(f"select pg_terminate_backend(pid) {backends}", small)
+            _, errors = process.communicate()
+            assert (process.returncode, errors.count("\n")) == (1, 1)
+            assert "publishing failed (" in errors and "the previous version is unchanged" in errors
+        else:
+            os.kill(int(backend), signal.SIGSTOP)
+            try:
+                process.terminate()
+                assert process.wait(120) == 128 + signal.SIGTERM
+            finally:
+                os.kill(int(backend), signal.SIGCONT)
+            assert [path.name for path in tmp_path.iterdir()] == []
+    assert everything(server, small) == before
+
+
+@in_full
 def test_connection_errors_are_one_line(server: Server, small_warehouse: Path) -> None:
     server.psql(f"create role guest login password '{PASSWORD.replace(chr(39), chr(39) * 2)}'")
 
@@ -235,6 +267,8 @@ def test_connection_errors_are_one_line(server: Server, small_warehouse: Path) -
     assert "no password supplied" in error(server.url(), "")
     assert 'database "nowhere" does not exist' in error(server.url("nowhere"))
     assert "permission denied for database" in error(server.url(user="guest"))
+    server.psql("create database latin encoding 'LATIN1' locale 'C' template template0")
+    assert 'has no equivalent in encoding "LATIN1"' in error(server.url("latin"))
     assert "hidden" not in error(f"postgresql://{OWNER}:hidden@127.0.0.1:{server.port}/postgres", "")
     within = server.url().replace("@", f":{quote(PASSWORD, safe='')}@")
     server.psql("create database within")
