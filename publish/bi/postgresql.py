@@ -110,9 +110,7 @@ def _connect(address: Address) -> Any:
 
 
 def _publish_file(path: Path, server: Any, address: Address) -> tuple[list[str], dict[str, str]]:
-    """Replace all tables of the connected database by those of a published file. For the result see
-    `_replace_all`.
-    """
+    """Replace all tables of the connected database by those of a published file, as `_replace_all`."""
     from adbc_driver_manager import Error
 
     try:
