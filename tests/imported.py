@@ -16,13 +16,13 @@ _SLOW = (
     *("publish.plot", "publish.site", "samples", "sql.query_files", "views.view_files"),
 )
 
-# The command line always ends with `os._exit`.
+# The command line always ends with `os._exit`, and so does the child that queries: it may open no file.
 _CODE = """
 import os, sys
 exit = os._exit
+file = open(os.environ["MODULES_FILE"], "a")
 def write_modules(code):
-    with open(os.environ["MODULES_FILE"], "w") as file:
-        print(*sys.modules, file=file)
+    print(*sys.modules, file=file, flush=True)
     exit(code)
 os._exit = write_modules
 sys.argv[0] = "traces"
@@ -34,8 +34,9 @@ main()
 def modules_of(
     *arguments: object, folder: Path, on_terminal: bool = False, **environment: object
 ) -> tuple[set[str], set[str]]:
-    """Return the third-party packages that a run imports, and the slow modules of Tracehouse."""
+    """Return the third-party packages that a run and its child import, and the slow modules of Tracehouse."""
     listed = folder / "modules"
+    listed.unlink(missing_ok=True)
     command = [sys.executable, "-c", _CODE, *map(str, arguments)]
     variables = {name: str(value) for name, value in environment.items()} | {"MODULES_FILE": str(listed)}
     if on_terminal:
