@@ -38,7 +38,10 @@ def is_terminal(output: Path | None) -> bool:
 
 def is_stream(output: Path) -> bool:
     """Whether an output is a stream, such as a pipe or /dev/stdout, and not a file that can be replaced."""
-    return "/dev" in map(str, output.absolute().parents) or (output.exists() and not output.is_file())
+    folders = {str(folder) for folder in output.absolute().parents}
+    # Files in /dev/shm are kept in memory, and are files all the same.
+    is_device = "/dev" in folders and "/dev/shm" not in folders
+    return is_device or (output.exists() and not output.is_file())
 
 
 def check(output: Path | None) -> None:

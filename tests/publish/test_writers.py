@@ -263,6 +263,7 @@ def test_format_follows_extension(monkeypatch: pytest.MonkeyPatch) -> None:
         (None, "a.txt", Format.TABLE),
         (None, "a", Format.CSV),
         (None, "/dev/stdout", Format.CSV),
+        (None, "/dev/shm/a.parquet", Format.PARQUET),
         (Format.CSV, "a.unknown", Format.CSV),
         (Format.JSON, "a.csv", Format.JSON),
         (None, None, Format.CSV),
