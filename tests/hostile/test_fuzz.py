@@ -242,7 +242,9 @@ def outcome_of(form: Format, data: bytes, folder: Path) -> tuple[str, str]:
         return "refused", "" if is_named else f"lost in silence: {notes}"
     in_others = [form.count(other) for other in form.others.values()]
     counts = [form.count(data), *in_others]
-    if None in counts:
+    # Each partition of a zip is kept or refused by itself.
+    is_refused_in_part = form.path.endswith(".zip") and any(name in str(one) for one in outcome.problems)
+    if None in counts and not is_refused_in_part:
         return "kept", "accepted although damaged"
     sources = [source for one in found for source in one.sources]
     read = sum(source.rows_read for source in sources)
@@ -250,7 +252,9 @@ def outcome_of(form: Format, data: bytes, folder: Path) -> tuple[str, str]:
     rejected = sum(source.rows_rejected for source in sources)
     expected = sum(filter(None, counts))
     what = "kept with rejected rows" if rejected else "kept"
-    if read != expected:
+    if is_refused_in_part:
+        what = "refused in part"
+    elif read != expected:
         return what, f"{read} rows read; {expected} counted"
     return what, "" if read == kept + rejected else f"{read} read, {kept} kept, {rejected} rejected"
 
