@@ -268,8 +268,9 @@ class Warehouse:
         """A raw DuckDB connection, for other libraries. The database is attached read-only.
 
         It is yours: it can do what your process can do below `parquet/` and `stored/`, so `copy … to` a file
-        there overwrites it. `sql` and `query` accept only statements that read. Each access returns the same
-        connection. It keeps reading the version of the warehouse that it opened.
+        there overwrites it, and only its buffers have a memory limit. `sql` and `query` accept only
+        statements that read, and keep their limits. Each access returns the same connection. It keeps reading
+        the version of the warehouse that it opened.
         """
         if self._connection is None:
             with _in_python():
@@ -279,8 +280,8 @@ class Warehouse:
     def ibis(self) -> "ibis.BaseBackend":
         """The tables, views and catalog as an Ibis backend that runs only statements that read.
 
-        Its threads are those of this process, so Landlock does not confine it. Raises UserError if Ibis is
-        not installed.
+        It runs in this process, so Landlock does not confine it, and only its buffers have a memory limit.
+        Raises UserError if Ibis is not installed.
         """
         if find_spec("ibis") is None:
             raise UserError("Ibis is not installed: pip install 'ibis-framework[duckdb]'")
