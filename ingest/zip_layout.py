@@ -50,15 +50,21 @@ def check_layout(file: BinaryIO, archive: zipfile.ZipFile) -> None:
         name = escape_name(info.filename)
         if info.is_dir() and info.file_size:
             raise zipfile.BadZipFile(f"{name} is a folder with {info.file_size:,} bytes")
-        most = _MOST_GROWTH.get(info.compress_type)
-        if most and info.file_size > most * info.compress_size:
-            raise zipfile.BadZipFile(
-                f"{name} has {info.compress_size:,} bytes in it, which cannot unpack to {info.file_size:,}"
-            )
+        check_sizes(info)
         data, flags = _read_header(file, info.header_offset, name)
         at = data + info.compress_size
         may_follow = (0, *_DESCRIPTOR_BYTES) if (flags | info.flag_bits) & _SIZES_FOLLOW else (0,)
     _check_gap(archive.start_dir - at, name, may_follow)
+
+
+def check_sizes(info: zipfile.ZipInfo) -> None:
+    """Raise BadZipFile if a file cannot unpack to the size that the directory states."""
+    most = _MOST_GROWTH.get(info.compress_type)
+    if most and info.file_size > most * info.compress_size:
+        raise zipfile.BadZipFile(
+            f"{escape_name(info.filename[:80])} has {info.compress_size:,} bytes in it, which cannot unpack "
+            f"to {info.file_size:,}"
+        )
 
 
 def _check_gap(gap: int, name: str, may_follow: tuple[int, ...]) -> None:

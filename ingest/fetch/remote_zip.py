@@ -14,13 +14,12 @@ from tracehouse.core.text import escape_name
 from tracehouse.ingest.archive import MOST_MEMBERS
 from tracehouse.ingest.fetch.client import Client, SourceError, TransferError, content_range, validator_of
 from tracehouse.ingest.fetch.transfer import OnBytes
+from tracehouse.ingest.zip_layout import check_sizes
 
 # The bytes of one request. A request that breaks off is repeated from its start.
 _BLOCK_BYTES = 4 << 20
 # The directories of the published zips have less than one.
 _MOST_DIRECTORY_BYTES = 64 << 20
-# Deflate cannot make a file smaller than this.
-_MOST_GROWTH = 1032
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +86,8 @@ def _check_directory(archive: zipfile.ZipFile) -> None:
             raise zipfile.BadZipFile(f"it lists {name} twice")
         paths.add(path)
         packed_bytes += info.compress_size
-        if packed_bytes > archive.start_dir or info.file_size > info.compress_size * _MOST_GROWTH:
+        check_sizes(info)
+        if packed_bytes > archive.start_dir:
             raise zipfile.BadZipFile(f"the size of {name} is impossible")
     if len(paths) > MOST_MEMBERS:
         raise zipfile.BadZipFile(f"it lists more than {MOST_MEMBERS:,} files and folders")
