@@ -233,18 +233,22 @@ def test_server_fails_during_a_publish(
     before = everything(server, small)
     url = server.url(small).replace("@", f":{quote(PASSWORD, safe='')}@")
     command = [command_line.TRACES, "publish", "--warehouse", small_warehouse, "--to", url]
-    backends = "from pg_stat_activity where query like 'COPY%' and datname = current_database()"
+    find = (
+        "select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() "
+        "and query like 'COPY%'"
+    )
     environment = os.environ | {"TMPDIR": str(tmp_path)}
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
-        while not (backend := server.psql(f"select pid {backends}", small)) and process.poll() is None:
+        while not (backend := server.psql(find, small)) and process.poll() is None:
             pass
+        os.kill(int(backend), signal.SIGSTOP)
         if way == "disconnected":
-            server.psql(f"select pg_terminate_backend(pid) {backends}", small)
+            server.psql(f"select pg_terminate_backend({backend})", small)
+            os.kill(int(backend), signal.SIGCONT)
             _, errors = process.communicate()
             assert (process.returncode, errors.count("\n")) == (1, 1)
             assert "publishing failed (" in errors and "the previous version is unchanged" in errors
         else:
-            os.kill(int(backend), signal.SIGSTOP)
             try:
                 process.terminate()
                 assert process.wait(120) == 128 + signal.SIGTERM
