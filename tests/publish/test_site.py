@@ -20,6 +20,7 @@ import command_line
 import duckdb
 import pytest
 import site_server
+from counting import PART
 from explore_server import interrupt, start
 from playwright.sync_api import expect
 from reference_results import requests
@@ -466,7 +467,8 @@ def test_browser_answers_the_same(sample_warehouse: Path, tmp_path: Path, browse
     answers = compare_answers(sample_warehouse, tmp_path, browser)
     assert len(answers) > 140
     assert [name for name, cells in answers.items() if cells is None] == []
-    count("cells compared", sum(map(int, filter(None, answers.values()))))
+    count("answers of queries in the browser", len(answers))
+    count("cells compared in the browser", sum(map(int, filter(None, answers.values()))), PART)
 
 
 @in_full
