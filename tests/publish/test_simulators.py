@@ -641,7 +641,7 @@ def test_existing_folder_is_not_changed(sample_warehouse: Path, tmp_path: Path) 
     cases = {
         tmp_path / "there": "exists and is not empty",
         tmp_path / "no" / "folder": "no such folder",
-        Path("/proc/x"): "/proc/x: the folder cannot be written (",
+        Path("/proc/x"): "/proc/x: cannot be written (",
     }
     for folder, message in cases.items():
         ended = run(sample_warehouse, "swf", "itp", "--out", folder)
