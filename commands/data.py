@@ -10,7 +10,7 @@ from tracehouse.commands import options
 from tracehouse.commands.console import print_ingest, say
 from tracehouse.commands.options import RAW, WAREHOUSE, Only, Out, TraceNames, key_values, option, repeatable
 from tracehouse.core import signals
-from tracehouse.core.errors import UserError
+from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.names import LOCAL, Engine
 from tracehouse.ingest.traces import trace_names
 
@@ -56,6 +56,9 @@ def fetch(
     from tracehouse.ingest.fetch.plan import check_is_wanted, describe_plans, plan_downloads
 
     hosts = key_values(mirrors, "A mirror must be HOST=URL")
+    for host, url in hosts.items():
+        if "@" in url.partition("://")[2].partition("/")[0]:
+            raise UsageError(f"The mirror of {host} has a password, which errors would print: use ~/.netrc")
     with open_client(hosts, attempts=1) if dry_run else open_client(hosts) as client:
         plans = plan_downloads(client, out, traces, metrics, clusters, only)
         for line in describe_plans(plans, out, with_files=dry_run):

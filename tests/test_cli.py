@@ -306,6 +306,7 @@ UNUSUAL: list[tuple[str | list[object], int, str]] = [
     ),
     (["query", "itp.gpu_hours", "-p", b"min_gpus=\xff"], 2, "\\xff is not valid UTF-8"),
     ("printf 'select 1,\\n\\xff' | $traces sql", 2, "standard input, line 2: not valid UTF-8"),
+    (["fetch", "itp", "--out", ".", "--mirror", "a.example=https://me:secret@b.example"], 2, "use ~/.netrc"),
     (["list", "-w", b"\x1b[2J\xff"], 1, "\\x1b[2J\\xff"),
     (["query", "a\x1b[2J"], 2, 'named "a\\x1b[2J"'),
     (["sql", "from range(1000000000000)", "--timeout", 0.5], 1, "No answer within 0.5 s"),
