@@ -25,8 +25,45 @@ _BATCH_ROWS = 100_000
 _CONNECT_TIMEOUT_S = 10
 LOCK_TIMEOUT_S = 10
 _NAME_BYTES = 63
-# Types that the driver does not send: nested ones, except lists of simple values.
-_UNSUPPORTED = re.compile(r"STRUCT|MAP|UNION|VARIANT|\]\[")
+_MOST_COLUMNS = 1600
+_SYSTEM_COLUMNS = frozenset({"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"})
+# The driver does not send nested types, except lists of simple values. It changes values of the other types.
+_UNSUPPORTED = re.compile(
+    r"(STRUCT|MAP|UNION)\(.*|(VARIANT|BIT|BIGNUM|TIME WITH TIME ZONE)(\[\d*\])?|.*\[\d*\]\[\d*\]", re.S
+)
+_LIST = re.compile(r"\[\d*\]$")
+# Values that the driver changes or does not send, by their type: a name, and a condition on `value`.
+_DIGITS = "numbers of more than 38 digits", "try_cast(value as decimal(38, 0)) is null"
+_TIMES = (
+    "times that are infinite or before 4713 BC",
+    "cast(value as timestamp) not between timestamp '4713-01-01 (BC)' and timestamp '294247-01-10'",
+)
+_DATES = (
+    "dates that are infinite, before 4713 BC or after 5874897",
+    "value not between date '4713-01-01 (BC)' and date '5874897-12-31'",
+)
+_UNSUPPORTED_VALUES = {
+    "HUGEINT": _DIGITS,
+    "UHUGEINT": _DIGITS,
+    "DATE": _DATES,
+    "TIMESTAMP": _TIMES,
+    "TIMESTAMP_S": _TIMES,
+    "TIMESTAMP_MS": _TIMES,
+    "TIMESTAMP_NS": _TIMES,
+    "TIMESTAMP WITH TIME ZONE": _TIMES,
+}
+# PostgreSQL's classes of errors about values: data exception, and program limit exceeded.
+_ABOUT_VALUES = re.compile(r"SQLSTATE: (22|54)\w{3}")
+# Why a table has no primary key.
+_NO_KEY = "unique_violation or not_null_violation or program_limit_exceeded or undefined_object"
+
+
+class _UnsupportedValueError(Exception):
+    """PostgreSQL refuses a value of a table."""
+
+    def __init__(self, table: str, error: Exception):
+        super().__init__(str(error))
+        self.table = table
 
 
 @dataclass(frozen=True)
@@ -113,20 +150,26 @@ def _publish_file(path: Path, server: Any, address: Address) -> tuple[list[str],
     """Replace all tables of the connected database by those of a published file, as `_replace_all`."""
     from adbc_driver_manager import Error
 
-    try:
-        with duckdb.connect(str(path), read_only=True) as source, server.cursor() as cursor:
-            source.execute("set timezone = 'UTC'")
-            result = _replace_all(source, cursor)
-        server.commit()
-    except Error as error:
-        # The server rolls back by itself if the connection is broken.
-        with suppress(Error):
-            server.rollback()
-        reason = _reason(address, error)
-        raise UserError(
-            f"{address.shown}: publishing failed ({reason}); the previous version is unchanged"
-        ) from None
-    return result
+    failed: dict[str, str] = {}
+    while True:
+        try:
+            with duckdb.connect(str(path), read_only=True) as source, server.cursor() as cursor:
+                source.execute("set timezone = 'UTC'")
+                notes = _replace_all(source, cursor, failed)
+            server.commit()
+            return notes, failed
+        except (Error, _UnsupportedValueError) as error:
+            # The server rolls back by itself if the connection is broken.
+            with suppress(Error):
+                server.rollback()
+            if isinstance(error, _UnsupportedValueError):
+                # The driver cannot roll back to a savepoint, so all tables are sent again, without this one.
+                failed[error.table] = f"PostgreSQL cannot store it ({_reason(address, error)})"
+                continue
+            reason = _reason(address, error)
+            raise UserError(
+                f"{address.shown}: publishing failed ({reason}); the previous version is unchanged"
+            ) from None
 
 
 def _reason(address: Address, error: Exception) -> str:
@@ -137,11 +180,14 @@ def _reason(address: Address, error: Exception) -> str:
     return address.without_password("; ".join(lines))
 
 
-def _replace_all(source: duckdb.DuckDBPyConnection, cursor: Any) -> tuple[list[str], dict[str, str]]:
-    """Replace all tables and views within the transaction of the cursor.
+def _replace_all(source: duckdb.DuckDBPyConnection, cursor: Any, failed: dict[str, str]) -> list[str]:
+    """Replace all tables and views within the transaction of the cursor, and return notes.
 
-    Returns notes, and the user's own views and queries that PostgreSQL cannot store, with the reason.
+    `failed` are relations that PostgreSQL cannot store, with the reason; further ones are added. Raises
+    _UnsupportedValueError for one of which PostgreSQL refuses a value.
     """
+    from adbc_driver_manager import Error
+
     cursor.execute(f"set local lock_timeout = '{LOCK_TIMEOUT_S}s'")
     # By default, libpq expects text in the database's encoding, and the driver sends UTF-8.
     cursor.execute("set local client_encoding = 'UTF8'")
@@ -153,20 +199,29 @@ def _replace_all(source: duckdb.DuckDBPyConnection, cursor: Any) -> tuple[list[s
     _drop_published(cursor, [name for name, *_ in contents])
     columns = database_file.read_columns(source)
     notes = []
-    failed: dict[str, str] = {}
     for schema in dict.fromkeys(name.partition(".")[0] for name, *_ in contents):
         cursor.execute(f"create schema if not exists {identifier(schema)}")
     for name, key, same_as, comment in contents:
+        if name in failed:
+            continue
+        if same_as in failed:
+            failed[name] = failed[same_as]
+            continue
         if reason := _find_unsupported(source, name):
             failed[name] = f"PostgreSQL cannot store {reason}"
             continue
-        _store(source, cursor, name, same_as, comment, columns[name])
+        try:
+            _store(source, cursor, name, same_as, comment, columns[name])
+        except Error as error:
+            if _ABOUT_VALUES.search(str(error)):
+                raise _UnsupportedValueError(name, error) from None
+            raise
         if key and not _add_key(cursor, _quoted(name), key):
             notes.append(f"{name} has no primary key: {key} are not unique")
     for name, reason in failed.items():
         cursor.execute(f"delete from catalog.contents where name = {quoted(name)}")
         cursor.execute(f"insert into catalog.left_out values ({quoted(name)}, {quoted(reason)})")
-    return notes, failed
+    return notes
 
 
 def _store(
@@ -195,17 +250,36 @@ def _store(
 
 
 def _find_unsupported(source: duckdb.DuckDBPyConnection, name: str) -> str:
-    """Return which column of a relation PostgreSQL or its driver cannot store; empty if none."""
+    """Return what of a relation PostgreSQL or its driver cannot store; empty if nothing."""
     stored = set()
-    for column, kind, *_ in source.execute(f"describe {name}").fetchall():
-        if _UNSUPPORTED.search(kind):
+    columns = source.execute(f"describe {name}").fetchall()
+    if len(columns) > _MOST_COLUMNS:
+        return f"{len(columns):,} columns"
+    for column, kind, *_ in columns:
+        if _UNSUPPORTED.fullmatch(kind):
             return f"the type {kind} of the column {column}"
+        if column in _SYSTEM_COLUMNS:
+            return f"a column of the name {column}"
         # PostgreSQL cuts longer names.
         cut = column.encode()[:_NAME_BYTES]
         if cut in stored:
             return f"two columns whose names begin with {column[:_NAME_BYTES]}"
         stored.add(cut)
+        if what := _find_unsupported_values(source, name, column, kind):
+            return f"{what}, in the column {column}"
     return ""
+
+
+def _find_unsupported_values(source: duckdb.DuckDBPyConnection, name: str, column: str, kind: str) -> str:
+    """Name the values of a column that PostgreSQL cannot store; empty if there are none."""
+    what, condition = _UNSUPPORTED_VALUES.get(_LIST.sub("", kind), ("", ""))
+    if not what:
+        return ""
+    values = f"unnest({identifier(column)})" if _LIST.search(kind) else identifier(column)
+    found = source.execute(
+        f"from (select {values} as value from {name}) where value is not null and {condition} limit 1"
+    ).fetchall()
+    return what if found else ""
 
 
 def _drop_published(cursor: Any, names: Sequence[str]) -> None:
@@ -236,10 +310,12 @@ def _drop_published(cursor: Any, names: Sequence[str]) -> None:
 def _sent(name: str, kind: str, *_: object) -> str:
     """The SQL of a column in types that the driver sends. PostgreSQL cannot store the character NUL."""
     column = identifier(name)
-    if kind == "VARCHAR":
-        return f"replace({column}, chr(0), '␀') as {column}"
-    if kind in ("HUGEINT", "UBIGINT"):
-        return f"cast({column} as decimal(38, 0)) as {column}"
+    if kind == "VARCHAR" or kind.startswith("ENUM("):
+        return f"replace(cast({column} as varchar), chr(0), '␀') as {column}"
+    if kind == "VARCHAR[]":
+        return f"list_transform({column}, lambda text: replace(text, chr(0), '␀')) as {column}"
+    if (base := _LIST.sub("", kind)) in ("HUGEINT", "UHUGEINT", "UBIGINT"):
+        return f"cast({column} as decimal(38, 0){kind.removeprefix(base)}) as {column}"
     return column
 
 
@@ -250,13 +326,9 @@ def _quoted(name: str) -> str:
 
 def _add_key(cursor: Any, target: str, key: str) -> bool:
     """Add a primary key. Returns False if the columns are not unique, or empty."""
-    from adbc_driver_manager import Error
-
     columns = ", ".join(map(identifier, key.split(", ")))
-    cursor.execute("savepoint before_key")
-    try:
-        cursor.execute(f"alter table {target} add primary key ({columns})")
-    except Error:
-        cursor.execute("rollback to before_key")
-        return False
-    return True
+    # The driver cannot go on after an error, so the server handles it.
+    add = f"alter table {target} add primary key ({columns})"
+    cursor.execute(f"do $key$ begin {add}; exception when {_NO_KEY} then null; end $key$")
+    cursor.execute(f"select 1 from pg_index where indisprimary and indrelid = {quoted(target)}::regclass")
+    return bool(cursor.fetchall())

@@ -5,7 +5,7 @@ import re
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import quote
 
@@ -280,11 +280,40 @@ def test_connection_errors_are_one_line(server: Server, small_warehouse: Path) -
     assert PASSWORD not in done.stdout and quote(PASSWORD, safe="") not in done.stdout
 
 
-OWN = {
+FINE = {
     "fine": 'select 1 as "a""b", 18446744073709551615::ubigint as "it\'s", [1] as listed',
-    "nested": "select 1 as one, [[1]] as lists",
-    "map": "select map {'a': 1} as m",
-    "long": f"select 1 as {'x' * 70}a, 2 as {'x' * 70}b",
+    "numbers": "select [18446744073709551615::ubigint] as a, 1::uhugeint as b, 'nan'::double as c",
+    "nul": "select ['a' || chr(0)] as a, 'b' || chr(0) as b",
+}
+FINE_ROWS = {
+    "fine": "1|18446744073709551615|{1}",
+    "numbers": "{18446744073709551615}|1|NaN",
+    "nul": "{a␀}|b␀",
+}
+TIMES = "times that are infinite or before 4713 BC, in the column"
+DATES = "dates that are infinite, before 4713 BC or after 5874897, in the column"
+# What PostgreSQL cannot store, and the beginning of the reason.
+UNSUPPORTED = {
+    "nested": ("select 1 as one, [[1]] as lists", "the type INTEGER[][] of the column lists"),
+    "map": ("select map {'a': 1} as m", "the type MAP(VARCHAR, INTEGER) of the column m"),
+    "bits": ("select '01'::bit as b", "the type BIT of the column b"),
+    "zoned": ("select '12:00:00+02'::timetz as t", "the type TIME WITH TIME ZONE of the column t"),
+    "long": (
+        f"select 1 as {'x' * 70}a, 2 as {'x' * 70}b",
+        f"two columns whose names begin with {'x' * 63}",
+    ),
+    "system": ("select 1 as ctid", "a column of the name ctid"),
+    "columns": (f"select {', '.join(f'1 as c{number}' for number in range(1601))}", "1,601 columns"),
+    "row": (f"select {', '.join(f'1e0 as c{number}' for number in range(1600))}", "it (row is too big"),
+    "huge": (
+        "select if(i = 249999, 170141183460469231731687303715884105727, i) as h from range(250000) t(i)",
+        "numbers of more than 38 digits, in the column h",
+    ),
+    "date": ("select 'infinity'::date as d", f"{DATES} d"),
+    "time": ("select '-infinity'::timestamp as t", f"{TIMES} t"),
+    "zone": ("select 'infinity'::timestamptz as t", f"{TIMES} t"),
+    "times": ("select [null, '5000-01-01 (BC)'::timestamp] as t", f"{TIMES} t"),
+    "nanos": ("select 'infinity'::timestamp_ns as t", f"{TIMES} t"),
 }
 
 
@@ -293,29 +322,64 @@ def test_leaves_out_what_postgresql_cannot_store(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The published file of a warehouse whose user has such views and queries."""
-    path = tmp_path / "published.duckdb"
+    statements = FINE | {name: sql for name, (sql, _) in UNSUPPORTED.items()}
+    path = write_published(tmp_path, statements)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("create view mine.alias as from mine.row")
+        connection.execute("insert into catalog.contents values ('mine.alias', 1, '', 'mine.row', '')")
+    server.psql("create database odd")
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    for _ in range(2):
+        published, _, _ = postgresql.publish(tmp_path, server.url("odd"), False, path)
+        assert published.names == {f"mine.{name}" for name in FINE}
+        reasons = dict(published.left_out)
+        assert reasons.pop("mine.alias") == reasons["mine.row"]
+        found = {name: reason.removeprefix("PostgreSQL cannot store ") for name, reason in reasons.items()}
+        assert found == {
+            f"mine.{name}": found[f"mine.{name}"] if name == "row" else reason
+            for name, (_, reason) in UNSUPPORTED.items()
+        }
+        assert found["mine.row"].startswith(UNSUPPORTED["row"][1])
+        for name, rows in FINE_ROWS.items():
+            assert server.psql(f"select * from mine.{name}", "odd") == rows
+        listed = server.psql("select name from catalog.contents order by name", "odd").split()
+        assert listed == sorted(published.names)
+
+
+@in_full
+def test_table_without_unique_key_is_published(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    statements = {
+        "twice": "select unnest([1, 1]) as one",
+        "empty": "select unnest([1, null]) as one",
+        "unique": "select unnest([1, 2]) as one",
+    }
+    path = write_published(tmp_path, statements, key="one")
+    server.psql("create database keys")
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    published, _, notes = postgresql.publish(tmp_path, server.url("keys"), False, path)
+    assert published.names == {f"mine.{name}" for name in statements}
+    assert notes == [
+        "mine.twice has no primary key: one are not unique",
+        "mine.empty has no primary key: one are not unique",
+    ]
+
+
+def write_published(folder: Path, statements: Mapping[str, str], key: str = "") -> Path:
+    """Write a published file with tables of a user."""
+    path = folder / "published.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute("create schema mine; create schema catalog")
         connection.execute("create table catalog.left_out (name varchar, reason varchar)")
         connection.execute(
             "create table catalog.contents as select 'mine.' || unnest($names) as name, 1 as row_count, "
-            "'' as key_columns, '' as same_as, '$comments$' as comment",
-            {"names": [*OWN]},
+            "$key as key_columns, '' as same_as, '$comments$' as comment",
+            {"names": [*statements], "key": key},
         )
-        for name, sql in OWN.items():
+        for name, sql in statements.items():
             connection.execute(f"create table mine.{name} as {sql}")
-    server.psql("create database odd")
-    monkeypatch.setenv("PGPASSWORD", PASSWORD)
-    for _ in range(2):
-        published, _, _ = postgresql.publish(tmp_path, server.url("odd"), False, path)
-        assert published.names == {"mine.fine"}
-        assert published.left_out == {
-            "mine.nested": "PostgreSQL cannot store the type INTEGER[][] of the column lists",
-            "mine.map": "PostgreSQL cannot store the type MAP(VARCHAR, INTEGER) of the column m",
-            "mine.long": f"PostgreSQL cannot store two columns whose names begin with {'x' * 63}",
-        }
-        assert server.psql("select * from mine.fine", "odd") == "1|18446744073709551615|{1}"
-        assert server.psql("select name from catalog.contents", "odd") == "mine.fine"
+    return path
 
 
 def test_rejects_invalid_url() -> None:
