@@ -173,9 +173,9 @@ def _publish_file(path: Path, server: Any, address: Address) -> tuple[list[str],
 
 
 def _reason(address: Address, error: Exception) -> str:
-    """The lines of libpq's message, without the driver's prefix and the statement."""
+    """The lines of libpq's message, without the driver's prefix and the statements."""
     message = re.sub(r"^.*?(FATAL|ERROR|Failed to connect): *", "", str(error), count=1, flags=re.S)
-    message = re.sub(r"\n?Query was: .*", "", message, flags=re.S)
+    message = re.sub(r"\n?(Query was:|CONTEXT: *SQL statement) .*", "", message, flags=re.S)
     lines = dict.fromkeys(" ".join(line.split()) for line in message.splitlines() if line.strip())
     return address.without_password("; ".join(lines))
 
