@@ -119,8 +119,10 @@ class Service:
 
     async def list_objects(self) -> bytes:
         """The list of objects of the newest version of the warehouse."""
-        changed = (resolve_warehouse(self.warehouse) / DATABASE).stat().st_mtime_ns
-        if self._listed[0] != changed:
+        path = resolve_warehouse(self.warehouse) / DATABASE
+        # Without a database, the work raises UserError.
+        changed = path.stat().st_mtime_ns if path.exists() else 0
+        if not changed or self._listed[0] != changed:
             self._listed = changed, await self.quick.run(_list_objects)
         return self._listed[1]
 
@@ -183,7 +185,7 @@ def build_application(service: Service, token: str, port: int) -> "Starlette":
             status = 200
             try:
                 found = await service.run_named(name, work(request), _until_closed(request))
-            except UserError as error:
+            except (UserError, OSError) as error:
                 content, status = {"error": str(error)}, 400 if isinstance(error, UsageError) else 503
                 found = contract.as_json(content).encode()
             except asyncio.CancelledError:

@@ -58,7 +58,7 @@ class Service:
         try:
             # A task of its own, because the server would also cancel the wait for the end of a killed query.
             return await asyncio.shield(running)
-        except UserError as error:
+        except (UserError, OSError) as error:
             raise ToolError(str(error)) from None
         finally:
             running.cancel()

@@ -347,6 +347,26 @@ def test_query_stays_within_its_memory_limit(warehouse: Path, tmp_path: Path) ->
     wait_until(lambda: has_ended(fork_server))
 
 
+def test_missing_files_are_errors_of_requests(served: Server, visitor: Opener, warehouse: Path) -> None:
+    """The database and the folder of temporary files are removed, and come back."""
+    for path, text in ((warehouse / database.DATABASE, "no such database"), (served.scratch, "No such file")):
+        hidden = path.rename(path.with_name("hidden"))
+        try:
+            replies = [
+                reply(visitor, f"{served.root}/api/{page}.json") for page in ("list", "describe/itp.job")
+            ]
+            replies += [call(visitor, served, work, name="itp.job") for work in ("run", "export/csv")]
+        finally:
+            hidden.rename(path)
+        found = [(one.status, one.json["error"]) for one in replies if one.status != 200]
+        assert [status for status, _ in found] == [503] * (
+            4 if path.name == database.DATABASE else len(found)
+        )
+        assert found and all(text in error for _, error in found), found
+        assert call(visitor, served, "run", statement="select 1 as x").json["rows"] == [[1]]
+    assert reply(visitor, f"{served.root}/api/list.json").status == 200
+
+
 def test_does_not_start_without_port_or_warehouse(served: Server, warehouse: Path, tmp_path: Path) -> None:
     port = str(urllib.parse.urlsplit(served.address).port)
     run = command_line.server().run("explore", "--no-browser", "--port", port, "-w", warehouse)
