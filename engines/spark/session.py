@@ -136,13 +136,14 @@ def _check_java() -> None:
     if java is None:
         raise UserError(f"Spark needs Java, which was not found. {advice}")
     try:
-        output = subprocess.run([java, "-version"], capture_output=True, text=True, check=True).stderr
+        output = subprocess.run([java, "-version"], capture_output=True, check=True).stderr
     except (OSError, subprocess.CalledProcessError) as error:
         raise UserError(f"{java}: Java does not start ({error}). {advice}") from None
-    version = _JAVA_VERSION.search(output)
-    if version is None or int(version[1]) < OLDEST_JAVA:
-        found = version[1] if version else next(iter(output.strip().splitlines()), "")
-        raise UserError(f"{java}: Java {found} is too old for Spark. {advice}")
+    version = _JAVA_VERSION.search(output.decode(errors="replace"))
+    if version is None:
+        raise UserError(f"{java}: `java -version` prints no version. {advice}")
+    if int(version[1]) < OLDEST_JAVA:
+        raise UserError(f"{java}: Java {version[1]} is too old for Spark. {advice}")
 
 
 def _check_master(master: str) -> None:

@@ -121,7 +121,8 @@ def test_a_java_that_is_missing_old_or_broken_gets_advice(
     for script, problem in (
         ("echo 'openjdk version \"11.0.2\" 2019-01-15' >&2", f"{java}: Java 11 is too old for Spark"),
         ("echo 'java version \"1.8.0_201\"' >&2", f"{java}: Java 8 is too old for Spark"),
-        ("echo 'no version' >&2", f"{java}: Java no version is too old for Spark"),
+        ("echo 'no version' >&2", f"{java}: `java -version` prints no version"),
+        (r"printf '\377' >&2", f"{java}: `java -version` prints no version"),
         ("exit 1", f"{java}: Java does not start ("),
         ("kill -9 $$", f"{java}: Java does not start ("),
     ):
