@@ -152,24 +152,24 @@ def _publish_file(path: Path, server: Any, address: Address) -> tuple[list[str],
 
     failed: dict[str, str] = {}
     while True:
+        outcome = "the previous version is unchanged"
         try:
             with duckdb.connect(str(path), read_only=True) as source, server.cursor() as cursor:
                 source.execute("set timezone = 'UTC'")
                 notes = _replace_all(source, cursor, failed)
+            # If the connection breaks here, nobody tells whether the server has finished.
+            outcome = "the database has the complete previous version or the complete new one. Publish again"
             server.commit()
             return notes, failed
         except (Error, _UnsupportedValueError) as error:
             # The server rolls back by itself if the connection is broken.
             with suppress(Error):
                 server.rollback()
-            if isinstance(error, _UnsupportedValueError):
-                # The driver cannot roll back to a savepoint, so all tables are sent again, without this one.
-                failed[error.table] = f"PostgreSQL cannot store it ({_reason(address, error)})"
-                continue
             reason = _reason(address, error)
-            raise UserError(
-                f"{address.shown}: publishing failed ({reason}); the previous version is unchanged"
-            ) from None
+            if isinstance(error, Error):
+                raise UserError(f"{address.shown}: publishing failed ({reason}); {outcome}") from None
+            # The driver cannot roll back to a savepoint, so all tables are sent again, without this one.
+            failed[error.table] = f"PostgreSQL cannot store it ({reason})"
 
 
 def _reason(address: Address, error: Exception) -> str:

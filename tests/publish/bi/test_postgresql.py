@@ -18,7 +18,7 @@ from digests import digest
 from postgresql_server import OWNER, PASSWORD, Server
 from terminal import end, terminal
 
-from tracehouse.core.errors import UsageError
+from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.publish.bi import postgresql
@@ -364,6 +364,26 @@ def test_table_without_unique_key_is_published(
         "mine.twice has no primary key: one are not unique",
         "mine.empty has no primary key: one are not unique",
     ]
+
+
+@in_full
+def test_broken_commit_does_not_claim_the_previous_version(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from adbc_driver_postgresql import dbapi
+
+    def commit_and_break(connection: dbapi.Connection) -> None:
+        commit(connection)
+        raise dbapi.OperationalError("[libpq] Failed to commit", status_code=10)
+
+    commit = dbapi.Connection.commit
+    path = write_published(tmp_path, {"one": "select 1 as one"})
+    server.psql("create database broken")
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    monkeypatch.setattr(dbapi.Connection, "commit", commit_and_break)
+    with pytest.raises(UserError, match="complete previous version or the complete new one"):
+        postgresql.publish(tmp_path, server.url("broken"), False, path)
+    assert server.psql("select * from mine.one", "broken") == "1"
 
 
 def write_published(folder: Path, statements: Mapping[str, str], key: str = "") -> Path:
