@@ -401,16 +401,30 @@ def test_works_without_ranges(site: Path, browser: Any) -> None:
     [
         ("assets/index-*.js", "a file of these pages is missing or blocked"),
         ("api/list.json", "Cannot open the warehouse: api/list.json is missing or damaged (status 404)"),
+        (
+            "api/list.json = null",
+            "Cannot open the warehouse: api/list.json is missing or damaged (status 200)",
+        ),
+        ("api/list.json = []", "Cannot open the warehouse: api/list.json is missing or damaged (status 200)"),
+        (
+            "api/describe/itp.gpu_hours.json = {}",
+            "api/describe/itp.gpu_hours.json is missing or damaged (status 200)",
+        ),
         ("opening.bin", "Cannot load opening.bin of this site (status 404). Reload the page."),
         ("worker.js", "Cannot load DuckDB of this site (its worker cannot start)"),
         ("duckdb/duckdb-eh.wasm", "Cannot load DuckDB of this site ("),
         ("traces.duckdb", "Cannot load the database file of this site ("),
     ],
 )
-def test_page_names_a_missing_file(file: str, text: str, site: Path, browser: Any, tmp_path: Path) -> None:
+def test_page_names_a_missing_or_damaged_file(
+    file: str, text: str, site: Path, browser: Any, tmp_path: Path
+) -> None:
     shutil.copytree(site, tmp_path / "site", copy_function=os.link)
-    [missing] = (tmp_path / "site").glob(file)
+    pattern, _, content = file.partition(" = ")
+    [missing] = (tmp_path / "site").glob(pattern)
     missing.unlink()
+    if content:
+        missing.write_text(content)
     with site_server.serve(tmp_path / "site") as served:
         context = browser.new_context(service_workers="block")
         page = context.new_page()

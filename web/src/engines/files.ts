@@ -13,21 +13,23 @@ export interface Listing extends Catalog {
   files: string[];
 }
 
-export async function fetchJson<T>(path: string, options: RequestInit = {}): Promise<T> {
+/** Fetches a JSON file or answer, which must have some `parts`. */
+export async function fetchJson<T>(path: string, options: RequestInit = {}, parts: (keyof T)[] = []): Promise<T> {
   const response = await fetch(path, options);
   const text = await response.text();
+  const damaged = new Error(`${path} is missing or damaged (status ${response.status})`);
   let found;
   try {
     found = JSON.parse(text);
   } catch {
-    const isMissing = response.status === 404 && path.includes("/describe/");
-    throw new Error(isMissing ? "There is no such object here." : `${path} is missing or damaged (status ${response.status})`);
+    throw response.status === 404 && path.includes("/describe/") ? new Error("There is no such object here.") : damaged;
   }
-  if (!response.ok) throw new Error(found.error ?? response.statusText);
+  if (!response.ok) throw new Error(found?.error ?? response.statusText);
+  if (parts.some((part) => found?.[part] == null)) throw damaged;
   return found as T;
 }
 
-export const fetchList = (): Promise<Listing> => fetchJson("api/list.json");
+export const fetchList = (): Promise<Listing> => fetchJson("api/list.json", {}, ["objects", "traces", "formats"]);
 
 export const fetchDescription = <T extends Description>(name: string): Promise<T> =>
-  fetchJson(`api/describe/${encodeURIComponent(name)}.json`);
+  fetchJson(`api/describe/${encodeURIComponent(name)}.json`, {}, ["columns", "notes", "sources"]);

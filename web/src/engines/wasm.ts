@@ -117,7 +117,7 @@ export function openWasm(listing: Listing): Engine {
     if (query.statement || Object.keys(query.given).length > 0) return undefined;
     const { answer: path } = await describe(query.name);
     // DuckDB computes it where the file cannot be fetched.
-    return path === undefined ? undefined : once(stored, path, () => fetchJson<Rows>(path)).catch(() => undefined);
+    return path === undefined ? undefined : once(stored, path, () => fetchJson<Rows>(path, {}, ["columns", "rows"])).catch(() => undefined);
   };
 
   const answer = async (query: Query, signal: AbortSignal, limit?: number): Promise<Rows> => {
@@ -157,7 +157,7 @@ export function openWasm(listing: Listing): Engine {
     draw: async (query, signal): Promise<Drawing> => {
       const { chart, no_chart } = await describe(query.name);
       if (!chart) return { no_chart: no_chart ?? `${query.name} has no chart` };
-      const template = await once(charts, chart, () => fetchJson<Template>(chart));
+      const template = await once(charts, chart, () => fetchJson<Template>(chart, {}, ["spec", "sql"]));
       if (Object.keys(query.given).length === 0 && template.spec.data.values.length > 0) return { spec: template.spec };
       const given = template.with ? { [template.with]: "true", ...query.given } : query.given;
       const source = await sqlOf({ ...query, given });
