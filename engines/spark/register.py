@@ -16,7 +16,7 @@ from tracehouse.engines.duckdb.write.template import read_built_queries, read_bu
 from tracehouse.engines.spark import ddl
 from tracehouse.engines.spark.session import explain_errors
 from tracehouse.ingest.declarations import all_traces
-from tracehouse.ingest.store import records
+from tracehouse.ingest.store import integrity, records
 from tracehouse.ingest.store.layout import RECORDS_FOLDER
 from tracehouse.ingest.store.records import Conversion
 from tracehouse.sql.query_files import QueryFile
@@ -41,7 +41,7 @@ def register(
 
     `warehouse` is a folder with the same path on all nodes. With `names`, only these and their inputs are
     registered. Existing objects of the same name are replaced. Raises UserError if there is no
-    warehouse, or a name is unknown.
+    warehouse, a name is unknown, or a Parquet file of this machine is missing or has a wrong size.
     """
     root = _spark_path(warehouse)
     conversions = _read_conversions(session, root)
@@ -51,6 +51,10 @@ def register(
     wanted = definitions.names if names is None else _read_by(names, views, queries)
     for name in sorted(wanted - definitions.names):
         raise UserError(f"{name}: no table, view or named query has this name. See `traces list`")
+    if root.startswith(_HERE):
+        # Spark reads a table as if a missing or an empty file of it had no rows.
+        read = [c for c in conversions if c.table_name in wanted or _REJECTED in wanted]
+        integrity.check_sizes(Path(root.removeprefix(_HERE)), read)
     for database in sorted({name.split(".")[0] for name in wanted}):
         session.sql(f"create database if not exists {database}")
     done = []

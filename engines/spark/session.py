@@ -23,6 +23,10 @@ OLDEST_JAVA = 17
 _CONNECT_TIMEOUT_S = 5
 _LOG = "spark.log"
 _CALLED = "An error occurred while calling"
+# Errors that only wrap another one, which the first line "Caused by" has.
+_WRAPPER = "Exception thrown in awaitResult"
+_DAMAGED = "[FAILED_READ_FILE"
+_JAVA_CLASS = re.compile(r"^:? ?[\w.$]+\.\w+(Exception|Error): ?")
 _STANDALONE = re.compile(r"spark://(?P<places>[^,:/]+:\d{1,5}(?:,[^,:/]+:\d{1,5})*)")
 _OTHERS = re.compile(r"local(\[[^\]]+\])?|yarn|k8s://.+")
 _JAVA_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
@@ -96,9 +100,18 @@ def explain_errors() -> Iterator[None]:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         raise UserError(f"a worker of Spark failed: {lines[-1]}") from error
     except (PySparkException, Py4JError, ConnectionError) as error:
-        # If the first line names a Java method, the second is the message.
-        lines = [line for line in str(error).strip().splitlines() if not line.startswith(_CALLED)]
-        raise UserError(lines[0].removeprefix(": ") if lines else str(error)) from error
+        raise UserError(_message(str(error))) from error
+
+
+def _message(text: str) -> str:
+    """The message of an error of Spark, in one line, without Java's stack traces."""
+    # If the first line names a Java method, the second is the message.
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(_CALLED)]
+    causes = [line.removeprefix("Caused by: ") for line in lines[1:] if line.startswith("Caused by: ")]
+    found = [_JAVA_CLASS.sub("", line) for line in (*lines[:1], *causes)]
+    message = next((line for line in found if line and not line.startswith(_WRAPPER)), text)
+    advice = ". `traces check --files` lists damaged files" if _DAMAGED in message else ""
+    return message.removesuffix("SQLSTATE: KD001").strip().rstrip(".") + advice if advice else message
 
 
 def _settings(master: str, scratch: Path) -> dict[str, str]:

@@ -1,10 +1,12 @@
 """`traces query` and `traces sql` on Spark: output and caveats as on DuckDB, and errors of one line."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sysconfig
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -90,6 +92,31 @@ def test_explain_prints_the_plan_of_spark(sample_warehouse: Path) -> None:
     assert done.returncode == 0
     assert "Physical Plan" in done.stdout
     assert "Scan parquet" in done.stdout
+
+
+@in_full
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (Path.unlink, "the file is missing. "),
+        (lambda path: path.write_bytes(b""), "it has 0 bytes; "),
+        (
+            lambda path: path.write_bytes(bytes(path.stat().st_size)),
+            "`traces check --files` lists damaged files",
+        ),
+    ],
+    ids=["missing", "empty", "zeros"],
+)
+def test_damaged_file_is_named(
+    damage: Callable[[Path], object], message: str, fixture_warehouse: Path, tmp_path: Path
+) -> None:
+    warehouse = shutil.copytree(fixture_warehouse, tmp_path / "warehouse")
+    path = min(warehouse.glob("parquet/itp/raw_job/**/*.parquet"))
+    damage(path)
+    statement = "select count(*), max(job_id) from itp.raw_job"
+    done = traces(warehouse, "sql", statement, "--engine", "spark", "--master", "local[2]")
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (1, "", 1), done.stderr
+    assert path.name in done.stderr and message in done.stderr
 
 
 @in_full
