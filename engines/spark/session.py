@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -54,7 +55,7 @@ def open_session(master: str, scratch: Path, settings: Mapping[str, str]) -> Ite
     with signals.clean_up_at_end(end_java):
         with _redirect_streams(log):
             try:
-                with explain_errors():
+                with explain_errors(), _temporary_files_in(scratch):
                     session = builder.getOrCreate()
             except UserError as error:
                 raise UserError(f"Spark does not start at {master}: {_reason(error, log)}") from None
@@ -67,6 +68,16 @@ def open_session(master: str, scratch: Path, settings: Mapping[str, str]) -> Ite
             # Java may have exited already.
             with _redirect_streams(log), suppress(UserError), explain_errors():
                 session.stop()
+
+
+@contextmanager
+def _temporary_files_in(folder: Path) -> Iterator[None]:
+    """Create this process's temporary files in a folder. PySpark leaves its own if a signal ends the start."""
+    before, tempfile.tempdir = tempfile.tempdir, str(folder)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
 
 
 def _is_not_from_py4j(record: logging.LogRecord) -> bool:

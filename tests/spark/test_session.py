@@ -1,15 +1,17 @@
 """Spark sessions of the command line. Requirements are checked, errors are one line, Spark prints nothing."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from command_line import TIMEOUT_S
+from command_line import TIMEOUT_S, TRACES
 from spark_tests import in_full
 
 from tracehouse.core.errors import UsageError, UserError
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 ADVICE = (
     "Install Java 17 or later (on Debian and Ubuntu: apt install openjdk-17-jre-headless), or set JAVA_HOME"
 )
+PATH = os.environ["PATH"]
 CLUSTER = {"HADOOP_CONF_DIR", "YARN_CONF_DIR"}
 
 START = """
@@ -134,6 +137,31 @@ def test_a_java_that_is_missing_old_or_broken_gets_advice(
     assert str(refusal(LOCAL, tmp_path)).startswith(f"Spark needs Java, which was not found. {ADVICE}")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
     assert str(refusal(LOCAL, tmp_path)).startswith(f"{tmp_path}/nowhere/bin/java: Java does not start (")
+
+
+@in_full
+def test_signal_while_java_starts_leaves_nothing(
+    fake_java: Callable[[str], Path], fixture_warehouse: Path, tmp_path: Path
+) -> None:
+    # This Java waits for its standard input to end, as Spark's does.
+    java = fake_java('[ "$1" = -version ] && echo \'version "17"\' >&2 || exec /bin/cat')
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    running = subprocess.Popen(
+        [TRACES, "sql", "select 1", "--engine", "spark", "--warehouse", fixture_warehouse],
+        env=os.environ | {"TMPDIR": str(temporary), "JAVA_HOME": str(java.parent.parent), "PATH": PATH},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    # PySpark creates this folder before it starts Java.
+    while not list(temporary.rglob("tmp*")):
+        assert running.poll() is None
+        time.sleep(0.05)
+    running.terminate()
+    _, errors = running.communicate(timeout=TIMEOUT_S)
+    assert (running.returncode, errors) == (128 + signal.SIGTERM, "")
+    assert list(temporary.iterdir()) == []
 
 
 def test_accepts_a_java_that_is_new_enough(fake_java: Callable[[str], Path], tmp_path: Path) -> None:
