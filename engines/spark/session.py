@@ -72,7 +72,7 @@ def open_session(master: str, scratch: Path, settings: Mapping[str, str]) -> Ite
 
 @contextmanager
 def _temporary_files_in(folder: Path) -> Iterator[None]:
-    """Create this process's temporary files in a folder. PySpark leaves its own if a signal ends the start."""
+    """Create temporary files in a folder. A signal at the start of Java would leave those of PySpark."""
     before, tempfile.tempdir = tempfile.tempdir, str(folder)
     try:
         yield
