@@ -62,12 +62,19 @@ def open_session(master: str, scratch: Path, settings: Mapping[str, str]) -> Ite
         for name in _LOGGERS:
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         logging.getLogger().addFilter(_is_not_from_py4j)
+        # By default it prints a traceback if Java is killed.
+        server = session.sparkContext._accumulatorServer
+        server.handle_error = _ignore_error  # type: ignore[method-assign, assignment]
         try:
             yield session
         finally:
             # Java may have exited already.
             with _redirect_streams(log), suppress(UserError), explain_errors():
                 session.stop()
+
+
+def _ignore_error(*_: object) -> None:
+    """Ignore an error of a server of PySpark: the thread that waits for Java reports it."""
 
 
 @contextmanager

@@ -228,6 +228,25 @@ def test_reports_death_of_worker_in_one_line(spark: "SparkSession") -> None:
     assert len(str(failed.value).splitlines()) == 1
 
 
+KILL = """
+import os, sys, time
+from pathlib import Path
+from tracehouse.engines.spark.session import end_java, open_session
+with open_session("local[2]", Path(sys.argv[1]), {}) as spark:
+    spark.sparkContext.parallelize([1], 1).map(abs).collect()
+    end_java()
+    # PySpark's threads notice it.
+    time.sleep(2)
+    os._exit(7)
+"""
+
+
+@in_full
+def test_a_killed_java_prints_nothing(java: None, tmp_path: Path) -> None:
+    done = run(KILL, tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (7, "", "")
+
+
 def test_spark_substitutes_no_variables(spark: "SparkSession") -> None:
     [row] = spark.sql("select '${system:java.version}' as x").collect()
     assert row.x == "${system:java.version}"
