@@ -119,7 +119,8 @@ DAMAGES: Mapping[str, Sequence[Damage]] = {
     "local": (make_file,),
     ".ingest": (remove, make_file),
     ".ingest/database.json": (*BROKEN, make_nested),
-    ".ingest/checksums/*": (*BROKEN, make_nested),
+    # Files in it exist only for raw files that were not changed recently.
+    ".ingest/checksums": (make_file, make_folder),
     ".ingest/failed_build.txt": (make_garbage, make_folder),
     ".ingest/lock": (remove, make_garbage, make_folder),
     ".ingest/staging": (make_file, make_folder),
