@@ -102,7 +102,7 @@ def _is_followed(
     qualified = _qualify_columns(query, read, place)
     if any(not isinstance(star.parent, exp.Count) for star in qualified.find_all(exp.Star)):
         return False
-    # The name of a table in place of a column stands for the complete row.
+    # The name of a table, where a column is expected, means the complete row.
     if qualified.find(exp.TableColumn):
         return False
     return missing_columns(query, inputs, columns, place) <= {*parameters}

@@ -162,7 +162,7 @@ def _publish_file(path: Path, server: Any, address: Address) -> tuple[list[str],
             server.commit()
             return notes, failed
         except (Error, _UnsupportedValueError) as error:
-            # The server rolls back by itself if the connection is broken.
+            # If the connection is broken, the server rolls back, and this call fails.
             with suppress(Error):
                 server.rollback()
             reason = _reason(address, error)

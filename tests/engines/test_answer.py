@@ -149,7 +149,7 @@ def test_default_memory_limit_is_half(opened: DuckDBPyConnection) -> None:
     [(limit,)] = opened.execute("select current_setting('memory_limit')").fetchall()
     [(own,)] = duckdb.connect().execute("select current_setting('memory_limit')").fetchall()
     (amount, unit), (own_amount, own_unit) = limit.split(), own.split()
-    # DuckDB's own limit is 0.8 of the memory. Its buffers get 0.9 of ours: the rest is for other data.
+    # DuckDB's default is 0.8 of the memory. Its buffers get 0.9 of our limit, other data gets 0.1.
     assert unit == own_unit and float(amount) == pytest.approx(float(own_amount) * 0.5 / 0.8 * 0.9, rel=0.02)
 
 

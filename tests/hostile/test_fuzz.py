@@ -242,7 +242,7 @@ def outcome_of(form: Format, data: bytes, folder: Path) -> tuple[str, str]:
         return "refused", "" if is_named else f"lost in silence: {notes}"
     in_others = [form.count(other) for other in form.others.values()]
     counts = [form.count(data), *in_others]
-    # Each partition of a zip is kept or refused by itself.
+    # One partition of a zip may be kept and another refused.
     is_refused_in_part = form.path.endswith(".zip") and any(name in str(one) for one in outcome.problems)
     if None in counts and not is_refused_in_part:
         return "kept", "accepted although damaged"

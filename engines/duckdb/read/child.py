@@ -160,7 +160,7 @@ def become(task: Task, stream: socket.socket, parent: int) -> NoReturn:
 
 
 LIBRARIES = {"ARROW_DEFAULT_MEMORY_POOL": "system", "OPENBLAS_NUM_THREADS": "1"}
-"""The environment in which libraries need little memory beside their data."""
+"""The environment in which libraries allocate little memory in addition to their data."""
 
 
 def _run(task: Task) -> bytes:

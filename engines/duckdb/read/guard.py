@@ -230,7 +230,7 @@ def _columns_named(tree: Any) -> frozenset[str] | None:
             named += [[name.lower()] for name in node.get("using_columns", ())]
         elif kind == "COLUMN_REF":
             named += [[name.lower() for name in node["column_names"]]]
-    # A table's name in place of a column stands for the complete row.
+    # A table's name, where a column is expected, means the complete row.
     if any(len(path) == 1 and path[0] in tables for path in named):
         return None
     return frozenset(name for path in named for name in path)

@@ -52,7 +52,7 @@ _SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?) *(?:(?P<unit>[kmgt])(?P<binary>i?
 # DuckDB's default memory limit, and the one set here, as shares of the machine's or container's memory.
 _SHARE_OF_DUCKDB = 0.8
 _SHARE = 0.5
-# DuckDB's part of the memory limit. The rest is for what it allocates outside its buffer manager.
+# The share of the memory limit for DuckDB's buffers. It allocates other data outside its buffer manager.
 _SHARE_OF_BUFFERS = 0.9
 _ADVICE = "Request less data, or raise --memory-limit"
 
