@@ -32,7 +32,8 @@ from tracehouse.core.arguments import (
 )
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.duckdb.read import answer, describe, fork_server, notes, sandbox
-from tracehouse.engines.duckdb.read.binding import Bind, bind_list, bind_query, bind_statement
+from tracehouse.engines.duckdb.read.binding import Bind, BoundQuery, bind_list, bind_query, bind_statement
+from tracehouse.engines.duckdb.read.catalog import check_traces
 from tracehouse.engines.duckdb.read.guard import reading_statement
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.engines.duckdb.read.sandbox import Limits
@@ -313,6 +314,38 @@ class Warehouse:
         given = check_values("values", {} if values is None else values)
         return self._answer(partial(bind_statement, sql=statement, values=given), "", given)
 
+    def jobs(self, *traces: str) -> Answer:
+        """Read the jobs of the named traces, or of all traces: the rows of `unified.jobs`.
+
+        A row is a job. Times are in seconds from the start of its trace, requests in GPUs, and values that a
+        trace does not publish are NULL. Raises UsageError for an unknown trace.
+
+            >>> jobs = warehouse.jobs("itp", "openb").df()
+            >>> sorted(jobs["trace"].unique())
+            ['itp', 'openb']
+            >>> {"submit_s", "wait_s", "run_s", "requested_gpus", "status"} <= set(jobs.columns)
+            True
+        """
+        return self._answer(partial(_bind_jobs, traces=check_texts("traces", traces)), "", {})
+
+    def verify(self, *traces: str) -> "polars.DataFrame":
+        """Compare the published figures of the named traces, or of all traces, with the data.
+
+        A row is a figure: its statement, the published and the measured value with their unit, the verdict,
+        and where it is printed. Raises UsageError for an unknown trace, and UserError if a figure cannot be
+        computed.
+
+            >>> figures = warehouse.verify("openb")
+            >>> figures.filter(figure="openb.O4_failed").select("statement", "published").row(0)
+            ('1,870 GPU pods failed.', 1870.0)
+        """
+        import polars
+
+        from tracehouse.engines.duckdb.read import verify
+
+        results = self._run(partial(verify.figures, traces=check_texts("traces", traces)))
+        return polars.DataFrame(verify.as_table(results))
+
     def list(
         self, kind: str = "traces", trace: str = "", search: str = "", with_empty: bool = False
     ) -> "polars.DataFrame":
@@ -468,6 +501,13 @@ def _in_python() -> Iterator[None]:
 def _texts(parameters: Mapping[str, Value]) -> dict[str, str]:
     """The values of parameters as the texts that the command line accepts."""
     return {name: exact(value) for name, value in parameters.items()}
+
+
+def _bind_jobs(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> BoundQuery:
+    check_traces(connection, traces)
+    chosen = ", ".join(f"'{trace}'" for trace in traces)
+    where = f" where trace in ({chosen})" if chosen else ""
+    return bind_statement(connection, f"select * from unified.jobs{where}")
 
 
 def _write_answer(

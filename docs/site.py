@@ -13,24 +13,26 @@ from tracehouse.docs.examples import examples_of_samples
 
 REPOSITORY = Path(__file__).parents[1]
 PAGES = REPOSITORY / "build" / "pages"
-ABOUT_THE_PROJECT = ("CONTRIBUTING.md", "CHANGELOG.md")
 HOME = "docs/home.md"
-FIRST_GUIDES = ("docs/tutorial.md", "docs/recipes.md")
 
 
 def documents() -> list[str]:
     """Return the paths of the documents in the repository and of the files that they link to."""
-    found = ["README.md", *ABOUT_THE_PROJECT, *guides()]
+    found = ["README.md"]
     for path in found:
         if path.endswith(".md"):
             found += dict.fromkeys(link for link in links(path) if link not in found)
     return found
 
 
-def guides() -> list[str]:
-    """Return the paths of the documents in `docs`, without the home page."""
-    found = sorted(f"docs/{path.name}" for path in (REPOSITORY / "docs").glob("*.md"))
-    return [*FIRST_GUIDES, *(path for path in found if path not in (*FIRST_GUIDES, HOME))]
+def groups() -> dict[str, list[str]]:
+    """Return the paths of the documents by the groups of the README's last section, without the home page."""
+    section = (REPOSITORY / "README.md").read_text().partition("## Documentation")[2]
+    items = re.findall(r"^- (.+?): (.+?)(?=^- |\Z)", section, re.M | re.S)
+    return {
+        caption: [path for path in re.findall(r"\]\((.+?\.md)\)", listed) if path != HOME]
+        for caption, listed in items
+    }
 
 
 def links(document: str) -> list[str]:
@@ -41,19 +43,17 @@ def links(document: str) -> list[str]:
     return [str(target.relative_to(REPOSITORY)) for target in targets if target.is_file()]
 
 
-def index(paths: Iterable[str], coverage: str) -> str:
+def index(coverage: str) -> str:
     """Return the home page: `docs/home.md`, the metrics that each trace supports, and the navigation."""
     home = (REPOSITORY / HOME).read_text().rstrip()
-    others = [path for path in paths if path.endswith(".md") and path not in ("README.md", *guides())]
+    guides = {name: [path.removesuffix(".md") for path in paths] for name, paths in groups().items()}
+    guides["Start"] = ["README", *guides["Start"], "dictionary/gallery", "dictionary/index"]
     return "\n\n".join(
         (
             re.sub(r"\]\((?!\w+:|#)", "](docs/", home),
             "## What each trace can tell",
             coverage,
-            _toctree("Start here", ["README"]),
-            _toctree("Dictionary", ["dictionary/gallery", "dictionary/index"]),
-            _toctree("Guides", [path.removesuffix(".md") for path in guides()]),
-            _toctree("The project", [path.removesuffix(".md") for path in others]),
+            *(_toctree(caption, entries) for caption, entries in guides.items()),
             "",
         )
     )
@@ -67,7 +67,7 @@ def write_pages(dictionary_pages: Pages, folder: Path = PAGES) -> None:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(REPOSITORY / path, folder / path)
     coverage = dictionary_pages[COVERAGE].split("\n\n", 1)[1]
-    for path, page in (dictionary_pages | {"index.md": index(copied, coverage)}).items():
+    for path, page in (dictionary_pages | {"index.md": index(coverage)}).items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(page)
 

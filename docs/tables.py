@@ -10,10 +10,22 @@ from tracehouse.engines.spark import dialect
 from tracehouse.ingest.column_types import TYPES
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.sql.query_files import QUERY_KEYS
+from tracehouse.views import ledgers
 from tracehouse.views.ledgers import CHECK_KEYS
 from tracehouse.views.view_files import VIEW_KEYS
 
 REPOSITORY = Path(__file__).parents[1]
+# The columns of the README's table, and their metrics.
+CONTENTS = {
+    "waits": "wait",
+    "run times": "run",
+    "requested GPUs": "requested GPUs",
+    "users": "user",
+    "outcomes": "final state",
+    "GPU utilisation": "GPU utilisation",
+    "energy": "energy",
+}
+MARKS = {"exact": "●", "approximate": "○", "impossible": ""}
 
 
 @dataclass(frozen=True)
@@ -38,6 +50,16 @@ def traces() -> str:
     for trace in all_traces().values():
         location = re.sub(r"^https://|/tree/\w+(?=/)|/tree/\w+$", "", trace.homepage)
         lines.append(f"| `{trace.name}`: {trace.title} | [{location}]({trace.homepage}) | {trace.licence} |")
+    return "\n".join(lines)
+
+
+def contents() -> str:
+    """Return a table of the traces and the most used metrics: which of them each trace supports."""
+    lines = [f"| trace | {' | '.join(CONTENTS)} | requests |", f"|---|{':-:|' * (len(CONTENTS) + 1)}"]
+    for trace in all_traces().values():
+        supported = ledgers.supported_metrics(trace)
+        marks = [MARKS[supported[name].exactness] if name in supported else "" for name in CONTENTS.values()]
+        lines.append(f"| {trace.name} | {' | '.join([*marks, MARKS['exact'] if trace.requests else ''])} |")
     return "\n".join(lines)
 
 
@@ -72,6 +94,7 @@ def _sql_name(name: str) -> str:
 
 DEVELOPMENT = REPOSITORY / "docs" / "development.md"
 TABLES = (
+    GeneratedTable(REPOSITORY / "README.md", "contents", contents),
     GeneratedTable(REPOSITORY / "README.md", "traces", traces),
     GeneratedTable(REPOSITORY / "docs" / "spark.md", "portable SQL", portable_sql),
     GeneratedTable(DEVELOPMENT, "column types", column_types),

@@ -2,6 +2,7 @@
 
 import copy
 import datetime as dt
+import doctest
 import enum
 import math
 import os
@@ -45,6 +46,22 @@ def test_answer_and_chart_equal_command_line(warehouse: Warehouse, tmp_path: Pat
     for value in (8.0, "8", np.int64(8), np.float32(8)):
         again = warehouse.query("itp.gpu_hours", min_gpus=value, limit=np.int64(99))
         assert again.arrow() == answer.arrow(), value
+
+
+def test_examples_of_docstrings(warehouse: Warehouse) -> None:
+    found = doctest.DocTestFinder().find(tracehouse.python, globs={"warehouse": warehouse})
+    examples = [test for test in found if test.examples]
+    assert {test.name.rpartition(".")[2] for test in examples} >= {"jobs", "verify"}
+    assert [doctest.DocTestRunner().run(test).failed for test in examples] == [0] * len(examples)
+
+
+def test_jobs_and_verify_refuse_an_unknown_trace(warehouse: Warehouse) -> None:
+    for method in (warehouse.jobs, warehouse.verify):
+        with pytest.raises(UsageError, match=r"^no trace is called itpp\. Known: .*itp"):
+            method("itpp")
+    assert {row["trace"] for row in warehouse.jobs("itp")} == {"itp"}
+    assert len(warehouse.jobs("itp")) == len(warehouse.query("itp.job"))
+    assert warehouse.jobs().shape == warehouse.query("unified.jobs").shape
 
 
 def test_sources_list_raw_files(warehouse: Warehouse) -> None:

@@ -32,9 +32,8 @@ RUN_HERE = r"(\.venv/bin/)?traces |duckdb |make |python -m tracehouse\.bench\."
 # The file that runs a command, or the part of it that tests can run, by page and start of the command.
 ELSEWHERE = {
     "CONTRIBUTING.md": {".venv/bin/traces": "tests/docs/test_contributing.py"},
-    "README.md": {"pip install .": "tests/test_packaging.py"},
+    "README.md": {"pip install '.[all]'": "tests/docs/test_commands.py"},
     "docs/asi.md": {
-        "pip install '.[fetch,plot]'": "tests/docs/test_commands.py",
         "traces ": "tests/ingest/fetch/test_fetch.py",
     },
     "docs/bi.md": {"traces publish": "tests/publish/bi/test_pages.py"},
@@ -43,7 +42,6 @@ ELSEWHERE = {
         "harlequin ": "tests/publish/bi/test_pages.py",
     },
     "docs/fetch.md": {
-        "pip install '.[fetch]'": "tests/docs/test_commands.py",
         "traces fetch": "tests/ingest/fetch/test_fetch.py",
     },
     "docs/home.md": {
@@ -56,7 +54,6 @@ ELSEWHERE = {
         "traces publish --to": "tests/publish/bi/test_postgresql.py",
     },
     "docs/spark.md": {
-        "pip install '.[spark]'": "tests/docs/test_commands.py",
         "apt install": "tests/spark/test_session.py",
         "traces query": "tests/spark/test_cli.py",
         "traces sql": "tests/spark/test_cli.py",
