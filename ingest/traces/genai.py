@@ -180,7 +180,7 @@ BYTES_ARE_NO_WHOLE_NUMBERS = Caveat(
 REQUESTS_IN_BOTH_FILES = Caveat(
     "genai.requests_in_both_files",
     "wrong result",
-    summary="26,823 requests are in both files: use one of them, or they count twice.",
+    summary="Both files have the same 26,823 requests. Use one of the files, or they count twice.",
     what_goes_wrong=(
         "lora_request_trace repeats the last 26,823 of the 68,195 rows of data_trace_processed,"
         " row by row, with labels instead of hashes. If you combine the files, these requests count"

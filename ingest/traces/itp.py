@@ -36,7 +36,7 @@ CLOCK = Clock(
 MIN_DURATION_600 = Caveat(
     "itp.min_duration_600",
     "wrong result",
-    summary="Jobs shorter than 600 s are missing: medians are too high next to other traces.",
+    summary="The trace has no jobs under 600 s; drop them from others to compare medians.",
     what_goes_wrong=(
         "Jobs shorter than 600 s appear to have been removed: the shortest takes exactly 600 s."
         " Medians are not comparable with those of traces that keep short jobs."
@@ -327,7 +327,7 @@ SUBMISSION_TIME = Column(
 DURATION = Column(
     "duration",
     "BIGINT",
-    "Run time without queueing, which the trace does not record; at least 600 in every row",
+    "Run time without queueing, at least 600 in every row; the trace does not record queueing",
     unit="s",
     is_duration=True,
     least=600,

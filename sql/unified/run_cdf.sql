@@ -106,10 +106,9 @@ order by points.trace, points.percentile;
 comment on macro table unified.run_cdf is
 'Percentiles of the run time of started GPU jobs per trace, estimated by Kaplan-Meier over jobs that were '
 'observed for at least min_run_s: a job that still ran when the trace ended counts as running longer than '
-'it was observed. low_run_s and high_run_s are the bounds of the 95 % confidence interval, which treats '
-'jobs as independent. A value is NULL where too few runs ended to estimate it. With every_value, observed '
-'run times with the percentage of jobs that do not exceed each, and low_pct and high_pct, the bounds of '
-'its confidence interval. jobs are the jobs of the estimate and censored_pct those that the end of the '
-'trace cuts off; unknown_pct is the percentage of the GPU jobs of the trace without an observed run, '
-'because they never started, started before the trace, or have no times; excluded_pct is the percentage '
-'of observed jobs shorter than min_run_s.';
+'it was observed. low_run_s and high_run_s: bounds of the 95 % confidence interval, which treats jobs as '
+'independent. A value is NULL where too few runs ended to estimate it. With every_value: observed run times, '
+'the percentage of jobs that do not exceed each, and low_pct and high_pct, the bounds of its confidence '
+'interval. jobs: number estimated from. censored_pct: share still running at the end. unknown_pct: share '
+'of the GPU jobs of the trace without an observed run, because they never started, started before the '
+'trace, or have no times. excluded_pct: share of observed jobs shorter than min_run_s.';

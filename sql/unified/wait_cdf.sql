@@ -115,12 +115,12 @@ order by counted.trace, counted.least_gpus, points.percentile;
 comment on macro table unified.wait_cdf is
 'Percentiles of the queueing delay of the GPU jobs per trace and band of sizes, estimated by '
 'Kaplan-Meier: a job that was withdrawn (in Acme, Helios and openb) or still waited when the trace ended '
-'(in DLRM) counts as waiting longer than it was observed. low_wait_s and high_wait_s are the bounds of the 95 % confidence interval of the '
-'estimate. A bootstrap draws the days on which jobs were submitted, or the users, 2,000 times, and '
-'estimates Kaplan-Meier each time. The bounds are NULL with fewer than ten days or users. A value is NULL '
-'where too few jobs started to estimate it. With every_value, observed queueing delays with the '
+'(in DLRM) counts as waiting longer than it was observed. low_wait_s and high_wait_s: bounds of the 95 % '
+'confidence interval. A bootstrap draws the days on which jobs were submitted, or the users, 2,000 times, '
+'and estimates Kaplan-Meier each time; with fewer than ten days or users the bounds are NULL. A value is '
+'NULL where too few jobs started to estimate it. With every_value: observed queueing delays, the '
 'percentage of jobs that do not exceed each, and low_pct and high_pct, the bounds of its 95 % confidence '
-'interval by Greenwood, which treats jobs as independent. jobs are the jobs of the estimate, '
-'never_started_pct the percentage of these without a start; unknown_pct is the percentage of the GPU jobs '
-'of the band whose queueing delay is unknown, because they were submitted before the trace began or have '
-'no times. A trace that records no queueing delays, such as ITP, has no rows.';
+'interval by Greenwood, which treats jobs as independent. jobs: number estimated from. never_started_pct: '
+'share of these without a start. unknown_pct: share of the GPU jobs of the band whose queueing delay is '
+'unknown, because they were submitted before the trace began or have no times. A trace that records no '
+'queueing delays, such as ITP, has no rows.';

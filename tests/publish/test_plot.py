@@ -258,7 +258,7 @@ def test_subtitle_lists_effective_parameters(opened: DuckDBPyConnection) -> None
 def test_footer_names_views_and_citations(opened: DuckDBPyConnection) -> None:
     assert draw_query(opened, "itp.gpu_hours")["footer"] == (
         "itp.gpu_hours · reads itp.job_v1 · itp: Gu et al., ASPLOS 2023 "
-        "itp: Jobs shorter than 600 s are missing: medians are too high next to other traces."
+        "itp: The trace has no jobs under 600 s; drop them from others to compare medians."
     )
     # Only traces in the result are cited, not all traces that the view unites.
     assert [
