@@ -123,7 +123,7 @@ def test_plots_columns_of_any_answer(warehouse: Warehouse) -> None:
     answer = warehouse.sql("select cluster, run_s, requested_gpus from itp.job limit 50")
     drawn = answer.plot(x="requested_gpus:log", y="run_s", kind="point", color="cluster", title="Runs")
     svg = pictures.render_svg(drawn.to_dict())
-    texts = ("Runs", "requested GPUs", "run (s)", "synthetic data", "itp: The trace has no jobs under 600", "Gu et al.")
+    texts = ("Runs", "requested GPUs", "run (s)", "synthetic data", "no jobs under 600 s", "Gu et al.")
     assert [text for text in texts if text not in svg] == []
     named = pictures.render_svg(warehouse.query("itp.gpu_hours").plot(x="cluster", y="max_gpus").to_dict())
     assert "max GPUs" in named and "GPU-hours" not in named.partition("itp.gpu_hours")[0]
