@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import lzma
 import os
 import signal
@@ -223,6 +224,64 @@ def test_statement_stays_within_its_memory_limit(case: str, sample_warehouse: Pa
 
 # These succeed, or the parser refuses them.
 ALLOWED = {*list(BOMBS)[-9:]}
+
+
+IN_PYTHON = """
+import json, sys, tracehouse
+folder, limit, *statements = json.load(sys.stdin)
+opened = tracehouse.open(folder, memory_limit=limit, timeout_s=60)
+for statement in statements:
+    try:
+        print(len(opened.sql(statement)))
+    except tracehouse.UserError as error:
+        print(error)
+"""
+IN_MCP = """
+import asyncio, json, mcp, sys
+folder, limit, *statements = json.load(sys.stdin)
+options = ["mcp", "-w", folder, "--memory-limit", limit, "--timeout", "60"]
+async def run():
+    server = mcp.StdioServerParameters(command=sys.argv[1], args=options)
+    async with mcp.Client(server, read_timeout_seconds=600) as client:
+        for statement in statements:
+            result = await client.call_tool("sql", {"statement": statement})
+            print(json.dumps(result.content[0].text if result.is_error else "1"))
+asyncio.run(run())
+"""
+IN_EXPLORE = """
+import http.client, json, subprocess, sys, urllib.parse
+folder, limit, *statements = json.load(sys.stdin)
+options = ["-w", folder, "--memory-limit", limit, "--timeout", "60", "--no-browser"]
+with subprocess.Popen([sys.argv[1], "explore", *options], stdout=subprocess.PIPE, text=True) as server:
+    address = urllib.parse.urlsplit(server.stdout.readline().split()[1])
+    client = http.client.HTTPConnection(address.netloc, timeout=600)
+    def get(path, **headers):
+        client.request("GET", path, headers=headers)
+        reply = client.getresponse()
+        return reply.headers, reply.read()
+    cookie = get(f"/?{address.query}")[0]["set-cookie"].partition(";")[0]
+    for statement in statements:
+        query = urllib.parse.quote(json.dumps({"statement": statement}))
+        print(get(f"/api/run?query={query}", Cookie=cookie)[1][:80])
+    server.terminate()
+"""
+
+
+@in_full
+@pytest.mark.timeout(3 * TIMEOUT_S)
+@pytest.mark.parametrize("client", [IN_PYTHON, IN_MCP, IN_EXPLORE], ids=["Python", "MCP", "explore"])
+def test_other_interfaces_stay_within_the_memory_limit(client: str, sample_warehouse: Path) -> None:
+    """One process runs all statements, and answers another afterwards."""
+    statements = [*BOMBS.values(), "select 1"]
+    running = subprocess.Popen(
+        [sys.executable, "-c", client, TRACES], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    with watched(running.pid) as peaks:
+        printed, _ = running.communicate(json.dumps([str(sample_warehouse), f"{LIMIT_MB}MB", *statements]))
+    lines = printed.splitlines()
+    assert running.returncode == 0 and len(lines) == len(statements), printed
+    assert "1" in lines[-1] and "error" not in lines[-1], lines[-1]
+    assert max(peaks.values()) < LIMIT_MB + MORE_MB
 
 
 @in_full
