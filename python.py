@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import duckdb
 import pyarrow as pa
@@ -52,8 +52,6 @@ T = TypeVar("T")
 
 _WIDE = pa.decimal128(38, 0)
 _MOST_ROWS_SHOWN = 20
-# The kinds of charts that can draw any columns. Other kinds need columns with certain names.
-_KINDS = ("bar", "stack", "line", "step", "point", "heat")
 
 # Options and commands in messages, and the arguments and methods that replace them in Python.
 _IN_PYTHON = {
@@ -61,11 +59,16 @@ _IN_PYTHON = {
     "--memory-limit": "memory_limit",
     "--width": "width_mm",
     "--font-size": "font_size",
+    "--color": "color",
+    "--kind": "kind",
+    "--log": "log",
+    "--x": "x",
     "--limit": "limit",
     "--warehouse": "folder",
     "--days": "days",
     "--only": "only",
     "--yes": "yes=True",
+    "--y": "y",
     "--replace": "replace=True",
     "--metric or --cluster": "metrics or clusters",
     "--metric": "metrics",
@@ -126,45 +129,46 @@ class Answer:
         *,
         x: str = "",
         y: str = "",
-        kind: str = "bar",
+        kind: str = "",
         color: str = "",
-        title: str = "",
+        log: str = "",
+        title: str | Literal[False] = "",
+        footer: bool = True,
     ) -> "altair.VConcatChart":
         """The chart of a named query, with its printed width in millimetres and its font size in points.
 
-        With `x` and `y`, the chart shows these columns instead. `kind` is its type: bar, stack, line, step,
-        point or heat. `color` is the column that names the series, or has the values of a heat map.
-        `x="run_s:log"` gives a logarithmic axis. An answer of SQL needs `x` and `y`. Raises UserError if the
-        query has no chart, or if the extra `plot` is not installed.
+        With `x`, `y` or `color`, the chart shows these columns of the answer instead; the others are the
+        first that fit. An answer of SQL is always drawn like this. `color` is the column that names the
+        series, or has the values of a heat map. `kind` is bar, stack, line, step, point or heat, and `log`
+        makes axes logarithmic: x, y or xy. `title=False` and `footer=False` leave out the texts above and
+        below the chart, for a paper with its own caption. Raises UserError if the query has no chart, or if
+        the extra `plot` is not installed.
         """
         from tracehouse.publish.plot import pictures
+        from tracehouse.publish.plot.options import ChartOptions
 
         width = None if width_mm is None else check_number("width_mm", width_mm)
         font = None if font_size is None else check_number("font_size", font_size)
+        chosen = {"kind": kind, "x": x, "y": y, "color": color, "log": log, "title": title or ""}
+        options = ChartOptions(
+            **{argument: check_text(argument, value) for argument, value in chosen.items()},
+            has_title=title is not False,
+            has_footer=footer,
+        )
         with _in_python():
             size = pictures.parse_size(width, font)
-        x, y, color = check_text("x", x), check_text("y", y), check_text("color", color)
-        title, kind = check_text("title", title), check_text("kind", kind)
-        if x or y:
-            for argument, column in (("x", x), ("y", y), *([("color", color)] if color else [])):
-                if column.removesuffix(":log") not in self.columns:
-                    raise UsageError(f"{argument} must be one of {', '.join(self.columns)}, not {column!r}")
-            if kind not in _KINDS:
-                raise UsageError(f"kind must be one of {', '.join(_KINDS)}, not {kind!r}")
-            line = f"{kind} x={x} y={y}" + (f" color={color}" if color else "")
+        if self.name and not options.has_columns:
+            describe = partial(
+                pictures.describe_query, name=self.name, given=_texts(self.values), options=options
+            )
+        else:
             traces = sorted(set(self.sources["trace"].to_pylist()))
             with _in_python():
-                drawable = pictures.select_answer(self._table, line, self.name, title, traces)
-            described = self._warehouse._run(
-                partial(pictures.describe_rows, found=drawable, about=self.caveats, parameters="")
+                found = pictures.select_answer(self._table, options, self.name, traces)
+            describe = partial(
+                pictures.describe_rows, found=found, about=self.caveats, parameters="", options=options
             )
-            return pictures.as_altair(pictures.build(described, size))
-        if not self.name:
-            raise UsageError("An answer of SQL has no chart of its own: give x and y")
-        described = self._warehouse._run(
-            partial(pictures.describe_query, name=self.name, given=_texts(self.values))
-        )
-        return pictures.as_altair(pictures.build(described, size))
+        return pictures.as_altair(pictures.build(self._warehouse._run(describe), size))
 
     @property
     def columns(self) -> Sequence[str]:

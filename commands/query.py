@@ -162,9 +162,10 @@ def query(
         answer.write(bind, guard_formulas=answer.guard_formulas)
         return
     from tracehouse.publish.plot import pictures
+    from tracehouse.publish.plot.options import ChartOptions
 
     size = pictures.parse_size(width, font_size)
-    notes = answers.draw_answer(bind, answer.warehouse, answer.limits, path, given, size)
+    notes = answers.draw_answer(bind, answer.warehouse, answer.limits, path, given, size, ChartOptions())
     if path:
         say(f"Drew {path}")
     answer.print_notes(notes)

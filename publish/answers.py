@@ -20,6 +20,7 @@ from tracehouse.publish.formats import LAID_OUT, Format
 # The command line imports this module at its start. To start fast, functions import other modules.
 if TYPE_CHECKING:
     from tracehouse.publish.plot.layout import Size
+    from tracehouse.publish.plot.options import ChartOptions
     from tracehouse.publish.plot.pictures import Described
 
 T = TypeVar("T")
@@ -76,20 +77,27 @@ def render_answer(
 
 
 def draw_answer(
-    bind: Bind, warehouse: Path, limits: Limits, path: Path | None, given: Mapping[str, str], size: "Size"
+    bind: Bind,
+    warehouse: Path,
+    limits: Limits,
+    path: Path | None,
+    given: Mapping[str, str],
+    size: "Size",
+    options: "ChartOptions",
 ) -> Sequence[Note]:
-    """Draw the answer of a named query with the given parameters. Returns the notes on it.
+    """Draw the answer of a query with the given parameters. Returns the notes on it.
 
     Without a path, the chart is drawn in characters on standard output, in the width of the terminal.
     """
     if not path:
-        render = partial(_draw_text, given=given, columns=shutil.get_terminal_size().columns)
+        render = partial(_draw_text, given=given, columns=shutil.get_terminal_size().columns, options=options)
         with _rendered(bind, warehouse, limits, path, render, escapes=True) as (_, notes):
             return notes
     from tracehouse.publish.plot import pictures
 
     # The picture is drawn in this process: the program that draws reserves half a gigabyte.
-    with _rendered(bind, warehouse, limits, path, partial(_describe_picture, given=given)) as (file, found):
+    describe = partial(_describe_picture, given=given, options=options)
+    with _rendered(bind, warehouse, limits, path, describe) as (file, found):
         described, notes = found
         file.write_bytes(pictures.render(pictures.build(described, size), path.suffix))
     return notes
@@ -102,19 +110,25 @@ def _draw_text(
     _: Path,
     given: Mapping[str, str],
     columns: int,
+    options: "ChartOptions",
 ) -> Sequence[Note]:
     from tracehouse.publish.plot import pictures
 
-    file.write_text(pictures.render_text(connection, query, given, columns))
+    file.write_text(pictures.render_text(connection, query, given, columns, options))
     return [*_limit_notes(query), *query.notes]
 
 
 def _describe_picture(
-    connection: duckdb.DuckDBPyConnection, query: BoundQuery, _: Path, __: Path, given: Mapping[str, str]
+    connection: duckdb.DuckDBPyConnection,
+    query: BoundQuery,
+    _: Path,
+    __: Path,
+    given: Mapping[str, str],
+    options: "ChartOptions",
 ) -> "tuple[Described, Sequence[Note]]":
     from tracehouse.publish.plot import pictures
 
-    return pictures.describe(connection, query, given), [*_limit_notes(query), *query.notes]
+    return pictures.describe(connection, query, given, options), [*_limit_notes(query), *query.notes]
 
 
 def _limit_notes(query: BoundQuery) -> list[Note]:

@@ -287,13 +287,20 @@ def read_chart(line: str, place: Path | str) -> Chart:
         count=values.get("count", ""),
         title=title.strip(),
     )
-    if kind in NEEDS_COLOR and not chart.color:
-        raise DefinitionError(place, NEEDS_COLOR[kind])
-    if chart.band and (kind not in ("bar", "line", "step") or len(chart.band) != 2):
-        raise DefinitionError(place, "a band has two columns, in a bar, line or step chart")
-    if kind in ("bar", "stack", "heat", "lorenz") and (chart.x.is_log or chart.y.is_log):
-        raise DefinitionError(place, f"a {kind} chart cannot have a logarithmic axis")
+    if error := find_chart_error(chart):
+        raise DefinitionError(place, error)
     return chart
+
+
+def find_chart_error(chart: Chart) -> str:
+    """What is wrong with a chart; empty if nothing is."""
+    if chart.kind in NEEDS_COLOR and not chart.color:
+        return NEEDS_COLOR[chart.kind]
+    if chart.band and (chart.kind not in ("bar", "line", "step") or len(chart.band) != 2):
+        return "a band has two columns, in a bar, line or step chart"
+    if chart.kind in ("bar", "stack", "heat", "lorenz") and (chart.x.is_log or chart.y.is_log):
+        return f"a {chart.kind} chart cannot have a logarithmic axis"
+    return ""
 
 
 def _axis(text: str, name: str) -> Axis:

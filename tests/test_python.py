@@ -121,12 +121,18 @@ def test_sql_takes_parameters(warehouse: Warehouse) -> None:
 
 def test_plots_columns_of_any_answer(warehouse: Warehouse) -> None:
     answer = warehouse.sql("select cluster, run_s, requested_gpus from itp.job limit 50")
-    drawn = answer.plot(x="requested_gpus:log", y="run_s", kind="point", color="cluster", title="Runs")
+    drawn = answer.plot(x="requested_gpus", y="run_s", kind="point", color="cluster", log="x", title="Runs")
     svg = pictures.render_svg(drawn.to_dict())
     texts = ("Runs", "requested GPUs", "run (s)", "synthetic data", "no jobs under 600 s", "Gu et al.")
     assert [text for text in texts if text not in svg] == []
     named = pictures.render_svg(warehouse.query("itp.gpu_hours").plot(x="cluster", y="max_gpus").to_dict())
     assert "max GPUs" in named and "GPU-hours" not in named.partition("itp.gpu_hours")[0]
+    # The columns and the kind are chosen if the caller chooses none.
+    assert (
+        answer.plot(log="y").to_dict() == answer.plot(x="cluster", y="run_s", kind="point", log="y").to_dict()
+    )
+    plain = pictures.render_svg(answer.plot(title=False, footer=False, kind="point").to_dict())
+    assert [text for text in texts if text in plain] == ["run (s)", "synthetic data"]
 
 
 def test_connection_reads_only_the_warehouse(sample_warehouse: Path, tmp_path: Path) -> None:
@@ -372,13 +378,13 @@ USAGE_ERRORS: list[tuple[Callable[[Warehouse], object], str]] = [
     (lambda opened: gpu_hours(opened).plot(x=3, y="jobs"), "x must be a string, not 3"),
     (lambda opened: gpu_hours(opened).plot(x=np.array([1, 2]), y="jobs"), "x must be a string, not array"),
     (lambda opened: gpu_hours(opened).plot(x="cluster", y="jobs", title=7), "title must be a string, not 7"),
-    (lambda opened: gpu_hours(opened).plot(y="jobs"), "x must be one of cluster"),
+    (lambda opened: gpu_hours(opened).plot(x="no"), "x must be one of cluster"),
     (lambda opened: gpu_hours(opened).plot(width_mm=10**400), "width_mm must be a number, not 1000"),
     (lambda opened: gpu_hours(opened).plot(width_mm="x"), "width_mm must be a number, not 'x'"),
     (lambda opened: gpu_hours(opened).plot(width_mm=5), "width_mm must be 40 to"),
     (lambda opened: gpu_hours(opened).plot(font_size="x"), "font_size must be a number"),
-    (lambda opened: two_rows(opened).plot(), "An answer of SQL has no chart of its own: give x and y"),
-    (lambda opened: two_rows(opened).plot(x="a"), "y must be one of a, b, not ''"),
+    (lambda opened: two_rows(opened).plot(y="c"), "y must be one of a, b, not 'c'"),
+    (lambda opened: two_rows(opened).plot(log="z"), "log must be x, y or xy, not 'z'"),
     (lambda opened: two_rows(opened).plot(x="a", y="b", color="c"), "color must be one of a, b, not 'c'"),
     (lambda opened: two_rows(opened).plot(x="a", y="b", kind="pie"), "kind must be one of bar, "),
     # Messages name methods and arguments of Python, not commands and options.

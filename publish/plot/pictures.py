@@ -21,8 +21,8 @@ from tracehouse.publish.plot import terminal, texts
 from tracehouse.publish.plot.axes import Spec
 from tracehouse.publish.plot.layout import WIDTH, Size, build_spec
 from tracehouse.publish.plot.marks import LABEL
+from tracehouse.publish.plot.options import DEFAULT, ChartOptions, choose_chart
 from tracehouse.publish.plot.rows import Drawable, select_drawable, select_rows
-from tracehouse.sql.query_files import read_chart
 
 if TYPE_CHECKING:
     import altair
@@ -67,9 +67,14 @@ def build_query_picture(
     return build(describe_query(connection, name, given), size)
 
 
-def describe_query(connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str]) -> Described:
+def describe_query(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    given: Mapping[str, str],
+    options: ChartOptions = DEFAULT,
+) -> Described:
     """Run a named query and describe its picture. Raises the same errors as `build_query_picture`."""
-    return describe(connection, binding.bind_query(connection, name, given, for_chart=True), given)
+    return describe(connection, binding.bind_query(connection, name, given, for_chart=True), given, options)
 
 
 def build_picture(
@@ -82,35 +87,56 @@ def build_picture(
     return build(describe(connection, query, given), size)
 
 
-def describe(connection: duckdb.DuckDBPyConnection, query: BoundQuery, given: Mapping[str, str]) -> Described:
-    """Run a named query and describe its picture. Raises UserError if there is nothing to draw."""
-    return describe_rows(connection, *_select(connection, query, given))
+def describe(
+    connection: duckdb.DuckDBPyConnection,
+    query: BoundQuery,
+    given: Mapping[str, str],
+    options: ChartOptions = DEFAULT,
+) -> Described:
+    """Run a query and describe its picture. Raises UserError if there is nothing to draw."""
+    return describe_rows(connection, *_select(connection, query, given, options), options)
 
 
 def _select(
-    connection: duckdb.DuckDBPyConnection, query: BoundQuery, given: Mapping[str, str]
-) -> tuple[Drawable, list[Note], str]:
-    """The rows of a named query to draw, the notes on them, and the parameters that affect them."""
-    found = select_drawable(connection, query)
+    connection: duckdb.DuckDBPyConnection,
+    query: BoundQuery,
+    given: Mapping[str, str],
+    options: ChartOptions = DEFAULT,
+) -> tuple[Drawable, Sequence[Note], str]:
+    """The rows of a query to draw, the notes on them, and the parameters that affect them."""
+    found = select_drawable(connection, query, options)
+    if not query.name:
+        traces = found.traces or texts.loaded_traces(connection, query.reads)
+        return replace(found, traces=traces), query.notes, ""
     parameters = texts.describe_parameters(connection, found.name, given, found.chart.parameter)
     return found, texts.notes_on(connection, found), parameters
 
 
-def select_answer(
-    answer: "pa.Table", chart_line: str, name: str, title: str, traces: Sequence[str]
-) -> Drawable:
-    """Select the rows of an answer that a chart line draws. Raises the same errors as `build_picture`."""
-    found = select_rows(answer, read_chart(chart_line, "plot"), name or "this answer", title)
-    return replace(found, name=name, traces=found.traces or traces)
+def select_answer(answer: "pa.Table", options: ChartOptions, name: str, traces: Sequence[str]) -> Drawable:
+    """Select the rows of an answer that options choose. Raises the same errors as `build_picture`."""
+    found = select_rows(answer, choose_chart(None, answer, options), name, "")
+    return replace(found, traces=found.traces or traces)
 
 
 def describe_rows(
-    connection: duckdb.DuckDBPyConnection, found: Drawable, about: Sequence[Note], parameters: str
+    connection: duckdb.DuckDBPyConnection,
+    found: Drawable,
+    about: Sequence[Note],
+    parameters: str,
+    options: ChartOptions = DEFAULT,
 ) -> Described:
     """Describe the picture of the rows of an answer."""
-    subtitle = [*texts.write_subtitle(found, about, parameters), *texts.explain_marks(found)]
-    source = texts.footer(connection, found.name, found.traces) if found.name or found.traces else ""
-    return Described(found, subtitle, [source, *texts.list_caveats(about, found.name)])
+    explained = texts.explain_marks(found)
+    found = replace(found, title=options.title or found.title)
+    if not options.has_title:
+        found, explained, parameters = replace(found, title="", remarks=()), [], ""
+    subtitle = [*texts.write_subtitle(found, about, parameters), *explained]
+    footer = []
+    if options.has_footer and (found.name or found.traces):
+        footer = [texts.footer(connection, found.name, found.traces)]
+    if options.has_footer:
+        footer += texts.list_caveats(about, found.name)
+    return Described(found, subtitle, footer)
 
 
 def build(described: Described, size: Size) -> Spec:
@@ -160,13 +186,18 @@ def _render(specification: str) -> str:
 
 
 def render_text(
-    connection: duckdb.DuckDBPyConnection, query: BoundQuery, given: Mapping[str, str], columns: int
+    connection: duckdb.DuckDBPyConnection,
+    query: BoundQuery,
+    given: Mapping[str, str],
+    columns: int,
+    options: ChartOptions = DEFAULT,
 ) -> str:
-    """Run a named query and draw the answer in characters. Raises the same errors as `build_picture`."""
+    """Run a query and draw the answer in characters. Raises the same errors as `build_picture`."""
     check_installed("pictures need", "plot", "plotext")
-    found, about, parameters = _select(connection, query, given)
-    subtitle = texts.write_subtitle(found, about, parameters)
-    return terminal.draw_text(found, subtitle, texts.footer(connection, found.name, found.traces), columns)
+    found, about, parameters = _select(connection, query, given, options)
+    described = describe_rows(connection, found, about, parameters, options)
+    # The caveats are printed below it.
+    return terminal.draw_text(described.rows, described.subtitle, described.footer[:1], columns)
 
 
 def build_template(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from tracehouse.engines.duckdb.read.answer import read
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.catalog import read_rows
 from tracehouse.publish.columns import exact
+from tracehouse.publish.plot.options import DEFAULT, ChartOptions, choose_chart
 from tracehouse.sql.query_files import Chart, read_chart
 from tracehouse.views.view_files import DefinitionError
 
@@ -91,17 +92,23 @@ class Drawable:
         return any(isinstance(row[column], str | bool | None) for row in self.rows)
 
 
-def select_drawable(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> Drawable:
-    """Run a named query and select the rows to draw.
+def select_drawable(
+    connection: duckdb.DuckDBPyConnection, query: BoundQuery, options: ChartOptions = DEFAULT
+) -> Drawable:
+    """Run a query and select the rows to draw.
 
-    Raises UserError if there is nothing to draw, or only a single number.
+    Raises UserError if there is nothing to draw, or only a single number, and UsageError if an option is not
+    valid.
     """
-    sql = "select title, chart from catalog.queries where query_name = $name and chart != ''"
-    for found in read_rows(connection, sql, name=query.name):
-        chart = read_chart(found["chart"], query.name)
-        return select_rows(read(connection, query).read_all(), chart, query.name, found["title"])
-    # A view or base table has no chart either.
-    raise UserError(f"{query.name} has no chart")
+    sql = "select title, chart from catalog.queries where query_name = $name"
+    found = next(iter(read_rows(connection, sql, name=query.name)), {"title": "", "chart": ""})
+    chart = read_chart(found["chart"], query.name) if found["chart"] else None
+    if query.name and chart is None and not options.has_columns:
+        # A view or base table has no chart either.
+        raise UserError(f"{query.name} has no chart. Choose columns with --x and --y")
+    answer = read(connection, query).read_all()
+    chart = choose_chart(chart, answer, options)
+    return select_rows(answer, chart, query.name, found["title"])
 
 
 def select_rows(answer: pa.Table, chart: Chart, name: str, title: str) -> Drawable:

@@ -20,7 +20,7 @@ MOST_TICKS = 6
 MOST_IN_PLOT = 8
 
 
-def draw_text(found: Drawable, subtitle: Sequence[str], footer: str, width: int) -> str:
+def draw_text(found: Drawable, subtitle: Sequence[str], footer: Sequence[str], width: int) -> str:
     """The picture as text, with lines no longer than `width` characters."""
     chart = found.chart
     if chart.kind == "heat":
@@ -33,7 +33,8 @@ def draw_text(found: Drawable, subtitle: Sequence[str], footer: str, width: int)
         lines = _draw_curves(found, width)
     above = [line for text in (found.title, *subtitle) for line in textwrap.wrap(text, width)]
     plot = [line.rstrip() for line in lines]
-    return "\n".join([*above, "", *plot, "", *textwrap.wrap(footer, width)]) + "\n"
+    below = [line for text in footer for line in textwrap.wrap(text, width)]
+    return "\n".join([*above, "", *plot, "", *below]).strip("\n") + "\n"
 
 
 def _draw_curves(found: Drawable, width: int) -> list[str]:

@@ -116,31 +116,28 @@ def list_caveats(about: Sequence[Note], name: str) -> list[str]:
 def footer(connection: duckdb.DuckDBPyConnection, name: str, traces: Sequence[str]) -> str:
     """The query, the versions of the views that it reads, and the citation of each trace.
 
-    `name` is empty for an answer of SQL.
+    `name` is empty for an answer of SQL. Without `traces`, these are all traces that the query reads.
     """
     queries = read_rows(connection, "from catalog.queries where query_name = $name", name=name)
     versions = [version for query in queries for version in query["reads_versions"]]
     cited = read_rows(
         connection,
-        """
-        select trace, citation from catalog.traces
-        where
-            list_contains($traces, trace)
-            or (
-                len($traces) = 0
-                and trace in (
-                    select tables.trace from catalog.tables as tables
-                    where list_contains($tables, tables.table_name) and tables.row_count > 0
-                )
-            )
-        order by trace
-        """,
-        traces=list(traces),
-        tables=list(base_tables(connection, [name])),
+        "select trace, citation from catalog.traces where list_contains($traces, trace) order by trace",
+        traces=list(traces or loaded_traces(connection, [name])),
     )
     parts = [name, f"reads {', '.join(versions)}" if versions else ""]
     parts += [f"{row['trace']}: {short_citation(row['citation'])}" for row in cited]
     return " · ".join(part for part in parts if part)
+
+
+def loaded_traces(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> list[str]:
+    """The traces with rows in the tables that tables, views and queries read, by name."""
+    sql = """
+        select distinct trace from catalog.tables
+        where list_contains($tables, table_name) and row_count > 0 order by trace
+        """
+    rows = read_rows(connection, sql, tables=list(base_tables(connection, names)))
+    return [row["trace"] for row in rows]
 
 
 def short_citation(citation: str) -> str:

@@ -18,7 +18,8 @@ from tracehouse.core.errors import DefinitionError, UsageError, UserError
 from tracehouse.engines.duckdb.read import binding, sandbox
 from tracehouse.publish.plot import pictures, texts
 from tracehouse.publish.plot.layout import WIDTH, Size, build_spec
-from tracehouse.sql.query_files import query_files
+from tracehouse.publish.plot.rows import select_rows
+from tracehouse.sql.query_files import query_files, read_chart
 
 SVG = "{http://www.w3.org/2000/svg}"
 POINTS_PER_MM = 72 / 25.4
@@ -65,7 +66,7 @@ def parts(picture: dict) -> dict:
 
 def draw(sql: str, line: str) -> dict:
     """Return parts of the picture that a chart line specifies for the answer of an SQL query."""
-    found = pictures.select_answer(duckdb.sql(sql).to_arrow_table(), line, "a.b", "How?", [])
+    found = select_rows(duckdb.sql(sql).to_arrow_table(), read_chart(line, "a.b"), "a.b", "How?")
     subtitle = [*texts.write_subtitle(found, [], ""), *texts.explain_marks(found)]
     return parts(build_spec(found, subtitle, [], Size(), WIDTH))
 
