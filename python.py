@@ -521,10 +521,10 @@ def _write_answer(
 
     Raises UserError if the rows do not fit the memory limit.
     """
-    query = answer.run(connection, bind(connection))
-    sources = notes.sources(connection, query.reads)
     most = sandbox.most_memory(connection)
-    reader = answer.read(connection, query)
+    with answer.running(connection, bind) as query:
+        sources = notes.sources(connection, query.reads)
+        reader = answer.read(connection, query)
     with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_stream(sink, reader.schema) as writer:
         for batch in reader:
             writer.write_batch(batch)

@@ -163,4 +163,5 @@ def _rendered(
 def _bind_and_render(
     connection: duckdb.DuckDBPyConnection, bind: Bind, render: Render[T], file: Path, draft: Path
 ) -> T:
-    return render(connection, answer.run(connection, bind(connection)), file, draft)
+    with answer.running(connection, bind) as query:
+        return render(connection, query, file, draft)

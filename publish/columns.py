@@ -6,7 +6,6 @@ from typing import Any
 
 import duckdb
 
-from tracehouse.core.errors import UserError
 from tracehouse.core.text import identifier
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 
@@ -22,10 +21,7 @@ Columns = Sequence[tuple[str, str]]
 def columns_of(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> list[tuple[str, str]]:
     """The name and type of each column of an answer, without computing it."""
     # The statement starts on the first line, so that the line numbers of errors are right.
-    try:
-        found = connection.execute(f"from ({query.sql}\n) limit 0", dict(query.values)).description
-    except duckdb.Error as error:
-        raise UserError(str(error)) from None
+    found = connection.execute(f"from ({query.sql}\n) limit 0", dict(query.values)).description
     return [(column[0], str(column[1])) for column in found or ()]
 
 
@@ -56,12 +52,9 @@ def rows_of(
     texts = convert_columns(
         query, columns, lambda value, kind: value if _PLAIN.fullmatch(kind) else f"cast({value} as varchar)"
     )
-    try:
-        result = connection.execute(texts.sql, dict(texts.values))
-        while rows := result.fetchmany(_ROWS_AT_ONCE):
-            yield from rows
-    except duckdb.Error as error:
-        raise UserError(str(error)) from None
+    result = connection.execute(texts.sql, dict(texts.values))
+    while rows := result.fetchmany(_ROWS_AT_ONCE):
+        yield from rows
 
 
 def is_number(kind: str) -> bool:

@@ -280,7 +280,8 @@ def _draw(connection: duckdb.DuckDBPyConnection, requested: Request) -> bytes:
 def _export(
     connection: duckdb.DuckDBPyConnection, requested: Request, form: Format, file: Path, draft: Path
 ) -> None:
-    writers.write(connection, answer.run(connection, requested.bind(connection)), form, file, draft)
+    with answer.running(connection, requested.bind) as query:
+        writers.write(connection, query, form, file, draft)
 
 
 def _encode(found: Json) -> bytes:

@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -121,8 +122,8 @@ def describe_sources(connection: duckdb.DuckDBPyConnection, names: Collection[st
 
 def answer_request(connection: duckdb.DuckDBPyConnection, request: Request, limit: int) -> Json:
     """Run a query: its columns, first rows, notes and raw files."""
-    query = answer.run(connection, request.bind(connection, limit))
-    found = read_answer(connection, query)
+    with answer.running(connection, partial(request.bind, limit=limit)) as query:
+        found = read_answer(connection, query)
     about = [*query.notes, *(answer.why_empty(connection, query) if not found["rows"] else [])]
     return {
         **found,

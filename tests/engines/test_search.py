@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -47,6 +48,40 @@ def test_suggests_queries_for_wrong_name(opened: duckdb.DuckDBPyConnection) -> N
         assert message.count(",") <= 2
     assert suggest_queries(opened, "itp.gpu_hour") == " Close matches: itp.gpu_hours."
     assert suggest_queries(opened, "xyzzy") == ""
+
+
+# A statement, and the start of its error.
+WRONG_NAMES = {
+    "select duration from itp.job": 'No column "duration" in itp.job. Close matches: run_s. List all: ',
+    "select j.durration from itp.job as j": 'No column "durration" in itp.job. Close matches: run_s. ',
+    "select usr from unified.jobs": 'No column "usr" in unified.jobs. Close matches: user_id. ',
+    "select queueing_delay from unified.jobs": 'No column "queueing_delay" in unified.jobs. '
+    "Close matches: wait_s, observed_wait_s. ",
+    # A column of a subquery is closer than those of the view.
+    "with c as (select run_s as running from itp.job) select runing from c": 'No column "runing" in itp.job. '
+    "Close matches: running",
+    "select max_gpu from itp.gpu_hours()": 'No column "max_gpu" in itp.gpu_hours. Close matches: max_gpus',
+    "select nope from (select 1 as a)": 'Binder Error: Referenced column "nope" not found',
+    "from itp.jobs": 'No table or view "itp.jobs". Close matches: itp.job, ',
+    "from helios_job": 'No table or view "helios_job". Close matches: helios.job',
+    "from capacity": 'No table or view "capacity". Close matches: openb.capacity, unified.capacity. ',
+    "from itp.gpu_hours": "itp.gpu_hours is a query: write itp.gpu_hours() with parentheses",
+    "from unified.run_cdff()": 'No query named "unified.run_cdff". Close matches: unified.run_cdf. List: ',
+    "select percentile(run_s) from itp.job": 'No function "percentile". Close matches: stats.percentiles.',
+}
+
+
+def test_errors_of_statements_name_close_columns_and_tables(opened: duckdb.DuckDBPyConnection) -> None:
+    wrong = {}
+    for sql, start in WRONG_NAMES.items():
+        with (
+            pytest.raises((duckdb.Error, UserError)) as raised,
+            answer.running(opened, partial(binding.bind_statement, sql=sql)) as query,
+        ):
+            answer.read(opened, query)
+        if not str(raised.value).startswith(start):
+            wrong[sql] = str(raised.value)
+    assert wrong == {}
 
 
 def test_search_matches_all_words_best_first(opened: duckdb.DuckDBPyConnection) -> None:

@@ -1,13 +1,14 @@
 """Run bound queries: apply the limit, collect the notes, stream the rows, and explain why there are none."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import duckdb
 
-from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read import notes
-from tracehouse.engines.duckdb.read.binding import BoundQuery
+from tracehouse.engines.duckdb.read.binding import Bind, BoundQuery
 from tracehouse.engines.duckdb.read.catalog import base_tables
 from tracehouse.engines.duckdb.read.notes import NO_ROWS, Note
 from tracehouse.engines.duckdb.read.selected_traces import SEVERAL_TRACES
@@ -27,13 +28,26 @@ def run(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> BoundQuery:
     return _with_notes(connection, query) if query.name else query
 
 
+@contextmanager
+def running(connection: duckdb.DuckDBPyConnection, bind: Bind) -> Iterator[BoundQuery]:
+    """Bind a request and `run` it. Errors of its SQL in this block name the closest columns and tables."""
+    query = bind(connection)
+    try:
+        yield run(connection, query)
+    except (duckdb.BinderException, duckdb.CatalogException) as error:
+        # Imported late, because only an error needs it.
+        from tracehouse.engines.duckdb.read import sql_errors
+
+        raise type(error)(sql_errors.explain(connection, error, query.reads)) from None
+
+
 def read(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> Any:
     """Stream the rows of a query as Arrow batches (`pyarrow.RecordBatchReader`)."""
     try:
         relation = connection.sql(query.sql, params=dict(query.values) or None)
         return relation.to_arrow_reader(BATCH_ROWS)
     except duckdb.Error as error:
-        raise UserError(str(_locate_error(connection, query, error))) from None
+        raise _locate_error(connection, query, error) from None
 
 
 def _locate_error(
@@ -52,10 +66,7 @@ def plan(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> str:
     if query.plan:
         return query.plan
     limited = query.sql if query.limit is None else f"from ({query.sql}\n) limit {query.limit}"
-    try:
-        rows = connection.execute(f"{query.explain or 'explain'} {limited}", dict(query.values)).fetchall()
-    except duckdb.Error as error:
-        raise UserError(str(error)) from None
+    rows = connection.execute(f"{query.explain or 'explain'} {limited}", dict(query.values)).fetchall()
     return "\n".join(value for _, value in rows)
 
 

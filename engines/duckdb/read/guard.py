@@ -9,12 +9,14 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import duckdb
 
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.duckdb.read.selected_traces import selected_traces
+from tracehouse.sql.names import OWN
 
 # Allowed values of the key `class`: expressions.
 EXPRESSIONS = frozenset(
@@ -211,7 +213,7 @@ def _tree(connection: duckdb.DuckDBPyConnection, query: str) -> Any:
     if tree["error"] and tree["error_type"] == "parser":
         raise UserError(f"Parser Error: {tree['error_message']}")
     if tree["error"] or len(tree["statements"]) != 1:
-        raise _build_rejection()
+        raise _build_rejection(connection)
     return tree["statements"][0]
 
 
@@ -243,7 +245,7 @@ def _check_nodes(connection: duckdb.DuckDBPyConnection, tree: Any) -> frozenset[
     """
     nodes = list(_nodes(tree))
     for node in nodes:
-        _check_kind(node)
+        _check_kind(connection, node)
     tables, functions = _relations(nodes)
     _check_table_functions(
         connection, {(schema, name) for schema, name in functions if name not in TABLE_FUNCTIONS}
@@ -286,12 +288,12 @@ def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
         yield from _nodes(child)
 
 
-def _check_kind(node: dict[str, Any]) -> None:
+def _check_kind(connection: duckdb.DuckDBPyConnection, node: dict[str, Any]) -> None:
     if "class" in node:
         if node["class"] not in EXPRESSIONS:
-            raise _build_rejection(node["class"])
+            raise _build_rejection(connection, node["class"])
     elif isinstance(node.get("type"), str) and node["type"] not in NODES:
-        raise _build_rejection(node["type"])
+        raise _build_rejection(connection, node["type"])
 
 
 def _check_table_functions(connection: duckdb.DuckDBPyConnection, called: set[tuple[str, str]]) -> None:
@@ -304,9 +306,16 @@ def _check_table_functions(connection: duckdb.DuckDBPyConnection, called: set[tu
         """
     named_queries = connection.execute(sql).fetchall()
     for schema, name in sorted(called - set(named_queries)):
+        if schema:
+            # Imported late, because only a wrong name needs it.
+            from tracehouse.engines.duckdb.read.search import suggest_queries
+
+            full = f"{schema}.{name}"
+            matches = suggest_queries(connection, full)
+            raise UserError(f'No query named "{full}".{matches} List: `traces list queries`')
         raise UserError(
-            f"The table function {f'{schema}.{name}' if schema else name} is not allowed, as queries "
-            "read only the warehouse. Use the DuckDB shell instead: `traces shell`"
+            f"The table function {name} is not allowed here, where statements read only the warehouse. The "
+            "DuckDB shell also reads other files: `traces shell`"
         )
 
 
@@ -323,9 +332,12 @@ def _check_functions(connection: duckdb.DuckDBPyConnection, called: set[str]) ->
         raise UserError(f"The function {name} is not allowed: it may have side effects")
 
 
-def _build_rejection(kind: str = "") -> UserError:
+def _build_rejection(connection: duckdb.DuckDBPyConnection, kind: str = "") -> UserError:
     found = f", not {kind.removesuffix('_QUERY_NODE')}" if kind else ""
+    sql = "select path from duckdb_databases() where database_name = current_database()"
+    [(path,)] = connection.execute(sql).fetchall()
+    views = Path(path or "").parent / OWN / "views"
     return UserError(
-        "Only queries are allowed: select, from, with, describe, show, summarize or explain"
-        f"{found}. Use the DuckDB shell instead: `traces shell`"
+        f"Only queries are allowed: select, from, with, describe, show, summarize or explain{found}. "
+        f"Put your own views in {views}, and run `traces build`"
     )

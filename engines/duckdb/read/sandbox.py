@@ -423,7 +423,8 @@ def _as_user_error(error: Exception, scratch: Path, warehouse: Path, limits: Lim
         )
     if _OUT_OF_MEMORY in text:
         return _too_large(limits)
-    if text.startswith(("Binder Error", "Catalog Error")) and (version := _other_version(warehouse)):
+    is_unknown_name = isinstance(error, duckdb.BinderException | duckdb.CatalogException)
+    if is_unknown_name and (version := _other_version(warehouse)):
         return UserError(f"{text}\nTracehouse {version} built this database. Run `traces build`")
     # A user's statement begins one line lower than written: see `guard.reading_statement`.
     text = _LINE.sub(lambda match: f"LINE {max(1, int(match[1]) - 1)}: ", text)

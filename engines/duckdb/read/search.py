@@ -4,7 +4,7 @@ A word also finds its synonyms.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -105,19 +105,36 @@ def suggest_queries(connection: duckdb.DuckDBPyConnection, name: str) -> str:
     with_views = [*names, *(entry.name for entry in list_entries(connection, Kind.VIEWS, ""))]
     schema = name.partition(".")[0]
     if similar := similar_names(name, with_views, 0.8):
-        return _sentence(similar)
+        return list_matches(similar, len(similar))
     candidates = [entry for entry in entries if entry.name.startswith(f"{schema}.")] or entries
     words = [word for word in _split(name.removeprefix(f"{schema}.")) if word not in STOP_WORDS]
     scores = {entry.name: sum(entry.score(word) for word in words) for entry in candidates}
     best = max(scores.values(), default=0)
     similar_meaning = [entry for entry in _best_first(scores) if scores[entry] > max(best / 2, _ELSEWHERE)]
-    chosen = dict.fromkeys([*similar_meaning, *similar_names(name, names, 0.5)])
-    return _sentence(list(chosen)[:MOST_SUGGESTED])
+    return list_matches([*similar_meaning, *similar_names(name, names, 0.5)])
+
+
+def find_columns(name: str, meanings: Mapping[str, str]) -> list[str]:
+    """Return the columns whose name, or else meaning, has the words of another name or their synonyms.
+
+    A word may be misspelt, or cut off, as in usr and dur.
+    """
+    entries = [Entry(column, frozenset(), _words(meaning)) for column, meaning in meanings.items()]
+    known = _split(" ".join((*meanings, *SYNONYMS)))
+    words = [
+        next((whole for whole in known if whole.startswith(word)), "")
+        or next(iter(similar_names(word, known, 0.75)), word)
+        for word in _split(name)
+        if word not in STOP_WORDS
+    ]
+    scores = {entry.name: sum(map(entry.score, words)) for entry in entries}
+    best = max(scores.values(), default=0)
+    return [column for column in meanings if scores[column] == best > 0]
 
 
 def close_matches(name: str, names: Iterable[str]) -> str:
     """Return a sentence with the names of similar spelling, or an empty text."""
-    return _sentence(similar_names(name, list(names), 0.5))
+    return list_matches(similar_names(name, list(names), 0.5))
 
 
 def similar_names(name: str, names: Sequence[str], cutoff: float) -> list[str]:
@@ -132,8 +149,10 @@ def similar_names(name: str, names: Sequence[str], cutoff: float) -> list[str]:
     return list(dict.fromkeys(close))
 
 
-def _sentence(names: Sequence[str]) -> str:
-    return f" Close matches: {', '.join(names)}." if names else ""
+def list_matches(names: Iterable[str], at_most: int = MOST_SUGGESTED) -> str:
+    """Return a sentence with the first names, each once, or an empty text without names."""
+    listed = list(dict.fromkeys(names))[:at_most]
+    return f" Close matches: {', '.join(listed)}." if listed else ""
 
 
 def list_entries(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str = "") -> list[Entry]:

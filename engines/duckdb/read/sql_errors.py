@@ -1,0 +1,92 @@
+"""Add the closest names of the warehouse to DuckDB's errors on unknown columns, tables and functions."""
+
+import re
+from collections.abc import Collection
+
+import duckdb
+
+from tracehouse.core.text import join_names
+from tracehouse.engines.duckdb.read.catalog import check_is_built, read_rows
+from tracehouse.engines.duckdb.read.search import (
+    close_matches,
+    find_columns,
+    list_matches,
+    similar_names,
+    suggest_queries,
+)
+
+_COLUMN = re.compile(
+    r'Referenced column "(?P<name>.+)" not found in FROM clause!'
+    r'|(?:Values list|Table) ".*" does not have a column named "(?P<other>.+)"'
+)
+_TABLE = re.compile(r'Table with name "?(?P<name>[\w.]+)"? does not exist')
+_FUNCTION = re.compile(r"Function with name (?P<name>\w+) does not exist!")
+# DuckDB's candidates for a column are kept if they are spelled as similarly as this.
+_SIMILAR = 0.7
+
+
+def explain(connection: duckdb.DuckDBPyConnection, error: duckdb.Error, reads: Collection[str]) -> str:
+    """Return the text of a statement's error, with the closest columns or tables if a name is unknown.
+
+    `reads` are the tables, views and queries that the statement names. Raises UserError if the unknown table
+    is the user's own view and could not be built.
+    """
+    said, _, place = str(error).partition("\n\n")
+    if found := _COLUMN.search(said):
+        text = _explain_column(connection, found["name"] or found["other"], said, reads)
+    elif found := _TABLE.search(said):
+        text = _explain_table(connection, found["name"].lower(), reads)
+    elif found := _FUNCTION.search(said):
+        text = _explain_function(connection, found["name"], said)
+    else:
+        return str(error)
+    return f"{text}\n\n{place}" if text else str(error)
+
+
+def _explain_column(
+    connection: duckdb.DuckDBPyConnection, name: str, said: str, reads: Collection[str]
+) -> str:
+    rows = read_rows(
+        connection,
+        """
+        select object_name, column_name, meaning from catalog.columns
+        where list_contains($reads, object_name) order by position
+        """,
+        reads=sorted(reads),
+    )
+    if not rows:
+        return ""
+    meanings = {row["column_name"]: row["meaning"] for row in rows}
+    candidates = re.findall(r'"([^"]+)"', said.partition("Candidate bindings:")[2])
+    # A candidate may be a column of a subquery, which the catalog does not have.
+    spelled = similar_names(name, [*dict.fromkeys([*candidates, *meanings])], _SIMILAR)
+    objects = sorted({row["object_name"] for row in rows})
+    listed = " or ".join(f"`traces describe {one}`" for one in objects[:2])
+    matches = list_matches([*spelled, *find_columns(name, meanings)])
+    return f'No column "{name}" in {join_names(objects, 3)}.{matches} List all: {listed}'
+
+
+def _explain_table(connection: duckdb.DuckDBPyConnection, name: str, reads: Collection[str]) -> str:
+    full = next((read for read in sorted(reads) if read == name or read.endswith(f".{name}")), name)
+    check_is_built(connection, full)
+    if connection.execute("select 1 from catalog.queries where query_name = $1", [full]).fetchall():
+        return f"{full} is a query: write {full}() with parentheses"
+    sql = "select table_name from catalog.tables union select view_name from catalog.views"
+    names = [known for (known,) in connection.execute(sql).fetchall()]
+    same = sorted(known for known in names if known.endswith(f".{name}"))
+    matches = list_matches(same, 20) if same and full == name else close_matches(full, names)
+    return (
+        f'No table or view "{full}".{matches or suggest_queries(connection, full)} List: `traces list views`'
+    )
+
+
+def _explain_function(connection: duckdb.DuckDBPyConnection, name: str, said: str) -> str:
+    """Name the macros of the warehouse, whose names need their schema."""
+    sql = """
+        select distinct schema_name || '.' || function_name from duckdb_functions()
+        where not internal and function_type = 'macro'
+        """
+    macros = [known for (known,) in connection.execute(sql).fetchall()]
+    duckdb_own = re.findall(r"\w+", said.partition('Did you mean "')[2].partition('"')[0])
+    matches = [*similar_names(name, macros, _SIMILAR), *similar_names(name, duckdb_own, _SIMILAR)]
+    return f'No function "{name}".{list_matches(matches)}'
