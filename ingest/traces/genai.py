@@ -430,7 +430,7 @@ METRICS = (
         "Mean time in the gateway's queue, per container and minute.",
         "genai.latency_by_stage",
     ),
-    Metric("run", "exact", "Execution time of each request.", "genai.request_shape"),
+    Metric("run", "exact", "Execution time of each request.", "genai.run_by_request_shape"),
     Metric(
         "GPU utilisation",
         "exact",
@@ -455,7 +455,7 @@ METRICS = (
         "groupId is a user or a group; only requests of lora_request_trace have it.",
         "genai.requests_by_day",
     ),
-    Metric("workload", "exact", "Each request has a kind of task and a base model.", "genai.request_shape"),
+    Metric("workload", "exact", "Each request has a kind of task and a base model.", "genai.model_popularity"),
     Metric(
         "hour of day",
         "exact",

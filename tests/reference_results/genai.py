@@ -38,18 +38,6 @@ def stage_latency(raw: Path) -> pd.DataFrame:
     return found[["stage", "container_id", "time_s", "hour_of_day", "latency_ms"]]
 
 
-def request_shape(raw: Path) -> pd.DataFrame:
-    found = table(raw, "data_trace_processed").assign(number=1)
-    found["loras"] = [len(ast.literal_eval(text)) for text in found["lora_args"]]
-    found = found.rename(columns={"checkpoint_model_version_id": "base_model_id"})
-    shapes = found.groupby(["predict_type", "base_model_id", "loras"], dropna=False)
-    rows = pd.DataFrame({"requests": shapes.size()})
-    rows["images"] = shapes["num_images_per_prompt"].sum(min_count=1)
-    rows["mean_run_s"] = shapes["exec_time_seconds"].mean()
-    rows["max_run_s"] = shapes["exec_time_seconds"].max()
-    return rows.reset_index()
-
-
 def model_popularity(raw: Path, kind: str = "base_model") -> pd.DataFrame:
     """Count the requests of each base model, or those that name each LoRA at least once."""
     if kind == "lora":
@@ -90,7 +78,6 @@ def model_reuse(raw: Path) -> pd.DataFrame:
 
 VIEWS = {
     "genai.stage_latency_v1": (stage_latency, ["stage", "container_id", "time_s"]),
-    "genai.request_shape_v1": (request_shape, ["predict_type", "base_model_id", "loras"]),
 }
 QUERIES = {
     "genai.model_popularity()": (model_popularity, (), None),

@@ -167,10 +167,6 @@ SEEN = {
     "genai.model_predict": {"value": {"inference_longer_than_end_to_end"}},
     "genai.pod_memory_util": {"value": {"memory_is_a_fraction"}},
     "genai.data_trace_processed": {"exec_time_seconds": {"processed_is_undocumented"}},
-    "genai.request_shape": {
-        "mean_run_s": {"processed_is_undocumented"},
-        "requests": {"requests_name_no_container"},
-    },
     "genai.lora_request_trace": {"predict_type": {"requests_name_no_container"}},
     "philly.attempt_run": {"end_s": {"no_end_means_running"}},
     "philly.job_run": {
