@@ -14,6 +14,7 @@ from tracehouse.engines.duckdb.write.definitions import Definitions, definitions
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.views.rules import all_rules
 from tracehouse.views.sql_text import first_statement
+from tracehouse.views.view_files import DRAFT
 
 SYNTHETIC = "Rows and charts are of synthetic data (`traces sample`) and say nothing about a real cluster."
 COVERAGE = "dictionary/coverage.md"
@@ -76,8 +77,10 @@ class Dictionary:
         self._tables: dict[str, Row] = {name: {} for name in self._catalog_columns}
         self._tables |= {row["table_name"]: row for row in self._rows("tables")}
         self._views: dict[str, list[Row]] = defaultdict(list)
-        for row in sorted(self._rows("views"), key=lambda row: -row["version"]):
-            self._views[row["view_name"]].append(row)
+        # The current version comes first. Drafts have no page.
+        for row in sorted(self._rows("views"), key=lambda row: (not row["is_current"], -row["version"])):
+            if row["status"] != DRAFT:
+                self._views[row["view_name"]].append(row)
         self._columns: dict[str, list[Row]] = defaultdict(list, self._catalog_columns)
         # The catalog has no types of the columns of queries.
         defined = {**definitions.relations, **definitions.queries}
@@ -131,13 +134,13 @@ class Dictionary:
     def _links(self, names: Iterable[str], prefix: str = "") -> str:
         """Return links to objects, columns and labels with a prefix.
 
-        A column of a view has the label of the newest version.
+        A column of a view has the label of the current version.
         """
         found = []
         for name in names:
             relation, _, column = name.rpartition(".")
-            newest = self._views[relation][0]["versioned_name"] if relation in self._views else relation
-            found.append(link(name, prefix + f"{newest}.{column}".removeprefix(".")))
+            current = self._views[relation][0]["versioned_name"] if relation in self._views else relation
+            found.append(link(name, prefix + f"{current}.{column}".removeprefix(".")))
         return ", ".join(found)
 
     def _facts(self, row: Row, keys: Iterable[str]) -> str:
@@ -246,11 +249,11 @@ class Dictionary:
 
     def _view(self, name: str) -> str:
         versions = self._views[name]
-        newest = versions[0]["versioned_name"]
+        current = versions[0]["versioned_name"]
         return document(
             f"({name})=\n# {name}",
             prose(versions[0]["title"]),
-            f"`{name}` is an alias of the newest version, [`{newest}`](#{newest}). Cite a version "
+            f"`{name}` means the newest released version, [`{current}`](#{current}). Cite a version "
             "([how versions work](/docs/versions.md)).",
             self._object_facts(name, {}),
             *(self._version(row) for row in versions),

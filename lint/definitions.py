@@ -8,6 +8,7 @@ from tracehouse.lint.subject import Finding, Subject, names_selected, place_of, 
 from tracehouse.sql.query_files import CHART_KEYS, DRAWN_KEYS, NUMBER, Parameter, QueryFile
 from tracehouse.views import caveats, sql_text, versions
 from tracehouse.views.across_traces import SCHEMA as EACH_TRACE
+from tracehouse.views.released import LOCK, released
 from tracehouse.views.view_files import Header, ViewFile
 
 # A list of 80 columns shows 41 letters of a title, so the text before the brackets is not much longer.
@@ -60,6 +61,8 @@ def lint_query(subject: Subject, query: QueryFile, is_ours: bool) -> Iterator[Fi
             " at most 60 characters in all: `GPU-hours by cluster (ITP jobs)`"
         )
         yield Finding(f"{query.path}, line 1", what, "title")
+    if is_ours and (problem := versions.explain_draft(query.references, subject.views)):
+        yield Finding(str(query.path), problem, "version")
     population = query.header.title.rpartition("(")[2].casefold()
     if is_ours and query.schema.replace("unified", "trace") not in population:
         what = f"the population in the parentheses of the title must name {query.schema}"
@@ -67,13 +70,15 @@ def lint_query(subject: Subject, query: QueryFile, is_ours: bool) -> Iterator[Fi
 
 
 def lint_versions(subject: Subject) -> Iterator[Finding]:
-    """Yield the released views that were changed, are missing, or read a draft."""
-    for problem in versions.broken(versions.locked(), subject.views):
-        yield Finding(str(versions.LOCK), problem, "version")
+    """Yield the released views that were changed, are missing, read a draft, or are in the wrong folder."""
+    for problem in versions.broken(released(), subject.views):
+        yield Finding(str(LOCK), problem, "version")
 
 
 def _lint_reads(subject: Subject, read: ViewFile | QueryFile) -> Iterator[Finding]:
     known = {*subject.columns, *(query.full_name for query in subject.queries)}
+    # Another rule reports the plain name of a draft.
+    known |= {view.alias for view in subject.views}
     for name in sorted(read.references - known):
         if not name.startswith(("catalog.", f"{EACH_TRACE}.")):
             what = f"reads {name}, which does not exist{suggest(name, known)}"

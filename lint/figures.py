@@ -13,7 +13,7 @@ from tracehouse.lint.subject import Finding, Subject, place_of, suggest
 from tracehouse.views.graph import with_dependencies
 from tracehouse.views.ledgers import RELATIONS, TRUSTS, Figure, PublishedFigure
 from tracehouse.views.units import spell_unit
-from tracehouse.views.view_files import VIEWS, ViewFile, newest, references
+from tracehouse.views.view_files import VIEWS, ViewFile, plain_names, references
 
 
 def lint_figure(subject: Subject, figure: Figure) -> Iterator[Finding]:
@@ -88,7 +88,7 @@ def _lint_evidence(subject: Subject, read: Collection[str], at: str) -> Iterator
     summaries = {"catalog.reference_curves"} | {
         f"{trace.name}.{table.name}" for trace in subject.traces for table in trace.tables if table.is_summary
     }
-    views = newest(subject.views) | {view.versioned: view for view in subject.views}
+    views = plain_names(subject.views) | {view.versioned: view for view in subject.views}
     for name in with_dependencies(read, subject.reads):
         if name in summaries:
             reason = "has the publisher's own figures, which cannot confirm another of them"

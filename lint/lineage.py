@@ -27,7 +27,7 @@ from tracehouse.views.columns import (
     types_of,
 )
 from tracehouse.views.graph import sort_views, with_dependencies
-from tracehouse.views.view_files import ViewFile, creating_view, newest
+from tracehouse.views.view_files import ViewFile, creating_view, plain_names
 
 IsOurs = Callable[[ViewFile | QueryFile], bool]
 
@@ -89,7 +89,7 @@ def lint_inherited(subject: Subject, is_ours: IsOurs, schema: str = "") -> Itera
 def _needed_views(subject: Subject, queries: Sequence[QueryFile], schema: str) -> list[ViewFile]:
     """Return the views of a schema, and those that they or the queries read, each after what it reads."""
     views = sort_views(expanded(subject.views))
-    by_name = {view.versioned: view for view in views} | newest(views)
+    by_name = {view.versioned: view for view in views} | plain_names(views)
     wanted = [view.versioned for view in views if schema in ("", view.schema)]
     wanted += [name for query in queries for name in sorted(query.references)]
     needed = with_dependencies(wanted, {name: view.references for name, view in by_name.items()})
@@ -131,7 +131,7 @@ def _trace_columns(
         else:
             views.append(view)
             columns[view.versioned] = view.tree.expression.named_selects
-    by_name = {view.versioned: view for view in views} | newest(views)
+    by_name = {view.versioned: view for view in views} | plain_names(views)
     types: dict[str, Mapping[str, str]] = {}
     for name, found in docs.items():
         types[name] = dict.fromkeys(found, "UNKNOWN")

@@ -10,6 +10,7 @@ from tracehouse.lint.definitions import lint_query, lint_versions, lint_view
 from tracehouse.lint.figures import lint_figure
 from tracehouse.lint.lineage import lint_inherited
 from tracehouse.lint.subject import Finding, Subject, module_of, place_of, read
+from tracehouse.views.released import schema_of
 
 
 def lint(trace: str = "", local: Path | None = None) -> list[Finding]:
@@ -28,7 +29,7 @@ def lint(trace: str = "", local: Path | None = None) -> list[Finding]:
 def _is_about(trace: str, finding: Finding) -> bool:
     """Whether the file of a finding is the module of a trace, or in its folder of views or queries."""
     path = Path(finding.place.partition(", line ")[0])
-    return path.name == f"{trace}.py" or path.parent.name == trace
+    return path.name == f"{trace}.py" or schema_of(path) == trace
 
 
 def _order_key(finding: Finding) -> tuple[str, int, str]:

@@ -21,13 +21,13 @@ from tracehouse.sql.user_files import list_files, read_user_file
 from tracehouse.views import ledgers
 from tracehouse.views.columns import parse_own
 from tracehouse.views.ledgers import Figure
+from tracehouse.views.released import view_paths
 from tracehouse.views.requests import find_missing
 from tracehouse.views.view_files import (
-    VIEWS,
     ViewFile,
     creating_view,
-    newest,
     parsed_view_file,
+    plain_names,
     references,
     request_views,
 )
@@ -69,14 +69,14 @@ class Subject:
             for table in trace.tables
         }
         views = {view.versioned: names_selected(view.tree.expression) for view in self.views}
-        plain = {alias: views[view.versioned] for alias, view in newest(self.views).items()}
+        plain = {alias: views[view.versioned] for alias, view in plain_names(self.views).items()}
         return {**tables, **views, **plain}
 
     @cached_property
     def reads(self) -> dict[str, frozenset[str]]:
         """The objects that each view and query reads. A view has its versioned and its plain name."""
         views = {view.versioned: view.references for view in self.views}
-        plain = {alias: view.references for alias, view in newest(self.views).items()}
+        plain = {alias: view.references for alias, view in plain_names(self.views).items()}
         return {**views, **plain, **{query.full_name: query.references for query in self.queries}}
 
     @cached_property
@@ -91,7 +91,7 @@ def read(local: Path | None = None) -> tuple[Subject, list[Finding]]:
     traces = _parse_each(load_trace, trace_modules.trace_names(), invalid)
     # A rule reports what `requests` of the others lack.
     complete = [one for one in traces if one.requests and not find_missing(one, one.requests)]
-    views = {path: path.read_text() for path in sorted(VIEWS.glob("*/*.v*.sql"))} | request_views(complete)
+    views = {path: path.read_text() for path in view_paths()} | request_views(complete)
     folders = [local] if local else []
     own = _parse_each(_read_own, [(path, one) for one in folders for path in list_files(one)], invalid)
     subject = Subject(

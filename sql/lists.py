@@ -55,7 +55,8 @@ LISTS = {
     Kind.VIEWS: """
         select view_name, version, status, title, grain
         from catalog.views
-        order by view_name, version
+        where is_current
+        order by view_name
         """,
     Kind.QUERIES: """
         select

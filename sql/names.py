@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
+from tracehouse.views.released import plain_name, released, versioned_name
+
 _PACKAGE = Path(__file__).parents[1]
 _VIEWS, _QUERIES = _PACKAGE / "views", _PACKAGE / "sql"
 # The folder below a warehouse with the user's own views and queries.
@@ -39,14 +41,11 @@ def view_names(warehouse: Path | None = None) -> Iterator[tuple[str, str]]:
     for trace in all_traces().values():
         if trace.requests:
             yield f"{trace.name}.request", title(trace)
-    newest = {plain_name(path): path for path in _files(_VIEWS, warehouse, "*/*.v*.sql")}
-    for name, path in newest.items():
+    # Superseded versions are in other folders.
+    files = _files(_VIEWS, warehouse, "*/*.v*.sql")
+    shown = [path for path in files if not path.is_relative_to(_VIEWS) or versioned_name(path) in released()]
+    for name, path in {plain_name(path): path for path in shown}.items():
         yield name, _title(path)
-
-
-def plain_name(path: Path) -> str:
-    """Return the plain name of the view or query in a file: `itp.job` for `itp/job.v1.sql`."""
-    return f"{path.parent.name}.{path.name.split('.')[0]}"
 
 
 def table_names() -> Iterator[tuple[str, str]]:

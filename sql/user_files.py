@@ -11,8 +11,8 @@ from pathlib import Path
 
 from tracehouse.core.errors import DefinitionError
 from tracehouse.core.text import escape_name
-from tracehouse.sql.names import plain_name
 from tracehouse.sql.query_files import QueryFile, parse_query_file
+from tracehouse.views.released import OLD, plain_name
 from tracehouse.views.sql_text import normal, statements
 from tracehouse.views.view_files import ViewFile, parsed_view_file
 
@@ -60,7 +60,7 @@ def read_user_file(path: Path, folder: Path, reserved: Collection[str] = ()) -> 
         )
     if max(map(len, plain_name(path).split("."))) > MOST_CHARACTERS:
         raise DefinitionError(path, f"a name or schema is longer than {MOST_CHARACTERS} characters")
-    if parts[1] in reserved:
+    if parts[1] in {*reserved, OLD}:
         raise DefinitionError(path, f"the schema {parts[1]} is reserved. Use {folder.name} or another name")
     try:
         text = read_bytes(path).decode("utf-8-sig")

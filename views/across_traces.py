@@ -1,4 +1,4 @@
-"""Define `each_trace.standard_job_v1`: the union of that view of every trace that has one.
+"""Define `each_trace.standard_job_v1`: the union of that view of every trace that has released one.
 
 The database has the union as a view; lineage and Spark read it in place of that view. Each trace maps its own
 data to the common columns, so a new trace changes no existing file. The first column of the union, `trace`,
@@ -12,7 +12,7 @@ from functools import lru_cache
 from sqlglot import exp
 
 from tracehouse.core.errors import DefinitionError
-from tracehouse.views.view_files import ViewFile, references
+from tracehouse.views.view_files import DRAFT, ViewFile, references
 
 SCHEMA = "each_trace"
 
@@ -29,8 +29,9 @@ def _expand_all(views: tuple[ViewFile, ...]) -> tuple[ViewFile, ...]:
 
 
 def members(name: str, views: Sequence[ViewFile]) -> list[ViewFile]:
-    """Find the views of a name such as `standard_job_v1` in all schemas, sorted by schema."""
-    return sorted((v for v in views if v.versioned.split(".")[1] == name), key=lambda view: view.schema)
+    """Find the released views of a name such as `standard_job_v1` in all schemas, sorted by schema."""
+    found = (one for one in views if one.versioned.split(".")[1] == name and one.status != DRAFT)
+    return sorted(found, key=lambda view: view.schema)
 
 
 def united(views: Sequence[ViewFile]) -> dict[str, ViewFile]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tracehouse.ingest.declarations import Trace
 from tracehouse.views.columns import columns_read, lineage_of
-from tracehouse.views.view_files import DefinitionError, Header, ViewFile, newest
+from tracehouse.views.view_files import DefinitionError, Header, ViewFile, plain_names
 
 ColumnsByCaveat = dict[str, frozenset[str] | None]
 """The caveats of a table or view by name, each with the columns that it concerns, or None for all rows."""
@@ -24,7 +24,7 @@ ColumnsByCaveat = dict[str, frozenset[str] | None]
 def of_views(
     views: Sequence[ViewFile], relations: Mapping[str, Collection[str]]
 ) -> dict[str, ColumnsByCaveat]:
-    """Find the caveats of all views, by versioned name and, for the newest version, by plain name.
+    """Find the caveats of all views, by versioned and by plain name.
 
     `views` must be in order, each after what it reads, and `relations` has the columns of all tables and
     views. Raises DefinitionError if a caveat names a column that its view does not have.
@@ -32,7 +32,7 @@ def of_views(
     caveats_by_object: dict[str, ColumnsByCaveat] = {}
     for view in views:
         caveats_by_object[view.versioned] = of_view(view, relations, caveats_by_object)
-    for alias, view in newest(views).items():
+    for alias, view in plain_names(views).items():
         caveats_by_object[alias] = caveats_by_object[view.versioned]
     return caveats_by_object
 

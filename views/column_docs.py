@@ -22,7 +22,7 @@ from tracehouse.ingest.store.records import REJECTED_COLUMNS
 from tracehouse.views.across_traces import united
 from tracehouse.views.columns import passed_on, split_comment, unit_sources
 from tracehouse.views.units import read_units, spell_unit, unit_in
-from tracehouse.views.view_files import VIEWS, ViewFile, newest
+from tracehouse.views.view_files import VIEWS, ViewFile, plain_names
 
 _CATALOG = VIEWS / "catalog" / "tables.sql"
 _COLUMN_OF_CATALOG = re.compile(r"^comment on column (\w+\.\w+)\.(\w+) is '(.*)';$", re.M)
@@ -62,7 +62,7 @@ def of_tables(traces: Iterable[Trace]) -> ColumnDocs:
 
 
 def of_views(views: Sequence[ViewFile], files: Sequence[ViewFile], tables: ColumnDocs) -> ColumnDocs:
-    """Return the columns of tables and views. The newest version of a view also has its plain name as key.
+    """Return the columns of tables, and of views by versioned and by plain name.
 
     `views` are sorted, each after the views that it reads. `files` are the same views before `each_trace` is
     expanded.
@@ -75,7 +75,7 @@ def of_views(views: Sequence[ViewFile], files: Sequence[ViewFile], tables: Colum
         if view.versioned in uniting:
             comments = {**_comments_of_versions(uniting[view.versioned], versions), **comments}
         found[view.versioned] = of_view(view, found, comments, view.tree.expression.named_selects)
-    return found | {alias: found[view.versioned] for alias, view in newest(views).items()}
+    return found | {alias: found[view.versioned] for alias, view in plain_names(views).items()}
 
 
 def of_view(

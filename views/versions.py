@@ -7,14 +7,12 @@
 """
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from tracehouse.views import across_traces
 from tracehouse.views.macros import SCHEMA, macros_sql
+from tracehouse.views.released import HASH_DIGITS, LOCK, OLD, read_lock
 from tracehouse.views.sql_text import sql_hash
-from tracehouse.views.view_files import VIEWS, DefinitionError, ViewFile, newest, view_files
-
-LOCK = VIEWS / "versions.lock"
+from tracehouse.views.view_files import DRAFT, ViewFile, newest, plain_names, view_files
 
 FORMAT = "# Format 2"
 """The first line of the lock. A new format may hash something else; the names of released views stay."""
@@ -23,26 +21,6 @@ _HEADER = f"""\
 {FORMAT}: each released view with the hash of its statement and comments (docs/versions.md). No name is ever
 # removed. A hash changes only in a commit that leaves every golden answer as it is.
 """
-_DIGITS = 16
-
-
-def locked() -> dict[str, str]:
-    """Read the lock: the hash of each released view, by versioned name."""
-    return read_lock(LOCK.read_text()) if LOCK.exists() else {}
-
-
-def read_lock(text: str) -> dict[str, str]:
-    """Parse the text of a lock. Raises DefinitionError on a line that is not a name and a hash."""
-    found = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.startswith("#"):
-            name, _, digits = line.partition(" ")
-            if len(digits) != _DIGITS or not digits.isalnum():
-                raise DefinitionError(
-                    f"{LOCK}, line {number}", f"`{line}` is not a view and a hash; restore the file"
-                )
-            found[name] = digits
-    return found
 
 
 def view_hash(view: ViewFile) -> str:
@@ -51,12 +29,13 @@ def view_hash(view: ViewFile) -> str:
     The hash of a view that calls macros includes `macros.sql`.
     """
     macros = [macros_sql()] if f"{SCHEMA}." in view.statement else []
-    return sql_hash(";".join([view.statement, *view.comments, *macros]))[:_DIGITS]
+    return sql_hash(";".join([view.statement, *view.comments, *macros]))[:HASH_DIGITS]
 
 
 def broken(lock: Mapping[str, str], views: Sequence[ViewFile]) -> list[str]:
     """Compare released views with the lock. Returns a sentence for each problem."""
     by_name = {view.versioned: view for view in views}
+    current = newest(view for view in views if view.versioned in lock)
     problems = []
     for name, digits in lock.items():
         view = by_name.get(name)
@@ -73,8 +52,16 @@ def broken(lock: Mapping[str, str], views: Sequence[ViewFile]) -> list[str]:
             )
         problems += [
             f"{name} is released, and reads {draft}, a draft: release that too"
-            for draft in sorted(_views_read(view, views) - lock.keys())
+            for draft in sorted((view.references & by_name.keys()) - lock.keys())
         ]
+        is_superseded = current[view.alias] is not view
+        if is_superseded != (view.path.parent.name == OLD):
+            place, why = (
+                (view.path.parent / OLD, f"superseded by {current[view.alias].versioned}")
+                if is_superseded
+                else (view.path.parents[1], "the newest released version")
+            )
+            problems.append(f"{name} is {why}: move {view.path} to {place}/")
     return problems
 
 
@@ -83,11 +70,11 @@ def release(names: Sequence[str]) -> list[str]:
 
     A view that is released already means the same in other words. Returns the names of new and changed lines.
     Raises SystemExit if a name is unknown, the file of a released view is missing, another released view was
-    changed, or a released view reads a draft.
+    changed, a released view reads a draft, or the file of a superseded version is not in `old/`.
     """
     views = view_files()
     hashes = {view.versioned: view_hash(view) for view in views}
-    before = locked()
+    before = read_lock(LOCK)
     unknown = [name for name in names if name not in hashes]
     problems = [f"no view is called {name}: name a version, as itp.job_v1" for name in unknown]
     after = before | {name: hashes[name] for name in names or before if name in hashes}
@@ -98,14 +85,14 @@ def release(names: Sequence[str]) -> list[str]:
     return sorted(name for name, digits in after.items() if before.get(name) != digits)
 
 
-def _views_read(view: ViewFile, views: Sequence[ViewFile]) -> set[str]:
-    names = {one.versioned for one in views}
-    found = set(view.references & names)
-    for reference in view.references:
-        schema, _, name = reference.partition(".")
-        if schema == across_traces.SCHEMA:
-            found |= {member.versioned for member in across_traces.members(name, views)}
-    return found
+def explain_draft(references: Collection[str], views: Sequence[ViewFile]) -> str:
+    """Say which draft a released view or a query reads; empty if it reads none."""
+    drafts = {view.versioned: view for view in views if view.status == DRAFT}
+    # The plain name of a view without a released version.
+    drafts |= {name: view for name, view in newest(drafts.values()).items() if name not in plain_names(views)}
+    read = min(drafts.keys() & references, default="")
+    command = "python -m tracehouse.views.versions"
+    return read and f"reads {read}, a draft: release it with `{command} {drafts[read].versioned}`"
 
 
 def _main() -> None:

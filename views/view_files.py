@@ -14,14 +14,8 @@ from tracehouse.core.errors import DefinitionError
 from tracehouse.core.text import quoted
 from tracehouse.ingest.declarations import Trace, all_traces
 from tracehouse.views import macros, requests
-from tracehouse.views.sql_text import (
-    first_statement,
-    normal,
-    sql_hash,
-    statements,
-)
-
-VIEWS = Path(__file__).parent
+from tracehouse.views.released import VIEWS, released, schema_of, view_paths
+from tracehouse.views.sql_text import first_statement, normal, sql_hash, statements
 
 _FILE_NAME = re.compile(r"(?P<name>[a-z0-9_]+)\.v(?P<version>[1-9][0-9]*)\.sql")
 _CREATE = re.compile(r"create\s+(?:or\s+replace\s+)?view\s+(?P<name>[a-z0-9_.]+)\s+as\b", re.I)
@@ -32,6 +26,9 @@ _HEADER_FIELD = re.compile(r"--\s*(?P<key>[A-Za-z_]+):\s*(?P<value>.+)")
 
 NOT_FOLLOWED = exp.Command(this="unknown")
 """The tree of a query whose columns cannot be followed: it may read every column of its inputs."""
+
+RELEASED, DRAFT, LOCAL = "released", "draft", "local"
+"""The status of a view: its meaning is fixed, it may change, or it is the user's own."""
 
 VIEW_KEYS = {
     "grain": "what one row is",
@@ -65,7 +62,8 @@ class ViewFile:
 
     `references` are the schema-qualified names that its SQL reads. `statement` creates the view, without the
     `comment on` statements that follow; `sha256` is its hash (`sql_hash`), `body` its query, and `tree` its
-    parse tree. `unions` create the views of `each_trace` that it reads (across_traces.py).
+    parse tree. `status` is released, draft or, for the user's own views, local. `unions` create the views of
+    `each_trace` that it reads (across_traces.py).
     """
 
     schema: str
@@ -79,6 +77,7 @@ class ViewFile:
     statement: str
     body: str
     tree: exp.Create
+    status: str
     unions: tuple[str, ...] = ()
 
     @property
@@ -88,7 +87,7 @@ class ViewFile:
 
     @property
     def alias(self) -> str:
-        """The plain name, which the newest version also has: `itp.job`."""
+        """The plain name, which means the newest released version: `itp.job`."""
         return f"{self.schema}.{self.name}"
 
     @cached_property
@@ -122,9 +121,8 @@ def view_texts(folder: Path = VIEWS) -> dict[Path, str]:
 
     Those of `VIEWS` include the views of declared requests, which are not in the folder.
     """
-    paths = [path for path in folder.glob("*/*.sql") if _FILE_NAME.fullmatch(path.name)]
     declared = request_views(all_traces().values()) if folder == VIEWS else {}
-    return {path: path.read_text() for path in paths} | declared
+    return {path: path.read_text() for path in view_paths(folder)} | declared
 
 
 def request_views(traces: Iterable[Trace]) -> dict[Path, str]:
@@ -137,8 +135,13 @@ def request_views(traces: Iterable[Trace]) -> dict[Path, str]:
 
 
 def newest(views: Iterable[ViewFile]) -> dict[str, ViewFile]:
-    """Find the newest version of each view, by its alias."""
+    """Find the newest version of each view, by its plain name."""
     return {view.alias: view for view in sorted(views, key=lambda view: view.version)}
+
+
+def plain_names(views: Iterable[ViewFile]) -> dict[str, ViewFile]:
+    """Find the version that each plain name means: the newest one that is not a draft."""
+    return newest(view for view in views if view.status != DRAFT)
 
 
 def read_view_file(path: Path) -> ViewFile:
@@ -162,8 +165,9 @@ def parsed_view_file(path: Path, text: str, is_ours: bool = True) -> ViewFile:
     # sqlglot parses a whole statement with an invalid query as a command, and raises no error.
     body = statement[create.end() :]
     tree = parsed(body, text, path) if is_ours else NOT_FOLLOWED
+    created = create["name"].lower()
     view = ViewFile(
-        schema=path.parent.name,
+        schema=schema_of(path),
         name=match["name"],
         version=int(match["version"]),
         path=path,
@@ -174,8 +178,8 @@ def parsed_view_file(path: Path, text: str, is_ours: bool = True) -> ViewFile:
         statement=statement,
         body=body,
         tree=creating_view(create["name"], tree),
+        status=LOCAL if not is_ours else RELEASED if created in released() else DRAFT,
     )
-    created = create["name"].lower()
     if created != view.versioned:
         raise DefinitionError(path, f"creates {created}, but its name says {view.versioned}")
     return view

@@ -67,7 +67,7 @@ def create_view(declared: ViewFile, defined: Defined) -> str:
 
 
 def create_alias(name: str, versioned: str, defined: Defined) -> str:
-    """Return the statement that creates a view's plain name as a view of its newest version."""
+    """Return the statement that creates a view's plain name as a view of one of its versions."""
     return _view(name, defined, f"select {_names(defined)} from {versioned}")
 
 

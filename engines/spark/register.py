@@ -22,7 +22,7 @@ from tracehouse.ingest.store.records import Conversion
 from tracehouse.sql.query_files import QueryFile
 from tracehouse.views.across_traces import expanded
 from tracehouse.views.graph import sort_views, with_dependencies
-from tracehouse.views.view_files import ViewFile, newest
+from tracehouse.views.view_files import ViewFile, plain_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -128,7 +128,7 @@ def _definitions(
     yield _REJECTED, [ddl.create_rejected_rows(_REJECTED, rejected, root, relations[_REJECTED])], True
     for view in views:
         yield view.versioned, [ddl.create_view(view, relations[view.versioned])], True
-    for name, view in newest(views).items():
+    for name, view in plain_names(views).items():
         yield name, [ddl.create_alias(name, view.versioned, relations[name])], True
     for query in queries:
         yield query.full_name, [ddl.create_function(query, definitions.queries[query.full_name])], True
@@ -155,7 +155,7 @@ def _read_by(names: Collection[str], views: Sequence[ViewFile], queries: Sequenc
     reads: dict[str, set[str]] = {}
     for view in views:
         reads[view.versioned] = set(view.references)
-    for alias, view in newest(views).items():
+    for alias, view in plain_names(views).items():
         reads[alias] = {view.versioned}
     for query in queries:
         reads.setdefault(query.full_name, set()).update(query.references)

@@ -455,7 +455,9 @@ METRICS = (
         "groupId is a user or a group; only requests of lora_request_trace have it.",
         "genai.requests_by_day",
     ),
-    Metric("workload", "exact", "Each request has a kind of task and a base model.", "genai.model_popularity"),
+    Metric(
+        "workload", "exact", "Each request has a kind of task and a base model.", "genai.model_popularity"
+    ),
     Metric(
         "hour of day",
         "exact",

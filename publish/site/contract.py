@@ -191,7 +191,7 @@ def _titles(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
             """
             select query_name, title from catalog.queries
             union all
-            select view_name, arg_max(title, version) from catalog.views group by view_name
+            select view_name, title from catalog.views where is_current
             union all
             select table_name, grain from catalog.tables
             """
@@ -243,7 +243,7 @@ def _columns(connection: duckdb.DuckDBPyConnection, found: describe.Description)
 def _dependencies(connection: duckdb.DuckDBPyConnection, name: str, versioned: str) -> Json:
     """What an object reads, which views and queries read it, and all objects that it reads in any way.
 
-    Objects are read by their plain name, which means the newest version, or by a versioned name.
+    Objects are read by their plain or versioned name.
     """
     rows = connection.execute(
         """
@@ -251,7 +251,7 @@ def _dependencies(connection: duckdb.DuckDBPyConnection, name: str, versioned: s
         union all
         select versioned_name, 'view', reads, view_name from catalog.views
         union all
-        select view_name, 'view', arg_max(reads, version), view_name from catalog.views group by view_name
+        select view_name, 'view', reads, view_name from catalog.views where is_current
         """
     ).fetchall()
     reads = {found: read for found, _, read, _ in rows}

@@ -1,6 +1,7 @@
 """Views of all traces are united by `each_trace`."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -11,7 +12,7 @@ from tracehouse.engines.duckdb.write.catalog import column_types
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.views.across_traces import expanded, united
 from tracehouse.views.columns import Columns
-from tracehouse.views.view_files import ViewFile, read_view_file, view_files
+from tracehouse.views.view_files import DRAFT, ViewFile, read_view_file, view_files
 
 UNITING = "create or replace view unified.jobs_v1 as select trace, run_s from each_trace.standard_job_v1;"
 ONE = "create or replace view {}.standard_job_v1 as select id, run_s from {}.job;"
@@ -37,6 +38,9 @@ def test_unites_every_trace_that_has_the_view(tmp_path: Path) -> None:
     assert union.index("'helios' AS trace") < union.index("'pai' AS trace")
     assert whole.statement == unified.statement, "the file no longer runs as it is"
     assert whole.sha256 == unified.sha256, "a new trace changed the hash of the uniting view"
+    draft = replace(helios, status=DRAFT)
+    *_, without = expanded([pai, draft, unified])
+    assert without.references == {"pai.standard_job_v1"}
     assert united([pai, helios, unified]) == {view.versioned: unified for view in (pai, helios)}
 
 

@@ -9,13 +9,22 @@ from pathlib import Path
 import duckdb
 import goldens
 import pytest
-from counting import non_empty
 
 from tracehouse.engines.duckdb.read.describe import describe
 from tracehouse.engines.duckdb.write import database, template
 from tracehouse.views import versions
-from tracehouse.views.versions import broken, locked, read_lock, release, view_hash
-from tracehouse.views.view_files import VIEWS, DefinitionError, ViewFile, view_files
+from tracehouse.views import view_files as view_files_module
+from tracehouse.views.released import VIEWS, read_lock
+from tracehouse.views.versions import broken, release
+from tracehouse.views.view_files import (
+    DRAFT,
+    RELEASED,
+    DefinitionError,
+    ViewFile,
+    parsed_view_file,
+    plain_names,
+    view_files,
+)
 
 REPOSITORY = Path(__file__).parents[2]
 PAGE = (REPOSITORY / "docs" / "versions.md").read_text()
@@ -38,7 +47,9 @@ UPPER = "create or replace view itp.upper_v1 as select minutes from itp.thing_v1
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of view files with its own lock, and one released view."""
-    monkeypatch.setattr(versions, "LOCK", tmp_path / "versions.lock")
+    lock = tmp_path / "versions.lock"
+    lock.touch()
+    monkeypatch.setattr(versions, "LOCK", lock)
     monkeypatch.setattr(versions, "view_files", lambda: view_files(tmp_path))
     (tmp_path / "itp").mkdir()
     write(tmp_path, "thing", VIEW)
@@ -48,6 +59,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def write(folder: Path, name: str, text: str) -> None:
     (folder / "itp" / f"{name}.v1.sql").write_text(text)
+
+
+def locked(folder: Path) -> dict[str, str]:
+    return read_lock(folder / "versions.lock")
 
 
 def test_locks_the_statement_and_the_comments(folder: Path) -> None:
@@ -63,7 +78,7 @@ def test_locks_the_statement_and_the_comments(folder: Path) -> None:
     ):
         assert found in VIEW
         write(folder, "thing", VIEW.replace(found, instead))
-        problems = broken(locked(), view_files(folder))
+        problems = broken(locked(folder), view_files(folder))
         assert len(problems) == is_locked, instead
         for problem in problems:
             assert problem.startswith("itp.thing_v1 is released, and its statement or comments were changed")
@@ -75,7 +90,7 @@ def test_locks_the_macros_that_a_view_calls(folder: Path, monkeypatch: pytest.Mo
     write(folder, "sum", call)
     release(["itp.sum_v1"])
     monkeypatch.setattr(versions, "macros_sql", lambda: "create macro stats.fsum(number) as sum(number)")
-    [problem] = broken(locked(), view_files(folder))
+    [problem] = broken(locked(folder), view_files(folder))
     assert problem.startswith("itp.sum_v1 is released, and its statement or comments were changed")
 
 
@@ -88,7 +103,7 @@ def test_records_a_view_that_was_rewritten(folder: Path) -> None:
         release(["itp.upper_v1"])
     assert release([]) == ["itp.thing_v1"]
     assert release(["itp.upper_v1"]) == ["itp.upper_v1"]
-    assert broken(locked(), view_files(folder)) == []
+    assert broken(locked(folder), view_files(folder)) == []
     (folder / "itp" / "thing.v1.sql").unlink()
     with pytest.raises(SystemExit, match=r"itp\.thing_v1 is released, and its file is missing: restore it"):
         release([])
@@ -103,21 +118,29 @@ def test_rejects_a_release_that_reads_a_draft(folder: Path) -> None:
         release(["itp.top_v1"])
     with pytest.raises(SystemExit, match=r"no view is called itp\.top: name a version, as itp\.job_v1"):
         release(["itp.top"])
-    assert list(locked()) == ["itp.thing_v1"]
+    assert list(locked(folder)) == ["itp.thing_v1"]
     release(["itp.top_v1", "itp.upper_v1"])
 
 
-def test_finds_drafts_that_a_released_view_unites() -> None:
-    views = view_files()
-    members = [view.versioned for view in views if view.versioned.endswith(".standard_job_v1")]
-    [uniting] = [view for view in views if view.versioned == "unified.jobs_v2"]
-    problems = broken({"unified.jobs_v2": view_hash(uniting)}, views)
-    assert [problem.split(" reads ")[1].split(",")[0] for problem in problems] == members
+def test_a_superseded_version_is_in_its_own_folder(folder: Path) -> None:
+    first, old = folder / "itp" / "thing.v1.sql", folder / "itp" / "old"
+    (folder / "itp" / "thing.v2.sql").write_text(VIEW.replace("thing_v1", "thing_v2"))
+    with pytest.raises(SystemExit) as stopped:
+        release(["itp.thing_v2"])
+    assert str(stopped.value) == f"itp.thing_v1 is superseded by itp.thing_v2: move {first} to {old}/"
+    old.mkdir()
+    first.rename(old / first.name)
+    # A draft supersedes nothing.
+    [problem] = broken(locked(folder), view_files(folder))
+    assert problem == f"itp.thing_v1 is the newest released version: move {old / first.name} to {old.parent}/"
+    assert release(["itp.thing_v2"]) == ["itp.thing_v2"]
 
 
-def test_rejects_an_edited_lock() -> None:
+def test_rejects_an_edited_lock(tmp_path: Path) -> None:
+    lock = tmp_path / "versions.lock"
+    lock.write_text(f"{versions.FORMAT}\n<<<<<<< HEAD\n")
     with pytest.raises(DefinitionError, match=r"versions\.lock, line 2: `<<<<<<< HEAD` is not a view"):
-        read_lock(f"{versions.FORMAT}\n<<<<<<< HEAD\n")
+        read_lock(lock)
 
 
 def git(*arguments: str) -> str:
@@ -192,10 +215,9 @@ def test_finds_lost_names_and_changed_answers() -> None:
     assert find_lost(first, before, True) == ["itp.gone_v1"]
 
 
-def test_a_next_version_is_followed_by_plain_names_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Write and release a next version with the commands of docs/versions.md, and build with it."""
+@pytest.fixture
+def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with all views and the draft that the command of docs/versions.md writes, `itp.job_v2`."""
     for view in view_files():
         path = tmp_path / "views" / view.path.relative_to(VIEWS)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -203,52 +225,55 @@ def test_a_next_version_is_followed_by_plain_names_only(
     [command] = re.findall(r"^ +(sed .*)$", PAGE, re.M)
     subprocess.run(command, shell=True, cwd=tmp_path, check=True)
 
-    def files(without: Collection[Path] = ()) -> list[ViewFile]:
+    def files(folder: Path = VIEWS, without: Collection[Path] = ()) -> list[ViewFile]:
         return view_files(tmp_path / "views", without)
 
+    monkeypatch.setattr(versions, "view_files", files)
     monkeypatch.setattr(template, "view_files", files)
+    monkeypatch.setattr(template, "VIEWS", tmp_path / "views")
     # The build must not reuse a template that has the package's views.
     monkeypatch.setattr(template, "hash_definitions", lambda: "another")
     monkeypatch.setenv("XDG_CACHE_HOME", os.devnull)
-    (tmp_path / "warehouse").mkdir()
-    with duckdb.connect(str(database.build(tmp_path / "warehouse").path), read_only=True) as second:
-        check_readers_of_the_next_version(second)
+    return tmp_path
+
+
+def test_a_draft_has_its_own_name_only(next_version: Path) -> None:
+    reader = next_version / "views" / "itp" / "standard_job.v1.sql"
+    reader.write_text(reader.read_text().replace("itp.job_v1", "itp.job_v2"))
+    (next_version / "warehouse").mkdir()
+    with duckdb.connect(str(database.build(next_version / "warehouse").path), read_only=True) as built:
+        assert built.execute("from itp.job_v2").fetchall() == []
+        sql = "select version, status, is_current from catalog.views where view_name = 'itp.job' order by all"
+        assert built.execute(sql).fetchall() == [(1, RELEASED, True), (2, DRAFT, False)]
+        listed = "itp.job_v1 (released), itp.job_v2 (draft); itp.job is itp.job_v1"
+        for name, kind in (
+            ("itp.job", "view, version 1, released"),
+            ("itp.job_v2", "view, version 2, draft"),
+        ):
+            facts = describe(built, name).facts
+            assert (facts["kind"], facts["versions"]) == (kind, listed)
+        assert describe(built, "itp.gpu_hours").facts["in versions"] == "itp.job_v1"
+        [(error,)] = built.execute(
+            "select error from catalog.not_built where object_name = 'itp.standard_job'"
+        ).fetchall()
+        assert error.startswith(f"{reader}: reads itp.job_v2, a draft: release it with `python -m ")
+
+
+def test_only_plain_names_follow_a_next_version(next_version: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Release a next version with the commands of docs/versions.md."""
     before = versions.LOCK.read_text()
-    (tmp_path / "versions.lock").write_text(before)
-    monkeypatch.setattr(versions, "LOCK", tmp_path / "versions.lock")
-    monkeypatch.setattr(versions, "view_files", files)
+    (next_version / "versions.lock").write_text(before)
+    monkeypatch.setattr(versions, "LOCK", next_version / "versions.lock")
+    [command] = re.findall(r"^ +(mkdir .*)$", PAGE, re.M)
+    subprocess.run(command.replace("git mv", "mv"), shell=True, cwd=next_version, check=True)
     [names] = re.findall(r"^ +python -m tracehouse\.views\.versions (itp.*)$", PAGE, re.M)
     assert release(names.split()) == ["itp.job_v2"]
     [line] = set(versions.LOCK.read_text().splitlines()) - set(before.splitlines())
     assert line.startswith("itp.job_v2 ")
-
-
-def check_readers_of_the_next_version(second: duckdb.DuckDBPyConnection) -> None:
-    reads = dict(second.execute("select versioned_name, reads from catalog.views").fetchall())
-    assert {name for name, names in reads.items() if "itp.job_v1" in names} == {
-        "itp.standard_job_v1",
-        "unified.jobs_v1",
-    }
-    assert {name for name, names in reads.items() if "itp.job_v2" in names} == set()
-    [(comment,)] = second.execute(
-        "select comment from duckdb_views() where schema_name = 'itp' and view_name = 'job'"
-    ).fetchall()
-    assert comment.endswith("This is itp.job_v2, the newest version.")
-    queries = second.execute("select reads, reads_versions from catalog.queries").fetchall()
-    of_views = {name.rpartition("_v")[0] for name in reads} | reads.keys()
-    for names, now in non_empty(queries):
-        assert {name.rpartition("_v")[0] for name in now} == {
-            re.sub(r"_v\d+$", "", name) for name in names if name in of_views
-        }
-    following = [now for names, now in queries if "itp.job" in names]
-    assert len(following) > 3
-    assert all("itp.job_v2" in now and "itp.job_v1" not in now for now in following)
-    listed = "itp.job_v1 (released), itp.job_v2 (draft); itp.job is itp.job_v2, the newest"
-    for name, kind in (
-        ("itp.job", "view, version 2, draft"),
-        ("itp.job_v2", "view, version 2, draft"),
-        ("itp.job_v1", "view, version 1, released"),
-    ):
-        facts = describe(second, name).facts
-        assert (facts["kind"], facts["versions"]) == (kind, listed)
-    assert describe(second, "itp.gpu_hours").facts["in versions"] == "itp.job_v2"
+    monkeypatch.setattr(view_files_module, "released", lambda: locked(next_version))
+    parsed_view_file.cache_clear()
+    views = versions.view_files()
+    assert plain_names(views)["itp.job"].versioned == "itp.job_v2"
+    readers = {view.versioned for view in views if "itp.job_v1" in view.references}
+    assert readers == {"itp.standard_job_v1", "unified.jobs_v1"}
+    assert not [view.versioned for view in views if "itp.job_v2" in view.references]

@@ -218,6 +218,7 @@ create table catalog.views (
     grain varchar,
     source varchar,
     status varchar,
+    is_current boolean,
     sha256 varchar,
     reads varchar[],
     base_tables varchar[],
@@ -230,7 +231,7 @@ create table catalog.views (
     sql varchar
 );
 comment on table catalog.views is 'The views: one row per version of a view.';
-comment on column catalog.views.view_name is 'Plain name of the view, which refers to its newest version.';
+comment on column catalog.views.view_name is 'Plain name of the view, which refers to its newest released version.';
 comment on column catalog.views.trace is 'Schema of the view: a trace, or unified.';
 comment on column catalog.views.version is 'Version, from 1.';
 comment on column catalog.views.versioned_name is 'Name to cite: its meaning never changes after release.';
@@ -238,6 +239,7 @@ comment on column catalog.views.title is 'Title of the view.';
 comment on column catalog.views.grain is 'What one row represents.';
 comment on column catalog.views.source is 'Where its joins and formulas are documented.';
 comment on column catalog.views.status is 'released: its meaning is fixed; draft: it may still change; local: from the warehouse''s own folder local.';
+comment on column catalog.views.is_current is 'Whether the plain name refers to this version.';
 comment on column catalog.views.sha256 is 'Hash of its statement without white space, comments and the case of keywords.';
 comment on column catalog.views.reads is 'Tables and views that it reads.';
 comment on column catalog.views.base_tables is 'Base tables that it reads, directly or through views.';
@@ -269,7 +271,7 @@ comment on column catalog.queries.title is 'Title of the query.';
 comment on column catalog.queries.description is 'What the answer contains.';
 comment on column catalog.queries.chart is 'How to draw the answer: kind of chart, then column per axis.';
 comment on column catalog.queries.reads is 'Tables and views that it reads.';
-comment on column catalog.queries.reads_versions is 'Versions of these views in this database. Cite them with the hash: a plain name refers to the newest version.';
+comment on column catalog.queries.reads_versions is 'Versions of these views in this database. Cite them with the hash: a plain name refers to the newest released version.';
 comment on column catalog.queries.base_tables is 'Base tables that it reads, directly or through views.';
 comment on column catalog.queries.caveats is 'Caveats that still apply to its numbers.';
 comment on column catalog.queries.sha256 is 'Hash of its statement without white space, comments and the case of keywords.';
@@ -331,7 +333,7 @@ create table catalog.columns (
     caveats varchar[]
 );
 comment on table catalog.columns is 'The columns of every base table, view and answer of a named query: one row per column.';
-comment on column catalog.columns.object_name is 'Base table, named query or versioned view, with its schema; the newest version of a view also by its plain name.';
+comment on column catalog.columns.object_name is 'Base table, named query or versioned view, with its schema; the current version of a view also by its plain name.';
 comment on column catalog.columns.position is 'Place among the columns, from 1.';
 comment on column catalog.columns.column_name is 'Name of the column.';
 comment on column catalog.columns.type is 'SQL type; NULL for a named query, whose types DESCRIBE shows.';

@@ -253,7 +253,7 @@ def _check_is_relation(connection: duckdb.DuckDBPyConnection, name: str, texts: 
     sql = """
         select table_name from catalog.tables
         union all
-        select view_name from catalog.views
+        select view_name from catalog.views where is_current
         union all
         select versioned_name from catalog.views
         """

@@ -43,8 +43,8 @@ def keys_and_measures(connection: duckdb.DuckDBPyConnection, name: str) -> list[
         return [*",".join(labels).split(","), *re.findall(r"=(\w+)", chart), *boxes]
     sql = """
         with named as (
-            select arg_max(versioned_name, version) as name, arg_max(grain, version) as grain
-            from catalog.views where $name in (view_name, versioned_name)
+            select versioned_name as name, grain
+            from catalog.views where $name = versioned_name or ($name = view_name and is_current)
             union all
             select table_name, grain from catalog.tables where table_name = $name
         )
@@ -95,6 +95,6 @@ def read_base_tables(connection: duckdb.DuckDBPyConnection) -> dict[str, Sequenc
         union all
         select versioned_name, base_tables from catalog.views
         union all
-        select view_name, arg_max(base_tables, version) from catalog.views group by view_name
+        select view_name, base_tables from catalog.views where is_current
         """
     return dict(connection.execute(sql).fetchall())

@@ -75,7 +75,7 @@ def describe(connection: duckdb.DuckDBPyConnection, name: str, on_data: bool = F
     sql = """
         select table_name from catalog.tables
         union
-        select view_name from catalog.views
+        select view_name from catalog.views where is_current
         union
         select query_name from catalog.queries
         union

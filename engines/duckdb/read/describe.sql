@@ -32,7 +32,9 @@ select
     (
         select
             string_agg(format('{} ({})', versioned_name, status), ', ' order by version)
-            || format('; {} is {}, the newest', views.view_name, arg_max(versioned_name, version))
+            || coalesce(
+                format('; {} is {}', views.view_name, any_value(versioned_name) filter (where is_current)), ''
+            )
         from catalog.views as versions
         where versions.view_name = views.view_name
     ) as versions,
@@ -50,9 +52,7 @@ select
     ) end as stored,
     views.sql
 from catalog.views as views
-where $name in (views.view_name, views.versioned_name)
-order by views.version desc
-limit 1;
+where $name = views.versioned_name or ($name = views.view_name and views.is_current);
 
 -- describe: query
 select

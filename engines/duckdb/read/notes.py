@@ -151,7 +151,7 @@ def _caveats_of(
     sql = """
         with named as (
             select coalesce(
-                (select arg_max(versioned_name, version) from catalog.views where view_name = $name), $name
+                (select versioned_name from catalog.views where view_name = $name and is_current), $name
             ) as name
         )
 

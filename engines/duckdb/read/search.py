@@ -42,7 +42,7 @@ STOP_WORDS = {
 _TEXTS = {
     Kind.TRACES: "select trace, title, publisher from catalog.traces",
     Kind.TABLES: "select table_name, '', grain from catalog.tables",
-    Kind.VIEWS: "select view_name, any_value(title), any_value(grain) from catalog.views group by view_name",
+    Kind.VIEWS: "select view_name, title, grain from catalog.views where is_current",
     Kind.QUERIES: """
         select
             queries.query_name,

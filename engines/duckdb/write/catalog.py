@@ -20,7 +20,6 @@ from tracehouse.views.caveats import ColumnsByCaveat
 from tracehouse.views.column_docs import ColumnDocs
 from tracehouse.views.columns import Columns, is_number, lineage_of
 from tracehouse.views.rules import all_rules
-from tracehouse.views.versions import locked
 from tracehouse.views.view_files import VIEWS, DefinitionError, ViewFile, references
 
 
@@ -75,16 +74,15 @@ def fill_sources(
 def fill_views(
     connection: DuckDBPyConnection,
     views: Sequence[ViewFile],
+    aliases: Mapping[str, ViewFile],
     caveats_by_object: Mapping[str, ColumnsByCaveat],
     base_tables: Mapping[str, Sequence[str]],
-    status: str = "",
 ) -> None:
     """Fill `catalog.views` with views that are not materialized, and add the views to their caveats.
 
-    `base_tables` has those behind each view. Without a status, a view is released if the lock has it, and
-    otherwise a draft.
+    `aliases` has the version that each plain name means, and `base_tables` those behind each view.
     """
-    released = locked()
+    current = {view.versioned for view in aliases.values()}
     rows: list[tuple] = [
         (
             view.alias,
@@ -94,7 +92,8 @@ def fill_views(
             view.header.title,
             view.header.one("grain"),
             view.header.one("source"),
-            status or ("released" if view.versioned in released else "draft"),
+            view.status,
+            view.versioned in current,
             view.sha256,
             sorted(view.references),
             base_tables[view.versioned],

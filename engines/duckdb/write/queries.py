@@ -249,10 +249,10 @@ def _insert_queries(
 
 
 def _versions(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """Return the versioned name for each name of a view. A plain name stands for the newest version."""
+    """Return the versioned name for each name of a view."""
     sql = """
         select versioned_name, versioned_name from catalog.views
         union all
-        select view_name, arg_max(versioned_name, version) from catalog.views group by view_name
+        select view_name, versioned_name from catalog.views where is_current
         """
     return dict(connection.execute(sql).fetchall())

@@ -29,11 +29,12 @@ from tracehouse.engines.duckdb.write.build_info import hash_definitions, hash_fi
 from tracehouse.engines.duckdb.write.queries import create_queries
 from tracehouse.engines.duckdb.write.views import create_views, describe_views
 from tracehouse.ingest.declarations import all_traces
-from tracehouse.sql.names import plain_name
 from tracehouse.sql.query_files import QUERIES, QueryFile, query_files
 from tracehouse.views import ledgers
 from tracehouse.views.macros import macros_sql
-from tracehouse.views.view_files import VIEWS, ViewFile, newest, view_files, view_texts
+from tracehouse.views.released import plain_name, versioned_name
+from tracehouse.views.versions import explain_draft
+from tracehouse.views.view_files import RELEASED, VIEWS, ViewFile, plain_names, view_files, view_texts
 
 # The oldest storage format that supports typed macro parameters.
 STORAGE_VERSION = "v1.4.0"
@@ -129,6 +130,10 @@ def _create_definitions(connection: duckdb.DuckDBPyConnection, invalid: Mapping[
     """Create everything except the invalid files and the views and queries that read them."""
     traces = list(all_traces().values())
     views, queries, errors = _leave_out(view_files(without=invalid), query_files(without=invalid), invalid)
+    stable: list[ViewFile | QueryFile] = [*(view for view in views if view.status == RELEASED), *queries]
+    for one in stable:
+        if problem := explain_draft(one.references, views):
+            raise DefinitionError(one.path, problem)
     connection.execute(macros_sql())
     catalog.create_catalog(connection)
     catalog.fill_traces(connection, traces)
@@ -136,13 +141,13 @@ def _create_definitions(connection: duckdb.DuckDBPyConnection, invalid: Mapping[
     create_rejected_rows(connection, [], _NO_FOLDER, copy_tables=False)
     catalog.fill_sources(connection, traces, [])
     described = describe_views(views)
-    # If the newest version of a view is left out, its plain name must not mean an earlier one.
-    aliases = {name: view for name, view in newest(described.views).items() if name not in errors}
+    # If that version of a view is left out, its plain name must not mean an earlier one.
+    aliases = {name: view for name, view in plain_names(described.views).items() if name not in errors}
     create_views(connection, described, aliases)
     base_tables = read_base_tables(connection)
     for view in described.views:
         base_tables[view.versioned] = catalog.find_base_tables(view.references, base_tables)
-    catalog.fill_views(connection, described.views, described.caveats_by_object, base_tables)
+    catalog.fill_views(connection, described.views, aliases, described.caveats_by_object, base_tables)
     tables = sorted(f"{trace.name}.{table.name}" for trace in traces for table in trace.tables)
     named = dict.fromkeys(tables) | {one.versioned: one for one in described.views} | aliases
     catalog.fill_columns(connection, named, described.caveats_by_object, described.docs)
@@ -162,7 +167,7 @@ def _leave_out(
     Returns those that are left, and the errors of all that are not, by plain name.
     """
     errors = {plain_name(path): error for path, error in invalid.items()}
-    missing = {name for path in invalid for name in (plain_name(path), _versioned_name(path))}
+    missing = {name for path in invalid for name in (plain_name(path), versioned_name(path))}
     files: list[ViewFile | QueryFile] = [*views, *queries]
 
     def find_readers() -> list[ViewFile | QueryFile]:
@@ -172,17 +177,12 @@ def _leave_out(
         for one in readers:
             cause = min(one.references & missing)
             errors[plain_name(one.path)] = f"{one.path}: reads {cause}, which is left out"
-            missing |= {plain_name(one.path), _versioned_name(one.path)}
+            missing |= {plain_name(one.path), versioned_name(one.path)}
     return (
         [view for view in views if view.versioned not in missing],
         [query for query in queries if query.full_name not in missing],
         errors,
     )
-
-
-def _versioned_name(path: Path) -> str:
-    """Return the name that a file creates: `itp.job_v1` for `itp/job.v1.sql`."""
-    return f"{path.parent.name}.{path.name.removesuffix('.sql').replace('.', '_')}"
 
 
 def _cache_folder() -> Path:

@@ -29,7 +29,7 @@ from tracehouse.engines.duckdb.write.queries import (
 )
 from tracehouse.engines.duckdb.write.views import create_alias, create_view
 from tracehouse.ingest.declarations import all_traces
-from tracehouse.sql.names import OWN, plain_name
+from tracehouse.sql.names import OWN
 from tracehouse.sql.query_files import QueryFile
 from tracehouse.sql.user_files import list_files, read_bytes, read_user_file
 from tracehouse.views import caveats, column_docs
@@ -37,10 +37,10 @@ from tracehouse.views.across_traces import SCHEMA as EACH_TRACE
 from tracehouse.views.caveats import ColumnsByCaveat
 from tracehouse.views.column_docs import ColumnDoc, ColumnDocs
 from tracehouse.views.columns import follow_own, split_comment
+from tracehouse.views.released import plain_name
 from tracehouse.views.view_files import NOT_FOLLOWED, ViewFile, creating_view, newest
 
 FOLDER = OWN
-STATUS = "local"
 
 # The names under which a warehouse's database, a new one and a published one are opened, and those of DuckDB.
 _DATABASES = ("warehouse", "traces", "building", "published", "memory", "system", "temp")
@@ -175,7 +175,7 @@ def _read_caveats(connection: duckdb.DuckDBPyConnection) -> dict[str, ColumnsByC
         union all
         select query_name, caveats from catalog.queries
         union all
-        select view_name, arg_max(caveats, version) from catalog.views group by view_name
+        select view_name, caveats from catalog.views where is_current
         """
     found: dict[str, ColumnsByCaveat]
     found = {name: dict.fromkeys(listed) for name, listed in connection.execute(sql).fetchall()}
@@ -301,7 +301,7 @@ def _fill_catalog(
     plain = {view.alias: view for view in views if view.path == known.aliases[view.alias].path}
     named = {view.versioned: view for view in views} | plain
     connection.begin()
-    catalog.fill_views(connection, views, known.caveats, known.base_tables, STATUS)
+    catalog.fill_views(connection, views, plain, known.caveats, known.base_tables)
     catalog.fill_columns(connection, named, known.caveats, known.docs)
     queries = [one for one in created if isinstance(one, CreatedQuery)]
     add_to_catalog(connection, queries, known.docs, known.base_tables)

@@ -44,7 +44,7 @@ def describe_views(files: Sequence[ViewFile]) -> Described:
 def create_views(
     connection: DuckDBPyConnection, described: Described, aliases: Mapping[str, ViewFile]
 ) -> None:
-    """Create every view and the aliases, which are plain names for their newest versions."""
+    """Create every view and the aliases, which are plain names for their newest released versions."""
     for schema in {view.schema for view in described.views}:
         connection.execute(f'create schema if not exists "{schema}"')
     for view in described.views:
@@ -88,15 +88,15 @@ def create_alias(connection: DuckDBPyConnection, view: ViewFile, columns: Mappin
     """Create the plain name of one view, with the view's comment and comments on its columns."""
     sql = "select comment from duckdb_views() where schema_name = ? and schema_name || '.' || view_name = ?"
     [(comment,)] = connection.execute(sql, [view.schema, view.versioned]).fetchall()
-    title = f"{comment or ''} This is {view.versioned}, the newest version."
+    title = f"{comment or ''} This is {view.versioned}."
     _select_from(connection, view.alias, view.versioned, title.strip(), columns)
 
 
 def create_aliases(connection: DuckDBPyConnection, aliases: Mapping[str, ViewFile]) -> None:
-    """Create views with plain names that select from the newest version of each view, with its comments."""
+    """Create views with plain names that select from a version of each view, with its comments."""
     columns, comments = catalog.column_types(connection), catalog.read_comments(connection)
     for alias, view in aliases.items():
-        title = f"{comments[view.versioned]} This is {view.versioned}, the newest version."
+        title = f"{comments[view.versioned]} This is {view.versioned}."
         _select_from(connection, alias, view.versioned, title.strip(), texts_of(columns[view.versioned]))
 
 
