@@ -153,5 +153,5 @@ def test_links_files_and_make_targets_exist() -> None:
 def test_changelog_and_citation_have_the_current_version() -> None:
     version = re.search(r'^version = "(.*)"', (REPOSITORY / "pyproject.toml").read_text(), re.M)
     assert version
-    assert f"## {version[1]}\n" in (REPOSITORY / "CHANGELOG.md").read_text()
+    assert (REPOSITORY / "CHANGELOG.md").read_text().startswith(f"# Changes\n\n## {version[1]}\n")
     assert f"version: {version[1]}\n" in (REPOSITORY / "CITATION.cff").read_text()
