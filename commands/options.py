@@ -1,7 +1,7 @@
 """Declare options and arguments, and those that several commands share."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tracehouse.commands.completion import complete_trace
-from tracehouse.commands.console import is_on_terminal, print_notes
+from tracehouse.commands.console import is_on_terminal, print_notes, say
 from tracehouse.core.errors import UsageError
 from tracehouse.engines.names import LOCAL, Engine
-from tracehouse.publish.formats import Format
+from tracehouse.publish.formats import PICTURES, Format
 
 if TYPE_CHECKING:
     from tracehouse.engines.duckdb.read.binding import Bind
@@ -177,7 +177,38 @@ class AnswerOptions:
 
 
 @dataclass(frozen=True)
-class QueryOptions(AnswerOptions):
+class _Chart:
+    """The options of a chart."""
+
+    plot: Annotated[
+        bool, option("--plot", "Draw a chart in the terminal; to a file: --output FILE.png", panel=CHART)
+    ] = False
+    x: Annotated[str, option("--x", "Column on the x axis.", "COLUMN", CHART)] = ""
+    y: Annotated[str, option("--y", "Column on the y axis.", "COLUMN", CHART)] = ""
+    color: Annotated[str, option("--color", "Column that names the lines or bars.", "COLUMN", CHART)] = ""
+    kind: Annotated[str, option("--kind", "bar, stack, line, step, point or heat.", "KIND", CHART)] = ""
+    log: Annotated[str, option("--log", "Logarithmic axes: x, y or xy.", "AXES", CHART)] = ""
+    no_title: Annotated[bool, option("--no-title", "Leave out the title, as for a paper.", panel=CHART)] = (
+        False
+    )
+    no_footer: Annotated[bool, option("--no-footer", "Leave out sources and caveats.", panel=CHART)] = False
+    width: Annotated[
+        float | None, option("--width", "Width of the chart's file, such as 85.", "MM", CHART)
+    ] = None
+    font_size: Annotated[
+        float | None, option("--font-size", "Font size in the chart's file.", "POINTS", CHART)
+    ] = None
+
+    @property
+    def choices(self) -> "dict[str, Any]":
+        """The arguments of `plot.options.ChartOptions` that the user gave."""
+        given = {"x": self.x, "y": self.y, "color": self.color, "kind": self.kind, "log": self.log}
+        texts = {"has_title": not self.no_title, "has_footer": not self.no_footer}
+        return {name: value for name, value in (given | texts).items() if value not in ("", True)}
+
+
+@dataclass(frozen=True)
+class QueryOptions(AnswerOptions, _Chart):
     """The options of the commands that run a query or a statement."""
 
     limit: Limit = None
@@ -197,6 +228,39 @@ class QueryOptions(AnswerOptions):
     explain: Annotated[
         bool, option("--explain", "Print the query plan instead of the answer.", panel=ENGINE)
     ] = False
+
+    @property
+    def picture(self) -> Path | None:
+        """The file of the chart, if the output has the extension of one."""
+        return self.output if self.output and self.output.suffix in PICTURES else None
+
+    @property
+    def is_chart(self) -> bool:
+        """Whether the user requested a chart. Raises UsageError for options that exclude each other."""
+        if not self.picture and (self.width is not None or self.font_size is not None):
+            raise UsageError("--width and --font-size need a chart's file: --output FILE.png, .svg or .pdf")
+        is_chart = self.plot or self.picture is not None or bool(self.choices)
+        if is_chart and self.output and not self.picture:
+            raise UsageError(f"{self.output}: the file of a chart must end in {' or '.join(PICTURES)}")
+        if is_chart and (self.requested_format or self.explain or self.guard_formulas):
+            raise UsageError("A chart excludes --format, --json, --records, --explain and --guard-formulas")
+        return is_chart
+
+    def write_or_draw(self, bind: "Bind", given: Mapping[str, str]) -> None:
+        """Write or draw an answer to the parameters in `given`, and print the notes on it."""
+        bind = self.on_engine(bind)
+        if not self.is_chart:
+            self.write(bind, guard_formulas=self.guard_formulas)
+            return
+        from tracehouse.publish import answers
+        from tracehouse.publish.plot import pictures
+        from tracehouse.publish.plot.options import ChartOptions
+
+        size, choices = pictures.parse_size(self.width, self.font_size), ChartOptions(**self.choices)
+        notes = answers.draw_answer(bind, self.warehouse, self.limits, self.picture, given, size, choices)
+        if self.picture:
+            say(f"Drew {self.picture}")
+        self.print_notes(notes)
 
     def on_engine(self, bind: "Bind") -> "Bind":
         """Run a query on the chosen engine, unless it is DuckDB. Returns a function that binds the answer."""

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Annotated
 
 from tracehouse.commands import completion, options
-from tracehouse.commands.console import is_on_terminal, say
+from tracehouse.commands.console import is_on_terminal
 from tracehouse.commands.options import AnswerOptions, QueryOptions, argument, expand_options, option
 from tracehouse.core.arguments import check_text
 from tracehouse.core.errors import UsageError
 from tracehouse.core.text import escape_text
-from tracehouse.publish.formats import PICTURES, Format
+from tracehouse.publish.formats import Format
 from tracehouse.sql.lists import BRIEF, Kind
 
 _Kind = Annotated[Kind, argument("KIND", "traces, tables, views or queries.")]
@@ -47,15 +47,6 @@ _Parameters = Annotated[
         options.PARAMETERS,
         autocompletion=completion.complete_parameter,
     ),
-]
-_Plot = Annotated[
-    bool, option("--plot", "Draw a chart in the terminal; to a file: --output FILE.png", panel=options.CHART)
-]
-_Width = Annotated[
-    float | None, option("--width", "Width of the chart's file, such as 85.", "MM", options.CHART)
-]
-_FontSize = Annotated[
-    float | None, option("--font-size", "Font size in the chart's file.", "POINTS", options.CHART)
 ]
 _Statement = Annotated[str | None, argument("STATEMENT", "The statement; default, or -: standard input.")]
 _File = Annotated[Path | None, option("--file -f", "File with the statement.", "FILE")]
@@ -116,9 +107,6 @@ def query(
     name: _Relation,
     words: _Words,
     parameters: _Parameters,
-    plot: _Plot = False,
-    width: _Width = None,
-    font_size: _FontSize = None,
 ) -> None:
     """Run a named query, or read the rows of a view or table.
 
@@ -129,46 +117,25 @@ def query(
     Example: traces query itp.gpu_hours --output hours.png
     """
     from tracehouse.engines.duckdb.read.binding import bind_query
-    from tracehouse.publish import answers
 
     if words:
         hint = f". Set a parameter with `-p {words[0]}`" if "=" in words[0] else ""
         raise UsageError(f"Unexpected argument {words[0]}{hint}")
     for text in (name, *parameters):
         check_text("argument", text)
-    path = answer.output if answer.output and answer.output.suffix in PICTURES else None
-    if plot and answer.output and not path:
-        raise UsageError(f"{answer.output}: the file of a chart must end in {' or '.join(PICTURES)}")
-    is_chart = plot or path is not None
-    if is_chart and (answer.requested_format or answer.explain or answer.guard_formulas):
-        raise UsageError("A chart excludes --format, --json, --records, --explain and --guard-formulas")
-    if not path and (width is not None or font_size is not None):
-        raise UsageError("--width and --font-size need a chart's file: --output FILE.png, .svg or .pdf")
     given = options.key_values(parameters)
     # Only tables, which people read, have totals: a program that sums rows would count them twice.
-    with_total = not is_chart and answer.output_format is Format.TABLE
-    bind = answer.on_engine(
-        partial(
-            bind_query,
-            name=name,
-            texts=given,
-            limit=answer.limit,
-            with_total=with_total,
-            explain=answer.explain,
-            for_chart=is_chart,
-        )
+    with_total = not answer.is_chart and answer.output_format is Format.TABLE
+    bind = partial(
+        bind_query,
+        name=name,
+        texts=given,
+        limit=answer.limit,
+        with_total=with_total,
+        explain=answer.explain,
+        for_chart=answer.is_chart,
     )
-    if not is_chart:
-        answer.write(bind, guard_formulas=answer.guard_formulas)
-        return
-    from tracehouse.publish.plot import pictures
-    from tracehouse.publish.plot.options import ChartOptions
-
-    size = pictures.parse_size(width, font_size)
-    notes = answers.draw_answer(bind, answer.warehouse, answer.limits, path, given, size, ChartOptions())
-    if path:
-        say(f"Drew {path}")
-    answer.print_notes(notes)
+    answer.write_or_draw(bind, given)
 
 
 @expand_options
@@ -178,13 +145,17 @@ def sql(answer: QueryOptions, statement: _Statement = None, file: _File = None) 
     The statement can read only the warehouse, and cannot write files. The caveats are those of the columns
     that the statement reads. With --engine spark, the statement is translated to Spark SQL.
 
+    A chart shows the first columns that fit, or those of --x, --y and --color.
+
     Example: traces sql "select count(*) from itp.job"
+
+    Example: traces sql "select cluster, sum(run_s) as run_s from itp.job group by cluster" --plot
     """
     from tracehouse.engines.duckdb.read.binding import bind_statement
 
     text = _statement(statement, file)
     bind = partial(bind_statement, sql=text, limit=answer.limit, explain=answer.explain)
-    answer.write(answer.on_engine(bind), guard_formulas=answer.guard_formulas)
+    answer.write_or_draw(bind, {})
 
 
 def shell(warehouse: options.Warehouse = options.WAREHOUSE) -> None:

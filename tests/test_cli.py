@@ -212,6 +212,10 @@ ERRORS = [
     ("query itp.gpu_hours -o a.png --font-size 0", 2, "--font-size must be 4 to 100 points"),
     ("query itp.gpu_hours --plot --width 85", 2, "need a chart's file"),
     ("query itp.gpu_hours -o a.png --format csv", 2, "A chart excludes --format"),
+    ("sql from\u00a0itp.job --kind pie", 2, "--kind must be one of bar, "),
+    ("sql from\u00a0itp.job --x runs", 2, "--x must be one of cluster, "),
+    ("sql select(1) --plot", 2, "A chart needs two columns"),
+    ("sql select(1) --log y --json", 2, "A chart excludes --format"),
     ("query itp.gpu_hours --json --format csv", 2, "Give only one of --format"),
     ("query itp.gpu_hours --json --records", 2, "Give only one of --format"),
     ("query itp.gpu_hours -o a.docx", 2, "unknown extension .docx. Known: .csv, "),
@@ -566,3 +570,19 @@ def test_plots_in_terminal_or_to_file(sample_warehouse: Path, tmp_path: Path) ->
         run = traces("query", "itp.gpu_hours", *more, "--output", path, warehouse=sample_warehouse)
         assert (run.code, run.stdout) == (0, f"Drew {path}\n") and caveat in run.stderr
         assert "GPU-hours" in path.read_text() and ('font-size="7px"' in path.read_text()) is bool(more)
+    # An option of a chart is enough. A chart without texts keeps the label of synthetic data.
+    line = ("query", "itp.gpu_hours", "--y", "jobs", "--no-title", "--no-footer")
+    run = traces(*line, warehouse=sample_warehouse)
+    assert (
+        run.stdout.splitlines()[:3] == ["synthetic data", "", "cluster: jobs"]
+        and "Gu et al" not in run.stdout
+    )
+
+
+def test_plots_statements(sample_warehouse: Path, tmp_path: Path) -> None:
+    statement = "select cluster, count(*) as jobs from itp.job group by cluster"
+    run = traces("sql", statement, "--plot", warehouse=sample_warehouse)
+    assert run.code == 0 and "cluster: jobs" in run.stdout and "Gu et al" in run.stdout
+    path = tmp_path / "jobs.svg"
+    run = traces("sql", statement, "--kind", "point", "--log", "y", "-o", path, warehouse=sample_warehouse)
+    assert (run.code, run.stdout) == (0, f"Drew {path}\n") and "cluster04" in path.read_text()
