@@ -96,7 +96,7 @@ class Service:
         self.queries = Queue(warehouse, limits)
         self.quick = Queue(warehouse, limits)
         self.running: dict[str, set[asyncio.Task[Any]]] = defaultdict(set)
-        self._listed: tuple[int, bytes] = (0, b"")
+        self._stored: dict[str, tuple[int, bytes]] = {}
 
     async def run_named(self, name: str, work: Awaitable[T], is_gone: Awaitable[None]) -> T:
         """Do the work of a request. `cancel` with its name cancels it, or the end of another awaitable."""
@@ -117,14 +117,16 @@ class Service:
         for task in self.running.get(name, ()):
             task.cancel()
 
-    async def list_objects(self) -> bytes:
-        """The list of objects of the newest version of the warehouse."""
+    async def run_once(self, queue: Queue, work: Callable[[duckdb.DuckDBPyConnection], bytes]) -> bytes:
+        """The result of some work on the newest version of the warehouse, computed once for each version."""
         path = resolve_warehouse(self.warehouse) / DATABASE
         # Without a database, the work raises UserError.
         changed = path.stat().st_mtime_ns if path.exists() else 0
-        if not changed or self._listed[0] != changed:
-            self._listed = changed, await self.quick.run(_list_objects)
-        return self._listed[1]
+        known, found = self._stored.get(work.__name__, (0, b""))
+        if not changed or known != changed:
+            found = await queue.run(work)
+            self._stored[work.__name__] = changed, found
+        return found
 
     async def export(self, requested: Request, ending: str) -> IO[bytes]:
         """Write an answer to a file as the command line does, and return the open file, which has no name."""
@@ -202,7 +204,10 @@ def build_application(service: Service, token: str, port: int) -> "Starlette":
         return require_token(respond)
 
     async def list_objects(_: "HttpRequest") -> bytes:
-        return await service.list_objects()
+        return await service.run_once(service.quick, _list_objects)
+
+    async def verify(_: "HttpRequest") -> bytes:
+        return await service.run_once(service.queries, _list_figures)
 
     async def describe_object(request: "HttpRequest") -> bytes:
         return await service.quick.run(partial(_describe_object, name=request.path_params["name"]))
@@ -226,6 +231,7 @@ def build_application(service: Service, token: str, port: int) -> "Starlette":
     return Starlette(
         routes=[
             Route("/api/list.json", call(list_objects)),
+            Route("/api/verify.json", call(verify)),
             Route("/api/describe/{name}.json", call(describe_object)),
             *(Route(f"/api/{work.__name__}", call(work)) for work in (bind, run, draw)),
             Route("/api/cancel", require_token(cancel)),
@@ -255,6 +261,10 @@ def _list_objects(connection: duckdb.DuckDBPyConnection) -> bytes:
     return _encode(facts | contract.list_objects(connection))
 
 
+def _list_figures(connection: duckdb.DuckDBPyConnection) -> bytes:
+    return _encode(contract.list_figures(connection))
+
+
 def _describe_object(connection: duckdb.DuckDBPyConnection, name: str) -> bytes:
     return _encode(contract.describe_object(connection, name))
 
@@ -269,12 +279,12 @@ def _answer(connection: duckdb.DuckDBPyConnection, requested: Request) -> bytes:
 
 
 def _draw(connection: duckdb.DuckDBPyConnection, requested: Request) -> bytes:
-    """The specification of the chart in Vega-Lite, or the reason why there is none."""
+    """The specifications of the chart in Vega-Lite, or the reason why there is none."""
     try:
-        spec = pictures.build_query_picture(connection, requested.name, requested.given)
+        described = pictures.describe_query(connection, requested.name, requested.given)
     except UserError as error:
         return _encode({"no_chart": str(error)})
-    return _encode({"spec": spec})
+    return _encode(pictures.build_for_page(described))
 
 
 def _export(

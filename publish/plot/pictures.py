@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ANY_SIZE = Size()
+# A chart in a column of a phone, in points.
+PHONE = Size(300, 11)
 POINTS_PER_MM = 72 / 25.4
 DPI = 300
 # A page replaces this text in the subtitle of a template by the parameters.
@@ -200,20 +202,27 @@ def render_text(
     return terminal.draw_text(described.rows, described.subtitle, described.footer[:1], columns)
 
 
+def build_for_page(described: Described) -> dict[str, Spec]:
+    """`spec`, the picture for a page, and `narrow`, the one for a phone, without rows: they are the same."""
+    narrow = build_spec(described.rows, described.subtitle, described.footer, PHONE, 0.8 * PHONE.width)
+    del narrow["data"]
+    return {"spec": build(described, ANY_SIZE), "narrow": narrow}
+
+
 def build_template(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str, Any]:
     """The template of a query's chart, from which a page draws the answers to any parameters.
 
-    `spec` is the picture of the answer to the default parameters. `sql` selects rows from the relation
-    `answer`. `with` is the parameter that the chart sets. `lines` are the lines of the subtitle, with
-    PARAMETERS in place of the parameters. `defaults` has the effective default parameters as texts by name.
-    Raises UserError if the answer with default parameters cannot be drawn.
+    `spec` and `narrow` are the pictures of the answer to the default parameters. `sql` selects rows from
+    the relation `answer`. `with` is the parameter that the chart sets. `lines` are the lines of the subtitle,
+    with PARAMETERS in place of the parameters. `defaults` has the effective default parameters as texts by
+    name. Raises UserError if the answer with default parameters cannot be drawn.
     """
     query = binding.bind_query(connection, name, {}, for_chart=True)
     found, about, parameters = _select(connection, query, {})
-    spec = build(describe_rows(connection, found, about, parameters), ANY_SIZE)
-    labels = [row[LABEL] for row in spec["data"]["values"] if row.get(LABEL)]
+    built = build_for_page(describe_rows(connection, found, about, parameters))
+    labels = [row[LABEL] for row in built["spec"]["data"]["values"] if row.get(LABEL)]
     return {
-        "spec": spec,
+        **built,
         "sql": _select_named_rows(found, labels),
         "with": found.chart.parameter,
         "lines": [*texts.write_subtitle(found, about, PARAMETERS), *texts.explain_marks(found)],

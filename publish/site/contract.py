@@ -16,7 +16,7 @@ from typing import Any
 import duckdb
 
 from tracehouse.core.errors import UsageError, UserError
-from tracehouse.engines.duckdb.read import answer, describe, notes, search
+from tracehouse.engines.duckdb.read import answer, describe, notes, search, verify
 from tracehouse.engines.duckdb.read.binding import BoundQuery, bind_query, bind_statement
 from tracehouse.engines.duckdb.read.catalog import read_base_tables, read_rows
 from tracehouse.publish.columns import columns_of, rows_of
@@ -93,6 +93,11 @@ def list_objects(connection: duckdb.DuckDBPyConnection) -> Json:
     }
 
 
+def list_figures(connection: duckdb.DuckDBPyConnection) -> Json:
+    """The published figures of all traces with the measured values and verdicts of `traces verify`."""
+    return {"figures": [asdict(result) for result in verify.figures(connection, [])]}
+
+
 def describe_object(connection: duckdb.DuckDBPyConnection, name: str) -> Json:
     """The description of a query, view or table, with its parameters, caveats and sources.
 
@@ -153,7 +158,11 @@ def _traces(connection: duckdb.DuckDBPyConnection) -> list[Json]:
         connection,
         """
         with stored as (
-            select trace, sum(row_count) as row_count, bool_or(synthetic and row_count > 0) as synthetic
+            select
+                trace,
+                sum(row_count) as row_count,
+                count(*) filter (where row_count > 0) as table_count,
+                bool_or(synthetic and row_count > 0) as synthetic
             from catalog.tables group by trace
         ),
 
@@ -173,6 +182,7 @@ def _traces(connection: duckdb.DuckDBPyConnection) -> list[Json]:
             licence,
             citation,
             cast(row_count as bigint) as row_count,
+            table_count,
             synthetic,
             jobs,
             cast(gpus as bigint) as gpus

@@ -76,7 +76,13 @@ def publish(
         listed, described, failed = sandbox.run(
             warehouse, Limits(), partial(_describe, published=published, facts=facts)
         )
-        files = {LIST: listed, **_answer_defaults(staged / DATABASE, described), **_take_charts(described)}
+        figures = sandbox.run(warehouse, Limits(), contract.list_figures)
+        files = {
+            LIST: listed,
+            "api/verify.json": figures,
+            **_answer_defaults(staged / DATABASE, described),
+            **_take_charts(described),
+        }
         files |= {f"api/describe/{name}.json": found for name, found in described.items()}
         for parent in {(staged / path).parent for path in files}:
             parent.mkdir(parents=True, exist_ok=True)

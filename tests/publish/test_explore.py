@@ -127,7 +127,14 @@ INVALID = {
     '{"name": ["itp.job"]}': "name must be a string",
     '{"statement": 7}': "statement must be a string",
 }
-PAGES = ["/", "/api/list.json", "/api/describe/itp.gpu_hours.json", "/api/run?query={}", "/?token=wrong"]
+PAGES = [
+    "/",
+    "/api/list.json",
+    "/api/verify.json",
+    "/api/describe/itp.gpu_hours.json",
+    "/api/run?query={}",
+    "/?token=wrong",
+]
 Opener = urllib.request.OpenerDirector
 
 
@@ -173,6 +180,14 @@ def test_lists_objects_with_data_first(served: Server, visitor: Opener) -> None:
     assert itp["jobs"] > 0 and itp["gpus"] > 0 and itp["synthetic"]
 
 
+def test_figures_are_those_of_the_command_line(served: Server, visitor: Opener, warehouse: Path) -> None:
+    run = command_line.server().run("verify", "--format", "csv", "-w", warehouse)
+    expected = [(row["figure"], row["verdict"]) for row in csv.DictReader(io.StringIO(run.stdout))]
+    figures = reply(visitor, f"{served.root}/api/verify.json").json["figures"]
+    assert len(figures) > 300
+    assert [(figure["figure"], figure["verdict"]) for figure in figures] == expected
+
+
 def test_answer_equals_the_command_lines(served: Server, visitor: Opener, warehouse: Path) -> None:
     calls: list[tuple[str, dict[str, str]]] = [
         ("itp.gpu_hours", {"min_gpus": "8", "with_total": "true"}),
@@ -197,6 +212,8 @@ def test_answer_equals_the_command_lines(served: Server, visitor: Opener, wareho
         assert "synthetic data" in {note["name"] for note in found["notes"]} and found["sources"]
         drawn = call(visitor, served, "draw", name=name, given=given).json
         assert "has no chart" in drawn["no_chart"] if name == "itp.job" else drawn["spec"]["data"]["values"]
+        # The narrow picture for phones gets the same rows in the page.
+        assert "no_chart" in drawn or ("vconcat" in drawn["narrow"] and "data" not in drawn["narrow"])
 
 
 def test_statement_has_caveats_of_its_columns(served: Server, visitor: Opener) -> None:

@@ -126,7 +126,8 @@ def address(
 @with_wasm
 def test_query_on_a_phone(address: str, browser: Any, small_warehouse: Path) -> None:
     """Search, parameters, chart, caveats and downloads work, and all requests go to the page's origin."""
-    with open_page(browser, address, viewport={"width": 360, "height": 740}) as opened:
+    phone = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
+    with open_page(browser, address, **phone) as opened:
         page = opened.page
         page.get_by_label("Search titles").fill("gpu hours cluster")
         page.get_by_role("link", name="Jobs and GPU-hours by cluster (ITP jobs)").first.click()
@@ -136,6 +137,9 @@ def test_query_on_a_phone(address: str, browser: Any, small_warehouse: Path) -> 
         page.wait_for_url("**min_gpus=8**")
         # The page shows the answer to the defaults until the new one is there.
         expect(page.locator(CHART)).to_contain_text("min_gpus = 8")
+        # Drawn for this width, not a large picture that is scaled down.
+        assert float(page.locator(CHART).get_attribute("width")) <= 328
+        expect(page.get_by_text("Ctrl and the wheel")).to_have_count(0)
         expected = cells(small_warehouse, "itp.gpu_hours", "-p", "min_gpus=8", "-p", "with_total=true")
         expect(page.locator(".rows tbody td:first-child")).to_have_text([row[0] for row in expected[1:]])
         expect(page.locator(".notes li").filter(has_text="itp.min_duration_600")).to_have_count(1)
@@ -232,6 +236,7 @@ def test_lineage_is_walked_with_the_keyboard(address: str, browser: Any) -> None
     with open_page(browser, address, **options) as opened:
         page = opened.page
         page.evaluate("location.hash = '#/object/itp.job'")
+        page.get_by_text("Lineage", exact=True).click()
         picture = page.get_by_role("group", name="Lineage of itp.job_v1")
         picture.wait_for()
         assert "raw-traces.tar.gz" in picture.text_content()
@@ -250,6 +255,41 @@ def test_lineage_is_walked_with_the_keyboard(address: str, browser: Any) -> None
             page.get_by_role("group", name=f"Lineage of {name}").wait_for()
         assert page.evaluate("document.documentElement.scrollWidth") == 360
         assert opened.messages == []
+
+
+@in_full
+@with_wasm
+def test_unknown_address_is_no_page(address: str, browser: Any) -> None:
+    with open_page(browser, address) as opened:
+        page = opened.page
+        for view in ("#/view/itp.job", "#/nonsense/foo", "#/toString", "#/object", "#/object/%E0%A4"):
+            page.evaluate("view => location.hash = view", view)
+            known = "%E0%A4" if "%" in view else "Page not found"
+            page.get_by_role("heading", name=known).wait_for()
+            assert page.title() == f"{known} – Tracehouse"
+        page.evaluate("location.hash = '#/view/itp.job'")
+        page.get_by_role("link", name="itp.job", exact=True).click()
+        page.get_by_role("heading", name="itp.job", exact=True).wait_for()
+
+
+@in_full
+@with_wasm
+def test_columns_show_their_values(address: str, browser: Any) -> None:
+    """A number has a histogram; a text has its most frequent values, and a click selects their rows."""
+    with open_page(browser, address) as opened:
+        page = opened.page
+        page.evaluate("location.hash = '#/object/itp.job'")
+        page.get_by_label("Values of run_s").click()
+        page.get_by_label("Histogram of run_s").wait_for()
+        page.get_by_label("Values of cluster").click()
+        first = page.locator(".values a").first
+        cluster = first.inner_text()
+        first.click()
+        page.get_by_role("region", name="Answer of answer").wait_for()
+        assert {cell.inner_text() for cell in page.locator(".rows tbody td:first-child").all()} <= {
+            cluster,
+            "",
+        }
 
 
 @in_full
@@ -453,8 +493,11 @@ VIEWS = {
     "#/": "h1",
     "#/query/itp.gpu_hours": CHART,
     "#/object/itp.job": "h1",
+    "#/verify": ".figures",
+    "#/view/itp.job": "h1",
     "#/compare?left=itp.gpu_hours&right=itp.gpu_hours&right.min_gpus=8": CHART,
     "#/sql?statement=select%20count(*)%20from%20itp.job": ".rows table",
+    "#/sql?statement=select%20nix%20from%20itp.job": ".error pre",
 }
 
 

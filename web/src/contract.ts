@@ -11,6 +11,7 @@ export interface Trace {
   licence: string;
   citation: string;
   row_count: number;
+  table_count: number;
   synthetic: boolean;
   jobs: number | null;
   gpus: number | null;
@@ -131,10 +132,25 @@ export interface Answer {
   sources: Source[];
 }
 
-/** A specification in Vega-Lite, or the reason why there is none. */
+/** Specifications in Vega-Lite, or the reason why there is none. */
 export interface Drawing {
   spec?: object;
+  /** The one for a phone, without the rows. */
+  narrow?: object;
   no_chart?: string;
+}
+
+/** A figure that a document prints, and what the warehouse has. Its name begins with the name of the trace. */
+export interface Figure {
+  figure: string;
+  statement: string;
+  published: number;
+  measured: number | null;
+  unit: string;
+  verdict: string;
+  trust: string;
+  printed_in: string;
+  explanation: string;
 }
 
 /** Runs queries. Every method throws an Error whose message is for the reader; an abort cancels the query. */
@@ -146,6 +162,7 @@ export interface Engine {
   run(query: Query, signal: AbortSignal): Promise<Answer>;
   draw(query: Query, signal: AbortSignal): Promise<Drawing>;
   export(query: Query, format: string): Promise<Blob>;
+  verify(): Promise<Figure[]>;
   /** Stores everything for use without a network, and reports the share that is stored. */
   keep?(report: (share: number) => void): Promise<void>;
   /** How much was loaded to answer, empty where nothing is loaded. */

@@ -1,6 +1,7 @@
 import { render } from "preact";
 import { App } from "./app";
 import { openEngine } from "./engines/open";
+import { Problem } from "./parts/problem";
 import "./style.css";
 
 const page = document.getElementById("page")!;
@@ -15,5 +16,5 @@ openEngine()
   })
   .catch((error: Error) => {
     page.replaceChildren();
-    render(<p role="alert" class="error">Cannot open the warehouse: {error.message}</p>, page);
+    render(<Problem text={`Cannot open the warehouse: ${error.message}`} />, page);
   });

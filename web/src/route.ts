@@ -12,7 +12,16 @@ export interface Route {
 export function readRoute(hash: string): Route {
   const [path = "", search = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const [page = "", ...rest] = path.split("/");
-  return { page, name: decodeURIComponent(rest.join("/")), texts: Object.fromEntries(new URLSearchParams(search)) };
+  return { page, name: decode(rest.join("/")), texts: Object.fromEntries(new URLSearchParams(search)) };
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // Half of an escaped character, from an address that was cut.
+    return text;
+  }
 }
 
 export function toHash(page: string, name = "", texts: Texts = {}): string {

@@ -1,6 +1,6 @@
 // The part of the interface that is the same for both engines: JSON next to the page.
 
-import type { Catalog, Description } from "../contract";
+import type { Catalog, Description, Figure } from "../contract";
 
 export interface Listing extends Catalog {
   engine: "local" | "wasm";
@@ -33,3 +33,5 @@ export const fetchList = (): Promise<Listing> => fetchJson("api/list.json", {}, 
 
 export const fetchDescription = <T extends Description>(name: string): Promise<T> =>
   fetchJson(`api/describe/${encodeURIComponent(name)}.json`, {}, ["columns", "notes", "sources"]);
+
+export const fetchFigures = async (): Promise<Figure[]> => (await fetchJson<{ figures: Figure[] }>("api/verify.json", {}, ["figures"])).figures;

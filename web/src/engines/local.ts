@@ -1,7 +1,7 @@
 // The engine behind `traces explore`: the process that serves this page.
 
 import type { Answer, Catalog, Drawing, Engine, Query } from "../contract";
-import { fetchDescription, fetchJson } from "./files";
+import { fetchDescription, fetchFigures, fetchJson } from "./files";
 
 export function openLocal(listing: Catalog): Engine {
   const call = <T>(work: string, query: Query, signal?: AbortSignal): Promise<T> => {
@@ -15,6 +15,7 @@ export function openLocal(listing: Catalog): Engine {
   return {
     list: async () => listing,
     describe: fetchDescription,
+    verify: fetchFigures,
     bind: (query) => call("bind", query),
     run: (query, signal) => call<Answer>("run", query, signal),
     draw: (query, signal) => call<Drawing>("draw", query, signal),

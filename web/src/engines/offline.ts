@@ -1,7 +1,7 @@
 // Use without a network: the service worker `public/offline.js` keeps what was loaded.
 
 import type { Description } from "../contract";
-import { fetchDescription, fetchJson, type Listing } from "./files";
+import { fetchDescription, fetchFigures, fetchJson, type Listing } from "./files";
 
 const WAIT_MS = 10_000;
 const PART = 2 ** 22;
@@ -30,6 +30,7 @@ export async function keepFiles(listing: Listing): Promise<void> {
 
 /** Loads every description and the whole database, which the service worker then keeps. */
 export async function keepSite(listing: Listing, report: (share: number) => void): Promise<void> {
+  await fetchFigures();
   for (const { name } of listing.objects) {
     const { answer, chart } = await fetchDescription<Description & { answer?: string; chart?: string }>(name);
     await Promise.all([answer, chart].map((path) => path && fetchJson(path)));

@@ -5,6 +5,8 @@ import type { Cell, Column, Drawing, Texts } from "../contract";
 export interface Template {
   /** The picture of the answer to the default parameters, without rows if there are many. */
   spec: Record<string, unknown> & { data: { values: unknown[] } };
+  /** The same for a phone, always without rows. */
+  narrow: Record<string, unknown>;
   /** Selects the rows to draw from the relation `answer`. */
   sql: string;
   /** The parameter that the chart sets. */
@@ -23,13 +25,13 @@ export function fillTemplate(template: Template, given: Texts, columns: Column[]
   const values = rows.map((row) =>
     Object.fromEntries(columns.map(({ name }, place) => [name, row[place] ?? null])),
   );
-  const spec = structuredClone(template.spec);
+  const { spec, narrow } = structuredClone(template);
   spec.data = { values };
-  if (Object.keys(given).length > 0) {
-    adaptScales(spec, values);
-    setSubtitle(spec, template, given);
+  for (const picture of Object.keys(given).length > 0 ? [spec, narrow] : []) {
+    adaptScales(picture, values);
+    setSubtitle(picture, template, given);
   }
-  return { spec };
+  return { spec, narrow };
 }
 
 /** Sets the names on scales and in orders to those of the answer, and lets Vega choose the ticks. */

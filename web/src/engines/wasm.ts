@@ -4,7 +4,7 @@ import * as duckdb from "@duckdb/duckdb-wasm";
 import type { Answer, Cell, Column, Description, Drawing, Engine, Note, Query } from "../contract";
 import { isInteger, quote, toSql } from "../sql";
 import { fillTemplate, type Template } from "./template";
-import { fetchDescription, fetchJson, type Listing } from "./files";
+import { fetchDescription, fetchFigures, fetchJson, type Listing } from "./files";
 import { keepFiles, keepSite } from "./offline";
 
 const MOST_ROWS = 10_000;
@@ -141,6 +141,7 @@ export function openWasm(listing: Listing): Engine {
     ...("serviceWorker" in navigator && { keep: (report) => open().then(() => keepSite(listing, report)) }),
     list: async () => listing,
     describe,
+    verify: fetchFigures,
     bind,
     run: async (query, signal): Promise<Answer> => {
       const reads = await (query.statement ? namedIn(query.statement) : Promise.all([describe(query.name)]));
@@ -158,7 +159,7 @@ export function openWasm(listing: Listing): Engine {
       const { chart, no_chart } = await describe(query.name);
       if (!chart) return { no_chart: no_chart ?? `${query.name} has no chart` };
       const template = await once(charts, chart, () => fetchJson<Template>(chart, {}, ["spec", "sql"]));
-      if (Object.keys(query.given).length === 0 && template.spec.data.values.length > 0) return { spec: template.spec };
+      if (Object.keys(query.given).length === 0 && template.spec.data.values.length > 0) return { spec: template.spec, narrow: template.narrow };
       const given = template.with ? { [template.with]: "true", ...query.given } : query.given;
       const source = await sqlOf({ ...query, given });
       const sql = `with answer as (${source}) ${template.sql}`;

@@ -1,7 +1,10 @@
+import { useEffect } from "preact/hooks";
 import type { PageProps, Texts } from "../contract";
 import { AnswerPanel } from "../parts/answer";
 import { ParameterForm } from "../parts/form";
+import { Jump } from "../parts/jump";
 import { Lineage } from "../parts/lineage";
+import { Missing } from "../parts/problem";
 import { useWork } from "../parts/use";
 import { toHash } from "../route";
 
@@ -12,26 +15,34 @@ interface Props extends PageProps {
 
 export function QueryPage({ engine, catalog, name, given }: Props) {
   const { value: found, error } = useWork(() => engine.describe(name), [name]);
-  if (error) return <p class="error" role="alert">{name}: {error}</p>;
+  // The form is below the answer.
+  useEffect(() => scrollTo(0, 0), [JSON.stringify(given)]);
+  if (error) return <Missing name={name} error={error} />;
   if (!found) return <p role="status" class="busy">Loading…</p>;
   const meanings = new Map(found.columns.map(({ column, meaning, unit }) => [column, unit ? `${meaning} (${unit})` : meaning]));
+  const form = found.parameters.length > 0 && (
+    <section id="parameters" aria-label="Parameters">
+      <h2>Parameters</h2>
+      <ParameterForm id="parameter" parameters={found.parameters} given={given} onChange={(texts) => (location.hash = toHash("query", name, texts))} />
+    </section>
+  );
   return (
     <>
       <h1>{found.title}</h1>
-      <p class="lead">
-        <code>{found.name}</code> {found.facts.answer}
+      <p class="choices">
+        <code>{found.name}</code>
+        {form && <Jump to="parameters">Change parameters</Jump>}
+        <a href={toHash("compare", "", leftTexts(name, given))}>Compare with another query</a>
       </p>
-      {found.parameters.length > 0 && (
-        <ParameterForm id="parameter" parameters={found.parameters} given={given} onChange={(texts) => (location.hash = toHash("query", name, texts))} />
-      )}
-      <p><a href={toHash("compare", "", compareTexts(name, given))}>Compare with other parameters or another query</a></p>
       {found.left_out ? (
         <p>This site does not have the answer: {found.left_out}.</p>
       ) : (
-        <AnswerPanel engine={engine} catalog={catalog} query={{ name, given, statement: "" }} parameters={found.parameters} hasChart={found.has_chart} meanings={meanings} />
+        <AnswerPanel engine={engine} catalog={catalog} query={{ name, given, statement: "" }} parameters={found.parameters} hasChart={found.has_chart} meanings={meanings}>
+          {form}
+        </AnswerPanel>
       )}
       <h2>Definition</h2>
-      <Lineage catalog={catalog} found={found} />
+      <p class="lead">{found.facts.answer}</p>
       <details>
         <summary>Columns</summary>
         <dl>
@@ -43,6 +54,7 @@ export function QueryPage({ engine, catalog, name, given }: Props) {
           ))}
         </dl>
       </details>
+      <Lineage catalog={catalog} found={found} />
       <details>
         <summary>SQL</summary>
         <pre tabIndex={0}><code>{found.sql}</code></pre>
@@ -51,7 +63,5 @@ export function QueryPage({ engine, catalog, name, given }: Props) {
   );
 }
 
-const compareTexts = (name: string, given: Texts): Texts => {
-  const texts = Object.entries(given).flatMap(([key, text]) => [[`left.${key}`, text], [`right.${key}`, text]]);
-  return { left: name, right: name, ...Object.fromEntries(texts) };
-};
+const leftTexts = (name: string, given: Texts): Texts =>
+  ({ left: name, ...Object.fromEntries(Object.entries(given).map(([key, text]) => [`left.${key}`, text])) });

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Answer, Catalog, Engine, Parameter, Query } from "../contract";
 import { formatCount, saveBlob } from "../format";
@@ -5,12 +6,16 @@ import { addressOf } from "../route";
 import { toCommand, toPython, toSql } from "../sql";
 import { Chart } from "./chart";
 import { Copy } from "./copy";
+import { Jump } from "./jump";
 import { reportAnswer } from "./loaded";
-import { Notes, Sources } from "./notes";
+import { countCaveats, Notes, Sources } from "./notes";
+import { Problem } from "./problem";
 import { DataTable } from "./table";
-import { useWork } from "./use";
+import { useWork, type Loading } from "./use";
 
 interface Props {
+  /** Distinguishes several answers of a page. */
+  id?: string;
   engine: Engine;
   catalog: Catalog;
   query: Query;
@@ -18,10 +23,12 @@ interface Props {
   parameters?: Parameter[] | undefined;
   hasChart: boolean;
   meanings?: Map<string, string>;
+  /** What is between the rows and the caveats. */
+  children?: ComponentChildren;
 }
 
 /** Runs a query, and shows its chart, rows, caveats and sources. */
-export function AnswerPanel({ engine, catalog, query, parameters, hasChart, meanings }: Props) {
+export function AnswerPanel({ id = "answer", engine, catalog, query, parameters, hasChart, meanings, children }: Props) {
   const [stopped, setStopped] = useState("");
   const key = JSON.stringify(query);
   const isStopped = stopped === key;
@@ -35,30 +42,48 @@ export function AnswerPanel({ engine, catalog, query, parameters, hasChart, mean
     },
     [key, isStopped],
   );
-  const drawing = useWork(
-    async (signal) => {
-      if (!hasChart || !answer.value) return undefined;
-      const found = await engine.draw(query, signal);
-      reportAnswer();
-      return found;
-    },
-    [key, answer.value],
-  );
-  if (isStopped) return <p role="status">Stopped. <button type="button" onClick={() => setStopped("")}>Run again</button></p>;
-  if (answer.error) return <p class="error" role="alert">{answer.error}</p>;
-  if (!answer.value) return <p role="status" class="busy">Running… <button type="button" onClick={() => setStopped(key)}>Stop</button></p>;
-  const name = query.name || "answer";
+  const { value } = answer;
   return (
     <>
-      {hasChart && (drawing.value ? <Chart name={name} drawing={drawing.value} /> : <p class="small" role="status">{drawing.error ?? "Drawing…"}</p>)}
-      <Downloads engine={engine} catalog={catalog} query={query} parameters={parameters} />
-      <Rows answer={answer.value} label={name} {...(meanings && { meanings })} />
-      <h2>Caveats</h2>
-      {answer.value.approximate && <p class="small">{answer.value.approximate}</p>}
-      <Notes notes={answer.value.notes} />
+      {isStopped ? (
+        <p role="status">Stopped. <button type="button" onClick={() => setStopped("")}>Run again</button></p>
+      ) : answer.error ? (
+        <Problem text={answer.error} />
+      ) : !value ? (
+        <p role="status" class="busy">Running… <button type="button" onClick={() => setStopped(key)}>Stop</button></p>
+      ) : (
+        <>
+          {hasChart && (value.rows.length ? <QueryChart key={key} engine={engine} query={query} /> : <p>No chart, because there are no rows.</p>)}
+          {value.notes.length > 0 && <p><Jump to={`${id}-caveats`}>{countCaveats(value.notes)}</Jump></p>}
+          <Rows answer={value} label={query.name || "answer"} {...(meanings && { meanings })} />
+          <Downloads engine={engine} catalog={catalog} query={query} parameters={parameters} />
+        </>
+      )}
+      {children}
+      <About id={id} answer={answer} />
+    </>
+  );
+}
+
+function QueryChart({ engine, query }: { engine: Engine; query: Query }) {
+  const { value, error } = useWork(async (signal) => {
+    const found = await engine.draw(query, signal);
+    reportAnswer();
+    return found;
+  }, []);
+  return value ? <Chart name={query.name} drawing={value} /> : <p class="small" role="status">{error ?? "Drawing…"}</p>;
+}
+
+function About({ id, answer: { value } }: { id: string; answer: Loading<Answer> }) {
+  if (!value) return null;
+  return (
+    <>
+      <h2 id={`${id}-caveats`}>Caveats</h2>
+      {value.approximate && <p class="small">{value.approximate}</p>}
+      <Notes notes={value.notes} />
       <details>
-        <summary>Sources: {formatCount(answer.value.sources.length, "raw file")}</summary>
-        <Sources sources={answer.value.sources} />
+        <summary>Sources: {formatCount(value.sources.length, "raw file")}</summary>
+        <Sources sources={value.sources} />
       </details>
     </>
   );
@@ -68,14 +93,14 @@ function Rows({ answer, label, meanings }: { answer: Answer; label: string; mean
   const count = formatCount(answer.rows.length, "row");
   return (
     <>
-      <h2>Answer</h2>
+      <h2>Rows</h2>
       <p>{answer.is_cut ? `The first ${count}; the downloads have all.` : `${count}.`}</p>
       <DataTable label={`Answer of ${label}`} columns={answer.columns} rows={answer.rows} {...(meanings && { meanings })} />
     </>
   );
 }
 
-function Downloads({ engine, catalog, query, parameters }: Omit<Props, "hasChart" | "meanings">) {
+function Downloads({ engine, catalog, query, parameters }: Pick<Props, "engine" | "catalog" | "query" | "parameters">) {
   const [error, setError] = useState("");
   const save = (format: string): void => {
     engine.export(query, format).then(
@@ -92,7 +117,7 @@ function Downloads({ engine, catalog, query, parameters }: Omit<Props, "hasChart
       <Copy label="Python" text={toPython(query, parameters)} />
       <Copy label="command" text={toCommand(query)} />
       <Copy label="link" text={addressOf(catalog) + location.hash} />
-      {error && <p class="error" role="alert">{error}</p>}
+      {error && <Problem text={error} />}
     </div>
   );
 }

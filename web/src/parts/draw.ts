@@ -1,12 +1,16 @@
 // Charts with Vega-Lite.
 
 import type { Result } from "vega-embed";
+import type { Drawing } from "../contract";
 
-type View = { layer?: View[]; spec?: View; mark?: unknown; encoding?: Record<string, Encoding>; params?: unknown[]; data?: Data };
+type View = Result["view"];
+type Plot = { layer?: Plot[]; spec?: Plot; mark?: unknown; encoding?: Record<string, Encoding>; params?: unknown[]; data?: Data };
 type Encoding = { type?: string };
 type Data = { values?: unknown[] };
-type Spec = { vconcat: (View & { title?: unknown; data?: Data })[]; data?: Data; title?: unknown };
+type Spec = { vconcat: (Plot & { title?: { subtitle?: unknown[]; [more: string]: unknown }; data?: Data })[]; data?: Data; title?: unknown };
 
+// A narrower space, such as that of a phone, gets the narrow picture.
+const LEAST_WIDTH = 500;
 // A chart of fewer rows is short enough to see whole.
 const LEAST_ROWS = 50;
 
@@ -36,12 +40,26 @@ export function addZoom(spec: object): object | undefined {
   return zoomed;
 }
 
-/** The chart as SVG without its titles. */
-export async function drawThumbnail(spec: object): Promise<string> {
-  const { title: _title, ...plain } = structuredClone(spec) as Spec;
-  for (const view of plain.vconcat) delete view.title;
-  const { view } = await draw(document.createElement("div"), plain);
-  const svg = await view.toSVG();
+/** The specification for a space of some width in pixels, or undefined if there is no chart. */
+export function choosePicture({ spec, narrow }: Drawing, width: number): object | undefined {
+  return spec && narrow && width < LEAST_WIDTH ? { ...narrow, data: (spec as Spec).data } : spec;
+}
+
+/** The chart for a page, which has its title, sources and caveats as text: with the subtitle only, or without. */
+export function withoutTexts(spec: object, hasSubtitle: boolean): object {
+  const { title: _footer, ...plain } = structuredClone(spec) as Spec;
+  for (const view of plain.vconcat) {
+    const { title } = view;
+    delete view.title;
+    if (hasSubtitle && title?.subtitle?.length) view.title = { text: title.subtitle, anchor: "start", frame: "bounds", fontSize: 11, fontWeight: "normal" };
+  }
+  return plain;
+}
+
+/** Draws outside of the page, and returns some form of the picture. */
+export async function render<T>(spec: object, convert: (view: View) => Promise<T>): Promise<T> {
+  const { view } = await draw(document.createElement("div"), spec);
+  const found = await convert(view);
   view.finalize();
-  return svg;
+  return found;
 }

@@ -9,6 +9,7 @@ import { EditorView, keymap, lineNumbers } from "@codemirror/view";
 
 export interface Editor {
   read: () => string;
+  write: (text: string) => void;
   close: () => void;
 }
 
@@ -32,5 +33,9 @@ export function openEditor(parent: HTMLElement, text: string, schema: Record<str
       ],
     }),
   });
-  return { read: () => view.state.doc.toString(), close: () => view.destroy() };
+  return {
+    read: () => view.state.doc.toString(),
+    write: (text) => view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } }),
+    close: () => view.destroy(),
+  };
 }

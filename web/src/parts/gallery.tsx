@@ -1,22 +1,26 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Engine, Entry } from "../contract";
 import { toHash } from "../route";
-import { drawThumbnail } from "./draw";
+import { choosePicture, render, withoutTexts } from "./draw";
 import { reportAnswer } from "./loaded";
 
 // The picture of each chart that was in view, as long as the page is open. They are drawn one after the other.
 const drawn = new Map<string, string>();
 let queue: Promise<unknown> = Promise.resolve();
+const FEW = 8;
 
 /** The charts of some queries with their default parameters; each is drawn when it comes into view. */
 export function Gallery({ engine, entries }: { engine: Engine; entries: Entry[] }) {
+  const [isWhole, setWhole] = useState(false);
   if (entries.length === 0) return null;
+  const shown = isWhole ? entries : entries.slice(0, FEW);
   return (
     <section>
       <h2>Charts <span class="small">{entries.length}</span></h2>
-      <ul class="gallery" tabIndex={0} aria-label="Charts">
-        {entries.map((entry) => <Thumbnail key={entry.name} engine={engine} entry={entry} />)}
+      <ul class="gallery">
+        {shown.map((entry) => <Thumbnail key={entry.name} engine={engine} entry={entry} />)}
       </ul>
+      {shown.length < entries.length && <p><button type="button" onClick={() => setWhole(true)}>Show all {entries.length} charts</button></p>}
     </section>
   );
 }
@@ -29,8 +33,9 @@ function Thumbnail({ engine, entry: { name, title } }: { engine: Engine; entry: 
     const show = async (): Promise<void> => {
       if (isOver) return;
       // It is not aborted: DuckDB-WASM would start again.
-      const { spec } = await engine.draw({ name, given: {}, statement: "" }, new AbortController().signal);
-      const address = spec ? URL.createObjectURL(new Blob([await drawThumbnail(spec)], { type: "image/svg+xml" })) : "";
+      const found = await engine.draw({ name, given: {}, statement: "" }, new AbortController().signal);
+      const spec = choosePicture(found, 0);
+      const address = spec ? URL.createObjectURL(new Blob([await render(withoutTexts(spec, false), (view) => view.toSVG())], { type: "image/svg+xml" })) : "";
       drawn.set(name, address);
       if (!isOver) setPicture(address);
       reportAnswer();
@@ -39,17 +44,19 @@ function Thumbnail({ engine, entry: { name, title } }: { engine: Engine; entry: 
       if (!seen.some(({ isIntersecting }) => isIntersecting)) return;
       observer.disconnect();
       queue = queue.then(show).catch(() => undefined);
-    });
+    }, { rootMargin: "300px" });
     if (box.current && picture === undefined) observer.observe(box.current);
     return () => {
       observer.disconnect();
       isOver = true;
     };
   }, []);
+  // Not all that such a query reads is here, and what is has no rows to draw.
+  if (picture === "") return null;
   return (
     <li ref={box}>
       <a href={toHash("query", name)}>
-        <span class="picture">{picture && <img src={picture} alt="" />}</span>
+        <span class="picture">{picture ? <img src={picture} alt="" /> : "Drawing…"}</span>
         {title}
       </a>
     </li>

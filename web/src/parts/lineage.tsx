@@ -1,15 +1,32 @@
-import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Catalog, Description } from "../contract";
 import { BOX_HEIGHT, layOut, type Box } from "./layout";
 import { kindHash, ObjectLinks } from "./links";
 
+const MARGIN = 20;
+
+// Who opens the picture and follows a link of it finds it open there.
+let wasOpen = false;
+
 /** A picture from the raw files to what reads the object. Each name leads to its own picture. */
-export function Lineage({ catalog, found }: { catalog: Catalog; found: Description }) {
+export function Lineage(props: { catalog: Catalog; found: Description }) {
+  const [isOpen, setOpen] = useState(wasOpen);
+  const toggle = (event: Event): void => setOpen((wasOpen = (event.currentTarget as HTMLDetailsElement).open));
+  return (
+    <details open={isOpen} onToggle={toggle}>
+      <summary>Lineage</summary>
+      {isOpen && <Picture {...props} />}
+    </details>
+  );
+}
+
+function Picture({ catalog, found }: { catalog: Catalog; found: Description }) {
   const frame = useRef<HTMLDivElement>(null);
   const { boxes, arrows, self, width, height } = useMemo(() => layOut(found), [found]);
   useLayoutEffect(() => {
+    // As far as the object itself needs.
     const { clientWidth, clientHeight } = frame.current!;
-    frame.current!.scrollTo(self.x + self.width / 2 - clientWidth / 2, self.y + BOX_HEIGHT / 2 - clientHeight / 2);
+    frame.current!.scrollTo(self.x + self.width + MARGIN - clientWidth, self.y + BOX_HEIGHT / 2 - clientHeight / 2);
   }, [self]);
   return (
     <figure class="lineage">

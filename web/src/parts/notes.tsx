@@ -1,5 +1,13 @@
 import type { Note, Source } from "../contract";
-import { formatCell } from "../format";
+import { formatCell, formatCount } from "../format";
+
+/** Whether a reader who does not know the caveat is likely to draw a wrong conclusion. */
+const canMislead = ({ severity }: Note): boolean => severity === "wrong result";
+
+export function countCaveats(notes: Note[]): string {
+  const count = notes.filter(canMislead).length;
+  return `${formatCount(notes.length, "caveat")}${count ? ` (${count} can mislead)` : ""}`;
+}
 
 /** One line for each caveat, which unfolds to its text. */
 export function Notes({ notes }: { notes: Note[] }) {
@@ -11,7 +19,7 @@ export function Notes({ notes }: { notes: Note[] }) {
           <details open={note.severity === "" && note.word !== "caveat"}>
             <summary>
               <strong>{note.name}</strong> {note.summary || note.text}{" "}
-              {note.severity && <span class={`badge ${note.severity === "wrong result" ? "bad" : ""}`}>{note.severity}</span>}
+              {note.severity && <span class={`badge ${canMislead(note) ? "warn" : ""}`}>{canMislead(note) ? "can mislead" : note.severity}</span>}
             </summary>
             <p>{note.text}</p>
           </details>

@@ -1,0 +1,88 @@
+import { useState } from "preact/hooks";
+import type { Figure, PageProps, Texts } from "../contract";
+import { formatCell, formatCount } from "../format";
+import { Problem } from "../parts/problem";
+import { useWork } from "../parts/use";
+import { toHash } from "../route";
+
+// Those that say something about the figure come first.
+const ORDER = ["differs", "differs, reason unconfirmed", "differs as explained", "reproduced", "not comparable", "synthetic data", "no data", "not measurable"];
+const FEW = 50;
+const COMPARED = ORDER.slice(0, 4);
+
+/** With seven digits or all of the whole number: more than in other tables, so that a small difference shows. */
+const formatFigure = (value: number): string => value.toLocaleString("en-US", { maximumSignificantDigits: Math.max(7, Math.trunc(Math.abs(value)).toString().length) });
+
+const traceOf = ({ figure }: Figure): string => figure.split(".")[0]!;
+
+/** Figures that documents print, next to what the warehouse has. */
+export function VerifyPage({ engine, texts }: PageProps & { texts: Texts }) {
+  const { value: figures, error } = useWork(() => engine.verify(), []);
+  return (
+    <>
+      <h1>Published figures, recomputed</h1>
+      <p class="lead">Papers and READMEs print figures about these traces. This page has each figure, where it is printed, and the value that the data here give. A figure that “differs as explained” has a known error or another definition, and we find the value that the explanation leads to.</p>
+      {error && <Problem text={error} />}
+      {!figures && !error && <p role="status" class="busy">Comparing figures…</p>}
+      {figures && <Figures figures={figures} trace={texts.trace ?? ""} />}
+    </>
+  );
+}
+
+function Figures({ figures, trace }: { figures: Figure[]; trace: string }) {
+  const [chosen, setChosen] = useState("");
+  const [most, setMost] = useState(FEW);
+  const traces = [...new Set(figures.map(traceOf))].sort();
+  const ofTrace = figures.filter((figure) => !trace || traceOf(figure) === trace);
+  const groups = new Map<string, string[]>([["compared", COMPARED], ["all", ORDER], ...ORDER.map((name) => [name, [name]] as [string, string[]])]);
+  const select = (group: string): Figure[] => ofTrace.filter((figure) => groups.get(group)?.includes(figure.verdict));
+  const choices = [...groups.keys()].filter((group) => select(group).length > 0);
+  const group = choices.includes(chosen) ? chosen : (choices[0] ?? "all");
+  const shown = select(group).toSorted((left, right) => ORDER.indexOf(left.verdict) - ORDER.indexOf(right.verdict));
+  return (
+    <>
+      <form onSubmit={(event) => event.preventDefault()}>
+        <div class="field">
+          <label for="trace">Trace</label>
+          <select id="trace" value={trace} onChange={(event) => (location.hash = toHash("verify", "", event.currentTarget.value ? { trace: event.currentTarget.value } : {}))}>
+            <option value="">all</option>
+            {traces.map((name) => <option key={name}>{name}</option>)}
+          </select>
+        </div>
+        <div class="field">
+          <label for="verdict">Verdict</label>
+          <select id="verdict" value={group} onChange={(event) => setChosen(event.currentTarget.value)}>
+            {choices.map((name) => <option key={name} value={name}>{name} ({formatCell(select(name).length)})</option>)}
+          </select>
+        </div>
+      </form>
+      <p role="status">{formatCount(shown.length, "figure")}.{!choices.includes("compared") && " None can be compared: the data are synthetic, or they are not here."}</p>
+      <div class="wide" role="region" tabIndex={0} aria-label="Published figures">
+        <table class="stacked figures">
+          <thead>
+            <tr>
+              {["claim", "printed", "ours", "verdict", "printed in"].map((title) => <th key={title} scope="col" class={/printed$|ours/.test(title) ? "number" : ""}>{title}</th>)}
+            </tr>
+          </thead>
+          <tbody>{shown.slice(0, most).map((figure) => <Row key={figure.figure} figure={figure} />)}</tbody>
+        </table>
+      </div>
+      {shown.length > most && <p><button type="button" onClick={() => setMost(Infinity)}>Show all {shown.length} figures</button></p>}
+    </>
+  );
+}
+
+function Row({ figure: { figure, statement, published, measured, unit, verdict, trust, printed_in, explanation } }: { figure: Figure }) {
+  return (
+    <tr>
+      <td class="long">
+        {statement} <code class="small">{figure}</code>
+        {explanation && verdict.startsWith("differs") && <p class="small">{explanation}</p>}
+      </td>
+      <td class="number" data-title="printed">{formatFigure(published)} {unit}</td>
+      <td class="number" data-title="ours">{measured === null ? "–" : `${formatFigure(measured)} ${unit}`}</td>
+      <td data-title="verdict"><span class={verdict.startsWith("differs") ? "warn" : ""}>{verdict}</span></td>
+      <td class="long" data-title="printed in">{printed_in} <span class="small">({trust})</span></td>
+    </tr>
+  );
+}
