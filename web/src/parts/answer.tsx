@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Answer, Catalog, Engine, Parameter, Query } from "../contract";
 import { formatCount, saveBlob } from "../format";
 import { addressOf } from "../route";
@@ -90,14 +90,23 @@ function About({ id, answer: { value } }: { id: string; answer: Loading<Answer> 
 }
 
 function Rows({ answer, label, meanings }: { answer: Answer; label: string; meanings?: Map<string, string> }) {
+  const { columns, rows } = useMemo(() => withoutEmpty(answer), [answer]);
+  const empty = answer.columns.filter((column) => !columns.includes(column)).map(({ name }) => name);
   const count = formatCount(answer.rows.length, "row");
   return (
     <>
       <h2>Rows</h2>
-      <p>{answer.is_cut ? `The first ${count}; the downloads have all.` : `${count}.`}</p>
-      <DataTable label={`Answer of ${label}`} columns={answer.columns} rows={answer.rows} {...(meanings && { meanings })} />
+      <p>{answer.is_cut ? `The first ${count}; the downloads have all.` : `${count}.`}{empty.length > 0 && ` Without a value here: ${empty.join(", ")}.`}</p>
+      <DataTable label={`Answer of ${label}`} columns={columns} rows={rows} {...(meanings && { meanings })} />
     </>
   );
+}
+
+/** The columns that have a value in some row. */
+function withoutEmpty({ columns, rows }: Answer): Pick<Answer, "columns" | "rows"> {
+  const isFilled = columns.map((_, place) => rows.length === 0 || rows.some((row) => row[place] !== null));
+  if (!isFilled.includes(false) || !isFilled.includes(true)) return { columns, rows };
+  return { columns: columns.filter((_, place) => isFilled[place]), rows: rows.map((row) => row.filter((_, place) => isFilled[place])) };
 }
 
 function Downloads({ engine, catalog, query, parameters }: Pick<Props, "engine" | "catalog" | "query" | "parameters">) {

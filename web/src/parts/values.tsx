@@ -61,7 +61,7 @@ from ${object} group by 1 order by rows desc, 1 limit ${MOST_VALUES}`,
 function Histogram(props: Props) {
   const { object, column: { column, type, unit } } = props;
   const name = identifier(column);
-  const value = isTime(type) ? `epoch_us(cast(${name} as timestamp)) / 1e6` : `cast(${name} as double)`;
+  const value = isTime(type) ? `epoch_us(${name}) / 1e6` : `cast(${name} as double)`;
   // Skewed values, as most durations are, get bins of equal width on a logarithmic scale.
   const { value: rows, error } = useRows(
     props,
