@@ -1,6 +1,7 @@
 """Publish a warehouse as one self-contained DuckDB file, for a BI server or for sharing.
 
-Everything is a table, because some tools list only tables. A view is published as its rows, and a named query
+Everything is a table, because some tools list only tables. A view is published as the rows of its current
+version, under its plain name, so that a client lists each view once; and a named query
 as its answer with default parameters, and as a macro: `itp.gpu_hours` is the answer, and
 `itp.gpu_hours(min_gpus := 8)` the answer with other parameters.
 
@@ -64,7 +65,6 @@ _CONTENTS = {
     "kind": "base table, hourly rollup, view, answer (default parameters), or catalog.",
     "row_count": "Number of rows.",
     "key_columns": "Columns of its declared key; empty without one.",
-    "same_as": "The relation that it is an alias of; empty for most.",
     "comment": "Its content.",
 }
 _LEFT_OUT = {"name": "Trace, table, view or named query.", "reason": "Reason."}
@@ -88,10 +88,10 @@ class Published:
 class Relation:
     """A relation to publish, with its comment and the meaning of its columns.
 
-    `sql` selects its rows in the warehouse, or creates it as a view: an alias of `same_as`, or a view with
-    one row per sample, to save disk space. `key` are the columns of its declared key. For an answer, `macro`
-    creates the named query, which reads the relations in `reads`. `file` defines a view or query of the user,
-    and is empty for those of the package.
+    `sql` selects its rows in the warehouse, or creates it as a view with one row per sample, to save disk
+    space. `key` are the columns of its declared key. For an answer, `macro` creates the named query, which
+    reads the relations in `reads`. `file` defines a view or query of the user, and is empty for those of the
+    package.
     """
 
     name: str
@@ -100,7 +100,6 @@ class Relation:
     comment: str
     columns: Mapping[str, str]
     key: Sequence[str] = ()
-    same_as: str = ""
     is_view: bool = False
     macro: str = ""
     reads: Sequence[str] = ()
@@ -230,11 +229,9 @@ def _fill(connection: duckdb.DuckDBPyConnection, whole: bool) -> None:
         *_catalog(warehouse),
         *_answers(warehouse),
     ):
-        if relation.same_as and relation.same_as not in counts:
-            continue
         has_inputs = bool(relation.macro) and counts.keys() - fixed >= {*relation.reads}
         try:
-            counts[relation.name] = _store(connection, relation, counts.get(relation.same_as), has_inputs)
+            counts[relation.name] = _store(connection, relation, has_inputs)
             relations[relation.name] = relation
         except duckdb.Error as error:
             # The user's own views and queries may fail.
@@ -249,8 +246,7 @@ def _fill(connection: duckdb.DuckDBPyConnection, whole: bool) -> None:
             reason = "it needs unpublished tables; the result with default parameters is included"
             left_out[f"{relation.name}(…)"] = reason
     contents = [
-        (one.name, one.kind, counts[one.name], ", ".join(one.key), one.same_as, one.comment)
-        for one in relations.values()
+        (one.name, one.kind, counts[one.name], ", ".join(one.key), one.comment) for one in relations.values()
     ]
     for name, comment, columns, rows in (
         ("catalog.contents", MARKER_COMMENT, _CONTENTS, contents),
@@ -262,16 +258,11 @@ def _fill(connection: duckdb.DuckDBPyConnection, whole: bool) -> None:
         _store(connection, Relation(name, "catalog", "from temp.listed", comment, columns))
 
 
-def _store(
-    connection: duckdb.DuckDBPyConnection,
-    relation: Relation,
-    count: int | None = None,
-    has_inputs: bool = False,
-) -> int:
+def _store(connection: duckdb.DuckDBPyConnection, relation: Relation, has_inputs: bool = False) -> int:
     """Create a relation with its comments in the new database, and return its number of rows.
 
-    The rows of a view are counted unless `count` is given. If the new database `has_inputs` of an answer, the
-    named query is created too and reads them, so that no view is computed again.
+    If the new database `has_inputs` of an answer, the named query is created too and reads them, so that no
+    view is computed again.
     """
     schema, _, name = relation.name.partition(".")
     target, what = f"published.{identifier(schema)}.{name}", "view" if relation.is_view else "table"
@@ -279,15 +270,14 @@ def _store(
     connection.execute(f"create schema if not exists published.{identifier(schema)}")
     if relation.is_view or has_inputs:
         connection.execute("use published")
+    if has_inputs:
+        connection.execute(relation.macro)
     if relation.is_view:
         connection.execute(relation.sql)
+        [(count,)] = connection.execute(f"select count(*) from {target}").fetchall()
     else:
-        if has_inputs:
-            connection.execute(relation.macro)
         [(count,)] = connection.execute(f"create table {target} as {relation.sql}").fetchall()
     connection.execute("use warehouse")
-    if count is None:
-        [(count,)] = connection.execute(f"select count(*) from {relation.name}").fetchall()
     add_comments(connection, what, target, relation.comment, relation.columns)
     connection.commit()
     return count
@@ -352,48 +342,43 @@ def _views(warehouse: _Warehouse, whole: bool) -> Iterator[Relation]:
         select
             view_name,
             versioned_name,
-            version = max(version) over (partition by view_name),
             case
                 when status = $own
                     then format('{}/views/{}.v{}.sql', $own, replace(view_name, '.', '/'), version)
                 else ''
             end
         from catalog.views
-        where not list_contains($empty, trace)
+        where is_current and not list_contains($empty, trace)
         order by rowid
         """,
         {"empty": warehouse.empty, "own": OWN},
     ).fetchall()
-    for plain, versioned, is_newest, file in rows:
-        has_samples = versioned in warehouse.samples
+    for name, versioned, file in rows:
+        has_samples = name in warehouse.samples
         if has_samples and not whole:
             continue
-        # Rows are stored under the plain name; a view of samples has the versioned name, which views read.
-        first, *others = [versioned] if not is_newest else sorted((plain, versioned), reverse=has_samples)
-        sql = warehouse.definitions[first] if has_samples else f"from {first}"
-        yield Relation(first, "view", sql, comments[first], columns[first], is_view=has_samples, file=file)
-        for other in others:
-            listed = ", ".join(map(identifier, columns[other]))
-            sql = f"create view {other} as select {listed} from {first}"
-            yield Relation(
-                other, "view", sql, comments[other], columns[other], same_as=first, is_view=True, file=file
-            )
+        definition = warehouse.definitions[versioned].replace(versioned, name, 1)
+        sql = definition if has_samples else f"from {name}"
+        yield Relation(name, "view", sql, comments[name], columns[name], is_view=has_samples, file=file)
 
 
 def _objects_with_raw_samples(
     connection: duckdb.DuckDBPyConnection, definitions: Mapping[str, str]
 ) -> dict[str, str]:
-    """Wide base tables, and the views (by both names) that return their rows one by one, with the reason."""
+    """Wide base tables, and the views that return their rows one by one, with the reason."""
     found = dict.fromkeys(_tables_finer_than_hours(), _HAS_SAMPLES)
+    with_samples = {*found}
     # Views in the order of creation, so that inputs come first. Materialized views have their own rows.
-    for plain, versioned, reads, stored in connection.execute(
-        "select view_name, versioned_name, reads, stored from catalog.views order by rowid"
+    for plain, versioned, is_current, reads, stored in connection.execute(
+        "select view_name, versioned_name, is_current, reads, stored from catalog.views order by rowid"
     ).fetchall():
-        if not stored and not found.keys().isdisjoint(reads):
+        if not stored and not with_samples.isdisjoint(reads):
             tree = parse_own(definitions[versioned])
             if not any(tree.find(kind) for kind in _AGGREGATING):
-                is_known = isinstance(tree, exp.Create)
-                found |= dict.fromkeys([versioned, plain], _HAS_SAMPLES if is_known else _MAY_HAVE_SAMPLES)
+                with_samples.add(versioned)
+                if is_current:
+                    with_samples.add(plain)
+                    found[plain] = _HAS_SAMPLES if isinstance(tree, exp.Create) else _MAY_HAVE_SAMPLES
     return found
 
 

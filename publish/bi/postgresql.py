@@ -191,27 +191,24 @@ def _replace_all(source: duckdb.DuckDBPyConnection, cursor: Any, failed: dict[st
     cursor.execute(f"set local lock_timeout = '{LOCK_TIMEOUT_S}s'")
     # By default, libpq expects text in the database's encoding, and the driver sends UTF-8.
     cursor.execute("set local client_encoding = 'UTF8'")
-    contents = source.execute("select name, key_columns, same_as, comment from catalog.contents").fetchall()
+    contents = source.execute("select name, key_columns, comment from catalog.contents").fetchall()
     contents += [
-        ("catalog.contents", "name", "", MARKER_COMMENT),
-        ("catalog.left_out", "name", "", LEFT_OUT_COMMENT),
+        ("catalog.contents", "name", MARKER_COMMENT),
+        ("catalog.left_out", "name", LEFT_OUT_COMMENT),
     ]
     _drop_published(cursor, [name for name, *_ in contents])
     columns = database_file.read_columns(source)
     notes = []
     for schema in dict.fromkeys(name.partition(".")[0] for name, *_ in contents):
         cursor.execute(f"create schema if not exists {identifier(schema)}")
-    for name, key, same_as, comment in contents:
+    for name, key, comment in contents:
         if name in failed:
-            continue
-        if same_as in failed:
-            failed[name] = failed[same_as]
             continue
         if reason := _find_unsupported(source, name):
             failed[name] = f"PostgreSQL cannot store {reason}"
             continue
         try:
-            _store(source, cursor, name, same_as, comment, columns[name])
+            _store(source, cursor, name, comment, columns[name])
         except Error as error:
             if _ABOUT_VALUES.search(str(error)):
                 raise _UnsupportedValueError(name, error) from None
@@ -228,21 +225,16 @@ def _store(
     source: duckdb.DuckDBPyConnection,
     cursor: Any,
     name: str,
-    same_as: str,
     comment: str,
     columns: Mapping[str, str],
 ) -> None:
-    """Create a table with its rows, or the view that is an alias of `same_as`, with its comments."""
+    """Create a table with its rows and comments."""
     schema, _, table = name.partition(".")
     target = _quoted(name)
-    if same_as:
-        listed = ", ".join(map(identifier, columns))
-        cursor.execute(f"create view {target} as select {listed} from {_quoted(same_as)}")
-    else:
-        sent = ", ".join(_sent(*column) for column in source.execute(f"describe {name}").fetchall())
-        rows = source.sql(f"select {sent} from {name}").to_arrow_reader(_BATCH_ROWS)
-        cursor.adbc_ingest(table, rows, mode="replace", db_schema_name=schema)
-    comments = comments_sql("view" if same_as else "table", target, comment, columns)
+    sent = ", ".join(_sent(*column) for column in source.execute(f"describe {name}").fetchall())
+    rows = source.sql(f"select {sent} from {name}").to_arrow_reader(_BATCH_ROWS)
+    cursor.adbc_ingest(table, rows, mode="replace", db_schema_name=schema)
+    comments = comments_sql("table", target, comment, columns)
     tag = "$comments$"
     while tag in comments:
         tag = f"${tag[1:-1]}_$"
