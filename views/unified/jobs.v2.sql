@@ -62,10 +62,10 @@ comment on column unified.jobs_v2.end_s is 'End in seconds of the trace''s own c
 comment on column unified.jobs_v2.requested_gpus is 'GPUs requested, all instances together, fractions included; 0 for a CPU job, NULL if not recorded; derived.';
 comment on column unified.jobs_v2.requested_gpus_per_instance is 'GPUs that each instance requests, for PAI; all that the job requests elsewhere; derived.';
 comment on column unified.jobs_v2.size_band is 'Band of requested_gpus, a fraction between two bands belongs to the lower one: no GPU, below 1, 1, 2 to 7, 8, 9 to 63, 64 to 511, 512 and more; derived.';
-comment on column unified.jobs_v2.allocated_gpus is 'GPUs held while running, if the trace publishes this number: ITP''s (requested or used, by its README), Acme''s of jobs that ran to an end, ASI''s of pods that held GPUs, and Philly''s of the first attempt, also taken as the request; measured.';
+comment on column unified.jobs_v2.allocated_gpus is 'GPUs held while running. Known for ITP (requested or used, by its README), Acme''s jobs that ran to an end, ASI''s pods that held GPUs, and Philly''s first attempts; NULL for all other traces; measured.';
 comment on column unified.jobs_v2.requested_memory_gib is 'Main memory requested in GiB, all instances together; PAI''s published GB look binary and are taken as GiB; NULL where the trace records none per job, as in Acme, where Kalos records it per pod; derived.';
-comment on column unified.jobs_v2.span_gpu_s is 'GPU-seconds of a job whose GPUs are all held from its start to its end: requested GPUs times run; derived.';
-comment on column unified.jobs_v2.held_gpu_s is 'GPU-seconds held inside the time that the trace covers, by censored jobs too: the GPUs of each instance times how long that was seen running, re-runs included; as requested_gpus times observed_run_s where a job is one instance; derived.';
+comment on column unified.jobs_v2.span_gpu_s is 'Requested GPUs times run_s; derived.';
+comment on column unified.jobs_v2.held_gpu_s is 'GPU-seconds held while the trace was recorded, including jobs cut off at its start or end and runs of an instance again; derived.';
 comment on column unified.jobs_v2.status is 'completed, failed, cancelled, preempted, or unknown; TIMEOUT and NODE_FAIL, of Acme and Helios, count as failed; derived.';
 comment on column unified.jobs_v2.is_right_censored is 'Whether the job was still running when it was last seen, as a rule at the end of the trace; NULL if the trace does not record it; derived.';
 comment on column unified.jobs_v2.is_left_censored is 'Whether the job was submitted or started before the trace began, so that its wait or its start is unknown; false where a trace has no such jobs, NULL where it does not say (spot, at second 0); derived.';
