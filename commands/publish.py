@@ -12,10 +12,12 @@ _Out = Annotated[Path | None, option("--out -o", "DuckDB file to write.", "FILE"
 _To = Annotated[str, option("--to", "PostgreSQL database to fill. The password is in PGPASSWORD.", "URL")]
 _Site = Annotated[Path | None, option("--site", "Static site to write, with DuckDB in the browser.", "DIR")]
 _DuckdbWasm = Annotated[
-    Path | None, option("--duckdb-wasm", "Files of DuckDB-WASM for the site, if not in web/.", "DIR")
+    Path | None, option("--duckdb-wasm", "npm's package of DuckDB-WASM for the site, or its files.", "PATH")
 ]
 _BaseUrl = Annotated[str, option("--base-url", "Address of the site, for links.", "URL")]
-_Whole = Annotated[bool, option("--whole", "Include every telemetry sample, not only hourly values.")]
+_Whole = Annotated[
+    bool, option("--whole", "Include every telemetry sample, and large tables that no query on a site reads.")
+]
 _Port = Annotated[int, option("--port", "Port; 0 selects a free one.", "PORT", min=0, max=65535)]
 _NoBrowser = Annotated[bool, option("--no-browser", "Print the URL without opening it.")]
 _Timeout = Annotated[float, TIMEOUT]
@@ -58,8 +60,8 @@ def publish(
         reasons |= result.left_out
     if site:
         result = folder.publish(warehouse, site, duckdb_wasm, whole, base_url, file)
-        say(f"Wrote the site {site}. Open it: python -m http.server --directory {site}")
-        file = site / folder.DATABASE
+        say(f"Wrote the site {site}, {result.bytes / 1e6:,.1f} MB of data")
+        say(f"Open it: python -m http.server --directory {site}")
         reasons |= result.left_out
     if to:
         result, place, notes = postgresql.publish(warehouse, to, whole, file)

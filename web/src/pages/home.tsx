@@ -2,11 +2,10 @@ import { useMemo, useState } from "preact/hooks";
 import type { Catalog, Engine, Entry, PageProps, Trace } from "../contract";
 import { formatCell, formatCount } from "../format";
 import { Chart } from "../parts/chart";
-import { Copy } from "../parts/copy";
 import { Gallery } from "../parts/gallery";
 import { objectHash } from "../parts/links";
 import { useWork } from "../parts/use";
-import { addressOf, toHash } from "../route";
+import { toHash } from "../route";
 import { search } from "../search";
 
 const FEATURED = "unified.run_cdf";
@@ -61,7 +60,7 @@ export function HomePage({ engine, catalog, words }: PageProps & { words: string
       <Gallery key={text + trace} engine={engine} entries={charts} />
       {listed.length === 0 && <p role="status">Nothing matches “{text}”. Try fewer or other words.</p>}
       {(Object.keys(KINDS) as Entry["kind"][]).map((kind) => <List key={kind} isFolded={isStart} title={KINDS[kind]} entries={listed.filter((entry) => entry.kind === kind)} catalog={catalog} />)}
-      {catalog.database && <Elsewhere engine={engine} catalog={catalog} />}
+      {catalog.parts && <Elsewhere engine={engine} catalog={catalog} />}
     </>
   );
 }
@@ -119,7 +118,6 @@ function Elsewhere({ engine, catalog }: { engine: Engine; catalog: Catalog }) {
       (error: Error) => setStatus(error.message),
     );
   };
-  const command = `duckdb -c "attach '${addressOf(catalog)}${catalog.database?.split("?")[0]}' as traces (read_only); use traces; from catalog.contents"`;
   return (
     <section>
       <h2>Elsewhere</h2>
@@ -132,7 +130,6 @@ function Elsewhere({ engine, catalog }: { engine: Engine; catalog: Catalog }) {
           </ul>
         </details>
       )}
-      <p>The DuckDB shell opens the database of this site: <code>{command}</code> <Copy label="command" text={command} /></p>
     </section>
   );
 }
