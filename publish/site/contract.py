@@ -104,14 +104,16 @@ def describe_object(connection: duckdb.DuckDBPyConnection, name: str) -> Json:
     Raises UsageError if no object has this name.
     """
     found = describe.describe(connection, name, on_data=True)
+    plain_names = _plain_names(connection)
+    shown = plain_names.get(found.name, found.name)
     return {
-        "name": found.name,
+        "name": shown,
         "kind": {"named query": "query", "base table": "table"}.get(found.facts["kind"], "view"),
         "title": found.title,
         "facts": {fact: text for fact, text in found.facts.items() if text},
         "parameters": _parameters(connection, found.name),
-        "columns": _columns(connection, found),
-        **_dependencies(connection, name, found.name),
+        "columns": _columns(connection, found, plain_names),
+        **_dependencies(connection, shown, plain_names),
         "notes": [asdict(note) for note in found.notes],
         "sources": describe_sources(connection, [found.name]),
         "sql": found.sql,
@@ -238,8 +240,15 @@ def _distinct_values(connection: duckdb.DuckDBPyConnection, values_of: str) -> l
     return [value for (value,) in rows]
 
 
-def _columns(connection: duckdb.DuckDBPyConnection, found: describe.Description) -> list[Json]:
+def _columns(
+    connection: duckdb.DuckDBPyConnection, found: describe.Description, plain_names: Mapping[str, str]
+) -> list[Json]:
     """The columns with their types, which DuckDB infers for a query, and the columns they come from."""
+
+    def shown(column: str) -> str:
+        relation, _, name = column.rpartition(".")
+        return f"{plain_names.get(relation, relation)}.{name}"
+
     [grid] = [grid for grid in found.grids if grid.title == "columns"]
     lineage = dict(
         connection.execute(
@@ -247,33 +256,38 @@ def _columns(connection: duckdb.DuckDBPyConnection, found: describe.Description)
         ).fetchall()
     )
     named = (dict(zip(grid.names, row, strict=True)) for row in grid.rows)
-    return [{**column, "lineage": lineage.get(column["column"], [])} for column in named]
+    return [{**column, "lineage": [*map(shown, lineage.get(column["column"], []))]} for column in named]
 
 
-def _dependencies(connection: duckdb.DuckDBPyConnection, name: str, versioned: str) -> Json:
+def _plain_names(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """The plain name of each current version of a view."""
+    sql = "select versioned_name, view_name from catalog.views where is_current"
+    return dict(connection.execute(sql).fetchall())
+
+
+def _dependencies(connection: duckdb.DuckDBPyConnection, name: str, plain_names: Mapping[str, str]) -> Json:
     """What an object reads, which views and queries read it, and all objects that it reads in any way.
 
-    Objects are read by their plain or versioned name.
+    Current versions have their plain names. Other versions are not among the readers.
     """
     rows = connection.execute(
         """
-        select query_name, 'query', reads, '' from catalog.queries
+        select query_name, 'query', reads, true from catalog.queries
         union all
-        select versioned_name, 'view', reads, view_name from catalog.views
-        union all
-        select view_name, 'view', reads, view_name from catalog.views where is_current
+        select if(is_current, view_name, versioned_name), 'view', reads, is_current from catalog.views
         """
     ).fetchall()
-    reads = {found: read for found, _, read, _ in rows}
+    reads = {found: sorted({plain_names.get(one, one) for one in read}) for found, _, read, _ in rows}
     kinds = {found: kind for found, kind, _, _ in rows}
-    names = {name, *(found for found, _, _, view in rows if view == name)}
+
+    def node(found: str) -> Json:
+        return {"name": found, "kind": kinds.get(found, "table"), "reads": reads.get(found, [])}
+
+    readers = sorted(found for found, _, _, is_shown in rows if is_shown and name in reads[found])
     return {
-        "reads": sorted(reads.get(versioned, [])),
-        "read_by": sorted(found for found, _, read, view in rows if names & {*read} and found != view),
-        "upstream": [
-            {"name": found, "kind": kinds.get(found, "table"), "reads": reads.get(found, [])}
-            for found in sorted(with_dependencies([versioned], reads))
-        ],
+        "reads": reads.get(name, []),
+        "read_by": [node(found) for found in readers],
+        "upstream": [node(found) for found in sorted(with_dependencies([name], reads))],
     }
 
 

@@ -168,7 +168,7 @@ def _describe(
             failed[name] = f"it cannot be described ({_explain_own(name, error)})"
             continue
         described[name] = found
-        pending += [found["name"], *found["reads"], *found["read_by"]]
+        pending += [found["name"], *found["reads"], *(reader["name"] for reader in found["read_by"])]
         if found["has_chart"] and not found.get("left_out"):
             try:
                 found |= contract.draw_template(connection, name)

@@ -267,7 +267,7 @@ def test_lineage_is_walked_with_the_keyboard(address: str, browser: Any) -> None
         page = opened.page
         page.evaluate("location.hash = '#/object/itp.job'")
         page.get_by_text("Lineage", exact=True).click()
-        picture = page.get_by_role("group", name="Lineage of itp.job_v1")
+        picture = page.get_by_role("group", name="Lineage of itp.job")
         picture.wait_for()
         assert "raw-traces.tar.gz" in picture.text_content()
         page.get_by_text("Lineage as a list").click()
@@ -278,7 +278,7 @@ def test_lineage_is_walked_with_the_keyboard(address: str, browser: Any) -> None
             "[...document.querySelectorAll('.box')].every(box => box.querySelector('text').getBBox().width"
             " < box.querySelector('rect').getBBox().width)"
         )
-        for name in ("itp.raw_job", "itp.job_v1"):
+        for name in ("itp.raw_job", "itp.job"):
             page.get_by_label(f"{name},").focus()
             page.keyboard.press("Enter")
             page.get_by_role("heading", name=name, exact=True).wait_for()

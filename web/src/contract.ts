@@ -99,7 +99,7 @@ export interface Description {
   parameters: Parameter[];
   columns: ColumnMeaning[];
   reads: string[];
-  read_by: string[];
+  read_by: LineageNode[];
   /** The object and everything that it reads, directly or not. */
   upstream: LineageNode[];
   notes: Note[];

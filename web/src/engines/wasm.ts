@@ -140,7 +140,7 @@ export function openWasm(listing: Listing): Engine {
   const namedIn = async (statement: string): Promise<Published[]> => {
     const names = new Set(listing.objects.map((found) => found.name));
     const words = new Set(statement.toLowerCase().match(/[a-z]\w*\.[a-z]\w*/g) ?? []);
-    return Promise.all([...words].filter((word) => names.has(word.replace(/_v\d+$/, ""))).map(describe));
+    return Promise.all([...words].filter((word) => names.has(word)).map(describe));
   };
 
   return {

@@ -63,7 +63,7 @@ function collectNodes({ name, upstream, read_by, sources }: Description): Map<st
     }
   };
   moveLeft(name);
-  for (const reader of read_by) nodes.set(reader, { kind: /_v\d+$/.test(reader) ? "view" : "query", reads: [name], column: 1 });
+  for (const reader of read_by) nodes.set(reader.name, { kind: reader.kind, reads: [name], column: 1 });
   return nodes;
 }
 

@@ -50,7 +50,7 @@ function Picture({ catalog, found }: { catalog: Catalog; found: Description }) {
       <details>
         <summary>Lineage as a list</summary>
         <p>{found.name} reads <ObjectLinks catalog={catalog} names={found.reads} />.</p>
-        <p>It is read by <ObjectLinks catalog={catalog} names={found.read_by} />.</p>
+        <p>It is read by <ObjectLinks catalog={catalog} names={found.read_by.map((reader) => reader.name)} />.</p>
       </details>
     </figure>
   );
