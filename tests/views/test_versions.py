@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -15,7 +16,7 @@ from tracehouse.engines.duckdb.write import database, template
 from tracehouse.views import versions
 from tracehouse.views import view_files as view_files_module
 from tracehouse.views.released import VIEWS, read_lock
-from tracehouse.views.versions import broken, release
+from tracehouse.views.versions import broken, explain_draft, release
 from tracehouse.views.view_files import (
     DRAFT,
     RELEASED,
@@ -134,6 +135,16 @@ def test_a_superseded_version_is_in_its_own_folder(folder: Path) -> None:
     [problem] = broken(locked(folder), view_files(folder))
     assert problem == f"itp.thing_v1 is the newest released version: move {old / first.name} to {old.parent}/"
     assert release(["itp.thing_v2"]) == ["itp.thing_v2"]
+
+
+def test_explains_how_to_release_a_draft_that_a_query_reads(folder: Path) -> None:
+    [draft] = view_files(folder)
+    command = "release it with `python -m tracehouse.views.versions itp.thing_v1`"
+    for name in ("itp.thing_v1", "itp.thing"):
+        assert explain_draft({"itp.raw_job", name}, [draft]) == f"reads {name}, a draft: {command}"
+        assert explain_draft({name}, [replace(draft, status=RELEASED)]) == ""
+    released = replace(draft, version=2, status=RELEASED)
+    assert explain_draft({"itp.thing"}, [draft, released]) == "", "the plain name means the released version"
 
 
 def test_rejects_an_edited_lock(tmp_path: Path) -> None:
