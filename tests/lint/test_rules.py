@@ -103,7 +103,16 @@ def with_column(**changes: Any) -> Trace:
     return table(columns=(replace(RAW_JOB.columns[0], **changes), *RAW_JOB.columns[1:]))
 
 
+def of_a_query_that_reads_a_draft(subject: Subject) -> Subject:
+    return of_query("from itp.raw_job group", "from itp.long group")(of_view("", "")(subject))
+
+
 MISTAKES = [
+    (
+        "version",
+        "reads itp.long, a draft: release it with `python -m tracehouse.views.versions itp.long_v1`",
+        of_a_query_that_reads_a_draft,
+    ),
     (
         "column name",
         "`key` of raw_job names jobid, which is not a column. Did you mean job_id?",
