@@ -57,9 +57,6 @@ def write_parts(database: Path, site: Path, whole: bool) -> Parts:
                     connection.execute(f"insert into {MAIN}.{relation} from published.{relation}")
                 else:
                     _write_table(connection, folder, name, relation)
-            for name in left_out.keys() - tables.keys():
-                schema, _, view = name.partition(".")
-                connection.execute(f"drop view {MAIN}.{identifier(schema)}.{identifier(view)}")
     except (duckdb.Error, OSError) as error:
         raise UserError(f"{site}: publishing failed ({str(error).splitlines()[0]})") from None
     paths = {path.name.removesuffix(".duckdb"): _compress(path) for path in sorted(folder.iterdir())}
@@ -86,21 +83,14 @@ def _find_unneeded(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
             select distinct unnest(reads) as name
             from published.catalog.queries
             semi join published.catalog.query_parameters using (query_name)
-        ),
-
-        stored as (
-            select name, kind, row_count, coalesce(nullif(same_as, ''), name) as table_name
-            from published.catalog.contents
         )
 
         select name, kind
-        from stored
+        from published.catalog.contents
         where
             kind <> 'catalog'
             and row_count > $most
-            and table_name not in (
-                select table_name from stored semi join needed using (name)
-            )
+            and name not in (from needed)
             and (
                 kind <> 'answer'
                 or name in (
