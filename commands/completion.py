@@ -45,12 +45,8 @@ def complete_object(context: typer.Context, incomplete: str) -> Iterable[Item]:
     if incomplete.count(".") > 1:
         owner, _, _ = incomplete.rpartition(".")
         sql = """
-            select $name || '.' || column_name, any_value(meaning)
-            from catalog.columns
-            where
-                object_name = $name
-                or object_name in (select versioned_name from catalog.views where view_name = $name)
-            group by column_name order by min(position)
+            select $name || '.' || column_name, meaning from catalog.columns
+            where object_name = $name order by position
             """
         return _matching(incomplete, _read(_warehouse(context), sql, {"name": owner}))
     traces = ((name, "") for name in trace_names())
