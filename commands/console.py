@@ -24,15 +24,15 @@ def is_on_terminal() -> bool:
 
 
 def say(text: str, stderr: bool = False) -> None:
-    """Print a line with escaped control characters."""
-    typer.echo(escape_text(text), err=stderr)
+    """Print a text with escaped control characters, wrapped between words on a terminal."""
+    stream = sys.stderr if stderr else sys.stdout
+    lines = escape_text(text).splitlines() or [""]
+    typer.echo("\n".join(_wrap(line, stream) for line in lines), err=stderr)
 
 
 def print_error(error: object) -> None:
     """Print an error to standard error."""
-    typer.echo(
-        "\n".join(_wrap(line, sys.stderr) for line in escape_text(f"error: {error}").splitlines()), err=True
-    )
+    say(f"error: {error}", stderr=True)
 
 
 def print_notes(notes: "Sequence[Note]", stderr: bool, complete: bool = False) -> None:
@@ -51,10 +51,10 @@ def print_notes(notes: "Sequence[Note]", stderr: bool, complete: bool = False) -
         typer.secho(_wrap(escape_text(line), stream), dim=True, err=stderr)
 
 
-def _wrap(line: str, stream: TextIO) -> str:
+def _wrap(line: str, stream: TextIO | None) -> str:
     """Wrap a line between words if it is printed on a terminal."""
     # DuckDB marks a place in the statement below a line that begins with LINE.
-    if not stream.isatty() or line.startswith("LINE "):
+    if stream is None or not stream.isatty() or line.startswith("LINE "):
         return line
     width, indent = shutil.get_terminal_size().columns, line[: len(line) - len(line.lstrip())]
     return textwrap.fill(
@@ -91,8 +91,8 @@ def print_ingest(result: "IngestResult", warehouse: Path, next_step: str = "") -
         raise UserError("The raw folders contain no file of a known trace")
     if result.conversions:
         path = warehouse if warehouse.is_absolute() else f".{os.sep}{warehouse}"
-        option = "" if warehouse == Path("warehouse") else f" --warehouse {warehouse}"
-        say(f"Done. Warehouse: {path}. Next: `{next_step or f'traces list queries{option}'}`")
+        option = "" if warehouse == Path("warehouse") else f" -w {warehouse}"
+        say(f"Done. Warehouse: {path}\nNext: `{next_step or f'traces list queries{option}'}`")
     for problem in result.problems:
         say(f"error: {problem}", stderr=True)
     if result.problems:

@@ -34,6 +34,7 @@ def _text(text: str) -> Any:
     return typer.Option(metavar="TEXT", help=text)
 
 
+_All = Annotated[bool, option("--all", "Print the origin of every field, and the dropped columns.")]
 _GpusPerNode = Annotated[int, _number(1, _MOST, "GPUs per node.")]
 _DefaultCpus = Annotated[int | None, _number(1, _MOST, "CPU cores of jobs that request none.")]
 _ProcessorsPerGpu = Annotated[int, _number(1, _MOST, "Processors per GPU; 100 keeps hundredths of a GPU.")]
@@ -74,6 +75,7 @@ class ExportOptions:
     run_as_held: Annotated[bool, option("--run-as-held", "Run time = held GPU time / requested GPUs.")] = (
         False
     )
+    with_all: _All = False
     warehouse: options.Warehouse = options.WAREHOUSE
 
     def export(self, format_name: str, values: Mapping[str, Any]) -> None:
@@ -100,6 +102,7 @@ class RequestOptions:
     rate_factor: Annotated[float, _number(0.001, _MOST, "Divide times by this; 2 doubles the rate.")] = 1
     sample: Annotated[float, _number(_LEAST_ABOVE_0, 1, "Share of the requests to keep, at random.")] = 1
     seed: Annotated[int, _number(0, _MOST, "Seed of the sample.")] = 0
+    with_all: _All = False
     warehouse: options.Warehouse = options.WAREHOUSE
 
     def export(self, format_name: str, values: Mapping[str, Any]) -> None:
@@ -117,22 +120,27 @@ def _write(
     run_as_held: bool = False,
 ) -> None:
     """Write a format of the jobs or requests of some clusters or workloads, and print the loss report."""
+    from tracehouse.core.progress import step_line
     from tracehouse.engines.duckdb.read.describe import Description
     from tracehouse.publish import description
     from tracehouse.publish.simulators import export, loss_report
     from tracehouse.publish.simulators.formats import build_format
 
     form = build_format(format_name, shared.trace, values)
-    report, caveats = export.export(
-        shared.warehouse, shared.trace, parts, form, shared.out, keep_censored, run_as_held
-    )
+    with step_line("exporting") as step:
+        report, caveats = export.export(
+            shared.warehouse, shared.trace, parts, form, shared.out, keep_censored, run_as_held, step=step
+        )
     count, noun = report[f"{form.population.name}s"], form.population.name
     rows = f"{count:,} {noun}{'s' * (count != 1)}"
     title = f"Wrote {rows} to {shared.out}, and this report to {export.REPORT} there"
     totals = loss_report.describe_totals(report)
-    notes = {f"note {number}": note for number, note in enumerate((totals, *form.notes), 1)}
+    facts = {f"note {number}": note for number, note in enumerate((totals, *form.notes), 1)}
     tables = loss_report.tables(report)
-    summary = Description(f"{shared.trace} as {form.name}", title, notes, tables, caveats, "")
+    if not shared.with_all:
+        facts |= loss_report.summarize(report) | {"more": "--all prints the origin of every field"}
+        tables = tables[-1:]
+    summary = Description(f"{shared.trace} as {form.name}", title, facts, tables, caveats, "")
     typer.echo(description.as_text(summary, is_on_terminal()), nl=False)
 
 

@@ -1,6 +1,7 @@
 """The commands that validate a warehouse: check and verify."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -8,61 +9,100 @@ from typing import Annotated
 from tracehouse.commands.console import say
 from tracehouse.commands.options import AnswerOptions, TraceNames, expand_options, option
 from tracehouse.core.errors import UserError
+from tracehouse.publish.formats import Format
 
 _Files = Annotated[bool, option("--files", "Check the Parquet files instead: size and checksum of each.")]
+_AllRules = Annotated[bool, option("--all", "Also print rules and counts that are met, or without data.")]
+_AllFigures = Annotated[
+    bool, option("--all", "Also print figures that are reproduced, and those that cannot be compared.")
+]
 
 
 @expand_options
-def check(options: AnswerOptions, traces: TraceNames, files: _Files = False) -> None:
+def check(
+    options: AnswerOptions, traces: TraceNames, files: _Files = False, with_all: _AllRules = False
+) -> None:
     """Check the data against the rules of the catalog and the expected counts of the published files.
 
-    Exits with 1 if a rule or count fails. Expected counts do not apply to synthetic data, nor to a part of a
-    trace, such as a day or a cut file. With --files, compares each Parquet file with its entry in
-    datapackage.json, and each materialized view with its stored checksum.
+    Prints the rules and counts that fail, and how many there are. Exits with 1 if any fails. Expected counts
+    do not apply to synthetic data, nor to a part of a trace, such as a day or a cut file. Other formats than
+    tables have all rows. With --files, compares each Parquet file with its entry in datapackage.json, and
+    each materialized view with its stored checksum.
 
     Example: traces check itp
     """
     if files:
         _check_files(options.warehouse, traces)
         return
+    from tracehouse.core.progress import step_line
     from tracehouse.engines.duckdb.read import checks, sandbox
     from tracehouse.engines.duckdb.read.binding import bind_rows
     from tracehouse.publish import output
 
     output.check(options.output)
-    found = sandbox.run(options.warehouse, options.limits, partial(checks.run_rules, traces=traces))
-    options.write(partial(bind_rows, rows=found), brief=checks.BRIEF)
-    if count := found["status"].to_pylist().count("failed"):
-        raise UserError(f"{count} of {found.num_rows} rules and expected counts failed")
+    is_short = options.output_format is Format.TABLE and not with_all
+    with step_line("checking") as step:
+        work = partial(checks.run_rules, traces=traces, step=step)
+        found = sandbox.run(options.warehouse, options.limits, work, step.files)
+    statuses = found["status"].to_pylist()
+    failed = [index for index, status in enumerate(statuses) if status == "failed"]
+    if failed or not is_short:
+        options.write(partial(bind_rows, rows=found.take(failed) if is_short else found), brief=checks.BRIEF)
+    if is_short:
+        _say_summary(options, "rules and expected counts", Counter(statuses))
+    if failed:
+        raise UserError(f"{len(failed)} of {found.num_rows} rules and expected counts failed")
 
 
 @expand_options
-def verify(options: AnswerOptions, traces: TraceNames) -> None:
+def verify(options: AnswerOptions, traces: TraceNames, with_all: _AllFigures = False) -> None:
     """Compare published figures with figures computed from the data.
 
-    Exits with 1 if a figure differs, unless the measured value is the one that the catalog's explanation
-    leads to. Figures that depend on synthetic data have the verdict `synthetic data`. A terminal needs --wide
-    to show the names of figures; `traces describe` shows where a figure is printed, and its SQL.
+    Prints the figures that differ, and how many there are with each verdict. Exits with 1 if a figure
+    differs, unless the measured value is the one that the catalog's explanation leads to. For named traces,
+    it prints the explanations. Figures that depend on synthetic data have the verdict `synthetic data`. Other
+    formats than tables have all rows. `traces describe` shows where a figure is printed, and its SQL.
 
     Example: traces verify pai
     """
+    from tracehouse.core.progress import step_line
     from tracehouse.engines.duckdb.read import sandbox, verify
     from tracehouse.engines.duckdb.read.binding import BoundQuery, bind_rows
     from tracehouse.publish import output
 
     output.check(options.output)
-    results = sandbox.run(options.warehouse, options.limits, partial(verify.figures, traces=traces))
+    is_short = options.output_format is Format.TABLE and not with_all
+    with step_line("verifying") as step:
+        work = partial(verify.figures, traces=traces, step=step)
+        results = sandbox.run(options.warehouse, options.limits, work, step.files)
     if not results:
         say(f"note: {_explain_no_figures(traces)}", stderr=True)
-    explain = verify.explanation_summary if options.notes_to_stderr else verify.explanations
-    notes = [*explain(results), *verify.parts(results), *verify.trust_summary(results)]
-    bind = partial(bind_rows, rows=verify.as_table(results), query=BoundQuery("", notes=notes))
-    options.write(bind, brief=verify.BRIEF)
     counts = verify.verdict_counts(results)
     unconfirmed = counts.get(verify.Verdict.UNCONFIRMED, 0)
-    if count := counts.get(verify.Verdict.DIFFERS, 0) + unconfirmed:
+    failures = counts.get(verify.Verdict.DIFFERS, 0) + unconfirmed
+    shown = verify.differing(results) if is_short else results
+    notes = [*verify.parts(results), *(verify.trust_summary(results) if not is_short else ())]
+    if options.notes_to_stderr:
+        notes = [*verify.explanation_summary(results), *notes]
+    else:
+        notes = [*verify.explanations(results, only_failures=not (traces or with_all)), *notes]
+    bind = partial(bind_rows, rows=verify.as_table(shown), query=BoundQuery("", notes=notes))
+    if shown or not is_short:
+        options.write(bind, brief=verify.BRIEF)
+    else:
+        options.print_notes(notes)
+    if is_short and results:
+        _say_summary(options, "figures", {name.replace("differs", "differ"): n for name, n in counts.items()})
+    if failures:
         reasons = f", {unconfirmed} of them for an unconfirmed reason" if unconfirmed else ""
-        raise UserError(f"{count} of {len(results)} figures differ{reasons}")
+        raise UserError(f"{failures} of {len(results)} figures differ{reasons}")
+
+
+def _say_summary(options: AnswerOptions, nouns: str, counts: Mapping[str, int]) -> None:
+    """Say how many rows have each status or verdict."""
+    listed = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+    text = f"{sum(counts.values()):,} {nouns}: {listed}. Show all of them with --all"
+    say(text, stderr=options.notes_to_stderr)
 
 
 def _explain_no_figures(traces: Sequence[str]) -> str:

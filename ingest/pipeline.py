@@ -63,7 +63,7 @@ def convert(
     tables (see `selection`). The caller holds the lock of the warehouse and publishes the result.
     """
     traces, selection = check_arguments(raw_folders, trace_names, only)
-    progress("raw folders", 0, 0)
+    progress("finding raw files", 0, 0)
     found = find(raw_folders, traces, all_traces().values())
     chosen = [matched for matched in found.matched if selects(selection, matched.group[2])]
     if found.matched and not chosen:

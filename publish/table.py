@@ -1,21 +1,23 @@
 """Lay out an answer as a table that fits the terminal, or as records with a line per value.
 
 Texts are truncated with …; numbers, dates and times never are. If the table is still too wide, columns are
-hidden: first those without any value, then the columns in the middle, last keys and measures. A footer says
-how many are hidden.
+hidden: first the columns in the middle, last keys and measures. A footer says how many are hidden, and which
+columns have no value.
 """
 
 import math
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import islice
 from typing import Any
 
 import duckdb
 from rich.cells import cell_len, set_cell_size
 
-from tracehouse.core.text import escape_text
+from tracehouse.core.text import escape_text, join_names
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.publish.columns import Columns, columns_of, exact, is_number, may_be_text, rows_of
 
@@ -23,6 +25,13 @@ TABLE_ROWS = 200
 
 _BETWEEN = "   "
 _MORE = "…"
+# Numbers whose largest is at most this many times the smallest have the same number of decimals.
+_ONE_MAGNITUDE = 1_000
+# Smaller numbers are shown as 1.234e-05.
+_LEAST_ROUNDED = 0.001
+# Numbers without thousands separators.
+_IDENTIFIER = re.compile(r"(.*_)?(id|year|version)")
+_MOST_NAMES = 5
 # Texts are truncated to this width before columns are hidden.
 _LEAST_TEXT = 16
 # The ANSI codes for bold and dim.
@@ -34,8 +43,8 @@ class TableStyle:
     """The style of a table.
 
     `width` is the width of the terminal; with None, nothing is truncated or hidden. `most_rows` is the number
-    of rows to show, None for all. `only` names the columns to show if there is a width. `first` names the
-    columns to hide last, the most important first.
+    of rows to show, None for all. `only` names the columns to show if there is a width, the longest texts
+    last. `first` names the columns to hide last, the most important first.
     """
 
     width: int | None = None
@@ -79,6 +88,12 @@ def _lay_out_table(
     kinds: Columns, rows: Sequence[Sequence[Any]], count: str, style: TableStyle
 ) -> Iterator[str]:
     columns = [_column(name, kind, [row[index] for row in rows]) for index, (name, kind) in enumerate(kinds)]
+    empty = (
+        [] if style.width is None else [column.name for column in columns if len(column.nulls) == len(rows)]
+    )
+    if not rows or len(empty) == len(columns):
+        empty = []
+    columns = [column for column in columns if column.name not in empty]
     fitting = columns if style.width is None else _fit(columns, style, style.width - 1)
     names = (style.paint(_pad(column.name, column), _HEADING) for column in fitting)
     yield f" {_BETWEEN.join(names)}".rstrip()
@@ -91,6 +106,8 @@ def _lay_out_table(
         ]
         yield f" {_BETWEEN.join(painted)}".rstrip()
     yield from ("", count)
+    if empty:
+        yield f"no values in {join_names(empty, _MOST_NAMES)}"
     hidden = len(columns) - sum(column.name != _MORE for column in fitting)
     losses = [f"{hidden} of {len(columns)} columns hidden"] if hidden else []
     if any(cell_len(cell) > column.width for column in fitting for cell in column.cells):
@@ -114,7 +131,7 @@ def _lay_out_records(
     for number, row in enumerate(rows, 1):
         yield style.paint(f"─[ {number:,} ]".ljust(widest + 1, "─") + "┬" + "─" * 20, _HEADING)
         for name, (_, kind), value in zip(names, kinds, row, strict=True):
-            lines = escape_text(_short(value)).split("\n")
+            lines = escape_text(_short(_number(value) if is_number(kind) else value)).split("\n")
             if style.width and may_be_text(kind):
                 available = max(_LEAST_TEXT, style.width - widest - 3)
                 wrapped = [part for line in lines for part in Text(line).wrap(console, available)]
@@ -142,7 +159,10 @@ def _read_rows(
 
 
 def _column(name: str, kind: str, values: Sequence[Any]) -> _Column:
-    cells = [_on_a_line(_short(value)) for value in values]
+    if is_number(kind):
+        cells = _align_numbers(name, [_number(value) for value in values])
+    else:
+        cells = [_on_a_line(_short(value)) for value in values]
     heading = _on_a_line(name)
     width = max(map(cell_len, (heading, *cells)))
     least = min(width, max(cell_len(heading), _LEAST_TEXT)) if may_be_text(kind) else width
@@ -155,9 +175,11 @@ def _fit(columns: Sequence[_Column], style: TableStyle, available: int) -> list[
     fitting = [column for column in columns if not style.only or column.name in style.only]
     # The first column, which names the rows, is not truncated unless it would take more than half the width.
     complete = replace(fitting[0], least=max(fitting[0].least, min(fitting[0].width, available // 2)))
-    if not style.only or _width([complete, *fitting[1:]], "least") <= available:
+    # The last of the `only` columns can be hidden.
+    needed = [column for column in fitting[1:] if column.name not in style.only[-1:]]
+    if not style.only or _width([complete, *needed], "least") <= available:
         fitting[0] = complete
-    fitting = _hide_some(fitting, style.first, available)
+    fitting = _hide_some(fitting, style, available)
     widths = [min(column.width, max(column.least, available)) for column in fitting]
     while sum(widths) + len(_BETWEEN) * (len(widths) - 1) > available:
         truncatable = [index for index, column in enumerate(fitting) if widths[index] > column.least]
@@ -167,23 +189,22 @@ def _fit(columns: Sequence[_Column], style: TableStyle, available: int) -> list[
     return [replace(column, width=width) for column, width in zip(fitting, widths, strict=True)]
 
 
-def _hide_some(columns: Sequence[_Column], first: Sequence[str], available: int) -> list[_Column]:
-    """Hide columns until the others fit, and show … for the first hidden column.
+def _hide_some(columns: Sequence[_Column], style: TableStyle, available: int) -> list[_Column]:
+    """Hide columns until the others fit, and show … for the first hidden column, unless some are `only`.
 
-    Columns without any value are hidden first, columns in `first` last, and the first column never.
+    Columns in `first` are hidden last, and the first column never.
     """
-    importance = {name: len(first) - index for index, name in enumerate(first)}
+    importance = {name: len(style.first) - index for index, name in enumerate(style.first)}
 
-    def rank(index: int) -> tuple[bool, int, float]:
-        has_values = len(columns[index].nulls) < len(columns[index].cells)
-        return has_values, importance.get(columns[index].name, 0), abs(index - len(columns) / 2)
+    def rank(index: int) -> tuple[int, float]:
+        return importance.get(columns[index].name, 0), abs(index - len(columns) / 2)
 
     order = sorted(range(1, len(columns)), key=rank)
     gap = _Column(_MORE, "VARCHAR", [_MORE] * len(columns[0].cells), frozenset(), 1, 1)
     for count in range(len(columns)):
         hidden = set(order[:count])
         fitting = [column for index, column in enumerate(columns) if index not in hidden]
-        if hidden:
+        if hidden and not style.only:
             fitting.insert(min(hidden), gap)
         if _width(fitting, "least") <= available:
             break
@@ -216,11 +237,48 @@ def _on_a_line(text: str) -> str:
     return escape_text(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
-def _short(value: Any) -> str:
-    """A value for display. Floats are rounded to about seven digits, with at most four decimals."""
-    if not isinstance(value, float) or not math.isfinite(value):
+def _align_numbers(name: str, values: Sequence[Any]) -> list[str]:
+    """Numbers of a column as texts, with their decimal points below each other."""
+    separator = "" if _IDENTIFIER.fullmatch(name.lower()) else ","
+    sizes = [abs(value) for value in values if isinstance(value, float) and math.isfinite(value) and value]
+    decimals = None
+    if sizes and min(sizes) >= _LEAST_ROUNDED and max(sizes) <= _ONE_MAGNITUDE * min(sizes):
+        decimals = max(_count_decimals(max(sizes), 5), _count_decimals(min(sizes), 2))
+    texts = [_short(value, separator, decimals) for value in values]
+    if decimals and (zeros := min(len(text) - len(text.rstrip("0")) for text in texts if "." in text)):
+        texts = [text[:-zeros].rstrip(".") if "." in text else text for text in texts]
+    # The length of a fraction includes its point.
+    fractions = [len(text) - len(text.partition(".")[0]) if text[-1].isdigit() else 0 for text in texts]
+    return [
+        text + " " * (max(fractions) - fraction if text[-1].isdigit() else 0)
+        for text, fraction in zip(texts, fractions, strict=True)
+    ]
+
+
+def _number(value: Any) -> Any:
+    """A value of a numeric column: `rows_of` returns decimals and large integers as texts."""
+    return Decimal(value) if isinstance(value, str) else value
+
+
+def _count_decimals(size: float, digits: int) -> int:
+    """The number of decimals that show some digits of a number, at most four."""
+    return max(0, min(4, digits - 1 - math.floor(math.log10(size))))
+
+
+def _short(value: Any, separator: str = ",", decimals: int | None = None) -> str:
+    """A value for display, its thousands separated.
+
+    Without `decimals`, floats are rounded to about seven digits, with at most four decimals.
+    """
+    if isinstance(value, Decimal):
+        return f"{value:{separator}f}"
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return exact(value)
-    if value and abs(value) < 0.001:
+    if isinstance(value, int):
+        return f"{value:{separator}}"
+    if decimals is not None:
+        return f"{value:{separator}.{decimals}f}"
+    if value and abs(value) < _LEAST_ROUNDED:
         return f"{value:.4g}"
     decimals = max(1, min(4, 7 - len(str(int(abs(value))))))
-    return f"{value:.{decimals}f}".rstrip("0").rstrip(".")
+    return f"{value:{separator}.{decimals}f}".rstrip("0").rstrip(".")

@@ -50,7 +50,7 @@ class Options:
     Only a terminal gets colours, and tables that fit `width`, None for any. A stream gets Arrow's stream
     format and the first rows of a table; a file gets all rows. `guard_formulas` puts an apostrophe
     before texts of a CSV that a spreadsheet would run as formulas. `brief` names the columns that a terminal
-    shows; with it, a table has all rows.
+    shows, the most important first; with it, a table has all rows.
     """
 
     to_stream: bool = False
@@ -120,7 +120,7 @@ def write(
         has_styles=options.to_terminal,
         most_rows=table.TABLE_ROWS if options.to_stream and not options.brief else None,
         only=options.brief,
-        first=keys_and_measures(connection, query.name) if options.width and query.name else (),
+        first=keys_and_measures(connection, query.name) if options.width and query.name else options.brief,
     )
     rows, lines = table.table(connection, query, style, form is Format.RECORDS)
     _write_lines(lines, file)

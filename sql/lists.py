@@ -12,9 +12,9 @@ class Kind(StrEnum):
     QUERIES = "queries"
 
 
-# The columns of each list that a narrow terminal shows. The first one has the names.
+# The columns of each list that a narrow terminal shows: the name first, the longest texts last.
 BRIEF = {
-    Kind.TRACES: ("trace", "title", "data", "row_count"),
+    Kind.TRACES: ("trace", "data", "row_count", "title"),
     Kind.TABLES: ("table_name", "data", "row_count", "grain"),
     Kind.VIEWS: ("view_name", "version", "status", "title"),
     Kind.QUERIES: ("query_name", "title"),

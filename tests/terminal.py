@@ -68,5 +68,6 @@ def screen(opened: pexpect.spawn) -> str:
 
 
 def plain(opened: pexpect.spawn) -> str:
-    """Return everything printed so far without escape sequences."""
-    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]", "", screen(opened)).replace("\r\n", "\n")
+    """Return everything printed so far without escape sequences and overwritten lines."""
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]", "", screen(opened)).replace("\r\n", "\n")
+    return re.sub(r"[^\n]*\r", "", text)

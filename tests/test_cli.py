@@ -468,7 +468,7 @@ def test_narrow_table_keeps_keys_and_measures(sample_warehouse: Path) -> None:
         ("query itp.job", ["cluster", "job_id", "submit_s", "run_s", "requested_gpus"]),
         ("query unified.wait_cdf", ["trace", "size_band", "percentile", "wait_s"]),
         ("query zeus.pareto_front", ["batch_size", "power_limit_w", "energy_to_accuracy_j"]),
-        ("verify dlrm", ["statement", "published", "measured", "verdict"]),
+        ("verify dlrm --all", ["figure", "published", "measured", "verdict"]),
     ):
         with terminal(*line.split(), "--no-pager", warehouse=sample_warehouse) as opened:
             assert end(opened) == 0
@@ -480,6 +480,23 @@ def test_failed_rule_exits_with_1(tmp_path: Path) -> None:
     nodes = "sn,cpu_milli,memory_mib,gpu,model\na,1000,1024,1,T4\na,1000,1024,1,T4\n"
     run = traces("check", "openb", warehouse=ingested(tmp_path, openb_node_list_gpu_node=nodes))
     assert run.code == 1 and "failed" in run.stdout and "rules and expected counts failed" in run.stderr
+
+
+def test_check_prints_failures_and_a_summary(tmp_path: Path) -> None:
+    nodes = "sn,cpu_milli,memory_mib,gpu,model\na,1000,1024,1,T4\na,1000,1024,1,T4\n"
+    warehouse = ingested(tmp_path, openb_node_list_gpu_node=nodes)
+    short, complete = (
+        traces("check", "openb", "--format", "table", *more, warehouse=warehouse) for more in ([], ["--all"])
+    )
+    listed = [line.split()[:2] for line in short.stdout.splitlines() if line.startswith(" openb.")]
+    assert ["openb.node.key", "failed"] in listed and {status for _, status in listed} == {"failed"}
+    assert "openb.node.row_count" not in short.stdout and "openb.node.row_count" in complete.stdout
+    [summary] = re.findall(r"^([\d,]+) rules and expected counts: .*(\d+) failed.*--all$", short.stderr, re.M)
+    assert summary[0] == str(len([*re.finditer(r"^ openb\.", complete.stdout, re.M)]))
+    # What passes is not printed, and programs get all rows.
+    clean = traces("check", "dlrm", "--format", "table", warehouse=warehouse)
+    assert (clean.code, clean.stdout) == (0, "") and "no data. Show all of them with --all" in clean.stderr
+    assert "row_count" in traces("check", "dlrm", "--format", "csv", warehouse=warehouse).stdout
 
 
 def test_different_figure_exits_with_1(tmp_path: Path) -> None:
@@ -508,7 +525,10 @@ def test_different_figure_exits_with_1(tmp_path: Path) -> None:
     assert run.code == 1 and run.stderr.rstrip().endswith(summary)
     with terminal("verify", "pai", "--no-pager", warehouse=warehouse) as opened:
         assert end(opened) == 1
-    assert re.search(r"unconfirmed pai.P17_v100_median: .*The\s+slides\s+do\s+not", plain(opened), re.S)
+    shown = plain(opened)
+    assert re.search(r"unconfirmed pai.P17_v100_median: .*The\s+slides\s+do\s+not", shown, re.S)
+    assert "pai.P1_gpus" in shown and "reproduced" not in shown.partition("rows")[0]
+    assert re.search(rf"{len(found)} figures: .* differ, .*--all", shown, re.S)
 
 
 def test_part_of_a_trace_is_no_failure(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pyarrow.parquet
 
 from tracehouse.core import staging
 from tracehouse.core.errors import UsageError, UserError
+from tracehouse.core.progress import NO_STEPS, Step, StepLine
 from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.read import notes as notes_on
 from tracehouse.engines.duckdb.read import sandbox
@@ -56,10 +57,11 @@ def export(
     keep_censored: bool = False,
     run_as_held: bool = False,
     limits: Limits = LIMITS,
+    step: StepLine = NO_STEPS,
 ) -> tuple[Report, Sequence[Note]]:
     """Write the jobs or requests of a trace, or of some of its clusters or workloads, to a new folder.
 
-    Returns the loss report, and caveats of the exported rows.
+    Returns the loss report, and caveats of the exported rows. `step` shows what is being done.
 
     With `keep_censored`, jobs that the trace cuts off get their observed run time. With `run_as_held`, run
     times are the held GPU time divided by the requested GPUs. Raises UsageError if the trace or a part is
@@ -68,9 +70,16 @@ def export(
     run_time = _run_time(keep_censored, run_as_held)
     with staging.replace_folder(folder.absolute(), _check_target) as new, sandbox.scratch_folder() as scratch:
         work = partial(
-            _write, trace=trace, parts=parts, form=form, run_time=run_time, folder=new, limits=limits
+            _write,
+            trace=trace,
+            parts=parts,
+            form=form,
+            run_time=run_time,
+            folder=new,
+            limits=limits,
+            step=step,
         )
-        return sandbox.run(warehouse, limits, work, [new], scratch)
+        return sandbox.run(warehouse, limits, work, [new, *step.files], scratch)
 
 
 def _write(
@@ -81,8 +90,10 @@ def _write(
     run_time: str,
     folder: Path,
     limits: Limits,
+    step: Step,
 ) -> tuple[Report, Sequence[Note]]:
     """Write the files of an export and its report to a folder; see `export`."""
+    step(f"reading {form.population.name}s of {trace}")
     selected = _select_parts(connection, trace, parts, form)
     if form.population == JOBS:
         _collect_jobs(connection, trace, selected, form, run_time)
@@ -94,7 +105,9 @@ def _write(
     counted = [count_trace_values(connection, file, values) for file in form.files]
     facts = _describe_export(connection, trace, selected, form)
     for file in form.files:
+        step(f"writing {file.name}")
         _write_file(connection, file, values, folder / file.name, facts)
+    step("counting what the files contain")
     part = _condition(trace, selected, form.population.part)
     report = build_loss_report(connection, form, values, counted, folder, part, limits)
     caveats, sources = _caveats_and_sources(connection, trace, form)

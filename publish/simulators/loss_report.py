@@ -5,6 +5,7 @@ They are compared with all jobs or requests in the warehouse, also those that th
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
@@ -274,8 +275,24 @@ def _part(count: int, of: int) -> str:
     return f"all {count:,}" if count == of else f"{count:,} of {of:,}"
 
 
+def summarize(report: Report) -> dict[str, str]:
+    """The fields with defaults or without values by file, and the dropped columns; each a list of names.
+
+    A field that lacks some values only has their number.
+    """
+    lists: dict[str, list[str]] = {}
+    origins = Counter((one["file"], one["field"]) for one in report["fields"])
+    for one in report["fields"]:
+        if one["origin"] in ("defaulted", "missing"):
+            is_in_all = origins[one["file"], one["field"]] == 1
+            name = one["field"] if is_in_all else f"{one['field']} ({one['rows']:,} rows)"
+            lists.setdefault(f"{one['origin']} in {one['file']}", []).append(name)
+    lists["dropped, as the format has no field"] = [one["column"] for one in report["dropped"]]
+    return {heading: ", ".join(names) for heading, names in lists.items() if names}
+
+
 def tables(report: Report) -> list[Grid]:
-    """The report as tables: one per file, one of dropped columns, one of skipped jobs or requests."""
+    """The report as tables: one per file, one of dropped columns, the last of skipped jobs or requests."""
     files: dict[str, list[tuple[str, ...]]] = {}
     for one in report["fields"]:
         row = (one["field"], one["origin"], f"{one['rows']:,}", one["source"])

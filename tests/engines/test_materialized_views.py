@@ -208,7 +208,7 @@ def test_publishes_base_tables_and_then_all_views(few: Path) -> None:
     assert seen == [(False, rows)]
     assert (HOURLY,) in query_rows(few, KEPT)
     assert query_rows(few, MEANS) == rows
-    assert [label for label, *_ in reported].count("database") == 2
+    assert [label for label, *_ in reported].count("building the database") == 2
     of_views = [more for label, more, _ in reported if label == "materialized views"]
     [total] = {total for label, _, total in reported if label == "materialized views"}
     assert of_views[0] == 0 and sum(of_views) == total > 0

@@ -242,6 +242,8 @@ def test_elasticflow_of_itp_equals_published_file(
     pd.testing.assert_frame_equal(*by_job, check_dtype=False)
     assert {each["origin"] for each in export.report["fields"]} == {"exact"}
     assert "The files have all 3,011 jobs and all 165,442.5 GPU-hours." in export.printed
+    # The tables of all fields are printed on request only.
+    assert "missing in jobs.swf: " in export.printed and "in the order of submission" not in export.printed
     # Ingest recognises the export as one of ITP's files.
     (export.folder / "jobs.csv").rename(export.folder / "cluster03.csv")
     outcome = database.ingest([export.folder], tmp_path / "again", ["itp"], quiet)
@@ -650,7 +652,7 @@ def test_existing_folder_is_not_changed(sample_warehouse: Path, tmp_path: Path) 
 
 
 def test_loss_report_is_printed_and_saved(sample_warehouse: Path, tmp_path: Path) -> None:
-    export = Export(sample_warehouse, tmp_path / "out", "swf", "openb")
+    export = Export(sample_warehouse, tmp_path / "out", "swf", "openb", "--all")
     loss = export.report
     assert f"{loss['jobs']:,} jobs to" in export.printed
     for word in ("requested_processors", "rounded", "reason", "it requests no GPU", "held_gpu_s"):

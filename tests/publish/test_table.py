@@ -26,7 +26,7 @@ def test_truncates_texts_before_hiding_columns() -> None:
     sql = f"select 'some.name' as name, '{LONG}' as text, 1234567890 as number"
     lines = lines_of(sql, TableStyle(width=60))
     assert max(map(cell_len, lines[:3])) <= 60
-    assert re.fullmatch(r" some\.name   a text that .*…   1234567890", lines[2])
+    assert re.fullmatch(r" some\.name   a text that .*… +1,234,567,890", lines[2])
     assert lines[-2:] == ["1 row", "texts truncated; show all with --wide or --records"]
     assert lines_of(sql, TableStyle(width=200))[-1] == "1 row"
     assert LONG in lines_of(sql, TableStyle())[2]
@@ -53,10 +53,50 @@ def test_hides_and_counts_columns_in_the_middle() -> None:
     shown = len(heading) - 1
     assert lines[-1] == f"{13 - shown} of 13 columns hidden; show all with --wide or --records"
     assert len(lines_of(f"select 'key' as name, {columns}", TableStyle())[0].split()) == 13
-    # Columns without values are hidden first.
-    columns = ", ".join(f"{'null' if place > 8 else 1000000} as number_{place}" for place in range(12))
-    heading = lines_of(f"select 'key' as name, {columns}", TableStyle(width=60))[0].split()
-    assert heading[0] == "name" and heading[-1] == "number_8" and "…" in heading
+
+
+def test_columns_without_values_are_named_below_the_table() -> None:
+    sql = "select 'key' as name, null as low, 1 as n, null as high union all select 'other', null, 2, null"
+    for as_table in (TableStyle(width=60), TableStyle(width=200)):
+        lines = lines_of(sql, as_table)
+        assert lines[0].split() == ["name", "n"] and lines[-2:] == ["2 rows", "no values in low, high"]
+    assert lines_of(sql, TableStyle())[0].split() == ["name", "low", "n", "high"]
+    # An answer without any value, and one without rows, keep their columns.
+    assert lines_of("select null as a", TableStyle(width=60))[0].split() == ["a"]
+    assert lines_of(f"from ({sql}) limit 0", TableStyle(width=60))[0].split() == ["name", "low", "n", "high"]
+
+
+# Numbers of a column, and how a table shows them.
+NUMBERS = {
+    "(1294330e0), (6.0933), (null)": ["1,294,330", "        6.0933", "          NULL"],
+    "(960.685e0), (76.98), (1226.54), (0)": ["  960.7", "   77.0", "1,226.5", "    0.0"],
+    "(600e0), (85000)": ["   600", "85,000"],
+    "(100e0), (50), (0.5)": ["100.0", " 50.0", "  0.5"],
+    "(69351), (7), (null)": ["69,351", "     7", "  NULL"],
+    "(-1.5e0), (20.25)": ["-1.50", "20.25"],
+    "(1234567.25::decimal(12, 2)), (1::decimal(12, 2))": ["1,234,567.25", "        1.00"],
+    "(170141183460469231731687303715884105727::hugeint)": [f"{2**127 - 1:,}"],
+    "(0.00001::double), (3.25)": ["1e-05", "    3.25"],
+    "('inf'::double), (1.25), ('nan')": [" inf", "1.25", " nan"],
+}
+
+
+def test_numbers_have_separators_and_aligned_points() -> None:
+    wrong = {}
+    for values, expected in NUMBERS.items():
+        lines = lines_of(f"select v as x from (values {values}) as t(v)", TableStyle())
+        shown = lines[2 : lines.index("")]
+        # Without the margin, which is wider below a longer heading.
+        margin = min(len(line) - len(line.lstrip()) for line in shown)
+        if [line[margin:] for line in shown] != expected:
+            wrong[values] = shown
+    assert wrong == {}
+    # Numbers that name something have no separators, and other formats change no number.
+    assert lines_of("select 2017 as year, 12345 as job_id", TableStyle())[2].split() == ["2017", "12345"]
+    assert lines_of("select 1234.56789e0 as x, 12345 as n", TableStyle(), as_records=True)[1:3] == [
+        "x │ 1,234.568",
+        "n │ 12,345",
+    ]
 
 
 def test_never_truncates_numbers_and_times() -> None:
@@ -64,7 +104,7 @@ def test_never_truncates_numbers_and_times() -> None:
     lines = lines_of(
         f"select {number}::hugeint as huge, [{number}::hugeint, 7] as several", TableStyle(width=30)
     )
-    assert number in lines[2]
+    assert f"{int(number):,}" in lines[2]
     # Lists are truncated between their values.
     several = lines_of("select range(1000000, 1000100) as several", TableStyle(width=40))[2]
     assert re.fullmatch(r" \[(1\d{6}, )*1\d{6},…", several)
@@ -86,7 +126,7 @@ def test_wide_characters_take_two_columns() -> None:
 def test_cells_are_on_one_line_and_tell_null_from_text() -> None:
     lines = lines_of("select 'a' || chr(10) || 'b' || chr(9) || 'c' as x, 'd' as y", TableStyle(width=40))
     assert lines[2] == " a\\nb\\tc   d"
-    lines = lines_of("select null as a, '' as b, 1 as c", TableStyle(width=40))
+    lines = lines_of("select null as a, '' as b, 1 as c", TableStyle())
     assert lines[2] == " NULL       1"
     assert lines_of("select null as a, '' as b", TableStyle(width=40), as_records=True)[1:3] == [
         "a │ NULL",
@@ -106,7 +146,7 @@ def test_records_show_all_values() -> None:
     sql += " union all from (values (1, 'x', 'y'))"
     lines = lines_of(sql, TableStyle(width=40), as_records=True)
     assert lines[0].startswith("─[ 1 ]") and max(map(cell_len, lines)) <= 40
-    assert lines[1] == "number │ 12345678901234567890"
+    assert lines[1] == "number │ 12,345,678,901,234,567,890"
     text = [line.split("│")[1].strip() for line in lines[2 : lines.index("two    │ a")]]
     assert " ".join(text) == LONG
     assert lines[lines.index("two    │ a") + 1] == "       │ b"

@@ -33,14 +33,14 @@ def check_is_built(connection: duckdb.DuckDBPyConnection, name: str) -> None:
 def keys_and_measures(connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
     """Return the most important columns of a query, view or table.
 
-    For a query, these are the columns of its chart. For a view or table, they are its key, then submission
-    time, wait, run time and GPUs, then other columns with a unit.
+    For a query, these are the columns of its chart, and the number of jobs. For a view or table, they are its
+    key, then submission time, wait, run time and GPUs, then other columns with a unit.
     """
     charts = connection.execute("select chart from catalog.queries where query_name = $name", {"name": name})
     for (chart,) in charts.fetchall():
         labels = re.findall(r"label=(\S+)", chart)
         boxes = [f"median_{column}" for column in re.findall(r"^box .*y=(\w+)", chart)]
-        return [*",".join(labels).split(","), *re.findall(r"=(\w+)", chart), *boxes]
+        return [*",".join(labels).split(","), *re.findall(r"=(\w+)", chart), *boxes, "jobs"]
     sql = """
         with named as (
             select versioned_name as name, grain

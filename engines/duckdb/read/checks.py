@@ -5,12 +5,13 @@ from collections.abc import Sequence
 import duckdb
 import pyarrow as pa
 
+from tracehouse.core.progress import Step, ignore_step
 from tracehouse.engines.duckdb.read.answer import read
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.catalog import check_traces
 from tracehouse.engines.duckdb.read.verify import Result, Verdict, expectations
 
-# The columns that a terminal shows.
+# The columns that a terminal shows, the most important first.
 BRIEF = ("check_name", "status", "violations", "rule")
 COLUMNS = [*BRIEF, "caveat"]
 # The status of an expected count.
@@ -25,7 +26,9 @@ STATUSES = {
 }
 
 
-def run_rules(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> pa.Table:
+def run_rules(
+    connection: duckdb.DuckDBPyConnection, traces: Sequence[str], step: Step = ignore_step
+) -> pa.Table:
     """Run the rules and expected counts of the named traces, or of all traces.
 
     Returns one row for each, with the number of violations. Raises UsageError if a trace does not exist.
@@ -37,11 +40,14 @@ def run_rules(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> p
         order by check_name
         """
     statements = connection.execute(sql, {"traces": list(traces)}).fetchall()
+    results = []
     # One statement for each rule: DuckDB frees memory only when a whole statement has run.
-    results = [read(connection, BoundQuery(sql)).read_all() for (sql,) in statements]
+    for number, (sql,) in enumerate(statements, 1):
+        step(f"rule {number:,} of {len(statements):,}")
+        results.append(read(connection, BoundQuery(sql)).read_all())
     rules = pa.concat_tables(results).select(COLUMNS)
-    counts = pa.Table.from_pylist([_count_row(r) for r in expectations(connection, traces)], rules.schema)
-    return pa.concat_tables([rules, counts])
+    expected = expectations(connection, traces, step)
+    return pa.concat_tables([rules, pa.Table.from_pylist(list(map(_count_row, expected)), rules.schema)])
 
 
 def _count_row(result: Result) -> dict[str, object]:

@@ -12,14 +12,15 @@ import duckdb
 import pyarrow as pa
 
 from tracehouse.core.errors import UserError
+from tracehouse.core.progress import Step, ignore_step
 from tracehouse.engines.duckdb.read.catalog import check_traces, read_base_tables, read_rows
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.views.ledgers import TRUSTS
 
 # Relative tolerance for decimal fractions that are read as binary ones.
 ROUNDING = 1e-9
-# The columns that a narrow terminal shows.
-BRIEF = ("statement", "published", "measured", "verdict")
+# The columns that a terminal shows, the most important first.
+BRIEF = ("figure", "published", "measured", "verdict", "statement")
 _CALL = re.compile(r"\w+\.\w+\([^()\"]*\)")
 
 
@@ -42,6 +43,14 @@ class Verdict(StrEnum):
     SYNTHETIC = "synthetic data"
     NOT_COMPARABLE = "not comparable"
     NOT_MEASURABLE = "not measurable"
+
+
+# The verdicts of figures that differ, each with a word for it.
+_DIFFERING = {
+    Verdict.DIFFERS: "differs",
+    Verdict.EXPLAINED: "explained",
+    Verdict.UNCONFIRMED: "unconfirmed",
+}
 
 
 @dataclass(frozen=True)
@@ -69,20 +78,26 @@ class Result:
         return None if self.measured is None else self.measured - self.published
 
 
-def figures(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> list[Result]:
+def figures(
+    connection: duckdb.DuckDBPyConnection, traces: Sequence[str], step: Step = ignore_step
+) -> list[Result]:
     """Measure every published figure of the named traces, of all if none is named.
 
     Raises UsageError if a trace does not exist, and UserError if a figure cannot be computed.
     """
-    return _compare(connection, "published", traces)
+    return _compare(connection, "published", traces, step)
 
 
-def expectations(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> list[Result]:
+def expectations(
+    connection: duckdb.DuckDBPyConnection, traces: Sequence[str], step: Step = ignore_step
+) -> list[Result]:
     """Measure every expected count of the named traces, of all if none is named. Raises as `figures` does."""
-    return _compare(connection, "expected", traces)
+    return _compare(connection, "expected", traces, step)
 
 
-def _compare(connection: duckdb.DuckDBPyConnection, ledger: str, traces: Sequence[str]) -> list[Result]:
+def _compare(
+    connection: duckdb.DuckDBPyConnection, ledger: str, traces: Sequence[str], step: Step
+) -> list[Result]:
     check_traces(connection, traces)
     rows = read_rows(
         connection,
@@ -108,7 +123,8 @@ def _compare(connection: duckdb.DuckDBPyConnection, ledger: str, traces: Sequenc
     )
     repeated = {call for call, number in calls.items() if number > 1}
     results = []
-    for row in rows:
+    for number, row in enumerate(rows, 1):
+        step(f"{ledger} figure {number:,} of {len(rows):,}: {row['figure']}")
         # A query over all traces also reads tables of others, which the figure is not about.
         read = {
             table
@@ -156,13 +172,20 @@ def as_table(results: Sequence[Result]) -> pa.Table:
     )
 
 
-def explanations(results: Sequence[Result]) -> list[Note]:
-    """The figures that differ and have a reason, each with its statement and the reason."""
-    words = {Verdict.EXPLAINED: "explained", Verdict.UNCONFIRMED: "unconfirmed"}
+def differing(results: Sequence[Result]) -> list[Result]:
+    """The figures that differ from the measured value, for whatever reason."""
+    return [result for result in results if result.verdict in _DIFFERING]
+
+
+def explanations(results: Sequence[Result], only_failures: bool = False) -> list[Note]:
+    """The figures that differ, each with its statement, and the reason if there is one.
+
+    With `only_failures`, figures are omitted whose difference is as explained.
+    """
     return [
-        Note(r.figure, f"{r.statement} {r.explanation}", words[r.verdict])
-        for r in results
-        if r.verdict in words
+        Note(r.figure, f"{r.statement} {r.explanation}".rstrip(), _DIFFERING[r.verdict])
+        for r in differing(results)
+        if not (only_failures and r.verdict is Verdict.EXPLAINED)
     ]
 
 

@@ -79,6 +79,7 @@ def ingest(
     # Check before the warehouse's folder is created.
     pipeline.check_arguments(raw_folders, trace_names, only)
     # Report a mistake in a declaration before hours of conversion.
+    progress("checking definitions", 0, 0)
     with explain_write_errors(warehouse, DATABASE), _recorded_failure(warehouse):
         template()
     with acquire(warehouse):
@@ -241,7 +242,7 @@ def _replace_database(
     the outcome for the user's own views and queries.
     """
     root = resolve_warehouse(warehouse)
-    progress("database", 0, 0)
+    progress("building the database", 0, 0)
     staged = staging_folder(root) / DATABASE
     with explain_write_errors(warehouse, DATABASE), _recorded_failure(warehouse):
         staged.unlink(missing_ok=True)

@@ -200,7 +200,7 @@ def test_reports_every_byte_read(tmp_path: Path) -> None:
     ingest(tmp_path, files, lambda *report: reports.append(report))
     tables = {"pai.machine_spec": len(ARCHIVE), "zeus.power a40": len(POWER % 1)}
     # Reports with total 0 are those of the search of the raw folders.
-    assert {(label, total) for label, _, total in reports} == {*tables.items(), ("raw folders", 0)}
+    assert {(label, total) for label, _, total in reports} == {*tables.items(), ("finding raw files", 0)}
     for table, size in tables.items():
         assert sum(more for label, more, _ in reports if label == table) == size
 
