@@ -14,6 +14,7 @@ import typer
 from tracehouse.core.errors import UserError
 from tracehouse.ingest.traces import trace_names
 from tracehouse.sql import names
+from tracehouse.sql.lists import Kind
 
 if TYPE_CHECKING:
     import duckdb
@@ -33,6 +34,11 @@ def complete_trace(incomplete: str) -> Iterable[Item]:
 def complete_schema(incomplete: str) -> Iterable[Item]:
     """Complete traces and the schema unified."""
     return _matching(incomplete, ((name, "") for name in (*trace_names(), "unified")))
+
+
+def complete_kind(incomplete: str) -> Iterable[Item]:
+    """Complete kinds of objects."""
+    return _matching(incomplete, ((kind, "") for kind in Kind))
 
 
 def complete_query(context: typer.Context, incomplete: str) -> Iterable[Item]:

@@ -1,4 +1,4 @@
-"""Export the jobs or requests of a trace for simulators and load generators.
+"""Export jobs or requests for simulators and load generators.
 
 The folder also gets a report of dropped and defaulted fields.
 

@@ -93,10 +93,10 @@ def vacuum(
 
 
 def lint(trace: _Trace = "", warehouse: Warehouse = WAREHOUSE) -> None:
-    """Check the definitions of traces, views, queries and figures, without data.
+    """Check definitions of traces, views, queries and figures.
 
-    It checks the package and your own views and queries in the warehouse's folder `local`, and lists every
-    mistake with its file and line. The exit code is 1 if there is any.
+    It needs no data. It checks the package and your own views and queries in the warehouse's folder `local`,
+    and lists every mistake with its file and line. The exit code is 1 if there is any.
 
     Example: traces lint itp
     """

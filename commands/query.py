@@ -6,6 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
+import typer
+
 from tracehouse.commands import completion, options
 from tracehouse.commands.console import is_on_terminal
 from tracehouse.commands.options import AnswerOptions, QueryOptions, argument, expand_options, option
@@ -13,9 +15,24 @@ from tracehouse.core.arguments import check_text
 from tracehouse.core.errors import UsageError
 from tracehouse.core.text import escape_text
 from tracehouse.publish.formats import Format
-from tracehouse.sql.lists import BRIEF, Kind
+from tracehouse.sql.lists import BRIEF, Kind, parse_kind
 
-_Kind = Annotated[Kind, argument("KIND", "traces, tables, views or queries.")]
+
+def _parse_kind(text: str) -> Kind:
+    if kind := parse_kind(text):
+        return kind
+    raise typer.BadParameter(f"{text!r} is not one of {', '.join(map(repr, map(str, Kind)))}.")
+
+
+_Kind = Annotated[
+    Kind,
+    argument(
+        "KIND",
+        "traces, tables, views or queries.",
+        parser=_parse_kind,
+        autocompletion=completion.complete_kind,
+    ),
+]
 _Trace = Annotated[
     str, argument("TRACE", "Only of this trace, or unified.", autocompletion=completion.complete_schema)
 ]
@@ -83,7 +100,7 @@ def describe(
     full: _Full = False,
     no_pager: options.NoPager = False,
 ) -> None:
-    """Describe a table, view, query, trace, column, caveat or published figure.
+    """Describe a table, view, query, column, trace, caveat or figure.
 
     Example: traces describe pai.task_wait
     """
@@ -94,7 +111,7 @@ def describe(
     check_text("NAME", name)
     to_terminal = is_on_terminal()
     full = full or not to_terminal
-    found = sandbox.run(warehouse, sandbox.Limits(), partial(describe, name=name, on_data=not full))
+    found = sandbox.run(warehouse, sandbox.Limits(), partial(describe, name=name, on_data=True))
     # Programs such as grep read complete lines.
     width = None if to_terminal else _UNLIMITED
     text = description.as_json(found) if json else description.as_text(found, to_terminal, full, width)

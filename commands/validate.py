@@ -22,12 +22,12 @@ _AllFigures = Annotated[
 def check(
     options: AnswerOptions, traces: TraceNames, files: _Files = False, with_all: _AllRules = False
 ) -> None:
-    """Check the data against the rules of the catalog and the expected counts of the published files.
+    """Check the data against the catalog's rules and expected counts.
 
     Prints the rules and counts that fail, and how many there are. Exits with 1 if any fails. Expected counts
-    do not apply to synthetic data, nor to a part of a trace, such as a day or a cut file. Other formats than
-    tables have all rows. With --files, compares each Parquet file with its entry in datapackage.json, and
-    each materialized view with its stored checksum.
+    are those of the published files. They do not apply to synthetic data, nor to a part of a trace, such as a
+    day or a cut file. Other formats than tables have all rows. With --files, compares each Parquet file with
+    its entry in datapackage.json, and each materialized view with its stored checksum.
 
     Example: traces check itp
     """

@@ -12,6 +12,11 @@ class Kind(StrEnum):
     QUERIES = "queries"
 
 
+def parse_kind(text: str) -> Kind | None:
+    """The kind with this name, also in the singular; None for another text."""
+    return next((kind for kind in Kind if text in (kind, kind[:-1], f"{kind[:-3]}y")), None)
+
+
 # The columns of each list that a narrow terminal shows: the name first, the longest texts last.
 BRIEF = {
     Kind.TRACES: ("trace", "data", "row_count", "title"),

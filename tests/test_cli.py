@@ -224,6 +224,7 @@ ERRORS = [
     ("describe itp.job.runs", 2, "itp.job has no column runs. Close matches: run_s."),
     ("describe catalog.caveat", 2, "Close matches: catalog.caveats"),
     ("list queries itp --search wait", 1, 'No queries of itp match "wait"'),
+    ("list query mars", 2, "No queries of mars."),
     ("list moons", 2, "'moons' is not one of 'traces', 'tables', 'views', 'queries'"),
     ("check mars", 2, "no trace is called mars"),
     ("verify mars", 2, "no trace is called mars"),
@@ -497,6 +498,9 @@ def test_check_prints_failures_and_a_summary(tmp_path: Path) -> None:
     clean = traces("check", "dlrm", "--format", "table", warehouse=warehouse)
     assert (clean.code, clean.stdout) == (0, "") and "no data. Show all of them with --all" in clean.stderr
     assert "row_count" in traces("check", "dlrm", "--format", "csv", warehouse=warehouse).stdout
+    # The caveats of a view over all traces are those of traces with rows.
+    described = json.loads(traces("describe", "unified.capacity", "--json", warehouse=warehouse).stdout)
+    assert {note["name"].partition(".")[0] for note in described["notes"]} == {"no data", "openb"}
 
 
 def test_different_figure_exits_with_1(tmp_path: Path) -> None:

@@ -51,8 +51,8 @@ def _statements() -> dict[str, str]:
 def describe(connection: duckdb.DuckDBPyConnection, name: str, on_data: bool = False) -> Description:
     """Describe a table, view, query, trace, column, caveat or published figure.
 
-    A view may have its plain or its versioned name. With `on_data`, the caveats of a query are only those of
-    traces from which it reads rows. Raises UsageError with close matches if no object has the name.
+    A view may have its plain or its versioned name. With `on_data`, the caveats of a query or view are only
+    those of traces from which it reads rows. Raises UsageError with close matches if no object has the name.
     """
     statements = _statements()
     for kind in [heading for heading in statements if "/" not in heading]:
@@ -61,7 +61,7 @@ def describe(connection: duckdb.DuckDBPyConnection, name: str, on_data: bool = F
             found = facts.pop("name")
             about: Sequence[Note] = ()
             if kind in ("table", "view", "query"):
-                about = notes.of_object(connection, found, on_data=on_data and kind == "query")
+                about = notes.of_object(connection, found, on_data=on_data and kind != "table")
             elif kind == "column":
                 owner, _, column = found.rpartition(".")
                 facts["type"] = facts["type"] or _answer_types(connection, owner)[column]
