@@ -8,7 +8,8 @@ create or replace macro unified.arrival_burstiness(
     -- a job belongs to a burst if it comes at most this many seconds after the previous job of its user [0 to
     -- 1000000]
     burst_s double := 60,
-    from_hour bigint := null
+    from_hour bigint := null,
+    in_trace varchar := null
 ) as table
 -- A job that may have been submitted before the trace began has no known submission.
 with jobs as (
@@ -20,7 +21,7 @@ with jobs as (
         case when not is_left_censored then submit_s end as submit_s,
         case when not is_left_censored then cast(floor(submit_s / 3600) as bigint) end as hour
     from unified.jobs
-    where not gpu_only or requested_gpus > 0
+    where (in_trace is null or trace = in_trace) and (not gpu_only or requested_gpus > 0)
 ),
 
 coverage as (

@@ -4,7 +4,8 @@
 create or replace macro unified.arrivals(
     gpu_only boolean := true,
     skip_first_pct double := 0,
-    from_hour bigint := null
+    from_hour bigint := null,
+    in_trace varchar := null
 ) as table
 -- A job that may have been submitted before the trace began has no known submission.
 with jobs as (
@@ -13,7 +14,7 @@ with jobs as (
         cluster,
         case when not is_left_censored then submit_s end as submit_s
     from unified.jobs
-    where not gpu_only or requested_gpus > 0
+    where (in_trace is null or trace = in_trace) and (not gpu_only or requested_gpus > 0)
 ),
 
 coverage as (

@@ -6,7 +6,8 @@
 create or replace macro unified.duration_predictability(
     gpu_only boolean := true,
     -- number of jobs that ended last over which a median is taken [1 to 100]
-    last_jobs bigint := 5
+    last_jobs bigint := 5,
+    in_trace varchar := null
 ) as table
 with counted as (
     select
@@ -19,7 +20,7 @@ with counted as (
         coalesce(end_s, submit_s + run_s) as end_s,
         submit_s is not null and coalesce(run_s, 0) > 0 as is_whole
     from unified.jobs
-    where not gpu_only or requested_gpus > 0
+    where (in_trace is null or trace = in_trace) and (not gpu_only or requested_gpus > 0)
 ),
 
 jobs as (

@@ -4,7 +4,8 @@ create or replace macro unified.failure_share(
     gpu_only boolean := true,
     preempted_fails boolean := false,
     -- units that a confidence interval treats as independent: days or users [day user]
-    sampled_by varchar := 'day'
+    sampled_by varchar := 'day',
+    in_trace varchar := null
 ) as table
 with outcomes as (
     select
@@ -21,7 +22,7 @@ with outcomes as (
         status <> 'unknown' as is_known,
         status = 'failed' or (preempted_fails and status = 'preempted') as has_failed
     from unified.jobs
-    where not gpu_only or requested_gpus > 0
+    where (in_trace is null or trace = in_trace) and (not gpu_only or requested_gpus > 0)
 ),
 
 counted as (

@@ -7,7 +7,8 @@ create or replace macro unified.gpu_time_concentration(
     top_pct double := 1,
     every_pct boolean := false,
     -- units that a confidence interval treats as independent: days or users [day user]
-    sampled_by varchar := 'day'
+    sampled_by varchar := 'day',
+    in_trace varchar := null
 ) as table
 with cuts as (
     select unnest(generate_series(0, 100)) as heaviest_pct
@@ -28,7 +29,7 @@ jobs as (
         is_right_censored,
         is_left_censored
     from unified.jobs
-    where requested_gpus > 0
+    where (in_trace is null or trace = in_trace) and requested_gpus > 0
 ),
 
 ranked as (

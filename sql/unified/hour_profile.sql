@@ -1,14 +1,18 @@
 -- Job arrivals by hour of day (all traces)
 -- chart: line x=hour_of_day y=jobs_pct color=trace
 -- column: jobs: Jobs submitted in that hour of the day; only GPU jobs if gpu_only is true
-create or replace macro unified.hour_profile(gpu_only boolean := true) as table
+create or replace macro unified.hour_profile(
+    gpu_only boolean := true, in_trace varchar := null
+) as table
 select
     trace,
     hour_of_day,
     count(*) as jobs,
     100.0 * count(*) / sum(count(*)) over (partition by trace) as jobs_pct
 from unified.jobs
-where hour_of_day is not null and (not gpu_only or requested_gpus > 0)
+where
+    (in_trace is null or trace = in_trace)
+    and hour_of_day is not null and (not gpu_only or requested_gpus > 0)
 group by trace, hour_of_day
 order by trace, hour_of_day;
 

@@ -1,6 +1,8 @@
 -- Run time, queueing delay, failures by job size (all traces)
 -- chart: bar x=size_band y=median_run_s color=trace title=Median run time by job size (all traces)
-create or replace macro unified.run_by_size(preempted_fails boolean := false) as table
+create or replace macro unified.run_by_size(
+    preempted_fails boolean := false, in_trace varchar := null
+) as table
 with counted as (
     select
         trace,
@@ -16,7 +18,7 @@ with counted as (
         count(*) filter (where status <> 'unknown') as known_jobs,
         count(*) filter (where status = 'failed' or (preempted_fails and status = 'preempted')) as failed_jobs
     from unified.jobs
-    where requested_gpus > 0
+    where (in_trace is null or trace = in_trace) and requested_gpus > 0
     group by trace, size_band
 )
 

@@ -6,7 +6,8 @@ create or replace macro unified.run_cdf(
     -- shortest run time to include, such as 600 to compare with ITP, which has no shorter one [0 to
     -- 100000000]
     min_run_s double := 0,
-    every_value boolean := false
+    every_value boolean := false,
+    in_trace varchar := null
 ) as table
 with percentiles as (
     select unnest([1, 5, 10, 25, 50, 75, 90, 95, 99]) as percentile
@@ -21,7 +22,7 @@ gpu_jobs as (
         run_s is not null as is_complete,
         case when not coalesce(is_left_censored, false) then observed_run_s end as observed_run_s
     from unified.jobs
-    where requested_gpus > 0
+    where (in_trace is null or trace = in_trace) and requested_gpus > 0
 ),
 
 runs as (

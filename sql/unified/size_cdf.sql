@@ -1,6 +1,8 @@
 -- Job size distribution and GPU-hours by size (all traces)
 -- chart: step x=at_most_gpus:log y=jobs_pct color=trace with=every_value title=Job size distribution (all traces)
-create or replace macro unified.size_cdf(every_value boolean := false) as table
+create or replace macro unified.size_cdf(
+    every_value boolean := false, in_trace varchar := null
+) as table
 with powers as (
     select unnest([0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]) as at_most_gpus
     where not every_value
@@ -14,7 +16,7 @@ jobs as (
         is_right_censored,
         is_left_censored
     from unified.jobs
-    where requested_gpus > 0
+    where (in_trace is null or trace = in_trace) and requested_gpus > 0
 ),
 
 -- Groups jobs by size, so that the join with the points stays small.

@@ -3,7 +3,9 @@
 -- column: measure: Quantity correlated with the size of the job: run_s, wait_s or failed
 -- column: jobs: GPU jobs that have the measure
 -- column: covered_pct: Share of the GPU jobs of the trace that have the measure
-create or replace macro unified.size_correlation(preempted_fails boolean := false) as table
+create or replace macro unified.size_correlation(
+    preempted_fails boolean := false, in_trace varchar := null
+) as table
 with jobs as (
     select
         trace,
@@ -12,7 +14,7 @@ with jobs as (
         wait_s,
         status
     from unified.jobs
-    where requested_gpus > 0
+    where (in_trace is null or trace = in_trace) and requested_gpus > 0
 ),
 
 measured as (

@@ -2,7 +2,7 @@
 -- caveat: acme.kalos_duration_includes_queue
 -- caveat: acme.summary_is_rounded
 -- chart: point x=published:log y=measured:log color=trace
-create or replace macro unified.summary_against_published() as table
+create or replace macro unified.summary_against_published(in_trace varchar := null) as table
 with measures as (
     select
         known.place,
@@ -121,6 +121,7 @@ select
     published,
     measured - published as difference
 from compared
+where in_trace is null or trace = in_trace
 order by trace, cluster, measure_place;
 
 comment on macro table unified.summary_against_published is

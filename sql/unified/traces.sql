@@ -1,7 +1,7 @@
 -- Jobs, GPU-hours and failures by trace (all traces)
 -- chart: stack x=trace y=held_gpu_h color=cluster title=GPU-hours by trace and cluster (all traces)
 create or replace macro unified.traces(
-    gpu_only boolean := true, preempted_fails boolean := false
+    gpu_only boolean := true, preempted_fails boolean := false, in_trace varchar := null
 ) as table
 with counted as (
     select
@@ -20,7 +20,7 @@ with counted as (
         count(*) filter (where status <> 'unknown') as known_jobs,
         count(*) filter (where status = 'failed' or (preempted_fails and status = 'preempted')) as failed_jobs
     from unified.jobs
-    where not gpu_only or requested_gpus > 0
+    where (in_trace is null or trace = in_trace) and (not gpu_only or requested_gpus > 0)
     group by trace, cluster
 )
 

@@ -2,7 +2,7 @@
 -- chart: lorenz x=heaviest_pct y=top_gpu_time_pct color=trace with=every_pct xname=heaviest_users_pct
 -- column: top_gpu_time_pct: Share of the GPU-hours held by the heaviest users
 create or replace macro unified.user_concentration(
-    top_pct double := 5, every_pct boolean := false
+    top_pct double := 5, every_pct boolean := false, in_trace varchar := null
 ) as table
 with cuts as (
     select unnest(generate_series(0, 100)) as heaviest_pct
@@ -20,7 +20,7 @@ jobs as (
         is_right_censored,
         is_left_censored
     from unified.jobs
-    where requested_gpus > 0 and user_id is not null
+    where (in_trace is null or trace = in_trace) and requested_gpus > 0 and user_id is not null
 ),
 
 loads as (

@@ -6,7 +6,7 @@
 -- column: measured_gpu_h: GPU-hours with a measured utilisation
 -- column: measured_pct: Measured GPU-hours in percent of the GPU-hours held
 -- column: mean_gpu_pct: Mean utilisation of allocated GPUs over the measured GPU-hours; fractions of a GPU count as such
-create or replace macro unified.utilization_by_outcome() as table
+create or replace macro unified.utilization_by_outcome(in_trace varchar := null) as table
 with used as (
     select
         trace,
@@ -15,6 +15,7 @@ with used as (
         measured_gpu_s,
         used_gpu_s
     from unified.utilization
+    where in_trace is null or trace = in_trace
 ),
 
 units as (

@@ -1,7 +1,9 @@
 -- Job arrivals by day of the week (all traces)
 -- chart: line x=weekday y=jobs_per_day:log color=trace
 -- column: jobs: Jobs submitted on that day of the week; only GPU jobs if gpu_only is true
-create or replace macro unified.weekday_profile(gpu_only boolean := true) as table
+create or replace macro unified.weekday_profile(
+    gpu_only boolean := true, in_trace varchar := null
+) as table
 with counted as (
     select
         trace,
@@ -10,7 +12,9 @@ with counted as (
         cast(floor(min(local_submit_s) / 86400) as bigint) as first_day,
         cast(floor(max(local_submit_s) / 86400) as bigint) as last_day
     from unified.jobs
-    where weekday is not null and (not gpu_only or requested_gpus > 0)
+    where
+        (in_trace is null or trace = in_trace)
+        and weekday is not null and (not gpu_only or requested_gpus > 0)
     group by trace, weekday
 ),
 

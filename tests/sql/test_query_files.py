@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from tracehouse.sql.query_files import (
     Axis,
     Chart,
     Range,
+    query_files,
     read_chart,
     read_query_file,
 )
@@ -99,3 +101,14 @@ def test_reads_a_chart() -> None:
     assert chart.columns == ["a", *(f"{p}_wait_s" for p in ("p5", "p25", "median", "p75", "p95")), "b"]
     chart = read_chart("pareto x=a y=b color=c label=d,e", "here")
     assert chart.labels == ("d", "e") and chart.columns == ["a", "b", "c", "d", "e"]
+
+
+def test_charts_of_several_traces_have_a_choice_of_the_trace(synthetic: duckdb.DuckDBPyConnection) -> None:
+    drawn = [query for query in query_files() if query.schema == "unified" and query.chart]
+    without = [query.name for query in drawn if "in_trace" not in {one.name for one in query.parameters}]
+    assert drawn and without == []
+    # The choice filters the answer, and changes no number in it.
+    for name in ("run_cdf", "size_cdf", "failure_share", "hour_profile"):
+        chosen = synthetic.sql(f"from unified.{name}(in_trace := 'pai') order by all").fetchall()
+        every = synthetic.sql(f"from unified.{name}() where trace = 'pai' order by all").fetchall()
+        assert chosen and chosen == every, name
