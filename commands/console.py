@@ -1,6 +1,7 @@
 """Print messages, notes on answers, and the report of an ingest."""
 
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -57,9 +58,11 @@ def _wrap(line: str, stream: TextIO | None) -> str:
     if stream is None or not stream.isatty() or line.startswith("LINE "):
         return line
     width, indent = shutil.get_terminal_size().columns, line[: len(line) - len(line.lstrip())]
+    # Commands stay on one line, so that they can be copied: textwrap does not break at this space.
+    whole = re.sub(r"`[^`]*`", lambda found: found[0].replace(" ", "\xa0"), line)
     return textwrap.fill(
-        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
+        whole, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    ).replace("\xa0", " ")
 
 
 def print_ingest(result: "IngestResult", warehouse: Path, next_step: str = "") -> None:

@@ -154,7 +154,7 @@ def run_ingest(
         progress = stack.enter_context(byte_bars())
 
         def report_ready(views: int) -> None:
-            say(f"Ready to query. Materializing {views} views; until then they are slower", stderr=True)
+            say(f"You can query now. Computing {views} views that are slow until then", stderr=True)
 
         result = database.ingest(
             raw, warehouse, traces, progress, replace, workers, not no_materialized_views, report_ready, only

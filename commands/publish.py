@@ -40,6 +40,7 @@ def publish(
 
     Example: traces publish --out traces.duckdb
     """
+    from tracehouse.core.progress import step_line
     from tracehouse.publish.bi import database_file, postgresql
     from tracehouse.publish.site import folder
 
@@ -54,17 +55,20 @@ def publish(
     file: Path | None = None
     reasons: dict[str, str] = {}
     if out:
-        result = database_file.publish(warehouse, out, whole)
+        with step_line(f"writing {out}"):
+            result = database_file.publish(warehouse, out, whole)
         say(f"Published {result.describe()} as {out}, {result.bytes / 1e6:,.1f} MB")
         file = out
         reasons |= result.left_out
     if site:
-        result = folder.publish(warehouse, site, duckdb_wasm, whole, base_url, file)
+        with step_line(f"writing the site {site}"):
+            result = folder.publish(warehouse, site, duckdb_wasm, whole, base_url, file)
         say(f"Wrote the site {site}, {result.bytes / 1e6:,.1f} MB of data")
         say(f"Open it: python -m http.server --directory {site}")
         reasons |= result.left_out
     if to:
-        result, place, notes = postgresql.publish(warehouse, to, whole, file)
+        with step_line("filling PostgreSQL"):
+            result, place, notes = postgresql.publish(warehouse, to, whole, file)
         say(f"Published {result.describe()} to {place}")
         reasons |= result.left_out
         for note in notes:

@@ -166,7 +166,7 @@ def sql(answer: QueryOptions, statement: _Statement = None, file: _File = None) 
 
     Example: traces sql "select count(*) from itp.job"
 
-    Example: traces sql "select cluster, sum(run_s) as run_s from itp.job group by cluster" --plot
+    Example: traces sql "from itp.gpu_hours()" --x cluster --y jobs
     """
     from tracehouse.engines.duckdb.read.binding import bind_statement
 

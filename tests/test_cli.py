@@ -115,7 +115,7 @@ def test_sample_ingest_query_and_check(tmp_path: Path) -> None:
     assert {row["query_name"].partition(".")[0] for row in listed} == {"dlrm", "itp", "unified"}
     missing = len(rows("list", "queries", "--all", warehouse=warehouse)) - len(listed)
     note = traces("list", "queries", warehouse=warehouse).stderr
-    assert f"note not listed: {missing} queries need tables" in note
+    assert f"note not listed: {missing} more queries need data that you have not ingested." in note
     found = traces("list", "queries", "pai", "--search", "sharing", warehouse=warehouse)
     assert found.code == 1 and "List them: `traces list queries pai --all`" in found.stderr
 
@@ -276,6 +276,14 @@ def test_errors_on_a_terminal_are_wrapped_between_words(sample_warehouse: Path) 
         "error: No query, view or table named",
         '"itp.gpu_hour". Close matches: itp.gpu_hours.',
         "List: `traces list queries`",
+    ]
+    # A command is not wrapped.
+    statement = "select duration from itp.job"
+    with terminal("sql", statement, warehouse=sample_warehouse, columns=80) as opened:
+        assert end(opened) == 1
+    assert plain(opened).splitlines()[:2] == [
+        'error: No column "duration" in itp.job. Close matches: run_s. List all:',
+        "`traces describe itp.job`",
     ]
 
 
@@ -500,7 +508,7 @@ def test_check_prints_failures_and_a_summary(tmp_path: Path) -> None:
     assert "row_count" in traces("check", "dlrm", "--format", "csv", warehouse=warehouse).stdout
     # The caveats of a view over all traces are those of traces with rows.
     described = json.loads(traces("describe", "unified.capacity", "--json", warehouse=warehouse).stdout)
-    assert {note["name"].partition(".")[0] for note in described["notes"]} == {"no data", "openb"}
+    assert {note["name"].partition(".")[0] for note in described["notes"]} == {"no data"}
 
 
 def test_different_figure_exits_with_1(tmp_path: Path) -> None:

@@ -224,7 +224,8 @@ def bind_list(
         order by wanted.place
         """
     hidden = len(found) - len(names)
-    notes = [Note("not listed", f"{_count_empty(hidden)}; --all lists them", "note")] if hidden else []
+    text = f"{_count_empty(hidden, 'more ')}. Show them with --all"
+    notes = [Note("not listed", text, "note")] if hidden else []
     return BoundQuery(sql, {"names": names}, limit=limit, notes=notes)
 
 
@@ -236,8 +237,8 @@ def bind_rows(
     return replace(query, sql="from computed_rows", values={})
 
 
-def _count_empty(count: int) -> str:
-    return f"{count} quer{'y needs' if count == 1 else 'ies need'} tables that are not in this warehouse"
+def _count_empty(count: int, more: str = "") -> str:
+    return f"{count} {more}quer{'y needs' if count == 1 else 'ies need'} data that you have not ingested"
 
 
 def _chart_parameters(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str, str]:
