@@ -524,7 +524,7 @@ def test_programs_come_from_the_package_of_npm(tmp_path: Path) -> None:
 
 VIEWS = {
     "#/": "h1",
-    "#/query/itp.gpu_hours": CHART,
+    "#/query/unified.arrival_series": CHART,
     "#/object/itp.job": "h1",
     "#/verify": ".figures",
     "#/view/itp.job": "h1",

@@ -64,9 +64,9 @@ export function ConsolePage({ engine, catalog, statement }: PageProps & { statem
             {examplesOf(catalog).map(([title, example]) => <a key={title} href={toHash("sql", "", { statement: example })}>{title}</a>)}
           </p>
         </div>
+        <div>{statement && <AnswerPanel engine={engine} catalog={catalog} query={{ name: "", given: {}, statement }} hasChart={false} />}</div>
         <TableList catalog={catalog} />
       </div>
-      {statement && <AnswerPanel engine={engine} catalog={catalog} query={{ name: "", given: {}, statement }} hasChart={false} />}
     </>
   );
 }

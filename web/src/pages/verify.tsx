@@ -1,6 +1,7 @@
-import { useState } from "preact/hooks";
-import type { Figure, PageProps, Texts } from "../contract";
+import { useMemo, useState } from "preact/hooks";
+import type { Drawing, Figure, PageProps, Texts } from "../contract";
 import { formatCell, formatCount } from "../format";
+import { Chart } from "../parts/chart";
 import { Problem } from "../parts/problem";
 import { useWork } from "../parts/use";
 import { toHash } from "../route";
@@ -39,6 +40,7 @@ function Figures({ figures, trace }: { figures: Figure[]; trace: string }) {
   const choices = [...groups.keys()].filter((group) => select(group).length > 0);
   const group = choices.includes(chosen) ? chosen : (choices[0] ?? "all");
   const shown = select(group).toSorted((left, right) => ORDER.indexOf(left.verdict) - ORDER.indexOf(right.verdict));
+  const differences = useMemo(() => drawDifferences(select("compared")), [figures, trace]);
   return (
     <>
       <form onSubmit={(event) => event.preventDefault()}>
@@ -57,6 +59,7 @@ function Figures({ figures, trace }: { figures: Figure[]; trace: string }) {
         </div>
       </form>
       <p role="status">{formatCount(shown.length, "figure")}.{!choices.includes("compared") && " None can be compared: the data are synthetic, or they are not here."}</p>
+      {group === "compared" && <Chart key={trace} name="differences from published figures" drawing={differences} isPlain />}
       <div class="wide" role="region" tabIndex={0} aria-label="Published figures">
         <table class="stacked figures">
           <thead>
@@ -70,6 +73,30 @@ function Figures({ figures, trace }: { figures: Figure[]; trace: string }) {
       {shown.length > most && <p><button type="button" onClick={() => setMost(Infinity)}>Show all {shown.length} figures</button></p>}
     </>
   );
+}
+
+/** The difference of each figure from the printed one. */
+function drawDifferences(figures: Figure[]): Drawing {
+  const values = figures.filter(({ published }) => published !== 0).map((figure) => ({
+    trace: traceOf(figure),
+    claim: figure.statement,
+    verdict: figure.verdict,
+    difference: 100 * (figure.measured! / figure.published - 1),
+  }));
+  const build = (width: number, columns: number): object => ({
+    data: { values },
+    vconcat: [{
+      width,
+      mark: { type: "point", filled: true, size: 60, opacity: 0.7 },
+      encoding: {
+        x: { field: "difference", type: "quantitative", title: "ours against printed (%)", scale: { type: "symlog" }, axis: { titleFontWeight: "normal", values: [-100, -10, -1, 0, 1, 10, 100, 1000] } },
+        y: { field: "trace", type: "nominal", title: null, axis: { grid: true } },
+        color: { field: "verdict", type: "nominal", title: null, scale: { domain: COMPARED, range: ["#000000", "#CC79A7", "#D55E00", "#0072B2"] }, legend: { orient: "bottom", columns } },
+        tooltip: ["claim", "verdict", "difference"].map((field) => ({ field, ...(field === "difference" && { format: ".3~g", title: "difference (%)" }) })),
+      },
+    }],
+  });
+  return { spec: build(560, 4), narrow: build(240, 2) };
 }
 
 function Row({ figure: { figure, statement, published, measured, unit, verdict, trust, printed_in, explanation } }: { figure: Figure }) {

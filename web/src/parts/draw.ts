@@ -17,7 +17,7 @@ const LEAST_ROWS = 50;
 export async function draw(box: HTMLElement, spec: object): Promise<Result> {
   const { default: embed } = await import("vega-embed");
   // The interpreter replaces generated code, which the content security policy forbids.
-  return embed(box, spec as never, {
+  const drawn = await embed(box, spec as never, {
     ast: true,
     actions: false,
     renderer: "svg",
@@ -25,6 +25,9 @@ export async function draw(box: HTMLElement, spec: object): Promise<Result> {
     tooltip: { disableDefaultStyle: true },
     config: { mark: { tooltip: true }, background: "white" },
   });
+  // For screen readers, the box has a label, and the rows are in a table.
+  box.querySelector("svg")?.setAttribute("aria-hidden", "true");
+  return drawn;
 }
 
 /** The chart with a zoom of its x axis, or undefined where its x axis has categories or few values. */
