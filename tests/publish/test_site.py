@@ -304,6 +304,23 @@ def test_unknown_address_is_no_page(address: str, browser: Any) -> None:
 
 @in_full
 @with_wasm
+def test_pages_start_with_charts(address: str, browser: Any) -> None:
+    """The first page shows run times; a comparison starts with two queries that differ."""
+    with open_page(browser, address) as opened:
+        page = opened.page
+        page.locator(f".featured {CHART}").wait_for()
+        page.evaluate("location.hash = '#/compare'")
+        sides = [page.get_by_label(f"Query on the {side}") for side in ("left", "right")]
+        left, right = (side.input_value() for side in sides)
+        assert left != right
+        page.evaluate("location.hash = '#/query/itp.gpu_hours?min_gpus=8'")
+        page.get_by_role("link", name="Compare with").click()
+        expect(sides[0]).to_have_value("itp.gpu_hours")
+        expect(sides[1]).not_to_have_value("itp.gpu_hours")
+
+
+@in_full
+@with_wasm
 def test_columns_show_their_values(address: str, browser: Any) -> None:
     """A number has a histogram; a text has its most frequent values, and a click selects their rows."""
     with open_page(browser, address) as opened:

@@ -28,6 +28,7 @@ export function Gallery({ engine, entries }: { engine: Engine; entries: Entry[] 
 function Thumbnail({ engine, entry: { name, title } }: { engine: Engine; entry: Entry }) {
   const box = useRef<HTMLLIElement>(null);
   const [picture, setPicture] = useState(drawn.get(name));
+  const [isFailed, setFailed] = useState(false);
   useEffect(() => {
     let isOver = false;
     const show = async (): Promise<void> => {
@@ -43,7 +44,7 @@ function Thumbnail({ engine, entry: { name, title } }: { engine: Engine; entry: 
     const observer = new IntersectionObserver((seen) => {
       if (!seen.some(({ isIntersecting }) => isIntersecting)) return;
       observer.disconnect();
-      queue = queue.then(show).catch(() => undefined);
+      queue = queue.then(show).catch(() => setFailed(true));
     }, { rootMargin: "300px" });
     if (box.current && picture === undefined) observer.observe(box.current);
     return () => {
@@ -56,7 +57,7 @@ function Thumbnail({ engine, entry: { name, title } }: { engine: Engine; entry: 
   return (
     <li ref={box}>
       <a href={toHash("query", name)}>
-        <span class="picture">{picture ? <img src={picture} alt="" /> : "Drawing…"}</span>
+        <span class="picture">{picture ? <img src={picture} alt="" /> : isFailed ? "Cannot draw this now" : "Drawing…"}</span>
         {title}
       </a>
     </li>
