@@ -13,6 +13,7 @@ interface Props {
 
 /** The parameters of a query. Only values that differ from the defaults are given. */
 export function ParameterForm({ id, parameters, given, onChange }: Props) {
+  if (parameters.length === 0) return null;
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     const fields = new FormData(event.currentTarget as HTMLFormElement);
