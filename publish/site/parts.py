@@ -79,18 +79,16 @@ def _find_unneeded(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
     """The kinds of large tables that no query with parameters reads, and of large answers of a macro."""
     rows = connection.execute(
         """
-        with needed as (
-            select distinct unnest(reads) as name
-            from published.catalog.queries
-            semi join published.catalog.query_parameters using (query_name)
-        )
-
         select name, kind
         from published.catalog.contents
         where
             kind <> 'catalog'
             and row_count > $most
-            and name not in (from needed)
+            and name not in (
+                select unnest(reads)
+                from published.catalog.queries
+                semi join published.catalog.query_parameters using (query_name)
+            )
             and (
                 kind <> 'answer'
                 or name in (
