@@ -8,6 +8,7 @@ import gzip
 import hashlib
 import shutil
 import tarfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -118,7 +119,7 @@ def _read_programs(place: Path | None) -> dict[str, bytes]:
     for name, expected in CHECKSUMS.items():
         try:
             found[name] = _read_program(place, name)
-        except (OSError, KeyError, tarfile.TarError):
+        except (OSError, EOFError, KeyError, tarfile.TarError, zlib.error):
             missing = place / name if place.is_dir() else place
             raise UserError(f"{missing}: no such file, or not the package of npm. {advice}") from None
         if hashlib.sha256(found[name]).hexdigest() != expected:
@@ -131,7 +132,10 @@ def _read_program(place: Path, name: str) -> bytes:
     """Read a file of DuckDB-WASM from a folder or from npm's package."""
     if place.is_dir():
         return (place / name).read_bytes()
-    with tarfile.open(place) as package, package.extractfile(f"package/dist/{name}") as file:
+    with tarfile.open(place) as package:
+        file = package.extractfile(f"package/dist/{name}")
+        if file is None:
+            raise KeyError(name)
         return file.read()
 
 
