@@ -57,6 +57,15 @@ def write_parts(database: Path, site: Path, whole: bool) -> Parts:
                     connection.execute(f"insert into {MAIN}.{relation} from published.{relation}")
                 else:
                     _write_table(connection, folder, name, relation)
+            names = {"names": list(left_out)}
+            connection.execute(
+                f"delete from {MAIN}.catalog.contents where list_contains(cast($names as varchar[]), name)",
+                names,
+            )
+            connection.execute(
+                f"insert into {MAIN}.catalog.left_out select unnest(cast($names as varchar[])), $reason",
+                names | {"reason": _LEFT_OUT},
+            )
     except (duckdb.Error, OSError) as error:
         raise UserError(f"{site}: publishing failed ({str(error).splitlines()[0]})") from None
     paths = {path.name.removesuffix(".duckdb"): _compress(path) for path in sorted(folder.iterdir())}

@@ -456,6 +456,13 @@ def test_invalid_values_and_statements_are_errors(served: site_server.Served, br
                 f"query => ({RUN})(query).catch(error => error.message)", {"statement": statement}
             )
             assert "Error" in message
+        missing = opened.page.evaluate(
+            "async () => (await tracehouse.list()).left_out.find(({name}) => /^[a-z_.]+$/.test(name))"
+        )
+        message = opened.page.evaluate(
+            f"query => ({RUN})(query).catch(error => error.message)", {"statement": f"from {missing['name']}"}
+        )
+        assert f"This site does not have {missing['name']}: {missing['reason']}" in message
         found = opened.page.evaluate(RUN, {"statement": "select count(*) as jobs from itp.job"})
         assert found["rows"][0][0] > 0
         assert "itp.min_duration_600" in {note["name"] for note in found["notes"]}

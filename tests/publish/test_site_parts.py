@@ -24,6 +24,7 @@ select * from (values ('itp.answer', ['itp.read']), ('itp.fixed', ['itp.unread']
     query_name, reads
 );
 create table catalog.query_parameters as select 'itp.answer' as query_name;
+create table catalog.left_out as select 'pai' as name, 'it has no data' as reason;
 create table catalog.contents as
 select * from (values
     ('itp.few', 'base table', 10),
@@ -74,6 +75,10 @@ def test_parts_answer_as_the_database(database: Path, tmp_path: Path) -> None:
 
         attach("traces")
         connection.execute("use traces")
+        names = connection.execute("select name from catalog.contents where kind <> 'catalog'").fetchall()
+        assert {name for (name,) in names} == found.addresses.keys() - {"traces"}
+        names = connection.execute("select name from catalog.left_out").fetchall()
+        assert {name for (name,) in names} == {"pai", "itp.unread", "itp.answer"}
         attach("itp.read")
         answer = connection.execute("from itp.answer(least := 990)")
         expected = before.execute("from itp.answer(least := 990)")

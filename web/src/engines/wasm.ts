@@ -126,7 +126,14 @@ export function openWasm(listing: Listing): Engine {
 
   const answer = async (query: Query, signal: AbortSignal, limit?: number): Promise<Rows> => {
     const sql = await sqlOf(query);
-    return (await findStored(query)) ?? schedule((opened) => readRows(opened, sql, limit), signal);
+    return (await findStored(query)) ?? schedule((opened) => readRows(opened, sql, limit), signal).catch((error: Error) => explain(query, error));
+  };
+
+  /** Throws the error, or says that the site does not have what the statement names. */
+  const explain = ({ statement }: Query, error: Error): never => {
+    const words = error.message.includes("does not exist") ? statement.match(/[\w.]+/g) ?? [] : [];
+    const missing = listing.left_out?.find(({ name }) => words.some((word) => word === name || word.startsWith(`${name}.`)));
+    throw missing ? new Error(`This site does not have ${missing.name}: ${missing.reason}. (${error.message})`) : error;
   };
 
   /** The answer to the default parameters is a table of the same name, unless it is large. */
