@@ -31,14 +31,15 @@ The chart line is a kind of chart and columns of the result:
     lorenz  one line per color over percentages from 0 to 100, with the line of equal shares
     pareto  one mark per x; marks for which `color=` is true are joined and labelled with `label=`
 
-`x=wait_s:log` makes the axis of points, lines or boxes logarithmic. `facet=cluster` draws a small chart per
-cluster. `rule=capacity_gpus` adds a second height at each x, as a dashed line or, over bars, as a mark.
-`band=low_pct,high_pct` shades the area between two columns behind lines, or adds an error bar to bars.
-`with=every_value` sets that boolean parameter to true unless the user gives it. Columns are listed in the
-order of the result. `yname=tasks_pct` gives an axis a clearer name than its column has. `count=minutes` names
-the column with the number of observations per mark, if some marks have few. The last key, such as
-`title=GPU-hours by cluster (ITP jobs)`, takes the rest of the line: the title of a chart that shows only some
-columns of the result.
+`x=wait_s:log` makes the axis of points, lines or boxes logarithmic. `x=trace+cluster` joins two columns into
+one name. `facet=cluster` draws a small chart per cluster. `rule=capacity_gpus` adds a second height at each
+x, as a dashed line or, over bars, as a mark. `band=low_pct,high_pct` shades the area between two columns
+behind lines, or adds an error bar to bars. `with=every_value` sets that boolean parameter to true unless the
+user gives it. Columns are listed in the order of the result. `yname=tasks_pct` gives an axis a clearer name
+than its column has. `count=minutes` names the column with the number of observations per mark, if some marks
+have few. `partial=first,last` leaves out the first and the last period of the x axis, which are incomplete.
+`label=cluster` writes names next to points. The last key, such as `title=GPU-hours by cluster (ITP jobs)`,
+takes the rest of the line: the title of a chart that shows only some columns of the result.
 """
 
 import re
@@ -67,7 +68,20 @@ QUERY_KEYS = {
 }
 
 CHART_KINDS = ("bar", "stack", "line", "step", "point", "heat", "box", "lorenz", "pareto")
-CHART_KEYS = ("x", "y", "color", "facet", "rule", "band", "label", "with", "xname", "yname", "count")
+CHART_KEYS = [
+    "x",
+    "y",
+    "color",
+    "facet",
+    "rule",
+    "band",
+    "label",
+    "with",
+    "xname",
+    "yname",
+    "count",
+    "partial",
+]
 NEEDS_COLOR = {
     "stack": "a stack needs a color, for the parts of a bar",
     "heat": "a heat map needs a color, for the number that it shows",
@@ -79,7 +93,7 @@ DRAWN_KEYS = {
     "stack": ("color", "rule"),
     "line": ("color", "rule", "band"),
     "step": ("color", "rule", "band"),
-    "point": ("color", "rule"),
+    "point": ("color", "rule", "label"),
     "heat": ("color",),
     "box": (),
     "lorenz": ("color",),
@@ -137,7 +151,8 @@ class Chart:
     """How to draw a result. An attribute is empty if the chart line does not have its key.
 
     `labels` are the columns of `label=`, `band` the two columns of `band=`, and `parameter` the parameter of
-    `with=`. `title` is empty if the chart has the title of the query.
+    `with=`. `partial` has "first" and "last" if these periods on the x axis
+    are incomplete. `title` is empty if the chart has the title of the query.
     """
 
     kind: str
@@ -150,6 +165,7 @@ class Chart:
     labels: tuple[str, ...] = ()
     parameter: str = ""
     count: str = ""
+    partial: tuple[str, ...] = ()
     title: str = ""
 
     @property
@@ -168,8 +184,14 @@ class Chart:
     @property
     def columns(self) -> list[str]:
         """Every column that the chart needs, once."""
-        named = [self.x.column, *self.heights, self.color, self.facet, *self.band, *self.labels]
-        return [column for column in dict.fromkeys(named) if column]
+        named = [self.x.column, *self.heights, self.color, self.facet, *self.band, *self.labels, self.count]
+        parts = [column for joined in named for column in joined.split("+")]
+        return [column for column in dict.fromkeys(parts) if column]
+
+    @property
+    def joined(self) -> list[str]:
+        """The names made of several columns, such as `trace+cluster`."""
+        return [name for name in dict.fromkeys((self.x.column, *self.labels)) if "+" in name]
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,6 +307,7 @@ def read_chart(line: str, place: Path | str) -> Chart:
         labels=tuple(values["label"].split(",")) if "label" in values else (),
         parameter=values.get("with", ""),
         count=values.get("count", ""),
+        partial=tuple(values["partial"].split(",")) if "partial" in values else (),
         title=title.strip(),
     )
     if error := find_chart_error(chart):
@@ -298,6 +321,8 @@ def find_chart_error(chart: Chart) -> str:
         return NEEDS_COLOR[chart.kind]
     if chart.band and (chart.kind not in ("bar", "line", "step") or len(chart.band) != 2):
         return "a band has two columns, in a bar, line or step chart"
+    if not set(chart.partial) <= {"first", "last"}:
+        return "write partial as first, last, or both: `partial=first,last`"
     if chart.kind in ("bar", "stack", "heat", "lorenz") and (chart.x.is_log or chart.y.is_log):
         return f"a {chart.kind} chart cannot have a logarithmic axis"
     return ""

@@ -1,19 +1,25 @@
 """The axes, colours and legends of a chart, in Vega-Lite."""
 
+import datetime as dt
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
 from tracehouse.publish.columns import exact
-from tracehouse.publish.plot.rows import Drawable, ordered_names
-from tracehouse.publish.plot.texts import FIRST_DAY_OF_DATES, axis_title, clock_title
+from tracehouse.publish.plot.rows import NAMES, Drawable, ordered_names
+from tracehouse.publish.plot.texts import FIRST_DAY_OF_DATES, clock_title
+from tracehouse.publish.plot.units import axis_title, split_unit
 from tracehouse.sql.query_files import Axis
 
 Spec = dict[str, Any]
 
-# Okabe and Ito's colours, which colour-blind people can distinguish, yellow last; then darker ones.
+# Okabe and Ito's colours, which colour-blind people can distinguish, without yellow; then darker ones.
 COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
-COLORS += ["#F0E442", "#004466", "#7A3500", "#005C43", "#7C3A5E", "#9A9A9A"]
+COLORS += ["#A6761D", "#004466", "#7A3500", "#005C43", "#7C3A5E", "#9A9A9A"]
+# Bars have neither dashes nor shapes: neighbours in this order differ in grey as well.
+BAR_COLORS = ["#0072B2", "#E69F00", "#7A3500", "#BFE3B4", "#009E73", "#000000", "#56B4E9", "#D55E00"]
+BAR_COLORS += ["#F3C6DC", "#004466", "#CC79A7", "#005C43", "#9A9A9A"]
 PALE = "#a8a8a8"
 # The numbers of colours, dashes and shapes have no common divisor: all combinations occur before one repeats.
 DASHES = [[1, 0], [6, 2], [2, 2], [8, 2, 2, 2], [10, 3], [4, 4], [1, 2], [12, 2, 2, 2, 2, 2], [3, 1]]
@@ -24,7 +30,19 @@ SHAPES += ["triangle-right", "triangle-left"]
 NUMBER = "abs(datum.value) >= 1000 ? format(datum.value, '~s') : format(datum.value, '~r')"
 ROUNDED = NUMBER.replace("'~r'", "'.3~r'")
 # Labels of names. NULL is shown as `not stated`, such as the cluster of a trace without cluster names.
-NAME = "datum.label == 'NULL' ? 'not stated' : datum.label"
+NAME = "".join(f"datum.label == '{name}' ? '{label}' : " for name, label in NAMES.items()) + "datum.label"
+# Labels and ticks of logarithmic axes of seconds: 10 s, 1 min, 1 h, 1 d.
+SPANS = {86_400: "d", 3_600: "h", 60: "min"}
+SPAN = "".join(
+    f"datum.value >= {s} ? format(datum.value / {s}, '~r') + ' {unit}' : " for s, unit in SPANS.items()
+)
+SPAN += "format(datum.value, '~r') + ' s'"
+SPAN_TICKS = [0.001, 0.01, 0.1, 1, 10, 60, 600, 3_600, *(86_400 * 10**power for power in range(5))]
+# The ticks of a short axis, on which fewer than FEWEST_TICKS of the others fall.
+CLOSE_TICKS = [step * unit for unit in (1, 60, 3_600) for step in (1, 2, 5, 10, 20)]
+CLOSE_TICKS += [step * 86_400 * 10**power for power in range(4) for step in (1, 2, 5)]
+# Seconds up to this one are labelled as seconds.
+MOST_SECONDS = 10_000
 CLOCK = "format(datum.value, '02d') + ':00'"
 # Labels of time ticks, by the unit in which they differ from the previous one.
 TIMES = {
@@ -42,40 +60,75 @@ CHARACTER_WIDTH = 0.55
 SLANT = 35
 
 SPACED: Spec = {"labelOverlap": True, "labelSeparation": 3}
-# A scale from the first value to the last.
-WITHOUT_ZERO: Spec = {"zero": False, "nice": False, "padding": 8}
+# A scale from the first value to the last, with space for whole marks at both ends.
+PADDING = 10
+WITHOUT_ZERO: Spec = {"zero": False, "nice": False, "padding": PADDING}
+# The distance of ticks on the y axis relative to the font size, and the shortest y axis with so many ticks.
+TICK_DISTANCE, FEWEST_TICKS = 2.6, 4
+# A time axis up to this many days has no years in its labels.
+MOST_DAYS_WITHOUT_YEAR = 200
 
 
 def build_x_axis(drawable: Drawable, width: float, size: float) -> Spec:
     """The encoding of the x axis, for a view's width and a font size in points."""
+    return _wrap_title(_build_x_axis(drawable, width, size), width, size)
+
+
+def _wrap_title(axis: Spec, length: float, size: float) -> Spec:
+    """An axis whose title is in several lines if it is longer than the axis."""
+    lines = textwrap.wrap(axis["title"], max(10, int(length / (size * CHARACTER_WIDTH))))
+    return axis | {"title": lines if len(lines) > 1 else axis["title"]}
+
+
+def _build_x_axis(drawable: Drawable, width: float, size: float) -> Spec:
     chart, column = drawable.chart, drawable.chart.x.column
     axis: Spec = {"field": column, "type": "quantitative", "title": axis_title(chart.x.name)}
     if drawable.is_category(column):
         names = ordered_names(drawable, column)
         return axis | {"type": "ordinal", "sort": names, "axis": _name_labels(drawable, names, width, size)}
     if column in drawable.times:
-        # Hours or days without a row stay empty. The warehouse's times are in UTC.
-        return axis | {"type": "temporal", "scale": {"type": "utc"}, "axis": {"format": TIMES, **SPACED}}
+        return axis | _time_axis(drawable)
     if column in drawable.on_clock:
         title = clock_title((row[column] for row in drawable.rows), drawable.clock_unit)
         # Times of some traces count from 1970.
         date = f"utcFormat(datum.value * 864e5, '{'%d %b %Y' if width >= WIDTH_OF_DATES else '%b'}')"
         labels = f"datum.value >= {FIRST_DAY_OF_DATES} ? {date} : {NUMBER}"
-        return axis | {"title": title, "scale": WITHOUT_ZERO, "axis": SPACED | {"labelExpr": labels}}
+        ticks = SPACED | {"labelExpr": labels, "tickMinStep": 0.5}
+        return axis | {"title": title, "scale": WITHOUT_ZERO, "axis": ticks}
     if column == "hour_of_day":
         ticks = {"values": list(range(0, 25, 3)), "labelExpr": CLOCK, **SPACED}
         return axis | {"scale": {"domain": [0, 23]}, "axis": ticks}
     return axis | _scale(drawable, chart.x)
 
 
-def build_y_axis(drawable: Drawable, field: str) -> Spec:
-    """The encoding of a field on the y axis: all y columns of a chart share one scale and title."""
+def build_y_axis(drawable: Drawable, field: str, height: float, size: float) -> Spec:
+    """The encoding of a field on the y axis, for a view's height and a font size in points.
+
+    All y columns of a chart share one scale and title.
+    """
     y = drawable.chart.y
     axis: Spec = {"field": field, "title": axis_title(y.name)}
     if drawable.chart.kind == "heat":
         labels = {"labelAngle": 0, "labelLimit": 0, "labelExpr": NAME}
         return axis | {"type": "ordinal", "sort": ordered_names(drawable, field), "axis": labels}
-    return axis | {"type": "quantitative", **_scale(drawable, y)}
+    axis |= {"type": "quantitative", **_scale(drawable, y)}
+    axis = _wrap_title(axis, height, size)
+    if "values" not in axis["axis"]:
+        axis["axis"] = axis["axis"] | {"tickCount": max(FEWEST_TICKS, int(height / (TICK_DISTANCE * size)))}
+    return axis
+
+
+def _time_axis(drawable: Drawable) -> Spec:
+    """The encoding of dates and times. Hours or days without a row stay empty. Times are in UTC."""
+    x = drawable.chart.x
+    days = [dt.date.fromisoformat(row[x.column][:10]) for row in drawable.rows]
+    is_short = (max(days) - min(days)).days <= MOST_DAYS_WITHOUT_YEAR
+    formats = TIMES | ({"month": "%d %b"} if is_short else {})
+    title = axis_title(x.name)
+    if x.name == x.column:
+        title = "date" if len(drawable.rows[0][x.column]) == len("2020-01-01") else "time (UTC)"
+    axis = {"format": formats, **SPACED}
+    return {"title": title, "type": "temporal", "scale": {"type": "utc"}, "axis": axis}
 
 
 def build_series(drawable: Drawable, legend: Spec | None, values: Sequence[Any]) -> Spec:
@@ -88,7 +141,7 @@ def build_series(drawable: Drawable, legend: Spec | None, values: Sequence[Any])
     return {
         "field": drawable.chart.color,
         "type": "nominal",
-        "title": axis_title(drawable.chart.color),
+        "title": "on the front" if drawable.chart.kind == "pareto" else axis_title(drawable.chart.color),
         "scale": {"domain": found, "range": values},
         "legend": legend,
     }
@@ -119,15 +172,42 @@ def _scale(drawable: Drawable, axis: Axis) -> Spec:
     columns = chart.heights if axis is chart.y else [axis.column]
     values = [row[column] for row in drawable.rows for column in columns if row[column] is not None]
     numbers = {"labelExpr": NUMBER, **SPACED}
-    if axis.is_log and min(values) <= 0:
-        tens = [10.0**power for power in range(math.ceil(math.log10(max(1, *values))) + 1)]
-        return {"scale": {"type": "symlog", "constant": 1}, "axis": numbers | {"values": [0, *tens]}}
     if axis.is_log:
-        ends = {"domain": labelled_domain(values)} if chart.labels else {"padding": 8}
-        return {"scale": {"type": "log", "nice": False, **ends}, "axis": numbers | log_ticks(axis, values)}
-    if chart.kind == "lorenz" or _adds_up_to_100(drawable):
+        return _log_scale(drawable, axis, values)
+    if all(float(value).is_integer() for value in values):
+        numbers["tickMinStep"] = 1
+    is_share = axis.column == "percentile" or axis.column.endswith("_pct")
+    if chart.kind == "lorenz" or (is_share and chart.kind == "step") or _adds_up_to_100(drawable):
         return {"scale": {"domain": [0, 100]}, "axis": numbers}
-    return {"axis": numbers} | ({"scale": WITHOUT_ZERO} if axis is chart.x else {})
+    if axis is chart.x:
+        return {"scale": WITHOUT_ZERO, "axis": numbers}
+    # Points at zero are above the axis.
+    return {"axis": numbers} | ({"scale": WITHOUT_ZERO | {"zero": True}} if chart.kind == "point" else {})
+
+
+def _log_scale(drawable: Drawable, axis: Axis, values: Sequence[float]) -> Spec:
+    numbers: Spec = {"labelExpr": NUMBER, **SPACED}
+    words, unit = split_unit(axis.name)
+    has_zero = min(values) <= 0
+    if unit == "s" and max(values) >= MOST_SECONDS:
+        least = 0.1 if has_zero else min(values)
+        few, many = (
+            [tick for tick in ticks if least <= tick <= max(values)] for ticks in (SPAN_TICKS, CLOSE_TICKS)
+        )
+        spans = few if len(few) >= FEWEST_TICKS else many
+        ticks: Spec = {"values": [0, *spans] if has_zero else spans, "labelExpr": SPAN}
+        named = {"title": words}
+    else:
+        tens = [10.0**power for power in range(math.ceil(math.log10(max(1, *values))) + 1)]
+        ticks = (
+            {"values": [0, *(ten for ten in tens if ten <= max(values))]}
+            if has_zero
+            else log_ticks(axis, values)
+        )
+        named = {}
+    scale: Spec = {"type": "symlog", "constant": 1} if has_zero else {"type": "log"}
+    ends = {"domain": labelled_domain(values)} if drawable.chart.kind == "pareto" else {"padding": PADDING}
+    return {"scale": scale | {"nice": False, **ends}, "axis": numbers | ticks, **named}
 
 
 def _adds_up_to_100(drawable: Drawable) -> bool:
@@ -149,16 +229,19 @@ def labelled_domain(values: Sequence[float]) -> list[float]:
 
 
 def log_ticks(axis: Axis, values: Sequence[float]) -> Spec:
-    """Ticks of a logarithmic axis: powers of ten, if at least two are in range.
+    """Ticks of a logarithmic axis: powers of ten, or 1, 2 and 5 if the values span less than two of them.
 
     Columns of GPUs and batch sizes get powers of two.
     """
     is_binary = axis.column.endswith(("gpus", "batch_size"))
     base, log = (2.0, math.log2) if is_binary else (10.0, math.log10)
-    ticks = [base**power for power in range(math.ceil(log(min(values))), math.floor(log(max(values))) + 1)]
-    if is_binary:
-        return {"values": ticks, "labelExpr": "format(datum.value, '~r')"}
-    return {"values": ticks} if len(ticks) > 1 else {}
+    powers = range(math.floor(log(min(values))), math.floor(log(max(values))) + 1)
+    steps = (1,) if is_binary or max(values) >= 100 * min(values) else (1, 2, 5)
+    ticks = [step * base**power for power in powers for step in steps]
+    inside = [tick for tick in ticks if min(values) <= tick <= max(values)]
+    # Vega chooses ticks between 1, 2 and 5.
+    found: Spec = {"values": inside} if len(inside) > 1 else {}
+    return found | ({"labelExpr": "format(datum.value, '~r')"} if is_binary else {})
 
 
 def rows_with_names(drawable: Drawable) -> list[Spec]:

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tracehouse.publish.plot.axes import CHARACTER_WIDTH, NAME, ROUNDED, Spec, build_x_axis, rows_with_names
-from tracehouse.publish.plot.marks import LABEL, LINES, build_layers, choose_marks, label_front
+from tracehouse.publish.plot.marks import FONT, LABEL, LINES, build_layers, choose_marks, label_front
 from tracehouse.publish.plot.rows import Drawable, distinct_names, ordered_names
-from tracehouse.publish.plot.texts import axis_title
+from tracehouse.publish.plot.units import axis_title
 
 # In points (72 per inch).
-WIDTH, RATIO = 560, 0.57
-FONT, NARROW_FONT, NARROW = 11.0, 8.0, 340
+WIDTH, RATIO, PANEL_RATIO = 560, 0.57, 0.75
+NARROW_FONT, NARROW = 8.0, 340
+# More panels share the titles of their axes.
+MOST_TITLED_PANELS = 4
 MOST_LINES_AT_RIGHT, LONGEST_AT_RIGHT = 20, 18
 
 
@@ -35,16 +37,17 @@ def build_spec(
     per_row = max(1, min(math.ceil(math.sqrt(len(panels))), int(view / (9 * letters))))
     gap = 4.5 * letters
     width = (view - gap * (per_row - 1)) / per_row
-    height = {"lorenz": 0.75, "heat": 1 / 3}.get(chart.kind, RATIO) * width
+    ratio = RATIO if len(panels) < 2 else PANEL_RATIO
+    height = {"lorenz": 0.75, "heat": 1 / 3}.get(chart.kind, ratio) * width
     if chart.kind == "heat":
         height = max(height, letters * len(ordered_names(drawable, chart.y.column)))
     x = build_x_axis(drawable, width, letters - 1)
     rows = rows_with_names(drawable)
-    if chart.labels:
+    if chart.kind == "pareto" and chart.labels:
         labels = label_front(drawable, width, height, letters / FONT)
         rows = [row | {LABEL: label} for row, label in zip(rows, labels, strict=True)]
     plot: Spec = {
-        "layer": build_layers(drawable, x, _build_legend(drawable, whole, letters), letters / FONT),
+        "layer": build_layers(drawable, x, _build_legend(drawable, whole, letters), (width, height), letters),
         "width": width,
         "height": height,
     }
@@ -52,11 +55,15 @@ def build_spec(
     if len(panels) > 1:
         labelled: Spec = {"labelFontSize": letters, "labelLimit": width + gap - letters, "labelExpr": NAME}
         header = labelled | {"title": None, "labelPadding": 2}
+        if len(panels) > MOST_TITLED_PANELS:
+            title = _join_axis_titles(plot["layer"], x)
+            header |= {"title": title, "titleFontSize": letters, "titleFontWeight": "normal"}
         facet = {"field": chart.facet, "type": "nominal", "sort": panels, "header": header}
         plot = {"facet": facet, "columns": per_row, "spec": plot, "spacing": gap / 2}
-        # Panels of percentages and of heat maps share the y scale. Others do not, so that small clusters stay
-        # visible next to large ones.
+        # Panels of percentages, of heat maps and of logarithmic axes share the y scale. Others do not, so
+        # that small clusters stay visible next to large ones.
         is_share = chart.kind == "heat" or all(column.endswith("_pct") for column in chart.heights)
+        is_share |= chart.y.is_log
         scales = {
             "x": "independent" if drawable.has_several_clocks else "shared",
             "y": "shared" if is_share else "independent",
@@ -82,14 +89,24 @@ def build_spec(
     }
 
 
+def _join_axis_titles(layers: Sequence[Spec], x: Spec) -> str:
+    """Remove the titles of the axes of all panels, and return them as one title above the panels."""
+    titles = (layers[0]["encoding"]["y"]["title"], x["title"])
+    title = " over ".join(one if isinstance(one, str) else " ".join(one) for one in titles)
+    for layer in layers:
+        for axis in (layer["encoding"]["x"], layer["encoding"]["y"]):
+            axis["title"] = None
+    return title
+
+
 def _build_legend(drawable: Drawable, whole: float, letters: float) -> Spec | None:
     """The legend, at the right of the plot if it fits there, otherwise below."""
-    below = {"orient": "bottom", "direction": "horizontal"}
+    below: Spec = {"orient": "bottom", "direction": "horizontal", "offset": 0.5 * letters}
     if drawable.chart.kind == "heat":
         place = {"orient": "right"} if whole >= NARROW else below
         return {"labelExpr": ROUNDED, "tickCount": 4, "gradientLength": 0.2 * whole, **place}
     series = drawable.series
-    if len(series) < 2:
+    if len(series) < 2 or drawable.chart.color == drawable.chart.x.column:
         return None
     symbols = {"symbolLimit": 0, "symbolOpacity": 1, "labelExpr": NAME}
     longest = max(map(len, series))

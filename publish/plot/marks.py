@@ -4,6 +4,8 @@ import math
 from typing import Any
 
 from tracehouse.publish.plot.axes import (
+    BAR_COLORS,
+    CHARACTER_WIDTH,
     COLORS,
     DASHES,
     SHAPES,
@@ -12,32 +14,38 @@ from tracehouse.publish.plot.axes import (
     build_y_axis,
     labelled_domain,
 )
-from tracehouse.publish.plot.rows import Drawable, Row
-from tracehouse.publish.plot.texts import axis_title
-from tracehouse.sql.query_files import Axis
+from tracehouse.publish.plot.rows import FEW, Drawable, Row, distinct_names
+from tracehouse.publish.plot.units import axis_title, number
+from tracehouse.sql.query_files import Axis, Chart
 
 LINES = ("line", "step", "lorenz")
 # A line of up to MOST_MARKED values has a mark at each value; a longer line has about MARKS marks.
 MOST_MARKED, MARKS = 25, 8
-# The limit for a single line, which needs no marks to be recognised.
-MOST_MARKED_ALONE = 60
+# The limits for a single line, which needs no marks to be recognised: in one panel, and in small ones.
+MOST_MARKED_ALONE, MOST_MARKED_IN_PANEL = 60, 12
 GREY = "#777777"
 # The font size of point labels in points, and their line height relative to it.
 LABEL_SIZE, LINE = 8, 1.1
-IS_MARKED, LABEL = "_marked", "_label"
+IS_MARKED, LABEL, VALUE = "_marked", "_label", "_value"
+# So few bars are narrower than their share of the axis.
+FEW_BARS = 3
+FONT = 11.0
 
 
-def build_layers(drawable: Drawable, x: Spec, legend: Spec | None, scale: float) -> list[Spec]:
-    """The layers of a chart for an x axis; `scale` is 1 for a font of 11 points."""
-    chart = drawable.chart
+def build_layers(
+    drawable: Drawable, x: Spec, legend: Spec | None, size: tuple[float, float], letters: float
+) -> list[Spec]:
+    """The layers of a chart for an x axis, the width and height of the view, and a font size in points."""
+    chart, scale = drawable.chart, letters / FONT
 
     def y(field: str) -> Spec:
-        return {"x": x, "y": build_y_axis(drawable, field)}
+        return {"x": x, "y": build_y_axis(drawable, field, size[1], letters)}
 
     def between(low: str, high: str) -> Spec:
         return y(low) | {"y2": {"field": high}}
 
-    color = {"color": build_series(drawable, legend, COLORS) if chart.color else {"value": COLORS[0]}}
+    colors = BAR_COLORS if chart.kind in ("bar", "stack") else COLORS
+    color = {"color": build_series(drawable, legend, colors) if chart.color else {"value": colors[0]}}
     shape = {"shape": build_series(drawable, legend, SHAPES)} if chart.color else {}
     height = y(chart.heights[0])
     layers: list[Spec]
@@ -48,6 +56,9 @@ def build_layers(drawable: Drawable, x: Spec, legend: Spec | None, scale: float)
             layers.insert(0, _layer("area", between(*chart.band) | color, **shaded))
     elif chart.kind == "point":
         layers = [_layer("point", height | color | shape, filled=True, size=60 * scale, opacity=0.85)]
+        if chart.labels:
+            named = height | {"text": {"field": chart.labels[0], "type": "nominal"}}
+            layers.append(_layer("text", named, align="left", dx=6 * scale, fontSize=LABEL_SIZE * scale))
     elif chart.kind == "heat":
         # Dark means high, in print and on screen.
         shades = {
@@ -90,20 +101,59 @@ def build_layers(drawable: Drawable, x: Spec, legend: Spec | None, scale: float)
             layers.append(_layer("text", named, is_on_front, **text))
     else:
         offset = {}
-        if chart.kind == "bar" and _is_side_by_side(drawable):
+        if drawable.is_grouped:
             offset = {"xOffset": {"field": chart.color, "type": "nominal", "sort": drawable.series}}
+        positions = len(distinct_names(drawable.rows, chart.x.column))
+        narrow: Spec = {} if offset or positions > FEW_BARS else {"width": {"band": 0.5}}
         # White edges separate the parts of a bar, even in print without colours.
-        layers = [_layer("bar", height | color | offset, stroke="white", strokeWidth=0.5)]
+        layers = [_layer("bar", height | color | offset, stroke="white", strokeWidth=0.5, **narrow)]
         if chart.band:
             layers.append(_layer("rule", between(*chart.band) | offset, strokeWidth=scale))
+        elif not chart.rule and _has_space_for_values(drawable, size[0], LABEL_SIZE * scale):
+            layers.append(_build_values(chart, height | offset, LABEL_SIZE * scale))
     if chart.rule and drawable.is_category(chart.x.column):
-        thick: Spec = {"color": "black", "thickness": 2 * scale, "width": {"band": 0.9}}
-        layers.append(_layer("tick", y(chart.rule), **thick))
+        # A white edge separates the mark from a dark bar.
+        for tone, thickness in (("white", 4), ("black", 2)):
+            thick: Spec = {"color": tone, "thickness": thickness * scale, "width": {"band": 0.9}}
+            layers.append(_layer("tick", y(chart.rule), **thick))
     elif chart.rule:
         by = {"detail": {"field": chart.color, "type": "nominal"}} if chart.color else {}
         dashed: Spec = {"color": "black", "strokeDash": [4, 3], "strokeWidth": scale}
         layers.append(_layer("line", y(chart.rule) | by, **dashed))
     return layers
+
+
+def _has_space_for_values(drawable: Drawable, width: float, letters: float) -> bool:
+    """Whether the values of all bars, or the sums of stacks that are not 100 %, fit above them."""
+    chart = drawable.chart
+    is_share = chart.kind == "stack" and chart.y.column.endswith("_pct")
+    bars = len(distinct_names(drawable.rows, chart.x.column)) * (
+        len(drawable.series) if drawable.is_grouped else 1
+    )
+    longest = max(len(number(row[chart.y.column])) for row in drawable.rows) + 2 * chart.y.column.endswith(
+        "_pct"
+    )
+    return not chart.facet and not is_share and width / bars >= (longest + 1) * letters * CHARACTER_WIDTH
+
+
+def _build_values(chart: Chart, encoding: Spec, letters: float) -> Spec:
+    """The values of bars, or the sums of stacks, so that short bars are seen."""
+    y, unit = chart.y.column, " + ' %'" if chart.y.column.endswith("_pct") else ""
+    value = f"datum['{y}']"
+    form = f"(abs({value}) >= 1000 ? format({value}, ',.0f') : format({value}, '.3~r')){unit}"
+    sums = [{"aggregate": [{"op": "sum", "field": y, "as": y}], "groupby": [chart.x.column]}]
+    texts = encoding | {"text": {"field": VALUE, "type": "nominal"}}
+    below = {"expr": f"{value} < 0 ? 'top' : 'bottom'"}
+    return {
+        "mark": {
+            "type": "text",
+            "baseline": below,
+            "dy": {"expr": f"{value} < 0 ? 2 : -2"},
+            "fontSize": letters,
+        },
+        "encoding": texts,
+        "transform": [*(sums if chart.kind == "stack" else []), {"calculate": form, "as": VALUE}],
+    }
 
 
 def _layer(kind: str, encoding: Spec, condition: str = "", **mark: Any) -> Spec:
@@ -119,8 +169,20 @@ def _build_lines(drawable: Drawable, height: Spec, color: Spec, shape: Spec, sca
     joined: Spec = {"interpolate": "step-after" if chart.kind == "step" else "linear", "clip": True}
     layers = [
         _layer("line", height | color | dash, strokeWidth=1.6 * scale, **joined),
-        _layer("point", height | color | shape, f"datum.{IS_MARKED}", filled=True, size=36 * scale),
+        _layer(
+            "point",
+            height | color | shape,
+            f"datum.{IS_MARKED}",
+            filled=True,
+            size=36 * scale,
+            opacity=1,
+            strokeWidth=scale,
+        ),
     ]
+    if chart.count:
+        most = max(row[chart.count] or 0 for row in drawable.rows)
+        hollow = {"test": f"datum['{chart.count}'] < {FEW * most}", "value": "white"}
+        layers[1]["encoding"] |= {"fill": color["color"] | {"condition": hollow}, "stroke": color["color"]}
     if chart.kind == "lorenz":
         ends = {"values": [{chart.x.column: share, chart.y.column: share} for share in (0, 100)]}
         layers.insert(0, _layer("line", height, color=GREY, strokeWidth=scale) | {"data": ends})
@@ -132,9 +194,8 @@ def choose_marks(drawable: Drawable) -> list[Spec]:
     chart = drawable.chart
     by = [column for column in (chart.color, chart.facet) if column]
     alone = len(drawable.series) < 2
-    every = (
-        f"(datum._count <= {MOST_MARKED_ALONE if alone else MOST_MARKED} ? 1 : floor(datum._count / {MARKS}))"
-    )
+    most = MOST_MARKED_IN_PANEL if chart.facet else MOST_MARKED_ALONE
+    every = f"(datum._count <= {most if alone else MOST_MARKED} ? 1 : floor(datum._count / {MARKS}))"
     # The marks of each line are shifted, so that they do not hide marks of other lines.
     shift = f"floor((datum._line - 1) * {every} / datum._lines) % {every}"
     is_chosen = f"(datum._number - 1) % {every} == {shift} && !({str(alone).lower()} && {every} > 1)"
@@ -178,10 +239,3 @@ def label_front(drawable: Drawable, width: float, height: float, scale: float) -
             chosen.append(row)
     texts = {id(row): " / ".join(f"{row[column]:g}" for column in chart.labels) for row in chosen}
     return [texts.get(id(row), "") for row in drawable.rows]
-
-
-def _is_side_by_side(drawable: Drawable) -> bool:
-    """Whether any position on the x axis has bars of several colours."""
-    chart = drawable.chart
-    positions = [(row[chart.x.column], row.get(chart.facet)) for row in drawable.rows]
-    return bool(chart.color) and len(set(positions)) < len(positions)

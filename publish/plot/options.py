@@ -74,7 +74,7 @@ def _check(schema: pa.Schema, options: ChartOptions) -> None:
 def _choose_columns(answer: pa.Table, options: ChartOptions) -> Chart:
     """The chart of the chosen columns; the others are the first that fit."""
     names = answer.column_names
-    numbers = [name for name in names if _is_number(answer.schema.field(name).type)]
+    numbers = [name for name in names if is_number(answer.schema.field(name).type)]
     x = options.x or next((name for name in names if name != options.y and [name] != numbers), "")
     y = options.y or next((name for name in numbers if name != x), "")
     if not x or not y:
@@ -91,7 +91,7 @@ def _choose_columns(answer: pa.Table, options: ChartOptions) -> Chart:
 def _choose_kind(answer: pa.Table, keys: Sequence[str], is_log: bool) -> str:
     """Points if several rows have the same keys; otherwise a line over numbers or times, or bars."""
     x = answer.schema.field(keys[0]).type
-    is_scale = _is_number(x) or types.is_temporal(x)
+    is_scale = is_number(x) or types.is_temporal(x)
     if not _are_distinct(answer, keys) or (is_log and not is_scale):
         return "point"
     return "line" if is_scale else "bar"
@@ -101,5 +101,6 @@ def _are_distinct(answer: pa.Table, columns: Sequence[str]) -> bool:
     return answer.group_by(list(columns)).aggregate([]).num_rows == answer.num_rows
 
 
-def _is_number(kind: pa.DataType) -> bool:
+def is_number(kind: pa.DataType) -> bool:
+    """Whether a scale can show values of a type."""
     return types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)

@@ -19,7 +19,7 @@ from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.publish.plot import terminal, texts
 from tracehouse.publish.plot.axes import Spec
-from tracehouse.publish.plot.layout import WIDTH, Size, build_spec
+from tracehouse.publish.plot.layout import NARROW, WIDTH, Size, build_spec
 from tracehouse.publish.plot.marks import LABEL
 from tracehouse.publish.plot.options import DEFAULT, ChartOptions, choose_chart
 from tracehouse.publish.plot.rows import Drawable, select_drawable, select_rows
@@ -43,11 +43,12 @@ WIDTH_TOLERANCE, MOST_ATTEMPTS = 1, 4
 
 @dataclass(frozen=True)
 class Described:
-    """What a picture shows: the rows of an answer, and the lines above and below them."""
+    """What a picture shows: the rows of an answer, the lines above it, and source and caveats below."""
 
     rows: Drawable
     subtitle: Sequence[str]
-    footer: Sequence[str]
+    source: str
+    caveats: Sequence[str]
 
 
 def parse_size(width_mm: float | None, font_pt: float | None) -> Size:
@@ -110,7 +111,7 @@ def _select(
     if not query.name:
         traces = found.traces or texts.loaded_traces(connection, query.reads)
         return replace(found, traces=traces), query.notes, ""
-    parameters = texts.describe_parameters(connection, found.name, given, found.chart.parameter)
+    parameters = texts.describe_parameters(connection, found.name, given, found.chart)
     return found, texts.notes_on(connection, found), parameters
 
 
@@ -133,18 +134,17 @@ def describe_rows(
     if not options.has_title:
         found, explained, parameters = replace(found, title="", remarks=()), [], ""
     subtitle = [*texts.write_subtitle(found, about, parameters), *explained]
-    footer = []
-    if options.has_footer and (found.name or found.traces):
-        footer = [texts.footer(connection, found.name, found.traces)]
-    if options.has_footer:
-        footer += texts.list_caveats(about, found.name)
-    return Described(found, subtitle, footer)
+    if not options.has_footer:
+        return Described(found, subtitle, "", [])
+    source = texts.footer(connection, found.name, found.traces) if found.name or found.traces else ""
+    return Described(found, subtitle, source, texts.list_caveats(about))
 
 
 def build(described: Described, size: Size) -> Spec:
     """Build a picture in the requested width."""
     view = size.width * 0.8 or WIDTH
-    parts = described.rows, described.subtitle, described.footer, size
+    caveats = texts.shorten_caveats(described.caveats, described.rows.name, 0 < size.width < NARROW)
+    parts = described.rows, described.subtitle, [described.source, *caveats], size
     for _ in range(MOST_ATTEMPTS if size.width else 0):
         svg = _render(json.dumps(build_spec(*parts, view)))
         missing = size.width - float(svg.partition(' width="')[2].partition('"')[0])
@@ -199,7 +199,7 @@ def render_text(
     found, about, parameters = _select(connection, query, given, options)
     described = describe_rows(connection, found, about, parameters, options)
     # The caveats are printed below it.
-    return terminal.draw_text(described.rows, described.subtitle, described.footer[:1], columns)
+    return terminal.draw_text(described.rows, described.subtitle, described.source, columns)
 
 
 def build_for_page(described: Described) -> dict[str, Spec]:
@@ -235,7 +235,7 @@ def _select_named_rows(found: Drawable, labels: list[str]) -> str:
     names = [identifier(column) for column in found.rows[0] if found.is_category(column)]
     named = ", ".join(f"coalesce(cast({name} as varchar), 'NULL') as {name}" for name in names)
     label = ""
-    if found.chart.labels:
+    if labels:
         form = " / ".join("{:g}" for _ in found.chart.labels)
         values = ", ".join(f"cast({identifier(column)} as double)" for column in found.chart.labels)
         text = f"format('{form}', {values})"

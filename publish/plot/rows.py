@@ -3,7 +3,7 @@
 One SQL statement selects them from the relation `answer`: here for pictures, and in the browser for pages.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
@@ -14,13 +14,14 @@ import pyarrow as pa
 from pyarrow import types
 
 from tracehouse.core.errors import UserError
-from tracehouse.core.text import identifier
+from tracehouse.core.text import identifier, join_names
 from tracehouse.engines.duckdb.read.answer import read
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.catalog import read_rows
 from tracehouse.publish.columns import exact
-from tracehouse.publish.plot.options import DEFAULT, ChartOptions, choose_chart
-from tracehouse.sql.query_files import Chart, read_chart
+from tracehouse.publish.plot.options import DEFAULT, ChartOptions, choose_chart, is_number
+from tracehouse.publish.plot.units import amount, axis_title, number, split_unit
+from tracehouse.sql.query_files import Axis, Chart, read_chart
 from tracehouse.views.view_files import DefinitionError
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -38,8 +39,17 @@ MOST_POINTS, FEWEST_DAYS = 400, 8
 LOW, HIGH = "_low", "_high"
 # A mark has few observations if it has less than this share of the observations of the largest mark.
 FEW = 0.1
-# The largest number of values that a remark lists.
-MOST_LISTED = 4
+# Larger units of columns: from which highest value on, how much one is, and the suffix of its name.
+LARGER_UNITS = {
+    "s": ((10_000, 3_600, "h"),),
+    "ms": ((10_000, 1_000, "s"),),
+    "j": ((1e10, 1e9, "gj"), (1e7, 1e6, "mj"), (1e4, 1e3, "kj")),
+    "gb": ((10_000, 1_000, "tb"),),
+}
+# An axis of points, curves or boxes whose values differ at least by this factor is logarithmic.
+LOG_RATIO = 100
+# The labels of values that are not texts.
+NAMES = {"NULL": "not stated", "true": "yes", "false": "no"}
 # A capacity is drawn up to this many times the highest drawn value.
 MOST_RULE_RATIO = 4
 
@@ -78,6 +88,20 @@ class Drawable:
         by_trace = self.chart.facet in ("trace", "trace_cluster")
         return by_trace and column in self.on_clock and not self.is_category(column)
 
+    @property
+    def is_grouped(self) -> bool:
+        """Whether any position on the x axis has bars of several colours."""
+        chart = self.chart
+        positions = [(row[chart.x.column], row.get(chart.facet)) for row in self.rows]
+        return chart.kind == "bar" and bool(chart.color) and len(set(positions)) < len(positions)
+
+    @property
+    def has_missing_bars(self) -> bool:
+        """Whether groups of bars lack a colour."""
+        names = distinct_names(self.rows, self.chart.x.column)
+        is_complete = len(self.rows) == len(names) * len(self.series)
+        return self.is_grouped and not self.chart.facet and not is_complete
+
     def is_category(self, column: str) -> bool:
         """Whether a column is drawn as categories instead of numbers on a scale."""
         chart = self.chart
@@ -114,6 +138,8 @@ def select_drawable(
 def select_rows(answer: pa.Table, chart: Chart, name: str, title: str) -> Drawable:
     """Select the rows of an answer to draw. Raises the same errors as `select_drawable`."""
     _check(chart, answer.schema, name)
+    if not answer.num_rows:
+        raise UserError("No chart, because there are no rows.")
     kinds = {column: answer.schema.field(column).type for column in chart.columns}
     times = frozenset(column for column, kind in kinds.items() if types.is_temporal(kind))
     # The zero of a trace's own clock has no calendar date.
@@ -123,11 +149,16 @@ def select_rows(answer: pa.Table, chart: Chart, name: str, title: str) -> Drawab
     with duckdb.connect() as connection:
         connection.execute("set timezone = 'UTC'; set threads = 1")
         connection.register("answer", answer)
+        scales = {column for column, kind in kinds.items() if is_number(kind)} - on_clock
+        chart = _choose_logs(connection, chart, scales)
+        chart, factors = _choose_units(connection, chart, scales)
         conditions, remarks = _place(connection, chart)
-        unit_s, unit = _choose_unit(connection, on_clock)
+        unit_s, unit = _choose_unit(connection, on_clock, chart.facet)
+        factors |= {column: unit_s / CLOCK_S.get(column, 1) for column in on_clock}
         values = [
-            f"{_plain(one, kind, on_clock, unit_s)} as {identifier(one)}" for one, kind in kinds.items()
+            f"{_plain(one, kind, factors.get(one, 1))} as {identifier(one)}" for one, kind in kinds.items()
         ]
+        values += [_join_names(name) for name in chart.joined]
         placed = f"""
             with placed as (
                 select {", ".join(values)}, row_number() over () as _row
@@ -151,16 +182,36 @@ def select_rows(answer: pa.Table, chart: Chart, name: str, title: str) -> Drawab
         result = connection.execute(sql)
         names = [column for column, *_ in result.description or ()]
         rows = [dict(zip(names, row, strict=True)) for row in result.fetchall()]
-    if not rows:
-        raise UserError(f"{name}: nothing to plot, the answer has no {chart.heights[0]}")
-    if len(rows) == 1 and chart.kind != "box" and not daily:
-        single = f"{chart.heights[0]} = {rows[0][chart.heights[0]]}"
-        raise UserError(f"{name}: cannot plot a single number ({single})")
-    if chart.kind == "heat" and not any(row[chart.color] for row in rows):
-        raise UserError(f"{name}: nothing to plot, every {chart.color} is 0")
+    _check_rows(rows, chart)
+    remarks += _describe_missing(answer, rows, chart)
     found = answer["trace"].to_pylist() if "trace" in answer.column_names else []
     traces = list(dict.fromkeys(trace for trace in found if trace))
     return Drawable(name, chart.title or title, chart, rows, times, on_clock, unit, remarks, traces, sql)
+
+
+def _join_names(name: str) -> str:
+    """The SQL of a name made of several columns, without those that are NULL."""
+    parts = ", ".join(f"cast({identifier(column)} as varchar)" for column in name.split("+"))
+    return f"concat_ws(' ', {parts}) as {identifier(name)}"
+
+
+def _check_rows(rows: Sequence[Row], chart: Chart) -> None:
+    """Raise UserError if there are no rows to draw, only one, or several at one place."""
+    height = chart.color if chart.kind == "heat" else chart.heights[0]
+    title = axis_title(chart.color if chart.kind == "heat" else chart.y.name)
+    if not rows:
+        raise UserError(f"No chart, because no row has a value of {title}.")
+    if len(rows) == 1 and chart.kind != "box":
+        raise UserError(f"No chart of a single number: {title} is {number(rows[0][height])}.")
+    if chart.kind == "heat" and not any(row[height] for row in rows):
+        raise UserError(f"No chart, because {title} is 0 in all rows.")
+    if chart.kind in ("bar", "line", "box"):
+        places = [tuple(row.get(one) for one in (chart.x.column, chart.color, chart.facet)) for row in rows]
+        if len(set(places)) < len(places):
+            raise UserError(
+                f"No chart, because several rows have the same {axis_title(chart.x.name)}. "
+                "Choose a column that distinguishes them with --color, or --kind point"
+            )
 
 
 def distinct_names(rows: Sequence[Row], column: str) -> list[str]:
@@ -212,41 +263,119 @@ def _check(chart: Chart, answer: pa.Schema, name: str) -> None:
     scales = [chart.color] if chart.kind == "heat" else chart.heights
     for column in [*scales, *([chart.x.column] if chart.x.is_log or chart.kind == "lorenz" else [])]:
         kind = answer.field(column).type
-        if not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
+        if not is_number(kind):
             raise DefinitionError(
                 name, f"its chart has a scale of {column}, which is {kind} and not a number"
             )
 
 
+def _values(connection: duckdb.DuckDBPyConnection, columns: Sequence[str]) -> tuple[float, float, float]:
+    """The lowest, the lowest positive and the highest value of columns of the answer, 0 if there is none."""
+    selected = [f"select cast({identifier(column)} as double) as v from answer" for column in columns]
+    sql = "select min(v), min(v) filter (where v > 0), max(v) filter (where isfinite(v))"
+    [found] = connection.execute(f"{sql} from ({' union all '.join(selected)})").fetchall()
+    lowest, positive, highest = (value or 0 for value in found)
+    return lowest, positive, highest
+
+
+def _drawn(chart: Chart, axis: Axis) -> list[str]:
+    return [*chart.heights, *chart.band] if axis is chart.y else [axis.column]
+
+
+def _choose_logs(connection: duckdb.DuckDBPyConnection, chart: Chart, scales: Collection[str]) -> Chart:
+    """The chart with logarithmic axes where values of points, curves or boxes differ by LOG_RATIO or more."""
+    if chart.kind not in ("point", "box", "step"):
+        return chart
+    axes = []
+    for axis in (chart.x, chart.y):
+        columns = _drawn(chart, axis)
+        is_wide = False
+        if {*columns} <= {*scales} and not axis.column.endswith("_pct") and axis.column != "percentile":
+            lowest, positive, highest = _values(connection, columns)
+            # Boxes may start at 0; points at 0 would be lost.
+            is_complete = lowest > 0 or (lowest == 0 and chart.kind == "box")
+            is_wide = is_complete and positive > 0 and highest >= LOG_RATIO * positive
+        axes.append(replace(axis, is_log=axis.is_log or is_wide))
+    return replace(chart, x=axes[0], y=axes[1])
+
+
+def _choose_units(
+    connection: duckdb.DuckDBPyConnection, chart: Chart, scales: Collection[str]
+) -> tuple[Chart, dict[str, float]]:
+    """The chart with larger units, such as hours in place of 20,000 s, and what to divide each column by.
+
+    Logarithmic axes of seconds keep them, because their ticks are seconds, minutes, hours and days.
+    """
+    factors: dict[str, float] = {}
+    axes = []
+    for axis in (chart.x, chart.y):
+        suffix, columns = axis.column.rpartition("_")[2], _drawn(chart, axis)
+        is_category = axis is chart.x and chart.kind in ("bar", "stack", "box", "heat")
+        is_fixed = is_category or (suffix == "s" and axis.is_log) or not {*columns} <= {*scales}
+        steps = () if is_fixed or not axis.name.endswith(suffix) else LARGER_UNITS.get(suffix, ())
+        highest = _values(connection, columns)[2] if steps else 0
+        for at_least, factor, larger in steps:
+            if highest >= at_least:
+                factors |= dict.fromkeys(columns, factor)
+                axis = replace(axis, name=axis.name.removesuffix(suffix) + larger)
+                break
+        axes.append(axis)
+    return replace(chart, x=axes[0], y=axes[1]), factors
+
+
 def _place(connection: duckdb.DuckDBPyConnection, chart: Chart) -> tuple[list[str], list[str]]:
-    """The conditions on rows that can be drawn, and remarks on rows that a logarithmic axis cannot show."""
+    """The conditions on rows that are drawn, and remarks on those that are not."""
     needed = [chart.color] if chart.kind == "heat" else [c for c in chart.heights if c != chart.rule]
     conditions = [f"{identifier(column)} is not null" for column in needed]
     remarks = []
     # Boxes keep all rows, because their scale includes 0.
-    for column in [axis.column for axis in (chart.x, chart.y) if axis.is_log and chart.kind != "box"]:
-        is_positive = f"coalesce({identifier(column)} > 0, false)"
-        others = f"select count(*) from answer where {' and '.join(conditions)} and not {is_positive}"
-        if connection.execute(others).fetchall() != [(0,)]:
-            remarks.append(f"without {column} of 0: its axis is logarithmic")
-        conditions.append(is_positive)
+    for axis in [axis for axis in (chart.x, chart.y) if axis.is_log and chart.kind != "box"]:
+        if _values(connection, [axis.column])[0] <= 0:
+            words, unit = split_unit(axis.name)
+            remarks.append(f"Without {f'{words} of 0 {unit}'.strip()}, which a log axis cannot show.")
+        conditions.append(f"coalesce({identifier(axis.column)} > 0, false)")
+    x = identifier(chart.x.column)
+    ends = {"first": f"{x} > (select min({x}) from answer)", "last": f"{x} < (select max({x}) from answer)"}
+    conditions += [ends[end] for end in chart.partial]
+    if chart.partial:
+        remarks.append(f"Without the {' and the '.join(chart.partial)} period, which is incomplete.")
     return conditions, remarks
 
 
-def _choose_unit(connection: duckdb.DuckDBPyConnection, on_clock: frozenset[str]) -> tuple[int, str]:
-    """The unit for times on a trace's own clock, in seconds and as a name."""
+def _describe_missing(answer: pa.Table, rows: Sequence[Row], chart: Chart) -> list[str]:
+    """A remark on the traces or series of the answer that have no value to draw."""
+    found = []
+    for column in dict.fromkeys((chart.color, chart.facet, chart.x.column)):
+        if column == "trace" or (column == chart.color and column and chart.kind != "heat"):
+            drawn = {exact(row[column]) for row in rows}
+            missing = dict.fromkeys(exact(value) for value in answer[column].to_pylist())
+            found += [NAMES.get(name, name) for name in missing if name not in drawn]
+    return [f"Without a value: {join_names(found)}."] if found else []
+
+
+def _choose_unit(
+    connection: duckdb.DuckDBPyConnection, on_clock: frozenset[str], facet: str
+) -> tuple[int, str]:
+    """The unit for times on a trace's own clock, in seconds and as a name. It suits the shortest panel."""
     latest = [f"max({identifier(column)}) * {CLOCK_S.get(column, 1)}" for column in sorted(on_clock)]
-    [found] = connection.execute(f"select {', '.join(['max(0)', *latest])} from answer").fetchall()
-    last_s = max((seconds for seconds in found if seconds is not None), default=0)
-    fitting = ((unit_s, unit) for unit_s, unit, most_s in CLOCK_UNITS if on_clock and last_s <= most_s)
-    return next(fitting, (DAY_S, "days"))
+    panels = f"group by {identifier(facet)}" if facet else ""
+    sql = f"select greatest({', '.join(['0', *latest])}) from answer {panels}"
+    found = connection.execute(sql).fetchall()
+    ends = [seconds for (seconds,) in found if seconds is not None] or [0]
+    units = [
+        next((index for index, (_, _, most_s) in enumerate(CLOCK_UNITS) if on_clock and end <= most_s), 2)
+        for end in (min(ends), max(ends))
+    ]
+    # Minutes of a long panel would be large numbers.
+    chosen = units[0] if units[1] < 2 else max(1, units[0])
+    return (*CLOCK_UNITS, (DAY_S, "days", 0))[chosen][:2]
 
 
-def _plain(column: str, kind: pa.DataType, on_clock: frozenset[str], unit_s: int) -> str:
-    """The SQL of a value for JSON: times on a trace's clock in a unit, numbers of weekdays as names."""
+def _plain(column: str, kind: pa.DataType, factor: float) -> str:
+    """The SQL of a value for JSON: numbers in a unit, numbers of weekdays as names."""
     value = identifier(column)
-    if column in on_clock:
-        return f"cast({value} as double) * {CLOCK_S.get(column, 1)} / {unit_s}"
+    if factor != 1:
+        return f"cast({value} as double) / {factor!r}"
     if column == "weekday" and types.is_integer(kind):
         return f"coalesce({list(WEEKDAYS)}[{value}], cast({value} as varchar))"
     if types.is_date(kind):
@@ -282,8 +411,8 @@ def _join_days(
     means = [f"avg({identifier(column)}) as {identifier(column)}" for column in chart.heights]
     ends = f"min({y}) as {LOW}, max({y}) as {HIGH}, min(_row) as _row"
     columns = ", ".join([shown, *by, *means, ends])
-    drawn = "line" if all_long else "long lines"
-    remark = f"{drawn}: mean of each day; band: its lowest and highest value"
+    drawn = "Line" if all_long else "Long lines"
+    remark = f"{drawn}: mean of each day. Band: its lowest and highest value."
     return f"with {measured} select {columns} from measured group by all", [remark]
 
 
@@ -293,18 +422,15 @@ def _hide_far_rules(connection: duckdb.DuckDBPyConnection, sql: str, chart: Char
     panel = f"over ({f'partition by {identifier(chart.facet)}' if chart.facet else ''})"
     is_far = f"coalesce(min({rule}) {panel} > {MOST_RULE_RATIO} * max({y}) {panel}, false)"
     far = f"select distinct {rule} from (select *, {is_far} as is_far from ({sql})) where is_far order by all"
-    listed = [f"{value:g}" for (value,) in connection.execute(far).fetchall() if value is not None]
-    shown = ", ".join(listed) if len(listed) <= MOST_LISTED else f"{listed[0]} to {listed[-1]}"
-    remarks = [f"not shown because far above the data: {chart.rule} of {shown}"] if listed else []
+    values = [value for (value,) in connection.execute(far).fetchall() if value is not None]
+    remarks = [f"{amount(chart.rule, values)} lies above this range."] if values else []
     hidden = f"exclude (_row) replace (if({is_far}, null, {rule}) as {rule})"
     return sql.replace("exclude (_row)", hidden), remarks
 
 
 def _describe_counts(answer: pa.Table, chart: Chart) -> str:
-    """A remark on the numbers of observations of the marks, and on marks with few observations."""
-    pairs = zip(answer[chart.x.column].to_pylist(), answer[chart.count].to_pylist(), strict=True)
-    counts = {exact(value): count for value, count in pairs if count}
-    most = max(counts.values(), default=0)
-    few = [name for name, count in counts.items() if count < FEW * most]
-    text = f"{chart.count.replace('_', ' ')} behind a mark: {min(counts.values(), default=0):,} to {most:,}"
-    return f"{text}; few at {chart.x.column.replace('_', ' ')} {', '.join(few)}" if few else text
+    """A remark on the numbers of observations of the points; hollow ones have few."""
+    counts = [count for count in answer[chart.count].to_pylist() if count]
+    least, most = min(counts, default=0), max(counts, default=0)
+    few = f"; hollow ones under {number(FEW * most)}" if least < FEW * most else ""
+    return f"Points summarise {number(least)} to {number(most)} {axis_title(chart.count)} each{few}."

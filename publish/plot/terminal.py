@@ -9,7 +9,9 @@ from typing import Any
 from tracehouse.publish.columns import exact
 from tracehouse.publish.plot.axes import log_ticks
 from tracehouse.publish.plot.rows import DAY_S, Drawable, Row, distinct_names
-from tracehouse.publish.plot.texts import axis_title, clock_title
+from tracehouse.publish.plot.texts import clock_title
+from tracehouse.publish.plot.units import axis_title, number
+from tracehouse.sql.query_files import Chart
 
 HEIGHT = 20
 # A single line is drawn in braille dots, eight per character; several lines have different markers.
@@ -20,7 +22,7 @@ MOST_TICKS = 6
 MOST_IN_PLOT = 8
 
 
-def draw_text(found: Drawable, subtitle: Sequence[str], footer: Sequence[str], width: int) -> str:
+def draw_text(found: Drawable, subtitle: Sequence[str], footer: str, width: int) -> str:
     """The picture as text, with lines no longer than `width` characters."""
     chart = found.chart
     if chart.kind == "heat":
@@ -33,8 +35,7 @@ def draw_text(found: Drawable, subtitle: Sequence[str], footer: Sequence[str], w
         lines = _draw_curves(found, width)
     above = [line for text in (found.title, *subtitle) for line in textwrap.wrap(text, width)]
     plot = [line.rstrip() for line in lines]
-    below = [line for text in footer for line in textwrap.wrap(text, width)]
-    return "\n".join([*above, "", *plot, "", *below]).strip("\n") + "\n"
+    return "\n".join([*above, "", *plot, "", *textwrap.wrap(footer, width)]).strip("\n") + "\n"
 
 
 def _draw_curves(found: Drawable, width: int) -> list[str]:
@@ -70,6 +71,9 @@ def _draw_curves(found: Drawable, width: int) -> list[str]:
             values = [row[axis.column] for row in found.rows]
             ticks = log_ticks(axis, values).get("values", [min(values), max(values)])
             put(ticks, [f"{tick:,.12g}" for tick in ticks])
+    if chart.kind in ("step", "lorenz"):
+        plotext.ylim(0, 100)
+        plotext.yticks([0, 25, 50, 75, 100], ["0", "25", "50", "75", "100"])
     if categories:
         plotext.xticks(range(len(categories)), categories)
     elif x in found.times:
@@ -121,18 +125,22 @@ def _draw_bars(found: Drawable, width: int) -> list[str]:
     height = chart.heights[2] if chart.kind == "box" else chart.heights[0]
     by = [column for column in dict.fromkeys((chart.facet, chart.x.column, chart.color)) if column]
     labels = [" ".join(exact(row[column]) for column in by) for row in found.rows]
-    numbers = [f"{row[height]:,.6g}" for row in found.rows]
+    numbers = [number(row[height]) for row in found.rows]
     widest = min(max(map(len, labels)), width // 2)
     free = width - widest - max(map(len, numbers)) - 2
     most = max(abs(row[height]) for row in found.rows) or 1
     bars = ["█" * round(free * abs(row[height]) / most) for row in found.rows]
     return [
-        f"{' / '.join(map(axis_title, by))}: {axis_title(height)}",
+        f"{' / '.join(map(axis_title, by))}: {axis_title(_height_name(chart))}",
         *(
-            f"{name[:widest]:<{widest}} {bar} {number}"
-            for name, bar, number in zip(labels, bars, numbers, strict=True)
+            f"{name[:widest]:<{widest}} {bar} {value}"
+            for name, bar, value in zip(labels, bars, numbers, strict=True)
         ),
     ]
+
+
+def _height_name(chart: Chart) -> str:
+    return f"median_{chart.y.name}" if chart.kind == "box" else chart.y.name
 
 
 def _draw_heat_map(found: Drawable) -> list[str]:
@@ -148,4 +156,4 @@ def _draw_heat_map(found: Drawable) -> list[str]:
     for y in down:
         shades = (SHADES[round((len(SHADES) - 1) * values.get((y, x), 0) / most)] * 3 for x in across)
         lines.append(f"{y:<{margin}}{''.join(shades)}")
-    return [f"{axis_title(chart.color)}, up to {most:,.6g}", *lines]
+    return [f"{axis_title(chart.color)}, up to {number(most)}", *lines]

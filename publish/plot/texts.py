@@ -9,31 +9,20 @@ from tracehouse.engines.duckdb.read import notes
 from tracehouse.engines.duckdb.read.catalog import base_tables, read_rows
 from tracehouse.engines.duckdb.read.notes import WRONG_RESULT, Note
 from tracehouse.publish.plot.rows import Drawable, distinct_names
+from tracehouse.publish.plot.units import axis_title
+from tracehouse.sql.query_files import Chart
 
-# Unit suffixes of column names, and their usual spelling.
-UNITS = {"s": "s", "ms": "ms", "h": "h", "w": "W", "j": "J", "kwh": "kWh", "pct": "%"}
-UNITS |= {"gb": "GB", "gib": "GiB", "mib": "MiB", "gibps": "GiB/s"}
-GPU_TIME = {"gpu_h": "GPU-hours", "gpu_s": "GPU-seconds"}
-WORDS = {"gpu": "GPU", "gpus": "GPUs", "cpu": "CPU", "cpus": "CPUs", "hp": "HP", "lp": "LP"}
-WORDS |= {"vc": "virtual cluster", "qos": "quality of service"}
 # Days of a trace's own clock from this one on count from 1970: they are dates. No trace lasts 27 years.
 FIRST_DAY_OF_DATES = 10_000
 
 # Defaults that filter nothing and change nothing.
 NEUTRAL = ("false", "any", "all", "")
-BOX = "boxes from the 25th to the 75th percentile, a line at the median, whiskers from the 5th to the 95th"
-MOST_CAVEATS = 4
-
-
-def axis_title(column: str) -> str:
-    """A column's name as an axis title: `p90_wait_s` is p90 wait (s), `gpu_h_pct` is GPU-hours (%)."""
-    for suffix, spelling in GPU_TIME.items():
-        if column.endswith(suffix):
-            return f"{axis_title(column.removesuffix(suffix).rstrip('_'))} {spelling}".strip()
-    words, _, last = column.rpartition("_")
-    if words and last in UNITS and not words.endswith("_per"):
-        return f"{axis_title(words)} ({UNITS[last]})"
-    return " ".join(WORDS.get(word, word) for word in column.split("_"))
+# The parameter that affects only the bounds of a confidence interval.
+INTERVAL = "sampled_by"
+BOX = "Boxes: 25th to 75th percentile, with a line at the median. Whiskers: 5th to 95th."
+MOST_CAVEATS, MOST_IF_NARROW = 4, 1
+# A curve that ends below this percentage is explained.
+COMPLETE_PCT = 99
 
 
 def clock_title(times: Iterable[float], unit: str) -> str:
@@ -43,18 +32,19 @@ def clock_title(times: Iterable[float], unit: str) -> str:
 
 
 def describe_parameters(
-    connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str], hidden: str
+    connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str], chart: Chart
 ) -> str:
-    """The parameters that affect an answer, given ones and defaults: `on_cluster = seren`.
+    """The parameters that affect a chart, given ones and defaults: `on_cluster = seren`.
 
-    `hidden` is the parameter that the chart sets. Neither this parameter nor parameters that its meaning
-    names are listed, because it replaces them.
+    Neither the parameter that the chart sets nor parameters that its meaning names are listed, because it
+    replaces them; nor the units of a confidence interval that the chart does not draw.
     """
     meaning = "select meaning from catalog.query_parameters where query_name = $name and parameter = $hidden"
-    found = read_rows(connection, meaning, name=name, hidden=hidden)
-    replaced = {hidden, *(word for row in found for word in row["meaning"].split())}
+    found = read_rows(connection, meaning, name=name, hidden=chart.parameter)
+    hidden = {chart.parameter, *(word for row in found for word in row["meaning"].split())}
+    hidden |= set() if chart.band else {INTERVAL}
     parameters = effective_parameters(connection, name, given).items()
-    return ", ".join(f"{key} = {value}" for key, value in parameters if key not in replaced)
+    return ", ".join(f"{key} = {value}" for key, value in parameters if key not in hidden)
 
 
 def effective_parameters(
@@ -87,16 +77,31 @@ def explain_marks(found: Drawable) -> list[str]:
     chart = found.chart
     lines = [BOX] if chart.kind == "box" else []
     if any(row.get(chart.rule) is not None for row in found.rows):
-        line = "mark" if found.is_category(chart.x.column) else "dashed line"
-        lines.append(f"{line}: {axis_title(chart.rule)}")
+        line = "Black mark" if found.is_category(chart.x.column) else "Dashed line"
+        lines.append(f"{line}: {axis_title(chart.rule)}.")
+    if chart.kind == "lorenz":
+        lines.append("Grey line: equal shares.")
+    if chart.kind == "step" and chart.band and _is_censored(found):
+        lines.append("A curve that ends below 100 %: the other observations still ran when the trace ended.")
+    if found.has_missing_bars:
+        lines.append("A missing bar has no value.")
     # A single series or panel has neither a legend nor a heading.
     for column in (chart.color, chart.facet) if chart.kind != "heat" else ():
         alone = distinct_names(found.rows, column)
         if len(alone) == 1 and alone != ["NULL"] and column != "trace" and alone != list(found.traces):
             lines.append(f"{axis_title(column)}: {alone[0]}")
-    if chart.labels:
-        lines.append(f"labels where they fit: {' / '.join(map(axis_title, chart.labels))}")
+    if chart.kind == "pareto" and chart.labels:
+        lines.append(f"Labels where they fit: {' / '.join(map(axis_title, chart.labels))}.")
     return lines
+
+
+def _is_censored(found: Drawable) -> bool:
+    """Whether any curve ends below 100 %."""
+    last: dict[str, float] = {}
+    for row in found.rows:
+        key = f"{row.get(found.chart.color)} {row.get(found.chart.facet)}"
+        last[key] = max(last.get(key, 0), row[found.chart.y.column])
+    return any(value < COMPLETE_PCT for value in last.values())
 
 
 def notes_on(connection: duckdb.DuckDBPyConnection, found: Drawable) -> list[Note]:
@@ -104,13 +109,18 @@ def notes_on(connection: duckdb.DuckDBPyConnection, found: Drawable) -> list[Not
     return notes.of_object(connection, found.name, found.traces or None, on_data=True)
 
 
-def list_caveats(about: Sequence[Note], name: str) -> list[str]:
-    """The summaries of the first caveats with severity WRONG_RESULT, and the number of the other ones."""
+def list_caveats(about: Sequence[Note]) -> list[str]:
+    """The summaries of the caveats with severity WRONG_RESULT."""
     serious = [note for note in about if note.severity == WRONG_RESULT]
-    lines = [f"{note.name.partition('.')[0]}: {note.summary}" for note in serious[:MOST_CAVEATS]]
-    if more := len(serious) - len(lines):
-        lines.append(f"{more} more caveats" + f": traces describe {name}" * bool(name))
-    return lines
+    return [f"{note.name.partition('.')[0]}: {note.summary}" for note in serious]
+
+
+def shorten_caveats(caveats: Sequence[str], name: str, is_narrow: bool) -> list[str]:
+    """The first caveats, and the number of the other ones."""
+    most = MOST_IF_NARROW if is_narrow else MOST_CAVEATS
+    more = len(caveats) - most
+    where = f": traces describe {name}" * bool(name)
+    return [*caveats[:most], *([f"{more} more caveats{where}"] if more > 0 else [])]
 
 
 def footer(connection: duckdb.DuckDBPyConnection, name: str, traces: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 -- caveat: acme.states_beyond_readme
 -- caveat: acme.types_differ_by_cluster
 -- caveat: acme.paper_counts_more_jobs
--- chart: bar x=size_band y=gpu_h_per_failure color=workload_type
+-- chart: point x=size_band y=gpu_h_per_failure:log color=workload_type xname=requested_gpus
 -- column: jobs: Jobs of the type and band, or the GPU jobs with gpu_only
 -- column: failed_jobs: Jobs of the type and band that failed
 -- column: failed_jobs_pct: Share of the jobs of the type and band that failed

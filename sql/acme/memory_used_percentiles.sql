@@ -1,5 +1,5 @@
 -- GPU memory utilisation by cluster (Acme GPUs)
--- chart: bar x=cluster y=median_used_pct title=Median GPU memory utilisation by cluster (Acme GPUs)
+-- chart: bar x=cluster y=median_used_pct yname=median_used_gpu_memory_pct title=Median GPU memory utilisation by cluster (Acme GPUs)
 create or replace macro acme.memory_used_percentiles() as table
 with running as (
     select

@@ -1,5 +1,5 @@
 -- Published workload summary by cluster (Acme summary table)
--- chart: bar x=cluster y=gpu_jobs title=Published number of GPU jobs by cluster (Acme summary)
+-- chart: bar x=cluster y=gpu_jobs title=GPU jobs of clusters, as other papers publish them (Acme summary)
 create or replace macro acme.published_summary() as table
 select
     id as cluster,

@@ -1,6 +1,6 @@
 -- Queueing delay by job size (Acme GPU jobs)
 -- caveat: acme.paper_counts_more_jobs
--- chart: box x=gpu_band y=wait_s:log facet=cluster
+-- chart: box x=gpu_band y=wait_s:log facet=cluster xname=requested_gpus
 -- column: jobs: GPU jobs of the band whose queueing delay is known
 -- column: jobs_without_wait: GPU jobs of the band without a known queueing delay
 create or replace macro acme.wait_by_size(by_publisher boolean := false) as table

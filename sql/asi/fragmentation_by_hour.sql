@@ -1,5 +1,5 @@
 -- GPU fragmentation by hour and model (ASI GPUs)
--- chart: line x=hour y=fragmented_pct color=gpu_model
+-- chart: line x=hour y=fragmented_pct facet=gpu_model yname=fragmented_gpus_pct
 -- column: day: Day since the start of the trace
 -- column: hour: Hour since the start of the trace
 -- column: capacity_gpus: GPUs of all servers of the model

@@ -1,5 +1,5 @@
 -- Network use distribution by kinds of jobs (ASI servers)
--- chart: step x=traffic_gibps:log y=percentile color=job_types
+-- chart: step x=traffic_gibps:log y=percentile color=job_types yname=server_hours_pct
 -- column: traffic_gibps: Mean traffic of a server in an hour
 -- column: percentile: Percentage of the hours of servers with at most this traffic
 create or replace macro asi.network_cdf(

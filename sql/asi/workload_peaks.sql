@@ -1,5 +1,5 @@
 -- GPUs and CPU cores at the peak (ASI workloads)
--- chart: box x=kind y=requested:log facet=resource
+-- chart: box x=kind y=requested:log facet=resource yname=requested_amount xname=kind_of_workload
 -- column: resource: GPUs or CPU cores
 -- column: kind: genai if the request of any pod matches the rules for generative models, otherwise other
 -- column: workloads: Workloads with a GPU

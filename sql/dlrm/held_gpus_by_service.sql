@@ -1,5 +1,5 @@
 -- GPUs held per hour by service (DLRM GPU instances)
--- chart: line x=hour_start_s y=held_gpus color=service
+-- chart: line x=hour_start_s y=held_gpus facet=service
 -- column: service: Service, or others: those that hold fewer GPU-hours in the trace
 -- column: services: Services that the row counts
 -- column: hour_start_s: Start of the hour, seconds since the start of the trace

@@ -1,6 +1,5 @@
 -- Requested and held resources by role (DLRM instances)
 -- caveat: dlrm.services_not_jobs
--- chart: bar x=role y=mean_held_gpus title=Mean GPUs held by role (DLRM instances)
 -- column: instances: Instances that ran at any time of the trace
 -- column: requested_gpus: Requested GPUs of all instances of the trace, which did not run at the same time
 -- column: requested_cpus: Requested CPU cores of all instances of the trace, which did not run at the same time

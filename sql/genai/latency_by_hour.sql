@@ -1,5 +1,5 @@
 -- Latency of a stage by hour of day (GenAI containers)
--- chart: line x=hour_of_day y=median_ms count=minutes title=Median latency of a stage by hour of day (GenAI containers)
+-- chart: line x=hour_of_day y=median_ms count=minutes yname=median_latency_ms title=Median latency of a stage by hour of day (GenAI containers)
 create or replace macro genai.latency_by_hour(
     -- serving stage [queue pipeline_update base_model lora controlnet inference end_to_end]
     of_stage varchar := 'end_to_end'

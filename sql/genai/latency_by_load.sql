@@ -1,5 +1,5 @@
 -- Latency by request rate or queue size (GenAI containers)
--- chart: box x=load_band y=ms:log yname=latency_ms
+-- chart: box x=load_band y=ms:log yname=latency_ms xname=load_up_to_this_share_of_the_busiest_minute_pct
 -- column: load_band: Upper end of the band of load, in percent of the busiest minute; NULL if the load of the minute is not recorded
 -- column: minutes_of_day: Minutes of the day in the band in which the stage was measured
 -- column: minutes: Container-minutes of the band in which the stage was measured

@@ -1,5 +1,5 @@
 -- Latency by serving stage (GenAI containers)
--- chart: bar x=stage y=median_ms title=Median latency by serving stage (GenAI containers)
+-- chart: bar x=stage y=median_ms yname=median_latency_ms title=Median latency by serving stage (GenAI containers)
 create or replace macro genai.latency_by_stage() as table
 select
     stage,
@@ -12,6 +12,10 @@ select
     stats.percentiles(latency_ms).p99 as p99_ms
 from genai.stage_latency
 group by stage
-order by stage;
+order by
+    list_position(
+        ['queue', 'pipeline_update', 'base_model', 'lora', 'controlnet', 'inference', 'end_to_end'], stage
+    ),
+    stage;
 
-comment on macro table genai.latency_by_stage is 'Container-minutes, containers and latency percentiles per stage.';
+comment on macro table genai.latency_by_stage is 'Container-minutes, containers and latency percentiles per stage, in the order of the pipeline.';

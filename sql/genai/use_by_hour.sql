@@ -1,5 +1,5 @@
 -- GPU and memory utilisation by hour of day (GenAI containers)
--- chart: line x=hour_of_day y=mean_gpu_pct title=Mean GPU utilisation by hour of day (GenAI containers)
+-- chart: line x=hour_of_day y=mean_gpu_pct yname=mean_gpu_utilisation_pct title=Mean GPU utilisation by hour of day (GenAI containers)
 -- column: containers: Containers with any measurement in the hour
 -- column: gpu_containers: Containers with a measured GPU utilisation in the hour, over which it is averaged
 create or replace macro genai.use_by_hour() as table

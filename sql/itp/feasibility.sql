@@ -1,5 +1,4 @@
 -- Feasibility of generated deadlines (ITP jobs)
--- chart: bar x=cluster y=feasible_pct
 create or replace macro itp.feasibility(with_total boolean := false) as table
 select
     coalesce(cluster, 'all') as cluster,

@@ -1,5 +1,4 @@
 -- Fitting pods by GPU model (unscheduled openb pods)
--- chart: bar x=model y=fitting_pods
 -- column: nodes: Nodes of the model, or of all models including nodes without a GPU
 create or replace macro openb.pending_fit_by_model(
     in_variant varchar := 'default', gpu_only boolean := true, with_total boolean := false

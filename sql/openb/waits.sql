@@ -1,6 +1,5 @@
 -- Queueing delay (openb pods)
 -- caveat: openb.pending_has_no_schedule
--- chart: box x=pods y=wait_s:log xname=scheduled_pods
 -- column: pods: Pods that were scheduled
 create or replace macro openb.waits(in_variant varchar := 'default', gpu_only boolean := true) as table
 select

@@ -1,7 +1,7 @@
 -- Start skew of gangs by number of instances (PAI tasks)
 -- resolves_caveat: pai.notebook_week_starts_later
 -- resolves_caveat: pai.shifted_clock
--- chart: bar x=gang_band y=p90_skew_s xname=instances_of_the_task title=90th percentile of the start skew by instances (PAI tasks)
+-- chart: bar x=gang_band y=p90_skew_s xname=instances_of_the_task yname=p90_start_skew_s title=90th percentile of the start skew by instances (PAI tasks)
 -- column: gang_band: Instances that a task of the band launches
 -- column: covered_pct: Share of the tasks of which every instance appears exactly once, with a start
 -- column: over_minute_pct: Share of the covered tasks whose last instance started more than a minute after the first

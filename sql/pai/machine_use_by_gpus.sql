@@ -1,5 +1,5 @@
 -- Machine utilisation by GPUs per machine (PAI machines)
--- chart: box x=machine_gpus y=gpu_pct title=Mean GPU utilisation by GPUs per machine (PAI machines)
+-- chart: box x=machine_gpus y=gpu_pct yname=mean_gpu_utilisation_pct xname=gpus_of_the_machine title=Mean GPU utilisation by GPUs per machine (PAI machines)
 -- column: machine_gpus: GPUs of the machine
 -- column: machines: Machines with an observed worker
 -- column: workers: Workers on which the figures are based

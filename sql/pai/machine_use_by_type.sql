@@ -1,5 +1,5 @@
 -- Machine utilisation by GPU type (PAI machines)
--- chart: bar x=gpu_type y=mean_gpu_pct title=Mean GPU utilisation by GPU type (PAI machines)
+-- chart: bar x=gpu_type y=mean_gpu_pct yname=mean_gpu_utilisation_pct title=Mean GPU utilisation by GPU type (PAI machines)
 -- column: workers: Workers on which the figures are based
 create or replace macro pai.machine_use_by_type() as table
 select

@@ -1,6 +1,5 @@
 -- Requested CPU, GPU and memory percentiles (PAI tasks)
 -- resolves_caveat: pai.job_means_task_elsewhere
--- chart: bar x=resource y=at_percentile facet=resource yname=requested_amount
 create or replace macro pai.request_percentiles(
     -- percentile to report in addition to the median [0 to 100]
     at_pct double := 95

@@ -1,5 +1,5 @@
 -- GPU utilisation by job size and status (Philly jobs)
--- chart: bar x=gpu_band y=mean_gpu_pct color=published_status
+-- chart: bar x=gpu_band y=mean_gpu_pct color=published_status yname=mean_gpu_utilisation_pct xname=requested_gpus
 -- column: jobs: Jobs with a measured GPU-minute
 -- column: gpu_minutes: Measured GPU-minutes of the jobs
 -- column: mean_gpu_pct: Mean GPU utilisation over the measured GPU-minutes of the jobs

@@ -1,5 +1,5 @@
 -- Retries and their GPU-hours by job size (Philly jobs)
--- chart: bar x=gpu_band y=retried_pct yname=retried_jobs_pct title=Share of retried jobs by job size (Philly jobs)
+-- chart: bar x=gpu_band y=retried_pct yname=retried_jobs_pct xname=requested_gpus title=Share of retried jobs by job size (Philly jobs)
 -- column: jobs: Jobs of the band
 -- column: gpu_h: GPU-hours of all attempts of the jobs
 create or replace macro philly.retries() as table

@@ -1,5 +1,5 @@
 -- GPU, CPU and memory utilisation per day (Philly machines)
--- chart: line x=day y=mean_gpu_pct title=Mean GPU utilisation per day (Philly machines)
+-- chart: line x=day y=mean_gpu_pct yname=mean_gpu_utilisation_pct title=Mean GPU utilisation per day (Philly machines)
 -- column: day: Day in UTC
 -- column: machines: Machines with any recorded minute, including minutes marked offline
 -- column: mean_cpu_pct: Mean CPU utilisation over machine-hours

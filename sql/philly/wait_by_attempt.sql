@@ -1,5 +1,5 @@
 -- Queueing delay of first and later attempts (Philly attempts)
--- chart: box x=gpu_band y=wait_s:log facet=attempt_class
+-- chart: box x=gpu_band y=wait_s:log facet=attempt_class xname=requested_gpus
 -- column: gpu_band: Band of GPUs of the first attempt of the job
 -- column: attempts: Attempts of the class whose queueing delay is known
 -- column: attempts_without_wait: Attempts of the class without a logged start, or with no logged end of the attempt before

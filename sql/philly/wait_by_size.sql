@@ -1,5 +1,5 @@
 -- Queueing delay by job size (Philly jobs)
--- chart: box x=gpu_band y=wait_s:log
+-- chart: box x=gpu_band y=wait_s:log xname=requested_gpus
 -- column: jobs: Jobs of the band whose queueing delay is known
 create or replace macro philly.wait_by_size() as table
 select

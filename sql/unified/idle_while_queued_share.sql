@@ -1,5 +1,5 @@
 -- Share of GPUs free while jobs queue (GPU jobs per trace)
--- chart: bar x=trace y=hours_with_both_pct color=cluster title=Share of hours with free GPUs and waiting jobs (GPU jobs per trace)
+-- chart: bar x=trace+cluster y=hours_with_both_pct color=trace xname=cluster yname=hours_with_free_gpus_and_waiting_jobs_pct title=Hours with free GPUs and waiting jobs (GPU jobs per trace)
 -- column: hours: Hours with a known capacity and a known queue
 -- column: hours_with_both_pct: Share of the hours in which at least one GPU is free and requested by a waiting job
 -- column: idle_while_queued_gpu_h: GPU-hours that are free and requested by waiting jobs

@@ -1,5 +1,5 @@
 -- Run time, queueing delay, failures by job size (all traces)
--- chart: bar x=size_band y=median_run_s color=trace title=Median run time by job size (all traces)
+-- chart: point x=size_band y=median_run_s:log color=trace xname=requested_gpus title=Median run time by job size (all traces)
 create or replace macro unified.run_by_size(
     preempted_fails boolean := false, in_trace varchar := null
 ) as table

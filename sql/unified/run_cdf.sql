@@ -1,7 +1,7 @@
 -- Run time distribution by trace (GPU jobs of all traces)
 -- column: jobs: Started GPU jobs that were observed for at least min_run_s
 -- column: percentile: Estimated percentage of run times that do not exceed run_s
--- chart: step x=run_s:log y=percentile color=trace band=low_pct,high_pct with=every_value
+-- chart: step x=run_s:log y=percentile color=trace band=low_pct,high_pct with=every_value yname=jobs_pct
 create or replace macro unified.run_cdf(
     -- shortest run time to include, such as 600 to compare with ITP, which has no shorter one [0 to
     -- 100000000]

@@ -1,6 +1,6 @@
 -- Rank correlation with job size (GPU jobs of all traces)
--- chart: bar x=measure y=rank_correlation color=trace
--- column: measure: Quantity correlated with the size of the job: run_s, wait_s or failed
+-- chart: bar x=measure y=rank_correlation color=trace xname=correlated_quantity yname=rank_correlation_with_the_job_size
+-- column: measure: Quantity correlated with the size of the job: run time, queueing delay or failed
 -- column: jobs: GPU jobs that have the measure
 -- column: covered_pct: Share of the GPU jobs of the trace that have the measure
 create or replace macro unified.size_correlation(
@@ -20,7 +20,7 @@ with jobs as (
 measured as (
     select
         trace,
-        'run_s' as measure,
+        'run time' as measure,
         requested_gpus,
         run_s as value
     from jobs
@@ -28,7 +28,7 @@ measured as (
     union all
     select
         trace,
-        'wait_s' as measure,
+        'queueing delay' as measure,
         requested_gpus,
         wait_s as value
     from jobs

@@ -1,5 +1,5 @@
 -- Token percentiles by workload (LLM requests of all traces)
--- chart: line x=input_tokens:log y=percentile color=workload facet=trace title=Distribution of input tokens (LLM requests of all traces)
+-- chart: line x=input_tokens:log y=percentile color=workload facet=trace yname=requests_pct title=Distribution of input tokens (LLM requests of all traces)
 -- column: percentile: Percentage of the requests that have at most this number of tokens
 -- column: requests: Requests that did not fail and have a number of tokens
 -- column: input_tokens: Percentile of the tokens of a prompt

@@ -1,5 +1,5 @@
 -- Jobs, GPU-hours and failures by trace (all traces)
--- chart: stack x=trace y=held_gpu_h color=cluster title=GPU-hours by trace and cluster (all traces)
+-- chart: stack x=trace y=held_gpu_h color=trace title=GPU-hours by trace, its clusters stacked (all traces)
 create or replace macro unified.traces(
     gpu_only boolean := true, preempted_fails boolean := false, in_trace varchar := null
 ) as table

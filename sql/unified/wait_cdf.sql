@@ -1,5 +1,5 @@
 -- Queueing delay distribution by size (GPU jobs per trace)
--- chart: step x=wait_s:log y=percentile color=size_band facet=trace band=low_pct,high_pct with=every_value
+-- chart: step x=wait_s:log y=percentile color=size_band facet=trace band=low_pct,high_pct with=every_value yname=jobs_pct
 -- column: jobs: GPU jobs of the band that were observed to wait
 -- column: percentile: Estimated percentage of the jobs of the band whose queueing delay does not exceed wait_s
 create or replace macro unified.wait_cdf(

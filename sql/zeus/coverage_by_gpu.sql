@@ -1,5 +1,4 @@
 -- Profiled and trained configurations by GPU (Zeus runs)
--- chart: bar x=gpu y=both yname=configurations title=Configurations both profiled and trained (Zeus runs)
 create or replace macro zeus.coverage_by_gpu() as table
 select
     gpu,

@@ -2,7 +2,7 @@
 -- resolves_caveat: zeus.not_jobs
 -- resolves_caveat: zeus.target_decides_optimum
 -- resolves_caveat: zeus.train_has_no_gpu
--- chart: line x=target_metric y=mean_reached_epochs
+-- chart: line x=target_metric y=mean_reached_epochs xname=target_accuracy_or_error_rate
 create or replace macro zeus.epochs_by_target(of_dataset varchar := 'librispeech') as table
 select
     target_metric,

@@ -2,7 +2,6 @@
 -- resolves_caveat: zeus.max_power_differs
 -- resolves_caveat: zeus.not_jobs
 -- resolves_caveat: zeus.ragged_power_grid
--- chart: bar x=gpu y=rows_over_pct yname=profiles_above_the_limit_pct
 -- column: rows_over_pct: Share of the profiles whose average power is above the limit
 create or replace macro zeus.power_over_limit() as table
 select

@@ -7,7 +7,6 @@
 -- resolves_caveat: zeus.target_decides_optimum
 -- resolves_caveat: zeus.target_scales_differ
 -- resolves_caveat: zeus.train_has_no_gpu
--- chart: bar x=dataset y=train_rows yname=runs_and_targets title=Rows of runs and targets by data set (Zeus runs)
 create or replace macro zeus.train_coverage(
     -- largest batch size to include [1 to 1000000]
     max_batch_size integer := 1000000,

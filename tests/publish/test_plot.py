@@ -16,8 +16,9 @@ from duckdb import DuckDBPyConnection
 
 from tracehouse.core.errors import DefinitionError, UsageError, UserError
 from tracehouse.engines.duckdb.read import binding, sandbox
-from tracehouse.publish.plot import pictures, texts
+from tracehouse.publish.plot import pictures, texts, units
 from tracehouse.publish.plot.layout import WIDTH, Size, build_spec
+from tracehouse.publish.plot.options import ChartOptions
 from tracehouse.publish.plot.rows import select_rows
 from tracehouse.sql.query_files import query_files, read_chart
 
@@ -30,6 +31,9 @@ WITHOUT_A_CHART = {
     *("acme.arrivals", "acme.curve_distance", "asi.fractional_requests", "itp.testbed", "itp.top_jobs"),
     *("openb.fragmentation_of", "openb.peak_concurrency", "openb.pending_fit", "openb.sharing"),
     *("pai.sharing_savings", "pai.user_concentration", "philly.machine_gpus", "unified.failure_cost"),
+    # Two bars, bars that are equal by construction, or amounts in different units.
+    *("dlrm.requests_by_role", "itp.feasibility", "openb.pending_fit_by_model", "openb.waits"),
+    *("pai.request_percentiles", "zeus.coverage_by_gpu", "zeus.power_over_limit", "zeus.train_coverage"),
 }
 # In the small sample, these results have a single hour or burst.
 ONE_NUMBER_IN_THE_SAMPLE = {
@@ -111,7 +115,7 @@ def test_every_chart_can_be_drawn(opened: DuckDBPyConnection) -> None:
     for name in TESTED:
         chart = DRAWN[name].chart
         if name in ONE_NUMBER_IN_THE_SAMPLE:
-            with pytest.raises(UserError, match="cannot plot a single number"):
+            with pytest.raises(UserError, match="No chart of a single number"):
                 draw_query(opened, name)
             continue
         drawn = draw_query(opened, name)
@@ -125,7 +129,7 @@ def test_every_chart_can_be_drawn(opened: DuckDBPyConnection) -> None:
         is_correct = (
             {chart.x.column, *chart.heights, *filter(None, [chart.color])} <= fields | {chart.rule}
             and all(row[chart.heights[0]] is not None for row in rows)
-            and (chart.kind not in ("bar", "stack", "box", "line") or len(set(places)) == len(places))
+            and (chart.kind not in ("bar", "box", "line") or len(set(places)) == len(places))
             and drawn["subtitle"][0] == "synthetic data"
             and drawn["footer"].startswith(name)
         )
@@ -145,6 +149,84 @@ def test_template_selects_the_rows_that_are_drawn(opened: DuckDBPyConnection) ->
         assert found == draw_query(opened, name)["rows"], name
 
 
+def test_charts_can_be_read(opened: DuckDBPyConnection) -> None:
+    """The rules that a specification shows: units in words, scales that fit the values, and whole marks."""
+    faults = {
+        name: found for name in TESTED if name in IN_THE_SAMPLE and (found := list_faults(opened, name))
+    }
+    assert faults == {}
+
+
+def list_faults(opened: DuckDBPyConnection, name: str) -> list[str]:
+    drawn, chart = draw_query(opened, name), DRAWN[name].chart
+    rows, encoding = drawn["rows"], drawn["layers"][-1][1] if chart.kind == "box" else drawn["encoding"]
+    faults = []
+    for letter, columns in (("x", [chart.x.column]), ("y", chart.heights)):
+        axis = encoding[letter]
+        title = axis["title"] or ""
+        title = " ".join(title) if isinstance(title, list) else title
+        values = [
+            row[column] for row in rows for column in columns if isinstance(row.get(column), int | float)
+        ]
+        scale = axis.get("scale", {})
+        if "_" in title or "percentile" in title.split()[:1]:
+            faults.append(f"the {letter} axis has a column's name: {title}")
+        if axis["type"] != "quantitative" or not values:
+            continue
+        is_log = scale.get("type") in ("log", "symlog")
+        if title.endswith(("(s)", "(ms)")) and max(values) >= 10_000 and not is_log:
+            faults.append(f"the {letter} axis has seconds of five digits")
+        positive = [value for value in values if value > 0]
+        is_share = max(values) <= 100 and title.endswith("(%)")
+        is_wide = len(positive) == len(values) and max(values) >= 100 * min(positive)
+        if chart.kind in ("point", "box") and is_wide and not is_log and not is_share:
+            faults.append(f"the {letter} axis is linear over more than 100 to 1")
+        if chart.kind in ("point", "box") and (is_log or letter == "x") and "padding" not in scale:
+            faults.append(f"marks touch the frame of the {letter} axis")
+    if chart.kind == "bar" and len(rows) <= 5 and not (chart.facet or chart.band or chart.rule):
+        faults += [] if "text" in drawn["marks"] else ["few bars without values"]
+    # Parameters have their own names; other lines are sentences.
+    sentences = [line for line in drawn["subtitle"] if line.endswith(".")]
+    faults += [
+        f"a sentence has a column's name: {line}" for line in sentences if re.search(r"[a-z]_[a-z]", line)
+    ]
+    if len(drawn["facet"]["sort"] if drawn["facet"] else []) > 4 and encoding["y"]["title"]:
+        faults.append("each of many panels repeats the titles")
+    return faults
+
+
+def test_units_and_scales_fit_the_values() -> None:
+    rows = "select unnest(['a', 'b']) as name, unnest([3600, 36000]) as run_s"
+    found = draw(rows, "bar x=name y=run_s")
+    assert [row["run_s"] for row in found["rows"]] == [1, 10] and found["encoding"]["y"][
+        "title"
+    ] == "run time (h)"
+    found = draw(rows, "point x=name y=run_s:log")
+    y = found["encoding"]["y"]
+    assert (y["title"], y["axis"]["values"][:2], y["scale"]["padding"]) == ("run time", [3600, 7200], 10)
+    assert "' min'" in y["axis"]["labelExpr"]
+    # Points at 0 are above the axis; a range of 100 to 1 has a logarithmic axis.
+    for low, scale in ((0, {"zero": True, "nice": False, "padding": 10}), (1, {"type": "log"})):
+        found = draw(
+            f"select unnest(['a', 'b']) as name, unnest([{low}, 200]) as jobs", "point x=name y=jobs"
+        )
+        assert found["encoding"]["y"]["scale"].items() >= scale.items()
+    ranks = draw("select unnest([1, 2, 3]) as rank, 5 as jobs", "line x=rank y=jobs")["encoding"]
+    assert ranks["x"]["axis"]["tickMinStep"] == 1
+    few = draw("select unnest(['a', 'b']) as name, unnest([7000, 3]) as jobs", "bar x=name y=jobs")
+    assert few["marks"] == ["bar", "text"]
+
+
+def test_title_and_footer_can_be_left_out(opened: DuckDBPyConnection) -> None:
+    options = ChartOptions(has_title=False, has_footer=False)
+    described = pictures.describe_query(opened, "itp.load_by_day", {}, options)
+    drawn = parts(pictures.build(described, Size()))
+    assert (drawn["title"], drawn["subtitle"], drawn["footer"]) == ([], ["synthetic data"], "")
+    described = pictures.describe_query(opened, "unified.run_by_size", {}, ChartOptions(kind="bar", log=""))
+    narrow = pictures.build(described, pictures.parse_size(85, None))["title"]["text"]
+    assert narrow[-1].endswith("more caveats: traces describe unified.run_by_size")
+
+
 def test_every_kind_of_chart_can_be_drawn_in_a_terminal(opened: DuckDBPyConnection) -> None:
     for name in OF_EACH_KIND:
         bound = binding.bind_query(opened, name, {}, for_chart=True)
@@ -160,6 +242,10 @@ def test_every_kind_of_chart_can_be_drawn_in_a_terminal(opened: DuckDBPyConnecti
     ticks = [float(text) for text in lines[axis + 1].split()]
     assert ticks[0] == 0 and ticks[-1] < 1000
     assert "days since the first of each line" in lines[axis + 2]
+    # A percentage of a distribution has its quarters as ticks.
+    bound = binding.bind_query(opened, "unified.run_cdf", {}, for_chart=True)
+    ticks = re.findall(r"^ *(\d+)┤", pictures.render_text(opened, bound, {}, 80), re.M)
+    assert ticks == ["100", "75", "50", "25", "0"]
     assert lines[axis + 3].startswith("● acme kalos   ■ acme seren")
 
 
@@ -189,17 +275,17 @@ def test_lines_differ_without_colours(opened: DuckDBPyConnection) -> None:
     dashes, shapes = scales[1]["range"], scales[2]["range"]
     combined = {(str(dashes[index % len(dashes)]), shapes[index % len(shapes)]) for index in range(72)}
     assert line["type"] == "line" and len(combined) == 72
-    assert of_line["x"]["scale"]["type"] == "log" and "scale" not in of_line["y"]
+    assert of_line["x"]["scale"]["type"] == "log" and of_line["y"]["scale"] == {"domain": [0, 100]}
 
 
 def test_marks_without_a_legend_are_explained(opened: DuckDBPyConnection) -> None:
     boxes = draw_query(opened, "pai.wait_by_gpu_type")
-    assert boxes["subtitle"][-1].startswith("boxes from the 25th to the 75th percentile")
+    assert boxes["subtitle"][-1].startswith("Boxes: 25th to 75th percentile")
     assert sorted(boxes["marks"]) == ["bar", "rule", "tick", "tick", "tick"]
-    assert draw_query(opened, "pai.load_over_time")["subtitle"][-1] == "dashed line: capacity GPUs"
+    assert draw_query(opened, "pai.load_over_time")["subtitle"][-1] == "Dashed line: capacity GPUs."
     front = draw_query(opened, "zeus.pareto_front")
     assert front["marks"] == ["line", "point", "text"]
-    assert front["subtitle"][-1] == "labels where they fit: batch size / power limit (W)"
+    assert front["subtitle"][-1] == "Labels where they fit: batch size / power limit (W)."
     rows = "(values (1, 2, 'kalos', null), (2, 3, 'kalos', null)) as t(n, jobs, cluster, part)"
     assert draw(f"from {rows}", "line x=n y=jobs color=cluster")["subtitle"] == ["cluster: kalos"]
     assert draw(f"from {rows}", "line x=n y=jobs facet=cluster")["subtitle"] == ["cluster: kalos"]
@@ -209,15 +295,23 @@ def test_marks_without_a_legend_are_explained(opened: DuckDBPyConnection) -> Non
 def test_remarks_on_rows_that_are_not_drawn() -> None:
     line = "line x=n y=gpus rule=capacity_gpus"
     found = draw("select unnest([1, 2]) as n, 5 as gpus, 1000 as capacity_gpus", line)
-    assert found["subtitle"] == ["not shown because far above the data: capacity_gpus of 1000"]
+    assert found["subtitle"] == ["Capacity (1,000 GPUs) lies above this range."]
     assert {row["capacity_gpus"] for row in found["rows"]} == {None}
     sql = "select unnest([0, 1, 100, null]) as wait_s, 5.5 as share_pct"
     found = draw(sql, "line x=wait_s:log y=share_pct")
     assert [row["wait_s"] for row in found["rows"]] == [1, 100]
-    assert found["subtitle"] == ["without wait_s of 0: its axis is logarithmic"]
+    assert found["subtitle"] == ["Without queueing delay of 0 s, which a log axis cannot show."]
     rows = "(values (0, 5.0, 4000), (1, 9.0, 30), (2, 6.0, 3500)) as t(hour_of_day, ms, minutes)"
     found = draw(f"from {rows}", "line x=hour_of_day y=ms count=minutes")
-    assert found["subtitle"] == ["minutes behind a mark: 30 to 4,000; few at hour of day 1"]
+    assert found["subtitle"] == ["Points summarise 30 to 4,000 minutes each; hollow ones under 400."]
+    [(_, points)] = [layer for layer in found["layers"] if layer[0]["type"] == "point"]
+    assert points["fill"]["condition"] == {"test": "datum['minutes'] < 400.0", "value": "white"}
+    rows = "('a', 'x', 1), ('a', 'y', 2), ('b', 'x', 3), ('c', 'z', null)"
+    found = draw(f"from (values {rows}) as t(name, part, jobs)", "bar x=name y=jobs color=part")
+    assert found["subtitle"] == ["Without a value: z.", "A missing bar has no value."]
+    found = draw("select unnest([1, 2, 3]) as day, 5 as jobs", "line x=day y=jobs partial=first")
+    assert [row["day"] for row in found["rows"]] == [2, 3]
+    assert found["subtitle"] == ["Without the first period, which is incomplete."]
 
 
 def test_labels_of_front_do_not_overlap(opened: DuckDBPyConnection) -> None:
@@ -252,8 +346,10 @@ def test_subtitle_lists_effective_parameters(opened: DuckDBPyConnection) -> None
     given = draw_query(opened, "openb.phases", in_variant="cpu100", gpu_only="false")
     assert given["subtitle"] == ["synthetic data", "in_variant = cpu100, gpu_only = false"]
     # Parameters that the chart sets itself, and defaults that exclude nothing, are not listed.
-    log = "without run_s of 0: its axis is logarithmic"
-    assert draw_query(opened, "unified.run_cdf")["subtitle"] == ["synthetic data", log]
+    log = "Without run time of 0 s, which a log axis cannot show."
+    assert draw_query(opened, "unified.run_cdf")["subtitle"][:2] == ["synthetic data", log]
+    # The units of a confidence interval do not affect a chart without one.
+    assert "sampled_by" not in str(draw_query(opened, "unified.gpu_time_concentration")["subtitle"])
 
 
 def test_footer_names_views_and_citations(opened: DuckDBPyConnection) -> None:
@@ -292,7 +388,7 @@ def test_bars_are_grouped_or_stacked() -> None:
         and "'not stated'" in bars["color"]["legend"]["labelExpr"]
     )
     stack = draw(sql, "stack x=name y=jobs color=part")
-    assert "xOffset" not in stack["encoding"] and stack["marks"] == ["bar"]
+    assert "xOffset" not in stack["encoding"] and stack["marks"] == ["bar", "text"]
     assert [row["jobs"] for row in stack["rows"]] == [1, 2, 3, 4]
     # A stack of all shares ends at 100.
     for share, domain in ((100 / 3, [0, 100]), (30, None), (35, None)):
@@ -309,7 +405,10 @@ def test_any_number_type_is_drawn() -> None:
 
 def test_titles() -> None:
     titles = {
-        "p90_wait_s": "p90 wait (s)",
+        "p90_wait_s": "90th percentile of queueing delay (s)",
+        "median_run_s": "median run time (s)",
+        "gpu_h_per_failure": "GPU-hours per failure",
+        "trace+cluster": "trace and cluster",
         "gpu_h": "GPU-hours",
         "gpu_h_pct": "GPU-hours (%)",
         "failed_gpu_h": "failed GPU-hours",
@@ -318,10 +417,10 @@ def test_titles() -> None:
         "traffic_gibps": "traffic (GiB/s)",
         "hp_gpu_h": "HP GPU-hours",
         "gpu_type": "GPU type",
-        "iterations_per_s": "iterations per s",
+        "iterations_per_s": "iterations per second",
         "percentile": "percentile",
     }
-    assert {column: texts.axis_title(column) for column in titles} == titles
+    assert {column: units.axis_title(column) for column in titles} == titles
     line = "bar x=n y=jobs xname=at_least_gpus yname=tasks_pct title=Tasks by size (PAI tasks)"
     found = draw("from (values (1, 2), (2, 3)) as t(n, jobs)", line)
     assert found["title"] == ["Tasks by size (PAI tasks)"]
@@ -333,15 +432,17 @@ def test_what_cannot_be_drawn_is_an_error(opened: DuckDBPyConnection) -> None:
         with pytest.raises(UsageError, match=r"--width must be|--font-size must be"):
             pictures.parse_size(width, font)
     empty = binding.BoundQuery("from openb.phases('no_such')", {}, "openb.phases")
-    with pytest.raises(UserError, match=r"openb\.phases: nothing to plot"):
+    with pytest.raises(UserError, match=r"No chart, because there are no rows\."):
         pictures.build_picture(opened, empty, {}, Size())
     with pytest.raises(UserError, match="has no chart"):
         draw_query(opened, "itp.job")
     heat = "select unnest([1, 2]) as weekday, 3 as hour_of_day, 0 as jobs"
-    with pytest.raises(UserError, match="every jobs is 0"):
+    with pytest.raises(UserError, match="jobs is 0 in all rows"):
         draw(heat, "heat x=hour_of_day y=weekday color=jobs")
+    with pytest.raises(UserError, match="several rows have the same cluster"):
+        draw("select 'Philly' as cluster, unnest([1, 2]) as jobs", "bar x=cluster y=jobs")
     one = "select 'Philly' as cluster, 7 as jobs"
-    with pytest.raises(UserError, match=r"a\.b: cannot plot a single number \(jobs = 7\)"):
+    with pytest.raises(UserError, match=r"No chart of a single number: jobs is 7\."):
         draw(one, "bar x=cluster y=jobs")
     of_text = "its chart has a scale of cluster, which is string and not a number"
     for line, complaint in (
@@ -374,7 +475,7 @@ def test_long_line_is_drawn_by_day() -> None:
     assert [row["hour_start_s"] for row in found["rows"]] == [day + 0.5 for day in range(100)]
     assert {(row["jobs"], row["limit_gpus"]) for row in found["rows"]} == {(11.5, 0.5)}
     assert "area" in found["marks"]
-    assert found["subtitle"][0] == "line: mean of each day; band: its lowest and highest value"
+    assert found["subtitle"][0] == "Line: mean of each day. Band: its lowest and highest value."
 
 
 BY_WINDOW = "line x=window_start_s y=jobs"
@@ -395,4 +496,4 @@ def test_lines_of_few_days_keep_their_points_next_to_long_lines() -> None:
     rows = [(row["window_start_s"], row["jobs"]) for row in found["rows"] if row["trace"] == "short"]
     assert rows == [(minute / 1_440, minute) for minute in range(60)]
     assert len(found["rows"]) == 160
-    assert found["subtitle"][0] == "long lines: mean of each day; band: its lowest and highest value"
+    assert found["subtitle"][0] == "Long lines: mean of each day. Band: its lowest and highest value."

@@ -1,0 +1,59 @@
+"""Names and numbers in words: the titles of axes, and amounts with their units."""
+
+import re
+from collections.abc import Sequence
+
+# Unit suffixes of column names, and their usual spelling.
+UNITS = {"s": "s", "ms": "ms", "h": "h", "w": "W", "j": "J", "kj": "kJ", "mj": "MJ", "gj": "GJ", "kwh": "kWh"}
+UNITS |= {"pct": "%", "gb": "GB", "tb": "TB", "gib": "GiB", "mib": "MiB", "gibps": "GiB/s"}
+GPU_TIME = {"gpu_h": "GPU-hours", "gpu_s": "GPU-seconds"}
+# Units in other places than the end of a name.
+PER = {"per_s": "per second", "per_ms": "per millisecond", "per_h": "per hour", "gpu_h_per": "GPU-hours per"}
+WORDS = {"gpu": "GPU", "gpus": "GPUs", "cpu": "CPU", "cpus": "CPUs", "hp": "HP", "lp": "LP", "xid": "Xid"}
+WORDS |= {"vc": "virtual cluster", "qos": "quality of service"}
+# Quantities that columns of times have by a shorter name.
+TIMES = {"run": "run time", "wait": "queueing delay"}
+
+
+def axis_title(column: str) -> str:
+    """A column's name as an axis title: `run_s` is run time (s), `gpu_h_pct` is GPU-hours (%)."""
+    words, unit = split_unit(column)
+    if unit in GPU_TIME.values():
+        return f"{words} {unit}".strip()
+    return f"{words} ({unit})" if words and unit else words or unit
+
+
+def split_unit(column: str) -> tuple[str, str]:
+    """The words and the unit of a column's name, one of which may be empty: `run_s` is run time and s."""
+    column = column.replace("+", "_and_")
+    for suffix, spelling in PER.items():
+        column = re.sub(rf"(?<![a-z]){suffix}(?![a-z])", spelling.replace(" ", "_"), column)
+    for suffix, spelling in GPU_TIME.items():
+        if column.endswith(suffix):
+            return _words(column.removesuffix(suffix)), spelling
+    words, _, last = column.rpartition("_")
+    if not words or last not in UNITS:
+        return _words(column), ""
+    if UNITS[last] in ("s", "ms", "h"):
+        head, _, tail = words.rpartition("_")
+        words = f"{head}_{TIMES.get(tail, tail)}"
+    return " ".join(part for part in split_unit(words) if part), UNITS[last]
+
+
+def _words(name: str) -> str:
+    words = [WORDS.get(word, word) for word in name.split("_") if word]
+    return re.sub(r"\bp(\d+)\b(?=.)", r"\1th percentile of", " ".join(words))
+
+
+def number(value: float) -> str:
+    """A number in a text: 6,212 or 0.55."""
+    return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:.3g}"
+
+
+def amount(column: str, values: Sequence[float]) -> str:
+    """What a column measures, and its values with the unit: `Capacity (6,212 GPUs)`."""
+    words, unit = split_unit(column)
+    if not unit and words.endswith(" GPUs"):
+        words, unit = words.removesuffix(" GPUs"), "GPUs"
+    shown = " to ".join(number(value) for value in dict.fromkeys((min(values), max(values))))
+    return f"{words[:1].upper()}{words[1:]} ({shown}{' ' * bool(unit)}{unit})"
