@@ -283,7 +283,7 @@ def _draw(connection: duckdb.DuckDBPyConnection, requested: Request) -> bytes:
     try:
         described = pictures.describe_query(connection, requested.name, requested.given)
     except UserError as error:
-        return _encode({"no_chart": str(error)})
+        return _encode({"no_chart": contract.explain_no_chart(error)})
     return _encode(pictures.build_for_page(described))
 
 

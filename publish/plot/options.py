@@ -50,7 +50,11 @@ def choose_chart(chart: Chart | None, answer: pa.Table, options: ChartOptions) -
     if chart is None or options.has_columns:
         chart = _choose_columns(answer, options)
     elif options.kind:
-        chart = Chart(options.kind, chart.x, chart.y, chart.color, chart.facet, title=chart.title)
+        # Bars and areas have no logarithmic axis.
+        axes = chart.x, chart.y
+        if options.kind in ("bar", "stack", "heat"):
+            axes = replace(chart.x, is_log=False), replace(chart.y, is_log=False)
+        chart = Chart(options.kind, *axes, chart.color, chart.facet, title=chart.title)
     x, y = (
         replace(axis, is_log=axis.is_log or letter in options.log)
         for letter, axis in (("x", chart.x), ("y", chart.y))

@@ -143,15 +143,18 @@ def describe_rows(
 def build(described: Described, size: Size) -> Spec:
     """Build a picture in the requested width."""
     view = size.width * 0.8 or WIDTH
-    caveats = texts.shorten_caveats(described.caveats, described.rows.name, 0 < size.width < NARROW)
-    parts = described.rows, described.subtitle, [described.source, *caveats], size
     for _ in range(MOST_ATTEMPTS if size.width else 0):
-        svg = _render(json.dumps(build_spec(*parts, view)))
+        svg = _render(json.dumps(_build_spec(described, size, view)))
         missing = size.width - float(svg.partition(' width="')[2].partition('"')[0])
         if abs(missing) < WIDTH_TOLERANCE:
             break
         view = max(0.2 * size.width, view + missing)
-    return build_spec(*parts, view)
+    return _build_spec(described, size, view)
+
+
+def _build_spec(described: Described, size: Size, view: float) -> Spec:
+    caveats = texts.shorten_caveats(described.caveats, described.rows.name, 0 < size.width < NARROW)
+    return build_spec(described.rows, described.subtitle, [described.source, *caveats], size, view)
 
 
 def render(picture: Spec, suffix: str) -> bytes:
@@ -204,7 +207,7 @@ def render_text(
 
 def build_for_page(described: Described) -> dict[str, Spec]:
     """`spec`, the picture for a page, and `narrow`, the one for a phone, without rows: they are the same."""
-    narrow = build_spec(described.rows, described.subtitle, described.footer, PHONE, 0.8 * PHONE.width)
+    narrow = _build_spec(described, PHONE, 0.8 * PHONE.width)
     del narrow["data"]
     return {"spec": build(described, ANY_SIZE), "narrow": narrow}
 

@@ -33,6 +33,8 @@ CLOCK_SUFFIXES = ("_at_s", "_start_s")
 
 # Units for times on a trace's own clock up to a number of seconds, in seconds and by name; others are days.
 CLOCK_UNITS = ((60, "minutes", 3 * 3_600), (3_600, "hours", 3 * DAY_S))
+# A panel has hours up to this one if another panel lasts less than three days.
+MOST_HOURS = 1_000
 
 # If lines have more points than this, those that span at least so many days are drawn by day.
 MOST_POINTS, FEWEST_DAYS = 400, 8
@@ -202,7 +204,9 @@ def _check_rows(rows: Sequence[Row], chart: Chart) -> None:
     if not rows:
         raise UserError(f"No chart, because no row has a value of {title}.")
     if len(rows) == 1 and chart.kind != "box":
-        raise UserError(f"No chart of a single number: {title} is {number(rows[0][height])}.")
+        raise UserError(
+            f"No chart, because the answer is a single number: {title} is {number(rows[0][height])}."
+        )
     if chart.kind == "heat" and not any(row[height] for row in rows):
         raise UserError(f"No chart, because {title} is 0 in all rows.")
     if chart.kind in ("bar", "line", "box"):
@@ -366,8 +370,10 @@ def _choose_unit(
         next((index for index, (_, _, most_s) in enumerate(CLOCK_UNITS) if on_clock and end <= most_s), 2)
         for end in (min(ends), max(ends))
     ]
-    # Minutes of a long panel would be large numbers.
-    chosen = units[0] if units[1] < 2 else max(1, units[0])
+    # Minutes of a long panel would be large numbers, and so would hours of a longer one.
+    chosen = units[1]
+    if chosen == 2 and units[0] < 2 and max(ends) <= MOST_HOURS * 3_600:
+        chosen = 1
     return (*CLOCK_UNITS, (DAY_S, "days", 0))[chosen][:2]
 
 

@@ -152,7 +152,12 @@ def draw_template(connection: duckdb.DuckDBPyConnection, name: str) -> Json:
     try:
         return {"template": pictures.build_template(connection, name)}
     except UserError as error:
-        return {"no_chart": str(error)}
+        return {"no_chart": explain_no_chart(error)}
+
+
+def explain_no_chart(error: UserError) -> str:
+    """The reason that a page prints after `No chart: `."""
+    return str(error).removeprefix("No chart, because ").removesuffix(".")
 
 
 def _traces(connection: duckdb.DuckDBPyConnection) -> list[Json]:

@@ -1,6 +1,6 @@
 -- GPUs allocated to two attempts at once per day (Philly GPUs)
 -- resolves_caveat: philly.gpus_are_those_used
--- chart: line x=day y=double_gpu_h_pct yname=gpu_h_in_two_attempts_pct
+-- chart: line x=day y=double_gpu_h_pct yname=gpu_time_in_two_attempts_pct
 -- column: day: Day of the job log, whose time zone is not stated
 -- column: allocations: Allocations of one GPU to one attempt that begin on the day, start and end being known
 -- column: double_allocations: Allocations of the day that begin while an earlier allocation of the same GPU lasts
