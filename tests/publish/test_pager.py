@@ -64,7 +64,7 @@ def test_prints_directly_without_pager(sample_warehouse: Path) -> None:
 
 
 def test_pager_gets_colours_but_no_escapes_from_data(sample_warehouse: Path) -> None:
-    statement = "select chr(27) || '[2J' as a, null as b from range(100)"
+    statement = "select chr(27) || '[2J' as a, nullif(range, 1) as b from range(100)"
     for form in ("table", "csv"):
         arguments = ("sql", statement, "--format", form)
         with terminal(*arguments, warehouse=sample_warehouse, TRACES_PAGER="cat -v") as opened:
