@@ -18,7 +18,7 @@ Spec = dict[str, Any]
 COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 COLORS += ["#A6761D", "#004466", "#7A3500", "#005C43", "#7C3A5E", "#9A9A9A"]
 # Bars have neither dashes nor shapes: neighbours in this order differ in grey as well.
-BAR_COLORS = ["#0072B2", "#E69F00", "#7A3500", "#BFE3B4", "#009E73", "#000000", "#56B4E9", "#D55E00"]
+BAR_COLORS = ["#0072B2", "#E69F00", "#4A1F00", "#BFE3B4", "#009E73", "#000000", "#56B4E9", "#D55E00"]
 BAR_COLORS += ["#F3C6DC", "#004466", "#CC79A7", "#005C43", "#9A9A9A"]
 PALE = "#a8a8a8"
 # The numbers of colours, dashes and shapes have no common divisor: all combinations occur before one repeats.
@@ -186,11 +186,12 @@ def _scale(drawable: Drawable, axis: Axis) -> Spec:
 
 
 def _log_scale(drawable: Drawable, axis: Axis, values: Sequence[float]) -> Spec:
-    numbers: Spec = {"labelExpr": NUMBER, **SPACED}
+    # Every other label would leave out the powers of ten that are wide apart.
+    numbers: Spec = {"labelExpr": NUMBER, **SPACED, "labelOverlap": "greedy"}
     words, unit = split_unit(axis.name)
     has_zero = min(values) <= 0
     if unit == "s" and max(values) >= MOST_SECONDS:
-        least = 0.1 if has_zero else min(values)
+        least = 1 if has_zero else min(values)
         few, many = (
             [tick for tick in ticks if least <= tick <= max(values)] for ticks in (SPAN_TICKS, CLOSE_TICKS)
         )
