@@ -54,15 +54,16 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_documented_extras_exist() -> None:
-    extras = set(
-        tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    )
+    declared = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    extras = set(declared)
     sources = [path.read_text() for layer in LAYERS for path in (REPOSITORY / layer).rglob("*.py")]
     named = {extra for text in sources for extra in re.findall(r'check_installed\(.*?, "(\w+)"', text)}
     assert {"bi", "fetch", "mcp", "plot", "spark", "xlsx"} <= named <= extras
     pages = [path.read_text() for path in (REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md"))]
     documented = {extra for text in pages for extra in re.findall(r"pip install '\.\[(\w+)\]'", text)}
-    assert named <= documented <= extras
+    assert documented <= extras
+    [included] = [requirement for requirement in declared["all"] if requirement.startswith("tracehouse[")]
+    assert named <= set(included.removeprefix("tracehouse[").removesuffix("]").split(","))
     # No package registry has the package, so documents must not install it by its name alone.
     assert [text for text in (*sources, *pages) if "install 'tracehouse" in text] == []
 

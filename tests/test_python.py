@@ -123,7 +123,7 @@ def test_plots_columns_of_any_answer(warehouse: Warehouse) -> None:
     answer = warehouse.sql("select cluster, run_s, requested_gpus from itp.job limit 50")
     drawn = answer.plot(x="requested_gpus", y="run_s", kind="point", color="cluster", log="x", title="Runs")
     svg = pictures.render_svg(drawn.to_dict())
-    texts = ("Runs", "requested GPUs", "run (s)", "synthetic data", "no jobs under 600 s", "Gu et al.")
+    texts = ("Runs", "requested GPUs", "run time", "synthetic data", "no jobs under 600 s", "Gu et al.")
     assert [text for text in texts if text not in svg] == []
     named = pictures.render_svg(warehouse.query("itp.gpu_hours").plot(x="cluster", y="max_gpus").to_dict())
     assert "max GPUs" in named and "GPU-hours" not in named.partition("itp.gpu_hours")[0]
@@ -132,7 +132,7 @@ def test_plots_columns_of_any_answer(warehouse: Warehouse) -> None:
         answer.plot(log="y").to_dict() == answer.plot(x="cluster", y="run_s", kind="point", log="y").to_dict()
     )
     plain = pictures.render_svg(answer.plot(title=False, footer=False, kind="point").to_dict())
-    assert [text for text in texts if text in plain] == ["run (s)", "synthetic data"]
+    assert [text for text in texts if text in plain] == ["run time", "synthetic data"]
 
 
 def test_connection_reads_only_the_warehouse(sample_warehouse: Path, tmp_path: Path) -> None:

@@ -13,9 +13,15 @@ select
 from genai.stage_latency
 group by stage
 order by
-    list_position(
-        ['queue', 'pipeline_update', 'base_model', 'lora', 'controlnet', 'inference', 'end_to_end'], stage
-    ),
+    case stage
+        when 'queue' then 1
+        when 'pipeline_update' then 2
+        when 'base_model' then 3
+        when 'lora' then 4
+        when 'controlnet' then 5
+        when 'inference' then 6
+        when 'end_to_end' then 7
+    end,
     stage;
 
 comment on macro table genai.latency_by_stage is 'Container-minutes, containers and latency percentiles per stage, in the order of the pipeline.';

@@ -31,7 +31,7 @@ PROGRAMS = r"(?:traces|pip|make|apt|superset|harlequin|create\w+|export|python|s
 RUN_HERE = r"(\.venv/bin/)?traces |duckdb |make |python -m tracehouse\.bench\."
 # The file that runs a command, or the part of it that tests can run, by page and start of the command.
 ELSEWHERE = {
-    "CONTRIBUTING.md": {".venv/bin/traces": "tests/docs/test_contributing.py"},
+    "CONTRIBUTING.md": {".venv/bin/": "tests/docs/test_contributing.py"},
     "README.md": {"pip install '.[all]'": "tests/docs/test_commands.py"},
     "docs/asi.md": {
         "traces ": "tests/ingest/fetch/test_fetch.py",

@@ -254,15 +254,19 @@ folder, limit, *statements = json.load(sys.stdin)
 options = ["-w", folder, "--memory-limit", limit, "--timeout", "60", "--no-browser"]
 with subprocess.Popen([sys.argv[1], "explore", *options], stdout=subprocess.PIPE, text=True) as server:
     address = urllib.parse.urlsplit(server.stdout.readline().split()[1])
-    client = http.client.HTTPConnection(address.netloc, timeout=600)
     def get(path, **headers):
+        client = http.client.HTTPConnection(address.netloc, timeout=600)
         client.request("GET", path, headers=headers)
         reply = client.getresponse()
         return reply.headers, reply.read()
     cookie = get(f"/?{address.query}")[0]["set-cookie"].partition(";")[0]
     for statement in statements:
         query = urllib.parse.quote(json.dumps({"statement": statement}))
-        print(get(f"/api/run?query={query}", Cookie=cookie)[1][:80])
+        try:
+            print(get(f"/api/run?query={query}", Cookie=cookie)[1][:80])
+        except ConnectionError as error:
+            # The server does not read an address of hundreds of kilobytes.
+            print(f"error: {error}")
     server.terminate()
 """
 

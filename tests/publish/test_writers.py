@@ -129,7 +129,7 @@ def test_stream_gets_first_rows_of_a_table(tmp_path: Path) -> None:
     sql = f"select range as n, {BIG} as big, 1632719.74028::double as hours from range({TABLE_ROWS + 50})"
     text = write_answer(Format.TABLE, tmp_path, sql, options=Options(to_stream=True)).read_text()
     assert f"{TABLE_ROWS:,} of {TABLE_ROWS + 50:,} rows" in text
-    assert f" {TABLE_ROWS - 1}   {BIG}   1632719.7\n" in text and f" {TABLE_ROWS}   " not in text
+    assert f" {TABLE_ROWS - 1}   {BIG:,}   1,632,720\n" in text and f" {TABLE_ROWS}   " not in text
     text = write_answer(Format.TABLE, tmp_path, sql).read_text()
     assert f"\n{TABLE_ROWS + 50:,} rows\n" in text and f" {TABLE_ROWS + 49}   " in text
 
