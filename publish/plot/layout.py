@@ -69,22 +69,27 @@ def build_spec(
             "y": "shared" if is_share else "independent",
         }
     plot["resolve"] = {"scale": scales}
-    plot["title"] = {
-        "text": _wrap([drawable.title], whole, letters + 2, bold=True),
-        "subtitle": _wrap(subtitle, whole, letters),
-    }
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-        "data": {"values": rows},
-        **({"transform": choose_marks(drawable)} if chart.kind in LINES else {}),
-        "vconcat": [plot],
+    # Without texts, a title would still take its space.
+    if drawable.title or subtitle:
+        plot["title"] = {
+            "text": _wrap([drawable.title], whole, letters + 2, bold=True),
+            "subtitle": _wrap(subtitle, whole, letters),
+        }
+    below = {
         "title": {
             "text": _wrap(footer, whole, 0.75 * letters),
             "orient": "bottom",
             "fontSize": 0.75 * letters,
             "fontWeight": "normal",
             "color": "#555555",
-        },
+        }
+    }
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        "data": {"values": rows},
+        **({"transform": choose_marks(drawable)} if chart.kind in LINES else {}),
+        "vconcat": [plot],
+        **(below if any(footer) else {}),
         "config": _build_theme(letters),
     }
 

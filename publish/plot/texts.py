@@ -120,7 +120,8 @@ def shorten_caveats(caveats: Sequence[str], name: str, is_narrow: bool) -> list[
     most = MOST_IF_NARROW if is_narrow else MOST_CAVEATS
     more = len(caveats) - most
     where = f": traces describe {name}" * bool(name)
-    return [*caveats[:most], *([f"{more} more caveats{where}"] if more > 0 else [])]
+    others = f"{more} more caveat{'s' * (more > 1)}{where}"
+    return [*caveats[:most], *([others] if more > 0 else [])]
 
 
 def footer(connection: duckdb.DuckDBPyConnection, name: str, traces: Sequence[str]) -> str:

@@ -64,7 +64,7 @@ def parts(picture: dict) -> dict:
         "facet": plot.get("facet"),
         "title": plot["title"]["text"],
         "subtitle": plot["title"]["subtitle"],
-        "footer": " ".join(picture["title"]["text"]),
+        "footer": " ".join(picture.get("title", {"text": []})["text"]),
     }
 
 
