@@ -163,9 +163,9 @@ def test_an_explanation_does_not_cover_other_values(real_raw: Path, tmp_path: Pa
     raw_dumps.ingested(tmp_path / "raw", tmp_path / "warehouse").close()
     with sandbox.connect(tmp_path / "warehouse") as connection:
         found = {result.figure: result for result in verify.figures(connection, ["openb"])}
-    of_tiers = [found["openb.O10_mean_sharing"], found["openb.O9_up_to_250"]]
+    of_tiers = [found["openb.O9_mean_up_to_250"], found["openb.O11_half_or_less"]]
     assert [(one.measured, one.verdict) for one in of_tiers] == [
-        (100, Verdict.DIFFERS),
+        (10, Verdict.DIFFERS),
         (3_078, Verdict.DIFFERS),
     ]
 
