@@ -72,7 +72,7 @@ def test_readers_during_twenty_ingests(server: Server, tmp_path: Path, count: Co
     assert [(way, a) for way, given in answers.items() for a in given if a not in whole] == []
     # New connections see new versions; an open connection keeps its version.
     for way in ("new", "command line"):
-        assert len({tuple(a) for a in answers[way]}) > 2, way
+        assert len({tuple(a) for a in answers[way]}) > 1, way
     assert {tuple(a) for a in answers["same"]} == {tuple(answer(0))}
     count("ingests with readers", len(VERSIONS))
     count("reads during ingests", sum(map(len, answers.values())))
