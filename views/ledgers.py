@@ -5,7 +5,7 @@
 
 import csv
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -161,17 +161,23 @@ def _read_figures(folder: Path, file: str, kind: type[Row]) -> list[Row]:
     for path in sorted(folder.glob(f"*/{file}")):
         with path.open(newline="") as opened:
             reader = csv.DictReader(opened, strict=True)
-            for row in reader:
-                # Some files lack optional columns.
-                values = {**row, "name": row["figure"], "trace": path.parent.name}
-                read: dict[str, Any] = {field.name: values.get(field.name) or "" for field in fields(kind)}
-                try:
-                    read |= {name: float(read[name]) for name in ("value", "tolerance")}
-                    read |= {name: float(read[name]) if read[name] else None for name in EXPLAINED}
-                except ValueError as error:
-                    raise DefinitionError(f"{path}, line {reader.line_num}", str(error)) from error
-                found.append(kind(**read))
+            try:
+                found += [_figure(row, path.parent.name, kind) for row in reader]
+            except ValueError as error:
+                raise DefinitionError(f"{path}, line {reader.line_num}", str(error)) from error
+            except csv.Error as error:
+                # The reader counts a line when it has parsed it.
+                raise DefinitionError(f"{path}, line {reader.line_num + 1}", str(error)) from error
     return found
+
+
+def _figure(row: Mapping[str, str], trace: str, kind: type[Row]) -> Row:
+    # Some files lack optional columns.
+    values = {**row, "name": row["figure"], "trace": trace}
+    read: dict[str, Any] = {field.name: values.get(field.name) or "" for field in fields(kind)}
+    read |= {name: float(read[name]) for name in ("value", "tolerance")}
+    read |= {name: float(read[name]) if read[name] else None for name in EXPLAINED}
+    return kind(**read)
 
 
 def _check(part: str, path: Path) -> Check:

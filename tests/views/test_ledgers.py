@@ -9,7 +9,7 @@ import pytest
 
 from tracehouse.views import ledgers
 from tracehouse.views.ledgers import PublishedFigure
-from tracehouse.views.view_files import VIEWS
+from tracehouse.views.view_files import VIEWS, DefinitionError
 
 FIGURES = ledgers.published()
 CLUSTERS = {"Seren", "Kalos", "Philly", "Helios", "PAI"}
@@ -81,3 +81,18 @@ def test_no_explanation_claims_that_nothing_gives_a_value() -> None:
     """That cannot be proved."""
     claims = [figure.name for figure in FIGURES if re.search(r"\bno computation\b", figure.explanation, re.I)]
     assert claims == []
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('itp.a,"It has 1" job.,equal,1,jobs,0,', "line 2: "),
+        ("itp.a,It has 1 job.,equal,one,jobs,0,", "line 2: could not convert"),
+    ],
+)
+def test_names_the_line_that_is_no_figure(line: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "itp").mkdir()
+    header = "figure,statement,relation,value,unit,tolerance,measured_by\n"
+    (tmp_path / "itp" / "published.csv").write_text(f"{header}{line}\n")
+    with pytest.raises(DefinitionError, match=message):
+        ledgers.published(tmp_path)
