@@ -153,7 +153,7 @@ class Answer:
         options = ChartOptions(
             **{argument: check_text(argument, value) for argument, value in chosen.items()},
             has_title=title is not False,
-            has_footer=footer,
+            has_footer=check_flag("footer", footer),
         )
         with _in_python():
             size = pictures.parse_size(width, font)

@@ -17,7 +17,7 @@ from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.catalog import keys_and_measures
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.publish.columns import columns_of, convert_columns, exact, is_number, may_be_text, rows_of
-from tracehouse.publish.formats import BINARY, BY_SUFFIX, Format
+from tracehouse.publish.formats import BINARY, BY_SUFFIX, PICTURES, Format
 from tracehouse.publish.output import is_stream, is_terminal
 
 # The command line imports this module at its start. To start fast, functions import the modules of formats.
@@ -73,8 +73,8 @@ def chosen_format(requested: Format | None, output: Path | None) -> Format:
         ending = output.suffix.lower() if output and not is_stream(output) else ""
         if ending and ending not in BY_SUFFIX:
             raise UsageError(
-                f"{output}: unknown extension {escape_text(ending)}. Known: {', '.join(BY_SUFFIX)}. "
-                "For other names, give --format"
+                f"{output}: unknown extension {escape_text(ending)}. Known: {', '.join(BY_SUFFIX)}; "
+                f"for charts {', '.join(PICTURES)}. For other names, give --format"
             )
         requested = BY_SUFFIX.get(ending) or (Format.TABLE if to_terminal else Format.CSV)
     if requested in BINARY and to_terminal:
