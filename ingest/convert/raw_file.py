@@ -1,4 +1,4 @@
-"""Convert a raw file: read its data files, write sorted Parquet files, and count all rows."""
+"""Convert a raw file: read its data files, write Parquet files, and count all rows."""
 
 import re
 from collections import Counter, defaultdict

@@ -4,10 +4,11 @@ A record is a line that is not blank. No publisher writes fields of several line
 ends with its line, and only that line is rejected.
 """
 
+import io
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 import numpy as np
 import pyarrow as pa
@@ -42,7 +43,7 @@ class Chunk:
     """
 
     first_line: int
-    data: bytes
+    data: bytes | bytearray
     line_ends: int
     is_cut: bool = False
 
@@ -75,31 +76,36 @@ def read_chunks(stream: BinaryIO, file: str, chunk_bytes: int) -> Iterator[Chunk
     Raises RawFileError if a line does not end within `LONGEST_RECORD_BYTES`.
     """
     line = 1
-    unfinished: list[bytes] = []
-    carried = stream.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK)
-    while block := stream.read(chunk_bytes):
-        block = carried + block
-        # A carriage return at the end of a block is moved to the next block. A newline may follow, and the
-        # two are one line end.
-        carried = b"\r" if block.endswith(b"\r") else b""
-        block = block.removesuffix(b"\r")
-        cut = max(block.rfind(b"\n"), block.rfind(b"\r")) + 1
+    carried = bytearray(stream.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK))
+    while True:
+        # The bytes are read into place: copies of each chunk would take a tenth of an ingest.
+        data = bytearray(len(carried) + chunk_bytes)
+        data[: len(carried)] = carried
+        with memoryview(data)[len(carried) :] as free:
+            count = cast(io.RawIOBase, stream).readinto(free) or 0
+        del data[len(carried) + count :]
+        if not count:
+            break
+        # A carriage return at the end is moved to the next chunk. A newline may follow, and the two are one
+        # line end.
+        end = len(data) - data.endswith(b"\r")
+        cut = max(data.rfind(b"\n", 0, end), data.rfind(b"\r", 0, end)) + 1
+        carried = data[cut:]
         if cut:
-            data = b"".join([*unfinished, memoryview(block)[:cut]])
-            unfinished.clear()
+            del data[cut:]
             chunk = Chunk(line, data, _count_line_ends(data))
             yield chunk
             line += chunk.line_ends
-        unfinished.append(block[cut:])
-        if sum(map(len, unfinished)) > max(LONGEST_RECORD_BYTES, chunk_bytes):
+        if len(carried) > max(LONGEST_RECORD_BYTES, chunk_bytes):
             what = f"the line does not end, or is longer than {LONGEST_RECORD_BYTES >> 20} MiB"
             raise RawFileError(file, what, "Repair the line, or fetch the file again", line=line)
-    if last := b"".join([*unfinished, carried]):
-        data = last + b"\n"
-        yield Chunk(line, data, _count_line_ends(data), is_cut=not carried)
+    if carried:
+        is_cut = not carried.endswith(b"\r")
+        data = carried + b"\n"
+        yield Chunk(line, data, _count_line_ends(data), is_cut)
 
 
-def count_bytes(data: bytes, byte: int) -> int:
+def count_bytes(data: bytes | bytearray, byte: int) -> int:
     """Return how often a byte occurs."""
     # bytes.count would block all other threads because it keeps the GIL. numpy is faster if its blocks fit
     # into the cache.
@@ -108,7 +114,7 @@ def count_bytes(data: bytes, byte: int) -> int:
     return sum(int(np.count_nonzero(values[at : at + _COUNTED_AT_ONCE_BYTES] == byte)) for at in blocks)
 
 
-def _count_line_ends(data: bytes) -> int:
+def _count_line_ends(data: bytes | bytearray) -> int:
     return count_bytes(data, _NEWLINE) + (data.count(b"\r") - data.count(b"\r\n") if b"\r" in data else 0)
 
 

@@ -498,14 +498,14 @@ class Endless(io.RawIOBase):
     """A header, and an endless repetition of one bad row."""
 
     def __init__(self, line: bytes):
-        self.begun = False
-        self.line = line
+        self._line = line
+        self._ahead = f"{HEADER}\n".encode()
 
-    def read(self, size: int = -1) -> bytes:
-        if self.begun:
-            return self.line * max(1, size // len(self.line))
-        self.begun = True
-        return HEADER.encode() + b"\n"
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        self._ahead += self._line * (len(buffer) // len(self._line) + 1)
+        buffer[:] = self._ahead[: len(buffer)]
+        self._ahead = self._ahead[len(buffer) :]
+        return len(buffer)
 
 
 def test_refuses_wrong_file_before_its_end() -> None:
