@@ -142,6 +142,8 @@ def test_materialized_rows_equal_computed_rows(fixture_warehouse: Path, tmp_path
 
 
 def _is_in_order(file: Path, columns: Sequence[str]) -> bool:
+    if not columns:
+        return True
     listed = ", ".join(f'"{column}"' for column in columns)
     sql = f"select {listed} from '{file}'"
     return duckdb.sql(sql).fetchall() == duckdb.sql(f"{sql} order by all").fetchall()
@@ -478,6 +480,11 @@ def test_full_disk_leaves_no_partial_file(few: Path, tmp_path: Path) -> None:
         subprocess.run(["umount", str(disk)], check=True)
 
 
+@pytest.mark.parametrize(("machine_gb", "views_gb"), [(1, 0.5), (6, 1.1), (12, 2.6), (24, 3.6), (500, 3.6)])
+def test_views_take_a_quarter_of_the_memory_at_most(machine_gb: int, views_gb: float) -> None:
+    assert materialized_views.memory_of_views(machine_gb * 1e9) == round(views_gb * 1e9)
+
+
 def test_rules_name_columns_and_read_no_catalog_table_that_builds_refill() -> None:
     views = {view.versioned: view for view in view_files()}
     reads = {name: view.references for name, view in views.items()}
@@ -488,5 +495,7 @@ def test_rules_name_columns_and_read_no_catalog_table_that_builds_refill() -> No
         assert rule and set(rule.order) <= set(view.tree.expression.named_selects), view.versioned
         refilled = {name for name in graph.sources([view.versioned], reads) if name.startswith("catalog.")}
         assert refilled <= {"catalog.clocks"}, view.versioned
+    unsorted = storage_rule(views["pai.sensed_worker_v1"])
+    assert unsorted and unsorted.order == ()
     hourly = storage_rule(views[HOURLY])
     assert hourly and hourly.per_partition and hourly.order[0] in ("cluster", "metric")

@@ -5,7 +5,7 @@
 -- caveat: pai.gpu_sharing_needs_device: machine gpu_name
 -- caveat: pai.gpu_name_is_device: gpu_name
 -- caveat: pai.sensor_covers_two_fifths
--- materialize: parquet by machine, gpu_name, worker_name
+-- materialize: parquet unsorted
 create or replace view pai.gpu_sharing_v1 as
 with placed as (
     select

@@ -10,7 +10,7 @@
 -- caveat: pai.memory_gb_looks_binary: memory_gb plan_memory_gb gpu_memory_gb peak_gpu_memory_gb
 -- caveat: pai.gpu_type_is_assigned: gpu_type
 -- caveat: pai.gpu_type_null: gpu_type
--- materialize: parquet by gpu_type, job_name, task_name
+-- materialize: parquet unsorted
 create or replace view pai.sensed_worker_v1 as
 with sharing as (
     select

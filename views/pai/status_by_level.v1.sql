@@ -3,7 +3,6 @@
 -- source: README of cluster-trace-gpu-v2020, pai_job_table, pai_task_table and pai_instance_table: status
 -- caveat: pai.terminated_is_success: status
 -- caveat: pai.job_means_task_elsewhere
--- materialize: parquet
 create or replace view pai.status_by_level_v1 as
 with counted as (
     select

@@ -10,7 +10,7 @@
 -- caveat: pai.gpu_type_null: gpu_type
 -- caveat: pai.group_tag_orphans: group_id workload
 -- caveat: pai.workload_tag_is_rare: workload
--- materialize: parquet by gpu_type, job_name, task_name
+-- materialize: parquet unsorted
 create or replace view pai.task_gpu_time_v1 as
 -- The use of one worker above its plan does not offset what another leaves unused, so both have a column.
 with measured as (

@@ -8,7 +8,7 @@
 -- caveat: pai.group_tag_orphans: group_id workload requested_gpu_type
 -- caveat: pai.workload_tag_is_rare: workload
 -- caveat: pai.worker_name_repeats: launched_instances started_instances ended_instances
--- materialize: parquet by job_name, task_name
+-- materialize: parquet unsorted
 -- Differs from version 1 in its last columns, in held_s, in run_s, which only tasks that ended have, and in the last digits
 -- of instance_run_s: its sums are exact.
 create or replace view pai.task_run_v2 as

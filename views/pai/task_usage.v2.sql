@@ -4,7 +4,7 @@
 -- caveat: pai.sensor_covers_two_fifths
 -- caveat: pai.gpu_use_over_100: used_gpus gpu_use_of_plan gpu_margin_of_capacity
 -- caveat: pai.sensor_is_lifetime_average
--- materialize: parquet by gpu_type, job_name, task_name
+-- materialize: parquet unsorted
 -- Differs from version 1 in the last digits only: its sums are exact, and so the same on every run.
 create or replace view pai.task_usage_v2 as
 with worker as (

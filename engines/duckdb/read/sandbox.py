@@ -50,7 +50,7 @@ _LOCKED = "Could not set lock on file"
 _LINE = re.compile(r"^LINE (\d+): ", re.M)
 _SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?) *(?:(?P<unit>[kmgt])(?P<binary>i?)b|b|bytes)", re.I)
 # DuckDB's default memory limit, and the one set here, as shares of the machine's or container's memory.
-_SHARE_OF_DUCKDB = 0.8
+SHARE_OF_DUCKDB = 0.8
 _SHARE = 0.5
 # The share of the memory limit for DuckDB's buffers. It allocates other data outside its buffer manager.
 _SHARE_OF_BUFFERS = 0.9
@@ -380,7 +380,7 @@ def _limit_memory(connection: duckdb.DuckDBPyConnection, limit: str) -> None:
         size = size_bytes(limit)
     else:
         [(default,)] = connection.execute("select current_setting('memory_limit')").fetchall()
-        size = size_bytes(default) * _SHARE / _SHARE_OF_DUCKDB
+        size = size_bytes(default) * _SHARE / SHARE_OF_DUCKDB
     buffers = f"{int(size * _SHARE_OF_BUFFERS)}B"
     connection.execute("set memory_limit = $buffers", {"buffers": buffers})
 

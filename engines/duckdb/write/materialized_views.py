@@ -1,7 +1,7 @@
 """Write the rows of expensive views to Parquet files, and write new files when the inputs change.
 
 A view whose header has a line `-- materialize: parquet by machine, start_s` has one file, sorted by these
-columns, or by all without `by`. With `parquet per partition` it has a file for each partition of its base
+columns, or by all without `by`. With `parquet unsorted`, rows keep the order in which they are computed. With `parquet per partition` it has a file for each partition of its base
 tables, and a new file only if that partition changed: its rows must be the union of its rows over each. The
 file name is a hash of the view's SQL, the SQL of the views that it reads and the files of its base tables, so
 that an existing file of that name is always current. A view whose files cannot be written is computed on
@@ -23,7 +23,7 @@ import duckdb
 
 from tracehouse.core.progress import Progress
 from tracehouse.core.text import quoted
-from tracehouse.engines.duckdb.read.sandbox import disable_async_writes
+from tracehouse.engines.duckdb.read.sandbox import SHARE_OF_DUCKDB, disable_async_writes, size_bytes
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.base_tables import create_base_table, read_parquet
 from tracehouse.engines.duckdb.write.template import read_built_views
@@ -44,8 +44,10 @@ from tracehouse.views.view_files import ViewFile
 LEAST_ROWS = 400_000
 # Disk space that stays free for the database that is built next.
 LEAST_FREE_BYTES = 64_000_000
-# DuckDB's memory limit. The complete ingest then needs 1.5 GB.
-MEMORY = "1100MB"
+# An ingest needs at most a quarter of the machine's memory, and 4 GB: these are in addition to DuckDB's.
+_OTHER_MEMORY_BYTES = 400_000_000
+_MOST_MEMORY_BYTES = 3_600_000_000
+_LEAST_MEMORY_BYTES = 500_000_000
 
 PROGRESS_LABEL = "materialized views"
 
@@ -54,12 +56,14 @@ _CLOCKS = "catalog.clocks"
 # The `partition` of a file that is computed from all partitions.
 _ALL = None
 _HASH_DIGITS = 16
-_RULE = re.compile(r"parquet(?P<parts> per partition)?(?: by (?P<order>\w+(?:, \w+)*))?")
+_RULE = re.compile(
+    r"parquet(?P<parts> per partition)?(?P<unsorted> unsorted)?(?: by (?P<order>\w+(?:, \w+)*))?"
+)
 
 
 @dataclass(frozen=True)
 class StorageRule:
-    """The sort columns of a materialized view, and whether it has a file for each partition."""
+    """The sort columns of a materialized view, none if it is unsorted, and whether it has a file per partition."""
 
     order: tuple[str, ...]
     per_partition: bool
@@ -129,6 +133,8 @@ def storage_rule(view: ViewFile) -> StorageRule | None:
     if match is None:
         return None
     order = match["order"].split(", ") if match["order"] else view.tree.expression.named_selects
+    if match["unsorted"]:
+        order = []
     return StorageRule(tuple(order), bool(match["parts"]))
 
 
@@ -274,11 +280,20 @@ def _connect(warehouse: Path) -> duckdb.DuckDBPyConnection:
     """Open a database in memory to compute views in, which spills into the staging folder."""
     # Several processes may compute at a time, and DuckDB gives its spill files the same names in each.
     spill = staging_folder(warehouse) / f"spill-of-views-{uuid.uuid4().hex}"
-    connection = duckdb.connect(config={"memory_limit": MEMORY, "temp_directory": str(spill)})
+    connection = duckdb.connect(config={"temp_directory": str(spill)})
+    [(most,)] = connection.execute("select current_setting('memory_limit')").fetchall()
+    limit = memory_of_views(size_bytes(most) / SHARE_OF_DUCKDB)
+    connection.execute("set memory_limit = $limit", {"limit": f"{limit}B"})
     disable_async_writes(connection)
     connection.execute("set timezone = 'UTC'")
     connection.execute(macros_sql())
     return connection
+
+
+def memory_of_views(machine_bytes: float) -> int:
+    """Return DuckDB's memory limit in bytes for views, on a machine or in a container with some memory."""
+    share = int(machine_bytes / 4) - _OTHER_MEMORY_BYTES
+    return max(_LEAST_MEMORY_BYTES, min(share, _MOST_MEMORY_BYTES))
 
 
 def _create_tables(
@@ -306,11 +321,10 @@ def _write_part(connection: duckdb.DuckDBPyConnection, warehouse: Path, name: st
     # The name is unique, because a process that is considered dead may still be writing.
     path = staging_folder(warehouse) / f"{name}-{uuid.uuid4().hex}.parquet"
     order = ", ".join(f'"{column}"' for column in part.order)
+    rows = f"from {name} order by {order}" if order else f"from {name}"
     footer = f"kv_metadata {{{view_store.PATH_IN_FOOTER}: {quoted(part.path)}}}"
     try:
-        connection.execute(
-            f"copy (from {name} order by {order}) to {quoted(str(path))} ({PARQUET_OPTIONS}, {footer})"
-        )
+        connection.execute(f"copy ({rows}) to {quoted(str(path))} ({PARQUET_OPTIONS}, {footer})")
         if shutil.disk_usage(warehouse).free < LEAST_FREE_BYTES:
             return "it would fill the disk. Free disk space"
         view_store.add(warehouse, stage(path, 0), part.path)
