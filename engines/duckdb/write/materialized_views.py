@@ -1,11 +1,11 @@
 """Write the rows of expensive views to Parquet files, and write new files when the inputs change.
 
 A view whose header has a line `-- materialize: parquet by machine, start_s` has one file, sorted by these
-columns, or by all without `by`. With `parquet unsorted`, rows keep the order in which they are computed. With `parquet per partition` it has a file for each partition of its base
-tables, and a new file only if that partition changed: its rows must be the union of its rows over each. The
-file name is a hash of the view's SQL, the SQL of the views that it reads and the files of its base tables, so
-that an existing file of that name is always current. A view whose files cannot be written is computed on
-demand, like any other view.
+columns, or by all without `by`. With `parquet unsorted`, rows keep the order in which they are computed. With
+`parquet per partition` it has a file for each partition of its base tables, and a new file only if that
+partition changed: its rows must be the union of its rows over each. The file name is a hash of the view's
+SQL, the SQL of the views that it reads and the files of its base tables, so that an existing file of that
+name is always current. A view whose files cannot be written is computed on demand, like any other view.
 """
 
 import hashlib
@@ -63,7 +63,7 @@ _RULE = re.compile(
 
 @dataclass(frozen=True)
 class StorageRule:
-    """The sort columns of a materialized view, none if it is unsorted, and whether it has a file per partition."""
+    """The sort columns of a materialized view, if any, and whether it has a file for each partition."""
 
     order: tuple[str, ...]
     per_partition: bool
