@@ -103,6 +103,7 @@ class Answer:
     caveats: Sequence[Note]
     sources: pa.Table
     _table: pa.Table
+    _query: BoundQuery
     _warehouse: "Warehouse"
 
     def arrow(self) -> pa.Table:
@@ -145,7 +146,8 @@ class Answer:
         the extra `plot` is not installed.
         """
         from tracehouse.publish.plot import pictures
-        from tracehouse.publish.plot.options import ChartOptions
+        from tracehouse.publish.plot.options import ChartOptions, choose_chart
+        from tracehouse.publish.plot.rows import select_rows
 
         width = None if width_mm is None else check_number("width_mm", width_mm)
         font = None if font_size is None else check_number("font_size", font_size)
@@ -162,12 +164,10 @@ class Answer:
                 pictures.describe_query, name=self.name, given=_texts(self.values), options=options
             )
         else:
-            traces = sorted(set(self.sources["trace"].to_pylist()))
             with _in_python():
-                found = pictures.select_answer(self._table, options, self.name, traces)
-            describe = partial(
-                pictures.describe_rows, found=found, about=self.caveats, parameters="", options=options
-            )
+                chart = choose_chart(None, self._table, options)
+                found = select_rows(self._table, chart, self.name, "")
+            describe = partial(pictures.describe_answer, found=found, query=self._query, options=options)
         return pictures.as_altair(pictures.build(self._warehouse._run(describe), size))
 
     @property
@@ -396,11 +396,11 @@ class Warehouse:
         """Run a named query, or with an empty name a statement."""
         with sandbox.scratch_folder() as scratch:
             file = scratch / "answer"
-            caveats, sources = self._run(partial(_write_answer, bind=bind, file=file), scratch)
+            query, sources = self._run(partial(_write_answer, bind=bind, file=file), scratch)
             # The file exists until the last table that reads it is gone.
             with pa.memory_map(str(file)) as rows, pa.ipc.open_stream(rows) as reader:
                 table = _with_integers(reader.read_all())
-        return Answer(name, values, caveats, sources, table, self)
+        return Answer(name, values, query.notes, sources, table, query, self)
 
     def _run(self, work: Callable[[duckdb.DuckDBPyConnection], T], scratch: Path | None = None) -> T:
         with _in_python():
@@ -516,8 +516,8 @@ def _bind_jobs(connection: duckdb.DuckDBPyConnection, traces: Sequence[str]) -> 
 
 def _write_answer(
     connection: duckdb.DuckDBPyConnection, bind: Bind, file: Path
-) -> tuple[Sequence[Note], pa.Table]:
-    """Write the rows of an answer as an Arrow stream. Returns its notes and its sources.
+) -> tuple[BoundQuery, pa.Table]:
+    """Write the rows of an answer as an Arrow stream. Returns its query, with notes, and its sources.
 
     Raises UserError if the rows do not fit the memory limit.
     """
@@ -530,7 +530,7 @@ def _write_answer(
             writer.write_batch(batch)
             if sink.tell() > most:
                 raise MemoryError
-    return query.notes, sources
+    return query, sources
 
 
 def _with_integers(table: pa.Table) -> pa.Table:

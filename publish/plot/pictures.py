@@ -14,19 +14,18 @@ import duckdb
 
 from tracehouse.core.errors import UsageError, check_installed
 from tracehouse.core.text import identifier, quoted
-from tracehouse.engines.duckdb.read import binding
+from tracehouse.engines.duckdb.read import binding, notes
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.publish.plot import terminal, texts
 from tracehouse.publish.plot.axes import Spec
 from tracehouse.publish.plot.layout import NARROW, WIDTH, Size, build_spec
 from tracehouse.publish.plot.marks import LABEL
-from tracehouse.publish.plot.options import DEFAULT, ChartOptions, choose_chart
-from tracehouse.publish.plot.rows import Drawable, select_drawable, select_rows
+from tracehouse.publish.plot.options import DEFAULT, ChartOptions
+from tracehouse.publish.plot.rows import Drawable, select_drawable
 
 if TYPE_CHECKING:
     import altair
-    import pyarrow as pa
 
 ANY_SIZE = Size()
 # A chart in a column of a phone, in points.
@@ -108,17 +107,26 @@ def _select(
 ) -> tuple[Drawable, Sequence[Note], str]:
     """The rows of a query to draw, the notes on them, and the parameters that affect them."""
     found = select_drawable(connection, query, options)
-    if not query.name:
-        traces = found.traces or texts.loaded_traces(connection, query.reads)
-        return replace(found, traces=traces), query.notes, ""
+    found, about = _name_traces(connection, found, query)
     parameters = texts.describe_parameters(connection, found.name, given, found.chart)
-    return found, texts.notes_on(connection, found), parameters
+    return found, about, parameters
 
 
-def select_answer(answer: "pa.Table", options: ChartOptions, name: str, traces: Sequence[str]) -> Drawable:
-    """Select the rows of an answer that options choose. Raises the same errors as `build_picture`."""
-    found = select_rows(answer, choose_chart(None, answer, options), name, "")
-    return replace(found, traces=found.traces or traces)
+def _name_traces(
+    connection: duckdb.DuckDBPyConnection, found: Drawable, query: BoundQuery
+) -> tuple[Drawable, list[Note]]:
+    """The rows of an answer with the traces behind them, and the notes on these traces."""
+    found = replace(found, traces=texts.traces_behind(connection, query, found.traces))
+    if found.name:
+        return found, notes.of_object(connection, found.name, found.traces, on_data=True)
+    return found, [note for note in query.notes if not note.severity or note.trace in found.traces]
+
+
+def describe_answer(
+    connection: duckdb.DuckDBPyConnection, found: Drawable, query: BoundQuery, options: ChartOptions
+) -> Described:
+    """Describe the picture of selected rows of an answer that the query gave before."""
+    return describe_rows(connection, *_name_traces(connection, found, query), "", options)
 
 
 def describe_rows(

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import duckdb
 
-from tracehouse.engines.duckdb.read import notes
+from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.catalog import base_tables, read_rows
 from tracehouse.engines.duckdb.read.notes import WRONG_RESULT, Note
+from tracehouse.engines.duckdb.read.selected_traces import SEVERAL_TRACES
 from tracehouse.publish.plot.rows import Drawable, distinct_names
 from tracehouse.publish.plot.units import axis_title
 from tracehouse.sql.query_files import Chart
@@ -104,44 +105,53 @@ def _is_censored(found: Drawable) -> bool:
     return any(value < COMPLETE_PCT for value in last.values())
 
 
-def notes_on(connection: duckdb.DuckDBPyConnection, found: Drawable) -> list[Note]:
-    """The notes on the answer of a named query."""
-    return notes.of_object(connection, found.name, found.traces or None, on_data=True)
-
-
 def list_caveats(about: Sequence[Note]) -> list[str]:
     """The summaries of the caveats with severity WRONG_RESULT."""
     serious = [note for note in about if note.severity == WRONG_RESULT]
-    return [f"{note.name.partition('.')[0]}: {note.summary}" for note in serious]
+    return [f"{note.trace}: {note.summary}" for note in serious]
 
 
 def shorten_caveats(caveats: Sequence[str], name: str, is_narrow: bool) -> list[str]:
-    """The first caveats, and the number of the other ones."""
+    """The first of the caveats marked (!), and the number of the other ones."""
     most = MOST_IF_NARROW if is_narrow else MOST_CAVEATS
     more = len(caveats) - most
     where = f": traces describe {name}" * bool(name)
-    others = f"{more} more caveat{'s' * (more > 1)}{where}"
+    others = f"{more} more caveat{'s' * (more > 1)} marked (!){where}"
     return [*caveats[:most], *([others] if more > 0 else [])]
 
 
 def footer(connection: duckdb.DuckDBPyConnection, name: str, traces: Sequence[str]) -> str:
     """The query, the versions of the views that it reads, and the citation of each trace.
 
-    `name` is empty for an answer of SQL. Without `traces`, these are all traces that the query reads.
+    `name` is empty for an answer of SQL.
     """
     queries = read_rows(connection, "from catalog.queries where query_name = $name", name=name)
     versions = [version for query in queries for version in query["reads_versions"]]
     cited = read_rows(
         connection,
         "select trace, citation from catalog.traces where list_contains($traces, trace) order by trace",
-        traces=list(traces or loaded_traces(connection, [name])),
+        traces=list(traces),
     )
     parts = [name, f"reads {', '.join(versions)}" if versions else ""]
     parts += [f"{row['trace']}: {short_citation(row['citation'])}" for row in cited]
     return " · ".join(part for part in parts if part)
 
 
-def loaded_traces(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> list[str]:
+def traces_behind(
+    connection: duckdb.DuckDBPyConnection, query: BoundQuery, answered: Sequence[str]
+) -> list[str]:
+    """The traces behind an answer, by name; `answered` are the names in its column `trace`.
+
+    Of views and queries of several traces, these are the ones that the answer names, or that the statement
+    selects. Of other tables, these are all with rows.
+    """
+    several = {name for name in query.reads if name.startswith(f"{SEVERAL_TRACES}.")}
+    united = _loaded_traces(connection, several)
+    chosen = set(united).intersection(answered) or set(united).intersection(query.traces or united)
+    return sorted(chosen.union(_loaded_traces(connection, query.reads - several)))
+
+
+def _loaded_traces(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> list[str]:
     """The traces with rows in the tables that tables, views and queries read, by name."""
     sql = """
         select distinct trace from catalog.tables

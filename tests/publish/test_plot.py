@@ -224,7 +224,7 @@ def test_title_and_footer_can_be_left_out(opened: DuckDBPyConnection) -> None:
     assert (drawn["title"], drawn["subtitle"], drawn["footer"]) == ([], ["synthetic data"], "")
     described = pictures.describe_query(opened, "unified.run_by_size", {}, ChartOptions(kind="bar"))
     narrow = pictures.build(described, pictures.parse_size(85, None))["title"]["text"]
-    assert narrow[-1].endswith("more caveats: traces describe unified.run_by_size")
+    assert narrow[-1].endswith("more caveats marked (!): traces describe unified.run_by_size")
 
 
 def test_every_kind_of_chart_can_be_drawn_in_a_terminal(opened: DuckDBPyConnection) -> None:
@@ -370,6 +370,26 @@ def test_footer_names_views_and_citations(opened: DuckDBPyConnection) -> None:
         "Ada Lovelace. Notes.": "Ada Lovelace",
     }
     assert {citation: texts.short_citation(citation) for citation in shortened} == shortened
+
+
+@pytest.mark.parametrize(
+    ("sql", "cited"),
+    [
+        ("select cluster, count(*) as jobs from unified.jobs where trace = 'itp' group by all", {"itp"}),
+        ("select trace, run_s from unified.jobs where trace < 'asi'", {"acme"}),
+        (
+            "select trace, run_s, target_metric from unified.jobs, zeus.train where trace < 'asi'",
+            {"acme", "zeus"},
+        ),
+    ],
+)
+def test_footer_of_sql_is_about_traces_of_its_rows(
+    opened: DuckDBPyConnection, sql: str, cited: set[str]
+) -> None:
+    query = binding.bind_statement(opened, f"{sql} limit 5")
+    described = pictures.describe(opened, query, {}, ChartOptions(kind="point"))
+    assert {part.partition(":")[0] for part in described.source.split(" · ")} == cited
+    assert {caveat.partition(":")[0] for caveat in described.caveats} <= cited
 
 
 def test_measured_data_is_not_labelled_synthetic(real_warehouse: Path) -> None:

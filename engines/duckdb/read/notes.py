@@ -37,6 +37,11 @@ class Note:
     severity: str = ""
     summary: str = ""
 
+    @property
+    def trace(self) -> str:
+        """The trace of a caveat."""
+        return self.name.partition(".")[0]
+
 
 def summarize(found: Sequence[Note], advice: str = "", width: int | None = None) -> list[str]:
     """Summarize notes in lines: one line with the names of all caveats, then sentences on those marked (!).
@@ -57,16 +62,12 @@ def summarize(found: Sequence[Note], advice: str = "", width: int | None = None)
         names.pop()
         line = f"{start}{', '.join(names)}, …{advice}"
     explained = listed if any(note.name == NO_ROWS for note in found) else serious
-    several = len({_trace(note) for note in explained}) > 1
+    several = len({note.trace for note in explained}) > 1
     sentences = [
-        f"{'(!) ' if note in serious else ''}{f'{_trace(note)}: ' if several else ''}{note.summary}"
+        f"{'(!) ' if note in serious else ''}{f'{note.trace}: ' if several else ''}{note.summary}"
         for note in explained
     ]
     return [*lines, line, *sentences[:MOST_SENTENCES]]
-
-
-def _trace(note: Note) -> str:
-    return note.name.partition(".")[0]
 
 
 class _TableBehind(NamedTuple):
