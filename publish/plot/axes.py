@@ -3,7 +3,7 @@
 import datetime as dt
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tracehouse.publish.columns import exact
@@ -37,10 +37,21 @@ SPAN = "".join(
     f"datum.value >= {s} ? format(datum.value / {s}, '~r') + ' {unit}' : " for s, unit in SPANS.items()
 )
 SPAN += "format(datum.value, '~r') + ' s'"
-SPAN_TICKS = [0.001, 0.01, 0.1, 1, 10, 60, 600, 3_600, *(86_400 * 10**power for power in range(5))]
-# The ticks of a short axis, on which fewer than FEWEST_TICKS of the others fall.
-CLOSE_TICKS = [step * unit for unit in (1, 60, 3_600) for step in (1, 2, 5, 10, 20)]
-CLOSE_TICKS += [step * 86_400 * 10**power for power in range(4) for step in (1, 2, 5)]
+SPAN_OF_NAME = SPAN.replace("datum.value", "toNumber(datum.value)")
+# Ticks of logarithmic axes, from few to many. An axis has the first of these with FEWEST_TICKS on it.
+TICKS = [
+    [float(f"{step}e{power}") for power in range(-9, 16) for step in steps]
+    for steps in ((1,), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 8))
+]
+DAYS = [86_400 * 10**power for power in range(5)]
+SPAN_TICKS = [
+    [0.001, 0.01, 0.1, 1, 10, 60, 600, 3_600, *DAYS],
+    [step * unit for unit in (1, 60, 3_600) for step in (1, 2, 5, 10, 20)]
+    + [step * days for days in DAYS for step in (1, 2, 5)],
+    [hours * 3_600 for hours in (1, 2, 3, 4, 6, 8, 12, 18)]
+    + [step * days for days in DAYS for step in (1, 2, 3, 4, 5, 7)],
+]
+BINARY_TICKS = [[2.0**power for power in range(-10, 40)]]
 # Seconds up to this one are labelled as seconds.
 MOST_SECONDS = 10_000
 CLOCK = "format(datum.value, '02d') + ':00'"
@@ -85,7 +96,12 @@ def _build_x_axis(drawable: Drawable, width: float, size: float) -> Spec:
     axis: Spec = {"field": column, "type": "quantitative", "title": axis_title(chart.x.name)}
     if drawable.is_category(column):
         names = ordered_names(drawable, column)
-        return axis | {"type": "ordinal", "sort": names, "axis": _name_labels(drawable, names, width, size)}
+        named = _name_labels(drawable, names, width, size)
+        words, unit = split_unit(chart.x.name)
+        if unit == "s" and all(isinstance(row[column], int) and row[column] > 0 for row in drawable.rows):
+            axis["title"] = words
+            named["labelExpr"] = SPAN_OF_NAME
+        return axis | {"type": "ordinal", "sort": names, "axis": named}
     if column in drawable.times:
         return axis | _time_axis(drawable)
     if column in drawable.on_clock:
@@ -169,8 +185,7 @@ def _name_labels(drawable: Drawable, names: Sequence[str], width: float, size: f
 
 def _scale(drawable: Drawable, axis: Axis) -> Spec:
     chart = drawable.chart
-    columns = chart.heights if axis is chart.y else [axis.column]
-    values = [row[column] for row in drawable.rows for column in columns if row[column] is not None]
+    values = _values(drawable, _columns(drawable, axis))
     numbers = {"labelExpr": NUMBER, **SPACED}
     if axis.is_log:
         return _log_scale(drawable, axis, values)
@@ -185,30 +200,31 @@ def _scale(drawable: Drawable, axis: Axis) -> Spec:
     return {"axis": numbers} | ({"scale": WITHOUT_ZERO | {"zero": True}} if chart.kind == "point" else {})
 
 
+def _columns(drawable: Drawable, axis: Axis) -> Sequence[str]:
+    """The columns that share an axis."""
+    return drawable.chart.heights if axis is drawable.chart.y else [axis.column]
+
+
+def _values(drawable: Drawable, columns: Sequence[str]) -> list[float]:
+    return [row[column] for row in drawable.rows for column in columns if row[column] is not None]
+
+
 def _log_scale(drawable: Drawable, axis: Axis, values: Sequence[float]) -> Spec:
     # Every other label would leave out the powers of ten that are wide apart.
     numbers: Spec = {"labelExpr": NUMBER, **SPACED, "labelOverlap": "greedy"}
-    words, unit = split_unit(axis.name)
     has_zero = min(values) <= 0
-    if unit == "s" and max(values) >= MOST_SECONDS:
-        least = 1 if has_zero else min(values)
-        few, many = (
-            [tick for tick in ticks if least <= tick <= max(values)] for ticks in (SPAN_TICKS, CLOSE_TICKS)
-        )
-        spans = few if len(few) >= FEWEST_TICKS else many
-        ticks: Spec = {"values": [0, *spans] if has_zero else spans, "labelExpr": SPAN}
-        named = {"title": words}
-    else:
-        tens = [10.0**power for power in range(math.ceil(math.log10(max(1, *values))) + 1)]
-        ticks = (
-            {"values": [0, *(ten for ten in tens if ten <= max(values))]}
-            if has_zero
-            else log_ticks(axis, values)
-        )
-        named = {}
+    ticks = choose_ticks(tick_choices(axis, values), values)
+    # Vega chooses ticks if these are too few.
+    labels: Spec = {"values": ticks} if len(ticks) > 1 else {}
+    named = {}
+    if _has_spans(axis, values):
+        labels["labelExpr"] = SPAN
+        named = {"title": split_unit(axis.name)[0]}
+    elif _is_binary(axis):
+        labels["labelExpr"] = "format(datum.value, '~r')"
     scale: Spec = {"type": "symlog", "constant": 1} if has_zero else {"type": "log"}
     ends = {"domain": labelled_domain(values)} if drawable.chart.kind == "pareto" else {"padding": PADDING}
-    return {"scale": scale | {"nice": False, **ends}, "axis": numbers | ticks, **named}
+    return {"scale": scale | {"nice": False, **ends}, "axis": numbers | labels, **named}
 
 
 def _adds_up_to_100(drawable: Drawable) -> bool:
@@ -229,20 +245,33 @@ def labelled_domain(values: Sequence[float]) -> list[float]:
     return [low * (low / high) ** 0.2, 1.05 * high]
 
 
-def log_ticks(axis: Axis, values: Sequence[float]) -> Spec:
-    """Ticks of a logarithmic axis: powers of ten, or 1, 2 and 5 if the values span less than two of them.
+def tick_choices(axis: Axis, values: Sequence[float]) -> Sequence[Sequence[float]]:
+    """The ticks from which a logarithmic axis has some. Columns of GPUs and batch sizes get powers of two."""
+    return BINARY_TICKS if _is_binary(axis) else SPAN_TICKS if _has_spans(axis, values) else TICKS
 
-    Columns of GPUs and batch sizes get powers of two.
-    """
-    is_binary = axis.column.endswith(("gpus", "batch_size"))
-    base, log = (2.0, math.log2) if is_binary else (10.0, math.log10)
-    powers = range(math.floor(log(min(values))), math.floor(log(max(values))) + 1)
-    steps = (1,) if is_binary or max(values) >= 100 * min(values) else (1, 2, 5)
-    ticks = [step * base**power for power in powers for step in steps]
-    inside = [tick for tick in ticks if min(values) <= tick <= max(values)]
-    # Vega chooses ticks between 1, 2 and 5.
-    found: Spec = {"values": inside} if len(inside) > 1 else {}
-    return found | ({"labelExpr": "format(datum.value, '~r')"} if is_binary else {})
+
+def log_axes(drawable: Drawable) -> Iterator[tuple[Sequence[str], Sequence[Sequence[float]]]]:
+    """The columns of each logarithmic axis, and the ticks from which it has some."""
+    for axis in (drawable.chart.x, drawable.chart.y):
+        if axis.is_log:
+            columns = _columns(drawable, axis)
+            yield columns, tick_choices(axis, _values(drawable, columns))
+
+
+def choose_ticks(choices: Sequence[Sequence[float]], values: Sequence[float]) -> list[float]:
+    """The ticks of a logarithmic axis between its values, after 0 if they include it. Pages choose alike."""
+    low, high = min(values), max(values)
+    zero = [0.0] if low <= 0 else []
+    inside = [[tick for tick in ticks if (1 if zero else low) <= tick <= high] for ticks in choices]
+    return zero + next((ticks for ticks in inside if len(ticks) >= FEWEST_TICKS), max(inside, key=len))
+
+
+def _is_binary(axis: Axis) -> bool:
+    return axis.column.endswith(("gpus", "batch_size"))
+
+
+def _has_spans(axis: Axis, values: Sequence[float]) -> bool:
+    return split_unit(axis.name)[1] == "s" and max(values) >= MOST_SECONDS
 
 
 def rows_with_names(drawable: Drawable) -> list[Spec]:

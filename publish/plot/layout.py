@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tracehouse.publish.plot.axes import CHARACTER_WIDTH, NAME, ROUNDED, Spec, build_x_axis, rows_with_names
 from tracehouse.publish.plot.marks import FONT, LABEL, LINES, build_layers, choose_marks, label_front
-from tracehouse.publish.plot.rows import Drawable, distinct_names, ordered_names
+from tracehouse.publish.plot.rows import Drawable, ordered_names
 from tracehouse.publish.plot.units import axis_title
 
 # In points (72 per inch).
@@ -33,7 +33,7 @@ def build_spec(
     letters = size.font or (NARROW_FONT if 0 < size.width < NARROW else FONT)
     whole = size.width or view + 90
     chart = drawable.chart
-    panels = distinct_names(drawable.rows, chart.facet)
+    panels = ordered_names(drawable, chart.facet)
     per_row = max(1, min(math.ceil(math.sqrt(len(panels))), int(view / (9 * letters))))
     gap = 4.5 * letters
     width = (view - gap * (per_row - 1)) / per_row

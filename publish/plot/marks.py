@@ -111,6 +111,9 @@ def build_layers(
             layers.append(_layer("rule", between(*chart.band) | offset, strokeWidth=scale))
         elif not chart.rule and _has_space_for_values(drawable, size[0], LABEL_SIZE * scale):
             layers.append(_build_values(chart, height | offset, LABEL_SIZE * scale))
+        if drawable.exceeds_100_pct:
+            full = {"data": {"values": [{chart.y.column: 100}]}}
+            layers.insert(0, _layer("rule", {"y": height["y"]}, color=GREY, strokeWidth=scale) | full)
     if chart.rule and drawable.is_category(chart.x.column):
         # A white edge separates the mark from a dark bar.
         for tone, thickness in (("white", 4), ("black", 2)):

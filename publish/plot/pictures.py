@@ -18,11 +18,11 @@ from tracehouse.engines.duckdb.read import binding, notes
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.publish.plot import terminal, texts
-from tracehouse.publish.plot.axes import Spec
+from tracehouse.publish.plot.axes import FEWEST_TICKS, Spec, log_axes
 from tracehouse.publish.plot.layout import NARROW, WIDTH, Size, build_spec
 from tracehouse.publish.plot.marks import LABEL
 from tracehouse.publish.plot.options import DEFAULT, ChartOptions
-from tracehouse.publish.plot.rows import Drawable, select_drawable
+from tracehouse.publish.plot.rows import BAND, Drawable, explain_few_rows, select_drawable
 
 if TYPE_CHECKING:
     import altair
@@ -226,7 +226,10 @@ def build_template(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str
     `spec` and `narrow` are the pictures of the answer to the default parameters. `sql` selects rows from
     the relation `answer`. `with` is the parameter that the chart sets. `lines` are the lines of the subtitle,
     with PARAMETERS in place of the parameters. `defaults` has the effective default parameters as texts by
-    name. Raises UserError if the answer with default parameters cannot be drawn.
+    name. `refused` says why an answer without rows, and without or with one row to draw, has no chart, with
+    VALUE in place of the row's value of `height`. `logs` has the columns of each logarithmic axis and its
+    possible ticks, at least `fewest` of which it needs. `band` matches numbers and bands of them. Raises
+    UserError if the answer with default parameters cannot be drawn.
     """
     query = binding.bind_query(connection, name, {}, for_chart=True)
     found, about, parameters = _select(connection, query, {})
@@ -238,6 +241,10 @@ def build_template(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str
         "with": found.chart.parameter,
         "lines": [*texts.write_subtitle(found, about, PARAMETERS), *texts.explain_marks(found)],
         "defaults": texts.effective_parameters(connection, name, {}),
+        **explain_few_rows(found.chart),
+        "logs": [{"columns": columns, "choices": choices} for columns, choices in log_axes(found)],
+        "fewest": FEWEST_TICKS,
+        "band": BAND,
     }
 
 

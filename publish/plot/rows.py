@@ -3,6 +3,8 @@
 One SQL statement selects them from the relation `answer`: here for pictures, and in the browser for pages.
 """
 
+import math
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
@@ -50,10 +52,17 @@ LARGER_UNITS = {
 }
 # An axis of points, curves or boxes whose values differ at least by this factor is logarithmic.
 LOG_RATIO = 100
+# A number or a band of numbers: 8, 1,024, below 1, 2 to 7, 2-4, 9+, 64 or more, 5 to 8 GPUs.
+NUMBER = r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?"
+BAND = (
+    rf"^(below |under |up to |<=? ?|≤ ?)?({NUMBER})(?: ?(?:to|-|–) ?{NUMBER}|\+| (?:or|and) more)?(?: \w+)?$"
+)
 # The labels of values that are not texts.
 NAMES = {"NULL": "not stated", "true": "yes", "false": "no"}
 # A capacity is drawn up to this many times the highest drawn value.
 MOST_RULE_RATIO = 4
+# What the only value replaces in the reason why it has no chart.
+VALUE = "{value}"
 
 Row = dict[str, Any]
 
@@ -80,8 +89,8 @@ class Drawable:
 
     @property
     def series(self) -> list[str]:
-        """The names of the lines, bars or groups of points, in the order of the answer; numbers sorted."""
-        return _sorted_numbers(self, self.chart.color) or ordered_names(self, self.chart.color)
+        """The names of the lines, bars or groups of points, in the order of `ordered_names`."""
+        return ordered_names(self, self.chart.color)
 
     @property
     def has_several_clocks(self) -> bool:
@@ -96,6 +105,13 @@ class Drawable:
         chart = self.chart
         positions = [(row[chart.x.column], row.get(chart.facet)) for row in self.rows]
         return chart.kind == "bar" and bool(chart.color) and len(set(positions)) < len(positions)
+
+    @property
+    def exceeds_100_pct(self) -> bool:
+        """Whether bars of percentages are on both sides of 100 %."""
+        y = self.chart.y.column
+        heights = [row[y] for row in self.rows] if self.chart.kind == "bar" and y.endswith("_pct") else [0]
+        return not self.chart.rule and min(heights) < 100 < max(heights)
 
     @property
     def has_missing_bars(self) -> bool:
@@ -140,8 +156,6 @@ def select_drawable(
 def select_rows(answer: pa.Table, chart: Chart, name: str, title: str) -> Drawable:
     """Select the rows of an answer to draw. Raises the same errors as `select_drawable`."""
     _check(chart, answer.schema, name)
-    if not answer.num_rows:
-        raise UserError("No chart, because there are no rows.")
     kinds = {column: answer.schema.field(column).type for column in chart.columns}
     times = frozenset(column for column, kind in kinds.items() if types.is_temporal(kind))
     # The zero of a trace's own clock has no calendar date.
@@ -184,7 +198,7 @@ def select_rows(answer: pa.Table, chart: Chart, name: str, title: str) -> Drawab
         result = connection.execute(sql)
         names = [column for column, *_ in result.description or ()]
         rows = [dict(zip(names, row, strict=True)) for row in result.fetchall()]
-    _check_rows(rows, chart)
+    _check_rows(rows, chart, not answer.num_rows)
     remarks += _describe_missing(answer, rows, chart)
     found = answer["trace"].to_pylist() if "trace" in answer.column_names else []
     traces = list(dict.fromkeys(trace for trace in found if trace))
@@ -197,18 +211,29 @@ def _join_names(name: str) -> str:
     return f"concat_ws(' ', {parts}) as {identifier(name)}"
 
 
-def _check_rows(rows: Sequence[Row], chart: Chart) -> None:
-    """Raise UserError if there are no rows to draw, only one, or several at one place."""
+def explain_few_rows(chart: Chart) -> dict[str, Any]:
+    """Why answers have no chart: without rows, without rows to draw, and, except for boxes, with one of them.
+
+    VALUE is in place of the value that the row has in the column `height`.
+    """
     height = chart.color if chart.kind == "heat" else chart.heights[0]
     title = axis_title(chart.color if chart.kind == "heat" else chart.y.name)
-    if not rows:
-        raise UserError(f"No chart, because no row has a value of {title}.")
-    if len(rows) == 1 and chart.kind != "box":
-        raise UserError(
-            f"No chart, because the answer is a single number: {title} is {number(rows[0][height])}."
-        )
+    refused = ["there are no rows", f"no row has a value of {title}"]
+    if chart.kind != "box":
+        refused.append(f"the answer is a single number: {title} is {VALUE}")
+    return {"height": height, "refused": refused}
+
+
+def _check_rows(rows: Sequence[Row], chart: Chart, is_empty: bool) -> None:
+    """Raise UserError if there are no rows to draw, only one, or several at one place."""
+    few = explain_few_rows(chart)
+    height, refused = few["height"], few["refused"]
+    place = 0 if is_empty else len(rows) + 1
+    if place < len(refused):
+        value = number(rows[0][height]) if rows else ""
+        raise UserError(f"No chart, because {refused[place].replace(VALUE, value)}.")
     if chart.kind == "heat" and not any(row[height] for row in rows):
-        raise UserError(f"No chart, because {title} is 0 in all rows.")
+        raise UserError(f"No chart, because {axis_title(height)} is 0 in all rows.")
     if chart.kind in ("bar", "line", "box"):
         places = [tuple(row.get(one) for one in (chart.x.column, chart.color, chart.facet)) for row in rows]
         if len(set(places)) < len(places):
@@ -226,13 +251,14 @@ def distinct_names(rows: Sequence[Row], column: str) -> list[str]:
 def ordered_names(drawable: Drawable, column: str) -> list[str]:
     """The distinct values of a column as names, in the order in which the query returns them.
 
-    If a series lacks some names, the order is merged from all series. Numbers on the axes of a heat map
-    are in numerical order.
+    If a series lacks some names, the order is merged from all series. Numbers and bands of numbers, such as
+    `2 to 7`, are in numerical order, and a value that is not stated is the last.
     """
     is_heat = drawable.chart.kind == "heat"
-    if is_heat and (numbers := _sorted_numbers(drawable, column)):
-        return numbers
     found = distinct_names(drawable.rows, column)
+    bands = {name: re.match(BAND, name) for name in found if name != "NULL"}
+    if all(bands.values()):
+        return sorted(found, key=lambda name: _start_of_band(bands.get(name)))
     # The colour of a heat map is a number, not a series.
     by = [drawable.chart.facet] if is_heat else [drawable.chart.facet, drawable.chart.color]
     series: dict[tuple, list[str]] = {}
@@ -252,11 +278,9 @@ def ordered_names(drawable: Drawable, column: str) -> list[str]:
         return found
 
 
-def _sorted_numbers(drawable: Drawable, column: str) -> list[str]:
-    """The names of a column's values in numerical order; empty if one of them is not a number."""
-    values = {row[column] for row in drawable.rows} if column else set()
-    are_numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
-    return [exact(value) for value in sorted(values)] if are_numbers else []
+def _start_of_band(band: re.Match[str] | None) -> tuple[float, bool]:
+    """What bands are ordered by: `below 1` comes before 1. NULL is not a band, and is the last."""
+    return (float(band[2].replace(",", "")), not band[1]) if band else (math.inf, True)
 
 
 def _check(chart: Chart, answer: pa.Schema, name: str) -> None:

@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import Any
 
 from tracehouse.publish.columns import exact
-from tracehouse.publish.plot.axes import log_ticks
-from tracehouse.publish.plot.rows import DAY_S, Drawable, Row, distinct_names
+from tracehouse.publish.plot.axes import TICKS, choose_ticks
+from tracehouse.publish.plot.rows import DAY_S, Drawable, Row, ordered_names
 from tracehouse.publish.plot.texts import clock_title
 from tracehouse.publish.plot.units import axis_title, number
 from tracehouse.sql.query_files import Chart
@@ -43,8 +43,8 @@ def _draw_curves(found: Drawable, width: int) -> list[str]:
 
     chart, x = found.chart, found.chart.x.column
     column = chart.facet or (chart.color if chart.kind != "pareto" else "")
-    series = distinct_names(found.rows, column) or [""]
-    categories = distinct_names(found.rows, x) if found.is_category(x) else []
+    series = ordered_names(found, column) or [""]
+    categories = ordered_names(found, x) if found.is_category(x) else []
     markers = [MARKERS[number % len(MARKERS)] for number in range(len(series))]
     plotext.clear_figure()
     plotext.theme("clear")
@@ -69,7 +69,8 @@ def _draw_curves(found: Drawable, width: int) -> list[str]:
         if axis.is_log:
             scale("log")
             values = [row[axis.column] for row in found.rows]
-            ticks = log_ticks(axis, values).get("values", [min(values), max(values)])
+            ticks = choose_ticks(TICKS[:2], values)
+            ticks = ticks if len(ticks) > 1 else [min(values), max(values)]
             put(ticks, [f"{tick:,.12g}" for tick in ticks])
     if chart.kind in ("step", "lorenz"):
         plotext.ylim(0, 100)
@@ -146,7 +147,7 @@ def _height_name(chart: Chart) -> str:
 def _draw_heat_map(found: Drawable) -> list[str]:
     """A line of cells per y value. The darkest cell has the highest value."""
     chart = found.chart
-    across, down = distinct_names(found.rows, chart.x.column), distinct_names(found.rows, chart.y.column)
+    across, down = ordered_names(found, chart.x.column), ordered_names(found, chart.y.column)
     values: dict[tuple[str, str], Any] = {
         (exact(row[chart.y.column]), exact(row[chart.x.column])): row[chart.color] for row in found.rows
     }

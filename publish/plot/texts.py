@@ -80,6 +80,8 @@ def explain_marks(found: Drawable) -> list[str]:
     if any(row.get(chart.rule) is not None for row in found.rows):
         line = "Black mark" if found.is_category(chart.x.column) else "Dashed line"
         lines.append(f"{line}: {axis_title(chart.rule)}.")
+    if found.exceeds_100_pct:
+        lines.append("Grey line: 100 %.")
     if chart.kind == "lorenz":
         lines.append("Grey line: equal shares.")
     if chart.kind == "step" and chart.band and _is_censored(found):
@@ -164,7 +166,7 @@ def _loaded_traces(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) 
 def short_citation(citation: str) -> str:
     """The first author, the venue and the year of a citation: `Hu et al., NSDI 24`."""
     authors = re.split(r"(?<!et al)\.|:", citation)[0]
-    first, *others = re.split(r",|\band\b", authors)
+    first, *others = re.split(r",|\band\b|\bet al\b", authors)
     author = f"{first.split()[-1]} et al." if others else authors.strip()
     venues = re.findall(r"\(([^()]*\d{2})\)", citation)
     return f"{author}, {venues[-1]}" if venues else author

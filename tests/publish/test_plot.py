@@ -249,6 +249,16 @@ def test_every_kind_of_chart_can_be_drawn_in_a_terminal(opened: DuckDBPyConnecti
     assert lines[axis + 3].startswith("● acme kalos   ■ acme seren")
 
 
+def test_seconds_and_percentages_above_100_can_be_read() -> None:
+    line = "bar x=within_s y=use_pct"
+    found = draw("select unnest([60, 3600]) as within_s, unnest([98, 183]) as use_pct", line)
+    axis = found["layers"][1][1]["x"]
+    assert axis["title"] == "within" and "' min'" in axis["axis"]["labelExpr"]
+    assert found["marks"] == ["rule", "bar", "text"] and found["subtitle"] == ["Grey line: 100 %."]
+    few = draw("select unnest([60, 3600]) as within_s, unnest([98, 83]) as use_pct", line)
+    assert few["marks"] == ["bar", "text"]
+
+
 def test_times_have_units(opened: DuckDBPyConnection) -> None:
     """Axes show dates if the clock has true dates, else days since its start; hours and weekdays by name."""
     for name in ("acme.fleet_hourly", "itp.load_by_day"):
@@ -335,6 +345,14 @@ def test_series_are_merged_into_one_order(opened: DuckDBPyConnection) -> None:
         assert found["encoding"]["x"]["sort"] == order
     tiers = ["whole GPUs", "501 to 999 milli", "251 to 500 milli", "up to 250 milli"]
     assert draw_query(opened, "openb.request_tiers")["encoding"]["x"]["sort"] == tiers
+    # Bands of numbers are in the order of the numbers, in legends and on axes.
+    names = ["9+", "2 to 4", "1", "5 to 8", "1,024 or more", "NULL", "below 1"]
+    bands = ", ".join(f"({place % 2}, nullif('{name}', 'NULL'))" for place, name in enumerate(names))
+    ordered = ["below 1", "1", "2 to 4", "5 to 8", "9+", "1,024 or more", "NULL"]
+    found = draw(f"select s, n, 1 as v from (values {bands}) as t(s, n)", "bar x=n y=v color=s")
+    assert found["encoding"]["x"]["sort"] == ordered
+    found = draw(f"select s, n, 1 as v from (values {bands}) as t(s, n)", "bar x=s y=v color=n")
+    assert found["encoding"]["color"]["scale"]["domain"] == ordered
     # The colour of a heat map encodes a number, so its rows need no order by series.
     sql = "select * from (values (10, 2, 5), (9, 2, 7), (10, 1, 9), (2, 12, 5)) as t (gpus, nodes, jobs)"
     encoding = draw(sql, "heat x=gpus y=nodes color=jobs")["encoding"]
@@ -367,6 +385,7 @@ def test_footer_names_views_and_citations(opened: DuckDBPyConnection) -> None:
         ),
         "Lin et al.: Understanding Serving (SoCC 2025).": "Lin et al., SoCC 2025",
         "Alibaba Group: cluster-trace-gpu-v2025, https://github.com/x (2025).": "Alibaba Group, 2025",
+        "Suyi Li et al. At Hyperscale: Clusters. In Proceedings (OSDI 2026), 2026.": "Li et al., OSDI 2026",
         "Ada Lovelace. Notes.": "Ada Lovelace",
     }
     assert {citation: texts.short_citation(citation) for citation in shortened} == shortened

@@ -29,7 +29,9 @@ from reference_results import requests
 from sharing import shared
 
 from tracehouse.core.errors import UserError
+from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.engines.duckdb.read.binding import BoundQuery
+from tracehouse.publish.plot import pictures
 from tracehouse.publish.site import contract, folder
 
 REPOSITORY = Path(__file__).parents[2]
@@ -47,6 +49,7 @@ DRAW = """async ([name, given]) => {
     const {spec} = await tracehouse.draw({name, given, statement: ''}, new AbortController().signal)
     return spec.data.values.map(row => row[Object.keys(row).find(key => /gpu/.test(key))])
 }"""
+DRAWING = "([name, given]) => tracehouse.draw({name, given, statement: ''}, new AbortController().signal)"
 # The picture of a query's answer; the page also has one of its lineage.
 CHART = ".chart svg"
 # The service worker keeps more than ten files.
@@ -186,6 +189,47 @@ def test_default_answers_are_those_of_duckdb(site: Path, browser: Any) -> None:
             opened.page.evaluate("name => location.hash = `#/query/${name}`", name)
             opened.page.get_by_role("region", name=f"Answer of {name}").wait_for()
             opened.page.locator(CHART).wait_for()
+
+
+def scales(picture: Any) -> set[str]:
+    """The columns of a picture on scales, with ticks, kinds and limits of the scales, and orders of names."""
+    parts = picture.values() if isinstance(picture, dict) else picture if isinstance(picture, list) else []
+    found = set().union(*(scales(part) for part in parts))
+    if isinstance(picture, dict) and isinstance(picture.get("scale"), dict) and "field" in picture:
+        scale, ticks = picture["scale"], (picture.get("axis") or {}).get("values")
+        limits = [f"{limit:.6g}" if isinstance(limit, float) else limit for limit in scale.get("domain", [])]
+        ticks = ticks and [f"{tick:.6g}" for tick in ticks]
+        found.add(f"{picture['field']} {scale.get('type')} {limits} {ticks} {picture.get('sort')}")
+    return found
+
+
+@in_full
+@with_wasm
+def test_charts_of_any_parameters_are_those_of_the_command_line(
+    small_warehouse: Path, served: site_server.Served, browser: Any
+) -> None:
+    """Ticks of logarithmic axes, orders of names, and why there is no chart."""
+    cases = {
+        "acme.wait_by_type": ("on_cluster", "kalos"),
+        "dlrm.waits": ("on_role", "CN"),
+        "itp.gpu_hours": ("min_gpus", "1000"),
+        "unified.arrivals": ("gpu_only", "false"),
+        "unified.run_by_size": ("in_trace", "acme"),
+        "unified.wait_cdf": ("in_trace", "acme"),
+    }
+    with (
+        open_page(browser, f"{served.address}/below/pages/") as opened,
+        sandbox.connect(small_warehouse) as connection,
+    ):
+        for name, (parameter, value) in cases.items():
+            drawn = opened.page.evaluate(DRAWING, [name, {parameter: value}])
+            try:
+                expected = pictures.build_query_picture(connection, name, {parameter: value})
+            except UserError as error:
+                assert drawn == {"no_chart": contract.explain_no_chart(error)}, name
+            else:
+                assert scales(drawn["spec"]) == scales(expected), name
+                assert scales(drawn["narrow"]), name
 
 
 @in_full

@@ -13,6 +13,19 @@ export interface Template {
   with: string;
   lines: string[];
   defaults: Texts;
+  /** Why an answer without rows, and without or with one row to draw, has no chart; `height` is the row's value. */
+  refused: string[];
+  height: string;
+  /** The columns of each logarithmic axis, and its possible ticks, `fewest` of which it needs. */
+  logs: Log[];
+  fewest: number;
+  /** Matches numbers and bands of numbers, which are ordered by number. */
+  band: string;
+}
+
+interface Log {
+  columns: string[];
+  choices: number[][];
 }
 
 type Json = unknown[] | Record<string, unknown>;
@@ -20,23 +33,30 @@ type Json = unknown[] | Record<string, unknown>;
 const PARAMETERS = "{parameters}";
 
 /** Puts rows to draw into a template, and adapts it to parameters that differ from the defaults. */
-export function fillTemplate(template: Template, given: Texts, columns: Column[], rows: Cell[][]): Drawing {
-  if (rows.length === 0) return { no_chart: "nothing to plot, the answer has no rows" };
+export function fillTemplate(template: Template, given: Texts, columns: Column[], rows: Cell[][], isEmpty: boolean): Drawing {
   const values = rows.map((row) =>
     Object.fromEntries(columns.map(({ name }, place) => [name, row[place] ?? null])),
   );
+  const refused = template.refused[isEmpty ? 0 : rows.length + 1];
+  if (refused) return { no_chart: refused.replace("{value}", formatNumber(values[0]?.[template.height])) };
   const { spec, narrow } = structuredClone(template);
   spec.data = { values };
   for (const picture of Object.keys(given).length > 0 ? [spec, narrow] : []) {
-    adaptScales(picture, values);
+    adaptScales(picture, template, values);
     setSubtitle(picture, template, given);
   }
   return { spec, narrow };
 }
 
-/** Sets the names on scales and in orders to those of the answer, and lets Vega choose the ticks. */
-function adaptScales(spec: Json, values: Record<string, Cell>[]): void {
-  for (const part of Object.values(spec)) if (isJson(part)) adaptScales(part, values);
+/** A number in a text, as `number` in publish/plot/units.py. */
+function formatNumber(value: Cell | undefined): string {
+  const number = Number(value);
+  return Math.abs(number) >= 1000 ? number.toLocaleString("en-US", { maximumFractionDigits: 0 }) : String(Number(number.toPrecision(3)));
+}
+
+/** Sets the names on scales and in orders, and the ticks of logarithmic axes, to those of the answer. */
+function adaptScales(spec: Json, template: Template, values: Record<string, Cell>[]): void {
+  for (const part of Object.values(spec)) if (isJson(part)) adaptScales(part, template, values);
   if (Array.isArray(spec) || typeof spec.field !== "string") return;
   const field = spec.field;
   const names = [...new Set(values.map((row) => String(row[field] ?? "NULL")))];
@@ -44,14 +64,44 @@ function adaptScales(spec: Json, values: Record<string, Cell>[]): void {
     if (!Array.isArray(known) || typeof known[0] !== "string") return undefined;
     const kept = known.filter((name) => names.includes(name));
     // Names that are calculated from the values, such as days of the week, stay.
-    return kept.length === 0 ? known : [...kept, ...names.filter((name) => !kept.includes(name))];
+    return kept.length === 0 ? known : sortBands([...kept, ...names.filter((name) => !kept.includes(name))] as string[], template.band);
   };
   const { scale, axis } = spec as { scale?: Record<string, unknown>; axis?: Record<string, unknown> };
   const domain = merge(scale?.domain);
   if (scale && domain) scale.domain = domain;
   const sort = merge(spec.sort);
   if (sort) spec.sort = sort;
-  if (axis && (scale?.type === "log" || scale?.type === "symlog")) delete axis.values;
+  const log = template.logs.find(({ columns }) => columns.includes(field));
+  if (scale && axis && log && (scale.type === "log" || scale.type === "symlog")) setLogScale(scale, axis, log, template.fewest, values);
+}
+
+/** Sorts names that are all numbers or bands of them, as `ordered_names` in publish/plot/rows.py. */
+function sortBands(names: string[], pattern: string): string[] {
+  const band = new RegExp(pattern);
+  const starts = names.map((name): [string, number, number] => {
+    const [, below, number] = band.exec(name) ?? [];
+    return [name, name === "NULL" ? Infinity : Number(number?.replaceAll(",", "") ?? NaN), below ? 0 : 1];
+  });
+  if (starts.some(([, number]) => Number.isNaN(number))) return names;
+  // Infinity minus itself is not a number.
+  return starts.sort((one, other) => one[1] - other[1] || one[2] - other[2]).map(([name]) => name);
+}
+
+/** As `_log_scale` in publish/plot/axes.py. */
+function setLogScale(scale: Record<string, unknown>, axis: Record<string, unknown>, log: Log, fewest: number, values: Record<string, Cell>[]): void {
+  const numbers = values.flatMap((row) => log.columns.map((column) => row[column])).filter((value) => typeof value === "number");
+  const low = numbers.reduce((one, other) => Math.min(one, other), Infinity);
+  const high = numbers.reduce((one, other) => Math.max(one, other), -Infinity);
+  const hasZero = low <= 0;
+  const inside = log.choices.map((ticks) => ticks.filter((tick) => tick >= (hasZero ? 1 : low) && tick <= high));
+  const most = inside.reduce((one, other) => (other.length > one.length ? other : one));
+  const ticks = [...(hasZero ? [0] : []), ...(inside.find(({ length }) => length >= fewest) ?? most)];
+  // Vega chooses ticks if these are too few.
+  if (ticks.length > 1) axis.values = ticks;
+  else delete axis.values;
+  Object.assign(scale, hasZero ? { type: "symlog", constant: 1 } : { type: "log" });
+  // Space for the labels of a Pareto front.
+  if (Array.isArray(scale.domain)) scale.domain = [low * (low / high) ** 0.2, 1.05 * high];
 }
 
 function setSubtitle(spec: Record<string, unknown>, template: Template, given: Texts): void {

@@ -177,7 +177,8 @@ export function openWasm(listing: Listing): Engine {
       const source = await sqlOf({ ...query, given });
       const sql = `with answer as (${source}) ${template.sql}`;
       const { columns, rows } = await schedule((opened) => readRows(opened, sql), signal);
-      return fillTemplate(template, query.given, columns, rows);
+      const isEmpty = rows.length === 0 && (await schedule((opened) => readRows(opened, source, 1), signal)).rows.length === 0;
+      return fillTemplate(template, query.given, columns, rows, isEmpty);
     },
     export: async (query, format) => {
       const sql = await sqlOf(query);
