@@ -13,9 +13,8 @@ const MOST_CHOICES = 1000;
 const PLAIN = /^(U?(TINYINT|SMALLINT|INTEGER|BIGINT)|FLOAT|DOUBLE|VARCHAR|BOOLEAN)$/;
 
 // Where a function needs an extension, DuckDB-WASM tries to load it and then fails in this way.
-// DuckDB names the database of a part that is not attached.
-const NO_PART = /Catalog "([^"]+)" does not exist/;
 const CRASH = /out of bounds|unreachable|is not loaded|null function|signature mismatch/;
+const NO_RANGES = "This web server has no HTTP ranges, so that large tables are fetched whole. These have: npx http-server SITE, or pip install rangehttpserver and python -m RangeHTTPServer in the folder of the site.";
 const APPROXIMATE = "Approximate: the caveats and sources of all tables, views and queries that the statement names, whichever columns it reads.";
 const UNSUPPORTED = "DuckDB in the browser cannot run this: it lacks extensions, such as ICU for time zones";
 
@@ -39,6 +38,8 @@ interface Session {
   compressed: number;
   fetched: number;
   attached: Set<string>;
+  /** Whether the server sent a large part as a whole. */
+  isWhole: boolean;
   parts: Record<string, string>;
   worker: Worker;
   database: duckdb.AsyncDuckDB;
@@ -199,7 +200,7 @@ export function openWasm(listing: Listing): Engine {
       if (!session) return "";
       const opened = await session;
       opened.fetched = opened.compressed + (await countFetched(opened.worker));
-      return `${megabytes(ended + opened.fetched)} of ${megabytes(listing.bytes)} of the data`;
+      return `${megabytes(ended + opened.fetched)} of ${megabytes(listing.bytes)} of the data${opened.isWhole ? `. ${NO_RANGES}` : ""}`;
     },
   };
 }
@@ -230,7 +231,7 @@ async function connect(listing: Listing): Promise<Session> {
   const connection = await database.connect();
   // Extensions would be loaded from another origin.
   await connection.query("set autoinstall_known_extensions = false; set autoload_known_extensions = false");
-  const session = { worker, database, connection, compressed: 0, fetched: 0, attached: new Set<string>(), parts: listing.parts };
+  const session = { worker, database, connection, compressed: 0, fetched: 0, attached: new Set<string>(), isWhole: false, parts: listing.parts };
   await load("the database", attachPart(session, MAIN));
   await connection.query(`use ${MAIN}`);
   return session;
@@ -245,22 +246,32 @@ async function attachPart(session: Session, name: string): Promise<void> {
       const { content, size } = await fetchCompressed(path);
       session.compressed += size;
       await session.database.registerFileBuffer(file, new Uint8Array(content));
-    } else await session.database.registerFileURL(file, new URL(path, document.baseURI).href, duckdb.DuckDBDataProtocol.HTTP, false);
+    } else {
+      session.isWhole ||= !(await hasRanges(path));
+      await session.database.registerFileURL(file, new URL(path, document.baseURI).href, duckdb.DuckDBDataProtocol.HTTP, false);
+    }
     await session.connection.query(`attach '${file}' as "${name}" (read_only)`);
   } catch (error) {
-    throw new Error(`${path.split("?")[0]}: ${(error as Error).message}`);
+    throw new Error(`${path.split("?")[0]}: ${(error as Error).message}${isCompressed(path) || !session.isWhole ? "" : `. ${NO_RANGES}`}`);
   }
   session.attached.add(name);
 }
 
-/** Runs SQL. Attaches the parts that it reads. */
+/** Whether the server sends a part of a file. */
+async function hasRanges(path: string): Promise<boolean> {
+  const { status, body } = await fetch(path, { headers: { Range: "bytes=0-0" }, cache: "no-store" });
+  await body?.cancel();
+  return status === 206;
+}
+
+/** Runs SQL. Attaches the parts that it reads: an error names the database of a part that is not attached. */
 async function runSql(session: Session, sql: string): ReturnType<duckdb.AsyncDuckDBConnection["query"]> {
   for (;;) {
     try {
       return await session.connection.query(sql);
     } catch (error) {
-      const [, name] = NO_PART.exec((error as Error).message) ?? [];
-      if (!name || !(name in session.parts) || session.attached.has(name)) throw error;
+      const name = (error as Error).message.match(/[\w.]+/g)?.find((word) => word in session.parts && !session.attached.has(word));
+      if (!name) throw error;
       await attachPart(session, name);
     }
   }
