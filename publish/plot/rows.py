@@ -252,8 +252,12 @@ def ordered_names(drawable: Drawable, column: str) -> list[str]:
     """The distinct values of a column as names, in the order in which the query returns them.
 
     If a series lacks some names, the order is merged from all series. Numbers and bands of numbers, such as
-    `2 to 7`, are in numerical order, and a value that is not stated is the last.
+    `2 to 7`, are in numerical order. A value that is not stated is the last.
     """
+    return sorted(_ordered_names(drawable, column), key=lambda name: name == "NULL")
+
+
+def _ordered_names(drawable: Drawable, column: str) -> list[str]:
     is_heat = drawable.chart.kind == "heat"
     found = distinct_names(drawable.rows, column)
     bands = {name: re.match(BAND, name) for name in found if name != "NULL"}

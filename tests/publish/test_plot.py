@@ -345,6 +345,9 @@ def test_series_are_merged_into_one_order(opened: DuckDBPyConnection) -> None:
         assert found["encoding"]["x"]["sort"] == order
     tiers = ["whole GPUs", "501 to 999 milli", "251 to 500 milli", "up to 250 milli"]
     assert draw_query(opened, "openb.request_tiers")["encoding"]["x"]["sort"] == tiers
+    # A value that is not stated is the last.
+    found = draw("select unnest(['b', null, 'a']) as n, unnest([3, 2, 1]) as v", "bar x=n y=v")
+    assert found["encoding"]["x"]["sort"] == ["b", "a", "NULL"]
     # Bands of numbers are in the order of the numbers, in legends and on axes.
     names = ["9+", "2 to 4", "1", "5 to 8", "1,024 or more", "NULL", "below 1"]
     bands = ", ".join(f"({place % 2}, nullif('{name}', 'NULL'))" for place, name in enumerate(names))
@@ -421,7 +424,7 @@ def test_bars_are_grouped_or_stacked() -> None:
     sql = f"from (values {rows}) as t(name, part, jobs)"
     bars = draw(sql, "bar x=name y=jobs color=part")["encoding"]
     assert bars["xOffset"]["field"] == "part"
-    assert bars["x"]["sort"] == ["a", "NULL", "b"]
+    assert bars["x"]["sort"] == ["a", "b", "NULL"]
     assert (
         "'not stated'" in bars["x"]["axis"]["labelExpr"]
         and "'not stated'" in bars["color"]["legend"]["labelExpr"]

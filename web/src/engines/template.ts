@@ -82,7 +82,8 @@ function sortBands(names: string[], pattern: string): string[] {
     const [, below, number] = band.exec(name) ?? [];
     return [name, name === "NULL" ? Infinity : Number(number?.replaceAll(",", "") ?? NaN), below ? 0 : 1];
   });
-  if (starts.some(([, number]) => Number.isNaN(number))) return names;
+  // A value that is not stated is the last in any order.
+  if (starts.some(([, number]) => Number.isNaN(number))) return names.sort((one, other) => Number(one === "NULL") - Number(other === "NULL"));
   // Infinity minus itself is not a number.
   return starts.sort((one, other) => one[1] - other[1] || one[2] - other[2]).map(([name]) => name);
 }
