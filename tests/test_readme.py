@@ -12,6 +12,7 @@ from counting import non_empty
 from shown_output import console, lines, run, write_shown_files
 
 from tracehouse.ingest.declarations import all_traces
+from tracehouse.publish.plot.texts import short_citation
 from tracehouse.sql.query_files import query_files
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -84,12 +85,24 @@ def test_command_draws_the_committed_chart(folder: Path) -> None:
     assert len(shown) < 120_000
 
 
-def test_chart_of_synthetic_data_is_labelled() -> None:
-    [name] = [name for name in PICTURES if name != "run_cdf.svg"]
-    [query] = [query for query in query_files() if query.full_name == f"pai.{Path(name).stem}"]
-    shown = html.unescape((DOCS / name).read_text())
-    assert ">synthetic data<" in shown
-    assert f">{query.header.title}<" in shown
+def test_pictures_have_the_titles_and_citations_of_today() -> None:
+    """All but one are drawn from synthetic data, and say so."""
+    queries = {query.full_name: query for query in query_files()}
+    citations = {f"{name}: {short_citation(trace.citation)}" for name, trace in all_traces().items()}
+    for path in non_empty(DOCS.glob("*.svg")):
+        written = [html.unescape(text) for text in re.findall(r">([^<]+)</t(?:ext|span)>", path.read_text())]
+        assert ("synthetic data" in written) == (path.name != "run_cdf.svg"), path
+        [footer] = [text for text in written if " · reads " in text]
+        name, reads, *cited = footer.split(" · ")
+        # A long footer has several lines.
+        assert cited and set(cited[:-1]) <= citations, path
+        assert any(citation.startswith(cited[-1]) for citation in citations), path
+        if name.startswith("mine."):
+            continue
+        query = queries[name]
+        assert query.chart and (query.chart.title or query.header.title) in written, path
+        views = re.sub(r"_v\d+\b", "", reads.removeprefix("reads "))
+        assert set(views.split(", ")) <= query.references, path
 
 
 def marks(svg: str) -> list[str]:
