@@ -139,7 +139,7 @@ def _write(
     tables = loss_report.tables(report)
     if not shared.with_all:
         facts |= loss_report.summarize(report) | {"more": "--all prints the origin of every field"}
-        tables = tables[-1:]
+        tables = tables[-2:]
     summary = Description(f"{shared.trace} as {form.name}", title, facts, tables, caveats, "")
     typer.echo(description.as_text(summary, is_on_terminal()), nl=False)
 

@@ -24,7 +24,7 @@ from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.publish import output
-from tracehouse.publish.simulators.formats import JOBS, File, Format, bind
+from tracehouse.publish.simulators.formats import JOBS, File, Format, bind, reason_sql
 from tracehouse.publish.simulators.loss_report import (
     Report,
     build_loss_report,
@@ -253,8 +253,7 @@ def _condition(trace: str, parts: Sequence[str], column: str) -> str:
 
 def _skipped(form: Format) -> str:
     """The SQL of the reason for which a row is skipped."""
-    reasons = {with_values(one, form.options): form.population.skipped[one] for one in form.skipped}
-    return f"case {' '.join(f'when {sql} then {quoted(reason)}' for reason, sql in reasons.items())} end"
+    return reason_sql({with_values(one, form.options): form.population.skipped[one] for one in form.skipped})
 
 
 def _create_view(connection: duckdb.DuckDBPyConnection, trace: str, form: Format) -> None:

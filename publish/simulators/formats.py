@@ -22,13 +22,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tracehouse.core.text import quoted
+
 SKIPPED_JOBS = {
     "its submission time is unknown": "submit_s is null",
     # Such a job may use GPUs. A format without a marker for unknown values would show a job without GPUs.
     "its requested GPUs are unknown": "requested_gpus is null",
     "it requests no GPU": "requested_gpus = 0",
     "it was still running when the trace ended": "is_right_censored and run_s is null",
-    "its run time is unknown": "run_s is null",
+    "it started before the trace began": "is_left_censored and run_s is null",
+    "it never started": "wait_s is null and observed_wait_s is not null and run_s is null",
+    "its start or its end is unknown": "run_s is null",
     "it starts before it is submitted": "wait_s < 0",
     "it ends before it starts": "run_s < 0",
 }
@@ -116,6 +120,7 @@ class Field:
     columns: Sequence[str]
     how: str
     default: str
+    is_rounded_up: bool
 
     @property
     def is_optional(self) -> bool:
@@ -147,11 +152,16 @@ class File:
     @property
     def fields(self) -> list[Field]:
         """The fields, read from the comments of the query."""
-        comments = re.findall(r"^ +-- ((?:from |\[).*(?:\n +-- .*)*)", self.sql, re.M)
-        found = [_FIELD.fullmatch(re.sub(r"\s+-- ", " ", comment)) for comment in comments]
+        comments = re.findall(r"^ +-- ((?:from |\[).*(?:\n +-- .*)*)\n(.*)", self.sql, re.M)
+        found = [(_FIELD.fullmatch(re.sub(r"\s+-- ", " ", comment)), sql) for comment, sql in comments]
         return [
-            Field((one["columns"] or "").split(", "), one["how"] or "", one["default"] or "")
-            for one in found
+            Field(
+                (one["columns"] or "").split(", "),
+                one["how"] or "",
+                one["default"] or "",
+                "rounded_up(" in sql,
+            )
+            for one, sql in found
             if one
         ]
 
@@ -187,7 +197,13 @@ def build_format(name: str, trace: str, options: Mapping[str, Any]) -> Format:
     return _BUILD[name](trace, options)
 
 
-_SUBMISSION, _REQUEST, _NO_GPU, _RUNNING, _RUN_TIME, _EARLY_START, _EARLY_END = SKIPPED_JOBS
+def reason_sql(reasons: Mapping[str, str]) -> str:
+    """Return the SQL of the first reason whose condition holds for a row, or NULL."""
+    return f"case {' '.join(f'when {sql} then {quoted(reason)}' for reason, sql in reasons.items())} end"
+
+
+_SUBMISSION, _REQUEST, _NO_GPU, *NO_RUN_TIME, _EARLY_START, _EARLY_END = SKIPPED_JOBS
+"""`NO_RUN_TIME` are the reasons for which a job has no run time; the last one applies to all these jobs."""
 
 
 # What traces say about the instances of a job.
@@ -224,7 +240,7 @@ def _opendc(trace: str, options: Mapping[str, Any]) -> Format:
         "opendc",
         options,
         [File("tasks.parquet", "opendc_tasks"), File("fragments.parquet", "opendc_fragments")],
-        [_SUBMISSION, _REQUEST, _RUNNING, _RUN_TIME, _EARLY_END],
+        [_SUBMISSION, _REQUEST, *NO_RUN_TIME, _EARLY_END],
         [
             f"A core has {options['cpu_mhz']:g} MHz{gpu}.",
             "A task has one fragment for its whole run time, because no trace records usage over time.",
@@ -268,7 +284,7 @@ def _elasticflow(trace: str, options: Mapping[str, Any]) -> Format:
         "elasticflow",
         options,
         [File("jobs.csv", "elasticflow_jobs")],
-        [_SUBMISSION, _REQUEST, _NO_GPU, _RUN_TIME, _EARLY_END],
+        [_SUBMISSION, _REQUEST, _NO_GPU, *NO_RUN_TIME, _EARLY_END],
         ["Models, batch sizes, iterations and deadlines are generated, by ElasticFlow or by the options."],
         {"model_name": "varchar", "batch_size": "bigint", "num_iteration": "bigint", "deadline_s": "bigint"},
         "select cluster, job_id, model_name, batch_size, num_iteration, deadline_s from itp.job"
@@ -285,7 +301,7 @@ def _helios(trace: str, options: Mapping[str, Any]) -> Format:
         "helios",
         options,
         [File("cluster_log.csv", "helios_cluster_log")],
-        [_SUBMISSION, _REQUEST, _RUN_TIME, _EARLY_START, _EARLY_END],
+        [_SUBMISSION, _REQUEST, *NO_RUN_TIME, _EARLY_START, _EARLY_END],
         [f"A node has {options['gpus_per_node']} GPUs.", "Preempted jobs are CANCELLED."],
         {"published_state": "varchar"},
         f"select cluster, job_id, state as published_state from {trace}.job" if has_states else "",
@@ -320,7 +336,7 @@ def _pai(trace: str, options: Mapping[str, Any]) -> Format:
         "pai",
         options,
         [File("jobs.csv", "pai_jobs"), File("job_numbers.csv", "job_numbers")],
-        [_SUBMISSION, _REQUEST, _RUNNING, _RUN_TIME, _EARLY_END],
+        [_SUBMISSION, _REQUEST, *NO_RUN_TIME, _EARLY_END],
         [
             "The simulator starts all instances of a job together, and runs each for its duration.",
             "Its policies SJU, SJG and SJGG also need estimates of durations, which are not exported.",

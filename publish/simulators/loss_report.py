@@ -4,6 +4,7 @@ The numbers of jobs or requests, their totals and missing values are read from t
 They are compared with all jobs or requests in the warehouse, also those that the export skips.
 """
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -15,15 +16,29 @@ import duckdb
 import pyarrow as pa
 
 from tracehouse.core.errors import UsageError, UserError
-from tracehouse.core.text import identifier
+from tracehouse.core.text import identifier, quoted
 from tracehouse.engines.duckdb.read.catalog import read_rows
 from tracehouse.engines.duckdb.read.describe import Grid
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.publish.simulators import contents
-from tracehouse.publish.simulators.formats import CHANGES, JOBS, MACROS, Field, File, Format, Population, bind
+from tracehouse.publish.simulators.formats import (
+    CHANGES,
+    JOBS,
+    MACROS,
+    NO_RUN_TIME,
+    SKIPPED_JOBS,
+    Field,
+    File,
+    Format,
+    Population,
+    bind,
+    reason_sql,
+)
 
 # Errors of binary fractions are not counted as rounding.
 _EXACT = 1e-6
+# The share of the rows up to which the summary leaves out a change.
+_FEW = 0.01
 
 
 Report = dict[str, Any]
@@ -31,11 +46,11 @@ Report = dict[str, Any]
 
 `jobs` and `exported_gpu_h` are the jobs and the GPU-hours in the files. `warehouse_jobs` and
 `warehouse_gpu_h` are those of the same trace or clusters in the warehouse, jobs that are skipped included,
-and `held_gpu_h` those that the exported jobs held. `untimed_jobs` have no GPU-hours in the files because a
-value is missing there; they held `untimed_gpu_h`. `fields` has the number of rows of each file in which a
-field has one origin: exact, derived, defaulted or missing; `source` says how the field is computed.
-`dropped` has the columns with values that the format cannot represent, and `skipped` the reasons for which
-jobs were skipped, with the GPU-hours that these jobs held, if known.
+and `held_gpu_h` those that the exported jobs held. `fields` has the number of rows of each file in which a
+field has one origin: exact, derived, defaulted or missing; `source` says how the field is computed, and
+`changed` counts rows by how the format changes their value. `dropped` has the columns with values that the
+format cannot represent. `skipped` has the reasons for which jobs were skipped, and `untimed` those for which
+exported jobs have no GPU-hours in the files; both with the GPU-hours that these jobs held, if known.
 
 A report of requests has `requests` and `warehouse_requests`. In place of GPU-hours, it has the totals of the
 file: `span_s`, the seconds from the first to the last request, `input_tokens` and `output_tokens`.
@@ -53,7 +68,7 @@ class TraceValues:
     field: Field
     type: str
     rows: int
-    changed: Sequence[tuple[str, int]]
+    changed: Mapping[str, int]
 
 
 def define_macros(connection: duckdb.DuckDBPyConnection, of_trace: bool = False) -> None:
@@ -101,8 +116,12 @@ def count_trace_values(
     relation = connection.sql(sql, params=bound)
     names, conditions = relation.columns[: len(fields)], relation.columns[len(fields) :]
     changes = [
-        (name, "rounded", f"abs({identifier(name)} - round({identifier(name)})) > {_EXACT}")
-        for name, before, after in zip(names, relation.types, written, strict=False)
+        (
+            name,
+            "rounded up" if field.is_rounded_up else "rounded",
+            f"abs({identifier(name)} - round({identifier(name)})) > {_EXACT}",
+        )
+        for name, field, before, after in zip(names, fields, relation.types, written, strict=False)
         # A fraction in a column of whole numbers is rounded when it is written.
         if before == "DOUBLE" and after in ("BIGINT", "INTEGER")
     ]
@@ -117,7 +136,7 @@ def count_trace_values(
         (name, label, count) for (name, label, _), count in zip(changes, counts[len(names) :], strict=True)
     ]
     return [
-        TraceValues(name, field, kind, count, [(label, n) for of, label, n in found if of == name and n])
+        TraceValues(name, field, kind, count, {label: n for of, label, n in found if of == name and n})
         for name, field, kind, count in zip(names, fields, written, counts, strict=False)
     ]
 
@@ -158,7 +177,11 @@ def build_loss_report(
         **of_warehouse,
         "fields": origins,
         "dropped": list(_dropped(connection, form.population, exported)),
-        "skipped": _skipped(connection, form.population),
+        "skipped": _count_by_reason(
+            connection,
+            form.population,
+            f"select *, skipped as reason from candidate_{form.population.name}",
+        ),
     }
 
 
@@ -167,24 +190,27 @@ def _count_jobs(
 ) -> dict[str, Any]:
     """The totals of the jobs in the files, and the GPU-hours that these jobs held in the trace."""
     connection.register("untimed", untimed)
-    is_untimed = f"{untimed.column_names[0]} in (from untimed)"
-    [held] = read_rows(
-        connection,
-        f"""
-        select
-            fsum(held_gpu_s) / 3600 as held_gpu_h,
-            fsum(held_gpu_s) filter (where {is_untimed}) / 3600 as untimed_gpu_h
-        from job
-        """,
-    )
-    return {"jobs": jobs, "exported_gpu_h": gpu_s / 3600, "untimed_jobs": untimed.num_rows, **held}
+    [held] = read_rows(connection, "select fsum(held_gpu_s) / 3600 as held_gpu_h from job")
+    reasons = reason_sql({reason: SKIPPED_JOBS[reason] for reason in NO_RUN_TIME})
+    return {
+        "jobs": jobs,
+        "exported_gpu_h": gpu_s / 3600,
+        **held,
+        "untimed": _count_by_reason(
+            connection,
+            JOBS,
+            # A job with a run time lacks another time in the files.
+            f"select *, coalesce({reasons}, {quoted(NO_RUN_TIME[-1])}) as reason from job"
+            f" where {untimed.column_names[0]} in (from untimed)",
+        ),
+    }
 
 
 def _field_origins(
     file: File, counted: TraceValues, missing: int, rows: int, values: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    field, changed = counted.field, [f"{count:,} {label}" for label, count in counted.changed]
-    how = "; ".join([with_values(field.how, values) or field.columns[0], *changed])
+    field, changed = counted.field, counted.changed
+    how = with_values(field.how, values) or field.columns[0]
     default = with_values(field.default.removeprefix("optional: "), values)
     # The file has no more values of the trace than it has values.
     from_trace = min(counted.rows, rows - missing)
@@ -194,8 +220,10 @@ def _field_origins(
         ("missing", missing, "the trace has no value"),
     ):
         if count:
-            about = {"file": file.name, "field": counted.name}
-            yield about | {"origin": origin, "rows": count, "source": source}
+            text = "; ".join([source, *(f"{n:,} {label}" for label, n in changed.items())])
+            about = {"file": file.name, "field": counted.name, "origin": origin, "rows": count}
+            yield about | {"source": text, "changed": changed}
+            changed = {}
 
 
 def with_values(text: str, values: Mapping[str, Any]) -> str:
@@ -231,15 +259,20 @@ def _dropped(
             yield {"column": name, f"{population.name}s": count, "meaning": meaning}
 
 
-def _skipped(connection: duckdb.DuckDBPyConnection, population: Population) -> list[dict[str, Any]]:
-    gpu_h = ", fsum(held_gpu_s) / 3600 as gpu_h" if population == JOBS else ""
+def _count_by_reason(
+    connection: duckdb.DuckDBPyConnection, population: Population, rows: str
+) -> list[dict[str, Any]]:
+    """Count the rows of a SELECT by its column `reason`, and the GPU-hours that jobs held."""
+    # Pods that never started held no GPU.
+    held = "if(wait_s is null and observed_wait_s is not null, coalesce(held_gpu_s, 0), held_gpu_s)"
+    gpu_h = f", fsum({held}) / 3600 as gpu_h" if population == JOBS else ""
     return read_rows(
         connection,
         f"""
-        select skipped as reason, count(*) as {population.name}s {gpu_h} from candidate_{population.name}
-        where skipped is not null
-        group by skipped
-        order by count(*) desc, skipped
+        select reason, count(*) as {population.name}s {gpu_h} from ({rows})
+        where reason is not null
+        group by reason
+        order by count(*) desc, reason
         """,
     )
 
@@ -253,22 +286,33 @@ def describe_totals(report: Report) -> str:
         text = f"The files have {_part(requests, report['warehouse_requests'])} requests, with {tokens}."
         return f"{text} They arrive within {span_s:,.0f} s{rate}."
     gpu_h, in_warehouse = report["exported_gpu_h"], report["warehouse_gpu_h"]
-    printed = f"{gpu_h:,.1f} GPU-hours"
-    jobs = f"{_part(report['jobs'], report['warehouse_jobs'])} jobs"
+    hours = f"{gpu_h:,.1f} GPU-hours"
     if not in_warehouse:
-        hours = f"{printed} (GPUs times run time); the trace does not say how many were held"
-    elif printed == f"{in_warehouse:,.1f} GPU-hours":
-        hours = f"all {printed}"
+        hours += " (GPUs times run time); the trace does not say how many were held"
+    elif change := _change(gpu_h, in_warehouse):
+        hours += f" (GPUs times run time), {change} than the {in_warehouse:,.1f} in the warehouse"
     else:
-        change = 100 * (gpu_h / in_warehouse - 1)
-        percent = f"{abs(change):.1f} %" if abs(change) >= 0.05 else "under 0.1 %"
-        more = f"{percent} {'more' if change > 0 else 'less'} than the {in_warehouse:,.1f} in the warehouse"
-        hours = f"{printed} (GPUs times run time), {more}"
-    text = f"The files have {jobs} and {hours}."
-    if untimed := report["untimed_jobs"]:
-        held = f"; they held {report['untimed_gpu_h']:,.1f} GPU-hours" if report["untimed_gpu_h"] else ""
-        text += f" {untimed:,} of these jobs lack a run time in the files{held}."
+        hours = f"all {hours}"
+    text = f"The files have {_part(report['jobs'], report['warehouse_jobs'])} jobs and {hours}."
+    who = "These jobs"
+    if untimed := sum(one["jobs"] for one in report["untimed"]):
+        text += f" {untimed:,} of these jobs lack a run time in the files."
+        who = "The others"
+    # What the files have of the jobs that they represent, separately from the jobs that they lose.
+    held = (report["held_gpu_h"] or 0) - math.fsum(one["gpu_h"] or 0 for one in report["untimed"])
+    if untimed < report["jobs"] and held and _change(held, in_warehouse):
+        more = _change(gpu_h, held)
+        text += f" {who} held {held:,.1f} GPU-hours{more and f'; the files have {more}'}."
     return text
+
+
+def _change(gpu_h: float, before: float) -> str:
+    """The relative change of GPU-hours, such as `0.5 % less`; empty if both print the same."""
+    if f"{gpu_h:,.1f}" == f"{before:,.1f}":
+        return ""
+    change = 100 * (gpu_h / before - 1)
+    percent = f"{abs(change):.1f} %" if abs(change) >= 0.05 else "under 0.1 %"
+    return f"{percent} {'more' if change > 0 else 'less'}"
 
 
 def _part(count: int, of: int) -> str:
@@ -276,12 +320,22 @@ def _part(count: int, of: int) -> str:
 
 
 def summarize(report: Report) -> dict[str, str]:
-    """The fields with defaults or without values by file, and the dropped columns; each a list of names.
+    """The changed, defaulted and missing fields by file, and the dropped columns; each a list of names.
 
-    A field that lacks some values only has their number.
+    A field that lacks some values only has their number. Rounding to the nearest unit and changes of at most
+    1 % of the rows are left out.
     """
     lists: dict[str, list[str]] = {}
-    origins = Counter((one["file"], one["field"]) for one in report["fields"])
+    origins: Counter[tuple[str, str]] = Counter()
+    rows: Counter[tuple[str, str]] = Counter()
+    for one in report["fields"]:
+        origins[one["file"], one["field"]] += 1
+        rows[one["file"], one["field"]] += one["rows"]
+    for one in report["fields"]:
+        for label, count in one["changed"].items():
+            if label != "rounded" and count > _FEW * rows[one["file"], one["field"]]:
+                changed = f"{one['field']} ({count:,} rows {label})"
+                lists.setdefault(f"changed in {one['file']}", []).append(changed)
     for one in report["fields"]:
         if one["origin"] in ("defaulted", "missing"):
             is_in_all = origins[one["file"], one["field"]] == 1
@@ -292,7 +346,7 @@ def summarize(report: Report) -> dict[str, str]:
 
 
 def tables(report: Report) -> list[Grid]:
-    """The report as tables: one per file, one of dropped columns, the last of skipped jobs or requests."""
+    """The report as tables: one per file, one of dropped columns, the last two by reason."""
     files: dict[str, list[tuple[str, ...]]] = {}
     for one in report["fields"]:
         row = (one["field"], one["origin"], f"{one['rows']:,}", one["source"])
@@ -300,13 +354,21 @@ def tables(report: Report) -> list[Grid]:
     noun = "jobs" if "jobs" in report else "requests"
     dropped = [(one["column"], f"{one[noun]:,}", one["meaning"]) for one in report["dropped"]]
     gpu_h = ("GPU-hours held",) if "jobs" in report else ()
-    skipped = [
-        (f"{one[noun]:,}", *(_hours(one["gpu_h"]) for _ in gpu_h), one["reason"]) for one in report["skipped"]
+    reasons = [
+        Grid(
+            title,
+            (noun, *gpu_h, "reason"),
+            [(f"{one[noun]:,}", *(_hours(one["gpu_h"]) for _ in gpu_h), one["reason"]) for one in rows],
+        )
+        for title, rows in (
+            ("without a run time in the files", report.get("untimed", ())),
+            ("skipped", report["skipped"]),
+        )
     ]
     return [
         *(Grid(name, ("field", "origin", "rows", "how"), rows) for name, rows in files.items()),
         Grid("dropped: the format cannot represent", ("column", noun, "meaning"), dropped),
-        Grid("skipped", (noun, *gpu_h, "reason"), skipped),
+        *reasons,
     ]
 
 

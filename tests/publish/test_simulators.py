@@ -31,7 +31,7 @@ from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.engines.duckdb.write import database
 from tracehouse.publish.simulators import export
-from tracehouse.publish.simulators.formats import build_format
+from tracehouse.publish.simulators.formats import NO_RUN_TIME, build_format
 from tracehouse.publish.simulators.loss_report import describe_totals
 
 HELIOS_HEADER = "job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,duration,queue"
@@ -165,6 +165,10 @@ class Export:
 
     def skipped(self, noun: str = "jobs") -> dict[str, int]:
         return {each["reason"]: each[noun] for each in self.report["skipped"]}
+
+    def untimed(self) -> dict[str, tuple[int, float | None]]:
+        """The jobs that lack a run time in the files, and the GPU-hours that they held, by reason."""
+        return {each["reason"]: (each["jobs"], each["gpu_h"]) for each in self.report["untimed"]}
 
     def dropped(self, noun: str = "jobs") -> dict[str, int]:
         return {each["column"]: each[noun] for each in self.report["dropped"]}
@@ -309,7 +313,7 @@ def test_openb_splits_pods(few_jobs: Path, tmp_path: Path) -> None:
     assert export.report["exported_gpu_h"] == 0
     # Sixteen GPUs for a minute, twice.
     assert "100.0 % less than the 0.5 in the warehouse. 2 of these jobs lack a run time" in export.printed
-    assert export.report["untimed_gpu_h"] == export.report["held_gpu_h"] == pytest.approx(32 / 60)
+    assert export.untimed() == {"its start or its end is unknown": (2, pytest.approx(32 / 60))}
 
     export = Export(few_jobs, tmp_path / "helios", "openb", "helios", "--cluster", "Uranus", *OPENB)
     assert set(export.pods("helios")["pod_phase"]) == {"Failed"}
@@ -317,6 +321,7 @@ def test_openb_splits_pods(few_jobs: Path, tmp_path: Path) -> None:
     assert {path.name for path in export.folder.iterdir()} == {"export.json", "openb_pod_list_helios.csv"}
 
 
+RUNNING, _, NEVER_STARTED, _ = NO_RUN_TIME
 OPENDC_TASKS = {
     "id": "int32",
     "submission_time": "timestamp[ms, tz=UTC]",
@@ -370,15 +375,14 @@ def test_opendc_has_schema_and_usage_of_pai(sample_warehouse: Path, sample_raw: 
 def test_opendc_leaves_out_running_pods(real_warehouse: Path, tmp_path: Path) -> None:
     """32 pods that still run at the end of the trace hold 56.1 % of the GPU time."""
     export = Export(real_warehouse, tmp_path / "out", "opendc", "openb", *OPENDC)
-    running = "it was still running when the trace ended"
-    assert export.skipped() == {"its run time is unknown": 897, running: 34}
+    assert export.skipped() == {NEVER_STARTED: 897, RUNNING: 34}
     tasks = pyarrow.parquet.read_table(export.folder / "tasks.parquet").to_pandas()
     assert export.report["jobs"] == len(tasks) == 8152 - 897 - 34
     assert tasks["submission_time"].is_monotonic_increasing
     assert export.origins("mem_capacity") == {"derived": len(tasks) - 1, "defaulted": 1}
     gpu_h = (tasks["gpu_count"] * tasks["duration"]).sum() / 3_600_000
     assert export.report["exported_gpu_h"] == pytest.approx(gpu_h)
-    [cut_off] = [each["gpu_h"] for each in export.report["skipped"] if each["reason"] == running]
+    [cut_off] = [each["gpu_h"] for each in export.report["skipped"] if each["reason"] == RUNNING]
     assert cut_off / (cut_off + export.report["held_gpu_h"]) == pytest.approx(0.561, abs=0.0005)
     kept = Export(real_warehouse, tmp_path / "kept", "opendc", "openb", "--keep-censored", *OPENDC)
     assert kept.report["jobs"] == 8152 - 897
@@ -394,7 +398,13 @@ def test_opendc_leaves_out_running_pods(real_warehouse: Path, tmp_path: Path) ->
     ],
 )
 def test_all_gpu_hours_are_those_that_print_the_same(gpu_h: float, compared: str) -> None:
-    jobs = {"jobs": 2, "warehouse_jobs": 2, "untimed_jobs": 0, "warehouse_gpu_h": 10_000.0}
+    jobs = {
+        "jobs": 2,
+        "warehouse_jobs": 2,
+        "untimed": [],
+        "warehouse_gpu_h": 10_000.0,
+        "held_gpu_h": 10_000.0,
+    }
     assert compared in describe_totals({**jobs, "exported_gpu_h": gpu_h})
 
 
@@ -520,7 +530,10 @@ def test_philly_log_of_other_traces(real_warehouse: Path, few_jobs: Path, tmp_pa
     assert [gpus for _, gpus, _ in found.values()] == whole(np.ceil(started["requested_gpus"]))
     assert [run for _, _, run in found.values()] == whole(started["run_s"], 0)
     assert openb.origins("attempts")["missing"] == len(jobs) - len(started)
-    assert openb.report["untimed_jobs"] == jobs["run_s"].isna().sum()
+    assert sum(count for count, _ in openb.untimed().values()) == jobs["run_s"].isna().sum()
+    # Requests for a part of a GPU get all of it.
+    part = jobs["requested_gpus"] < np.ceil(jobs["requested_gpus"])
+    assert f"changed in cluster_job_log: attempts ({part.sum():,} rows with GPUs rounded up)" in openb.printed
     # ITP has no waits.
     ended = run(real_warehouse, "philly", "itp", *dated, "--out", tmp_path / "new")
     assert ended.code == 2 and "Set them: --default-wait-s …" in ended.stderr
@@ -780,8 +793,8 @@ def test_report_counts_in_the_written_files(
             rows[each["field"]] = rows.get(each["field"], 0) + each["rows"]
     assert set(rows.values()) == {jobs} and all(each["rows"] > 0 for each in report["fields"])
     lacks_time = change is not None and missing[1] > 0 and form != "opendc"
-    assert report["untimed_jobs"] == lacks_time
-    assert (report["untimed_gpu_h"] or 0) == pytest.approx(80 / 3600 * lacks_time)
+    untimed = [(each["jobs"], each["gpu_h"]) for each in report["untimed"]]
+    assert untimed == [(1, pytest.approx(80 / 3600))] * lacks_time
 
 
 def test_report_of_real_openb(real_warehouse: Path, real_raw: Path, tmp_path: Path) -> None:
@@ -796,11 +809,23 @@ def test_report_of_real_openb(real_warehouse: Path, real_raw: Path, tmp_path: Pa
     swf = Export(real_warehouse, tmp_path / "swf", "swf", "openb", "--processors-per-gpu", 1000)
     assert swf.report["exported_gpu_h"] == pytest.approx(51_470.7 - 28_890.9, abs=0.05)
     at_the_end = pods["deletion_time"] == pods["deletion_time"].max()
-    assert swf.report["untimed_gpu_h"] == pytest.approx(gpu_h[at_the_end].sum())
+    never_ran = (gpus > 0) & pods["scheduled_time"].isna()
+    assert swf.untimed() == {
+        NEVER_STARTED: (never_ran.sum(), 0),
+        RUNNING: ((at_the_end & (gpus > 0)).sum(), pytest.approx(gpu_h[at_the_end].sum())),
+    }
     jobs = swf.swf()
-    assert swf.report["untimed_jobs"] == (jobs[3] == -1).sum()
+    assert sum(count for count, _ in swf.untimed().values()) == (jobs[3] == -1).sum() == 893
     assert "56.1 % less than the 51,470.7 in the warehouse" in swf.printed
-    assert "of these jobs lack a run time in the files; they held 28,890.9 GPU-hours." in swf.printed
+    assert (
+        "893 of these jobs lack a run time in the files. The others held 22,579.8 GPU-hours." in swf.printed
+    )
+    assert "32 28,890.9 it was still running when the trace ended" in swf.printed
+    assert "changed" not in swf.printed
+    whole = Export(real_warehouse, tmp_path / "whole", "swf", "openb")
+    rounded_up = (gpus < pods["num_gpu"]).sum()
+    assert f"changed in jobs.swf: requested_processors ({rounded_up:,} rows rounded up)" in whole.printed
+    assert "The others held 22,579.8 GPU-hours; the files have 7.7 % more." in whole.printed
 
 
 def test_header_is_not_below_the_jobs(sample_warehouse: Path, tmp_path: Path) -> None:
