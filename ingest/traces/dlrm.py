@@ -56,7 +56,7 @@ TIMES_ARE_CUT_OFF = Caveat(
     what_goes_wrong=(
         "30.5 % of the instances began before the trace and 37.2 % ended after it. Their times are"
         " empty, so durations exclude the longest-lived instances. Those with a recorded start and end hold"
-        " 98 GPUs on average, all together 3,194."
+        " 98 GPUs on average, all together 3,194: 96.9 % of the GPU-hours are of times that are cut off."
     ),
     what_to_do=(
         "Count these instances as running at the ends of the trace. If you report mean durations,"

@@ -113,13 +113,13 @@ PENDING_IS_WITHDRAWN = Caveat(
 DELETION_NEVER_EMPTY = Caveat(
     "openb.deletion_never_empty",
     "limited result",
-    summary="34 pods still ran when the trace ended: their lifetimes are lower bounds.",
+    summary="34 pods still ran when the trace ended: lower bounds that make up 56 % of the GPU-hours.",
     what_goes_wrong=(
         "Every pod has a deletion_time, even a Running one. 34 Running pods, 32 of them with GPUs,"
         " end at the last instant of the trace, 12,902,960, where the observation ends and not the"
-        " pod."
+        " pod. These 32 hold 28,890.9 of the 51,470.7 GPU-hours that all pods hold, 56.1 %."
     ),
-    what_to_do="Treat these 34 lifetimes as lower bounds.",
+    what_to_do="Treat these 34 lifetimes as lower bounds, and give GPU-hours with and without them.",
     documented_in="measured: on the default list; that the trace ends there is an inference",
 )
 

@@ -1,6 +1,5 @@
 -- Run time and unscheduled time by final phase (openb pods)
 -- caveat: openb.pending_is_withdrawn
--- caveat: openb.deletion_never_empty
 -- caveat: openb.running_outcome_unknown
 -- chart: bar x=pod_phase y=median_run_s title=Median run time by final phase (openb pods)
 -- column: pods: Pods of the phase, or its GPU pods with gpu_only

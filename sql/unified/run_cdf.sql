@@ -1,4 +1,5 @@
 -- Run time distribution by trace (GPU jobs of all traces)
+-- resolves_caveat: openb.deletion_never_empty
 -- column: jobs: Started GPU jobs that were observed for at least min_run_s
 -- column: percentile: Estimated percentage of run times that do not exceed run_s
 -- chart: step x=run_s:log y=percentile color=trace band=low_pct,high_pct with=every_value yname=jobs_pct

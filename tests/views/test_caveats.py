@@ -175,7 +175,12 @@ SEEN = {
         "run_s": {"no_end_means_running", "run_includes_retries"},
         "wait_s": {"attempts_lack_times"},
     },
-    "unified.jobs": {"is_right_censored": {"no_end_means_running"}},
+    "openb.pod_lifecycle": {"run_s": {"deletion_never_empty"}},
+    "unified.jobs": {
+        "is_right_censored": {"no_end_means_running"},
+        "observed_run_s": {"deletion_never_empty", "times_are_cut_off"},
+        "held_gpu_s": {"deletion_never_empty", "times_are_cut_off"},
+    },
     "philly.attempt_utilization": {"mean_gpu_pct": {"hour_comes_twice"}},
     "philly.machine_inventory": {"listed_gpus": {"machine_list_disagrees"}},
 }
@@ -190,9 +195,11 @@ def test_readers_of_a_column_see_its_caveats(sample_warehouse: Path) -> None:
                 seen = {note.name.split(".")[-1] for note in found}
                 lacking += [(relation, column, caveat) for caveat in caveats - seen]
         waits = binding.bind_statement(connection, "select wait_s from philly.job_run").notes
+        ended = binding.bind_statement(connection, "select run_s, span_gpu_s from unified.jobs").notes
         load = binding.bind_statement(connection, "select held_gpus from philly.load_by_day()").notes
     assert lacking == []
     assert "philly.no_end_means_running" not in {note.name for note in waits}
+    assert "openb.deletion_never_empty" not in {note.name for note in ended}
     assert "philly.no_end_means_running" in {note.name for note in load}
 
 

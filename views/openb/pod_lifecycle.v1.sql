@@ -4,6 +4,7 @@
 -- caveat: openb.not_a_snapshot: pod_phase
 -- caveat: openb.variants_are_resampled: variant
 -- caveat: openb.times_from_first_pod: submit_s end_s
+-- caveat: openb.deletion_never_empty: run_s end_s
 create or replace view openb.pod_lifecycle_v1 as
 select
     variant,

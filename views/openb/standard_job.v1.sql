@@ -5,7 +5,8 @@
 -- caveat: openb.running_outcome_unknown: status
 -- caveat: openb.pending_is_withdrawn: observed_wait_s
 -- resolves_caveat: openb.not_a_snapshot: run_s end_s is_right_censored
--- resolves_caveat: openb.times_from_first_pod: is_right_censored
+-- resolves_caveat: openb.times_from_first_pod: run_s is_right_censored
+-- resolves_caveat: openb.deletion_never_empty: observed_wait_s run_s end_s is_right_censored
 -- resolves_caveat: openb.variants_are_resampled
 create or replace view openb.standard_job_v1 as
 with pods as (
