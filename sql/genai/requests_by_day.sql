@@ -2,7 +2,7 @@
 -- resolves_caveat: genai.request_clock_is_shifted
 -- resolves_caveat: genai.requests_in_both_files
 -- resolves_caveat: genai.requests_name_no_container
--- chart: line x=day y=requests title=Requests per day, fewer on weekends (GenAI requests)
+-- chart: line x=day y=requests title=Requests per day (GenAI requests)
 create or replace macro genai.requests_by_day(
     -- type of task, or all [all TXT_2_IMG IMG_2_IMG INPAINTING]
     of_type varchar := 'all'

@@ -1,5 +1,6 @@
 """Query files: signature, header, references, and errors."""
 
+import re
 from pathlib import Path
 
 import duckdb
@@ -101,6 +102,17 @@ def test_reads_a_chart() -> None:
     assert chart.columns == ["a", *(f"{p}_wait_s" for p in ("p5", "p25", "median", "p75", "p95")), "b"]
     chart = read_chart("pareto x=a y=b color=c label=d,e", "here")
     assert chart.labels == ("d", "e") and chart.columns == ["a", "b", "c", "d", "e"]
+
+
+def test_titles_state_what_is_shown() -> None:
+    """Not what a reader sees in it, such as `Requests per day, fewer on weekends`."""
+    judges = re.compile(
+        r", (mostly|fewer|more|less|higher|lower|larger|smaller|longer|shorter|faster|slower)\b"
+    )
+    titles = [
+        title for query in query_files() for title in (query.header.title, query.chart and query.chart.title)
+    ]
+    assert [title for title in titles if title and judges.search(title)] == []
 
 
 def test_charts_of_several_traces_have_a_choice_of_the_trace(synthetic: duckdb.DuckDBPyConnection) -> None:
