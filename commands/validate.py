@@ -1,7 +1,7 @@
 """The commands that validate a warehouse: check and verify."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -49,7 +49,8 @@ def check(
     if failed or not is_short:
         options.write(partial(bind_rows, rows=found.take(failed) if is_short else found), brief=checks.BRIEF)
     if is_short:
-        _say_summary(options, "rules and expected counts", Counter(statuses))
+        listed = ", ".join(f"{count:,} {status}" for status, count in Counter(statuses).items())
+        _say_summary(options, len(statuses), "rules and expected counts", listed)
     if failed:
         raise UserError(f"{len(failed)} of {found.num_rows} rules and expected counts failed")
 
@@ -92,17 +93,15 @@ def verify(options: AnswerOptions, traces: TraceNames, with_all: _AllFigures = F
     else:
         options.print_notes(notes)
     if is_short and results:
-        _say_summary(options, "figures", {name.replace("differs", "differ"): n for name, n in counts.items()})
+        _say_summary(options, len(results), "figures", verify.list_counts(counts))
     if failures:
         reasons = f", {unconfirmed} of them for an unconfirmed reason" if unconfirmed else ""
         raise UserError(f"{failures} of {len(results)} figures differ{reasons}")
 
 
-def _say_summary(options: AnswerOptions, nouns: str, counts: Mapping[str, int]) -> None:
-    """Say how many rows have each status or verdict."""
-    listed = ", ".join(f"{count:,} {name}" for name, count in counts.items())
-    text = f"{sum(counts.values()):,} {nouns}: {listed}. Show all of them with --all"
-    say(text, stderr=options.notes_to_stderr)
+def _say_summary(options: AnswerOptions, count: int, nouns: str, listed: str) -> None:
+    """Say how many rows there are, and how many have each status or verdict."""
+    say(f"{count:,} {nouns}: {listed}. Show all of them with --all", stderr=options.notes_to_stderr)
 
 
 def _explain_no_figures(traces: Sequence[str]) -> str:

@@ -577,7 +577,7 @@ def test_verify_says_to_build_if_only_the_files_have_figures(sample_warehouse: P
 
 def test_verify_succeeds_on_synthetic_data(sample_warehouse: Path) -> None:
     run = traces("verify", "dlrm", warehouse=sample_warehouse)
-    assert run.code == 0 and run.stderr == "trust publisher: 4 synthetic data\n"
+    assert run.code == 0 and run.stderr == "figures of the publisher: 4 synthetic data\n"
     assert run.stdout.count(",synthetic data,publisher,") == 4
 
 

@@ -18,8 +18,17 @@ from tracehouse.views.view_files import VIEWS, DefinitionError, Header, read_hea
 # How a measured value compares with a figure.
 RELATIONS = ("equal", "at least", "at most")
 # Who or what printed a figure: the trace's publisher; a paper by its authors; a chart; slides; a source that
-# is known from quotations only; a source that is known from memory only; other people.
-TRUSTS = ("publisher", "paper", "read off a figure", "slides", "quoted", "recalled", "third party")
+# is known from quotations only; a source that is known from memory only; other people. Each with its words
+# in a summary.
+TRUSTS = {
+    "publisher": "of the publisher",
+    "paper": "of papers",
+    "read off a figure": "read off charts",
+    "slides": "on slides",
+    "quoted": "quoted elsewhere",
+    "recalled": "quoted from memory",
+    "third party": "printed by others",
+}
 # The columns of the value that an explanation leads to. Both may be empty.
 EXPLAINED = ("explained_value", "explained_tolerance")
 # The metrics that `catalog.metrics` lists for every trace. A trace may add others.

@@ -228,6 +228,12 @@ SELECTED_TRACES = [
 ]
 
 
+def test_view_with_a_query_of_a_similar_name_says_so(opened: DuckDBPyConnection) -> None:
+    notes_ = {name: binding.bind_query(opened, name, {}).notes for name in ("openb.phase", "itp.job")}
+    text = "openb.phase is a view; openb.phases is a named query"
+    assert notes_ == {"openb.phase": [Note("view", text, "note")], "itp.job": []}
+
+
 def test_filters_select_traces(opened: DuckDBPyConnection) -> None:
     for sql, traces in SELECTED_TRACES:
         found = binding.bind_statement(opened, sql).traces
@@ -289,9 +295,9 @@ def test_summary_has_names_of_all_caveats_in_a_line_and_sentences_of_serious_one
     serious = Note("a.grave", "All of it.", severity="wrong result", summary="In short.")
     other = Note("b.grave", "All of that.", severity="wrong result", summary="Briefly.")
     minor = Note("a.minor", "All of this.", severity="background", summary="Small.")
-    synthetic = Note("synthetic data", "a.job: generated, not measured")
+    synthetic = Note("synthetic data", "these numbers are generated, not measured: a.job")
     assert notes.summarize([minor, serious, synthetic], "; more") == [
-        "caveat synthetic data: a.job: generated, not measured",
+        "caveat synthetic data: these numbers are generated, not measured: a.job",
         "2 caveats: a.grave (!), a.minor; more",
         "(!) In short.",
     ]

@@ -54,6 +54,8 @@ def test_suggests_queries_for_wrong_name(opened: duckdb.DuckDBPyConnection) -> N
 WRONG_NAMES = {
     "select duration from itp.job": 'No column "duration" in itp.job. Close matches: run_s. List all: ',
     "select j.durration from itp.job as j": 'No column "durration" in itp.job. Close matches: run_s. ',
+    "select run_s, sum(run_s) over () from itp.job group by all": "Binder Error: "
+    "Cannot group on a window clause. `group by all` groups by each column without an aggregate: name the",
     "select usr from unified.jobs": 'No column "usr" in unified.jobs. Close matches: user_id. ',
     "select queueing_delay from unified.jobs": 'No column "queueing_delay" in unified.jobs. '
     "Close matches: wait_s, observed_wait_s. ",

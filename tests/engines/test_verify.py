@@ -240,9 +240,9 @@ def test_counts_verdicts_by_kind_of_source(build: Build) -> None:
     with sandbox.connect(build(*figures)) as connection:
         results = verify.figures(connection, [])
     assert [f"{note.word} {note.name}: {note.text}" for note in verify.trust_summary(results)] == [
-        "trust publisher: 1 reproduced",
-        "trust paper: 1 not measurable",
-        "trust recalled: 1 reproduced, 1 differs",
+        "figures of the publisher: 1 reproduced",
+        "figures of papers: 1 not measurable",
+        "figures quoted from memory: 1 reproduced, 1 differs",
     ]
     table = verify.as_table(results)
     assert table["trust"].to_pylist() == ["publisher", "recalled", "recalled", "paper"]

@@ -122,7 +122,8 @@ def bind_query(
     clause, reads = "explain" if explain else "", frozenset({name})
     if not found.fetchall():
         _check_is_relation(connection, name, texts)
-        return BoundQuery(f"from {name}", name=name, limit=limit, explain=clause, reads=reads)
+        notes = _note_on_query(connection, name)
+        return BoundQuery(f"from {name}", name=name, limit=limit, explain=clause, reads=reads, notes=notes)
     known = {parameter.name: parameter for parameter in _parameters(connection, name)}
     if with_total and "with_total" in known:
         texts = {"with_total": "true", **texts}
@@ -264,6 +265,13 @@ def _check_is_relation(connection: duckdb.DuckDBPyConnection, name: str, texts: 
         raise UsageError(f'No query, view or table named "{name}".{suggested} List: `traces list queries`')
     if texts:
         raise UsageError(f"{name} is a table or view, which has no parameters")
+
+
+def _note_on_query(connection: duckdb.DuckDBPyConnection, name: str) -> list[Note]:
+    """Return a note if a named query has the plural of the name of a view: readers may have meant it."""
+    sql = "select query_name from catalog.queries where query_name = $name || 's'"
+    found = connection.execute(sql, {"name": name}).fetchall()
+    return [Note("view", f"{name} is a view; {query} is a named query", "note") for (query,) in found]
 
 
 def _check_schema(connection: duckdb.DuckDBPyConnection, kind: Kind, trace: str) -> None:

@@ -101,7 +101,9 @@ def _notes_on_data(tables: Collection[_TableBehind]) -> list[Note]:
     found = []
     synthetic = [table.name for table in tables if table.is_synthetic]
     if synthetic:
-        found.append(Note("synthetic data", f"{', '.join(synthetic)}: generated, not measured"))
+        found.append(
+            Note("synthetic data", f"these numbers are generated, not measured: {', '.join(synthetic)}")
+        )
     with_rows = {table.trace for table in tables if not table.is_empty}
     empty = [table.name if table.trace in with_rows else table.trace for table in tables if table.is_empty]
     if empty:

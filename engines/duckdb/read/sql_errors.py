@@ -21,6 +21,7 @@ _COLUMN = re.compile(
 )
 _TABLE = re.compile(r'Table with name "?(?P<name>[\w.]+)"? does not exist')
 _FUNCTION = re.compile(r"Function with name (?P<name>\w+) does not exist!")
+_GROUPED_WINDOW = "Cannot group on a window clause"
 # DuckDB's candidates for a column are kept if they are spelled as similarly as this.
 _SIMILAR = 0.7
 
@@ -38,6 +39,8 @@ def explain(connection: duckdb.DuckDBPyConnection, error: duckdb.Error, reads: C
         text = _explain_table(connection, found["name"].lower(), reads)
     elif found := _FUNCTION.search(said):
         text = _explain_function(connection, found["name"], said)
+    elif _GROUPED_WINDOW in said:
+        text = f"{said}. `group by all` groups by each column without an aggregate: name the columns instead"
     else:
         return str(error)
     return f"{text}\n\n{place}" if text else str(error)

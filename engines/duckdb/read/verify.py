@@ -223,9 +223,17 @@ def parts(results: Sequence[Result]) -> list[Note]:
 def trust_summary(results: Sequence[Result]) -> list[Note]:
     """Return one note for each kind of source: how many of its figures have each verdict."""
     return [
-        Note(trust, ", ".join(f"{number} {verdict}" for verdict, number in counts.items()), "trust")
+        Note(TRUSTS[trust], list_counts(counts), "figures")
         for trust, counts in counts_by_trust(results).items()
     ]
+
+
+def list_counts(counts: Mapping[Verdict, int]) -> str:
+    """Return the number of figures with each verdict, such as `2 reproduced, 1 differs`."""
+    return ", ".join(
+        f"{number:,} {verdict if number == 1 else verdict.replace('differs', 'differ')}"
+        for verdict, number in counts.items()
+    )
 
 
 def verdict_counts(results: Sequence[Result]) -> dict[Verdict, int]:
