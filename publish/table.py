@@ -1,13 +1,14 @@
 """Lay out an answer as a table that fits the terminal, or as records with a line per value.
 
 Texts are truncated with …; numbers, dates and times never are. If the table is still too wide, columns are
-hidden: first the columns in the middle, last keys and measures. A footer says how many are hidden, and which
-columns have no value.
+hidden: first the columns in the middle, last medians, keys and measures. A footer names the hidden columns,
+and those that have no value.
 """
 
 import math
 import os
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -105,15 +106,21 @@ def _lay_out_table(
             style.paint(cell, _NULL) if null else cell for cell, null in zip(cells, are_null, strict=True)
         ]
         yield f" {_BETWEEN.join(painted)}".rstrip()
-    yield from ("", count)
+    footer = ["", count]
     if empty:
-        yield f"no values in {join_names(empty, _MOST_NAMES)}"
-    hidden = len(columns) - sum(column.name != _MORE for column in fitting)
-    losses = [f"{hidden} of {len(columns)} columns hidden"] if hidden else []
+        footer.append(f"no values in {join_names(empty, _MOST_NAMES)}")
+    shown = {column.name for column in fitting}
+    hidden = [column.name for column in columns if column.name not in shown]
+    losses = []
+    if hidden:
+        names = join_names(hidden, _MOST_NAMES)
+        losses = [f"{len(hidden)} of {len(columns)} columns hidden ({names})"]
     if any(cell_len(cell) > column.width for column in fitting for cell in column.cells):
         losses.append("texts truncated")
     if losses:
-        yield f"{', '.join(losses)}; show all with --wide or --records"
+        footer.append(f"{', '.join(losses)}; show all with --wide or --records")
+    for line in footer:
+        yield from textwrap.wrap(line, style.width, break_on_hyphens=False) if style.width and line else [line]
 
 
 def _lay_out_records(
@@ -192,12 +199,14 @@ def _fit(columns: Sequence[_Column], style: TableStyle, available: int) -> list[
 def _hide_some(columns: Sequence[_Column], style: TableStyle, available: int) -> list[_Column]:
     """Hide columns until the others fit, and show … for the first hidden column, unless some are `only`.
 
-    Columns in `first` are hidden last, and the first column never.
+    Columns in `first` are hidden last, before them medians, and the first column never.
     """
     importance = {name: len(style.first) - index for index, name in enumerate(style.first)}
 
-    def rank(index: int) -> tuple[int, float]:
-        return importance.get(columns[index].name, 0), abs(index - len(columns) / 2)
+    def rank(index: int) -> tuple[float, float]:
+        name = columns[index].name
+        is_median = "median" in name.split("_")
+        return importance.get(name, 0.5 * is_median), abs(index - len(columns) / 2)
 
     order = sorted(range(1, len(columns)), key=rank)
     gap = _Column(_MORE, "VARCHAR", [_MORE] * len(columns[0].cells), frozenset(), 1, 1)

@@ -51,8 +51,17 @@ def test_hides_and_counts_columns_in_the_middle() -> None:
     heading = lines[0].split()
     assert heading[0] == "name" and heading[-1] == "number_11" and "…" in heading
     shown = len(heading) - 1
-    assert lines[-1] == f"{13 - shown} of 13 columns hidden; show all with --wide or --records"
+    footer = " ".join(lines[lines.index("1 row") + 1 :])
+    names = "number_2, number_3, number_4, number_5, number_6 and 3 more"
+    assert footer == f"{13 - shown} of 13 columns hidden ({names}); show all with --wide or --records"
     assert len(lines_of(f"select 'key' as name, {columns}", TableStyle())[0].split()) == 13
+
+
+def test_hides_medians_last() -> None:
+    columns = ", ".join(f"1234567 as p{place}_wait_s" for place in (25, 75, 90, 95))
+    sql = f"select 'key' as name, 1 as jobs, 1234567 as p5_wait_s, 2 as median_wait_s, {columns}"
+    for width in (35, 60):
+        assert "median_wait_s" in lines_of(sql, TableStyle(width=width))[0].split(), width
 
 
 def test_columns_without_values_are_named_below_the_table() -> None:
@@ -138,7 +147,7 @@ def test_only_selects_columns() -> None:
     sql = f"select 'itp.gpu_hours' as name, '{LONG}' as title, 'min_gpus=1' as parameters"
     lines = lines_of(sql, TableStyle(width=60, only=("name", "title")))
     assert "parameters" not in lines[0] and lines[2].startswith(" itp.gpu_hours   a text")
-    assert lines[-1].startswith("1 of 3 columns hidden, texts truncated; ")
+    assert lines[-2].startswith("1 of 3 columns hidden (parameters), texts truncated; ")
 
 
 def test_records_show_all_values() -> None:
@@ -182,7 +191,7 @@ def test_width_is_that_of_terminal(sample_warehouse: Path) -> None:
             assert end(opened) == 0
         shown[columns] = plain(opened).split("caveat")[0].splitlines()
         assert max(map(cell_len, shown[columns])) <= columns
-    left_out = [int(re.search(r"(\d+) of 15 columns", shown[columns][-1])[1]) for columns in (80, 120)]
+    left_out = [int(re.search(r"(\d+) of 15 columns", "\n".join(lines))[1]) for lines in shown.values()]
     assert left_out[0] > left_out[1] > 0
     with terminal("query", "itp.job", "--wide", "-n", "3", warehouse=sample_warehouse, PAGER="") as opened:
         assert end(opened) == 0
