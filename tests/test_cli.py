@@ -157,7 +157,7 @@ DESCRIBED = {
         "1869 within 0",
         "select gpu_pods from",
     ],
-    "philly.gpu_h": ["published: equal 1915199.3 GPU-h", "tolerance: 0.05"],
+    "philly.gpu_h": ["published: 1,915,199.3 GPU-h", "tolerance: 0.05"],
     "itp.raw_job.duration": ["column of the table", "BIGINT", "unit: s", "itp.min_duration_600"],
     "itp.job_v1.run_s": ["column of the view itp.job_v1", "computed from: itp.raw_job.duration"],
     "unified.jobs.run_s": ["itp.standard_job_v1.run_s", "base columns: ", "itp.raw_job.duration"],

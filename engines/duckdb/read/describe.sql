@@ -139,16 +139,26 @@ select
     figure as name,
     statement as title,
     'published figure of ' || trace as kind,
-    format('{} {:.15g} {}', relation, value, unit) as published,
-    format('{:g}', tolerance) as tolerance,
+    concat_ws(' ', nullif(relation, 'equal'), numbers[1], unit) as published,
+    numbers[2] as tolerance,
     printed_in as "printed in",
     trust,
     explanation as "why it differs",
-    format('{:.15g} within {:g}', explained_value, explained_tolerance) as "value that this explains",
+    numbers[3] || ' within ' || numbers[4] as "value that this explains",
     needs_file as "needs the file",
     array_to_string(reads, ', ') as reads,
     measured_by as sql
-from catalog.published where figure = $name;
+from
+    (
+        select
+            *,
+            list_transform(
+                [value, tolerance, explained_value, explained_tolerance],
+                lambda number: regexp_replace(format('{:,}', number), '\.0$', '')
+            ) as numbers
+        from catalog.published
+    )
+where figure = $name;
 
 -- describe: catalog table
 select
