@@ -336,8 +336,7 @@ class Warehouse:
         """Compare the published figures of the named traces, or of all traces, with the data.
 
         A row is a figure: its statement, the published and the measured value with their unit, the verdict,
-        and where it is printed. Raises UsageError for an unknown trace, and UserError if a figure cannot be
-        computed.
+        and where it is printed. Raises UsageError for an unknown trace.
 
             >>> figures = warehouse.verify("openb")
             >>> figures.filter(figure="openb.O4_failed").select("statement", "published").row(0)

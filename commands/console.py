@@ -28,7 +28,7 @@ def say(text: str, stderr: bool = False) -> None:
     """Print a text with escaped control characters, wrapped between words on a terminal."""
     stream = sys.stderr if stderr else sys.stdout
     lines = escape_text(text).splitlines() or [""]
-    typer.echo("\n".join(_wrap(line, stream) for line in lines), err=stderr)
+    typer.echo("\n".join(wrap_line(line, stream) for line in lines), err=stderr)
 
 
 def print_error(error: object) -> None:
@@ -49,10 +49,10 @@ def print_notes(notes: "Sequence[Note]", stderr: bool, complete: bool = False) -
         width = shutil.get_terminal_size().columns if stream.isatty() else None
         lines = summarize(notes, "; show with --caveats", width)
     for line in lines:
-        typer.secho(_wrap(escape_text(line), stream), dim=True, err=stderr)
+        typer.secho(wrap_line(escape_text(line), stream), dim=True, err=stderr)
 
 
-def _wrap(line: str, stream: TextIO | None) -> str:
+def wrap_line(line: str, stream: TextIO | None) -> str:
     """Wrap a line between words if it is printed on a terminal."""
     # DuckDB marks a place in the statement below a line that begins with LINE.
     if stream is None or not stream.isatty() or line.startswith("LINE "):

@@ -1,15 +1,19 @@
 """The commands that validate a warehouse: check and verify."""
 
+import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from tracehouse.commands.console import say
+from tracehouse.commands.console import say, wrap_line
 from tracehouse.commands.options import AnswerOptions, TraceNames, expand_options, option
 from tracehouse.core.errors import UserError
 from tracehouse.publish.formats import Format
+
+if TYPE_CHECKING:
+    from tracehouse.engines.duckdb.read.verify import Result
 
 _Files = Annotated[bool, option("--files", "Check the Parquet files instead: size and checksum of each.")]
 _AllRules = Annotated[bool, option("--all", "Also print rules and counts that are met, or without data.")]
@@ -49,7 +53,9 @@ def check(
     if failed or not is_short:
         options.write(partial(bind_rows, rows=found.take(failed) if is_short else found), brief=checks.BRIEF)
     if is_short:
-        listed = ", ".join(f"{count:,} {status}" for status, count in Counter(statuses).items())
+        known = "known (the published files break them; --all says why)"
+        counts = Counter(known if status == "known" else status for status in statuses)
+        listed = ", ".join(f"{count:,} {status}" for status, count in counts.items())
         _say_summary(options, len(statuses), "rules and expected counts", listed)
     if failed:
         raise UserError(f"{len(failed)} of {found.num_rows} rules and expected counts failed")
@@ -72,7 +78,8 @@ def verify(options: AnswerOptions, traces: TraceNames, with_all: _AllFigures = F
     from tracehouse.publish import output
 
     output.check(options.output)
-    is_short = options.output_format is Format.TABLE and not with_all
+    is_table = options.output_format is Format.TABLE
+    is_short = is_table and not with_all
     with step_line("verifying") as step:
         work = partial(verify.figures, traces=traces, step=step)
         results = sandbox.run(options.warehouse, options.limits, work, step.files)
@@ -83,15 +90,17 @@ def verify(options: AnswerOptions, traces: TraceNames, with_all: _AllFigures = F
     failures = counts.get(verify.Verdict.DIFFERS, 0) + unconfirmed
     shown = verify.differing(results) if is_short else results
     notes = [*verify.parts(results), *(verify.trust_summary(results) if not is_short else ())]
-    if options.notes_to_stderr:
-        notes = [*verify.explanation_summary(results), *notes]
-    else:
-        notes = [*verify.explanations(results, only_failures=not (traces or with_all)), *notes]
-    bind = partial(bind_rows, rows=verify.as_table(shown), query=BoundQuery("", notes=notes))
-    if shown or not is_short:
-        options.write(bind, brief=verify.BRIEF)
-    else:
+    if is_table and not options.notes_to_stderr and not options.wide:
+        lines = _describe_figures(shown, with_reasons=bool(traces or with_all))
+        output.print_text("".join(f"{wrap_line(line, sys.stdout)}\n" for line in lines), not options.no_pager)
         options.print_notes(notes)
+    else:
+        notes = [*verify.explanation_summary(results), *notes]
+        bind = partial(bind_rows, rows=verify.as_table(shown), query=BoundQuery("", notes=notes))
+        if shown or not is_short:
+            options.write(bind)
+        else:
+            options.print_notes(notes)
     if is_short and results:
         _say_summary(options, len(results), "figures", verify.list_counts(counts))
     if failures:
@@ -102,6 +111,33 @@ def verify(options: AnswerOptions, traces: TraceNames, with_all: _AllFigures = F
 def _say_summary(options: AnswerOptions, count: int, nouns: str, listed: str) -> None:
     """Say how many rows there are, and how many have each status or verdict."""
     say(f"{count:,} {nouns}: {listed}. Show all of them with --all", stderr=options.notes_to_stderr)
+
+
+def _describe_figures(results: "Sequence[Result]", with_reasons: bool) -> Iterator[str]:
+    """Yield the lines for a terminal: each verdict and explanation once, above the figures that share it.
+
+    Without `with_reasons`, differences that are as explained have no explanation.
+    """
+    from tracehouse.engines.duckdb.read.verify import DIFFERING, Verdict, by_explanation
+    from tracehouse.publish.table import short_text
+
+    heading = ""
+    for group in by_explanation(results):
+        verdict, explanation = group[0].verdict, group[0].explanation
+        if verdict is Verdict.EXPLAINED and not with_reasons:
+            explanation = "`traces verify TRACE` prints the reasons."
+        text = f"{verdict}: {explanation}" if verdict in DIFFERING and explanation else str(verdict)
+        if text != heading:
+            yield from ("", text) if heading else (text,)
+            heading = text
+        for one in group:
+            values = [value for value in (one.published, one.measured) if value is not None]
+            texts = [short_text(value) for value in values]
+            if verdict in DIFFERING and len({*texts}) == 1:
+                texts = [f"{value:,.15g}" for value in values]
+            measured = f", measured {texts[1]}" if len(texts) > 1 else ""
+            yield f"  {one.figure}: published {texts[0]}{measured} {one.unit}"
+            yield f"    {one.statement}"
 
 
 def _explain_no_figures(traces: Sequence[str]) -> str:

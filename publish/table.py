@@ -120,7 +120,9 @@ def _lay_out_table(
     if losses:
         footer.append(f"{', '.join(losses)}; show all with --wide or --records")
     for line in footer:
-        yield from textwrap.wrap(line, style.width, break_on_hyphens=False) if style.width and line else [line]
+        yield from (
+            textwrap.wrap(line, style.width, break_on_hyphens=False) if style.width and line else [line]
+        )
 
 
 def _lay_out_records(
@@ -138,7 +140,7 @@ def _lay_out_records(
     for number, row in enumerate(rows, 1):
         yield style.paint(f"─[ {number:,} ]".ljust(widest + 1, "─") + "┬" + "─" * 20, _HEADING)
         for name, (_, kind), value in zip(names, kinds, row, strict=True):
-            lines = escape_text(_short(_number(value) if is_number(kind) else value)).split("\n")
+            lines = escape_text(short_text(_number(value) if is_number(kind) else value)).split("\n")
             if style.width and may_be_text(kind):
                 available = max(_LEAST_TEXT, style.width - widest - 3)
                 wrapped = [part for line in lines for part in Text(line).wrap(console, available)]
@@ -169,7 +171,7 @@ def _column(name: str, kind: str, values: Sequence[Any]) -> _Column:
     if is_number(kind):
         cells = _align_numbers(name, [_number(value) for value in values])
     else:
-        cells = [_on_a_line(_short(value)) for value in values]
+        cells = [_on_a_line(short_text(value)) for value in values]
     heading = _on_a_line(name)
     width = max(map(cell_len, (heading, *cells)))
     least = min(width, max(cell_len(heading), _LEAST_TEXT)) if may_be_text(kind) else width
@@ -253,7 +255,7 @@ def _align_numbers(name: str, values: Sequence[Any]) -> list[str]:
     decimals = None
     if sizes and min(sizes) >= _LEAST_ROUNDED and max(sizes) <= _ONE_MAGNITUDE * min(sizes):
         decimals = max(_count_decimals(max(sizes), 5), _count_decimals(min(sizes), 2))
-    texts = [_short(value, separator, decimals) for value in values]
+    texts = [short_text(value, separator, decimals) for value in values]
     if decimals and (zeros := min(len(text) - len(text.rstrip("0")) for text in texts if "." in text)):
         texts = [text[:-zeros].rstrip(".") if "." in text else text for text in texts]
     # The length of a fraction includes its point.
@@ -274,7 +276,7 @@ def _count_decimals(size: float, digits: int) -> int:
     return max(0, min(4, digits - 1 - math.floor(math.log10(size))))
 
 
-def _short(value: Any, separator: str = ",", decimals: int | None = None) -> str:
+def short_text(value: Any, separator: str = ",", decimals: int | None = None) -> str:
     """A value for display, its thousands separated.
 
     Without `decimals`, floats are rounded to about seven digits, with at most four decimals.

@@ -12,7 +12,6 @@ import polars as pl
 import pytest
 import raw_dumps
 
-from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.read import checks, sandbox, verify
 from tracehouse.engines.duckdb.read.verify import Verdict
 from tracehouse.engines.duckdb.write import catalog, database
@@ -84,10 +83,14 @@ def write_ledger(folder: Path, *figures: dict[str, str], name: str = "published.
     return folder / "views"
 
 
-def measured(warehouse: Path) -> verify.Result:
+def measure_all(warehouse: Path) -> list[verify.Result]:
     with sandbox.connect(warehouse) as connection:
-        [result] = verify.figures(connection, [])
-        return result
+        return verify.figures(connection, [])
+
+
+def measured(warehouse: Path) -> verify.Result:
+    [result] = measure_all(warehouse)
+    return result
 
 
 VERDICTS = [
@@ -143,10 +146,12 @@ def test_verdicts(build: Build) -> None:
         for verdict, difference in expected
     ]
     assert {verdict for verdict, _ in found} == set(Verdict) - {Verdict.SYNTHETIC, Verdict.NOT_COMPARABLE}
-    notes = [(note.name, note.word) for note in verify.explanations(results)]
-    with_reason = [(name, word) for name, word in notes if word != "differs"]
-    assert with_reason == [("openb.4", "explained"), ("openb.5", "explained"), ("openb.9", "unconfirmed")]
-    assert len(notes) - len(with_reason) == [verdict for verdict, _ in found].count(Verdict.DIFFERS)
+    groups = verify.by_explanation(results)
+    assert sorted(one.figure for group in groups for one in group) == sorted(one.figure for one in results)
+    assert [one.figure for one in groups[0]] == [
+        one.figure for one in results if one.verdict is Verdict.DIFFERS and not one.explanation
+    ]
+    assert len({(group[0].verdict, group[0].explanation) for group in groups}) == len(groups)
     assert verify.verdict_counts(results)[Verdict.DIFFERS] == [v for _, v, _ in VERDICTS].count(
         Verdict.DIFFERS
     )
@@ -254,15 +259,18 @@ def test_invalid_number_is_an_error_with_its_line(tmp_path: Path) -> None:
         ledgers.published(write_ledger(tmp_path, {"value": "many"}))
 
 
-def test_rejects_sql_that_does_not_give_one_number(build: Build) -> None:
+def test_sql_that_does_not_give_one_number_differs(build: Build) -> None:
     for sql in (
         "select gpu from openb.node",
         "select sum(gpu), 1 from openb.node",
         "select max(model) from openb.node",
         "select gpus from openb.node",
     ):
-        with pytest.raises(UserError, match=r"Cannot measure openb\.gpus: "):
-            measured(build({"measured_by": sql}))
+        [failed, other] = measure_all(build({"measured_by": sql}, {"figure": "openb.other"}))
+        assert failed.verdict is Verdict.DIFFERS and failed.explanation.startswith(verify.NOT_MEASURED)
+        assert verify.explanation_summary([failed])[0].text == failed.explanation
+        # The others are measured all the same.
+        assert other.verdict is Verdict.REPRODUCED
 
 
 def test_a_query_of_several_figures_gives_each_its_value(build: Build) -> None:
@@ -348,8 +356,8 @@ def test_check_compares_expected_counts(build: Build, tmp_path: Path) -> None:
         ("failed", 1),
         ("no data", None),
     ]
-    assert rows["openb.other"]["rule"] == "There are 7 GPUs. The files give 6.0."
-    assert rows["openb.defined"]["rule"] == "There are 5 GPUs. The files give 6.0. Why."
+    assert rows["openb.other"]["rule"] == "There are 7 GPUs. The files give 6."
+    assert rows["openb.defined"]["rule"] == "There are 5 GPUs. The files give 6. Why."
     assert table["status"].to_pylist().count("failed") == 2
 
 

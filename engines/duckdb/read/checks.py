@@ -55,7 +55,8 @@ def _count_row(result: Result) -> dict[str, object]:
     status = STATUSES[result.verdict]
     differs = result.verdict in (Verdict.EXPLAINED, Verdict.UNCONFIRMED, Verdict.DIFFERS)
     is_compared = differs or result.verdict is Verdict.REPRODUCED
-    found = f"The files give {result.measured}." if differs else ""
+    value = "no value" if result.measured is None else f"{result.measured:,.15g}"
+    found = f"The files give {value}." if differs else ""
     if result.verdict is Verdict.NOT_COMPARABLE:
         found = result.part
     return {

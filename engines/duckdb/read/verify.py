@@ -11,7 +11,6 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from tracehouse.core.errors import UserError
 from tracehouse.core.progress import Step, ignore_step
 from tracehouse.engines.duckdb.read.catalog import check_traces, read_base_tables, read_rows
 from tracehouse.engines.duckdb.read.notes import Note
@@ -19,8 +18,8 @@ from tracehouse.views.ledgers import TRUSTS
 
 # Relative tolerance for decimal fractions that are read as binary ones.
 ROUNDING = 1e-9
-# The columns that a terminal shows, the most important first.
-BRIEF = ("figure", "published", "measured", "verdict", "statement")
+# The start of the explanation of a figure whose SQL fails.
+NOT_MEASURED = "Cannot be measured"
 _CALL = re.compile(r"\w+\.\w+\([^()\"]*\)")
 
 
@@ -45,12 +44,8 @@ class Verdict(StrEnum):
     NOT_MEASURABLE = "not measurable"
 
 
-# The verdicts of figures that differ, each with a word for it.
-_DIFFERING = {
-    Verdict.DIFFERS: "differs",
-    Verdict.EXPLAINED: "explained",
-    Verdict.UNCONFIRMED: "unconfirmed",
-}
+# The verdicts of figures that differ, the most serious first.
+DIFFERING = (Verdict.DIFFERS, Verdict.UNCONFIRMED, Verdict.EXPLAINED)
 
 
 @dataclass(frozen=True)
@@ -83,7 +78,8 @@ def figures(
 ) -> list[Result]:
     """Measure every published figure of the named traces, of all if none is named.
 
-    Raises UsageError if a trace does not exist, and UserError if a figure cannot be computed.
+    A figure whose SQL fails differs, and its explanation is the error. Raises UsageError if a trace does not
+    exist.
     """
     return _compare(connection, "published", traces, step)
 
@@ -134,9 +130,14 @@ def _compare(
         }
         lacks_data = bool(read & empty) or row["needs_file"] not in {"", *members}
         part = _part_of(row["needs_file"], read, incomplete, files)
-        measured = None
+        measured, problem = None, ""
         if row["measured_by"] and not lacks_data:
-            measured = _measure(connection, row["figure"], row["measured_by"], repeated)
+            try:
+                measured = _measure(connection, row["measured_by"], repeated)
+            except duckdb.InterruptException:
+                raise
+            except duckdb.Error as error:
+                problem = f"{NOT_MEASURED}: {error}"
         results.append(
             Result(
                 figure=row["figure"],
@@ -147,7 +148,7 @@ def _compare(
                 verdict=_verdict(row, measured, lacks_data, bool(read & synthetic), bool(part)),
                 trust=row.get("trust", ""),
                 printed_in=row.get("printed_in", ""),
-                explanation=row["explanation"],
+                explanation=problem or row["explanation"],
                 part=part,
             )
         )
@@ -174,32 +175,35 @@ def as_table(results: Sequence[Result]) -> pa.Table:
 
 def differing(results: Sequence[Result]) -> list[Result]:
     """The figures that differ from the measured value, for whatever reason."""
-    return [result for result in results if result.verdict in _DIFFERING]
+    return [result for result in results if result.verdict in DIFFERING]
 
 
-def explanations(results: Sequence[Result], only_failures: bool = False) -> list[Note]:
-    """The figures that differ, each with its statement, and the reason if there is one.
-
-    With `only_failures`, figures are omitted whose difference is as explained.
-    """
-    return [
-        Note(r.figure, f"{r.statement} {r.explanation}".rstrip(), _DIFFERING[r.verdict])
-        for r in differing(results)
-        if not (only_failures and r.verdict is Verdict.EXPLAINED)
-    ]
+def by_explanation(results: Sequence[Result]) -> list[list[Result]]:
+    """The figures in groups with the same verdict and explanation, those that differ first."""
+    groups: dict[tuple[Verdict, str], list[Result]] = {}
+    for verdict in dict.fromkeys((*DIFFERING, *Verdict)):
+        for result in results:
+            if result.verdict is verdict:
+                explanation = result.explanation if verdict in DIFFERING else ""
+                groups.setdefault((verdict, explanation), []).append(result)
+    return list(groups.values())
 
 
 def explanation_summary(results: Sequence[Result]) -> list[Note]:
-    """Return a note on known reasons and one on unconfirmed ones: how many figures differ for them."""
+    """Return notes on failed SQL, and on known and unconfirmed reasons: how many figures differ for them."""
     counts = verdict_counts(results)
     reasons = {
         Verdict.EXPLAINED: ("explained", "as explained"),
         Verdict.UNCONFIRMED: ("unconfirmed", "for a reason that nobody has confirmed"),
     }
+    failed = [one for one in results if one.explanation.startswith(NOT_MEASURED)]
     return [
-        Note(name, f"figures that differ {how}: {counts[verdict]}, see catalog.published", "note")
-        for verdict, (name, how) in reasons.items()
-        if verdict in counts
+        *(Note(one.figure, one.explanation, "note") for one in failed),
+        *(
+            Note(name, f"figures that differ {how}: {counts[verdict]}, see catalog.published", "note")
+            for verdict, (name, how) in reasons.items()
+            if verdict in counts
+        ),
     ]
 
 
@@ -293,18 +297,13 @@ def _slack(value: float, tolerance: float) -> float:
     return tolerance + ROUNDING * max(1.0, abs(value))
 
 
-def _measure(
-    connection: duckdb.DuckDBPyConnection, figure: str, sql: str, repeated: Collection[str]
-) -> float | None:
-    """The value of a figure's SQL; None if it is NULL or not a finite number.
+def _measure(connection: duckdb.DuckDBPyConnection, sql: str, repeated: Collection[str]) -> float | None:
+    """The value of a figure's SQL; None if it is NULL or not a finite number. Raises DuckDB's errors.
 
     Queries in `repeated` run once and are kept in temporary tables: some have more than 70 figures.
     """
-    try:
-        for call in set(_CALL.findall(sql)).intersection(repeated):
-            connection.execute(f'create temp table if not exists "{call}" as from {call}')
-            sql = sql.replace(call, f'"{call}"')
-        [(value,)] = connection.execute(f"select cast(({sql}) as double)").fetchall()
-    except duckdb.Error as error:
-        raise UserError(f"Cannot measure {figure}: {error}") from None
+    for call in set(_CALL.findall(sql)).intersection(repeated):
+        connection.execute(f'create temp table if not exists "{call}" as from {call}')
+        sql = sql.replace(call, f'"{call}"')
+    [(value,)] = connection.execute(f"select cast(({sql}) as double)").fetchall()
     return value if value is not None and math.isfinite(value) else None
