@@ -146,8 +146,7 @@ class Answer:
         the extra `plot` is not installed.
         """
         from tracehouse.publish.plot import pictures
-        from tracehouse.publish.plot.options import ChartOptions, choose_chart
-        from tracehouse.publish.plot.rows import select_rows
+        from tracehouse.publish.plot.options import ChartOptions
 
         width = None if width_mm is None else check_number("width_mm", width_mm)
         font = None if font_size is None else check_number("font_size", font_size)
@@ -165,9 +164,14 @@ class Answer:
             )
         else:
             with _in_python():
-                chart = choose_chart(None, self._table, options)
-                found = select_rows(self._table, chart, self.name, "")
-            describe = partial(pictures.describe_answer, found=found, query=self._query, options=options)
+                found = pictures.select_answer(self._table, options, self.name)
+            describe = partial(
+                pictures.describe_answer,
+                found=found,
+                query=self._query,
+                given=_texts(self.values),
+                options=options,
+            )
         return pictures.as_altair(pictures.build(self._warehouse._run(describe), size))
 
     @property

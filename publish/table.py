@@ -113,16 +113,15 @@ def _lay_out_table(
     hidden = [column.name for column in columns if column.name not in shown]
     losses = []
     if hidden:
-        names = join_names(hidden, _MOST_NAMES)
-        losses = [f"{len(hidden)} of {len(columns)} columns hidden ({names})"]
+        listed = join_names(hidden, _MOST_NAMES)
+        losses = [f"{len(hidden)} of {len(columns)} columns hidden ({listed})"]
     if any(cell_len(cell) > column.width for column in fitting for cell in column.cells):
         losses.append("texts truncated")
     if losses:
         footer.append(f"{', '.join(losses)}; show all with --wide or --records")
-    for line in footer:
-        yield from (
-            textwrap.wrap(line, style.width, break_on_hyphens=False) if style.width and line else [line]
-        )
+    for text in footer:
+        is_wrapped = style.width and text
+        yield from textwrap.wrap(text, style.width or 0, break_on_hyphens=False) if is_wrapped else [text]
 
 
 def _lay_out_records(

@@ -43,6 +43,16 @@ def test_answer_and_chart_equal_command_line(warehouse: Warehouse, tmp_path: Pat
     assert (answer.name, answer.values, len(answer)) == ("itp.gpu_hours", {"min_gpus": 8}, answer.shape[0])
     command_line.server().run(*arguments, "--output", tmp_path / "shell.svg", "--width", "85")
     assert pictures.render_svg(answer.plot(width_mm=85).to_dict()) == (tmp_path / "shell.svg").read_text()
+    # A chart of chosen columns has the title and the parameters, too, and a PNG the same size.
+    chosen = ("--x", "cluster", "--y", "max_gpus", "--log", "y", "--kind", "point")
+    for suffix in ("svg", "png"):
+        command_line.server().run(*arguments, "--output", tmp_path / f"shell.{suffix}", *chosen)
+    drawn = answer.plot(x="cluster", y="max_gpus", log="y", kind="point")
+    svg = pictures.render_svg(drawn.to_dict())
+    assert svg == (tmp_path / "shell.svg").read_text() and "min_gpus = 8" in svg
+    drawn.save(tmp_path / "python.png")
+    sizes = {(tmp_path / f"{one}.png").read_bytes()[16:24] for one in ("shell", "python")}
+    assert len(sizes) == 1
     for value in (8.0, "8", np.int64(8), np.float32(8)):
         again = warehouse.query("itp.gpu_hours", min_gpus=value, limit=np.int64(99))
         assert again.arrow() == answer.arrow(), value
@@ -126,7 +136,7 @@ def test_plots_columns_of_any_answer(warehouse: Warehouse) -> None:
     texts = ("Runs", "requested GPUs", "run time", "synthetic data", "no jobs under 600 s", "Gu et al.")
     assert [text for text in texts if text not in svg] == []
     named = pictures.render_svg(warehouse.query("itp.gpu_hours").plot(x="cluster", y="max_gpus").to_dict())
-    assert "max GPUs" in named and "GPU-hours" not in named.partition("itp.gpu_hours")[0]
+    assert "max GPUs" in named and "GPU-hours by cluster (ITP jobs)" in named
     # The columns and the kind are chosen if the caller chooses none.
     assert (
         answer.plot(log="y").to_dict() == answer.plot(x="cluster", y="run_s", kind="point", log="y").to_dict()

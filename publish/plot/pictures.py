@@ -21,11 +21,12 @@ from tracehouse.publish.plot import terminal, texts
 from tracehouse.publish.plot.axes import FEWEST_TICKS, Spec, log_axes
 from tracehouse.publish.plot.layout import NARROW, WIDTH, Size, build_spec
 from tracehouse.publish.plot.marks import LABEL
-from tracehouse.publish.plot.options import DEFAULT, ChartOptions
-from tracehouse.publish.plot.rows import BAND, Drawable, explain_few_rows, select_drawable
+from tracehouse.publish.plot.options import DEFAULT, ChartOptions, choose_chart
+from tracehouse.publish.plot.rows import BAND, Drawable, explain_few_rows, select_drawable, select_rows
 
 if TYPE_CHECKING:
     import altair
+    import pyarrow as pa
 
 ANY_SIZE = Size()
 # A chart in a column of a phone, in points.
@@ -107,26 +108,36 @@ def _select(
 ) -> tuple[Drawable, Sequence[Note], str]:
     """The rows of a query to draw, the notes on them, and the parameters that affect them."""
     found = select_drawable(connection, query, options)
-    found, about = _name_traces(connection, found, query)
-    parameters = texts.describe_parameters(connection, found.name, given, found.chart)
-    return found, about, parameters
+    return _add_facts(connection, found, query, given)
 
 
-def _name_traces(
-    connection: duckdb.DuckDBPyConnection, found: Drawable, query: BoundQuery
-) -> tuple[Drawable, list[Note]]:
-    """The rows of an answer with the traces behind them, and the notes on these traces."""
+def _add_facts(
+    connection: duckdb.DuckDBPyConnection, found: Drawable, query: BoundQuery, given: Mapping[str, str]
+) -> tuple[Drawable, list[Note], str]:
+    """Rows with their traces and title, the notes on these traces, and the parameters that affect them."""
     found = replace(found, traces=texts.traces_behind(connection, query, found.traces))
-    if found.name:
-        return found, notes.of_object(connection, found.name, found.traces, on_data=True)
-    return found, [note for note in query.notes if not note.severity or note.trace in found.traces]
+    if not found.name:
+        return found, [note for note in query.notes if not note.severity or note.trace in found.traces], ""
+    parameters = texts.describe_parameters(connection, found.name, given, found.chart)
+    title = found.chart.title or texts.title_of(connection, found.name)
+    about = notes.of_object(connection, found.name, found.traces, on_data=True)
+    return replace(found, title=title), about, parameters
+
+
+def select_answer(answer: "pa.Table", options: ChartOptions, name: str) -> Drawable:
+    """Select the rows of an answer that options choose. Raises the same errors as `build_picture`."""
+    return select_rows(answer, choose_chart(None, answer, options), name)
 
 
 def describe_answer(
-    connection: duckdb.DuckDBPyConnection, found: Drawable, query: BoundQuery, options: ChartOptions
+    connection: duckdb.DuckDBPyConnection,
+    found: Drawable,
+    query: BoundQuery,
+    given: Mapping[str, str],
+    options: ChartOptions,
 ) -> Described:
-    """Describe the picture of selected rows of an answer that the query gave before."""
-    return describe_rows(connection, *_name_traces(connection, found, query), "", options)
+    """Describe the picture of rows that `select_answer` selected, as `describe` does."""
+    return describe_rows(connection, *_add_facts(connection, found, query, given), options)
 
 
 def describe_rows(
@@ -186,7 +197,14 @@ def as_altair(picture: Spec) -> "altair.VConcatChart":
     check_installed("pictures need", "plot", "altair")
     import altair
 
-    return altair.VConcatChart.from_dict(picture)
+    class Picture(altair.VConcatChart):
+        def save(self, fp: Any, *arguments: Any, **options: Any) -> None:
+            """Save the chart to a file, a PNG with the resolution of those that `traces query` writes."""
+            if "png" in (*arguments, options.get("format"), str(fp)[-3:]):
+                options = {"ppi": DPI} | options
+            super().save(fp, *arguments, **options)
+
+    return Picture.from_dict(picture)
 
 
 # Cached, because the picture that was measured last is the picture that is written.

@@ -142,18 +142,18 @@ def select_drawable(
     Raises UserError if there is nothing to draw, or only a single number, and UsageError if an option is not
     valid.
     """
-    sql = "select title, chart from catalog.queries where query_name = $name"
-    found = next(iter(read_rows(connection, sql, name=query.name)), {"title": "", "chart": ""})
-    chart = read_chart(found["chart"], query.name) if found["chart"] else None
+    sql = "select chart from catalog.queries where query_name = $name and chart <> ''"
+    lines = read_rows(connection, sql, name=query.name)
+    chart = read_chart(lines[0]["chart"], query.name) if lines else None
     if query.name and chart is None and not options.has_columns:
         # A view or base table has no chart either.
         raise UserError(f"{query.name} has no chart. Choose columns with --x and --y")
     answer = read(connection, query).read_all()
     chart = choose_chart(chart, answer, options)
-    return select_rows(answer, chart, query.name, found["title"])
+    return select_rows(answer, chart, query.name)
 
 
-def select_rows(answer: pa.Table, chart: Chart, name: str, title: str) -> Drawable:
+def select_rows(answer: pa.Table, chart: Chart, name: str) -> Drawable:
     """Select the rows of an answer to draw. Raises the same errors as `select_drawable`."""
     _check(chart, answer.schema, name)
     kinds = {column: answer.schema.field(column).type for column in chart.columns}
@@ -202,7 +202,7 @@ def select_rows(answer: pa.Table, chart: Chart, name: str, title: str) -> Drawab
     remarks += _describe_missing(answer, rows, chart)
     found = answer["trace"].to_pylist() if "trace" in answer.column_names else []
     traces = list(dict.fromkeys(trace for trace in found if trace))
-    return Drawable(name, chart.title or title, chart, rows, times, on_clock, unit, remarks, traces, sql)
+    return Drawable(name, chart.title, chart, rows, times, on_clock, unit, remarks, traces, sql)
 
 
 def _join_names(name: str) -> str:

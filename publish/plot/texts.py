@@ -107,6 +107,12 @@ def _is_censored(found: Drawable) -> bool:
     return any(value < COMPLETE_PCT for value in last.values())
 
 
+def title_of(connection: duckdb.DuckDBPyConnection, name: str) -> str:
+    """The title of a named query; empty for a table or view."""
+    rows = read_rows(connection, "select title from catalog.queries where query_name = $name", name=name)
+    return rows[0]["title"] if rows else ""
+
+
 def list_caveats(about: Sequence[Note]) -> list[str]:
     """The summaries of the caveats with severity WRONG_RESULT."""
     serious = [note for note in about if note.severity == WRONG_RESULT]

@@ -6,6 +6,7 @@ import struct
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -70,7 +71,8 @@ def parts(picture: dict) -> dict:
 
 def draw(sql: str, line: str) -> dict:
     """Return parts of the picture that a chart line specifies for the answer of an SQL query."""
-    found = select_rows(duckdb.sql(sql).to_arrow_table(), read_chart(line, "a.b"), "a.b", "How?")
+    found = select_rows(duckdb.sql(sql).to_arrow_table(), read_chart(line, "a.b"), "a.b")
+    found = replace(found, title=found.title or "How?")
     subtitle = [*texts.write_subtitle(found, [], ""), *texts.explain_marks(found)]
     return parts(build_spec(found, subtitle, [], Size(), WIDTH))
 
