@@ -147,16 +147,18 @@ def describe_rows(
     parameters: str,
     options: ChartOptions = DEFAULT,
 ) -> Described:
-    """Describe the picture of the rows of an answer."""
+    """Describe the picture of the rows of an answer. Without a title, the remarks are in the footer."""
     explained = texts.explain_marks(found)
     found = replace(found, title=options.title or found.title)
+    below: Sequence[str] = []
     if not options.has_title:
+        below = [f"{parameters}." if parameters else "", *found.remarks, *explained]
         found, explained, parameters = replace(found, title="", remarks=()), [], ""
     subtitle = [*texts.write_subtitle(found, about, parameters), *explained]
     if not options.has_footer:
         return Described(found, subtitle, "", [])
     source = texts.footer(connection, found.name, found.traces) if found.name or found.traces else ""
-    return Described(found, subtitle, source, texts.list_caveats(about))
+    return Described(found, subtitle, " ".join(filter(None, [*below, source])), texts.list_caveats(about))
 
 
 def build(described: Described, size: Size) -> Spec:

@@ -67,6 +67,17 @@ VALUE = "{value}"
 Row = dict[str, Any]
 
 
+class NoChartError(UserError):
+    """The rows of an answer cannot be drawn. `reason` is a clause without a full stop."""
+
+    def __init__(self, reason: str):
+        super().__init__(reason)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"No chart, because {self.reason}."
+
+
 @dataclass(frozen=True)
 class Drawable:
     """The rows of a chart.
@@ -147,6 +158,9 @@ def select_drawable(
     chart = read_chart(lines[0]["chart"], query.name) if lines else None
     if query.name and chart is None and not options.has_columns:
         # A view or base table has no chart either.
+        rows = None if query.is_relation else read(connection, query).read_all().num_rows
+        if rows in (0, 1):
+            raise NoChartError("the answer is a single row" if rows else "there are no rows")
         raise UserError(f"{query.name} has no chart. Choose columns with --x and --y")
     answer = read(connection, query).read_all()
     chart = choose_chart(chart, answer, options)
@@ -225,20 +239,20 @@ def explain_few_rows(chart: Chart) -> dict[str, Any]:
 
 
 def _check_rows(rows: Sequence[Row], chart: Chart, is_empty: bool) -> None:
-    """Raise UserError if there are no rows to draw, only one, or several at one place."""
+    """Raise NoChartError if there are no rows to draw, only one, or several at one place."""
     few = explain_few_rows(chart)
     height, refused = few["height"], few["refused"]
     place = 0 if is_empty else len(rows) + 1
     if place < len(refused):
         value = number(rows[0][height]) if rows else ""
-        raise UserError(f"No chart, because {refused[place].replace(VALUE, value)}.")
+        raise NoChartError(refused[place].replace(VALUE, value))
     if chart.kind == "heat" and not any(row[height] for row in rows):
-        raise UserError(f"No chart, because {axis_title(height)} is 0 in all rows.")
+        raise NoChartError(f"{axis_title(height)} is 0 in all rows")
     if chart.kind in ("bar", "line", "box"):
         places = [tuple(row.get(one) for one in (chart.x.column, chart.color, chart.facet)) for row in rows]
         if len(set(places)) < len(places):
-            raise UserError(
-                f"No chart, because several rows have the same {axis_title(chart.x.name)}. "
+            raise NoChartError(
+                f"several rows have the same {axis_title(chart.x.name)}. "
                 "Choose a column that distinguishes them with --color, or --kind point"
             )
 

@@ -1,14 +1,17 @@
 """Draw the answer of a named query in characters, without colours, in the width of the terminal."""
 
 import datetime as dt
+import math
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 from tracehouse.publish.columns import exact
 from tracehouse.publish.plot.axes import TICKS, choose_ticks
-from tracehouse.publish.plot.rows import DAY_S, Drawable, Row, ordered_names
+from tracehouse.publish.plot.rows import DAY_S, Drawable, Row, distinct_names, ordered_names
 from tracehouse.publish.plot.texts import clock_title
 from tracehouse.publish.plot.units import axis_title, number
 from tracehouse.sql.query_files import Chart
@@ -26,7 +29,7 @@ def draw_text(found: Drawable, subtitle: Sequence[str], footer: str, width: int)
     """The picture as text, with lines no longer than `width` characters."""
     chart = found.chart
     if chart.kind == "heat":
-        lines = _draw_heat_map(found)
+        lines = _draw_panels(found, _draw_heat_map)
     elif chart.kind in ("bar", "stack", "box") or (
         chart.kind == "point" and found.is_category(chart.x.column)
     ):
@@ -38,20 +41,49 @@ def draw_text(found: Drawable, subtitle: Sequence[str], footer: str, width: int)
     return "\n".join([*above, "", *plot, "", *textwrap.wrap(footer, width)]).strip("\n") + "\n"
 
 
+def _draw_panels(found: Drawable, draw: Callable[[Drawable], list[str]]) -> list[str]:
+    """A drawing for each value of the facet, one below the other, each after a line with the value."""
+    chart, column = found.chart, found.chart.facet
+    names = ordered_names(found, column)
+    if len(names) < 2:
+        return draw(found)
+    lines = []
+    for name in names:
+        rows = [row for row in found.rows if exact(row[column]) == name]
+        heading = f"{axis_title(column)}: {name}"
+        # A single line has no legend.
+        alone = distinct_names(rows, chart.color) if chart.kind != "heat" else []
+        if len(alone) == 1:
+            heading += f", {axis_title(chart.color)}: {alone[0]}"
+        lines += ["", heading, *draw(replace(found, rows=rows))]
+    return lines[1:]
+
+
 def _draw_curves(found: Drawable, width: int) -> list[str]:
+    """A plot whose lines are the values of color or of the facet; with both, a plot for each facet."""
+    chart = found.chart
+    color = chart.color if chart.kind != "pareto" else ""
+    if len(distinct_names(found.rows, color)) > 1:
+        return _draw_panels(found, partial(_draw_plot, column=color, width=width))
+    return _draw_plot(found, chart.facet or color, width)
+
+
+def _draw_plot(found: Drawable, column: str, width: int) -> list[str]:
+    """A plot with a line or marker for each value of a column, if there is one."""
     import plotext
 
     chart, x = found.chart, found.chart.x.column
-    column = chart.facet or (chart.color if chart.kind != "pareto" else "")
     series = ordered_names(found, column) or [""]
     categories = ordered_names(found, x) if found.is_category(x) else []
     markers = [MARKERS[number % len(MARKERS)] for number in range(len(series))]
     plotext.clear_figure()
     plotext.theme("clear")
     plotext.plot_size(width, HEIGHT)
+    drawn: list[tuple[float, float]] = []
     for name, marker in zip(series, markers, strict=True):
         rows = [row for row in found.rows if not column or exact(row[column]) == name]
         points = sorted(_points(found, rows, categories))
+        drawn += points
         if chart.kind == "step":
             # A line keeps its value up to the next point.
             corners = [[(before, y), (after, y)] for (before, y), (after, _) in pairwise(points)]
@@ -62,16 +94,20 @@ def _draw_curves(found: Drawable, width: int) -> list[str]:
             marker=marker if len(series) > 1 else SINGLE_MARKER,
             label=name if 1 < len(series) <= MOST_IN_PLOT else None,
         )
-    for axis, scale, put in (
-        (chart.x, plotext.xscale, plotext.xticks),
-        (chart.y, plotext.yscale, plotext.yticks),
+    for axis, values, scale, put in zip(
+        (chart.x, chart.y),
+        zip(*drawn, strict=True),
+        (plotext.xscale, plotext.yscale),
+        (plotext.xticks, plotext.yticks),
+        strict=True,
     ):
         if axis.is_log:
             scale("log")
-            values = [row[axis.column] for row in found.rows]
             ticks = choose_ticks(TICKS[:2], values)
             ticks = ticks if len(ticks) > 1 else [min(values), max(values)]
-            put(ticks, [f"{tick:,.12g}" for tick in ticks])
+        else:
+            ticks = _round_ticks(values)
+        put(ticks, [f"{tick:,.12g}" for tick in ticks])
     if chart.kind in ("step", "lorenz"):
         plotext.ylim(0, 100)
         plotext.yticks([0, 25, 50, 75, 100], ["0", "25", "50", "75", "100"])
@@ -105,6 +141,19 @@ def _points(found: Drawable, rows: Sequence[Row], categories: Sequence[str]) -> 
             x = _seconds(x)
         if x is not None:
             yield float(x - first), float(row[found.chart.y.column])
+
+
+def _round_ticks(values: Sequence[float]) -> list[float]:
+    """Positions of ticks at round numbers, such as 0, 20 and 40; whole ones if all values are whole."""
+    least, most = min(values), max(values)
+    at_least = (most - least) / (MOST_TICKS - 1)
+    if at_least == 0:
+        return [least]
+    power = 10.0 ** math.floor(math.log10(at_least))
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= at_least)
+    if all(value == round(value) for value in values):
+        step = max(1, step)
+    return [step * position for position in range(math.ceil(least / step), math.floor(most / step) + 1)]
 
 
 def _time_ticks(seconds: Sequence[float]) -> tuple[list[float], list[str]]:

@@ -21,6 +21,7 @@ from tracehouse.engines.duckdb.read.binding import BoundQuery, bind_query, bind_
 from tracehouse.engines.duckdb.read.catalog import read_base_tables, read_rows
 from tracehouse.publish.columns import columns_of, rows_of
 from tracehouse.publish.plot import pictures
+from tracehouse.publish.plot.rows import NoChartError
 from tracehouse.sql.lists import Kind
 from tracehouse.views.graph import with_dependencies
 
@@ -156,8 +157,8 @@ def draw_template(connection: duckdb.DuckDBPyConnection, name: str) -> Json:
 
 
 def explain_no_chart(error: UserError) -> str:
-    """The reason that a page prints after `No chart: `."""
-    return str(error).removeprefix("No chart, because ").removesuffix(".")
+    """The reason that a page prints after `No chart: `, and before a full stop."""
+    return error.reason if isinstance(error, NoChartError) else str(error)
 
 
 def _traces(connection: duckdb.DuckDBPyConnection) -> list[Json]:

@@ -17,10 +17,11 @@ from duckdb import DuckDBPyConnection
 
 from tracehouse.core.errors import DefinitionError, UsageError, UserError
 from tracehouse.engines.duckdb.read import binding, sandbox
-from tracehouse.publish.plot import pictures, texts, units
+from tracehouse.publish.plot import pictures, terminal, texts, units
 from tracehouse.publish.plot.layout import WIDTH, Size, build_spec
 from tracehouse.publish.plot.options import ChartOptions
-from tracehouse.publish.plot.rows import select_rows
+from tracehouse.publish.plot.rows import NoChartError, select_rows
+from tracehouse.publish.site import contract
 from tracehouse.sql.query_files import query_files, read_chart
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -224,9 +225,39 @@ def test_title_and_footer_can_be_left_out(opened: DuckDBPyConnection) -> None:
     described = pictures.describe_query(opened, "itp.load_by_day", {}, options)
     drawn = parts(pictures.build(described, Size()))
     assert (drawn["title"], drawn["subtitle"], drawn["footer"]) == ([], ["synthetic data"], "")
+    # Without a title, its remarks are in the footer.
+    remarks = pictures.describe_query(opened, "unified.wait_cdf", {}).subtitle[1:]
+    described = pictures.describe_query(opened, "unified.wait_cdf", {}, ChartOptions(has_title=False))
+    assert len(remarks) > 1 and [one for one in remarks if one not in described.source] == []
     described = pictures.describe_query(opened, "unified.run_by_size", {}, ChartOptions(kind="bar"))
     narrow = pictures.build(described, pictures.parse_size(85, None))["title"]["text"]
     assert narrow[-1].endswith("more caveats marked (!): traces describe unified.run_by_size")
+
+
+def draw_as_text(sql: str, line: str) -> str:
+    found = select_rows(duckdb.sql(sql).to_arrow_table(), read_chart(line, "a.b"), "a.b")
+    return terminal.draw_text(found, [], "", 80)
+
+
+def test_ticks_of_whole_numbers_are_whole_in_a_terminal() -> None:
+    sql = "select unnest([1, 2, 4, 8]) as gpus, unnest([3911, 7, 84, 1]) as jobs"
+    ticks = {*re.findall(r"^ *([\d.,]+)┤", draw_as_text(sql, "line x=gpus y=jobs"), re.M)}
+    assert ticks == {"1,000", "2,000", "3,000"}
+    few = draw_as_text("select unnest([1, 2, 3]) as gpus, unnest([1, 2, 2]) as jobs", "line x=gpus y=jobs")
+    assert re.findall(r"^ *([\d.,]+)┤", few, re.M) == ["2", "1"]
+
+
+def test_terminal_draws_each_color_and_facet() -> None:
+    bands = "unnest(['below 1', '8']) as band"
+    rows = "range(5), (values ('pai'), ('itp')) as t(trace)"
+    sql = f"select trace, {bands}, range + 1 as wait_s, 10 * range as jobs_pct from {rows}"
+    shown = draw_as_text(sql, "line x=wait_s y=jobs_pct color=band facet=trace")
+    assert [shown.count(text) for text in ("trace: pai", "trace: itp", "●● below 1", "■■ 8")] == [1, 1, 2, 2]
+    one = draw_as_text(f"{sql} where trace = 'pai'", "line x=wait_s y=jobs_pct color=band facet=trace")
+    assert "■■ 8" in one
+    cells = "unnest([1, 2]) as x, unnest([3, 4]) as y, unnest([1, 2]) as n"
+    heat = f"select {cells}, trace from (values ('pai'), ('itp')) as t(trace)"
+    assert draw_as_text(heat, "heat x=x y=y color=n facet=trace").count("n, up to 2") == 2
 
 
 def test_every_kind_of_chart_can_be_drawn_in_a_terminal(opened: DuckDBPyConnection) -> None:
@@ -247,7 +278,7 @@ def test_every_kind_of_chart_can_be_drawn_in_a_terminal(opened: DuckDBPyConnecti
     # A percentage of a distribution has its quarters as ticks.
     bound = binding.bind_query(opened, "unified.run_cdf", {}, for_chart=True)
     ticks = re.findall(r"^ *(\d+)┤", pictures.render_text(opened, bound, {}, 80), re.M)
-    assert ticks == ["100", "75", "50", "25", "0"]
+    assert ticks[:5] == ["100", "75", "50", "25", "0"]
     assert lines[axis + 3].startswith("● acme kalos   ■ acme seren")
 
 
@@ -480,6 +511,9 @@ def test_what_cannot_be_drawn_is_an_error(opened: DuckDBPyConnection) -> None:
         pictures.build_picture(opened, empty, {}, Size())
     with pytest.raises(UserError, match="has no chart"):
         draw_query(opened, "itp.job")
+    with pytest.raises(NoChartError, match=r"^No chart, because the answer is a single row\.$") as single:
+        draw_query(opened, "openb.waits")
+    assert contract.explain_no_chart(single.value) == "the answer is a single row"
     heat = "select unnest([1, 2]) as weekday, 3 as hour_of_day, 0 as jobs"
     with pytest.raises(UserError, match="jobs is 0 in all rows"):
         draw(heat, "heat x=hour_of_day y=weekday color=jobs")
