@@ -30,7 +30,7 @@ _OlderThanDays = Annotated[
 _KeepVersions = Annotated[
     int, option("--keep-versions", "Keep the files of this many earlier versions.", "NUMBER", min=0)
 ]
-_Trace = Annotated[str, argument("[TRACE]", "Only this trace and its views, queries and figures.")]
+_Trace = Annotated[str, argument("[TRACE]", "Only this trace, or schema of yours, with what belongs to it.")]
 
 
 def build(
@@ -104,8 +104,10 @@ def lint(trace: _Trace = "", warehouse: Warehouse = WAREHOUSE) -> None:
     from tracehouse.ingest.traces import trace_names
     from tracehouse.lint.run import lint as run_lint
     from tracehouse.sql.names import OWN
+    from tracehouse.sql.user_files import list_files
 
-    check_traces([trace] if trace else [], [*trace_names(), "unified"])
+    own = {path.parent.name for path in list_files(warehouse / OWN)}
+    check_traces([trace] if trace else [], [*trace_names(), "unified", *sorted(own)])
     findings = run_lint(trace, warehouse / OWN)
     for finding in findings:
         say(str(finding))

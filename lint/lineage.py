@@ -23,6 +23,7 @@ from tracehouse.views.columns import (
     follow_own,
     is_number,
     missing_columns,
+    missing_from_own,
     passed_on,
     types_of,
 )
@@ -71,6 +72,9 @@ def lint_inherited(subject: Subject, is_ours: IsOurs, schema: str = "") -> Itera
     queries = [query for query in subject.queries if schema in ("", query.schema)]
     lineage, findings = _trace_columns(_needed_views(subject, queries, schema), subject, is_ours)
     yield from findings
+    for query in queries:
+        if not is_ours(query) and query.references <= lineage.docs.keys():
+            yield from _lint_columns_of_own(query, lineage.docs)
     queries = [query if is_ours(query) else _follow_own_query(query, lineage.docs) for query in queries]
     for name, view in lineage.views.items():
         if name == view.versioned and is_ours(view):
@@ -98,8 +102,8 @@ def _needed_views(subject: Subject, queries: Sequence[QueryFile], schema: str) -
 
 
 def _follow_own_query(query: QueryFile, docs: Mapping[str, Collection[str]]) -> QueryFile:
-    parameters = [parameter.name for parameter in query.parameters]
-    return replace(query, tree=follow_own(query.body, query.references, docs, query.path, parameters))
+    place = query.body, query.references, docs, query.path
+    return replace(query, tree=follow_own(*place, _parameter_names(query)))
 
 
 def _trace_columns(
@@ -113,15 +117,18 @@ def _trace_columns(
     columns: dict[str, Collection[str]] = {**docs}
     views: list[ViewFile] = []
     findings: list[Finding] = []
+    plain = plain_names(needed)
     for view in needed:
         if not view.references <= columns.keys():
             continue
+        names = [view.versioned, *([view.alias] if plain.get(view.alias) == view else [])]
         if not is_ours(view):
             tree = follow_own(view.body, view.references, columns, view.path)
             if isinstance(tree, exp.Query):
                 followed = replace(view, tree=creating_view(view.versioned, tree))
                 views.append(followed)
-                columns[view.versioned] = tree.named_selects
+                columns |= dict.fromkeys(names, tree.named_selects)
+            findings += _lint_columns_of_own(view, columns)
             continue
         try:
             passed_on(view.tree.expression, view.references, columns, view.path)
@@ -130,7 +137,7 @@ def _trace_columns(
             findings.append(Finding(str(view.path), error.message, "columns"))
         else:
             views.append(view)
-            columns[view.versioned] = view.tree.expression.named_selects
+            columns |= dict.fromkeys(names, view.tree.expression.named_selects)
     by_name = {view.versioned: view for view in views} | plain_names(views)
     types: dict[str, Mapping[str, str]] = {}
     for name, found in docs.items():
@@ -150,9 +157,26 @@ def _lint_columns_read(
     except DefinitionError:
         # Another rule reports a query whose columns cannot be followed.
         return
-    parameters = {one.name for one in file.parameters} if isinstance(file, QueryFile) else set()
+    yield from _missing_columns(file, missing - _parameter_names(file), columns)
+
+
+def _lint_columns_of_own(
+    file: ViewFile | QueryFile, columns: Mapping[str, Collection[str]]
+) -> Iterator[Finding]:
+    """Yield the columns that a user's view or query reads and that its tables and views lack."""
+    place = file.body, file.references, columns, file.path
+    yield from _missing_columns(file, missing_from_own(*place, _parameter_names(file)), columns)
+
+
+def _parameter_names(file: ViewFile | QueryFile) -> set[str]:
+    return {one.name for one in file.parameters} if isinstance(file, QueryFile) else set()
+
+
+def _missing_columns(
+    file: ViewFile | QueryFile, missing: Collection[str], columns: Mapping[str, Collection[str]]
+) -> Iterator[Finding]:
     known = {column for name in file.references for column in columns[name]}
-    for column in sorted(missing - parameters):
+    for column in sorted(missing):
         what = f"reads the column {column}, which does not exist{suggest(column, known)}"
         yield Finding(place_of(file.path, column), what, "column name")
 
@@ -174,26 +198,25 @@ def _lint_resolved_caveats(
     for name, view in lineage.views.items():
         if name != view.versioned:
             continue
+        names = [one for one, named in lineage.views.items() if named is view]
         # Without the caveats of its inputs, those of a view are unknown too.
         if view.references & unknown:
-            unknown.add(name)
+            unknown.update(names)
             continue
         try:
-            found[name], not_inherited = caveats.split_resolved(view, lineage.docs, found)
+            inherited, not_inherited = caveats.split_resolved(view, lineage.docs, found)
         except DefinitionError:
             # Another rule reports the column that a caveat names wrongly.
-            unknown.add(name)
+            unknown.update(names)
             continue
+        found |= dict.fromkeys(names, inherited)
         for caveat in not_inherited:
             if caveat in subject.caveats:
                 at = place_of(view.path, f"resolves_caveat: {caveat}")
                 yield Finding(at, caveats.explain_unresolvable(caveat), "resolved caveat")
-    of_views = {
-        name: found[view.versioned] for name, view in lineage.views.items() if view.versioned in found
-    }
-    known = {**caveats.of_tables(subject.traces), **of_views}
+    known = {**caveats.of_tables(subject.traces), **found}
     for query in queries:
-        if query.references <= lineage.docs.keys() - (lineage.views.keys() - of_views.keys()):
+        if query.references <= lineage.docs.keys() - (lineage.views.keys() - found.keys()):
             yield from _lint_resolved_caveats_of_query(subject, lineage, query, known)
 
 

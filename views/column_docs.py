@@ -70,12 +70,15 @@ def of_views(views: Sequence[ViewFile], files: Sequence[ViewFile], tables: Colum
     found = dict(tables)
     uniting = united(files)
     versions = {view.versioned: view for view in files}
+    plain = plain_names(views)
     for view in views:
         comments = _comments_of_versions(view, versions)
         if view.versioned in uniting:
             comments = {**_comments_of_versions(uniting[view.versioned], versions), **comments}
         found[view.versioned] = of_view(view, found, comments, view.tree.expression.named_selects)
-    return found | {alias: found[view.versioned] for alias, view in plain_names(views).items()}
+        if plain.get(view.alias) == view:
+            found[view.alias] = found[view.versioned]
+    return found
 
 
 def of_view(

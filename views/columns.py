@@ -62,6 +62,32 @@ def follow_own(
     return query if is_known else NOT_FOLLOWED
 
 
+def missing_from_own(
+    sql: str,
+    inputs: Collection[str],
+    columns: Mapping[str, Collection[str]],
+    place: Path | str,
+    parameters: Collection[str] = (),
+) -> set[str]:
+    """Return the column names in a user's query that are certainly in none of its inputs.
+
+    Empty if sqlglot cannot follow the query for another reason: see `follow_own`.
+    """
+    known: set[str] = set()
+    try:
+        query = _with_calls_as_tables(sqlglot.parse_one(sql, dialect="duckdb"), columns)
+        # DuckDB lets later expressions use an alias, and each table has a row number.
+        known = {"rowid", *parameters, *(one.alias for one in query.find_all(exp.Alias, exp.TableAlias))}
+        known |= {name.name for one in query.find_all(exp.Lambda) for name in one.expressions}
+        return missing_columns(query, inputs, columns, place) - known
+    except DefinitionError as error:
+        # A column of a named table, such as job.runs.
+        found = re.search(r"Unknown column: (\w+)", error.message)
+        return {found[1]} - known if found else set()
+    except Exception:
+        return set()
+
+
 def parse_own(sql: str) -> exp.Expr:
     """Parse a user's statement. Returns NOT_FOLLOWED if sqlglot cannot: see `follow_own`."""
     try:

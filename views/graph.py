@@ -36,5 +36,9 @@ def sources(names: Iterable[str], reads: Reads) -> set[str]:
 def sort_views(views: "Collection[ViewFile]") -> "list[ViewFile]":
     """Sort views so that each comes after its dependencies."""
     by_name = {view.versioned: view for view in views}
-    in_order = with_dependencies(by_name, {name: view.references for name, view in by_name.items()})
+    reads: dict[str, Collection[str]] = {name: view.references for name, view in by_name.items()}
+    # Views of the user may read others by their plain names.
+    for view in views:
+        reads[view.alias] = {*reads.get(view.alias, ()), view.versioned}
+    in_order = with_dependencies(by_name, reads)
     return [by_name[name] for name in in_order if name in by_name]

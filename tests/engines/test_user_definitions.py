@@ -72,6 +72,34 @@ def test_user_views_and_queries_work_like_built_in_ones(warehouse: Path) -> None
     assert "min_gpus must be of type INTEGER, not 'x'" in refused.stderr
 
 
+def test_lint_finds_columns_that_own_views_and_queries_lack(warehouse: Path) -> None:
+    files = {"views/mine/big.v1.sql": BIG, "sql/mine/by_node.sql": BY_MODEL}
+    wrong = {
+        "views/mine/sorted.v1.sql": "create view mine.sorted_v1 as\nselect sn, core\nfrom mine.big",
+        "views/mine/named.v1.sql": "create view mine.named_v1 as\nselect n.gpus from openb.node as n",
+        "sql/mine/all.sql": "create macro mine.all(least integer := 1) as table\n"
+        "select sn, models from openb.node where gpu >= least",
+    }
+    for name, text in {**files, **wrong}.items():
+        path = warehouse / "local" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    for schema in ([], ["mine"]):
+        run = command_line.server().run("lint", *schema, "--warehouse", warehouse)
+        found = [line.removeprefix(f"{warehouse}/local/") for line in run.stdout.splitlines()]
+        assert found == [
+            "sql/mine/all.sql, line 2: reads the column models, which does not exist. "
+            "Did you mean model? [column name]",
+            "views/mine/named.v1.sql, line 2: reads the column gpus, which does not exist. "
+            "Did you mean gpu? [column name]",
+            "views/mine/sorted.v1.sql, line 2: reads the column core, which does not exist. "
+            "Did you mean cores? [column name]",
+        ]
+    for name in wrong:
+        (warehouse / "local" / name).unlink()
+    assert command_line.server().run("lint", "mine", "--warehouse", warehouse).code == 0
+
+
 def test_a_query_inherits_caveats_of_a_base_table(warehouse: Path) -> None:
     select = "select sum(gpu) as gpus from openb.node where node_list = 'gpu_node'"
     query = f"create macro mine.{{}}() as table {select}"
@@ -118,7 +146,10 @@ def test_inherit_column_comments_and_caveats(warehouse: Path) -> None:
 
 
 WRONG = {
-    "views/mine/big.v1.sql": (BIG.replace("sn,", "sn,\n    nosuch,"), ", line 4: Binder Error: "),
+    "views/mine/big.v1.sql": (
+        BIG.replace("sn,", "sn,\n    gpus,"),
+        ', line 4: No column "gpus" in openb.node. Close matches: gpu. List all: `traces describe openb.',
+    ),
     "views/mine/syntax.v1.sql": ("create view mine.syntax_v1 as\nselect\n  1 1 1", ", line 3: "),
     "views/mine/other.v1.sql": (BIG, "creates mine.big_v1, but its name says mine.other_v1"),
     "views/mine/two.v1.sql": (
@@ -159,7 +190,7 @@ WRONG = {
     ),
     "sql/mine/limited.sql": (
         "create macro mine.limited(\n-- [x y]\na varchar := 'x') as table\nselect nosuch from openb.node",
-        ", line 4: Binder Error: ",
+        ', line 4: No column "nosuch" in openb.node.',
     ),
     "sql/mine/quote.sql": (
         "create macro mine.quote(a varchar := 'b) as table select 1",
@@ -215,7 +246,7 @@ def test_reports_errors_with_location_and_creates_the_rest(warehouse: Path) -> N
         refused = command_line.server().run(*command, "--warehouse", warehouse)
         assert (refused.code, refused.stdout) == (1, "")
         assert "mine.big could not be built: " in refused.stderr
-        assert "nosuch" in refused.stderr
+        assert "gpus" in refused.stderr
 
 
 def test_ingest_creates_them_and_reports_errors(warehouse: Path) -> None:

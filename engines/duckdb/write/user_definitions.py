@@ -18,6 +18,7 @@ import duckdb
 
 from tracehouse.core.errors import DefinitionError, UserError
 from tracehouse.core.text import escape_name, identifier, join_names
+from tracehouse.engines.duckdb.read import sql_errors
 from tracehouse.engines.duckdb.read.catalog import read_base_tables
 from tracehouse.engines.duckdb.read.guard import names_read
 from tracehouse.engines.duckdb.write import catalog
@@ -110,10 +111,12 @@ def create(connection: duckdb.DuckDBPyConnection, folder: Path) -> Outcome:
             try:
                 created.append(_create_one(connection, one, known))
             except (UserError, duckdb.Error) as error:
-                failed.append((one, str(error)))
+                failed.append((one, error))
         if len(failed) == len(waiting):
             names = {problem.name for problem in problems} | {plain_name(one.path) for one in waiting}
-            problems += [_problem(one.path, _find_cause(one, names) or error) for one, error in failed]
+            for one, cause in failed:
+                text = _find_cause(one, names) or _explain(connection, one, cause)
+                problems.append(_problem(one.path, text))
             break
         waiting = [one for one, _ in failed]
     _fill_catalog(connection, created, known)
@@ -230,6 +233,14 @@ def _find_cause(one: ViewFile | QueryFile, failed: Collection[str]) -> str:
     """Return the error of a file that reads another file that failed; empty if it reads none."""
     read = {re.sub(r"_v\d+$", "", name) for name in one.references} & set(failed) - {plain_name(one.path)}
     return f"{one.path}: reads {min(read)}, which failed" if read else ""
+
+
+def _explain(connection: duckdb.DuckDBPyConnection, one: ViewFile | QueryFile, error: Exception) -> str:
+    """Return the text of an error, with the closest names of the warehouse instead of DuckDB's."""
+    if not (isinstance(error, DefinitionError) and isinstance(error.__cause__, duckdb.Error)):
+        return str(error)
+    explained = sql_errors.explain(connection, error.__cause__, one.references)
+    return str(error) if explained == str(error.__cause__) else f"{error.place}: {explained.splitlines()[0]}"
 
 
 def _create_one(
