@@ -65,11 +65,8 @@ def wrap_line(line: str, stream: TextIO | None) -> str:
     ).replace("\xa0", " ")
 
 
-def print_ingest(result: "IngestResult", warehouse: Path, next_step: str = "") -> None:
-    """Report an ingest and the next step.
-
-    Raises UserError if a file could not be read, or if no file was found.
-    """
+def print_converted(result: "IngestResult") -> None:
+    """Print a line for each table that an ingest converted."""
     for name in dict.fromkeys(conversion.table_name for conversion in result.converted):
         parts = [conversion for conversion in result.converted if conversion.table_name == name]
         raw_files = {part.shown_source for part in parts}
@@ -83,6 +80,13 @@ def print_ingest(result: "IngestResult", warehouse: Path, next_step: str = "") -
     if result.unchanged:
         tables = {conversion.table_name for conversion in result.unchanged}
         say(f"{_count(len(tables), 'table')} unchanged")
+
+
+def print_ingest(result: "IngestResult", warehouse: Path, next_step: str = "") -> None:
+    """Report the end of an ingest and the next step.
+
+    Raises UserError if a file could not be read, or if no file was found.
+    """
     for note in result.notes:
         say(f"note: {note}", stderr=True)
     if result.unrecognised:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from tracehouse.commands import options
-from tracehouse.commands.console import print_ingest, say
+from tracehouse.commands.console import print_converted, print_ingest, say
 from tracehouse.commands.options import RAW, WAREHOUSE, Only, Out, TraceNames, key_values, option, repeatable
 from tracehouse.core import signals
 from tracehouse.core.errors import UsageError, UserError
@@ -157,7 +157,16 @@ def run_ingest(
             say(f"You can query now. Computing {views} views that are slow until then", stderr=True)
 
         result = database.ingest(
-            raw, warehouse, traces, progress, replace, workers, not no_materialized_views, report_ready, only
+            raw,
+            warehouse,
+            traces,
+            progress,
+            replace,
+            workers,
+            not no_materialized_views,
+            report_ready,
+            only,
+            print_converted,
         )
     print_ingest(result, warehouse, next_step)
 

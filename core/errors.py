@@ -82,4 +82,9 @@ def check_traces(names: Iterable[str], known: Collection[str]) -> None:
     """Raise UsageError if one of the names is not a known trace."""
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise UsageError(f"no trace is called {unknown[0]}. Known: {', '.join(known)}")
+        # Imported late, because only a misspelt name needs it.
+        from difflib import get_close_matches
+
+        close = get_close_matches(unknown[0], [*known], 1)
+        question = f" Did you mean {close[0]}?" if close else ""
+        raise UsageError(f"no trace is called {unknown[0]}.{question} Known: {', '.join(known)}")

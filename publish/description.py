@@ -43,8 +43,11 @@ def as_text(found: Description, to_terminal: bool, is_full: bool = True, width: 
             elif grid.rows:
                 console.print(_table(grid))
         lines = [f"{note.word} {note.name}: {note.summary or note.text}" for note in found.notes]
-        if is_short and lines:
-            lines = [f"caveats: {', '.join(note.name for note in found.notes)}"]
+        if is_short:
+            # Notes on the data, such as tables without rows, are no caveats.
+            caveats = [note.name for note in found.notes if note.severity]
+            lines = [line for line, note in zip(lines, found.notes, strict=True) if not note.severity]
+            lines += [f"caveats: {', '.join(caveats)}"] if caveats else []
         for line in lines:
             console.print(Text(escape_text(line), "dim"), soft_wrap=not to_terminal)
         if is_short:

@@ -228,6 +228,7 @@ ERRORS = [
     ("list moons", 2, "'moons' is not one of 'traces', 'tables', 'views', 'queries'"),
     ("check mars", 2, "no trace is called mars"),
     ("verify mars", 2, "no trace is called mars"),
+    ("verify ipt", 2, "no trace is called ipt. Did you mean itp? Known: "),
     ("sql from(t) --file x.sql", 2, "not both"),
     ("sql --file no_such.sql", 1, "no_such.sql"),
     ("sql drop(t)", 1, "drop"),
@@ -505,6 +506,10 @@ def test_check_prints_failures_and_a_summary(tmp_path: Path) -> None:
     clean = traces("check", "dlrm", "--format", "table", warehouse=warehouse)
     assert (clean.code, clean.stdout) == (0, "") and "no data. Show all of them with --all" in clean.stderr
     assert "row_count" in traces("check", "dlrm", "--format", "csv", warehouse=warehouse).stdout
+    with terminal("describe", "unified.capacity", "--no-pager", warehouse=warehouse) as opened:
+        assert end(opened) == 0
+    # Tables without rows are no caveat.
+    assert "\ncaveat no data: " in plain(opened) and "caveats:" not in plain(opened)
     # The caveats of a view over all traces are those of traces with rows.
     described = json.loads(traces("describe", "unified.capacity", "--json", warehouse=warehouse).stdout)
     assert {note["name"].partition(".")[0] for note in described["notes"]} == {"no data"}

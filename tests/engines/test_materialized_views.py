@@ -196,14 +196,21 @@ def test_publishes_base_tables_and_then_all_views(few: Path) -> None:
     reported: list[tuple[str, int, int]] = []
 
     def look(views: int) -> None:
-        assert views == len(planned) > 0
+        # The converted tables are reported first.
+        assert views == len(planned) > 0 and converted == {"acme.gpu_metric"}
         seen.append(((HOURLY,) in query_rows(few, KEPT), query_rows(few, MEANS)))
 
     change_kalos(few)
     write(few.with_name("raw"), "utilization/seren/GPU_UTIL.csv", SEREN.replace("3.0,", "4.0,"))
     planned = materialized_views.plan(records.read_conversions(few))
+    converted: set[str] = set()
     outcome = database.ingest(
-        [few.with_name("raw")], few, [], lambda *more: reported.append(more), on_ready=look
+        [few.with_name("raw")],
+        few,
+        [],
+        lambda *more: reported.append(more),
+        on_ready=look,
+        on_converted=lambda result: converted.update(one.table_name for one in result.converted),
     )
     assert not outcome.problems
     rows = [("kalos", 8 / 3), ("seren", 8 / 3)]

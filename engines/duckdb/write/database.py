@@ -40,6 +40,10 @@ def _ignore_count(count: int) -> None:
     """Ignore how many views remain."""
 
 
+def _ignore_result(result: IngestResult) -> None:
+    """Ignore what was converted."""
+
+
 @dataclass(frozen=True)
 class Built:
     """A published database, notes for the user, and the user's own views and queries that failed."""
@@ -67,6 +71,7 @@ def ingest(
     stored: bool = True,
     on_ready: Callable[[int], None] = _ignore_count,
     only: Sequence[str] = (),
+    on_converted: Callable[[IngestResult], None] = _ignore_result,
 ) -> IngestResult:
     """Convert raw files and publish a database over them.
 
@@ -75,6 +80,7 @@ def ingest(
     has no materialized views (see `build`), so does the new one. Without `stored`, the new one has no
     materialized views. `on_ready` is called once the database answers queries, with the number of views that
     are still to be computed. `only` are the partitions to convert of partitioned tables, empty for all.
+    `on_converted` is called once all files are converted.
     """
     # Check before the warehouse's folder is created.
     pipeline.check_arguments(raw_folders, trace_names, only)
@@ -86,6 +92,7 @@ def ingest(
         _prepare(warehouse)
         convert = workers.convert if workers else None
         result = pipeline.convert(raw_folders, warehouse, trace_names, progress, replacing, convert, only)
+        on_converted(result)
         if result.conversions:
             notes = _build_as_before(warehouse, result.conversions, progress, stored, workers, on_ready)
             result = replace(result, notes=(*result.notes, *notes))
