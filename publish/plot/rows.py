@@ -57,6 +57,8 @@ NUMBER = r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?"
 BAND = (
     rf"^(below |under |up to |<=? ?|≤ ?)?({NUMBER})(?: ?(?:to|-|–) ?{NUMBER}|\+| (?:or|and) more)?(?: \w+)?$"
 )
+# The band of jobs without a GPU, which comes first.
+NO_GPU = "no GPU"
 # The labels of values that are not texts.
 NAMES = {"NULL": "not stated", "true": "yes", "false": "no"}
 # A capacity is drawn up to this many times the highest drawn value.
@@ -274,9 +276,9 @@ def ordered_names(drawable: Drawable, column: str) -> list[str]:
 def _ordered_names(drawable: Drawable, column: str) -> list[str]:
     is_heat = drawable.chart.kind == "heat"
     found = distinct_names(drawable.rows, column)
-    bands = {name: re.match(BAND, name) for name in found if name != "NULL"}
+    bands = {name: re.match(BAND, name) for name in found if name not in ("NULL", NO_GPU)}
     if all(bands.values()):
-        return sorted(found, key=lambda name: _start_of_band(bands.get(name)))
+        return sorted(found, key=lambda name: (name != NO_GPU, _start_of_band(bands.get(name))))
     # The colour of a heat map is a number, not a series.
     by = [drawable.chart.facet] if is_heat else [drawable.chart.facet, drawable.chart.color]
     series: dict[tuple, list[str]] = {}

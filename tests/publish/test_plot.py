@@ -382,9 +382,9 @@ def test_series_are_merged_into_one_order(opened: DuckDBPyConnection) -> None:
     found = draw("select unnest(['b', null, 'a']) as n, unnest([3, 2, 1]) as v", "bar x=n y=v")
     assert found["encoding"]["x"]["sort"] == ["b", "a", "NULL"]
     # Bands of numbers are in the order of the numbers, in legends and on axes.
-    names = ["9+", "2 to 4", "1", "5 to 8", "1,024 or more", "NULL", "below 1"]
+    names = ["9+", "2 to 4", "no GPU", "1", "5 to 8", "1,024 or more", "NULL", "below 1"]
     bands = ", ".join(f"({place % 2}, nullif('{name}', 'NULL'))" for place, name in enumerate(names))
-    ordered = ["below 1", "1", "2 to 4", "5 to 8", "9+", "1,024 or more", "NULL"]
+    ordered = ["no GPU", "below 1", "1", "2 to 4", "5 to 8", "9+", "1,024 or more", "NULL"]
     found = draw(f"select s, n, 1 as v from (values {bands}) as t(s, n)", "bar x=n y=v color=s")
     assert found["encoding"]["x"]["sort"] == ordered
     found = draw(f"select s, n, 1 as v from (values {bands}) as t(s, n)", "bar x=s y=v color=n")
