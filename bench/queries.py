@@ -119,13 +119,13 @@ def measure(warehouse: Path, queries: Sequence[str], rounds: int) -> dict[str, R
     return found
 
 
-def summary(found: Mapping[str, Run], label: str, median_ms: float) -> list[Line]:
+def summary(found: Mapping[str, Run], label: str, median_ms: float, slowest_s: float = GOAL_S) -> list[Line]:
     """Return the median and the slowest of the times of some queries, compared with the goals."""
     slowest = max(found, key=lambda query: found[query].median_s)
     middle_ms = 1000 * statistics.median(run.median_s for run in found.values())
     return [
         Line(f"{len(found)} {label}, median", middle_ms, "ms", AtMost(median_ms)),
-        Line(f"{len(found)} {label}, slowest", found[slowest].median_s, "s", AtMost(GOAL_S), slowest),
+        Line(f"{len(found)} {label}, slowest", found[slowest].median_s, "s", AtMost(slowest_s), slowest),
     ]
 
 
