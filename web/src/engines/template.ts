@@ -80,11 +80,12 @@ function sortBands(names: string[], pattern: string): string[] {
   const band = new RegExp(pattern);
   const starts = names.map((name): [string, number, number] => {
     const [, below, number] = band.exec(name) ?? [];
-    return [name, name === "NULL" ? Infinity : Number(number?.replaceAll(",", "") ?? NaN), below ? 0 : 1];
+    const start = name === "NULL" ? Infinity : name === "no GPU" ? -Infinity : Number(number?.replaceAll(",", "") ?? NaN);
+    return [name, start, below ? 0 : 1];
   });
   // A value that is not stated is the last in any order.
   if (starts.some(([, number]) => Number.isNaN(number))) return names.sort((one, other) => Number(one === "NULL") - Number(other === "NULL"));
-  // Infinity minus itself is not a number.
+  // Infinity minus itself is not a number: it counts as equal.
   return starts.sort((one, other) => one[1] - other[1] || one[2] - other[2]).map(([name]) => name);
 }
 
