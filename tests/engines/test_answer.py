@@ -28,6 +28,15 @@ def test_missing_database_names_ingest(tmp_path: Path) -> None:
         sandbox.connect(tmp_path)
 
 
+def test_missing_name_in_an_older_database_advises_to_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sandbox, "_other_version", lambda warehouse: "0.2.0")
+    missing = duckdb.BinderException('Referenced column "is_current" not found')
+    error = sandbox._as_user_error(missing, tmp_path, tmp_path, sandbox.Limits())
+    assert str(error).startswith("Tracehouse 0.2.0 built this database") and "`traces build`" in str(error)
+
+
 def test_connections_are_independent(sample_warehouse: Path) -> None:
     with sandbox.connect(sample_warehouse) as first, sandbox.connect(sample_warehouse) as second:
         for connection in (first, second):

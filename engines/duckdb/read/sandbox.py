@@ -425,7 +425,8 @@ def _as_user_error(error: Exception, scratch: Path, warehouse: Path, limits: Lim
         return _too_large(limits)
     is_unknown_name = isinstance(error, duckdb.BinderException | duckdb.CatalogException)
     if is_unknown_name and (version := _other_version(warehouse)):
-        return UserError(f"{text}\nTracehouse {version} built this database. Run `traces build`")
+        # Names of the catalog may be missing, of which the user's statement says nothing.
+        return UserError(f"Tracehouse {version} built this database, which lacks names. Run `traces build`")
     # A user's statement begins one line lower than written: see `guard.reading_statement`.
     text = _LINE.sub(lambda match: f"LINE {max(1, int(match[1]) - 1)}: ", text)
     return UserError(text) if text != str(error) or not isinstance(error, UserError) else error
