@@ -22,7 +22,7 @@ import command_line
 import duckdb
 import pytest
 import site_server
-from counting import PART
+from counting import PART, non_empty
 from explore_server import interrupt, start
 from playwright.sync_api import expect
 from reference_results import requests
@@ -221,7 +221,7 @@ def test_charts_of_any_parameters_are_those_of_the_command_line(
         open_page(browser, f"{served.address}/below/pages/") as opened,
         sandbox.connect(small_warehouse) as connection,
     ):
-        for name, (parameter, value) in cases.items():
+        for name, (parameter, value) in non_empty(cases.items()):
             drawn = opened.page.evaluate(DRAWING, [name, {parameter: value}])
             try:
                 expected = pictures.build_query_picture(connection, name, {parameter: value})
