@@ -18,6 +18,7 @@ from tracehouse.ingest.convert.incremental import TaskResult, refuse_in_all_tabl
 from tracehouse.ingest.convert.raw_file import Task
 from tracehouse.ingest.declarations import Trace, all_traces
 from tracehouse.ingest.find import Group, MatchedFile, find
+from tracehouse.ingest.memory import limit_of_ingest
 from tracehouse.ingest.selection import Selection, parse_selection, selects
 from tracehouse.ingest.store import records
 from tracehouse.ingest.store.records import Conversion, Key
@@ -213,6 +214,7 @@ def _plan_tasks(
     groups: dict[Group, list[MatchedFile]] = defaultdict(list)
     for matched in chosen:
         groups[matched.group].append(matched)
+    memory_bytes = limit_of_ingest()
     finished = {conversion.key: conversion for conversion in records.read_finished(warehouse)}
     return [
         Task(
@@ -223,6 +225,7 @@ def _plan_tasks(
             warehouse,
             replacing,
             partial(report_bytes, _label(group), _sum_bytes(matched_files)),
+            memory_bytes,
         )
         for group, matched_files in groups.items()
     ]

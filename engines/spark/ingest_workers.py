@@ -21,6 +21,7 @@ from tracehouse.engines.duckdb.write.materialized_views import Unit, compute_uni
 from tracehouse.engines.spark.session import explain_errors, open_session
 from tracehouse.ingest.convert.incremental import TaskResult, run_task
 from tracehouse.ingest.convert.raw_file import Task
+from tracehouse.ingest.memory import WORKER_BYTES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,7 +55,8 @@ def run_tasks(session: "SparkSession", tasks: Sequence[Task], warehouse: Path, _
 
 
 def _submit(session: "SparkSession", task: Task) -> TaskResult:
-    sent = replace(task, on_bytes=_ignore_bytes, warehouse=task.warehouse.absolute())
+    warehouse = task.warehouse.absolute()
+    sent = replace(task, on_bytes=_ignore_bytes, warehouse=warehouse, memory_bytes=WORKER_BYTES)
     with explain_errors():
         [result] = session.sparkContext.parallelize([sent], 1).map(_run).collect()
     if isinstance(result, UserError):
@@ -78,8 +80,9 @@ def compute_units(session: "SparkSession", units: Sequence[Unit]) -> list[dict[s
     """
     if not units:
         return []
+    sent = [replace(unit, memory_bytes=WORKER_BYTES) for unit in units]
     with explain_errors():
-        return session.sparkContext.parallelize(units, len(units)).map(compute_unit).collect()
+        return session.sparkContext.parallelize(sent, len(sent)).map(compute_unit).collect()
 
 
 def _sum_bytes(task: Task) -> int:

@@ -19,6 +19,7 @@ from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.engines.spark import session
 from tracehouse.engines.spark.dialect import translate_statement
 from tracehouse.engines.spark.register import register, unsupported_queries
+from tracehouse.ingest.memory import size_bytes
 from tracehouse.sql.query_files import is_query
 
 if TYPE_CHECKING:
@@ -102,4 +103,4 @@ def _run_with_timeout(limits: Limits, work: "Callable[[], T]") -> T:
 def _driver_memory(limit: str) -> str:
     """Convert a memory limit to Java's notation. Without a limit, return half of the machine's memory."""
     half = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2
-    return f"{max(1, int((sandbox.size_bytes(limit) if limit else half) / 2**20))}m"
+    return f"{max(1, int((size_bytes(limit) if limit else half) / 2**20))}m"

@@ -46,9 +46,6 @@ _ENCODINGS = {
     pa.int64(): "DELTA_BINARY_PACKED",
     pa.float64(): "BYTE_STREAM_SPLIT",
 }
-# DuckDB's memory to sort a partition. Reading a file may take another 0.8 GB, so that the total stays below
-# 2 GB.
-_MEMORY = "700MB"
 # DuckDB raises the same exception type if it cannot move rows to the disk. Only the text differs.
 _NO_MEMORY = re.compile(r"(could not allocate|failed to (pin|allocate)) .*block")
 # A sort uses all cores and all of this memory, so partitions are sorted one after another.
@@ -187,9 +184,16 @@ def _may_be_misread(values: pa.ChunkedArray) -> bool:
 
 
 def write_partition(
-    batches: Iterator[pa.Table], order_by: Sequence[str], folder: Path, name: str, file: str
+    batches: Iterator[pa.Table],
+    order_by: Sequence[str],
+    folder: Path,
+    name: str,
+    file: str,
+    memory_bytes: int,
 ) -> list[StagedFile]:
     """Write batches of one schema as `folder/name.0.parquet`, and return it; no file if there is no batch.
+
+    DuckDB sorts them in `memory_bytes`, and spills the rest.
 
     Raises the exceptions of `batches`, and RawFileError about `file` if the rows are too long to be sorted.
     """
@@ -199,7 +203,7 @@ def write_partition(
         if first is None:
             return []
         try:
-            _sort(chain([first], batches), first.schema, order_by, path)
+            _sort(chain([first], batches), first.schema, order_by, path, memory_bytes)
         except duckdb.OutOfMemoryException as error:
             reason = str(error).splitlines()[0]
             if not _NO_MEMORY.search(reason):
@@ -209,12 +213,14 @@ def write_partition(
     return [stage(path, pq.read_metadata(path).num_rows)]
 
 
-def _sort(batches: Iterator[pa.Table], schema: pa.Schema, order_by: Sequence[str], path: Path) -> None:
+def _sort(
+    batches: Iterator[pa.Table], schema: pa.Schema, order_by: Sequence[str], path: Path, memory_bytes: int
+) -> None:
     failures: list[BaseException] = []
     # DuckDB would replace an exception of the reader by one of its own.
     reader = pa.RecordBatchReader.from_batches(schema, _catch_failure(batches, failures))
     with duckdb.connect(
-        config={"memory_limit": _MEMORY, "temp_directory": str(path.with_suffix(".sort"))}
+        config={"memory_limit": f"{memory_bytes}B", "temp_directory": str(path.with_suffix(".sort"))}
     ) as connection:
         connection.register("batches", reader)
         rows = f"from batches order by {', '.join(map(_order_term, order_by))}"

@@ -47,6 +47,7 @@ class Task:
     `finished` are conversions of an interrupted ingest. They are used only for raw files that have not
     changed since, so that a refused file keeps its published rows in all tables. With `replacing`, the ingest
     removes the rows of raw files that were not found, and a version with fewer rows is not refused.
+    `memory_bytes` is DuckDB's limit to sort a partition.
     """
 
     group: Group
@@ -56,6 +57,7 @@ class Task:
     warehouse: Path
     replacing: bool
     on_bytes: Callable[[int], None]
+    memory_bytes: int
 
 
 def describe_conflict(matched: MatchedFile, name: str, other: str) -> RawFileError:
@@ -126,7 +128,10 @@ def _write(reading: "_Reading", partition: str, path: Path) -> dict[str, list[St
         return {partition: write_cells(lines, table, path.parent, path.name, _parse_partition(partition))}
     if raw.partition:
         rows = (rows for _, rows in batches)
-        return {partition: write_partition(rows, table.order_by, path.parent, path.name, raw.relative_name)}
+        files = write_partition(
+            *(rows, table.order_by, path.parent, path.name, raw.relative_name, reading.memory_bytes)
+        )
+        return {partition: files}
     written: dict[str, list[StagedFile]] = defaultdict(list)
     for number, (part, of_part) in enumerate(groupby(batches, itemgetter(0))):
         rows = (rows for _, rows in of_part)
@@ -156,6 +161,7 @@ class _Reading:
         self, task: Task, matched: MatchedFile, stored: Mapping[str, str], rejects: RunWriter
     ) -> None:
         self.raw, self.table = matched.raw, matched.table
+        self.memory_bytes = task.memory_bytes
         self.notes: list[str] = []
         self.sources: list[Source] = []
         self.sha256 = ""

@@ -23,6 +23,7 @@ from tracehouse.engines.duckdb.read.describe import describe
 from tracehouse.engines.duckdb.write import build_info, database, materialized_views
 from tracehouse.engines.duckdb.write.materialized_views import storage_rule
 from tracehouse.engines.names import DATABASE
+from tracehouse.ingest import memory
 from tracehouse.ingest.store import cleanup, integrity, records
 from tracehouse.views import graph
 from tracehouse.views.view_files import view_files
@@ -489,7 +490,7 @@ def test_full_disk_leaves_no_partial_file(few: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("machine_gb", "views_gb"), [(1, 0.5), (6, 1.1), (12, 2.6), (24, 3.6), (500, 3.6)])
 def test_views_take_a_quarter_of_the_memory_at_most(machine_gb: int, views_gb: float) -> None:
-    assert materialized_views.memory_of_views(machine_gb * 1e9) == round(views_gb * 1e9)
+    assert memory.share_of(machine_gb * 1e9) == round(views_gb * 1e9)
 
 
 def test_rules_name_columns_and_read_no_catalog_table_that_builds_refill() -> None:

@@ -34,6 +34,7 @@ from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.read import child, landlock
 from tracehouse.engines.duckdb.read.child import Child, CrashError
 from tracehouse.engines.names import DATABASE
+from tracehouse.ingest.memory import SHARE_OF_DUCKDB, SIZE, size_bytes
 from tracehouse.ingest.store.layout import (
     TABLES_FOLDER,
     VIEWS_FOLDER,
@@ -48,9 +49,7 @@ _YOUNG_S = 60
 _OUT_OF_MEMORY = "Out of Memory Error"
 _LOCKED = "Could not set lock on file"
 _LINE = re.compile(r"^LINE (\d+): ", re.M)
-_SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?) *(?:(?P<unit>[kmgt])(?P<binary>i?)b|b|bytes)", re.I)
-# DuckDB's default memory limit, and the one set here, as shares of the machine's or container's memory.
-SHARE_OF_DUCKDB = 0.8
+# The default memory limit, as a share of the machine's or container's memory.
 _SHARE = 0.5
 # The share of the memory limit for DuckDB's buffers. It allocates other data outside its buffer manager.
 _SHARE_OF_BUFFERS = 0.9
@@ -296,14 +295,6 @@ def _too_large(limits: Limits) -> UserError:
     return UserError(f"The answer needs more than the memory limit{limit}. {_ADVICE}")
 
 
-def size_bytes(size: str) -> float:
-    """Convert a valid memory limit, such as 500MB or 4GiB, to bytes."""
-    parts = _SIZE.fullmatch(size)
-    assert parts is not None, size
-    power = " kmgt".index((parts["unit"] or " ").lower())
-    return float(parts["number"]) * (1024 if parts["binary"] else 1000) ** power
-
-
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
     """Create a private folder to spill to. It is removed when the block ends or a signal ends the process.
@@ -392,7 +383,7 @@ def check_limits(limits: Limits) -> None:
             f"The timeout must be a number of seconds above 0 and below {threading.TIMEOUT_MAX:g}, "
             f"not {limits.timeout_s:g}"
         )
-    if limits.memory and not _SIZE.fullmatch(limits.memory):
+    if limits.memory and not SIZE.fullmatch(limits.memory):
         raise UsageError(f"The memory limit must be a size such as 500MB or 4GB, not {limits.memory!r}")
 
 

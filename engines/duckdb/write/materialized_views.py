@@ -23,11 +23,12 @@ import duckdb
 
 from tracehouse.core.progress import Progress
 from tracehouse.core.text import quoted
-from tracehouse.engines.duckdb.read.sandbox import SHARE_OF_DUCKDB, disable_async_writes, size_bytes
+from tracehouse.engines.duckdb.read.sandbox import disable_async_writes
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.base_tables import create_base_table, read_parquet
 from tracehouse.engines.duckdb.write.template import read_built_views
 from tracehouse.engines.duckdb.write.views import create_view
+from tracehouse.ingest import memory
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.store import view_store
 from tracehouse.ingest.store.files import PARQUET_OPTIONS, stage
@@ -44,10 +45,6 @@ from tracehouse.views.view_files import ViewFile
 LEAST_ROWS = 400_000
 # Disk space that stays free for the database that is built next.
 LEAST_FREE_BYTES = 64_000_000
-# An ingest needs at most a quarter of the machine's memory, and 4 GB: these are in addition to DuckDB's.
-_OTHER_MEMORY_BYTES = 400_000_000
-_MOST_MEMORY_BYTES = 3_600_000_000
-_LEAST_MEMORY_BYTES = 500_000_000
 
 PROGRESS_LABEL = "materialized views"
 
@@ -101,12 +98,16 @@ class StoredView:
 
 @dataclass(frozen=True)
 class Unit:
-    """Work for one process: the missing files over one partition of the base tables, None for all."""
+    """Work for one process: the missing files over one partition of the base tables, None for all.
+
+    `memory_bytes` is DuckDB's limit.
+    """
 
     warehouse: Path
     conversions: Sequence[Conversion]
     plan: Plan
     partition: str | None
+    memory_bytes: int
 
 
 ComputeUnits = Callable[[Sequence[Unit]], Iterable[dict[str, str]]]
@@ -174,13 +175,16 @@ def materialize(
     def report_bytes(more_bytes: int) -> None:
         progress(PROGRESS_LABEL, more_bytes, total)
 
+    memory_bytes = memory.limit_of_ingest() if missing else 0
     if missing:
         report_bytes(0)
     failures: dict[str, str] = {}
     partitions = sorted({part.partition for part in missing if part.partition is not _ALL})
     # Views over all partitions may read files of views that were computed partition by partition.
     for batch in (partitions, [_ALL] if any(part.partition is _ALL for part in missing) else []):
-        units = [Unit(warehouse, _of_partition(conversions, one), planned, one) for one in batch]
+        units = [
+            Unit(warehouse, _of_partition(conversions, one), planned, one, memory_bytes) for one in batch
+        ]
         if compute_units is None:
             for unit in units:
                 failures |= compute_unit(unit, report_bytes)
@@ -208,7 +212,7 @@ def compute_unit(unit: Unit, on_bytes: OnBytes = lambda _: None) -> dict[str, st
     }
     needed = [views[name] for name in _dependencies(missing, views)]
     failures = {}
-    with closing(_connect(warehouse)) as connection:
+    with closing(_connect(warehouse, unit.memory_bytes)) as connection:
         _create_tables(connection, needed, _of_partition(unit.conversions, unit.partition), warehouse)
         for view in needed:
             name = view.versioned
@@ -276,24 +280,15 @@ def _is_missing(warehouse: Path, part: Part) -> bool:
     return view_store.count_rows(warehouse, part.path) is None
 
 
-def _connect(warehouse: Path) -> duckdb.DuckDBPyConnection:
+def _connect(warehouse: Path, memory_bytes: int) -> duckdb.DuckDBPyConnection:
     """Open a database in memory to compute views in, which spills into the staging folder."""
     # Several processes may compute at a time, and DuckDB gives its spill files the same names in each.
     spill = staging_folder(warehouse) / f"spill-of-views-{uuid.uuid4().hex}"
-    connection = duckdb.connect(config={"temp_directory": str(spill)})
-    [(most,)] = connection.execute("select current_setting('memory_limit')").fetchall()
-    limit = memory_of_views(size_bytes(most) / SHARE_OF_DUCKDB)
-    connection.execute("set memory_limit = $limit", {"limit": f"{limit}B"})
+    connection = duckdb.connect(config={"memory_limit": f"{memory_bytes}B", "temp_directory": str(spill)})
     disable_async_writes(connection)
     connection.execute("set timezone = 'UTC'")
     connection.execute(macros_sql())
     return connection
-
-
-def memory_of_views(machine_bytes: float) -> int:
-    """Return DuckDB's memory limit in bytes for views, on a machine or in a container with some memory."""
-    share = int(machine_bytes / 4) - _OTHER_MEMORY_BYTES
-    return max(_LEAST_MEMORY_BYTES, min(share, _MOST_MEMORY_BYTES))
 
 
 def _create_tables(
