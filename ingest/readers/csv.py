@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain, repeat, takewhile
 from typing import BinaryIO, TypeVar, cast
 
@@ -174,15 +175,14 @@ class ChunkParser:
     def _parse_typed(self, chunk: Chunk) -> pa.Table | None:
         """Parse with Arrow's types. Returns None if a line does not fit or Arrow may misread the chunk."""
         data = chunk.data
-        has_integers = any(column.type == "BIGINT" for column in self.columns)
-        if _BLANK.fullmatch(data) or b"\0" in data or (has_integers and _may_be_hexadecimal(data)):
+        if _BLANK.fullmatch(data) or b"\0" in data:
+            return None
+        if pa.int64() in self._types and _may_be_hexadecimal(data):
             return None
         if b'"' in data and self._find_malformed(records_of(chunk).texts):
             return None
-        texts = [at for at, column in enumerate(self.columns) if not _is_parsed_by_arrow(column)]
-        types = [pa.binary() if at in texts else arrow_type(c) for at, c in enumerate(self.columns)]
         try:
-            rows = self._read_csv(data, types)
+            rows = self._read_csv(data, self._types)
         except pa.ArrowInvalid:
             return None
         # Without blank lines, there are as many rows as line ends. This test is cheaper than counting
@@ -190,7 +190,7 @@ class ChunkParser:
         if rows.num_rows != chunk.line_ends and rows.num_rows != len(records_of(chunk).lines):
             return None
         rows = rows.rename_columns([column.name for column in self.columns])
-        if texts:
+        if texts := [at for at, kind in enumerate(self._types) if kind == pa.binary()]:
             converted, faults = convert_rows(
                 [_contiguous(rows.column(at)) for at in texts], [self.columns[at] for at in texts]
             )
@@ -202,6 +202,11 @@ class ChunkParser:
                 else:
                     rows = rows.append_column(name, converted[name])
         return rows if are_possible(rows, self.columns) else None
+
+    @cached_property
+    def _types(self) -> list[pa.DataType]:
+        """The types with which Arrow reads the columns: binary for those whose texts it would misread."""
+        return [arrow_type(one) if _is_parsed_by_arrow(one) else pa.binary() for one in self.columns]
 
     def _parse_texts(self, chunk: Chunk) -> Batch:
         """Split lines into texts, convert those that fit, and reject the others."""
