@@ -368,8 +368,18 @@ def _describe_export(
         "nodes": nodes,
         "largest_job_gpus": largest,
         "partitions": partitions,
-        "notes": form.notes,
+        "notes": (*form.notes, *(_warnings_on_capacity(connection, trace) if gpus else ())),
     }
+
+
+def _warnings_on_capacity(connection: duckdb.DuckDBPyConnection, trace: str) -> list[str]:
+    """Why the number of GPUs may be wrong: a simulator would take it for that of the cluster."""
+    about = notes_on.of_statement(connection, ["unified.capacity"], traces=[trace])
+    return [
+        f"MaxProcs and MaxNodes: {note.summary}"
+        for note in about
+        if note.severity == notes_on.WRONG_RESULT and note.name.startswith(f"{trace}.")
+    ]
 
 
 def _capacity(
