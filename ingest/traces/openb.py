@@ -113,7 +113,7 @@ PENDING_IS_WITHDRAWN = Caveat(
 DELETION_NEVER_EMPTY = Caveat(
     "openb.deletion_never_empty",
     "wrong result",
-    summary="34 pods still ran when the trace ended: lower bounds that make up 56 % of the GPU-hours.",
+    summary="34 pods still ran when the trace ended; they hold 56 % of the GPU-hours.",
     what_goes_wrong=(
         "Every pod has a deletion_time, even a Running one. 34 Running pods, 32 of them with GPUs,"
         " end at the last instant of the trace, 12,902,960, where the observation ends and not the"
