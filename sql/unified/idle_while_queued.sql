@@ -1,8 +1,8 @@
--- Free GPUs while jobs queue per hour (GPU jobs per trace)
+-- Free GPUs that waiting jobs request per hour (GPU jobs per trace)
 -- column: trace_cluster: Trace and cluster in one text, for the chart
--- chart: line x=hour_start_s y=idle_while_queued_gpus color=trace facet=trace_cluster
+-- chart: line x=hour_start_s y=idle_while_queued_gpus color=trace facet=trace_cluster yname=free_gpus_that_waiting_jobs_request
 -- column: free_gpus: GPUs of the capacity that no job holds
--- column: idle_while_queued_gpus: Free GPUs, at most as many as waiting jobs request
+-- column: idle_while_queued_gpus: The smaller of free_gpus and queued_gpus: free GPUs that waiting jobs request
 create or replace macro unified.idle_while_queued(
     in_trace varchar := null,
     from_hour bigint := null

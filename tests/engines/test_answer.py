@@ -249,6 +249,12 @@ def test_filters_select_traces(opened: DuckDBPyConnection) -> None:
         assert found == (sorted(traces) if traces else None), sql
 
 
+def test_numbers_in_the_sql_of_a_view_have_caveats(opened: DuckDBPyConnection) -> None:
+    """The sizes of ITP's clusters are simulated, and no table has them."""
+    found = binding.bind_statement(opened, "select trace, sum(gpus) from unified.capacity group by trace").notes
+    assert "itp.capacity_not_published" in [note.name for note in found]
+
+
 def test_notes_on_statement_are_of_selected_traces(opened: DuckDBPyConnection) -> None:
     sql = "select max(wait_s), max(submit_s) from unified.jobs where trace = 'pai'"
     found = binding.bind_statement(opened, sql).notes

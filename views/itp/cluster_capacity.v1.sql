@@ -1,7 +1,7 @@
 -- GPUs that the ElasticFlow simulation gives each ITP cluster, in the common capacity format.
 -- grain: one row per cluster
 -- source: the simulation scripts of pkusys/ElasticFlow
--- caveat: itp.capacity_not_published
+-- caveat: itp.capacity_not_published: gpus
 create or replace view itp.cluster_capacity_v1 as
 select
     cluster,

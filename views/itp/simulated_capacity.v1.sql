@@ -1,7 +1,7 @@
 -- GPUs that the ElasticFlow simulation gives each ITP cluster, whose true size is not published.
 -- grain: one row per cluster
 -- source: the simulation scripts of pkusys/ElasticFlow
--- caveat: itp.capacity_not_published
+-- caveat: itp.capacity_not_published: simulated_gpus
 create or replace view itp.simulated_capacity_v1 as
 select
     known.cluster,

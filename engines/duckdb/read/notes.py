@@ -149,7 +149,7 @@ def _caveats_of(
     traces: Sequence[str] | None,
     tables: Collection[_TableBehind] | None,
 ) -> list[Note]:
-    """Return the caveats of an object, if `tables` is given only of traces that have rows in them."""
+    """Return the caveats of an object; if `tables` is given, not of traces whose tables there are empty."""
     # Caveats in the catalog list views by versioned name.
     sql = """
         with named as (
@@ -168,7 +168,9 @@ def _caveats_of(
         """
     caveats = connection.execute(sql, {"name": name, "traces": traces}).fetchall()
     with_rows = {table.trace for table in tables or () if not table.is_empty}
-    return [Note(*caveat) for trace, *caveat in caveats if tables is None or trace in with_rows]
+    # A trace without a table has its rows in a view's SQL, as capacities that a README gives.
+    without_rows = {table.trace for table in tables or ()} - with_rows
+    return [Note(*caveat) for trace, *caveat in caveats if trace not in without_rows]
 
 
 def of_statement(
