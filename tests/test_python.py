@@ -50,6 +50,7 @@ def test_answer_and_chart_equal_command_line(warehouse: Warehouse, tmp_path: Pat
     drawn = answer.plot(x="cluster", y="max_gpus", log="y", kind="point")
     svg = pictures.render_svg(drawn.to_dict())
     assert svg == (tmp_path / "shell.svg").read_text() and "min_gpus = 8" in svg
+    assert "itp.gpu_hours: " in svg
     drawn.save(tmp_path / "python.png")
     sizes = {(tmp_path / f"{one}.png").read_bytes()[16:24] for one in ("shell", "python")}
     assert len(sizes) == 1

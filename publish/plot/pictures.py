@@ -23,6 +23,7 @@ from tracehouse.publish.plot.layout import NARROW, WIDTH, Size, build_spec
 from tracehouse.publish.plot.marks import LABEL
 from tracehouse.publish.plot.options import DEFAULT, ChartOptions, choose_chart
 from tracehouse.publish.plot.rows import BAND, Drawable, explain_few_rows, select_drawable, select_rows
+from tracehouse.publish.plot.units import axis_title
 
 if TYPE_CHECKING:
     import altair
@@ -108,11 +109,15 @@ def _select(
 ) -> tuple[Drawable, Sequence[Note], str]:
     """The rows of a query to draw, the notes on them, and the parameters that affect them."""
     found = select_drawable(connection, query, options)
-    return _add_facts(connection, found, query, given)
+    return _add_facts(connection, found, query, given, options)
 
 
 def _add_facts(
-    connection: duckdb.DuckDBPyConnection, found: Drawable, query: BoundQuery, given: Mapping[str, str]
+    connection: duckdb.DuckDBPyConnection,
+    found: Drawable,
+    query: BoundQuery,
+    given: Mapping[str, str],
+    options: ChartOptions,
 ) -> tuple[Drawable, list[Note], str]:
     """Rows with their traces and title, the notes on these traces, and the parameters that affect them."""
     found = replace(found, traces=texts.traces_behind(connection, query, found.traces))
@@ -120,6 +125,10 @@ def _add_facts(
         return found, [note for note in query.notes if not note.severity or note.trace in found.traces], ""
     parameters = texts.describe_parameters(connection, found.name, given, found.chart)
     title = found.chart.title or texts.title_of(connection, found.name)
+    if options.has_columns:
+        # The query's own title is of other columns.
+        chart = found.chart
+        title = f"{found.name}: {axis_title(chart.y.name)} by {axis_title(chart.x.name)}"
     about = notes.of_object(connection, found.name, found.traces, on_data=True)
     return replace(found, title=title), about, parameters
 
@@ -137,7 +146,7 @@ def describe_answer(
     options: ChartOptions,
 ) -> Described:
     """Describe the picture of rows that `select_answer` selected, as `describe` does."""
-    return describe_rows(connection, *_add_facts(connection, found, query, given), options)
+    return describe_rows(connection, *_add_facts(connection, found, query, given, options), options)
 
 
 def describe_rows(

@@ -1,4 +1,4 @@
--- Free GPUs that waiting jobs request per hour (GPU jobs per trace)
+-- Free GPUs requested by waiting jobs (GPU jobs per trace)
 -- column: trace_cluster: Trace and cluster in one text, for the chart
 -- chart: line x=hour_start_s y=idle_while_queued_gpus color=trace facet=trace_cluster yname=free_gpus_that_waiting_jobs_request
 -- column: free_gpus: GPUs of the capacity that no job holds
