@@ -251,8 +251,9 @@ def test_filters_select_traces(opened: DuckDBPyConnection) -> None:
 
 def test_numbers_in_the_sql_of_a_view_have_caveats(opened: DuckDBPyConnection) -> None:
     """The sizes of ITP's clusters are simulated, and no table has them."""
-    found = binding.bind_statement(opened, "select trace, sum(gpus) from unified.capacity group by trace").notes
-    assert "itp.capacity_not_published" in [note.name for note in found]
+    statement = "select trace, sum(gpus) from unified.capacity group by trace"
+    found = [note.name for note in binding.bind_statement(opened, statement).notes]
+    assert "itp.capacity_not_published" in found
 
 
 def test_notes_on_statement_are_of_selected_traces(opened: DuckDBPyConnection) -> None:
