@@ -180,6 +180,9 @@ def _describe(
                 found["no_chart"] = _explain_own(name, error)
     names = published.names - failed.keys()
     listed["objects"] = [found for found in listed["objects"] if found["name"] in names]
+    for found in listed["objects"]:
+        # A query has no chart here if its answer on these data cannot be drawn.
+        found["has_chart"] = "template" in described[found["name"]]
     left_out = {**published.left_out, **failed}
     listed["left_out"] = [{"name": name, "reason": reason} for name, reason in left_out.items()]
     return facts | listed, described, failed

@@ -369,6 +369,19 @@ def test_pages_start_with_charts(address: str, browser: Any) -> None:
 
 @in_full
 @with_wasm
+def test_first_page_counts_the_charts_that_can_be_drawn(site: Path) -> None:
+    listed = json.loads((site / "api" / "list.json").read_text())["objects"]
+    described = {
+        found["name"]: json.loads((site / "api" / "describe" / f"{found['name']}.json").read_text())
+        for found in listed
+    }
+    assert any("no_chart" in found for found in described.values())
+    for found in non_empty(listed):
+        assert found["has_chart"] == ("chart" in described[found["name"]]), found["name"]
+
+
+@in_full
+@with_wasm
 def test_columns_show_their_values(address: str, browser: Any) -> None:
     """A number has a histogram; a text has its most frequent values, and a click selects their rows."""
     with open_page(browser, address) as opened:
