@@ -345,6 +345,8 @@ def test_unknown_address_is_no_page(address: str, browser: Any) -> None:
             known = "%E0%A4" if "%" in view else "Page not found"
             page.get_by_role("heading", name=known).wait_for()
             assert page.title() == f"{known} – Tracehouse"
+        page.evaluate("location.hash = '#/query/itp.gpu_hour'")
+        page.get_by_role("link", name="itp.gpu_hours", exact=True).wait_for()
         page.evaluate("location.hash = '#/view/itp.job'")
         page.get_by_role("link", name="itp.job", exact=True).click()
         page.get_by_role("heading", name="itp.job", exact=True).wait_for()
@@ -378,6 +380,45 @@ def test_first_page_counts_the_charts_that_can_be_drawn(site: Path) -> None:
     assert any("no_chart" in found for found in described.values())
     for found in non_empty(listed):
         assert found["has_chart"] == ("chart" in described[found["name"]]), found["name"]
+
+
+@in_full
+@with_wasm
+def test_caveats_of_an_object_stay_with_its_first_rows(address: str, browser: Any) -> None:
+    with open_page(browser, address) as opened:
+        page = opened.page
+        page.evaluate("location.hash = '#/object/unified.jobs'")
+        caveats = page.locator(".notes > li > details > summary > strong")
+        caveats.first.wait_for()
+        expected = caveats.all_inner_texts()
+        page.get_by_role("button", name="Show the first rows").click()
+        page.locator(".rows").wait_for()
+        assert caveats.all_inner_texts()[: len(expected)] == expected
+
+
+@in_full
+@with_wasm
+def test_published_figures_have_the_digits_that_matter(served: site_server.Served, browser: Any) -> None:
+    """One more than the printed figure, or as many as differ; the legend has no other verdict."""
+    cases = [
+        (38.6, 38.64666, "reproduced", "38.65"),
+        (38.6, 38.60004, "differs as explained", "38.60004"),
+        (1585, 1600, "differs as explained", "1,600"),
+    ]
+    texts = dict.fromkeys(("statement", "unit", "trust", "printed_in", "explanation"), "")
+    figures = [
+        {**texts, "figure": f"itp.{place}", "published": published, "measured": measured, "verdict": verdict}
+        for place, (published, measured, verdict, _) in enumerate(cases)
+    ]
+    with open_page(browser, f"{served.address}/below/pages/", service_workers="block") as opened:
+        page = opened.page
+        page.route("**/api/verify.json", lambda route: route.fulfill(json={"figures": figures}))
+        page.evaluate("location.hash = '#/verify'")
+        page.locator(CHART).wait_for()
+        ours = page.locator(".figures td[data-title=ours]").all_inner_texts()
+        assert sorted(text.strip() for text in ours) == sorted(shown for *_, shown in cases)
+        legend = page.locator(".chart .role-legend-label").all_text_contents()
+        assert legend == ["differs as explained", "reproduced"]
 
 
 @in_full
@@ -515,6 +556,17 @@ def test_invalid_values_and_statements_are_errors(served: site_server.Served, br
                 f"query => ({RUN})(query).catch(error => error.message)", {"statement": statement}
             )
             assert "Error" in message
+        for statement, expected in {
+            "select duration\nfrom itp.job": "matches: run_s.\n\nLINE 1: select duration\n               ^",
+            "select * from itp.jobs": 'No table or view "itp.jobs". Close matches: unified.jobs, itp.job',
+            "select * from": "Parser Error: the statement is not complete",
+            "selec 1": 'syntax error at or near "1"\n\nLINE 1: selec 1\n              ^',
+        }.items():
+            message = opened.page.evaluate(
+                f"query => ({RUN})(query).catch(error => error.message)", {"statement": statement}
+            )
+            assert message.endswith(expected) or message.startswith(expected), message
+            assert "LINE 2" not in message
         missing = opened.page.evaluate(
             "async () => (await tracehouse.list()).left_out.find(({name}) => /^[a-z_.]+$/.test(name))"
         )

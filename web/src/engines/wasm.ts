@@ -3,6 +3,7 @@
 import * as duckdb from "@duckdb/duckdb-wasm";
 import type { Answer, Cell, Column, Description, Drawing, Engine, Note, Query } from "../contract";
 import { isInteger, quote, toSql } from "../sql";
+import { closeMatches, explainError } from "./explain";
 import { fillTemplate, type Template } from "./template";
 import { fetchCompressed, fetchDescription, fetchFigures, fetchJson, isCompressed, type Listing } from "./files";
 import { keepFiles, keepSite } from "./offline";
@@ -63,7 +64,13 @@ export function openWasm(listing: Listing): Engine {
   // DuckDB-WASM takes seconds to compile.
   requestIdleCallback(() => void open().catch(() => undefined));
 
-  const describe = (name: string): Promise<Published> => once(described, name, () => fetchDescription<Published>(name));
+  const describe = (name: string): Promise<Published> => 
+    once(described, name, () =>
+      fetchDescription<Published>(name).catch((error: Error) => {
+        const isKnown = listing.objects.some((known) => known.name === name);
+        throw isKnown ? error : new Error(`${error.message}${closeMatches(listing, name)}`);
+      }),
+    );
 
   const close = (opened: Session): void => {
     opened.worker.terminate();
@@ -130,11 +137,12 @@ export function openWasm(listing: Listing): Engine {
     return (await findStored(query)) ?? schedule((opened) => readRows(opened, sql, limit), signal).catch((error: Error) => explain(query, error));
   };
 
-  /** Throws the error, or says that the site does not have what the statement names. */
-  const explain = ({ statement }: Query, error: Error): never => {
+  /** Throws the error with close matches, or says that the site does not have what the statement names. */
+  const explain = async ({ statement }: Query, error: Error): Promise<never> => {
+    if (!statement) throw error;
     const words = error.message.includes("does not exist") ? statement.match(/[\w.]+/g) ?? [] : [];
     const missing = listing.left_out?.find(({ name }) => words.some((word) => word === name || word.startsWith(`${name}.`)));
-    throw missing ? new Error(`This site does not have ${missing.name}: ${missing.reason}. (${error.message})`) : error;
+    throw missing ? new Error(`This site does not have ${missing.name}: ${missing.reason}. (${error.message})`) : new Error(explainError(listing, statement, error.message, await namedIn(statement)));
   };
 
   /** The answer to the default parameters is a table of the same name, unless it is large. */
@@ -189,7 +197,7 @@ export function openWasm(listing: Listing): Engine {
       }
       const content = await schedule(async (opened) => {
         const { database } = opened;
-        await runSql(opened, `copy (${sql}\n) to 'answer.csv' (header)`);
+        await runAround(opened, "copy (", sql, ") to 'answer.csv' (header)");
         const buffer = await database.copyFileToBuffer("answer.csv");
         await database.dropFile("answer.csv");
         return buffer;
@@ -277,6 +285,21 @@ async function runSql(session: Session, sql: string): ReturnType<duckdb.AsyncDuc
   }
 }
 
+/** Runs SQL with a statement of the reader on lines of its own, so that an error shows only these. */
+async function runAround(session: Session, before: string, statement: string, after: string): ReturnType<typeof runSql> {
+  try {
+    return await runSql(session, `${before}\n${statement}\n${after}`);
+  } catch (error) {
+    const { message } = error as Error;
+    const line = Number(message.match(/\nLINE (\d+): /)?.[1] ?? 0) - 1;
+    if (line > statement.split("\n").length) throw new Error("Parser Error: the statement is not complete");
+    // Of the same width, because of the mark in the line below.
+    const numbered = message.replace(/(?<=\nLINE )\d+:/, (number) => `${line}:`.padEnd(number.length));
+    // DuckDB-WASM repeats the place of an error of the parser.
+    throw line < 1 ? error : new Error(numbered.split(/(?<=\^)\s+LINE /)[0]);
+  }
+}
+
 /** The bytes that the worker fetched of parts that are not compressed. */
 function countFetched(worker: Worker): Promise<number> {
   const { port1, port2 } = new MessageChannel();
@@ -293,12 +316,12 @@ async function readRows(
   limit?: number,
   convert = toPlain,
 ): Promise<Rows> {
-  const described = await runSql(session, `describe from (${sql}\n)`);
+  const described = await runAround(session, "describe from (", sql, ")");
   const columns: Column[] = described.toArray().map((row) => ({ name: row.column_name, type: row.column_type }));
   const values = columns.map(({ type }, place) => `${convert(type, `c${place}`)} as c${place}`);
   const places = columns.map((_, place) => `c${place}`);
   const limited = limit === undefined ? "" : ` limit ${limit}`;
-  const found = await runSql(session, `select ${values} from (${sql}\n) as answer(${places})${limited}`);
+  const found = await runAround(session, `select ${values} from (`, sql, `) as answer(${places})${limited}`);
   const vectors = columns.map((_, place) => found.getChildAt(place));
   const rows = Array.from({ length: found.numRows }, (_, row) => vectors.map((vector) => toCell(vector?.get(row))));
   return { columns, rows };

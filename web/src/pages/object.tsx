@@ -16,7 +16,7 @@ const FEW_LINKS = 2;
 export function ObjectPage({ engine, catalog, name }: PageProps & { name: string }) {
   const { value: found, error } = useWork(() => engine.describe(name), [name]);
   const [isShown, setShown] = useState(false);
-  if (error) return <Missing name={name} error={error} />;
+  if (error) return <Missing catalog={catalog} name={name} error={error} />;
   if (!found) return <p role="status" class="busy">Loading…</p>;
   return (
     <>
@@ -26,7 +26,7 @@ export function ObjectPage({ engine, catalog, name }: PageProps & { name: string
       {found.left_out ? (
         <p>This site does not have the rows: {found.left_out}.</p>
       ) : isShown ? (
-        <AnswerPanel engine={engine} catalog={catalog} query={{ name, given: {}, statement: "" }} hasChart={false} />
+        <AnswerPanel engine={engine} catalog={catalog} query={{ name, given: {}, statement: "" }} hasChart={false} caveats={found.notes} />
       ) : (
         <p class="choices">
           <button type="button" onClick={() => setShown(true)}>Show the first rows</button>

@@ -17,7 +17,7 @@ export function QueryPage({ engine, catalog, name, given }: Props) {
   const { value: found, error } = useWork(() => engine.describe(name), [name]);
   // The form is below the answer.
   useEffect(() => scrollTo(0, 0), [JSON.stringify(given)]);
-  if (error) return <Missing name={name} error={error} />;
+  if (error) return <Missing catalog={catalog} name={name} error={error} />;
   if (!found) return <p role="status" class="busy">Loading…</p>;
   const meanings = new Map(found.columns.map(({ column, meaning, unit }) => [column, unit ? `${meaning} (${unit})` : meaning]));
   const form = found.parameters.length > 0 && (

@@ -10,9 +10,19 @@ import { toHash } from "../route";
 const ORDER = ["differs", "differs, reason unconfirmed", "differs as explained", "reproduced", "not comparable", "synthetic data", "no data", "not measurable"];
 const FEW = 50;
 const COMPARED = ORDER.slice(0, 4);
+const COLOURS = ["#000000", "#CC79A7", "#D55E00", "#0072B2"];
 
-/** With seven digits or all of the whole number: more than in other tables, so that a small difference shows. */
-const formatFigure = (value: number): string => value.toLocaleString("en-US", { maximumSignificantDigits: Math.max(7, Math.trunc(Math.abs(value)).toString().length) });
+const MOST_DECIMALS = 9;
+
+const formatFigure = (value: number, decimals = MOST_DECIMALS): string => value.toLocaleString("en-US", { maximumFractionDigits: decimals });
+
+/** Our value with one decimal more than the printed one, or as many as show that it differs. */
+function formatMeasured({ published, measured, verdict }: Figure): string {
+  if (measured === null) return "–";
+  let decimals = (String(published).split(".")[1]?.length ?? 0) + 1;
+  while (decimals < MOST_DECIMALS && verdict.startsWith("differs") && formatFigure(measured, decimals) === formatFigure(published)) decimals++;
+  return formatFigure(measured, Math.min(decimals, MOST_DECIMALS));
+}
 
 const traceOf = ({ figure }: Figure): string => figure.split(".")[0]!;
 
@@ -83,6 +93,7 @@ function drawDifferences(figures: Figure[]): Drawing {
     verdict: figure.verdict,
     difference: 100 * (figure.measured! / figure.published - 1),
   }));
+  const verdicts = COMPARED.filter((name) => figures.some(({ verdict }) => verdict === name));
   const build = (width: number, columns: number): object => ({
     data: { values },
     vconcat: [{
@@ -91,7 +102,7 @@ function drawDifferences(figures: Figure[]): Drawing {
       encoding: {
         x: { field: "difference", type: "quantitative", title: "ours against printed (%)", scale: { type: "symlog" }, axis: { titleFontWeight: "normal", values: [-100, -10, -1, 0, 1, 10, 100, 1000] } },
         y: { field: "trace", type: "nominal", title: null, axis: { grid: true } },
-        color: { field: "verdict", type: "nominal", title: null, scale: { domain: COMPARED, range: ["#000000", "#CC79A7", "#D55E00", "#0072B2"] }, legend: { orient: "bottom", columns } },
+        color: { field: "verdict", type: "nominal", title: null, scale: { domain: verdicts, range: verdicts.map((name) => COLOURS[COMPARED.indexOf(name)]) }, legend: { orient: "bottom", columns } },
         tooltip: ["claim", "verdict", "difference"].map((field) => ({ field, ...(field === "difference" && { format: ".3~g", title: "difference (%)" }) })),
       },
     }],
@@ -99,7 +110,8 @@ function drawDifferences(figures: Figure[]): Drawing {
   return { spec: build(560, 4), narrow: build(240, 2) };
 }
 
-function Row({ figure: { figure, statement, published, measured, unit, verdict, trust, printed_in, explanation } }: { figure: Figure }) {
+function Row({ figure: found }: { figure: Figure }) {
+  const { figure, statement, published, measured, unit, verdict, trust, printed_in, explanation } = found;
   return (
     <tr>
       <td class="long">
@@ -107,7 +119,7 @@ function Row({ figure: { figure, statement, published, measured, unit, verdict, 
         {explanation && verdict.startsWith("differs") && <p class="small">{explanation}</p>}
       </td>
       <td class="number" data-title="printed">{formatFigure(published)} {unit}</td>
-      <td class="number" data-title="ours">{measured === null ? "–" : `${formatFigure(measured)} ${unit}`}</td>
+      <td class="number" data-title="ours">{formatMeasured(found)}{measured !== null && ` ${unit}`}</td>
       <td data-title="verdict"><span class={verdict.startsWith("differs") ? "warn" : ""}>{verdict}</span></td>
       <td class="long" data-title="printed in">{printed_in} <span class="small">({trust})</span></td>
     </tr>

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import type { Answer, Catalog, Engine, Parameter, Query } from "../contract";
+import type { Answer, Catalog, Engine, Note, Parameter, Query } from "../contract";
 import { formatCount, saveBlob } from "../format";
 import { addressOf } from "../route";
 import { toCommand, toPython, toSql } from "../sql";
@@ -23,12 +23,14 @@ interface Props {
   parameters?: Parameter[] | undefined;
   hasChart: boolean;
   meanings?: Map<string, string>;
+  /** The caveats of the object whose first rows these are. They stay, whichever rows those are. */
+  caveats?: Note[];
   /** What is between the rows and the caveats. */
   children?: ComponentChildren;
 }
 
 /** Runs a query, and shows its chart, rows, caveats and sources. */
-export function AnswerPanel({ id = "answer", engine, catalog, query, parameters, hasChart, meanings, children }: Props) {
+export function AnswerPanel({ id = "answer", engine, catalog, query, parameters, hasChart, meanings, caveats = [], children }: Props) {
   const [stopped, setStopped] = useState("");
   const key = JSON.stringify(query);
   const isStopped = stopped === key;
@@ -38,7 +40,8 @@ export function AnswerPanel({ id = "answer", engine, catalog, query, parameters,
       signal.throwIfAborted();
       const found = await engine.run(query, signal);
       reportAnswer();
-      return found;
+      const names = new Set(caveats.map(({ name }) => name));
+      return { ...found, notes: [...caveats, ...found.notes.filter(({ name }) => !names.has(name))] };
     },
     [key, isStopped],
   );
