@@ -201,9 +201,9 @@ class Table:
     `traces check` tests both, the `rules`, the `references` and the limits of columns. Ingest does not reject
     rows that violate them.
     Rows are stored in the order of `order_by`, in one folder for each value of the `partition_by` keys, which
-    are also columns of each file.
-    Rows that begin with a text in this order stay as they are if the rows of each text are adjacent. A minus
-    before a name means descending order. A wide table is sorted only within each block of lines.
+    are also columns of each file. If `order_by` begins with a text, and the rows of each text are adjacent in
+    the raw file, they stay as they are. A minus before a name means descending order. A wide table is sorted
+    only within each block of lines.
     If `converts_partitions`, all rows of a partition are converted together and sorted as one file. They come
     from the files in a tree of folders or in an archive, or from a file that has the keys as columns.
     Otherwise each raw file is converted alone.

@@ -124,11 +124,12 @@ def _add_facts(
     if not found.name:
         return found, [note for note in query.notes if not note.severity or note.trace in found.traces], ""
     parameters = texts.describe_parameters(connection, found.name, given, found.chart)
-    title = found.chart.title or texts.title_of(connection, found.name)
+    chart = found.chart
     if options.has_columns:
         # The query's own title is of other columns.
-        chart = found.chart
         title = f"{found.name}: {axis_title(chart.y.name)} by {axis_title(chart.x.name)}"
+    else:
+        title = chart.title or texts.title_of(connection, found.name)
     about = notes.of_object(connection, found.name, found.traces, on_data=True)
     return replace(found, title=title), about, parameters
 

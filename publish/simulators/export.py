@@ -376,7 +376,7 @@ def _warnings_on_capacity(connection: duckdb.DuckDBPyConnection, trace: str) -> 
     """Why the number of GPUs may be wrong: a simulator would take it for that of the cluster."""
     about = notes_on.of_statement(connection, ["unified.capacity"], traces=[trace])
     return [
-        f"MaxProcs and MaxNodes: {note.summary}"
+        f"MaxProcs: {note.summary}"
         for note in about
         if note.severity == notes_on.WRONG_RESULT and note.name.startswith(f"{trace}.")
     ]

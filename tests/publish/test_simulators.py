@@ -838,7 +838,7 @@ def test_header_is_not_below_the_jobs(sample_warehouse: Path, tmp_path: Path) ->
         assert int(header["MaxJobs"]) == int(header["MaxRecords"]) == len(jobs)
         assert int(header.get("MaxProcs", largest)) >= largest, trace
         assert int(header.get("MaxPartitions", 0)) == max(jobs[15].max(), 0), trace
-        is_simulated = "; Note: MaxProcs and MaxNodes: Capacities are those that" in text
+        is_simulated = "; Note: MaxProcs: Capacities are those that ElasticFlow" in text
         assert is_simulated == (trace == "itp")
         if "MaxProcs is that of the largest job" in text:
             assert int(header["MaxProcs"]) == largest, trace

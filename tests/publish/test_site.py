@@ -274,8 +274,8 @@ def test_large_table_is_read_by_ranges(site: Path, browser: Any, tmp_path: Path)
             assert (served.sent["itp.job.duckdb"] > 0) == (folder_ == large)
             is_complete = any("fall back to full HTTP read" in text for text in opened.messages)
             assert is_complete == (not has_ranges)
-            told = opened.page.evaluate("tracehouse.loaded()")
-            assert ("no HTTP ranges" in told and "npx http-server SITE" in told) == (not has_ranges)
+            message = opened.page.evaluate("tracehouse.loaded()")
+            assert ("no HTTP ranges" in message and "npx http-server SITE" in message) == (not has_ranges)
     assert answers[0] and answers[0] == answers[1] == answers[2]
 
 

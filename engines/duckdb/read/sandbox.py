@@ -417,7 +417,8 @@ def _as_user_error(error: Exception, scratch: Path, warehouse: Path, limits: Lim
     is_unknown_name = isinstance(error, duckdb.BinderException | duckdb.CatalogException)
     if is_unknown_name and (version := _other_version(warehouse)):
         # Names of the catalog may be missing, of which the user's statement says nothing.
-        return UserError(f"Tracehouse {version} built this database, which lacks names. Run `traces build`")
+        what = f"Tracehouse {version} built this database, and this version cannot answer from it"
+        return UserError(f"{what}. Run `traces build`")
     # A user's statement begins one line lower than written: see `guard.reading_statement`.
     text = _LINE.sub(lambda match: f"LINE {max(1, int(match[1]) - 1)}: ", text)
     return UserError(text) if text != str(error) or not isinstance(error, UserError) else error
