@@ -133,8 +133,10 @@ def _too_long(values: pa.Array | pa.ChunkedArray, column: Column) -> pa.Array | 
     longest = _LAST_TIME.get(column.unit)
     if longest is None or not pa.types.is_primitive(values.type) or pa.types.is_temporal(values.type):
         return None
-    too_long = pc.or_(pc.greater(values, longest), pc.less(values, -longest))
-    return too_long if pc.any(too_long, min_count=0).as_py() else None
+    least, most = pc.min_max(values).as_py().values()
+    if least is None or (-longest <= least and most <= longest):
+        return None
+    return pc.or_(pc.greater(values, longest), pc.less(values, -longest))
 
 
 def _replace_zones(texts: pa.BinaryArray, column: Column) -> pa.BinaryArray:

@@ -11,6 +11,7 @@
 create or replace macro pai.gang_start_skew() as table
 with gangs as (
     select
+        row_number() over (order by job_name, task_name) as gang_number,
         job_name,
         task_name,
         instances,
@@ -24,27 +25,26 @@ with gangs as (
 -- A start or an end of 0 did not happen.
 started as (
     select
-        job_name,
-        task_name,
-        start_time as start_s,
-        case when end_time > start_time then end_time end as end_s,
-        max(start_time) over (partition by job_name, task_name) as last_start_s
-    from pai.instance
-    where start_time > 0
+        gangs.gang_number,
+        instance.start_time as start_s,
+        case when instance.end_time > instance.start_time then instance.end_time end as end_s,
+        max(instance.start_time) over (partition by gangs.gang_number) as last_start_s
+    from pai.instance as instance
+    inner join gangs on instance.job_name = gangs.job_name and instance.task_name = gangs.task_name
+    where instance.start_time > 0 and gangs.is_covered
 ),
 
 -- An instance that ended before the last one started held its GPUs only until its end. The time held counts runs with a
 -- start and a later end, so the time held early does so, too.
 skews as (
     select
-        job_name,
-        task_name,
+        gang_number,
         max(start_s) - min(start_s) as skew_s,
         stats.fsum(
             case when end_s is not null then least(end_s, last_start_s) - start_s end
         ) as early_s
     from started
-    group by job_name, task_name
+    group by gang_number
 ),
 
 banded as (
@@ -59,11 +59,11 @@ banded as (
         gangs.instances,
         gangs.is_covered,
         gangs.gpus_per_instance,
-        case when gangs.is_covered then skews.skew_s end as skew_s,
-        case when gangs.is_covered then gangs.gpus_per_instance * skews.early_s end as early_gpu_s,
+        skews.skew_s,
+        gangs.gpus_per_instance * skews.early_s as early_gpu_s,
         case when gangs.is_covered then gangs.gpus_per_instance * gangs.held_s end as held_gpu_s
     from gangs
-    left join skews on gangs.job_name = skews.job_name and gangs.task_name = skews.task_name
+    left join skews on gangs.gang_number = skews.gang_number
 )
 
 select
