@@ -48,14 +48,6 @@ banded as (
             when on_machine < 32 then 5
             when on_machine >= 32 then 6
         end as place,
-        case
-            when on_machine < 2 then 'under 2'
-            when on_machine < 4 then '2 to 4'
-            when on_machine < 8 then '4 to 8'
-            when on_machine < 16 then '8 to 16'
-            when on_machine < 32 then '16 to 32'
-            when on_machine >= 32 then '32 and more'
-        end as worker_band,
         usr_pct,
         kernel_pct,
         iowait_pct,
@@ -69,7 +61,14 @@ banded as (
 )
 
 select
-    worker_band,
+    case place
+        when 1 then 'under 2'
+        when 2 then '2 to 4'
+        when 3 then '4 to 8'
+        when 4 then '8 to 16'
+        when 5 then '16 to 32'
+        when 6 then '32 and more'
+    end as worker_band,
     count(*) as workers,
     stats.fsum(observed_s) / 3600.0 as observed_worker_h,
     stats.fsum(usr_pct * observed_s) / stats.fsum(
@@ -86,7 +85,7 @@ select
     median(read_count) as median_reads,
     median(write_count) as median_writes
 from banded
-group by place, worker_band
+group by place
 order by place asc nulls last;
 
 comment on macro table pai.host_use_by_workers is

@@ -20,8 +20,9 @@ with known as (
     from unified.allocation_hour
     where
         (in_trace is null or trace = in_trace)
-        and not is_by_partition
-        and not is_offered
+        -- DuckDB filters the jobs for `= false`, but the finished rows for `not`.
+        and is_by_partition = false
+        and is_offered = false
         and capacity_gpus is not null
         and queued_gpus is not null
         and hour >= coalesce(from_hour, stats.first_hour(trace))

@@ -12,7 +12,7 @@ with loads as (
         hour,
         100.0 * held_gpus / nullif(capacity_gpus, 0) as load_pct
     from unified.allocation_hour
-    where (in_trace is null or trace = in_trace) and not is_by_partition and not is_offered
+    where (in_trace is null or trace = in_trace) and is_by_partition = false and is_offered = false
 ),
 
 -- The hour before that of the submission, which the job itself does not change.
