@@ -20,6 +20,11 @@ COLORS += ["#A6761D", "#004466", "#7A3500", "#005C43", "#7C3A5E", "#9A9A9A"]
 # Bars have neither dashes nor shapes: neighbours in this order differ in grey as well.
 BAR_COLORS = ["#0072B2", "#E69F00", "#4A1F00", "#BFE3B4", "#009E73", "#000000", "#56B4E9", "#D55E00"]
 BAR_COLORS += ["#F3C6DC", "#004466", "#CC79A7", "#005C43", "#9A9A9A"]
+# Traces in the order of their colours, dashes and shapes, which are the same in all charts. Traces that often
+# share a chart come first, because the first colours differ most.
+TRACES = ["acme", "helios", "pai", "dlrm", "itp", "openb", "spot", "philly", "asi", "zeus"]
+TRACES += ["azure_llm", "burstgpt", "mooncake", "qwen", "genai"]
+TRACE_COLORS = [*COLORS, "#8C96C6", "#B8B000"]
 PALE = "#a8a8a8"
 # The numbers of colours, dashes and shapes have no common divisor: all combinations occur before one repeats.
 DASHES = [[1, 0], [6, 2], [2, 2], [8, 2, 2, 2], [10, 3], [4, 4], [1, 2], [12, 2, 2, 2, 2, 2], [3, 1]]
@@ -58,7 +63,7 @@ CLOCK = "format(datum.value, '02d') + ':00'"
 # Labels of time ticks, by the unit in which they differ from the previous one.
 TIMES = {
     "year": "%Y",
-    "month": "%b %Y",
+    **dict.fromkeys(("quarter", "month"), "%b %Y"),
     **dict.fromkeys(("week", "date", "day"), "%d %b"),
     **dict.fromkeys(("hours", "minutes"), "%H:%M"),
     "seconds": "%H:%M:%S",
@@ -74,8 +79,11 @@ SPACED: Spec = {"labelOverlap": True, "labelSeparation": 3}
 # A scale from the first value to the last, with space for whole marks at both ends.
 PADDING = 10
 WITHOUT_ZERO: Spec = {"zero": False, "nice": False, "padding": PADDING}
-# The distance of ticks on the y axis relative to the font size, and the shortest y axis with so many ticks.
-TICK_DISTANCE, FEWEST_TICKS = 2.6, 4
+# The distance of ticks on the y axis relative to the font size, and the fewest ticks of an axis: of a linear
+# one, such as that of a small panel, and of a logarithmic one.
+TICK_DISTANCE, FEWEST_LINEAR_TICKS, FEWEST_TICKS = 2.6, 3, 4
+# The space between groups of bars, relative to the distance of their centres.
+GROUP_GAP = 0.35
 # A time axis up to this many days has no years in its labels.
 MOST_DAYS_WITHOUT_YEAR = 200
 
@@ -101,7 +109,9 @@ def _build_x_axis(drawable: Drawable, width: float, size: float) -> Spec:
         if unit == "s" and all(isinstance(row[column], int) and row[column] > 0 for row in drawable.rows):
             axis["title"] = words
             named["labelExpr"] = SPAN_OF_NAME
-        return axis | {"type": "ordinal", "sort": names, "axis": named}
+        gaps = {"paddingInner": GROUP_GAP, "paddingOuter": GROUP_GAP / 2}
+        apart: Spec = {"scale": gaps} if drawable.is_grouped else {}
+        return axis | {"type": "ordinal", "sort": names, "axis": named, **apart}
     if column in drawable.times:
         return axis | _time_axis(drawable)
     if column in drawable.on_clock:
@@ -130,7 +140,9 @@ def build_y_axis(drawable: Drawable, field: str, height: float, size: float) -> 
     axis |= {"type": "quantitative", **_scale(drawable, y)}
     axis = _wrap_title(axis, height, size)
     if "values" not in axis["axis"]:
-        axis["axis"] = axis["axis"] | {"tickCount": max(FEWEST_TICKS, int(height / (TICK_DISTANCE * size)))}
+        count = max(FEWEST_LINEAR_TICKS, int(height / (TICK_DISTANCE * size)))
+        # An axis ends at a tick, so that the headings of panels are at one height.
+        axis = {"scale": {"nice": count}} | axis | {"axis": axis["axis"] | {"tickCount": count}}
     return axis
 
 
@@ -139,7 +151,7 @@ def _time_axis(drawable: Drawable) -> Spec:
     x = drawable.chart.x
     days = [dt.date.fromisoformat(row[x.column][:10]) for row in drawable.rows]
     is_short = (max(days) - min(days)).days <= MOST_DAYS_WITHOUT_YEAR
-    formats = TIMES | ({"month": "%d %b"} if is_short else {})
+    formats = TIMES | (dict.fromkeys(("quarter", "month"), "%d %b") if is_short else {})
     title = axis_title(x.name)
     if x.name == x.column:
         title = "date" if len(drawable.rows[0][x.column]) == len("2020-01-01") else "time (UTC)"
@@ -150,7 +162,12 @@ def _time_axis(drawable: Drawable) -> Spec:
 def build_series(drawable: Drawable, legend: Spec | None, values: Sequence[Any]) -> Spec:
     """The encoding of the series as colours, dashes or shapes."""
     found = drawable.series
-    if drawable.chart.kind == "pareto" and values is COLORS:
+    if drawable.chart.color == "trace":
+        # All traces are in the domain, so that each has its own colour; the legend names those with rows.
+        legend = legend and legend | {"values": found}
+        found = [*TRACES, *(name for name in found if name not in TRACES)]
+        values = TRACE_COLORS if values in (COLORS, BAR_COLORS) else values
+    elif drawable.chart.kind == "pareto" and values is COLORS:
         # Points off the Pareto front are pale.
         values = [COLORS[1] if name == "true" else PALE for name in found]
     # An explicit common domain merges the legends of colour, dash and shape.

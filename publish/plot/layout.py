@@ -15,6 +15,8 @@ WIDTH, RATIO, PANEL_RATIO = 560, 0.57, 0.75
 NARROW_FONT, NARROW = 8.0, 340
 # More panels share the titles of their axes.
 MOST_TITLED_PANELS = 4
+# The least width of panels relative to the font size, with titles of their axes and without.
+LEAST_TITLED_WIDTH, LEAST_WIDTH = 14, 9
 MOST_LINES_AT_RIGHT, LONGEST_AT_RIGHT = 20, 18
 
 
@@ -34,10 +36,11 @@ def build_spec(
     whole = size.width or view + 90
     chart = drawable.chart
     panels = ordered_names(drawable, chart.facet)
-    per_row = max(1, min(math.ceil(math.sqrt(len(panels))), int(view / (9 * letters))))
+    least = (LEAST_WIDTH if len(panels) > MOST_TITLED_PANELS else LEAST_TITLED_WIDTH) * letters
+    per_row = max(1, min(math.ceil(math.sqrt(len(panels))), int(view / least)))
     gap = 4.5 * letters
     width = (view - gap * (per_row - 1)) / per_row
-    ratio = RATIO if len(panels) < 2 else PANEL_RATIO
+    ratio = RATIO if per_row == 1 else PANEL_RATIO
     height = {"lorenz": 0.75, "heat": 1 / 3}.get(chart.kind, ratio) * width
     if chart.kind == "heat":
         height = max(height, letters * len(ordered_names(drawable, chart.y.column)))
@@ -51,7 +54,7 @@ def build_spec(
         "width": width,
         "height": height,
     }
-    scales = dict.fromkeys(("color", "shape", "strokeDash"), "shared")
+    scales, axes = dict.fromkeys(("color", "shape", "strokeDash"), "shared"), {}
     if len(panels) > 1:
         labelled: Spec = {"labelFontSize": letters, "labelLimit": width + gap - letters, "labelExpr": NAME}
         header = labelled | {"title": None, "labelPadding": 2}
@@ -68,7 +71,9 @@ def build_spec(
             "x": "independent" if drawable.has_several_clocks else "shared",
             "y": "shared" if is_share else "independent",
         }
-    plot["resolve"] = {"scale": scales}
+        # Each panel has its own x axis, because a shared one would also be below a place without a panel.
+        axes = {"axis": {"x": "independent"}}
+    plot["resolve"] = {"scale": scales, **axes}
     # Without texts, a title would still take its space.
     if drawable.title or subtitle:
         plot["title"] = {
@@ -118,7 +123,7 @@ def _build_legend(drawable: Drawable, whole: float, letters: float) -> Spec | No
     widest = max(longest, len(axis_title(drawable.chart.color)))
     if whole >= NARROW and widest <= LONGEST_AT_RIGHT and len(series) <= MOST_LINES_AT_RIGHT:
         return symbols | {"labelLimit": whole / 3}
-    columns = max(1, int(0.85 * whole / (longest * letters * CHARACTER_WIDTH + 4 * letters)))
+    columns = max(1, int(0.95 * whole / (longest * letters * CHARACTER_WIDTH + 3 * letters)))
     title = "left" if columns >= len(series) and longest < 10 else "top"
     return symbols | below | {"titleOrient": title, "columns": columns, "labelLimit": whole}
 

@@ -8,6 +8,7 @@ from tracehouse.publish.plot.axes import (
     CHARACTER_WIDTH,
     COLORS,
     DASHES,
+    GROUP_GAP,
     SHAPES,
     Spec,
     build_series,
@@ -110,7 +111,12 @@ def build_layers(
         if chart.band:
             layers.append(_layer("rule", between(*chart.band) | offset, strokeWidth=scale))
         elif not chart.rule and _has_space_for_values(drawable, size[0], LABEL_SIZE * scale):
-            layers.append(_build_values(chart, height | offset, LABEL_SIZE * scale))
+            values = _build_values(chart, height | offset, LABEL_SIZE * scale)
+            if drawable.exceeds_100_pct:
+                # A white edge separates the values from the line at 100 %.
+                halo: Spec = {"stroke": "white", "strokeWidth": 4 * scale, "strokeJoin": "round"}
+                layers.append(values | {"mark": values["mark"] | halo})
+            layers.append(values)
         if drawable.exceeds_100_pct:
             full = {"data": {"values": [{chart.y.column: 100}]}}
             layers.insert(0, _layer("rule", {"y": height["y"]}, color=GREY, strokeWidth=scale) | full)
@@ -133,10 +139,10 @@ def _has_space_for_values(drawable: Drawable, width: float, letters: float) -> b
     bars = len(distinct_names(drawable.rows, chart.x.column)) * (
         len(drawable.series) if drawable.is_grouped else 1
     )
-    longest = max(len(number(row[chart.y.column])) for row in drawable.rows) + 2 * chart.y.column.endswith(
-        "_pct"
-    )
-    return not chart.facet and not is_share and width / bars >= (longest + 1) * letters * CHARACTER_WIDTH
+    longest = max(len(number(row[chart.y.column])) for row in drawable.rows)
+    longest += 2 * chart.y.column.endswith("_pct")
+    free = width * (1 - GROUP_GAP) if drawable.is_grouped else width
+    return not chart.facet and not is_share and free / bars >= (longest + 1) * letters * CHARACTER_WIDTH
 
 
 def _build_values(chart: Chart, encoding: Spec, letters: float) -> Spec:
@@ -168,7 +174,8 @@ def _layer(kind: str, encoding: Spec, condition: str = "", **mark: Any) -> Spec:
 def _build_lines(drawable: Drawable, height: Spec, color: Spec, shape: Spec, scale: float) -> list[Spec]:
     """Lines with a mark at some of their values."""
     chart = drawable.chart
-    dash = {"strokeDash": build_series(drawable, None, DASHES)} if chart.color else {}
+    # A single line is solid.
+    dash = {"strokeDash": build_series(drawable, None, DASHES)} if len(drawable.series) > 1 else {}
     joined: Spec = {"interpolate": "step-after" if chart.kind == "step" else "linear", "clip": True}
     layers = [
         _layer("line", height | color | dash, strokeWidth=1.6 * scale, **joined),
@@ -177,7 +184,7 @@ def _build_lines(drawable: Drawable, height: Spec, color: Spec, shape: Spec, sca
             height | color | shape,
             f"datum.{IS_MARKED}",
             filled=True,
-            size=36 * scale,
+            size=(18 if chart.facet else 36) * scale,
             opacity=1,
             strokeWidth=scale,
         ),

@@ -5,7 +5,7 @@ Vega-Lite draws, without a browser; it is imported on first use.
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -156,9 +156,10 @@ def describe_rows(
     about: Sequence[Note],
     parameters: str,
     options: ChartOptions = DEFAULT,
+    explain: Callable[[Drawable], list[str]] = texts.explain_marks,
 ) -> Described:
     """Describe the picture of the rows of an answer. Without a title, the remarks are in the footer."""
-    explained = texts.explain_marks(found)
+    explained = explain(found)
     found = replace(found, title=options.title or found.title)
     below: Sequence[str] = []
     if not options.has_title:
@@ -168,7 +169,8 @@ def describe_rows(
     if not options.has_footer:
         return Described(found, subtitle, "", [])
     source = texts.footer(connection, found.name, found.traces) if found.name or found.traces else ""
-    return Described(found, subtitle, " ".join(filter(None, [*below, source])), texts.list_caveats(about))
+    caveats = texts.list_caveats(about, found.chart)
+    return Described(found, subtitle, " ".join(filter(None, [*below, source])), caveats)
 
 
 def build(described: Described, size: Size) -> Spec:
@@ -238,7 +240,7 @@ def render_text(
     """Run a query and draw the answer in characters. Raises the same errors as `build_picture`."""
     check_installed("pictures need", "plot", "plotext")
     found, about, parameters = _select(connection, query, given, options)
-    described = describe_rows(connection, found, about, parameters, options)
+    described = describe_rows(connection, found, about, parameters, options, terminal.explain_marks)
     # The caveats are printed below it.
     return terminal.draw_text(described.rows, described.subtitle, described.source, columns)
 

@@ -386,7 +386,8 @@ def _place(connection: duckdb.DuckDBPyConnection, chart: Chart) -> tuple[list[st
     ends = {"first": f"{x} > (select min({x}) from answer)", "last": f"{x} < (select max({x}) from answer)"}
     conditions += [ends[end] for end in chart.partial]
     if chart.partial:
-        remarks.append(f"Without the {' and the '.join(chart.partial)} period, which is incomplete.")
+        end = "period, which is" if len(chart.partial) == 1 else "periods, which are"
+        remarks.append(f"Without the {' and the '.join(chart.partial)} {end} incomplete.")
     return conditions, remarks
 
 
@@ -462,8 +463,7 @@ def _join_days(
     ends = f"min({y}) as {LOW}, max({y}) as {HIGH}, min(_row) as _row"
     columns = ", ".join([shown, *by, *means, ends])
     drawn = "Line" if all_long else "Long lines"
-    remark = f"{drawn}: mean of each day. Band: its lowest and highest value."
-    return f"with {measured} select {columns} from measured group by all", [remark]
+    return f"with {measured} select {columns} from measured group by all", [f"{drawn}: mean of each day."]
 
 
 def _hide_far_rules(connection: duckdb.DuckDBPyConnection, sql: str, chart: Chart) -> tuple[str, list[str]]:
@@ -471,9 +471,14 @@ def _hide_far_rules(connection: duckdb.DuckDBPyConnection, sql: str, chart: Char
     rule, y = identifier(chart.rule), identifier(chart.y.column)
     panel = f"over ({f'partition by {identifier(chart.facet)}' if chart.facet else ''})"
     is_far = f"coalesce(min({rule}) {panel} > {MOST_RULE_RATIO} * max({y}) {panel}, false)"
-    far = f"select distinct {rule} from (select *, {is_far} as is_far from ({sql})) where is_far order by all"
-    values = [value for (value,) in connection.execute(far).fetchall() if value is not None]
-    remarks = [f"{amount(chart.rule, values)} lies above this range."] if values else []
+    name = f"coalesce(cast({identifier(chart.facet)} as varchar), 'NULL')" if chart.facet else "''"
+    far = f"select {name} as panel, {rule}, {rule} is not null and {is_far} from ({sql})"
+    found = connection.execute(f"select distinct * from ({far}) order by all").fetchall()
+    panels = list(dict.fromkeys(NAMES.get(panel, panel) for panel, _, hidden in found if hidden))
+    is_alone = len({panel for panel, *_ in found}) == 1
+    where = "this range" if is_alone else f"the range of {join_names(panels)}"
+    values = [value for _, value, hidden in found if hidden]
+    remarks = [f"{amount(chart.rule, values)} lies above {where}."] if values else []
     hidden = f"exclude (_row) replace (if({is_far}, null, {rule}) as {rule})"
     return sql.replace("exclude (_row)", hidden), remarks
 

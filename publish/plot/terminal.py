@@ -12,14 +12,17 @@ from typing import Any
 from tracehouse.publish.columns import exact
 from tracehouse.publish.plot.axes import TICKS, choose_ticks
 from tracehouse.publish.plot.rows import DAY_S, Drawable, Row, distinct_names, ordered_names
-from tracehouse.publish.plot.texts import clock_title
+from tracehouse.publish.plot.texts import clock_title, has_rule, name_single_series
 from tracehouse.publish.plot.units import axis_title, number
 from tracehouse.sql.query_files import Chart
 
 HEIGHT = 20
 # A single line is drawn in braille dots, eight per character; several lines have different markers.
+BARS = ("bar", "stack", "box")
 SINGLE_MARKER, MARKERS = "braille", "●■▲◆+x○□△◇*%"
 SHADES = " ░▒▓█"
+# The reference value of a chart: dashes across a plot, or a mark on a bar.
+RULE, BAR_RULE = "-", "|"
 MOST_TICKS = 6
 # A legend of more series is written below the plot.
 MOST_IN_PLOT = 8
@@ -30,15 +33,20 @@ def draw_text(found: Drawable, subtitle: Sequence[str], footer: str, width: int)
     chart = found.chart
     if chart.kind == "heat":
         lines = _draw_panels(found, _draw_heat_map)
-    elif chart.kind in ("bar", "stack", "box") or (
-        chart.kind == "point" and found.is_category(chart.x.column)
-    ):
+    elif chart.kind in BARS or (chart.kind == "point" and found.is_category(chart.x.column)):
         lines = _draw_bars(found, width)
     else:
         lines = _draw_curves(found, width)
     above = [line for text in (found.title, *subtitle) for line in textwrap.wrap(text, width)]
     plot = [line.rstrip() for line in lines]
     return "\n".join([*above, "", *plot, "", *textwrap.wrap(footer, width)]).strip("\n") + "\n"
+
+
+def explain_marks(found: Drawable) -> list[str]:
+    """Explain marks of a drawing in characters that have no legend."""
+    mark = f"Mark {BAR_RULE}" if found.chart.kind in BARS else "Dashes"
+    rule = [f"{mark}: {axis_title(found.chart.rule)}."] if has_rule(found) else []
+    return [*rule, *name_single_series(found)]
 
 
 def _draw_panels(found: Drawable, draw: Callable[[Drawable], list[str]]) -> list[str]:
@@ -60,10 +68,13 @@ def _draw_panels(found: Drawable, draw: Callable[[Drawable], list[str]]) -> list
 
 
 def _draw_curves(found: Drawable, width: int) -> list[str]:
-    """A plot whose lines are the values of color or of the facet; with both, a plot for each facet."""
+    """A plot whose lines are the values of color or of the facet; with both, a plot for each facet.
+
+    Each facet has its own reference value.
+    """
     chart = found.chart
     color = chart.color if chart.kind != "pareto" else ""
-    if len(distinct_names(found.rows, color)) > 1:
+    if len(distinct_names(found.rows, color)) > 1 or has_rule(found):
         return _draw_panels(found, partial(_draw_plot, column=color, width=width))
     return _draw_plot(found, chart.facet or color, width)
 
@@ -79,10 +90,12 @@ def _draw_plot(found: Drawable, column: str, width: int) -> list[str]:
     plotext.clear_figure()
     plotext.theme("clear")
     plotext.plot_size(width, HEIGHT)
-    drawn: list[tuple[float, float]] = []
+    drawn = [(x, y) for x, y in _points(found, found.rows, categories, chart.rule)] if chart.rule else []
+    if drawn:
+        plotext.plot(*zip(*sorted(drawn), strict=True), marker=RULE)
     for name, marker in zip(series, markers, strict=True):
         rows = [row for row in found.rows if not column or exact(row[column]) == name]
-        points = sorted(_points(found, rows, categories))
+        points = sorted(_points(found, rows, categories, chart.y.column))
         drawn += points
         if chart.kind == "step":
             # A line keeps its value up to the next point.
@@ -101,6 +114,10 @@ def _draw_plot(found: Drawable, column: str, width: int) -> list[str]:
         (plotext.xticks, plotext.yticks),
         strict=True,
     ):
+        if axis is chart.y and not axis.is_log:
+            # As in a picture, the axis starts at 0.
+            values = (0, *values)
+            plotext.ylim(min(values), max(values))
         if axis.is_log:
             scale("log")
             ticks = choose_ticks(TICKS[:2], values)
@@ -130,7 +147,10 @@ def _draw_plot(found: Drawable, column: str, width: int) -> list[str]:
     return [*lines, *(line.replace("\xa0", " ") for line in textwrap.wrap("   ".join(names), width))]
 
 
-def _points(found: Drawable, rows: Sequence[Row], categories: Sequence[str]) -> Iterator[tuple[float, float]]:
+def _points(
+    found: Drawable, rows: Sequence[Row], categories: Sequence[str], height: str
+) -> Iterator[tuple[float, float]]:
+    """The positions of the rows that have a value in the column `height`."""
     column = found.chart.x.column
     first = min(row[column] for row in rows) if found.has_several_clocks else 0
     for row in rows:
@@ -139,8 +159,8 @@ def _points(found: Drawable, rows: Sequence[Row], categories: Sequence[str]) -> 
             x = categories.index(exact(x))
         elif column in found.times:
             x = _seconds(x)
-        if x is not None:
-            yield float(x - first), float(row[found.chart.y.column])
+        if x is not None and row[height] is not None:
+            yield float(x - first), float(row[height])
 
 
 def _round_ticks(values: Sequence[float]) -> list[float]:
@@ -178,8 +198,10 @@ def _draw_bars(found: Drawable, width: int) -> list[str]:
     numbers = [number(row[height]) for row in found.rows]
     widest = min(max(map(len, labels)), width // 2)
     free = width - widest - max(map(len, numbers)) - 2
-    most = max(abs(row[height]) for row in found.rows) or 1
-    bars = ["█" * round(free * abs(row[height]) / most) for row in found.rows]
+    rules = [row.get(chart.rule) for row in found.rows]
+    most = max(abs(value) for value in (*(row[height] for row in found.rows), *rules) if value is not None)
+    scale = free / (most or 1)
+    bars = [_draw_bar(row[height] * scale, rule, scale) for row, rule in zip(found.rows, rules, strict=True)]
     return [
         f"{' / '.join(map(axis_title, by))}: {axis_title(_height_name(chart))}",
         *(
@@ -187,6 +209,15 @@ def _draw_bars(found: Drawable, width: int) -> list[str]:
             for name, bar, value in zip(labels, bars, numbers, strict=True)
         ),
     ]
+
+
+def _draw_bar(length: float, rule: float | None, scale: float) -> str:
+    """A bar of a length in characters, with a mark at its reference value if it has one."""
+    bar = "█" * round(abs(length))
+    if rule is None:
+        return bar
+    place = max(0, round(rule * scale) - 1)
+    return f"{bar[:place]:<{place}}{BAR_RULE}{bar[place + 1 :]}"
 
 
 def _height_name(chart: Chart) -> str:

@@ -1,7 +1,7 @@
 """The texts of a picture: axis titles, subtitle, footer and citations."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import duckdb
 
@@ -9,7 +9,7 @@ from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.catalog import base_tables, read_rows
 from tracehouse.engines.duckdb.read.notes import WRONG_RESULT, Note
 from tracehouse.engines.duckdb.read.selected_traces import SEVERAL_TRACES
-from tracehouse.publish.plot.rows import Drawable, distinct_names
+from tracehouse.publish.plot.rows import HIGH, LOW, Drawable, distinct_names
 from tracehouse.publish.plot.units import axis_title
 from tracehouse.sql.query_files import Chart
 
@@ -24,6 +24,10 @@ BOX = "Boxes: 25th to 75th percentile, with a line at the median. Whiskers: 5th 
 MOST_CAVEATS, MOST_IF_NARROW = 4, 1
 # A curve that ends below this percentage is explained.
 COMPLETE_PCT = 99
+# A band is visible if it is somewhere at least this share of the highest value high.
+LEAST_BAND = 0.02
+# The end of the names of caveats on an incomplete first or last period.
+PARTIAL = "_is_partial"
 
 
 def clock_title(times: Iterable[float], unit: str) -> str:
@@ -74,10 +78,12 @@ def write_subtitle(found: Drawable, about: Sequence[Note], parameters: str) -> l
 
 
 def explain_marks(found: Drawable) -> list[str]:
-    """Explain marks that have no legend."""
+    """Explain marks of a picture that have no legend."""
     chart = found.chart
     lines = [BOX] if chart.kind == "box" else []
-    if any(row.get(chart.rule) is not None for row in found.rows):
+    if chart.band == (LOW, HIGH) and _has_visible_band(found):
+        lines.append("Band: lowest and highest value of the day.")
+    if has_rule(found):
         line = "Black mark" if found.is_category(chart.x.column) else "Dashed line"
         lines.append(f"{line}: {axis_title(chart.rule)}.")
     if found.exceeds_100_pct:
@@ -88,14 +94,33 @@ def explain_marks(found: Drawable) -> list[str]:
         lines.append("A curve that ends below 100 %: the other observations still ran when the trace ended.")
     if found.has_missing_bars:
         lines.append("A missing bar has no value.")
-    # A single series or panel has neither a legend nor a heading.
-    for column in (chart.color, chart.facet) if chart.kind != "heat" else ():
-        alone = distinct_names(found.rows, column)
-        if len(alone) == 1 and alone != ["NULL"] and column != "trace" and alone != list(found.traces):
-            lines.append(f"{axis_title(column)}: {alone[0]}")
     if chart.kind == "pareto" and chart.labels:
         lines.append(f"Labels where they fit: {' / '.join(map(axis_title, chart.labels))}.")
-    return lines
+    return [*lines, *name_single_series(found)]
+
+
+def name_single_series(found: Drawable) -> list[str]:
+    """Name a single series or panel, which has neither a legend nor a heading."""
+    chart = found.chart
+    columns = [chart.facet] if chart.kind == "heat" else [chart.color, chart.facet]
+    lines = []
+    for column in columns:
+        alone = distinct_names(found.rows, column)
+        is_on_axis = column in chart.x.column.split("+")
+        if len(alone) == 1 and alone != ["NULL"] and not is_on_axis:
+            lines.append(f"{axis_title('trace' if column == 'trace_cluster' else column)}: {alone[0]}")
+    return list(dict.fromkeys(lines))
+
+
+def has_rule(found: Drawable) -> bool:
+    """Whether any row has a reference value to draw."""
+    return any(row.get(found.chart.rule) is not None for row in found.rows)
+
+
+def _has_visible_band(found: Drawable) -> bool:
+    bands = [(row[LOW], row[HIGH]) for row in found.rows]
+    most = max(abs(high) for _, high in bands)
+    return any(high - low > LEAST_BAND * most for low, high in bands)
 
 
 def _is_censored(found: Drawable) -> bool:
@@ -113,9 +138,13 @@ def title_of(connection: duckdb.DuckDBPyConnection, name: str) -> str:
     return rows[0]["title"] if rows else ""
 
 
-def list_caveats(about: Sequence[Note]) -> list[str]:
-    """The summaries of the caveats with severity WRONG_RESULT."""
+def list_caveats(about: Sequence[Note], chart: Chart) -> list[str]:
+    """The summaries of the caveats with severity WRONG_RESULT.
+
+    A chart without incomplete periods has no caveats on them.
+    """
     serious = [note for note in about if note.severity == WRONG_RESULT]
+    serious = [note for note in serious if not (chart.partial and note.name.endswith(PARTIAL))]
     return [f"{note.trace}: {note.summary}" for note in serious]
 
 
@@ -151,22 +180,26 @@ def traces_behind(
     """The traces behind an answer, by name; `answered` are the names in its column `trace`.
 
     Of views and queries of several traces, these are the ones that the answer names, or that the statement
-    selects. Of other tables, these are all with rows.
+    selects. Of other tables, these are all with rows. A query of the user's own may read both.
     """
-    several = {name for name in query.reads if name.startswith(f"{SEVERAL_TRACES}.")}
+    sql = "select query_name, reads_versions from catalog.queries where list_contains($names, query_name)"
+    behind = {row["query_name"]: row for row in read_rows(connection, sql, names=list(query.reads))}
+    several, tables = set(), set()
+    for name in query.reads:
+        versions = behind[name]["reads_versions"] if name in behind else []
+        found = {one for one in (name, *versions) if one.startswith(f"{SEVERAL_TRACES}.")}
+        united_tables = base_tables(connection, found)
+        tables |= base_tables(connection, [name]) - united_tables
+        several |= united_tables
     united = _loaded_traces(connection, several)
-    chosen = set(united).intersection(answered) or set(united).intersection(query.traces or united)
-    return sorted(chosen.union(_loaded_traces(connection, query.reads - several)))
+    chosen = united.intersection(answered) or united.intersection(query.traces or united)
+    return sorted(chosen | _loaded_traces(connection, tables))
 
 
-def _loaded_traces(connection: duckdb.DuckDBPyConnection, names: Iterable[str]) -> list[str]:
-    """The traces with rows in the tables that tables, views and queries read, by name."""
-    sql = """
-        select distinct trace from catalog.tables
-        where list_contains($tables, table_name) and row_count > 0 order by trace
-        """
-    rows = read_rows(connection, sql, tables=list(base_tables(connection, names)))
-    return [row["trace"] for row in rows]
+def _loaded_traces(connection: duckdb.DuckDBPyConnection, tables: Collection[str]) -> set[str]:
+    """The traces with rows in base tables."""
+    sql = "from catalog.tables where list_contains($tables, table_name) and row_count > 0"
+    return {row["trace"] for row in read_rows(connection, sql, tables=list(tables))}
 
 
 def short_citation(citation: str) -> str:

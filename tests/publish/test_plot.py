@@ -18,12 +18,14 @@ from duckdb import DuckDBPyConnection
 from tracehouse.core.errors import DefinitionError, UsageError, UserError
 from tracehouse.engines.duckdb.read import binding, sandbox
 from tracehouse.publish.plot import pictures, terminal, texts, units
+from tracehouse.publish.plot.axes import TRACE_COLORS, TRACES
 from tracehouse.publish.plot.layout import WIDTH, Size, build_spec
 from tracehouse.publish.plot.options import ChartOptions
 from tracehouse.publish.plot.rows import NoChartError, select_rows
 from tracehouse.publish.site import contract
 from tracehouse.sql.query_files import query_files, read_chart
 
+CODE = Path(pictures.__file__).parents[2]
 SVG = "{http://www.w3.org/2000/svg}"
 POINTS_PER_MM = 72 / 25.4
 
@@ -60,6 +62,7 @@ def parts(picture: dict) -> dict:
     layers = [(layer["mark"], layer["encoding"]) for layer in inner["layer"]]
     return {
         "rows": picture["data"]["values"],
+        "columns": plot.get("columns", 1),
         "layers": layers,
         "marks": [mark["type"] for mark, _ in layers],
         "encoding": layers[0][1],
@@ -242,9 +245,9 @@ def draw_as_text(sql: str, line: str) -> str:
 def test_ticks_of_whole_numbers_are_whole_in_a_terminal() -> None:
     sql = "select unnest([1, 2, 4, 8]) as gpus, unnest([3911, 7, 84, 1]) as jobs"
     ticks = {*re.findall(r"^ *([\d.,]+)┤", draw_as_text(sql, "line x=gpus y=jobs"), re.M)}
-    assert ticks == {"1,000", "2,000", "3,000"}
+    assert ticks == {"0", "1,000", "2,000", "3,000"}
     few = draw_as_text("select unnest([1, 2, 3]) as gpus, unnest([1, 2, 2]) as jobs", "line x=gpus y=jobs")
-    assert re.findall(r"^ *([\d.,]+)┤", few, re.M) == ["2", "1"]
+    assert re.findall(r"^ *([\d.,]+)┤", few, re.M) == ["2", "1", "0"]
 
 
 def test_terminal_draws_each_color_and_facet() -> None:
@@ -258,6 +261,23 @@ def test_terminal_draws_each_color_and_facet() -> None:
     cells = "unnest([1, 2]) as x, unnest([3, 4]) as y, unnest([1, 2]) as n"
     heat = f"select {cells}, trace from (values ('pai'), ('itp')) as t(trace)"
     assert draw_as_text(heat, "heat x=x y=y color=n facet=trace").count("n, up to 2") == 2
+
+
+def test_terminal_draws_reference_values_and_explains_only_what_it_draws() -> None:
+    rows = "(values (1, 30, 900), (2, 50, 900)) as t(n, gpus, capacity_gpus)"
+    for kind, mark, line in (("line", "-", "Dashes: capacity GPUs."), ("bar", "|", "Mark |: capacity GPUs.")):
+        chart = read_chart(f"{kind} x=n y=gpus rule=capacity_gpus", "a.b")
+        # Pictures hide a capacity that is far above the values.
+        table = duckdb.sql(f"select n, 10 * gpus as gpus, capacity_gpus from {rows}").to_arrow_table()
+        found = select_rows(table, chart, "a.b")
+        assert terminal.explain_marks(found) == [line]
+        shown = terminal.draw_text(found, [], "", 80)
+        assert mark in shown
+        if kind == "line":
+            assert {"0", "800"} <= {*re.findall(r"^ *([\d.,]+)┤", shown, re.M)}
+    sql = "select range as hour_start_s, range as jobs from range(0, 864000, 600)"
+    found = select_rows(duckdb.sql(sql).to_arrow_table(), read_chart(BY_HOUR, "a.b"), "a.b")
+    assert terminal.explain_marks(found) == [] and found.remarks == ["Line: mean of each day."]
 
 
 def test_every_kind_of_chart_can_be_drawn_in_a_terminal(opened: DuckDBPyConnection) -> None:
@@ -287,7 +307,9 @@ def test_seconds_and_percentages_above_100_can_be_read() -> None:
     found = draw("select unnest([60, 3600]) as within_s, unnest([98, 183]) as use_pct", line)
     axis = found["layers"][1][1]["x"]
     assert axis["title"] == "within" and "' min'" in axis["axis"]["labelExpr"]
-    assert found["marks"] == ["rule", "bar", "text"] and found["subtitle"] == ["Grey line: 100 %."]
+    # A white edge separates the values from the line at 100 %.
+    assert found["marks"] == ["rule", "bar", "text", "text"] and found["subtitle"] == ["Grey line: 100 %."]
+    assert [mark.get("stroke") for mark, _ in found["layers"][2:]] == ["white", None]
     few = draw("select unnest([60, 3600]) as within_s, unnest([98, 83]) as use_pct", line)
     assert few["marks"] == ["bar", "text"]
 
@@ -314,7 +336,9 @@ def test_lines_differ_without_colours(opened: DuckDBPyConnection) -> None:
     (area, of_area), (line, of_line), (_, of_marks) = drawn["layers"]
     assert (area["type"], of_area["y"]["field"], of_area["y2"]["field"]) == ("area", "low_pct", "high_pct")
     scales = [found["scale"] for found in (of_line["color"], of_line["strokeDash"], of_marks["shape"])]
-    assert scales[0]["domain"] == scales[1]["domain"] == scales[2]["domain"] == sorted(scales[0]["domain"])
+    assert scales[0]["domain"] == scales[1]["domain"] == scales[2]["domain"]
+    named = of_line["color"]["legend"]["values"]
+    assert named == sorted(named) and {*named} == {row["trace"] for row in drawn["rows"]}
     dashes, shapes = scales[1]["range"], scales[2]["range"]
     combined = {(str(dashes[index % len(dashes)]), shapes[index % len(shapes)]) for index in range(72)}
     assert line["type"] == "line" and len(combined) == 72
@@ -333,6 +357,56 @@ def test_marks_without_a_legend_are_explained(opened: DuckDBPyConnection) -> Non
     assert draw(f"from {rows}", "line x=n y=jobs color=cluster")["subtitle"] == ["cluster: kalos"]
     assert draw(f"from {rows}", "line x=n y=jobs facet=cluster")["subtitle"] == ["cluster: kalos"]
     assert draw(f"from {rows}", "line x=n y=jobs color=part")["subtitle"] == []
+    rows = "(values (1, 2, 'openb'), (2, 3, 'openb')) as t(n, jobs, trace)"
+    for line in ("line x=n y=jobs color=trace", "bar x=n y=jobs color=trace", "line x=n y=jobs facet=trace"):
+        assert draw(f"from {rows}", line)["subtitle"] == ["trace: openb"]
+    # The axis names it.
+    assert draw(f"from {rows}", "point x=trace+n y=jobs color=trace")["subtitle"] == []
+
+
+def test_each_panel_has_an_axis_and_a_heading_at_one_height() -> None:
+    """Also in a row that is not full, and above panels of other values. Few narrow panels have a row each."""
+    rows = "select unnest([1, 2, 3]) as n, unnest([5, 7, 6]) * size as jobs, size from (values {}) as t(size)"
+    for sizes, columns in (((8, 70, 900), 2), ((1, 2, 30, 41, 500, 6), 3), ((1, 2, 30, 41, 51, 60, 7), 3)):
+        sql = rows.format(", ".join(f"({size})" for size in sizes))
+        found = select_rows(duckdb.sql(sql).to_arrow_table(), read_chart(SIZES, "a.b"), "a.b")
+        picture = build_spec(found, ["sizes"], [], Size(), WIDTH)
+        assert parts(picture)["columns"] == columns
+        svg = pictures.render_svg(picture)
+        assert svg.count('aria-label="X-axis') == len(sizes)
+        headings = re.findall(r'role-title"><g transform="translate\([\d.]+,(-[\d.]+)\)', svg)
+        # One more is the common title of many panels.
+        assert max(map(headings.count, headings)) == len(sizes)
+        narrow = parts(build_spec(found, ["sizes"], [], pictures.parse_size(85, None), 190))
+        assert narrow["columns"] == (1 if len(sizes) <= 4 else 2)
+
+
+SIZES = "line x=n y=jobs facet=size"
+
+
+def test_groups_of_bars_are_apart() -> None:
+    """By more than the width of a bar, and only groups."""
+    sql = "from (values ('a', 'x', 1), ('a', 'y', 2), ('b', 'x', 3)) as t(name, part, jobs)"
+    gap = draw(sql, "bar x=name y=jobs color=part")["encoding"]["x"]["scale"]["paddingInner"]
+    assert gap > (1 - gap) / 2
+    assert "scale" not in draw(sql, "stack x=name y=jobs color=part")["encoding"]["x"]
+
+
+def test_a_trace_has_one_color_in_all_charts() -> None:
+    assert {*TRACES} == {path.stem for path in (CODE / "ingest" / "traces").glob("[a-z]*.py")}
+    assert len({*TRACE_COLORS}) == len(TRACES)
+    colors = set()
+    for traces, line in (
+        (["acme", "openb"], "bar x=n y=jobs color=trace"),
+        (["openb", "spot", "mine"], "line x=n y=jobs color=trace"),
+        (["openb"], "point x=n y=jobs color=trace"),
+    ):
+        sql = f"select unnest({traces}) as trace, n, 2 * n as jobs from (values (1), (2)) as t(n)"
+        found = draw(sql, line)["encoding"]["color"]
+        scale, legend = found["scale"], found["legend"]
+        colors.add(scale["range"][scale["domain"].index("openb")])
+        assert legend is None or legend["values"] == traces
+    assert len(colors) == 1
 
 
 def test_remarks_on_rows_that_are_not_drawn() -> None:
@@ -340,6 +414,9 @@ def test_remarks_on_rows_that_are_not_drawn() -> None:
     found = draw("select unnest([1, 2]) as n, 5 as gpus, 1000 as capacity_gpus", line)
     assert found["subtitle"] == ["Capacity (1,000 GPUs) lies above this range."]
     assert {row["capacity_gpus"] for row in found["rows"]} == {None}
+    panels = "(values ('a', 1000), ('b', null), ('c', 5), ('d', 900)) as t(trace, capacity_gpus)"
+    found = draw(f"select *, unnest([1, 2]) as n, 5 as gpus from {panels}", f"{line} facet=trace")
+    assert found["subtitle"][0] == "Capacity (900 to 1,000 GPUs) lies above the range of a, d."
     sql = "select unnest([0, 1, 100, null]) as wait_s, 5.5 as share_pct"
     found = draw(sql, "line x=wait_s:log y=share_pct")
     assert [row["wait_s"] for row in found["rows"]] == [1, 100]
@@ -355,6 +432,8 @@ def test_remarks_on_rows_that_are_not_drawn() -> None:
     found = draw("select unnest([1, 2, 3]) as day, 5 as jobs", "line x=day y=jobs partial=first")
     assert [row["day"] for row in found["rows"]] == [48, 72]
     assert found["subtitle"] == ["Without the first period, which is incomplete."]
+    found = draw("select unnest([1, 2, 3, 4]) as day, 5 as jobs", "line x=day y=jobs partial=first,last")
+    assert found["subtitle"] == ["Without the first and the last periods, which are incomplete."]
 
 
 def test_labels_of_front_do_not_overlap(opened: DuckDBPyConnection) -> None:
@@ -445,6 +524,29 @@ def test_footer_of_sql_is_about_traces_of_its_rows(
     described = pictures.describe(opened, query, {}, ChartOptions(kind="point"))
     assert {part.partition(":")[0] for part in described.source.split(" · ")} == cited
     assert {caveat.partition(":")[0] for caveat in described.caveats} <= cited
+
+
+def test_footer_of_own_query_is_about_traces_of_its_rows() -> None:
+    """It cites the traces that it names of views of all traces, and those of tables that it also reads."""
+    with duckdb.connect() as catalog:
+        catalog.execute("""
+            create schema catalog;
+            create table catalog.tables as select unnest(['acme', 'openb', 'zeus']) as trace, 5 as row_count,
+                trace || '.job' as table_name;
+            create table catalog.views as select 'unified.jobs_v2' as versioned_name, true as is_current,
+                'unified.jobs' as view_name, ['acme.job', 'openb.job'] as base_tables;
+            create table catalog.queries as select 'mine.waits' as query_name,
+                ['acme.job', 'openb.job', 'zeus.job'] as base_tables, ['unified.jobs_v2'] as reads_versions;
+        """)
+        query = binding.BoundQuery("from mine.waits()", name="mine.waits", reads=frozenset({"mine.waits"}))
+        assert texts.traces_behind(catalog, query, ["openb"]) == ["openb", "zeus"]
+        assert texts.traces_behind(catalog, query, []) == ["acme", "openb", "zeus"]
+
+
+def test_footer_does_not_warn_of_a_period_that_is_left_out(opened: DuckDBPyConnection) -> None:
+    described = pictures.describe_query(opened, "itp.arrivals_by_week", {})
+    assert "Without the last period, which is incomplete." in described.subtitle
+    assert not [caveat for caveat in described.caveats if "last week" in caveat]
 
 
 def test_measured_data_is_not_labelled_synthetic(real_warehouse: Path) -> None:
@@ -553,10 +655,14 @@ def test_long_line_is_drawn_by_day() -> None:
     assert [row["hour_start_s"] for row in found["rows"]] == [day + 0.5 for day in range(100)]
     assert {(row["jobs"], row["limit_gpus"]) for row in found["rows"]} == {(11.5, 0.5)}
     assert "area" in found["marks"]
-    assert found["subtitle"][0] == "Line: mean of each day. Band: its lowest and highest value."
+    named = ["Line: mean of each day.", "Band: lowest and highest value of the day."]
+    assert found["subtitle"] == [*named, "Dashed line: limit GPUs."]
+    # A band that is not visible is not explained.
+    flat = draw("select 3600 * range as hour_start_s, 500 + range % 2 as jobs from range(2400)", BY_HOUR)
+    assert flat["subtitle"] == named[:1]
 
 
-BY_WINDOW = "line x=window_start_s y=jobs"
+BY_HOUR, BY_WINDOW = "line x=hour_start_s y=jobs", "line x=window_start_s y=jobs"
 
 
 def test_short_lines_are_drawn_in_minutes_or_hours_and_keep_their_points() -> None:
@@ -574,4 +680,4 @@ def test_lines_of_few_days_keep_their_points_next_to_long_lines() -> None:
     rows = [(row["window_start_s"], row["jobs"]) for row in found["rows"] if row["trace"] == "short"]
     assert rows == [(minute / 1_440, minute) for minute in range(60)]
     assert len(found["rows"]) == 160
-    assert found["subtitle"][0] == "Long lines: mean of each day. Band: its lowest and highest value."
+    assert found["subtitle"][0] == "Long lines: mean of each day."

@@ -66,9 +66,14 @@ function adaptScales(spec: Json, template: Template, values: Record<string, Cell
     // Names that are calculated from the values, such as days of the week, stay.
     return kept.length === 0 ? known : sortBands([...kept, ...names.filter((name) => !kept.includes(name))] as string[], template.band);
   };
-  const { scale, axis } = spec as { scale?: Record<string, unknown>; axis?: Record<string, unknown> };
-  const domain = merge(scale?.domain);
-  if (scale && domain) scale.domain = domain;
+  const { scale, axis, legend } = spec as Record<"scale" | "axis" | "legend", Record<string, unknown> | undefined>;
+  // A legend with values names those of a fixed domain that have rows.
+  if (field === "trace" && scale?.domain) {
+    if (legend?.values) legend.values = merge(legend.values);
+  } else {
+    const domain = merge(scale?.domain);
+    if (scale && domain) scale.domain = domain;
+  }
   const sort = merge(spec.sort);
   if (sort) spec.sort = sort;
   const log = template.logs.find(({ columns }) => columns.includes(field));
