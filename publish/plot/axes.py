@@ -20,11 +20,11 @@ COLORS += ["#A6761D", "#004466", "#7A3500", "#005C43", "#7C3A5E", "#9A9A9A"]
 # Bars have neither dashes nor shapes: neighbours in this order differ in grey as well.
 BAR_COLORS = ["#0072B2", "#E69F00", "#4A1F00", "#BFE3B4", "#009E73", "#000000", "#56B4E9", "#D55E00"]
 BAR_COLORS += ["#F3C6DC", "#004466", "#CC79A7", "#005C43", "#9A9A9A"]
-# Traces in the order of their colours, dashes and shapes, which are the same in all charts. Traces that often
-# share a chart come first, because the first colours differ most.
-TRACES = ["acme", "helios", "pai", "dlrm", "itp", "openb", "spot", "philly", "asi", "zeus"]
-TRACES += ["azure_llm", "burstgpt", "mooncake", "qwen", "genai"]
-TRACE_COLORS = [*COLORS, "#8C96C6", "#B8B000"]
+# A trace has the same colour, dash and shape in all charts. Neighbouring traces of jobs differ in grey.
+TRACE_COLORS = {"acme": "#0072B2", "asi": "#CC79A7", "dlrm": "#7A3500", "helios": "#E69F00", "itp": "#009E73"}
+TRACE_COLORS |= {"openb": "#56B4E9", "pai": "#D55E00", "philly": "#000000", "spot": "#A6761D"}
+TRACE_COLORS |= {"zeus": "#004466", "azure_llm": "#005C43", "burstgpt": "#B8B000", "genai": "#7C3A5E"}
+TRACE_COLORS |= {"mooncake": "#8C96C6", "qwen": "#5A5A5A"}
 PALE = "#a8a8a8"
 # The numbers of colours, dashes and shapes have no common divisor: all combinations occur before one repeats.
 DASHES = [[1, 0], [6, 2], [2, 2], [8, 2, 2, 2], [10, 3], [4, 4], [1, 2], [12, 2, 2, 2, 2, 2], [3, 1]]
@@ -164,9 +164,9 @@ def build_series(drawable: Drawable, legend: Spec | None, values: Sequence[Any])
     found = drawable.series
     if drawable.chart.color == "trace":
         # All traces are in the domain, so that each has its own colour; the legend names those with rows.
-        legend = legend and legend | {"values": found}
-        found = [*TRACES, *(name for name in found if name not in TRACES)]
-        values = TRACE_COLORS if values in (COLORS, BAR_COLORS) else values
+        legend = legend and legend | {"values": found, "description": "Legend of traces"}
+        found = [*dict.fromkeys((*TRACE_COLORS, *found))]
+        values = [*TRACE_COLORS.values()] if values in (COLORS, BAR_COLORS) else values
     elif drawable.chart.kind == "pareto" and values is COLORS:
         # Points off the Pareto front are pale.
         values = [COLORS[1] if name == "true" else PALE for name in found]

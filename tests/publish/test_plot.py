@@ -17,15 +17,15 @@ from duckdb import DuckDBPyConnection
 
 from tracehouse.core.errors import DefinitionError, UsageError, UserError
 from tracehouse.engines.duckdb.read import binding, sandbox
+from tracehouse.ingest.declarations import all_traces
 from tracehouse.publish.plot import pictures, terminal, texts, units
-from tracehouse.publish.plot.axes import TRACE_COLORS, TRACES
+from tracehouse.publish.plot.axes import TRACE_COLORS
 from tracehouse.publish.plot.layout import WIDTH, Size, build_spec
 from tracehouse.publish.plot.options import ChartOptions
 from tracehouse.publish.plot.rows import NoChartError, select_rows
 from tracehouse.publish.site import contract
 from tracehouse.sql.query_files import query_files, read_chart
 
-CODE = Path(pictures.__file__).parents[2]
 SVG = "{http://www.w3.org/2000/svg}"
 POINTS_PER_MM = 72 / 25.4
 
@@ -393,8 +393,8 @@ def test_groups_of_bars_are_apart() -> None:
 
 
 def test_a_trace_has_one_color_in_all_charts() -> None:
-    assert {*TRACES} == {path.stem for path in (CODE / "ingest" / "traces").glob("[a-z]*.py")}
-    assert len({*TRACE_COLORS}) == len(TRACES)
+    assert {*TRACE_COLORS} == {*all_traces()}
+    assert len({*TRACE_COLORS.values()}) == len(TRACE_COLORS)
     colors = set()
     for traces, line in (
         (["acme", "openb"], "bar x=n y=jobs color=trace"),
