@@ -81,8 +81,9 @@ def explain_marks(found: Drawable) -> list[str]:
     """Explain marks of a picture that have no legend."""
     chart = found.chart
     lines = [BOX] if chart.kind == "box" else []
-    if chart.band == (LOW, HIGH) and _has_visible_band(found):
-        lines.append("Band: lowest and highest value of the day.")
+    if chart.band and _has_visible_band(found):
+        mark = "Vertical lines" if chart.kind == "bar" else "Band"
+        lines.append(f"{mark}: {_name_band(*chart.band)}.")
     if has_rule(found):
         line = "Black mark" if found.is_category(chart.x.column) else "Dashed line"
         lines.append(f"{line}: {axis_title(chart.rule)}.")
@@ -117,9 +118,18 @@ def has_rule(found: Drawable) -> bool:
     return any(row.get(found.chart.rule) is not None for row in found.rows)
 
 
+def _name_band(low: str, high: str) -> str:
+    if (low, high) == (LOW, HIGH):
+        return "lowest and highest value of the day"
+    if low.removeprefix("low_") == high.removeprefix("high_"):
+        return "95 % confidence interval"
+    return f"{axis_title(low)} to {axis_title(high)}"
+
+
 def _has_visible_band(found: Drawable) -> bool:
-    bands = [(row[LOW], row[HIGH]) for row in found.rows]
-    most = max(abs(high) for _, high in bands)
+    low, high = found.chart.band
+    bands = [(row[low], row[high]) for row in found.rows if row[low] is not None and row[high] is not None]
+    most = max((abs(high) for _, high in bands), default=0)
     return any(high - low > LEAST_BAND * most for low, high in bands)
 
 

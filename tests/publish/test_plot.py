@@ -660,6 +660,10 @@ def test_long_line_is_drawn_by_day() -> None:
     # A band that is not visible is not explained.
     flat = draw("select 3600 * range as hour_start_s, 500 + range % 2 as jobs from range(2400)", BY_HOUR)
     assert flat["subtitle"] == named[:1]
+    rows = "(values (1, 5, 4, 7), (2, 6, 5, null)) as t(n, jobs, low_jobs, high_jobs)"
+    for kind, mark in (("line", "Band"), ("bar", "Vertical lines")):
+        found = draw(f"from {rows}", f"{kind} x=n y=jobs band=low_jobs,high_jobs")
+        assert found["subtitle"] == [f"{mark}: 95 % confidence interval."]
 
 
 BY_HOUR, BY_WINDOW = "line x=hour_start_s y=jobs", "line x=window_start_s y=jobs"
