@@ -159,7 +159,7 @@ def describe_rows(
     explain: Callable[[Drawable], list[str]] = texts.explain_marks,
 ) -> Described:
     """Describe the picture of the rows of an answer. Without a title, the remarks are in the footer."""
-    explained = explain(found)
+    explained = [*explain(found), *texts.name_single_values(found)]
     found = replace(found, title=options.title or found.title)
     below: Sequence[str] = []
     if not options.has_title:

@@ -12,7 +12,7 @@ from typing import Any
 from tracehouse.publish.columns import exact
 from tracehouse.publish.plot.axes import TICKS, choose_ticks
 from tracehouse.publish.plot.rows import DAY_S, Drawable, Row, distinct_names, ordered_names
-from tracehouse.publish.plot.texts import clock_title, has_rule, name_single_series
+from tracehouse.publish.plot.texts import clock_title, has_rule
 from tracehouse.publish.plot.units import axis_title, number
 from tracehouse.sql.query_files import Chart
 
@@ -45,8 +45,7 @@ def draw_text(found: Drawable, subtitle: Sequence[str], footer: str, width: int)
 def explain_marks(found: Drawable) -> list[str]:
     """Explain marks of a drawing in characters that have no legend."""
     mark = f"Mark {BAR_RULE}" if found.chart.kind in BARS else "Dashes"
-    rule = [f"{mark}: {axis_title(found.chart.rule)}."] if has_rule(found) else []
-    return [*rule, *name_single_series(found)]
+    return [f"{mark}: {axis_title(found.chart.rule)}."] if has_rule(found) else []
 
 
 def _draw_panels(found: Drawable, draw: Callable[[Drawable], list[str]]) -> list[str]:

@@ -97,10 +97,10 @@ def explain_marks(found: Drawable) -> list[str]:
         lines.append("A missing bar has no value.")
     if chart.kind == "pareto" and chart.labels:
         lines.append(f"Labels where they fit: {' / '.join(map(axis_title, chart.labels))}.")
-    return [*lines, *name_single_series(found)]
+    return lines
 
 
-def name_single_series(found: Drawable) -> list[str]:
+def name_single_values(found: Drawable) -> list[str]:
     """Name a single series or panel, which has neither a legend nor a heading."""
     chart = found.chart
     columns = [chart.facet] if chart.kind == "heat" else [chart.color, chart.facet]

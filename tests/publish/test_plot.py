@@ -77,7 +77,11 @@ def draw(sql: str, line: str) -> dict:
     """Return parts of the picture that a chart line specifies for the answer of an SQL query."""
     found = select_rows(duckdb.sql(sql).to_arrow_table(), read_chart(line, "a.b"), "a.b")
     found = replace(found, title=found.title or "How?")
-    subtitle = [*texts.write_subtitle(found, [], ""), *texts.explain_marks(found)]
+    subtitle = [
+        *texts.write_subtitle(found, [], ""),
+        *texts.explain_marks(found),
+        *texts.name_single_values(found),
+    ]
     return parts(build_spec(found, subtitle, [], Size(), WIDTH))
 
 
