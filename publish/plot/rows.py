@@ -484,8 +484,7 @@ def _hide_far_rules(connection: duckdb.DuckDBPyConnection, sql: str, chart: Char
 
 
 def _describe_counts(answer: pa.Table, chart: Chart) -> str:
-    """A remark on the numbers of observations of the points; hollow ones have few."""
+    """A remark on the numbers of observations of the points."""
     counts = [count for count in answer[chart.count].to_pylist() if count]
     least, most = min(counts, default=0), max(counts, default=0)
-    few = f"; hollow ones under {number(FEW * most)}" if least < FEW * most else ""
-    return f"Points summarise {number(least)} to {number(most)} {axis_title(chart.count)} each{few}."
+    return f"Points summarise {number(least)} to {number(most)} {axis_title(chart.count)} each."

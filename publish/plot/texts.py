@@ -9,8 +9,8 @@ from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.catalog import base_tables, read_rows
 from tracehouse.engines.duckdb.read.notes import WRONG_RESULT, Note
 from tracehouse.engines.duckdb.read.selected_traces import SEVERAL_TRACES
-from tracehouse.publish.plot.rows import HIGH, LOW, Drawable, distinct_names
-from tracehouse.publish.plot.units import axis_title
+from tracehouse.publish.plot.rows import FEW, HIGH, LOW, Drawable, distinct_names
+from tracehouse.publish.plot.units import axis_title, number
 from tracehouse.sql.query_files import Chart
 
 # Days of a trace's own clock from this one on count from 1970: they are dates. No trace lasts 27 years.
@@ -87,6 +87,9 @@ def explain_marks(found: Drawable) -> list[str]:
     if has_rule(found):
         line = "Black mark" if found.is_category(chart.x.column) else "Dashed line"
         lines.append(f"{line}: {axis_title(chart.rule)}.")
+    counts = [row[chart.count] or 0 for row in found.rows] if chart.count else [0]
+    if min(counts) < FEW * max(counts):
+        lines.append(f"Hollow points: under {number(FEW * max(counts))} {axis_title(chart.count)}.")
     if found.exceeds_100_pct:
         lines.append("Grey line: 100 %.")
     if chart.kind == "lorenz":
