@@ -158,7 +158,7 @@ def describe_rows(
     options: ChartOptions = DEFAULT,
 ) -> Described:
     """Describe the picture of the rows of an answer. Without a title, the remarks are in the footer."""
-    explained = texts.explain_marks(found)
+    explained = [*texts.explain_marks(found), *texts.name_single_values(found)]
     found = replace(found, title=options.title or found.title)
     below: Sequence[str] = []
     if not options.has_title:

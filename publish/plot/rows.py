@@ -386,14 +386,15 @@ def _place(connection: duckdb.DuckDBPyConnection, chart: Chart) -> tuple[list[st
     ends = {"first": f"{x} > (select min({x}) from answer)", "last": f"{x} < (select max({x}) from answer)"}
     conditions += [ends[end] for end in chart.partial]
     if chart.partial:
-        remarks.append(f"Without the {' and the '.join(chart.partial)} period, which is incomplete.")
+        verb = "are" if len(chart.partial) > 1 else "is"
+        remarks.append(f"Without the {' and the '.join(chart.partial)} period, which {verb} incomplete.")
     return conditions, remarks
 
 
 def _describe_missing(answer: pa.Table, rows: Sequence[Row], chart: Chart) -> list[str]:
     """A remark on the traces or series of the answer that have no value to draw."""
     found = []
-    for column in dict.fromkeys((chart.color, chart.facet, chart.x.column)):
+    for column in dict.fromkeys((chart.color, chart.facet, *chart.x.column.split("+"))):
         if column == "trace" or (column == chart.color and column and chart.kind != "heat"):
             drawn = {exact(row[column]) for row in rows}
             missing = dict.fromkeys(exact(value) for value in answer[column].to_pylist())

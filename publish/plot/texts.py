@@ -1,16 +1,19 @@
 """The texts of a picture: axis titles, subtitle, footer and citations."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import duckdb
 
+from tracehouse.core.text import join_names
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.catalog import base_tables, read_rows
 from tracehouse.engines.duckdb.read.notes import WRONG_RESULT, Note
 from tracehouse.engines.duckdb.read.selected_traces import SEVERAL_TRACES
+from tracehouse.publish.columns import exact
 from tracehouse.publish.plot.rows import Drawable, distinct_names
-from tracehouse.publish.plot.units import axis_title
+from tracehouse.publish.plot.units import axis_title, number
 from tracehouse.sql.query_files import Chart
 
 # Days of a trace's own clock from this one on count from 1970: they are dates. No trace lasts 27 years.
@@ -88,13 +91,24 @@ def explain_marks(found: Drawable) -> list[str]:
         lines.append("A curve that ends below 100 %: the other observations still ran when the trace ended.")
     if found.has_missing_bars:
         lines.append("A missing bar has no value.")
-    # A single series or panel has neither a legend nor a heading.
+    if chart.kind == "pareto" and chart.labels:
+        lines.append(f"Labels where they fit: {' / '.join(map(axis_title, chart.labels))}.")
+    return lines
+
+
+def name_single_values(found: Drawable) -> list[str]:
+    """Name a single series or panel, which has neither legend nor heading, and distributions of one value."""
+    chart = found.chart
+    lines = []
     for column in (chart.color, chart.facet) if chart.kind != "heat" else ():
         alone = distinct_names(found.rows, column)
         if len(alone) == 1 and alone != ["NULL"] and column != "trace" and alone != list(found.traces):
             lines.append(f"{axis_title(column)}: {alone[0]}")
-    if chart.kind == "pareto" and chart.labels:
-        lines.append(f"Labels where they fit: {' / '.join(map(axis_title, chart.labels))}.")
+    if chart.kind == "step" and chart.color:
+        lengths = Counter((row.get(chart.facet), row[chart.color]) for row in found.rows)
+        points = [row for row in found.rows if lengths[row.get(chart.facet), row[chart.color]] == 1]
+        values = [f"{exact(row[chart.color])} at {number(row[chart.x.column])}" for row in points]
+        lines += [f"A point without a line is a single value: {join_names(values)}."] if values else []
     return lines
 
 
