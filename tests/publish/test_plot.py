@@ -197,8 +197,10 @@ def list_faults(opened: DuckDBPyConnection, name: str) -> list[str]:
             faults.append(f"marks touch the frame of the {letter} axis")
     if chart.kind == "bar" and len(rows) <= 5 and not (chart.facet or chart.band or chart.rule):
         faults += [] if "text" in drawn["marks"] else ["few bars without values"]
+    # Traces lack quantities in any sample; other series may lack rows in a small one.
+    is_by_trace = "xOffset" in encoding and chart.color == "trace"
     groups = {(row[chart.x.column], row.get(chart.facet)) for row in rows}
-    if "xOffset" in encoding and len(rows) < len(groups) * len(encoding["color"]["scale"]["domain"]) * 2 / 3:
+    if is_by_trace and len(rows) < len(groups) * len(encoding["color"]["scale"]["domain"]) * 2 / 3:
         faults.append("most groups of bars lack some, so the others are off their labels")
     # Parameters have their own names; other lines are sentences.
     sentences = [line for line in drawn["subtitle"] if line.endswith(".")]
