@@ -38,8 +38,8 @@ behind lines, or adds an error bar to bars. `with=every_value` sets that boolean
 user gives it. Columns are listed in the order of the result. `yname=tasks_pct` gives an axis a clearer name
 than its column has. `count=minutes` names the column with the number of observations per mark, if some marks
 have few. `partial=first,last` leaves out the first and the last period of the x axis, which are incomplete.
-`label=cluster` writes names next to points. The last key, such as `title=GPU-hours by cluster (ITP jobs)`,
-takes the rest of the line: the title of a chart that shows only some columns of the result.
+The last key, such as `title=GPU-hours by cluster (ITP jobs)`, takes the rest of the line: the title of a
+chart that shows only some columns of the result.
 """
 
 import re
@@ -93,7 +93,7 @@ DRAWN_KEYS = {
     "stack": ("color", "rule"),
     "line": ("color", "rule", "band"),
     "step": ("color", "rule", "band"),
-    "point": ("color", "rule", "label"),
+    "point": ("color", "rule"),
     "heat": ("color",),
     "box": (),
     "lorenz": ("color",),
@@ -191,7 +191,7 @@ class Chart:
     @property
     def joined(self) -> list[str]:
         """The names made of several columns, such as `trace+cluster`."""
-        return [name for name in dict.fromkeys((self.x.column, *self.labels)) if "+" in name]
+        return [self.x.column] if "+" in self.x.column else []
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tracehouse.publish.columns import exact
-from tracehouse.publish.plot.rows import NAMES, Drawable, ordered_names
+from tracehouse.publish.plot.rows import DAY_S, NAMES, Drawable, ordered_names
 from tracehouse.publish.plot.texts import FIRST_DAY_OF_DATES, clock_title
 from tracehouse.publish.plot.units import axis_title, split_unit
 from tracehouse.sql.query_files import Axis
@@ -156,6 +156,8 @@ def _time_axis(drawable: Drawable) -> Spec:
     if x.name == x.column:
         title = "date" if len(drawable.rows[0][x.column]) == len("2020-01-01") else "time (UTC)"
     axis = {"format": formats, **SPACED}
+    if title == "date":
+        axis["tickMinStep"] = 1_000 * DAY_S
     return {"title": title, "type": "temporal", "scale": {"type": "utc"}, "axis": axis}
 
 
@@ -213,8 +215,9 @@ def _scale(drawable: Drawable, axis: Axis) -> Spec:
         return {"scale": {"domain": [0, 100]}, "axis": numbers}
     if axis is chart.x:
         return {"scale": WITHOUT_ZERO, "axis": numbers}
-    # Points at zero are above the axis.
-    return {"axis": numbers} | ({"scale": WITHOUT_ZERO | {"zero": True}} if chart.kind == "point" else {})
+    # Points at zero and the values of negative bars are above the axis.
+    is_padded = chart.kind == "point" or min(values) < 0
+    return {"axis": numbers} | ({"scale": WITHOUT_ZERO | {"zero": True}} if is_padded else {})
 
 
 def _columns(drawable: Drawable, axis: Axis) -> Sequence[str]:
@@ -238,7 +241,8 @@ def _log_scale(drawable: Drawable, axis: Axis, values: Sequence[float]) -> Spec:
         labels["labelExpr"] = SPAN
         named = {"title": split_unit(axis.name)[0]}
     elif _is_binary(axis):
-        labels["labelExpr"] = "format(datum.value, '~r')"
+        # Every other power of two is regular, unlike those that just fit.
+        labels |= {"labelExpr": "format(datum.value, '~r')", "labelOverlap": True}
     scale: Spec = {"type": "symlog", "constant": 1} if has_zero else {"type": "log"}
     ends = {"domain": labelled_domain(values)} if drawable.chart.kind == "pareto" else {"padding": PADDING}
     return {"scale": scale | {"nice": False, **ends}, "axis": numbers | labels, **named}

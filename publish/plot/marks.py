@@ -56,10 +56,8 @@ def build_layers(
             shaded = {"interpolate": layers[0]["mark"]["interpolate"], "opacity": 0.2, "clip": True}
             layers.insert(0, _layer("area", between(*chart.band) | color, **shaded))
     elif chart.kind == "point":
-        layers = [_layer("point", height | color | shape, filled=True, size=60 * scale, opacity=0.85)]
-        if chart.labels:
-            named = height | {"text": {"field": chart.labels[0], "type": "nominal"}}
-            layers.append(_layer("text", named, align="left", dx=6 * scale, fontSize=LABEL_SIZE * scale))
+        area = (30 if chart.facet else 60) * scale
+        layers = [_layer("point", height | color | shape, filled=True, size=area, opacity=0.85)]
     elif chart.kind == "heat":
         # Dark means high, in print and on screen.
         shades = {

@@ -394,7 +394,7 @@ def _place(connection: duckdb.DuckDBPyConnection, chart: Chart) -> tuple[list[st
 def _describe_missing(answer: pa.Table, rows: Sequence[Row], chart: Chart) -> list[str]:
     """A remark on the traces or series of the answer that have no value to draw."""
     found = []
-    for column in dict.fromkeys((chart.color, chart.facet, chart.x.column)):
+    for column in dict.fromkeys((chart.color, chart.facet, *chart.x.column.split("+"))):
         if column == "trace" or (column == chart.color and column and chart.kind != "heat"):
             drawn = {exact(row[column]) for row in rows}
             missing = dict.fromkeys(exact(value) for value in answer[column].to_pylist())

@@ -1,15 +1,19 @@
 """The texts of a picture: axis titles, subtitle, footer and citations."""
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import duckdb
 
+from tracehouse.core.text import join_names
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.catalog import base_tables, read_rows
 from tracehouse.engines.duckdb.read.notes import WRONG_RESULT, Note
 from tracehouse.engines.duckdb.read.selected_traces import SEVERAL_TRACES
+from tracehouse.publish.columns import exact
 from tracehouse.publish.plot.rows import FEW, HIGH, LOW, Drawable, distinct_names
+from tracehouse.publish.plot.units import axis_title, number
 from tracehouse.publish.plot.units import axis_title, number
 from tracehouse.sql.query_files import Chart
 
@@ -104,7 +108,7 @@ def explain_marks(found: Drawable) -> list[str]:
 
 
 def name_single_values(found: Drawable) -> list[str]:
-    """Name a single series or panel, which has neither a legend nor a heading."""
+    """Name a single series or panel, which has neither legend nor heading, and distributions of one value."""
     chart = found.chart
     columns = [chart.facet] if chart.kind == "heat" else [chart.color, chart.facet]
     lines = []
@@ -113,6 +117,11 @@ def name_single_values(found: Drawable) -> list[str]:
         is_on_axis = column in chart.x.column.split("+")
         if len(alone) == 1 and alone != ["NULL"] and not is_on_axis:
             lines.append(f"{axis_title('trace' if column == 'trace_cluster' else column)}: {alone[0]}")
+    if chart.kind == "step" and chart.color:
+        lengths = Counter((row.get(chart.facet), row[chart.color]) for row in found.rows)
+        points = [row for row in found.rows if lengths[row.get(chart.facet), row[chart.color]] == 1]
+        values = [f"{exact(row[chart.color])} at {number(row[chart.x.column])}" for row in points]
+        lines += [f"A point without a line is a single value: {join_names(values)}."] if values else []
     return list(dict.fromkeys(lines))
 
 

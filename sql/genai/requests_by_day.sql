@@ -2,7 +2,8 @@
 -- resolves_caveat: genai.request_clock_is_shifted
 -- resolves_caveat: genai.requests_in_both_files
 -- resolves_caveat: genai.requests_name_no_container
--- chart: line x=day y=requests title=Requests per day (GenAI requests)
+-- column: is_weekend: Whether the day is a Saturday or Sunday
+-- chart: bar x=day y=requests color=is_weekend partial=first,last title=Requests per day (GenAI requests)
 create or replace macro genai.requests_by_day(
     -- type of task, or all [all TXT_2_IMG IMG_2_IMG INPAINTING]
     of_type varchar := 'all'
@@ -21,6 +22,7 @@ with requests as (
 
 select
     day,
+    (cast(floor(epoch(day) / 86400) as bigint) + 3) % 7 >= 5 as is_weekend,
     count(*) as requests,
     count(*) filter (where predict_status = 'FAILED') as failed_requests,
     count(distinct user_id) as users,
@@ -30,4 +32,4 @@ where of_type in ('all', predict_type)
 group by day
 order by day;
 
-comment on macro table genai.requests_by_day is 'Requests, failed requests, users or groups, and median execution time of successful requests, per day in China.';
+comment on macro table genai.requests_by_day is 'Requests, failed requests, users or groups, and median execution time of successful requests, per day in China. In the published file, the first day starts at 9:57 and the last ends at 10:33. The Spring Festival lasted until 4 February 2025, and Saturday 8 February was a working day.';

@@ -1,7 +1,7 @@
 -- Job arrivals per week (ITP jobs)
 -- caveat: itp.last_week_is_partial
 -- caveat: itp.clusters_start_ragged
--- chart: line x=from_date y=jobs xname=first_day_of_the_week partial=last
+-- chart: bar x=from_date y=jobs xname=first_day_of_the_week partial=last
 create or replace macro itp.arrivals_by_week() as table
 with weeks as (
     select cast(floor(submit_s / 604800) as bigint) as week

@@ -1,15 +1,19 @@
 -- Job arrivals per hour (jobs per trace)
--- chart: line x=hour_start_s y=jobs facet=trace_cluster
--- column: trace_cluster: Trace and cluster in one text, for the chart
+-- chart: line x=hour_start_s y=jobs facet=trace with=whole_traces yname=jobs_per_hour title=Job arrivals per hour by trace (all traces)
+-- column: trace_cluster: Trace and cluster in one text
 -- column: jobs: Jobs submitted in that hour
 create or replace macro unified.arrival_series(
-    in_trace varchar := null, from_hour bigint := null, gpu_only boolean := true
+    in_trace varchar := null,
+    from_hour bigint := null,
+    gpu_only boolean := true,
+    -- count the jobs of all clusters of a trace together
+    whole_traces boolean := false
 ) as table
 -- A job that may have been submitted before the trace began has no known submission.
 with jobs as (
     select
         trace,
-        cluster,
+        case when not whole_traces then cluster end as cluster,
         requested_gpus,
         cast(floor(case when not is_left_censored then submit_s end / 3600) as bigint) as hour
     from unified.jobs

@@ -1,5 +1,5 @@
 -- Jobs, GPU-hours and failures by trace (all traces)
--- chart: stack x=trace y=held_gpu_h color=trace title=GPU-hours by trace, its clusters stacked (all traces)
+-- chart: point x=trace+cluster y=held_gpu_h color=trace xname=cluster title=GPU-hours by cluster (all traces)
 -- column: median_run_s: Median of the runs that were seen whole, whole_run_pct percent of the jobs: too low below 100, unlike in unified.run_cdf
 create or replace macro unified.traces(
     gpu_only boolean := true, preempted_fails boolean := false, in_trace varchar := null

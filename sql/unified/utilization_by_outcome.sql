@@ -1,5 +1,5 @@
 -- GPU utilisation by outcome (GPU jobs of two traces)
--- chart: bar x=status y=mean_gpu_pct color=trace yname=mean_gpu_utilisation_pct
+-- chart: bar x=trace+status y=mean_gpu_pct color=trace xname=trace_and_status yname=mean_gpu_utilisation_pct
 -- column: jobs: GPU jobs of the outcome
 -- column: measured_jobs: GPU jobs of the outcome with a measured utilisation
 -- column: gpu_h: GPU-hours that the jobs of the outcome held

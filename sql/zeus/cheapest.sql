@@ -1,6 +1,7 @@
 -- Least-cost energy and time to hardest target (Zeus runs)
 -- caveat: zeus.target_decides_optimum
--- chart: point x=dataset y=energy_to_accuracy_j:log title=Energy to hardest target at least cost (Zeus runs)
+-- column: condition: ≤ if the target is an error rate, ≥ if it is an accuracy
+-- chart: point x=dataset+condition+target_metric xname=data_set_and_its_target_(≤_error_rate,_≥_accuracy) y=energy_to_accuracy_j:log title=Energy to hardest target at least cost (Zeus runs)
 create or replace macro zeus.cheapest(on_gpu varchar := 'v100', eta double := 0.5) as table
 with reached as (
     select
@@ -9,6 +10,7 @@ with reached as (
         batch_size,
         power_limit_w,
         target_metric,
+        case when is_lower_better then '≤' else '≥' end as condition,
         case when is_lower_better then -target_metric else target_metric end as hardness,
         time_to_accuracy_s,
         energy_to_accuracy_j,
@@ -28,6 +30,7 @@ hardest as (
 select
     dataset,
     network,
+    condition,
     target_metric,
     batch_size,
     power_limit_w,

@@ -2,16 +2,18 @@
 -- resolves_caveat: zeus.not_jobs
 -- resolves_caveat: zeus.target_decides_optimum
 -- resolves_caveat: zeus.train_has_no_gpu
--- chart: line x=target_metric y=mean_reached_epochs xname=target_accuracy_or_error_rate
+-- column: condition: ≤ if the target is an error rate, ≥ if it is an accuracy
+-- chart: bar x=condition+target_metric y=mean_reached_epochs xname=target_(≤_error_rate,_≥_accuracy)
 create or replace macro zeus.epochs_by_target(of_dataset varchar := 'librispeech') as table
 select
+    case when dataset = 'librispeech' then '≤' else '≥' end as condition,
     target_metric,
     count(*) as runs,
     count(target_epoch) as runs_reached,
     avg(target_epoch) as mean_reached_epochs
 from zeus.train
 where dataset = of_dataset
-group by target_metric
+group by dataset, target_metric
 order by target_metric;
 
 comment on macro table zeus.epochs_by_target is 'Training runs of all batch sizes, runs that reached the target, and the mean of their epochs.';

@@ -3,7 +3,7 @@
 -- resolves_caveat: zeus.join_multiplies
 -- resolves_caveat: zeus.not_jobs
 -- resolves_caveat: zeus.v100_adam_rows
--- chart: line x=power_limit_w y=energy_per_epoch_j color=optimizer title=Energy per epoch by power limit (Zeus profiles)
+-- chart: line x=power_limit_w y=energy_per_epoch_j color=optimizer facet=batch_size title=Energy per epoch by power limit (Zeus profiles)
 create or replace macro zeus.power_by_limit(
     on_gpu varchar := 'v100',
     of_dataset varchar := 'librispeech',

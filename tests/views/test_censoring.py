@@ -203,6 +203,17 @@ def test_arrivals_exclude_jobs_of_the_first_second_of_spot(synthetic: duckdb.Duc
         assert rows(synthetic, f"select sum(jobs) from {query}") == [(jobs,)]
 
 
+def test_arrivals_of_whole_traces_sum_those_of_clusters(synthetic: duckdb.DuckDBPyConnection) -> None:
+    by_hour = "select trace, hour, sum(jobs), sum(submitted_gpus) from unified.arrival_series"
+    as_one = "whole_traces := true"
+    whole, parts = (
+        rows(synthetic, f"{by_hour}({given}) where jobs > 0 group by all order by all")
+        for given in (as_one, "")
+    )
+    assert whole == parts != []
+    assert rows(synthetic, f"select count(cluster) from unified.arrival_series({as_one})") == [(0,)]
+
+
 def test_bounds_of_failures_if_few_outcomes_are_known(real: duckdb.DuckDBPyConnection) -> None:
     """29 % of openb's GPU pods have a known outcome. 91 % of them failed, so 26 to 97 % of all pods did."""
     columns = "known_pct, failed_of_all_pct, failed_at_most_pct, failed_of_known_pct"

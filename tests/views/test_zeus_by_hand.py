@@ -125,7 +125,7 @@ def test_coverage(zeus: duckdb.DuckDBPyConnection) -> None:
 
 def test_epochs_by_target(zeus: duckdb.DuckDBPyConnection) -> None:
     epochs = rows(zeus, "from zeus.epochs_by_target('squad')")
-    assert epochs == [(84, 10, 9, pytest.approx(90 / 9)), (85, 10, 10, 50)]
+    assert epochs == [("≥", 84, 10, 9, pytest.approx(90 / 9)), ("≥", 85, 10, 10, 50)]
 
 
 def test_matches_groups_with_pai(zeus: duckdb.DuckDBPyConnection) -> None:
