@@ -27,8 +27,8 @@ def size_bytes(size: str) -> float:
 def keep_freed_pages() -> None:
     """Let Arrow use freed memory again instead of returning it to the system, which clears it each time.
 
-    It takes an eighth of the processor time of an ingest. Arrow's allocator reads the variable when pyarrow is
-    imported.
+    Clearing takes an eighth of the processor time of an ingest. Arrow's allocator reads the variable when
+    pyarrow is imported.
     """
     os.environ.setdefault("MIMALLOC_PURGE_DELAY", "10000")
 

@@ -14,7 +14,6 @@ from tracehouse.engines.duckdb.read.selected_traces import SEVERAL_TRACES
 from tracehouse.publish.columns import exact
 from tracehouse.publish.plot.rows import FEW, HIGH, LOW, Drawable, distinct_names
 from tracehouse.publish.plot.units import axis_title, number
-from tracehouse.publish.plot.units import axis_title, number
 from tracehouse.sql.query_files import Chart
 
 # Days of a trace's own clock from this one on count from 1970: they are dates. No trace lasts 27 years.
