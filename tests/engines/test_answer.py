@@ -311,14 +311,18 @@ def test_summary_has_names_of_all_caveats_in_a_line_and_sentences_of_serious_one
     serious = Note("a.grave", "All of it.", severity="wrong result", summary="In short.")
     other = Note("b.grave", "All of that.", severity="wrong result", summary="Briefly.")
     minor = Note("a.minor", "All of this.", severity="background", summary="Small.")
-    synthetic = Note("synthetic data", "these numbers are generated, not measured: a.job")
+    synthetic = Note("synthetic data", "These numbers come from synthetic data (a.job).", "note")
     assert notes.summarize([minor, serious, synthetic], "; more") == [
-        "caveat synthetic data: these numbers are generated, not measured: a.job",
+        "note: These numbers come from synthetic data (a.job).",
         "2 caveats: a.grave (!), a.minor; more",
         "(!) In short.",
     ]
     assert notes.summarize([serious, other])[1:] == ["(!) a: In short.", "(!) b: Briefly."]
     assert len(notes.summarize([serious] * 5)) == 1 + notes.MOST_SENTENCES
+    # The traces take turns, and each has a sentence.
+    assert notes.summarize([serious, serious, serious, other])[1:3] == ["(!) a: In short.", "(!) b: Briefly."]
+    several = [Note(f"{trace}.grave", "", severity="wrong result", summary=trace) for trace in "abcde"]
+    assert notes.summarize([*several, *several])[1:] == [f"(!) {trace}: {trace}" for trace in "abcde"]
     assert notes.summarize([minor, minor]) == ["2 caveats: a.minor, a.minor"]
     assert notes.summarize([minor] * 9, "; more", width=40) == ["9 caveats: a.minor, a.minor, …; more"]
     assert notes.summarize([]) == []
@@ -333,12 +337,12 @@ def test_notes_list_missing_data(tmp_path: Path, real_warehouse: Path) -> None:
     nothing = "not in this warehouse"
     assert "no data" not in of(real_warehouse, "itp.gpu_hours")
     # The real warehouse has no telemetry, which is 80 GB.
-    assert of(real_warehouse, "acme.gpu_day")["no data"] == f"acme: {nothing}"
+    assert of(real_warehouse, "acme.gpu_day")["no data"] == f"{nothing}: acme"
     raw = tmp_path / "raw"
     raw.mkdir()
     (raw / "openb_node_list_all_node.csv").write_text("sn,cpu_milli,memory_mib,gpu,model\nn1,1,2,1,T4\n")
     with raw_dumps.ingested(raw, tmp_path / "warehouse"):
         pass
-    assert of(tmp_path / "warehouse", "openb.fragmentation_share")["no data"] == f"openb.pod: {nothing}"
+    assert of(tmp_path / "warehouse", "openb.fragmentation_share")["no data"] == f"{nothing}: openb.pod"
     everything = ", ".join(sorted({view.schema for view in view_files() if view.name == "standard_job"}))
-    assert of(tmp_path / "warehouse", "unified.hour_profile")["no data"] == f"{everything}: {nothing}"
+    assert of(tmp_path / "warehouse", "unified.hour_profile")["no data"] == f"{nothing}: {everything}"

@@ -181,7 +181,7 @@ def test_lists_objects_with_data_first(served: Server, visitor: Opener) -> None:
 
 
 def test_figures_are_those_of_the_command_line(served: Server, visitor: Opener, warehouse: Path) -> None:
-    run = command_line.server().run("verify", "--format", "csv", "-w", warehouse)
+    run = command_line.server().run("verify", "--all", "--format", "csv", "-w", warehouse)
     expected = [(row["figure"], row["verdict"]) for row in csv.DictReader(io.StringIO(run.stdout))]
     figures = reply(visitor, f"{served.root}/api/verify.json").json["figures"]
     assert len(figures) > 300
