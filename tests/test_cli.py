@@ -107,7 +107,10 @@ def test_sample_ingest_query_and_check(tmp_path: Path) -> None:
     assert (data["itp"], data["pai"]) == ("synthetic", "no data")
     run = traces("query", "itp.gpu_hours", "-p", "min_gpus=8", "--json", warehouse=warehouse)
     assert {row["cluster"] for row in json.loads(run.stdout)} <= {f"cluster{n:02}" for n in range(1, 11)}
-    assert "note: These numbers come from synthetic data (itp." in run.stderr and "caveat: itp.min_duration_600 (!)" in run.stderr
+    assert (
+        "note: These numbers come from synthetic data (itp." in run.stderr
+        and "caveat: itp.min_duration_600 (!)" in run.stderr
+    )
     run = traces("check", "dlrm", "--format", "csv", warehouse=warehouse)
     assert run.code == 0 and "dlrm.instance.row_count,ok,0" in run.stdout
 

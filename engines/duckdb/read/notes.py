@@ -125,7 +125,9 @@ def _notes_on_data(tables: Collection[_TableBehind]) -> list[Note]:
         if table.rows_rejected
     ]
     if rejected:
-        found.append(Note(REJECTED, f"rejected rows: {'; '.join(rejected)}; see catalog.rejected_rows", "note"))
+        found.append(
+            Note(REJECTED, f"rejected rows: {'; '.join(rejected)}; see catalog.rejected_rows", "note")
+        )
     return found
 
 
