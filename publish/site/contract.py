@@ -16,6 +16,7 @@ from typing import Any
 import duckdb
 
 from tracehouse.core.errors import UsageError, UserError
+from tracehouse.core.progress import Step, ignore_step
 from tracehouse.engines.duckdb.read import answer, describe, notes, search, verify
 from tracehouse.engines.duckdb.read.binding import BoundQuery, bind_query, bind_statement
 from tracehouse.engines.duckdb.read.catalog import queries_without_data, read_base_tables, read_rows
@@ -95,9 +96,9 @@ def list_objects(connection: duckdb.DuckDBPyConnection) -> Json:
     }
 
 
-def list_figures(connection: duckdb.DuckDBPyConnection) -> Json:
+def list_figures(connection: duckdb.DuckDBPyConnection, step: Step = ignore_step) -> Json:
     """The published figures of all traces with the measured values and verdicts of `traces verify`."""
-    return {"figures": [asdict(result) for result in verify.figures(connection, [])]}
+    return {"figures": [asdict(result) for result in verify.figures(connection, [], step)]}
 
 
 def describe_object(connection: duckdb.DuckDBPyConnection, name: str) -> Json:

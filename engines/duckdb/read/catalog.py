@@ -69,13 +69,19 @@ def queries_without_data(connection: duckdb.DuckDBPyConnection) -> set[str]:
     A query over all traces that also reads a trace directly has no data if this trace lacks rows.
     """
     sql = """
-        with read as (select query_name, reads, unnest(base_tables) as table_name from catalog.queries),
+        with read as (
+            select
+                query_name,
+                [split_part(name, '.', 1) for name in reads] as schemas,
+                unnest(base_tables) as table_name
+            from catalog.queries
+        ),
 
         by_trace as (
             select
                 read.query_name,
                 tables.trace,
-                bool_or(list_bool_or([starts_with(name, tables.trace || '.') for name in read.reads])) as is_direct,
+                bool_or(list_contains(read.schemas, tables.trace)) as is_direct,
                 min(tables.row_count) as least_rows
             from read
             inner join catalog.tables as tables on read.table_name = tables.table_name
