@@ -12,8 +12,9 @@ import raw_dumps
 from duckdb import DuckDBPyConnection
 
 from tracehouse.core.errors import UsageError, UserError
-from tracehouse.engines.duckdb.read import answer, binding, guard, notes, sandbox
+from tracehouse.engines.duckdb.read import answer, binding, catalog, guard, notes, sandbox
 from tracehouse.engines.duckdb.read.notes import Note
+from tracehouse.publish.site import contract
 from tracehouse.views.view_files import view_files
 
 
@@ -305,6 +306,29 @@ def test_empty_answer_has_caveats_of_loaded_traces_only(real_warehouse: Path) ->
         loaded = {trace for (trace,) in connection.execute("select trace from unified.jobs").fetchall()}
     caveats = {note.name.split(".")[0] for note in query.notes if note.word == "caveat" and "." in note.name}
     assert caveats and caveats <= loaded
+
+
+def test_query_needs_the_trace_that_it_reads_itself(real_warehouse: Path) -> None:
+    """It compares Acme's own summary with all traces, and Acme's jobs are not loaded."""
+    with sandbox.connect(real_warehouse) as connection:
+        empty = catalog.queries_without_data(connection)
+        listed = {one["name"]: one["has_chart"] for one in contract.list_objects(connection)["objects"]}
+    assert "unified.summary_against_published" in empty and "unified.traces" not in empty
+    assert listed["unified.run_cdf"] and not any(listed[name] for name in empty)
+
+
+def test_caveat_on_some_raw_files_needs_one_of_them(tmp_path: Path) -> None:
+    pods = (
+        "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,"
+        "scheduled_time\np,1000,1024,1,1000,,LS,Running,0,9,1\n"
+    )
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    for name, is_listed in (("default", False), ("gpushare40", True)):
+        (raw / f"openb_pod_list_{name}.csv").write_text(pods)
+        with raw_dumps.ingested(raw, tmp_path / "warehouse") as opened:
+            found = {note.name for note in notes.of_object(opened, "openb.waits")}
+        assert ("openb.variants_are_resampled" in found) is is_listed
 
 
 def test_summary_has_names_of_all_caveats_in_a_line_and_sentences_of_serious_ones() -> None:
