@@ -42,7 +42,7 @@ def print_notes(notes: "Sequence[Note]", stderr: bool, complete: bool = False) -
         return
     stream = sys.stderr if stderr else sys.stdout
     if complete:
-        lines = [f"{note.word} {note.name}: {note.text}" for note in notes]
+        lines = [f"{note.label}: {note.text}" for note in notes]
     else:
         from tracehouse.engines.duckdb.read.notes import summarize
 

@@ -55,14 +55,14 @@ def publish(
     file: Path | None = None
     reasons: dict[str, str] = {}
     if out:
-        with step_line(f"writing {out}"):
-            result = database_file.publish(warehouse, out, whole)
+        with step_line(f"writing {out}") as step:
+            result = database_file.publish(warehouse, out, whole, step)
         say(f"Published {result.describe()} as {out}, {result.bytes / 1e6:,.1f} MB")
         file = out
         reasons |= result.left_out
     if site:
-        with step_line(f"writing the site {site}"):
-            result = folder.publish(warehouse, site, duckdb_wasm, whole, base_url, file)
+        with step_line(f"writing the site {site}") as step:
+            result = folder.publish(warehouse, site, duckdb_wasm, whole, base_url, file, step)
         say(f"Wrote the site {site}, {result.bytes / 1e6:,.1f} MB of data")
         say(f"Open it: python -m http.server --directory {site}")
         reasons |= result.left_out

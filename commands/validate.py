@@ -68,7 +68,8 @@ def verify(options: AnswerOptions, traces: TraceNames, with_all: _AllFigures = F
     Prints the figures that differ, and how many there are with each verdict. Exits with 1 if a figure
     differs, unless the measured value is the one that the catalog's explanation leads to. For named traces,
     it prints the explanations. Figures that depend on synthetic data have the verdict `synthetic data`. Other
-    formats than tables have all rows. `traces describe` shows where a figure is printed, and its SQL.
+    formats than tables have all measured figures. `traces describe` shows where a figure is printed, and its
+    SQL.
 
     Example: traces verify pai
     """
@@ -79,7 +80,6 @@ def verify(options: AnswerOptions, traces: TraceNames, with_all: _AllFigures = F
 
     output.check(options.output)
     is_table = options.output_format is Format.TABLE
-    is_short = is_table and not with_all
     with step_line("verifying") as step:
         work = partial(verify.figures, traces=traces, step=step)
         results = sandbox.run(options.warehouse, options.limits, work, step.files)
@@ -88,8 +88,9 @@ def verify(options: AnswerOptions, traces: TraceNames, with_all: _AllFigures = F
     counts = verify.verdict_counts(results)
     unconfirmed = counts.get(verify.Verdict.UNCONFIRMED, 0)
     failures = counts.get(verify.Verdict.DIFFERS, 0) + unconfirmed
-    shown = verify.differing(results) if is_short else results
-    notes = [*verify.parts(results), *(verify.trust_summary(results) if not is_short else ())]
+    select = verify.differing if is_table else verify.measured
+    shown = results if with_all else select(results)
+    notes = [*verify.parts(results), *(verify.trust_summary(results) if with_all else ())]
     if is_table and not options.notes_to_stderr and not options.wide:
         lines = _describe_figures(shown, with_reasons=bool(traces or with_all))
         output.print_text("".join(f"{wrap_line(line, sys.stdout)}\n" for line in lines), not options.no_pager)
@@ -97,11 +98,11 @@ def verify(options: AnswerOptions, traces: TraceNames, with_all: _AllFigures = F
     else:
         notes = [*verify.explanation_summary(results), *notes]
         bind = partial(bind_rows, rows=verify.as_table(shown), query=BoundQuery("", notes=notes))
-        if shown or not is_short:
+        if shown or not is_table:
             options.write(bind)
         else:
             options.print_notes(notes)
-    if is_short and results:
+    if results and not with_all:
         _say_summary(options, len(results), "figures", verify.list_counts(counts))
     if failures:
         reasons = f", {unconfirmed} of them for an unconfirmed reason" if unconfirmed else ""

@@ -18,7 +18,7 @@ class Caveat:
     `name` is the trace's name, a dot and a word. `summary` is one sentence of at most 100 characters.
     `documented_in` says who says so: publisher, third party or measured, and the document.
     `concerns` are full names of other objects: a caveat about parts of several tables is in the trace's
-    `caveats`, and lists them here.
+    `caveats`, and lists them here. A caveat about some raw files has a pattern of their names in `raw_files`.
     """
 
     name: str
@@ -28,6 +28,7 @@ class Caveat:
     what_to_do: str
     documented_in: str
     concerns: tuple[str, ...] = ()
+    raw_files: str = ""
 
     def __post_init__(self) -> None:
         check_types(self)

@@ -42,7 +42,7 @@ def as_text(found: Description, to_terminal: bool, is_full: bool = True, width: 
                 console.print(*_short_lines(grid, console.width), sep="\n")
             elif grid.rows:
                 console.print(_table(grid))
-        lines = [f"{note.word} {note.name}: {note.summary or note.text}" for note in found.notes]
+        lines = [f"{note.label}: {note.summary or note.text}" for note in found.notes]
         if is_short:
             # Notes on the data, such as tables without rows, are no caveats.
             caveats = [note.name for note in found.notes if note.severity]

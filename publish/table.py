@@ -2,7 +2,7 @@
 
 Texts are truncated with …; numbers, dates and times never are. If the table is still too wide, columns are
 hidden: first the columns in the middle, last medians, keys and measures. A footer names the hidden columns,
-and those that have no value.
+and those that have no value. A single row is laid out as a record instead.
 """
 
 import math
@@ -96,6 +96,11 @@ def _lay_out_table(
         empty = []
     columns = [column for column in columns if column.name not in empty]
     fitting = columns if style.width is None else _fit(columns, style, style.width - 1)
+    shown = {column.name for column in fitting}
+    hidden = [column.name for column in columns if column.name not in shown]
+    if hidden and len(rows) == 1 and not style.only:
+        yield from _lay_out_records(kinds, rows, count, style)
+        return
     names = (style.paint(_pad(column.name, column), _HEADING) for column in fitting)
     yield f" {_BETWEEN.join(names)}".rstrip()
     yield " " + "─" * _width(fitting)
@@ -109,8 +114,6 @@ def _lay_out_table(
     footer = ["", count]
     if empty:
         footer.append(f"no values in {join_names(empty, _MOST_NAMES)}")
-    shown = {column.name for column in fitting}
-    hidden = [column.name for column in columns if column.name not in shown]
     losses = []
     if hidden:
         listed = join_names(hidden, _MOST_NAMES)

@@ -107,7 +107,10 @@ def test_sample_ingest_query_and_check(tmp_path: Path) -> None:
     assert (data["itp"], data["pai"]) == ("synthetic", "no data")
     run = traces("query", "itp.gpu_hours", "-p", "min_gpus=8", "--json", warehouse=warehouse)
     assert {row["cluster"] for row in json.loads(run.stdout)} <= {f"cluster{n:02}" for n in range(1, 11)}
-    assert "caveat synthetic data" in run.stderr and "caveat: itp.min_duration_600 (!)" in run.stderr
+    assert (
+        "note: These numbers come from synthetic data (itp." in run.stderr
+        and "caveat: itp.min_duration_600 (!)" in run.stderr
+    )
     run = traces("check", "dlrm", "--format", "csv", warehouse=warehouse)
     assert run.code == 0 and "dlrm.instance.row_count,ok,0" in run.stdout
 
@@ -115,7 +118,7 @@ def test_sample_ingest_query_and_check(tmp_path: Path) -> None:
     assert {row["query_name"].partition(".")[0] for row in listed} == {"dlrm", "itp", "unified"}
     missing = len(rows("list", "queries", "--all", warehouse=warehouse)) - len(listed)
     note = traces("list", "queries", warehouse=warehouse).stderr
-    assert f"note not listed: {missing} more queries need data that you have not ingested." in note
+    assert f"note: {missing} more queries need data that you have not ingested." in note
     found = traces("list", "queries", "pai", "--search", "sharing", warehouse=warehouse)
     assert found.code == 1 and "List them: `traces list queries pai --all`" in found.stderr
 
@@ -396,7 +399,7 @@ def test_limit_returns_first_rows_and_reports_omitted_ones(sample_warehouse: Pat
         """Return the line below the table, and the notes on omitted rows."""
         run = traces(*arguments, warehouse=sample_warehouse)
         assert run.code == 0, run.stderr
-        notes = [line for line in run.stderr.splitlines() if line.startswith("note limit")]
+        notes = [line for line in run.stderr.splitlines() if line.startswith("note: the answer has")]
         return run.stdout.splitlines()[-1] if run.stdout else "", " ".join(notes)
 
     table = ("query", "itp.gpu_hours", "--format", "table", "--limit")
@@ -406,10 +409,10 @@ def test_limit_returns_first_rows_and_reports_omitted_ones(sample_warehouse: Pat
     # Ten clusters and the row of totals.
     assert of_limit(*table, 11) == ("11 rows", "")
     for command in (["query", "itp.gpu_hours"], ["sql", "from itp.job"], ["list", "queries"]):
-        assert of_limit(*command, "-n", 2)[1] == f"note limit: {more} (--limit 2)"
+        assert of_limit(*command, "-n", 2)[1] == f"note: {more} (--limit 2)"
         assert of_limit(*command)[1] == ""
     drawn = of_limit("query", "itp.gpu_hours", "-n", 2, "-o", tmp_path / "few.svg")
-    assert drawn[1] == f"note limit: {more} (--limit 2)"
+    assert drawn[1] == f"note: {more} (--limit 2)"
 
 
 def test_empty_answer_says_why(tmp_path: Path) -> None:
@@ -436,7 +439,7 @@ def test_empty_answer_says_why(tmp_path: Path) -> None:
         # A query on jobs needs one of ITP's two archives only.
         (
             ["query", "itp.gpu_hours", "-p", "min_gpus=9999"],
-            "note no rows: the source tables have data: itp.raw_job (2 rows); not itp.elasticflow_job. "
+            "note: no rows, but the source tables have data: itp.raw_job (2 rows); not itp.elasticflow_job. "
             "The filter is the cause: min_gpus=9999 (default 1)",
         ),
         (["query", "itp.gpu_hours", "-p", "min_gpus=2"], ""),
@@ -444,7 +447,7 @@ def test_empty_answer_says_why(tmp_path: Path) -> None:
         (["query", "itp.deadline_tightness", "-p", "bin_width=0.2"], "itp.elasticflow_job has no data"),
     ):
         run = traces(*arguments, warehouse=warehouse)
-        notes = " ".join(line for line in run.stderr.splitlines() if line.startswith("note no rows"))
+        notes = " ".join(line for line in run.stderr.splitlines() if re.match("note: (?!not in this)", line))
         # Caveats do not apply to missing data.
         has_caveats = "pai.task" in arguments and "caveat" in run.stderr
         if run.code or has_caveats or (part not in notes if part else notes):
@@ -509,7 +512,7 @@ def test_check_prints_failures_and_a_summary(tmp_path: Path) -> None:
     with terminal("describe", "unified.capacity", "--no-pager", warehouse=warehouse) as opened:
         assert end(opened) == 0
     # Tables without rows are no caveat.
-    assert "\ncaveat no data: " in plain(opened)
+    assert "\nnote: not in this warehouse: " in plain(opened)
     # The caveats of a view over all traces are those of traces with rows. Acme's and ITP's are in views' SQL.
     described = json.loads(traces("describe", "unified.capacity", "--json", warehouse=warehouse).stdout)
     named = {note["name"].partition(".")[0] for note in described["notes"]}
@@ -531,7 +534,7 @@ def test_different_figure_exits_with_1(tmp_path: Path) -> None:
     # As if the publisher's files had these rows alone.
     with duckdb.connect(str(warehouse / "traces.duckdb")) as connection:
         connection.execute("update catalog.tables set incomplete = null")
-    run = traces("verify", "pai", "--json", warehouse=warehouse)
+    run = traces("verify", "pai", "--json", "--all", warehouse=warehouse)
     found = {row["figure"]: row for row in json.loads(run.stdout)}
     gpus = found["pai.P1_gpus"]
     assert (gpus["published"], gpus["measured"], gpus["difference"]) == (6_742, 8, -6_734)
@@ -540,11 +543,16 @@ def test_different_figure_exits_with_1(tmp_path: Path) -> None:
     assert found["pai.P17_v100_median"]["verdict"] == "differs, reason unconfirmed"
     verdicts = Counter(row["verdict"] for row in found.values())
     unconfirmed = verdicts["differs, reason unconfirmed"]
-    note = f"note unconfirmed: figures that differ for a reason that nobody has confirmed: {unconfirmed}, see"
+    note = f"note: figures that differ for a reason that nobody has confirmed: {unconfirmed}, see"
     assert note in run.stderr
     count = verdicts["differs"] + unconfirmed
     summary = f"{count} of {len(found)} figures differ, {unconfirmed} of them for an unconfirmed reason"
     assert run.code == 1 and run.stderr.rstrip().endswith(summary)
+    # A pipe gets the figures that were measured, and the number of the others.
+    piped = traces("verify", "pai", "--json", warehouse=warehouse)
+    measured = [row for row in found.values() if row["verdict"] not in ("no data", "not measurable")]
+    assert json.loads(piped.stdout) == measured and len(measured) < len(found)
+    assert re.search(rf"^{len(found)} figures: .* {verdicts['no data']} no data.*--all$", piped.stderr, re.M)
     with terminal("verify", "pai", "--no-pager", warehouse=warehouse) as opened:
         assert end(opened) == 1
     shown = plain(opened)
@@ -592,7 +600,7 @@ def test_verify_says_to_build_if_only_the_files_have_figures(sample_warehouse: P
 
 def test_verify_succeeds_on_synthetic_data(sample_warehouse: Path) -> None:
     run = traces("verify", "dlrm", warehouse=sample_warehouse)
-    assert run.code == 0 and run.stderr == "figures of the publisher: 4 synthetic data\n"
+    assert run.code == 0 and run.stderr == "4 figures: 4 synthetic data. Show all of them with --all\n"
     assert run.stdout.count(",synthetic data,publisher,") == 4
 
 

@@ -209,6 +209,7 @@ VARIANTS_ARE_RESAMPLED = Caveat(
     ),
     what_to_do="Describe the cluster from default. Use variants only as input for schedulers.",
     documented_in="publisher: README, openb_pod_list_default.csv; measured: on the files",
+    raw_files="openb_pod_list_[^d].*",
 )
 
 VARIANT_SUFFIXES_DIFFER = Caveat(

@@ -22,6 +22,7 @@ from sqlglot import exp
 
 from tracehouse.core import staging
 from tracehouse.core.errors import UserError
+from tracehouse.core.progress import Step, ignore_step
 from tracehouse.core.text import escape_name, identifier, quoted
 from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.engines.duckdb.write.base_tables import add_comments
@@ -122,9 +123,10 @@ class _Warehouse:
     samples: Mapping[str, str]
 
 
-def publish(warehouse: Path, path: Path, whole: bool) -> Published:
+def publish(warehouse: Path, path: Path, whole: bool, step: Step = ignore_step) -> Published:
     """Write the warehouse to a database file atomically; with `whole`, every sample of telemetry.
 
+    `step` shows what is being written.
     Replaces a file that was published before. Raises UserError for any other existing file, if a program has
     the file open for writing, if the file cannot be written, or if the warehouse has no data.
     """
@@ -134,7 +136,7 @@ def publish(warehouse: Path, path: Path, whole: bool) -> Published:
         writable = [f"{staged}{suffix}" for suffix in _OPEN_SUFFIXES]
         with sandbox.connect(warehouse, writable=writable, scratch=scratch) as connection:
             connection.execute(f"attach {quoted(str(staged))} as published ({_OPTIONS})")
-            _fill(connection, whole)
+            _fill(connection, whole, step)
             connection.execute("detach published")
         return read_published(staged)
 
@@ -207,7 +209,7 @@ def _replace_file(path: Path) -> Iterator[Path]:
         raise UserError(f"{path}: publishing failed ({reason}); the previous file is unchanged") from None
 
 
-def _fill(connection: duckdb.DuckDBPyConnection, whole: bool) -> None:
+def _fill(connection: duckdb.DuckDBPyConnection, whole: bool, step: Step) -> None:
     """Create everything in the new database."""
     warehouse = _read_warehouse(connection)
     left_out = dict.fromkeys(warehouse.empty, "it has no data")
@@ -223,12 +225,14 @@ def _fill(connection: duckdb.DuckDBPyConnection, whole: bool) -> None:
     counts: dict[str, int] = {}
     # The named queries that are published as their answer alone.
     fixed: set[str] = set()
-    for relation in (
+    wanted = [
         *_base_tables(warehouse, whole),
         *_views(warehouse, whole),
         *_catalog(warehouse),
         *_answers(warehouse),
-    ):
+    ]
+    for number, relation in enumerate(wanted, 1):
+        step(f"writing {number:,} of {len(wanted):,}: {relation.name}")
         has_inputs = bool(relation.macro) and counts.keys() - fixed >= {*relation.reads}
         try:
             counts[relation.name] = _store(connection, relation, has_inputs)

@@ -16,9 +16,10 @@ from typing import Any
 import duckdb
 
 from tracehouse.core.errors import UsageError, UserError
+from tracehouse.core.progress import Step, ignore_step
 from tracehouse.engines.duckdb.read import answer, describe, notes, search, verify
 from tracehouse.engines.duckdb.read.binding import BoundQuery, bind_query, bind_statement
-from tracehouse.engines.duckdb.read.catalog import read_base_tables, read_rows
+from tracehouse.engines.duckdb.read.catalog import queries_without_data, read_base_tables, read_rows
 from tracehouse.publish.columns import columns_of, rows_of
 from tracehouse.publish.plot import pictures
 from tracehouse.publish.plot.rows import NoChartError
@@ -64,6 +65,7 @@ def list_objects(connection: duckdb.DuckDBPyConnection) -> Json:
     tables = connection.execute("select table_name from catalog.tables where row_count > 0").fetchall()
     with_rows, known = {name for (name,) in tables}, read_base_tables(connection)
     charts = dict(connection.execute("select query_name, chart from catalog.queries").fetchall())
+    empty = queries_without_data(connection)
     titles = _titles(connection)
     columns = dict(
         connection.execute(
@@ -80,7 +82,7 @@ def list_objects(connection: duckdb.DuckDBPyConnection) -> Json:
                     "kind": word,
                     "title": titles.get(entry.name, ""),
                     "data": "all" if reads <= with_rows else "some" if reads & with_rows else "none",
-                    "has_chart": bool(charts.get(entry.name)),
+                    "has_chart": bool(charts.get(entry.name)) and entry.name not in empty,
                     "columns": columns.get(entry.name, []),
                     "words": sorted(entry.more - entry.title - search.STOP_WORDS),
                 }
@@ -94,9 +96,9 @@ def list_objects(connection: duckdb.DuckDBPyConnection) -> Json:
     }
 
 
-def list_figures(connection: duckdb.DuckDBPyConnection) -> Json:
+def list_figures(connection: duckdb.DuckDBPyConnection, step: Step = ignore_step) -> Json:
     """The published figures of all traces with the measured values and verdicts of `traces verify`."""
-    return {"figures": [asdict(result) for result in verify.figures(connection, [])]}
+    return {"figures": [asdict(result) for result in verify.figures(connection, [], step)]}
 
 
 def describe_object(connection: duckdb.DuckDBPyConnection, name: str) -> Json:
@@ -179,7 +181,10 @@ def _traces(connection: duckdb.DuckDBPyConnection) -> list[Json]:
         ),
 
         gpus as (
-            select trace, sum(gpus) as gpus from unified.capacity group by trace
+            -- The sizes of other traces are those of a simulation.
+            select trace, sum(gpus) as gpus from unified.capacity
+            where trace || '.capacity_not_published' not in (select caveat from catalog.caveats)
+            group by trace
         )
 
         select

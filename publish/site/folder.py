@@ -18,6 +18,7 @@ import duckdb
 
 from tracehouse.core import staging
 from tracehouse.core.errors import UserError
+from tracehouse.core.progress import NO_STEPS, Step, StepLine
 from tracehouse.engines.duckdb.read import sandbox
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.sandbox import Limits
@@ -54,20 +55,21 @@ def publish(
     whole: bool,
     base_url: str = "",
     file: Path | None = None,
+    step: StepLine = NO_STEPS,
 ) -> Published:
     """Write the site to a folder atomically. `base_url` is the address of the site, empty if unknown.
 
     `duckdb_wasm` is the package of DuckDB-WASM, or a folder with its files. `file` is the published file of
-    the warehouse; without it, the function writes one. Replaces a site that was published before. Raises
-    UserError for any other folder that is not empty, or if a file of DuckDB-WASM is missing or not of the
-    expected version.
+    the warehouse; without it, the function writes one. `step` shows what is being written. Replaces a site
+    that was published before. Raises UserError for any other folder that is not empty, or if a file of
+    DuckDB-WASM is missing or not of the expected version.
     """
     programs = _read_programs(duckdb_wasm)
     with staging.replace_folder(folder.absolute(), _check_target) as staged:
         database = file or staged / "traces.duckdb"
         if not file:
-            database_file.publish(warehouse, database, whole)
-        parts = write_parts(database, staged, whole)
+            database_file.publish(warehouse, database, whole, step)
+        parts = write_parts(database, staged, whole, step)
         published = database_file.read_published(database)
         published = Published(
             published.names - parts.left_out.keys(),
@@ -83,10 +85,10 @@ def publish(
             "files": sorted(path.relative_to(APPLICATION).as_posix() for path in APPLICATION.rglob("*.*")),
             "address": base_url and f"{base_url.rstrip('/')}/",
         }
-        listed, described, failed = sandbox.run(
-            warehouse, Limits(), partial(_describe, published=published, facts=facts)
-        )
-        figures = sandbox.run(warehouse, Limits(), contract.list_figures)
+        describe = partial(_describe, published=published, facts=facts, step=step)
+        listed, described, failed = sandbox.run(warehouse, Limits(), describe, step.files)
+        figures = sandbox.run(warehouse, Limits(), partial(contract.list_figures, step=step), step.files)
+        step(f"answering the queries of {folder}")
         files = {
             LIST: listed,
             "api/verify.json": figures,
@@ -151,7 +153,7 @@ def _check_target(folder: Path) -> None:
 
 
 def _describe(
-    connection: duckdb.DuckDBPyConnection, published: Published, facts: contract.Json
+    connection: duckdb.DuckDBPyConnection, published: Published, facts: contract.Json, step: Step
 ) -> tuple[contract.Json, dict[str, contract.Json], dict[str, str]]:
     """The list of published objects, the descriptions of all objects of the warehouse, and what fails.
 
@@ -166,6 +168,7 @@ def _describe(
         name = pending.pop()
         if name in described or name in failed:
             continue
+        step(f"describing {len(described) + 1:,} of {len({name, *described, *pending}):,}: {name}")
         try:
             found = contract.describe_object(connection, name) | _limits(published, name)
         except duckdb.Error as error:

@@ -13,6 +13,7 @@ from pathlib import Path
 import duckdb
 
 from tracehouse.core.errors import UserError
+from tracehouse.core.progress import Step, ignore_step
 from tracehouse.core.text import identifier, quoted
 from tracehouse.engines.duckdb.write.build_info import hash_file
 from tracehouse.engines.duckdb.write.template import STORAGE_VERSION
@@ -36,7 +37,7 @@ class Parts:
     left_out: dict[str, str]
 
 
-def write_parts(database: Path, site: Path, whole: bool) -> Parts:
+def write_parts(database: Path, site: Path, whole: bool, step: Step = ignore_step) -> Parts:
     """Split a published database, without large tables that no query needs unless `whole`.
 
     Raises UserError if a part cannot be written.
@@ -50,7 +51,8 @@ def write_parts(database: Path, site: Path, whole: bool) -> Parts:
             connection.execute(f"copy from database published to {MAIN} (schema)")
             tables = _find_tables(connection)
             left_out = {} if whole else _find_unneeded(connection)
-            for name, relation in tables.items():
+            for number, (name, relation) in enumerate(tables.items(), 1):
+                step(f"compressing {number:,} of {len(tables):,}: {name}")
                 if name in left_out:
                     connection.execute(f"drop table {MAIN}.{relation}")
                 elif name.startswith("catalog."):

@@ -25,4 +25,6 @@ select
 from phases
 order by phases.pods desc, pod_phase asc;
 
-comment on macro table openb.phases is 'Pods per final phase, the GPUs they requested, and medians of their queueing delay and run time.';
+comment on macro table openb.phases is
+'Pods per final phase, the GPUs they requested, and medians of their queueing delay and run time. The run '
+'time of the pods that still ran when the trace ended is the time until then.';

@@ -12,8 +12,9 @@ import raw_dumps
 from duckdb import DuckDBPyConnection
 
 from tracehouse.core.errors import UsageError, UserError
-from tracehouse.engines.duckdb.read import answer, binding, guard, notes, sandbox
+from tracehouse.engines.duckdb.read import answer, binding, catalog, guard, notes, sandbox
 from tracehouse.engines.duckdb.read.notes import Note
+from tracehouse.publish.site import contract
 from tracehouse.views.view_files import view_files
 
 
@@ -307,18 +308,45 @@ def test_empty_answer_has_caveats_of_loaded_traces_only(real_warehouse: Path) ->
     assert caveats and caveats <= loaded
 
 
+def test_query_needs_the_trace_that_it_reads_itself(real_warehouse: Path) -> None:
+    """It compares Acme's own summary with all traces, and Acme's jobs are not loaded."""
+    with sandbox.connect(real_warehouse) as connection:
+        empty = catalog.queries_without_data(connection)
+        listed = {one["name"]: one["has_chart"] for one in contract.list_objects(connection)["objects"]}
+    assert "unified.summary_against_published" in empty and "unified.traces" not in empty
+    assert listed["unified.run_cdf"] and not any(listed[name] for name in empty)
+
+
+def test_caveat_on_some_raw_files_needs_one_of_them(tmp_path: Path) -> None:
+    pods = (
+        "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,"
+        "scheduled_time\np,1000,1024,1,1000,,LS,Running,0,9,1\n"
+    )
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    for name, is_listed in (("default", False), ("gpushare40", True)):
+        (raw / f"openb_pod_list_{name}.csv").write_text(pods)
+        with raw_dumps.ingested(raw, tmp_path / "warehouse") as opened:
+            found = {note.name for note in notes.of_object(opened, "openb.waits")}
+        assert ("openb.variants_are_resampled" in found) is is_listed
+
+
 def test_summary_has_names_of_all_caveats_in_a_line_and_sentences_of_serious_ones() -> None:
     serious = Note("a.grave", "All of it.", severity="wrong result", summary="In short.")
     other = Note("b.grave", "All of that.", severity="wrong result", summary="Briefly.")
     minor = Note("a.minor", "All of this.", severity="background", summary="Small.")
-    synthetic = Note("synthetic data", "these numbers are generated, not measured: a.job")
+    synthetic = Note("synthetic data", "These numbers come from synthetic data (a.job).", "note")
     assert notes.summarize([minor, serious, synthetic], "; more") == [
-        "caveat synthetic data: these numbers are generated, not measured: a.job",
+        "note: These numbers come from synthetic data (a.job).",
         "2 caveats: a.grave (!), a.minor; more",
         "(!) In short.",
     ]
     assert notes.summarize([serious, other])[1:] == ["(!) a: In short.", "(!) b: Briefly."]
     assert len(notes.summarize([serious] * 5)) == 1 + notes.MOST_SENTENCES
+    # The traces take turns, and each has a sentence.
+    assert notes.summarize([serious, serious, serious, other])[1:3] == ["(!) a: In short.", "(!) b: Briefly."]
+    several = [Note(f"{trace}.grave", "", severity="wrong result", summary=trace) for trace in "abcde"]
+    assert notes.summarize([*several, *several])[1:] == [f"(!) {trace}: {trace}" for trace in "abcde"]
     assert notes.summarize([minor, minor]) == ["2 caveats: a.minor, a.minor"]
     assert notes.summarize([minor] * 9, "; more", width=40) == ["9 caveats: a.minor, a.minor, …; more"]
     assert notes.summarize([]) == []
@@ -333,12 +361,12 @@ def test_notes_list_missing_data(tmp_path: Path, real_warehouse: Path) -> None:
     nothing = "not in this warehouse"
     assert "no data" not in of(real_warehouse, "itp.gpu_hours")
     # The real warehouse has no telemetry, which is 80 GB.
-    assert of(real_warehouse, "acme.gpu_day")["no data"] == f"acme: {nothing}"
+    assert of(real_warehouse, "acme.gpu_day")["no data"] == f"{nothing}: acme"
     raw = tmp_path / "raw"
     raw.mkdir()
     (raw / "openb_node_list_all_node.csv").write_text("sn,cpu_milli,memory_mib,gpu,model\nn1,1,2,1,T4\n")
     with raw_dumps.ingested(raw, tmp_path / "warehouse"):
         pass
-    assert of(tmp_path / "warehouse", "openb.fragmentation_share")["no data"] == f"openb.pod: {nothing}"
+    assert of(tmp_path / "warehouse", "openb.fragmentation_share")["no data"] == f"{nothing}: openb.pod"
     everything = ", ".join(sorted({view.schema for view in view_files() if view.name == "standard_job"}))
-    assert of(tmp_path / "warehouse", "unified.hour_profile")["no data"] == f"{everything}: {nothing}"
+    assert of(tmp_path / "warehouse", "unified.hour_profile")["no data"] == f"{nothing}: {everything}"

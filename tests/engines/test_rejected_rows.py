@@ -16,7 +16,7 @@ from tracehouse.publish.site.contract import Request, answer_request, describe_o
 SEE = "see catalog.rejected_rows"
 # The log of Venus has a month 13, and a list of pods two rows that do not fit.
 LOGS = sum(len(path.read_text().splitlines()) - 1 for path in FIXTURE.glob("helios/data/*/cluster_log.csv"))
-HELIOS = f"helios.job: 1 of {LOGS} rows; {SEE}"
+HELIOS = f"rejected rows: helios.job: 1 of {LOGS} rows; {SEE}"
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_notes_count_the_rejected_rows_of_the_tables_behind_an_answer(
 
 
 def test_every_interface_shows_them(fixture_warehouse: Path, opened: duckdb.DuckDBPyConnection) -> None:
-    line = f"note rejected rows: {HELIOS}"
+    line = f"note: {HELIOS}"
     run = command_line.server().run(
         "query", "helios.states", "--warehouse", fixture_warehouse, "--format", "csv"
     )

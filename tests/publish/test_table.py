@@ -46,20 +46,25 @@ def test_counts_rows_beyond_the_shown_ones() -> None:
 
 def test_hides_and_counts_columns_in_the_middle() -> None:
     columns = ", ".join(f"{1000000 + place} as number_{place}" for place in range(12))
-    lines = lines_of(f"select 'key' as name, {columns}", TableStyle(width=60))
+    sql = f"select 'key' as name, {columns} from range(2)"
+    lines = lines_of(sql, TableStyle(width=60))
     assert max(map(cell_len, lines)) <= 60
     heading = lines[0].split()
     assert heading[0] == "name" and heading[-1] == "number_11" and "…" in heading
     shown = len(heading) - 1
-    footer = " ".join(lines[lines.index("1 row") + 1 :])
+    footer = " ".join(lines[lines.index("2 rows") + 1 :])
     names = "number_2, number_3, number_4, number_5, number_6 and 3 more"
     assert footer == f"{13 - shown} of 13 columns hidden ({names}); show all with --wide or --records"
-    assert len(lines_of(f"select 'key' as name, {columns}", TableStyle())[0].split()) == 13
+    assert len(lines_of(sql, TableStyle())[0].split()) == 13
+    # A single row that does not fit is a record.
+    single = lines_of(f"{sql} limit 1", TableStyle(width=60))
+    assert single[:2] == ["─[ 1 ]────┬────────────────────", "name      │ key"] and len(single) == 1 + 13 + 2
 
 
 def test_hides_medians_last() -> None:
     columns = ", ".join(f"1234567 as p{place}_wait_s" for place in (25, 75, 90, 95))
     sql = f"select 'key' as name, 1 as jobs, 1234567 as p5_wait_s, 2 as median_wait_s, {columns}"
+    sql += " from range(2)"
     for width in (35, 60):
         assert "median_wait_s" in lines_of(sql, TableStyle(width=width))[0].split(), width
 
@@ -111,7 +116,8 @@ def test_numbers_have_separators_and_aligned_points() -> None:
 def test_never_truncates_numbers_and_times() -> None:
     number = "12345678901234567890123456789012345678"
     lines = lines_of(
-        f"select {number}::hugeint as huge, [{number}::hugeint, 7] as several", TableStyle(width=30)
+        f"select {number}::hugeint as huge, [{number}::hugeint, 7] as several from range(2)",
+        TableStyle(width=30),
     )
     assert f"{int(number):,}" in lines[2]
     # Lists are truncated between their values.
@@ -176,7 +182,7 @@ def test_table_fits_width_or_has_one_column(kinds: list[str], width: int, length
         "list": f"range({length // 4})",
     }
     sql = "select " + ", ".join(f"{values[kind]} as c{place}" for place, kind in enumerate(kinds))
-    lines = lines_of(sql, TableStyle(width=width))
+    lines = lines_of(f"{sql} from range(2)", TableStyle(width=width))
     # The last column is shown in full if it cannot be truncated.
     assert max(map(cell_len, lines[:3])) <= max(width, 24)
     for cell in re.split(r" {3,}", lines[2].strip()):

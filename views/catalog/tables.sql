@@ -81,7 +81,8 @@ create table catalog.caveats (
     objects varchar[],
     what_goes_wrong varchar,
     what_to_do varchar,
-    documented_in varchar
+    documented_in varchar,
+    raw_files varchar
 );
 comment on table catalog.caveats is 'The caveats of the traces: one row per known pitfall.';
 comment on column catalog.caveats.caveat is 'Name of the caveat.';
@@ -92,6 +93,7 @@ comment on column catalog.caveats.objects is 'Tables, columns, views and queries
 comment on column catalog.caveats.what_goes_wrong is 'What goes wrong if it is ignored.';
 comment on column catalog.caveats.what_to_do is 'What to do about it.';
 comment on column catalog.caveats.documented_in is 'Where it is documented, or how it was found.';
+comment on column catalog.caveats.raw_files is 'Pattern of the raw files that it is about, empty for all: answers list it if one of them is in the warehouse.';
 
 create table catalog.clocks (
     clock varchar,

@@ -131,7 +131,8 @@ def why_empty(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> list[
             text += f". Other source tables have data: {listed}"
         cause = "Parameters"
     else:
-        text = f"the source tables have data: {listed}" + (f"; not {', '.join(empty)}" if empty else "")
+        text = f"no rows, but the source tables have data: {listed}"
+        text += f"; not {', '.join(empty)}" if empty else ""
         cause = "The filter is the cause" if empty else "The filter is probably the cause"
     filters = _filters(connection, query)
     return [Note(NO_ROWS, f"{text}. {cause}: {filters}" if filters else text, "note")]

@@ -64,18 +64,34 @@ def keys_and_measures(connection: duckdb.DuckDBPyConnection, name: str) -> list[
 
 
 def queries_without_data(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    """Return the queries without data: every trace that they read lacks rows in a table that they read."""
+    """Return the queries without data: every trace that they read lacks rows in a table that they read.
+
+    A query over all traces that also reads a trace directly has no data if this trace lacks rows.
+    """
     sql = """
-        with read as (select query_name, unnest(base_tables) as table_name from catalog.queries),
+        with read as (
+            select
+                query_name,
+                [split_part(name, '.', 1) for name in reads] as schemas,
+                unnest(base_tables) as table_name
+            from catalog.queries
+        ),
 
         by_trace as (
-            select read.query_name, tables.trace, min(tables.row_count) as least_rows
+            select
+                read.query_name,
+                tables.trace,
+                bool_or(list_contains(read.schemas, tables.trace)) as is_direct,
+                min(tables.row_count) as least_rows
             from read
             inner join catalog.tables as tables on read.table_name = tables.table_name
             group by all
         )
 
-        select query_name from by_trace group by query_name having max(least_rows) = 0
+        select query_name
+        from by_trace
+        group by query_name
+        having max(least_rows) = 0 or min(least_rows) filter (where is_direct) = 0
         """
     return {name for (name,) in connection.execute(sql).fetchall()}
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,7 +21,7 @@ NO_DATA, NO_ROWS = "no data", "no rows"
 REJECTED = "rejected rows"
 # The severity of a caveat that makes a result wrong if it is ignored.
 WRONG_RESULT = "wrong result"
-# A summary has sentences on at most this many caveats.
+# A summary has sentences on at most this many caveats, or on one of each trace.
 MOST_SENTENCES = 3
 
 
@@ -28,7 +29,8 @@ MOST_SENTENCES = 3
 class Note:
     """A note on an answer. `word` is its kind, such as caveat or note.
 
-    Only caveats from the catalog have a severity and a summary of one sentence.
+    Only caveats from the catalog have a severity and a summary of one sentence. The name of a note is for
+    programs.
     """
 
     name: str
@@ -42,16 +44,22 @@ class Note:
         """The trace of a caveat."""
         return self.name.partition(".")[0]
 
+    @property
+    def label(self) -> str:
+        """The start of its line."""
+        return self.word if self.word == "note" else f"{self.word} {self.name}"
+
 
 def summarize(found: Sequence[Note], advice: str = "", width: int | None = None) -> list[str]:
     """Summarize notes in lines: one line with the names of all caveats, then sentences on those marked (!).
 
     A caveat marked (!) leads to a wrong result if it is ignored; these come first. If the line with the names
-    is longer than `width`, the last names are omitted. `advice` is appended to this line. If the answer has
-    no rows, other caveats have sentences too, because one of them may be the reason.
+    is longer than `width`, the last names are omitted. `advice` is appended to this line. The traces take
+    turns with their sentences. If the answer has no rows, other caveats have sentences too, because one of
+    them may be the reason.
     """
     listed = sorted((note for note in found if note.severity), key=lambda note: note.severity != WRONG_RESULT)
-    lines = [f"{note.word} {note.name}: {note.text}" for note in found if not note.severity]
+    lines = [f"{note.label}: {note.text}" for note in found if not note.severity]
     if not listed:
         return lines
     serious = [note for note in listed if note.severity == WRONG_RESULT]
@@ -62,12 +70,15 @@ def summarize(found: Sequence[Note], advice: str = "", width: int | None = None)
         names.pop()
         line = f"{start}{', '.join(names)}, …{advice}"
     explained = listed if any(note.name == NO_ROWS for note in found) else serious
-    several = len({note.trace for note in explained}) > 1
+    by_trace: dict[str, list[Note]] = {}
+    for note in explained:
+        by_trace.setdefault(note.trace, []).append(note)
     sentences = [
-        f"{'(!) ' if note in serious else ''}{f'{note.trace}: ' if several else ''}{note.summary}"
-        for note in explained
+        f"{'(!) ' if note in serious else ''}{f'{note.trace}: ' if len(by_trace) > 1 else ''}{note.summary}"
+        for turn in zip_longest(*by_trace.values())
+        for note in filter(None, turn)
     ]
-    return [*lines, line, *sentences[:MOST_SENTENCES]]
+    return [*lines, line, *sentences[: max(MOST_SENTENCES, len(by_trace))]]
 
 
 class _TableBehind(NamedTuple):
@@ -101,20 +112,22 @@ def _notes_on_data(tables: Collection[_TableBehind]) -> list[Note]:
     found = []
     synthetic = [table.name for table in tables if table.is_synthetic]
     if synthetic:
-        found.append(
-            Note("synthetic data", f"these numbers are generated, not measured: {', '.join(synthetic)}")
-        )
+        text = f"These numbers come from synthetic data ({', '.join(synthetic)})"
+        text += ", those in caveats from the published files."
+        found.append(Note("synthetic data", text, "note"))
     with_rows = {table.trace for table in tables if not table.is_empty}
     empty = [table.name if table.trace in with_rows else table.trace for table in tables if table.is_empty]
     if empty:
-        found.append(Note(NO_DATA, f"{', '.join(dict.fromkeys(empty))}: not in this warehouse"))
+        found.append(Note(NO_DATA, f"not in this warehouse: {', '.join(dict.fromkeys(empty))}", "note"))
     rejected = [
         f"{table.name}: {table.rows_rejected:,} of {table.rows_read:,} rows"
         for table in tables
         if table.rows_rejected
     ]
     if rejected:
-        found.append(Note(REJECTED, f"{'; '.join(rejected)}; see catalog.rejected_rows", "note"))
+        found.append(
+            Note(REJECTED, f"rejected rows: {'; '.join(rejected)}; see catalog.rejected_rows", "note")
+        )
     return found
 
 
@@ -164,6 +177,10 @@ def _caveats_of(
         where
             len(list_filter(objects, lambda object: object = name or starts_with(object, name || '.'))) > 0
             and ($traces is null or list_contains($traces, trace))
+            and (
+                raw_files = ''
+                or exists (from catalog.sources where regexp_full_match(sources.member, caveats.raw_files))
+            )
         order by caveat
         """
     caveats = connection.execute(sql, {"name": name, "traces": traces}).fetchall()

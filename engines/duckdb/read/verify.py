@@ -178,6 +178,11 @@ def differing(results: Sequence[Result]) -> list[Result]:
     return [result for result in results if result.verdict in DIFFERING]
 
 
+def measured(results: Sequence[Result]) -> list[Result]:
+    """The figures that the warehouse has data of."""
+    return [result for result in results if result.verdict not in (Verdict.NO_DATA, Verdict.NOT_MEASURABLE)]
+
+
 def by_explanation(results: Sequence[Result]) -> list[list[Result]]:
     """The figures in groups with the same verdict and explanation, those that differ first."""
     groups: dict[tuple[Verdict, str], list[Result]] = {}
@@ -198,7 +203,7 @@ def explanation_summary(results: Sequence[Result]) -> list[Note]:
     }
     failed = [one for one in results if one.explanation.startswith(NOT_MEASURED)]
     return [
-        *(Note(one.figure, one.explanation, "note") for one in failed),
+        *(Note(one.figure, one.explanation, "figure") for one in failed),
         *(
             Note(name, f"figures that differ {how}: {counts[verdict]}, see catalog.published", "note")
             for verdict, (name, how) in reasons.items()

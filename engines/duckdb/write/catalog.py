@@ -34,7 +34,7 @@ def fill_traces(connection: DuckDBPyConnection, traces: Iterable[Trace]) -> None
         described = (trace.title, trace.publisher, trace.homepage, trace.download, trace.licence)
         insert(connection, "traces", [(trace.name, *described, trace.citation)])
     caveats = [
-        (*described, objects, one.what_goes_wrong, one.what_to_do, one.documented_in)
+        (*described, objects, one.what_goes_wrong, one.what_to_do, one.documented_in, one.raw_files)
         for one, objects in ledgers.caveats().items()
         for described in [(one.name, one.trace, one.severity, one.summary)]
     ]

@@ -12,20 +12,23 @@ const FEW = 8;
 /** The charts of some queries with their default parameters; each is drawn when it comes into view. */
 export function Gallery({ engine, entries }: { engine: Engine; entries: Entry[] }) {
   const [isWhole, setWhole] = useState(false);
-  if (entries.length === 0) return null;
-  const shown = isWhole ? entries : entries.slice(0, FEW);
+  const [, setEmpty] = useState(0);
+  // Not all that some queries read is here, and what is has no rows to draw.
+  const charts = entries.filter(({ name }) => drawn.get(name) !== "");
+  if (charts.length === 0) return null;
+  const shown = isWhole ? charts : charts.slice(0, FEW);
   return (
     <section>
-      <h2>Charts <span class="small">{entries.length}</span></h2>
+      <h2>Charts <span class="small">{charts.length}</span></h2>
       <ul class="gallery">
-        {shown.map((entry) => <Thumbnail key={entry.name} engine={engine} entry={entry} />)}
+        {shown.map((entry) => <Thumbnail key={entry.name} engine={engine} entry={entry} onEmpty={() => setEmpty((count) => count + 1)} />)}
       </ul>
-      {shown.length < entries.length && <p><button type="button" onClick={() => setWhole(true)}>Show all {entries.length} charts</button></p>}
+      {shown.length < charts.length && <p><button type="button" onClick={() => setWhole(true)}>Show all {charts.length} charts</button></p>}
     </section>
   );
 }
 
-function Thumbnail({ engine, entry: { name, title } }: { engine: Engine; entry: Entry }) {
+function Thumbnail({ engine, entry: { name, title }, onEmpty }: { engine: Engine; entry: Entry; onEmpty: () => void }) {
   const box = useRef<HTMLLIElement>(null);
   const [picture, setPicture] = useState(drawn.get(name));
   const [isFailed, setFailed] = useState(false);
@@ -38,7 +41,8 @@ function Thumbnail({ engine, entry: { name, title } }: { engine: Engine; entry: 
       const spec = choosePicture(found, 0);
       const address = spec ? URL.createObjectURL(new Blob([await render(withoutTexts(spec, false), (view) => view.toSVG())], { type: "image/svg+xml" })) : "";
       drawn.set(name, address);
-      if (!isOver) setPicture(address);
+      if (!address) onEmpty();
+      else if (!isOver) setPicture(address);
       reportAnswer();
     };
     const observer = new IntersectionObserver((seen) => {
@@ -52,8 +56,6 @@ function Thumbnail({ engine, entry: { name, title } }: { engine: Engine; entry: 
       isOver = true;
     };
   }, []);
-  // Not all that such a query reads is here, and what is has no rows to draw.
-  if (picture === "") return null;
   return (
     <li ref={box}>
       <a href={toHash("query", name)}>

@@ -24,10 +24,12 @@ function Picture({ catalog, found }: { catalog: Catalog; found: Description }) {
   const frame = useRef<HTMLDivElement>(null);
   const { boxes, arrows, self, width, height } = useMemo(() => layOut(found), [found]);
   useLayoutEffect(() => {
-    // As far as the object itself needs.
+    // As far as the object itself needs, and then to the next boxes, so that none is cut on the left.
     const { clientWidth, clientHeight } = frame.current!;
-    frame.current!.scrollTo(self.x + self.width + MARGIN - clientWidth, self.y + BOX_HEIGHT / 2 - clientHeight / 2);
-  }, [self]);
+    const needed = self.x + self.width + MARGIN - clientWidth;
+    const left = Math.min(self.x, ...boxes.map(({ x }) => x).filter((x) => x - MARGIN >= needed)) - MARGIN;
+    frame.current!.scrollTo(left, self.y + BOX_HEIGHT / 2 - clientHeight / 2);
+  }, [boxes, self]);
   return (
     <figure class="lineage">
       <div class="wide" ref={frame}>

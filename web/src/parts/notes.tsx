@@ -16,13 +16,17 @@ export function Notes({ notes }: { notes: Note[] }) {
     <ul class="notes">
       {notes.map((note) => (
         <li key={note.name}>
-          <details open={note.severity === "" && note.word !== "caveat"}>
-            <summary>
-              <strong>{note.name}</strong> {note.summary || note.text}{" "}
-              {note.severity && <span class={`badge ${canMislead(note) ? "warn" : ""}`}>{canMislead(note) ? "can mislead" : note.severity}</span>}
-            </summary>
-            <p>{note.text}</p>
-          </details>
+          {note.severity ? (
+            <details>
+              <summary>
+                <strong>{note.name}</strong> {note.summary || note.text}{" "}
+                <span class={`badge ${canMislead(note) ? "warn" : ""}`}>{canMislead(note) ? "can mislead" : note.severity}</span>
+              </summary>
+              <p>{note.text}</p>
+            </details>
+          ) : (
+            `Note: ${note.text}`
+          )}
         </li>
       ))}
     </ul>
