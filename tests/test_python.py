@@ -39,7 +39,7 @@ def test_answer_and_chart_equal_command_line(warehouse: Warehouse, tmp_path: Pat
     answer = warehouse.query("itp.gpu_hours", min_gpus=8)
     printed = command_line.server().run(*arguments, "--format", "csv", "--caveats")
     assert answer.pl().write_csv() == printed.stdout
-    assert [f"caveat {note.name}: {note.text}" for note in answer.caveats] == printed.stderr.splitlines()
+    assert [f"{note.label}: {note.text}" for note in answer.caveats] == printed.stderr.splitlines()
     assert (answer.name, answer.values, len(answer)) == ("itp.gpu_hours", {"min_gpus": 8}, answer.shape[0])
     command_line.server().run(*arguments, "--output", tmp_path / "shell.svg", "--width", "85")
     assert pictures.render_svg(answer.plot(width_mm=85).to_dict()) == (tmp_path / "shell.svg").read_text()

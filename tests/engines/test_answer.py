@@ -223,7 +223,6 @@ SELECTED_TRACES = [
         {"itp", "pai"},
     ),
     ("select 1 from unified.jobs where trace = 'itp' or run_s > 0", None),
-    ("select 1 from unified.jobs where not trace = 'itp'", None),
     ("select 1 from unified.jobs where trace > 'itp'", None),
     ("select 1 from unified.jobs where cluster = 'itp'", None),
     ("select 1 from (from unified.jobs) where trace = 'itp'", None),
@@ -233,7 +232,9 @@ SELECTED_TRACES = [
     ),
     ("select 1 from unified.wait_cdf() where percentile = 50", None),
     ("select 1 from unified.wait_cdf(sampled_by := 'user')", None),
-    ("select 1 from unified.jobs where trace = 'no trace'", None),
+    ("select 1 from unified.wait_cdf(sampled_by := 'user') where trace = 'itp'", {"itp"}),
+    ("select 1 from unified.run_cdf(in_trace := 'itp', min_run_s := 600)", {"itp"}),
+    ("select 1 from unified.jobs where trace = 'no trace'", set()),
     ("select 1 from itp.job where cluster = 'itp'", None),
 ]
 
@@ -247,7 +248,29 @@ def test_view_with_a_query_of_a_similar_name_says_so(opened: DuckDBPyConnection)
 def test_filters_select_traces(opened: DuckDBPyConnection) -> None:
     for sql, traces in SELECTED_TRACES:
         found = binding.bind_statement(opened, sql).traces
-        assert found == (sorted(traces) if traces else None), sql
+        assert found == (None if traces is None else sorted(traces)), sql
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["trace <> 'dlrm'", "trace not in ('dlrm')", "not trace = 'dlrm'", "trace != 'dlrm' and run_s > 0"],
+)
+def test_filters_exclude_traces(opened: DuckDBPyConnection, condition: str) -> None:
+    known = {trace for (trace,) in opened.execute("select trace from catalog.traces").fetchall()}
+    found = binding.bind_statement(opened, f"select trace from unified.jobs where {condition}").traces
+    assert found == sorted(known - {"dlrm"})
+
+
+def test_order_by_all_reads_no_other_column(opened: DuckDBPyConnection) -> None:
+    sql = "select trace, median(run_s) from unified.jobs where trace = 'itp' group by trace"
+    notes_ = [binding.bind_statement(opened, sql + end).notes for end in ("", " order by all")]
+    assert notes_[0] == notes_[1] != []
+
+
+def test_empty_answer_names_an_unknown_trace(opened: DuckDBPyConnection) -> None:
+    query = binding.bind_statement(opened, "select trace from unified.jobs where trace = 'openbb'")
+    assert "trace" in answer.why_empty(opened, query)[0].text
+    assert query.notes == []
 
 
 def test_numbers_in_the_sql_of_a_view_have_caveats(opened: DuckDBPyConnection) -> None:

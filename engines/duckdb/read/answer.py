@@ -10,6 +10,7 @@ import duckdb
 from tracehouse.engines.duckdb.read import notes
 from tracehouse.engines.duckdb.read.binding import Bind, BoundQuery
 from tracehouse.engines.duckdb.read.catalog import base_tables
+from tracehouse.engines.duckdb.read.guard import traces_of_query
 from tracehouse.engines.duckdb.read.notes import NO_ROWS, Note
 from tracehouse.engines.duckdb.read.selected_traces import SEVERAL_TRACES
 
@@ -84,12 +85,14 @@ def _with_notes(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> Bou
     """Add the notes on the answer of a named query.
 
     If the answer has a column `trace`, compute the answer, and omit notes on traces that do not occur in it;
-    without rows, omit notes on traces that the user did not select.
+    without the column or rows, omit notes on traces that neither the user nor the query selects.
     """
     query = replace(query, notes=[*query.notes, *notes.of_last_build(connection)])
     columns = [row[0] for row in connection.execute(f"describe {query.sql}", query.values).fetchall()]
     if "trace" not in columns:
-        found = notes.of_object(connection, query.name, on_data=True)
+        if query.traces is None and (selected := traces_of_query(connection, query.name)) is not None:
+            query = replace(query, traces=sorted(selected))
+        found = notes.of_object(connection, query.name, query.traces, on_data=True)
         return replace(query, notes=[*query.notes, *found])
     connection.execute(f"create or replace temp table answer as {query.sql}", query.values)
     rows = connection.execute("select distinct trace from temp.answer").fetchall()
@@ -118,6 +121,8 @@ def why_empty(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> list[
             "traces": query.traces,
         },
     ).fetchall()
+    if query.traces == []:
+        return [Note(NO_ROWS, "no rows: the filter on trace selects no trace of this warehouse", "note")]
     if not tables:
         return []
     empty = [name for name, row_count in tables if not row_count]

@@ -161,7 +161,7 @@ def bind_statement(
     Raises UserError unless the statement only reads.
     """
     statement = reading_statement(connection, sql)
-    traces = _known_traces(connection, statement.filter_texts)
+    traces = None if statement.traces is None else sorted(statement.traces)
     return BoundQuery(
         statement.query,
         values or {},
@@ -175,14 +175,6 @@ def bind_statement(
             *notes.of_statement(connection, statement.reads, statement.columns, traces),
         ],
     )
-
-
-def _known_traces(connection: duckdb.DuckDBPyConnection, texts: frozenset[str] | None) -> list[str] | None:
-    """Return the texts if all are names of traces, otherwise None: an argument may have another meaning."""
-    if texts is None:
-        return None
-    known = {trace for (trace,) in connection.execute("select trace from catalog.traces").fetchall()}
-    return sorted(texts) if texts <= known else None
 
 
 def bind_list(

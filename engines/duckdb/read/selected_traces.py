@@ -3,38 +3,40 @@
 The input is the parse tree of `json_serialize_sql`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 # The schema of views and queries with rows of several traces, and their column with the name of a trace.
 SEVERAL_TRACES, TRACE = "unified", "trace"
+# The parameter of such queries that selects a trace.
+ARGUMENT = "in_trace"
 
 
-def selected_traces(tree: Any) -> frozenset[str] | None:
-    """Return the texts that the statement compares with `trace`, or passes to a query of several traces.
+def selected_traces(tree: Any, known: frozenset[str]) -> frozenset[str] | None:
+    """Return the known traces that a statement selects from views and queries of several traces.
 
-    None unless each SELECT from a view or query of several traces has `trace = '…'` or `trace in ('…')` in
-    its WHERE, without OR, or such an argument.
+    None unless each SELECT from one has a filter on `trace` in its WHERE (`=`, `<>`, `in` or `not in` with
+    texts, without OR), or passes the name of a trace to it.
     """
     found: set[str] = set()
+    is_filtered = False
     for select in _selects(tree):
         relations = [
             node for node in _relations(select["from_table"]) if _schema(node).lower() == SEVERAL_TRACES
         ]
         if not relations:
             continue
-        texts = {
-            text
-            for condition in _conjuncts(select.get("where_clause"))
-            if _is_filter(condition)
-            for text in _texts(condition)
-        }
-        for relation in relations:
-            texts |= set(_texts(relation.get("function")))
-        if not texts:
+        passed = {text for relation in relations for text in _texts(relation.get("function"), ("", ARGUMENT))}
+        filters = [condition for condition in _conjuncts(select.get("where_clause")) if _is_filter(condition)]
+        chosen = known & passed or known
+        for condition in filters:
+            texts = set(_texts(condition))
+            chosen = chosen - texts if _is_negative(condition) else chosen & texts
+        if not filters and not known & passed:
             return None
-        found |= texts
-    return frozenset(found) or None
+        is_filtered = True
+        found |= chosen
+    return frozenset(found) if is_filtered else None
 
 
 def _selects(tree: Any) -> Iterator[dict[str, Any]]:
@@ -72,23 +74,35 @@ def _conjuncts(condition: Any) -> Iterator[dict[str, Any]]:
 
 
 def _is_filter(condition: dict[str, Any]) -> bool:
-    if condition.get("type") == "COMPARE_EQUAL":
+    condition = _without_not(condition)
+    if condition.get("type") in ("COMPARE_EQUAL", "COMPARE_NOTEQUAL"):
         sides = [condition["left"], condition["right"]]
-    elif condition.get("type") == "COMPARE_IN":
+    elif condition.get("type") in ("COMPARE_IN", "COMPARE_NOT_IN"):
         sides = condition["children"][:1]
     else:
         return False
-    return any((side.get("column_names") or [""])[-1].lower() == TRACE for side in sides)
+    is_of_trace = any((side.get("column_names") or [""])[-1].lower() == TRACE for side in sides)
+    return is_of_trace and any(True for _ in _texts(condition))
 
 
-def _texts(tree: Any) -> Iterator[str]:
-    """Yield the constant texts in a part of a parse tree."""
+def _is_negative(condition: dict[str, Any]) -> bool:
+    inner = _without_not(condition)
+    return (inner is not condition) != (inner["type"] in ("COMPARE_NOTEQUAL", "COMPARE_NOT_IN"))
+
+
+def _without_not(condition: dict[str, Any]) -> dict[str, Any]:
+    return condition["children"][0] if condition.get("type") == "OPERATOR_NOT" else condition
+
+
+def _texts(tree: Any, names: Collection[str] = ()) -> Iterator[str]:
+    """Yield the constant texts in a part of a parse tree, or those that are arguments with these names."""
     if isinstance(tree, dict) and tree.get("class") == "CONSTANT":
         # DuckDB 2 has the field `literal`, and earlier versions have `value`.
         constant = tree.get("literal") or tree.get("value")
         text = constant.get("text", constant.get("value")) if isinstance(constant, dict) else None
-        if isinstance(text, str):
+        is_text = isinstance(text, str) and constant.get("kind", "STRING") == "STRING"
+        if is_text and (not names or tree.get("alias", "") in names):
             yield text
         return
     for child in _children(tree):
-        yield from _texts(child)
+        yield from _texts(child, names)
