@@ -102,7 +102,7 @@ def build_spec(
 def _join_axis_titles(layers: Sequence[Spec], x: Spec) -> str:
     """Remove the titles of the axes of all panels, and return them as one title above the panels."""
     titles = (layers[0]["encoding"]["y"]["title"], x["title"])
-    title = " over ".join(one if isinstance(one, str) else " ".join(one) for one in titles)
+    title = " by ".join(one if isinstance(one, str) else " ".join(one) for one in titles)
     for layer in layers:
         for axis in (layer["encoding"]["x"], layer["encoding"]["y"]):
             axis["title"] = None

@@ -380,7 +380,11 @@ def _place(connection: duckdb.DuckDBPyConnection, chart: Chart) -> tuple[list[st
     for axis in [axis for axis in (chart.x, chart.y) if axis.is_log and chart.kind != "box"]:
         if _values(connection, [axis.column])[0] <= 0:
             words, unit = split_unit(axis.name)
-            remarks.append(f"Without {f'{words} of 0 {unit}'.strip()}, which a log axis cannot show.")
+            zero = f"{words} of 0 {unit}".strip()
+            if chart.kind == "step" and axis is chart.x:
+                remarks.append(f"{zero[0].upper()}{zero[1:]} counts, but is left of the log axis.")
+            else:
+                remarks.append(f"Without {zero}, which a log axis cannot show.")
         conditions.append(f"coalesce({identifier(axis.column)} > 0, false)")
     x = identifier(chart.x.column)
     ends = {"first": f"{x} > (select min({x}) from answer)", "last": f"{x} < (select max({x}) from answer)"}

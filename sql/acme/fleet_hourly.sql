@@ -2,7 +2,7 @@
 -- caveat: acme.no_nodes_on_jobs
 -- caveat: acme.telemetry_covers_part
 -- caveat: acme.capacity_from_paper
--- chart: line x=hour y=held_gpus title=Allocated GPUs per hour (Acme)
+-- chart: line x=hour y=held_gpus partial=first,last title=Allocated GPUs per hour (Acme)
 create or replace macro acme.fleet_hourly(on_cluster varchar := 'kalos') as table
 with started as (
     select

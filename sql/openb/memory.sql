@@ -1,6 +1,6 @@
 -- Assumed GPU memory by GPU model (openb nodes)
 -- caveat: openb.gpu_models_undisclosed
--- chart: bar x=model y=memory_gb
+-- chart: bar x=model y=memory_gb title=Total GPU memory by model, at assumed sizes (openb nodes)
 create or replace macro openb.memory(with_total boolean := false) as table
 with models as (
     select

@@ -5,7 +5,7 @@
 -- caveat: pai.gpu_type_null
 -- caveat: pai.plan_is_per_instance
 -- caveat: pai.tasks_without_instances
--- chart: line x=period_start_s y=held_gpus rule=capacity_gpus facet=gpu_type title=Allocated GPUs over time by GPU type (PAI tasks)
+-- chart: line x=period_start_s y=held_gpus partial=first,last rule=capacity_gpus facet=gpu_type title=Allocated GPUs over time by GPU type (PAI tasks)
 -- column: unended_instances: GPU instances that started in the period without an end, left out of the GPUs held
 -- column: tasks: GPU tasks submitted in the period
 -- column: tasks_with_size: GPU tasks that state a number of instances

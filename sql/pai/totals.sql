@@ -4,7 +4,6 @@
 -- resolves_caveat: pai.plan_is_per_instance
 -- resolves_caveat: pai.sensor_covers_two_fifths
 -- resolves_caveat: pai.sensor_is_lifetime_average
--- chart: bar x=level y=entries
 create or replace macro pai.totals() as table
 with counted as (
     select

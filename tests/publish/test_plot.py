@@ -498,7 +498,7 @@ def test_subtitle_lists_effective_parameters(opened: DuckDBPyConnection) -> None
     given = draw_query(opened, "openb.phases", in_variant="cpu100", gpu_only="false")
     assert given["subtitle"] == ["synthetic data", "in_variant = cpu100, gpu_only = false"]
     # Parameters that the chart sets itself, and defaults that exclude nothing, are not listed.
-    log = "Without run time of 0 s, which a log axis cannot show."
+    log = "Run time of 0 s counts, but is left of the log axis."
     assert draw_query(opened, "unified.run_cdf")["subtitle"][:2] == ["synthetic data", log]
     # The units of a confidence interval do not affect a chart without one.
     assert "sampled_by" not in str(draw_query(opened, "unified.gpu_time_concentration")["subtitle"])
