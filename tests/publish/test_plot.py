@@ -37,7 +37,8 @@ WITHOUT_A_CHART = {
     *("pai.sharing_savings", "pai.user_concentration", "philly.machine_gpus", "unified.failure_cost"),
     # Two bars, bars that are equal by construction, or amounts in different units.
     *("dlrm.requests_by_role", "itp.feasibility", "openb.pending_fit_by_model", "openb.waits"),
-    *("pai.request_percentiles", "zeus.coverage_by_gpu", "zeus.power_over_limit", "zeus.train_coverage"),
+    *("pai.request_percentiles", "pai.totals", "zeus.coverage_by_gpu", "zeus.power_over_limit"),
+    "zeus.train_coverage",
 }
 # In the small sample, these results have a single hour or burst.
 ONE_NUMBER_IN_THE_SAMPLE = {
