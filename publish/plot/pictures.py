@@ -255,13 +255,13 @@ def build_for_page(described: Described) -> dict[str, Spec]:
 def build_template(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str, Any]:
     """The template of a query's chart, from which a page draws the answers to any parameters.
 
-    `spec` and `narrow` are the pictures of the answer to the default parameters. `sql` selects rows from
-    the relation `answer`. `with` is the parameter that the chart sets. `lines` are the lines of the subtitle,
+    `spec` and `narrow` are the pictures of the answer to the default parameters. `sql` selects rows from the
+    relation `answer`. `with` is the parameter that the chart sets. `lines` are the lines of the subtitle,
     with PARAMETERS in place of the parameters. `defaults` has the effective default parameters as texts by
-    name. `refused` says why an answer without rows, and without or with one row to draw, has no chart, with
-    VALUE in place of the row's value of `height`. `logs` has the columns of each logarithmic axis and its
-    possible ticks, at least `fewest` of which it needs. `band` matches numbers and bands of them. Raises
-    UserError if the answer with default parameters cannot be drawn.
+    name, `hidden` those that do not affect the chart. `refused` says why an answer without rows, and without
+    or with one row to draw, has no chart, with VALUE in place of the row's value of `height`. `logs` has the
+    columns of each logarithmic axis and its possible ticks, at least `fewest` of which it needs. `band`
+    matches numbers and bands of them. Raises UserError if the answer with default parameters cannot be drawn.
     """
     query = binding.bind_query(connection, name, {}, for_chart=True)
     found, about, parameters = _select(connection, query, {})
@@ -273,6 +273,7 @@ def build_template(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str
         "with": found.chart.parameter,
         "lines": [*texts.write_subtitle(found, about, PARAMETERS), *texts.explain_marks(found)],
         "defaults": texts.effective_parameters(connection, name, {}),
+        "hidden": sorted(texts.hidden_parameters(connection, name, found.chart)),
         **explain_few_rows(found.chart),
         "logs": [{"columns": columns, "choices": choices} for columns, choices in log_axes(found)],
         "fewest": FEWEST_TICKS,

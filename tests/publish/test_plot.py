@@ -502,6 +502,13 @@ def test_subtitle_lists_effective_parameters(opened: DuckDBPyConnection) -> None
     assert draw_query(opened, "unified.run_cdf")["subtitle"][:2] == ["synthetic data", log]
     # The units of a confidence interval do not affect a chart without one.
     assert "sampled_by" not in str(draw_query(opened, "unified.gpu_time_concentration")["subtitle"])
+    # The band of a survival curve is not from the bootstrap that draws days or users.
+    waits = str(draw_query(opened, "unified.wait_cdf", sampled_by="user")["subtitle"])
+    assert "sampled_by" not in waits
+    assert "Band: 95 % confidence interval, observations taken as independent." in waits
+    shares = str(draw_query(opened, "unified.failure_share", sampled_by="user")["subtitle"])
+    assert "sampled_by = user" in shares
+    assert "Vertical lines: 95 % confidence interval." in shares
 
 
 def test_footer_names_views_and_citations(opened: DuckDBPyConnection) -> None:
