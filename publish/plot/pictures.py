@@ -19,7 +19,7 @@ from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.publish.plot import terminal, texts
 from tracehouse.publish.plot.axes import FEWEST_TICKS, Spec, log_axes
-from tracehouse.publish.plot.layout import NARROW, WIDTH, Size, build_spec
+from tracehouse.publish.plot.layout import FIRST_VIEW, NARROW, WIDTH, Size, build_spec
 from tracehouse.publish.plot.marks import LABEL
 from tracehouse.publish.plot.options import DEFAULT, ChartOptions, choose_chart
 from tracehouse.publish.plot.rows import BAND, Drawable, explain_few_rows, select_drawable, select_rows
@@ -175,7 +175,7 @@ def describe_rows(
 
 def build(described: Described, size: Size) -> Spec:
     """Build a picture in the requested width."""
-    view = size.width * 0.8 or WIDTH
+    view = FIRST_VIEW * size.width or WIDTH
     for _ in range(MOST_ATTEMPTS if size.width else 0):
         svg = _render(json.dumps(_build_spec(described, size, view)))
         missing = size.width - float(svg.partition(' width="')[2].partition('"')[0])
@@ -247,7 +247,7 @@ def render_text(
 
 def build_for_page(described: Described) -> dict[str, Spec]:
     """`spec`, the picture for a page, and `narrow`, the one for a phone, without rows: they are the same."""
-    narrow = _build_spec(described, PHONE, 0.8 * PHONE.width)
+    narrow = _build_spec(described, PHONE, FIRST_VIEW * PHONE.width)
     del narrow["data"]
     return {"spec": build(described, ANY_SIZE), "narrow": narrow}
 

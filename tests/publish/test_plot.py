@@ -114,6 +114,17 @@ def test_png_svg_and_pdf_have_the_requested_width(opened: DuckDBPyConnection) ->
     assert {"GPU-hours by cluster (ITP jobs)", "synthetic data", "GPU-hours", "cluster01"} <= found
 
 
+def test_two_panels_have_the_requested_width() -> None:
+    """Beside the axes there is almost room for both in one row: their number per row must not change."""
+    rows = "select range % 50 as n, 1000000 * range as v, range // 50 as f from range(100)"
+    found = select_rows(duckdb.sql(rows).to_arrow_table(), read_chart("point x=n y=v facet=f", "a.b"), "a.b")
+    for width_mm in range(78, 92, 2):
+        size = pictures.parse_size(width_mm, 7)
+        picture = pictures.build(pictures.Described(found, [], "", []), size)
+        [width] = re.findall(r'<svg[^>]*? width="([\d.]+)pt"', pictures.render_svg(picture))
+        assert float(width) == pytest.approx(size.width, abs=1)
+
+
 def test_queries_have_charts_of_columns_of_their_answers(opened: DuckDBPyConnection) -> None:
     assert {query.full_name for query in query_files()} - DRAWN.keys() == WITHOUT_A_CHART
     rows = opened.execute("select object_name, column_name from catalog.columns").fetchall()
