@@ -120,7 +120,7 @@ def _add_facts(
     options: ChartOptions,
 ) -> tuple[Drawable, list[Note], str]:
     """Rows with their traces and title, the notes on these traces, and the parameters that affect them."""
-    found = replace(found, traces=texts.traces_behind(connection, query, found.traces))
+    found = replace(found, traces=texts.traces_behind(connection, query, found.traces), reads=query.reads)
     if not found.name:
         return found, [note for note in query.notes if not note.severity or note.trace in found.traces], ""
     parameters = texts.describe_parameters(connection, found.name, given, found.chart)
@@ -168,7 +168,7 @@ def describe_rows(
     subtitle = [*texts.write_subtitle(found, about, parameters), *explained]
     if not options.has_footer:
         return Described(found, subtitle, "", [])
-    source = texts.footer(connection, found.name, found.traces) if found.name or found.traces else ""
+    source = texts.footer(connection, found)
     caveats = texts.list_caveats(about, found.chart)
     return Described(found, subtitle, " ".join(filter(None, [*below, source])), caveats)
 

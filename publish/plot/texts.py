@@ -188,19 +188,22 @@ def shorten_caveats(caveats: Sequence[str], name: str, is_narrow: bool) -> list[
     return [*caveats[:most], *([others] if more > 0 else [])]
 
 
-def footer(connection: duckdb.DuckDBPyConnection, name: str, traces: Sequence[str]) -> str:
-    """The query, the versions of the views that it reads, and the citation of each trace.
-
-    `name` is empty for an answer of SQL.
-    """
-    queries = read_rows(connection, "from catalog.queries where query_name = $name", name=name)
-    versions = [version for query in queries for version in query["reads_versions"]]
+def footer(connection: duckdb.DuckDBPyConnection, found: Drawable) -> str:
+    """The query if it has a name, the versions of the views that it reads, and the citation of each trace."""
+    sql = """
+        select versioned_name as name from catalog.views
+        where list_contains($reads, versioned_name) or (is_current and list_contains($reads, view_name))
+        union
+        select unnest(reads_versions) from catalog.queries where list_contains($reads, query_name)
+        order by name
+        """
+    versions = [row["name"] for row in read_rows(connection, sql, reads=list(found.reads))]
     cited = read_rows(
         connection,
         "select trace, citation from catalog.traces where list_contains($traces, trace) order by trace",
-        traces=list(traces),
+        traces=list(found.traces),
     )
-    parts = [name, f"reads {', '.join(versions)}" if versions else ""]
+    parts = [found.name, f"reads {', '.join(versions)}" if versions else ""]
     parts += [f"{row['trace']}: {short_citation(row['citation'])}" for row in cited]
     return " · ".join(part for part in parts if part)
 

@@ -559,7 +559,9 @@ def test_footer_of_sql_is_about_traces_of_its_rows(
 ) -> None:
     query = binding.bind_statement(opened, f"{sql} limit 5")
     described = pictures.describe(opened, query, {}, ChartOptions(kind="point"))
-    assert {part.partition(":")[0] for part in described.source.split(" · ")} == cited
+    versions, *citations = described.source.split(" · ")
+    assert versions == "reads unified.jobs_v2"
+    assert {part.partition(":")[0] for part in citations} == cited
     assert {caveat.partition(":")[0] for caveat in described.caveats} <= cited
 
 
