@@ -93,9 +93,10 @@ class Answer:
 
     It is an Arrow stream: `polars.DataFrame(answer)`, `pandas.DataFrame.from_arrow(answer)` and
     `duckdb.from_arrow(answer)` read it. Iterating over it gives a dictionary for each row. `name` is the
-    query, view or table; it is empty for SQL. `values` are the parameters that the caller gave. `sources` has
-    a row for each raw file that the answer was computed from: file, checksum, rows read, kept and rejected,
-    and whether the file is synthetic.
+    query, view or table; it is empty for SQL. `values` are the parameters that the caller gave. `caveats`
+    also has notes on the data, such as on empty tables, whose `word` is note. `sources` has a row for each
+    raw file that the answer was computed from: file, checksum, rows read, kept and rejected, and whether the
+    file is synthetic.
     """
 
     name: str

@@ -53,12 +53,17 @@ def reject_nan(number: float | None) -> float | None:
 
 
 def key_values(texts: Sequence[str], expected: str = "A parameter must be KEY=VALUE") -> dict[str, str]:
-    """Parse texts of the form KEY=VALUE. Raises UsageError if a text has no equals sign."""
-    pairs = [text.partition("=") for text in texts]
-    for key, equals, value in pairs:
+    """Parse texts of the form KEY=VALUE. Raises UsageError without an equals sign, or for a repeated key."""
+    found: dict[str, str] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
         if not equals:
-            raise UsageError(f"{expected}, not {key + equals + value!r}")
-    return {key: value for key, _, value in pairs}
+            raise UsageError(f"{expected}, not {text!r}")
+        if key in found:
+            # Not the values: a mirror may have a password.
+            raise UsageError(f"{key} was given twice")
+        found[key] = value
+    return found
 
 
 TraceNames = Annotated[

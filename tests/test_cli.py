@@ -203,6 +203,7 @@ ERRORS = [
     ("query itp.gpu_hours min_gpus=8", 2, "Set a parameter with `-p min_gpus=8`"),
     ("query itp.gpu_hour", 2, "Close matches: itp.gpu_hours"),
     ("query itp.gpu_hours -p min_gpus", 2, "KEY=VALUE"),
+    ("query itp.gpu_hours -p min_gpus=1 -p min_gpus=8", 2, "min_gpus was given twice"),
     (
         "query itp.gpu_hours -p min_gpus=x",
         2,

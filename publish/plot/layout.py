@@ -17,6 +17,8 @@ NARROW_FONT, NARROW = 8.0, 340
 MOST_TITLED_PANELS = 4
 # The least width of panels relative to the font size, with titles of their axes and without.
 LEAST_TITLED_WIDTH, LEAST_WIDTH = 14, 9
+# The share of the width of a picture that its plot area is assumed to get, before it is measured.
+FIRST_VIEW = 0.8
 MOST_LINES_AT_RIGHT, LONGEST_AT_RIGHT = 20, 18
 
 
@@ -37,7 +39,9 @@ def build_spec(
     chart = drawable.chart
     panels = ordered_names(drawable, chart.facet)
     least = (LEAST_WIDTH if len(panels) > MOST_TITLED_PANELS else LEAST_TITLED_WIDTH) * letters
-    per_row = max(1, min(math.ceil(math.sqrt(len(panels))), int(view / least)))
+    # By the width that the picture gets, because `view` is adapted to it: a changing number would not settle.
+    room = FIRST_VIEW * size.width or view
+    per_row = max(1, min(math.ceil(math.sqrt(len(panels))), int(room / least)))
     gap = 4.5 * letters
     width = (view - gap * (per_row - 1)) / per_row
     ratio = RATIO if per_row == 1 else PANEL_RATIO

@@ -19,7 +19,7 @@ from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.publish.plot import terminal, texts
 from tracehouse.publish.plot.axes import FEWEST_TICKS, Spec, log_axes
-from tracehouse.publish.plot.layout import NARROW, WIDTH, Size, build_spec
+from tracehouse.publish.plot.layout import FIRST_VIEW, NARROW, WIDTH, Size, build_spec
 from tracehouse.publish.plot.marks import LABEL
 from tracehouse.publish.plot.options import DEFAULT, ChartOptions, choose_chart
 from tracehouse.publish.plot.rows import BAND, Drawable, explain_few_rows, select_drawable, select_rows
@@ -120,7 +120,7 @@ def _add_facts(
     options: ChartOptions,
 ) -> tuple[Drawable, list[Note], str]:
     """Rows with their traces and title, the notes on these traces, and the parameters that affect them."""
-    found = replace(found, traces=texts.traces_behind(connection, query, found.traces))
+    found = replace(found, traces=texts.traces_behind(connection, query, found.traces), reads=query.reads)
     if not found.name:
         return found, [note for note in query.notes if not note.severity or note.trace in found.traces], ""
     parameters = texts.describe_parameters(connection, found.name, given, found.chart)
@@ -168,14 +168,14 @@ def describe_rows(
     subtitle = [*texts.write_subtitle(found, about, parameters), *explained]
     if not options.has_footer:
         return Described(found, subtitle, "", [])
-    source = texts.footer(connection, found.name, found.traces) if found.name or found.traces else ""
+    source = texts.footer(connection, found)
     caveats = texts.list_caveats(about, found.chart)
     return Described(found, subtitle, " ".join(filter(None, [*below, source])), caveats)
 
 
 def build(described: Described, size: Size) -> Spec:
     """Build a picture in the requested width."""
-    view = size.width * 0.8 or WIDTH
+    view = FIRST_VIEW * size.width or WIDTH
     for _ in range(MOST_ATTEMPTS if size.width else 0):
         svg = _render(json.dumps(_build_spec(described, size, view)))
         missing = size.width - float(svg.partition(' width="')[2].partition('"')[0])
@@ -247,7 +247,7 @@ def render_text(
 
 def build_for_page(described: Described) -> dict[str, Spec]:
     """`spec`, the picture for a page, and `narrow`, the one for a phone, without rows: they are the same."""
-    narrow = _build_spec(described, PHONE, 0.8 * PHONE.width)
+    narrow = _build_spec(described, PHONE, FIRST_VIEW * PHONE.width)
     del narrow["data"]
     return {"spec": build(described, ANY_SIZE), "narrow": narrow}
 
@@ -255,13 +255,13 @@ def build_for_page(described: Described) -> dict[str, Spec]:
 def build_template(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str, Any]:
     """The template of a query's chart, from which a page draws the answers to any parameters.
 
-    `spec` and `narrow` are the pictures of the answer to the default parameters. `sql` selects rows from
-    the relation `answer`. `with` is the parameter that the chart sets. `lines` are the lines of the subtitle,
+    `spec` and `narrow` are the pictures of the answer to the default parameters. `sql` selects rows from the
+    relation `answer`. `with` is the parameter that the chart sets. `lines` are the lines of the subtitle,
     with PARAMETERS in place of the parameters. `defaults` has the effective default parameters as texts by
-    name. `refused` says why an answer without rows, and without or with one row to draw, has no chart, with
-    VALUE in place of the row's value of `height`. `logs` has the columns of each logarithmic axis and its
-    possible ticks, at least `fewest` of which it needs. `band` matches numbers and bands of them. Raises
-    UserError if the answer with default parameters cannot be drawn.
+    name, `hidden` those that do not affect the chart. `refused` says why an answer without rows, and without
+    or with one row to draw, has no chart, with VALUE in place of the row's value of `height`. `logs` has the
+    columns of each logarithmic axis and its possible ticks, at least `fewest` of which it needs. `band`
+    matches numbers and bands of them. Raises UserError if the answer with default parameters cannot be drawn.
     """
     query = binding.bind_query(connection, name, {}, for_chart=True)
     found, about, parameters = _select(connection, query, {})
@@ -273,6 +273,7 @@ def build_template(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str
         "with": found.chart.parameter,
         "lines": [*texts.write_subtitle(found, about, PARAMETERS), *texts.explain_marks(found)],
         "defaults": texts.effective_parameters(connection, name, {}),
+        "hidden": sorted(texts.hidden_parameters(connection, name, found.chart)),
         **explain_few_rows(found.chart),
         "logs": [{"columns": columns, "choices": choices} for columns, choices in log_axes(found)],
         "fewest": FEWEST_TICKS,

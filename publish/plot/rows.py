@@ -86,7 +86,8 @@ class Drawable:
 
     `times` are columns of dates or times; `on_clock` are columns of times on a trace's own clock, in the unit
     `clock_unit`. `remarks` are printed in the picture. `traces` are the values of the answer's column
-    `trace`. `sql` selects the rows from the relation `answer`.
+    `trace`. `sql` selects the rows from the relation `answer`. `reads` are the tables, views and queries that
+    the answer was computed from directly.
     """
 
     name: str
@@ -99,6 +100,7 @@ class Drawable:
     remarks: Sequence[str]
     traces: Sequence[str]
     sql: str
+    reads: frozenset[str] = frozenset()
 
     @property
     def series(self) -> list[str]:

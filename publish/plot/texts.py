@@ -21,8 +21,10 @@ FIRST_DAY_OF_DATES = 10_000
 
 # Defaults that filter nothing and change nothing.
 NEUTRAL = ("false", "any", "all", "")
-# The parameter that affects only the bounds of a confidence interval.
+# The parameter that affects only the bounds of a bootstrapped confidence interval.
 INTERVAL = "sampled_by"
+# The kind of charts whose bands are of survival curves, by Greenwood, instead of from a bootstrap.
+CURVE = "step"
 BOX = "Boxes: 25th to 75th percentile, with a line at the median. Whiskers: 5th to 95th."
 MOST_CAVEATS, MOST_IF_NARROW = 4, 1
 # A curve that ends below this percentage is explained.
@@ -42,17 +44,23 @@ def clock_title(times: Iterable[float], unit: str) -> str:
 def describe_parameters(
     connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str], chart: Chart
 ) -> str:
-    """The parameters that affect a chart, given ones and defaults: `on_cluster = seren`.
+    """The parameters that affect a chart, given ones and defaults: `on_cluster = seren`."""
+    hidden = hidden_parameters(connection, name, chart)
+    parameters = effective_parameters(connection, name, given).items()
+    return ", ".join(f"{key} = {value}" for key, value in parameters if key not in hidden)
 
-    Neither the parameter that the chart sets nor parameters that its meaning names are listed, because it
-    replaces them; nor the units of a confidence interval that the chart does not draw.
+
+def hidden_parameters(connection: duckdb.DuckDBPyConnection, name: str, chart: Chart) -> set[str]:
+    """The parameters that do not affect a chart.
+
+    These are the parameter that the chart sets and those that its meaning names, because it replaces them;
+    and the units of a bootstrap whose confidence interval the chart does not draw.
     """
     meaning = "select meaning from catalog.query_parameters where query_name = $name and parameter = $hidden"
     found = read_rows(connection, meaning, name=name, hidden=chart.parameter)
-    hidden = {chart.parameter, *(word for row in found for word in row["meaning"].split())}
-    hidden |= set() if chart.band else {INTERVAL}
-    parameters = effective_parameters(connection, name, given).items()
-    return ", ".join(f"{key} = {value}" for key, value in parameters if key not in hidden)
+    has_bootstrap = chart.band and chart.kind != CURVE
+    unused = set() if has_bootstrap else {INTERVAL}
+    return {chart.parameter, *unused, *(word for row in found for word in row["meaning"].split())}
 
 
 def effective_parameters(
@@ -86,7 +94,7 @@ def explain_marks(found: Drawable) -> list[str]:
     lines = [BOX] if chart.kind == "box" else []
     if chart.band and _has_visible_band(found):
         mark = "Vertical lines" if chart.kind == "bar" else "Band"
-        lines.append(f"{mark}: {_name_band(*chart.band)}.")
+        lines.append(f"{mark}: {_name_band(chart)}.")
     if has_rule(found):
         line = "Black mark" if found.is_category(chart.x.column) else "Dashed line"
         lines.append(f"{line}: {axis_title(chart.rule)}.")
@@ -97,7 +105,7 @@ def explain_marks(found: Drawable) -> list[str]:
         lines.append("Grey line: 100 %.")
     if chart.kind == "lorenz":
         lines.append("Grey line: equal shares.")
-    if chart.kind == "step" and chart.band and _is_censored(found):
+    if chart.kind == CURVE and chart.band and _is_censored(found):
         lines.append("A curve that ends below 100 %: the other observations still ran when the trace ended.")
     if found.has_missing_bars:
         lines.append("A missing bar has no value.")
@@ -116,7 +124,7 @@ def name_single_values(found: Drawable) -> list[str]:
         is_on_axis = column in chart.x.column.split("+")
         if len(alone) == 1 and alone != ["NULL"] and not is_on_axis:
             lines.append(f"{axis_title('trace' if column == 'trace_cluster' else column)}: {alone[0]}")
-    if chart.kind == "step" and chart.color:
+    if chart.kind == CURVE and chart.color:
         lengths = Counter((row.get(chart.facet), row[chart.color]) for row in found.rows)
         points = [row for row in found.rows if lengths[row.get(chart.facet), row[chart.color]] == 1]
         values = [f"{exact(row[chart.color])} at {number(row[chart.x.column])}" for row in points]
@@ -129,11 +137,13 @@ def has_rule(found: Drawable) -> bool:
     return any(row.get(found.chart.rule) is not None for row in found.rows)
 
 
-def _name_band(low: str, high: str) -> str:
+def _name_band(chart: Chart) -> str:
+    low, high = chart.band
     if (low, high) == (LOW, HIGH):
         return "lowest and highest value of the day"
     if low.removeprefix("low_") == high.removeprefix("high_"):
-        return "95 % confidence interval"
+        independent = ", observations taken as independent" if chart.kind == CURVE else ""
+        return f"95 % confidence interval{independent}"
     return f"{axis_title(low)} to {axis_title(high)}"
 
 
@@ -178,19 +188,22 @@ def shorten_caveats(caveats: Sequence[str], name: str, is_narrow: bool) -> list[
     return [*caveats[:most], *([others] if more > 0 else [])]
 
 
-def footer(connection: duckdb.DuckDBPyConnection, name: str, traces: Sequence[str]) -> str:
-    """The query, the versions of the views that it reads, and the citation of each trace.
-
-    `name` is empty for an answer of SQL.
-    """
-    queries = read_rows(connection, "from catalog.queries where query_name = $name", name=name)
-    versions = [version for query in queries for version in query["reads_versions"]]
+def footer(connection: duckdb.DuckDBPyConnection, found: Drawable) -> str:
+    """The query if it has a name, the versions of the views that it reads, and the citation of each trace."""
+    sql = """
+        select versioned_name as name from catalog.views
+        where list_contains($reads, versioned_name) or (is_current and list_contains($reads, view_name))
+        union
+        select unnest(reads_versions) from catalog.queries where list_contains($reads, query_name)
+        order by name
+        """
+    versions = [row["name"] for row in read_rows(connection, sql, reads=list(found.reads))]
     cited = read_rows(
         connection,
         "select trace, citation from catalog.traces where list_contains($traces, trace) order by trace",
-        traces=list(traces),
+        traces=list(found.traces),
     )
-    parts = [name, f"reads {', '.join(versions)}" if versions else ""]
+    parts = [found.name, f"reads {', '.join(versions)}" if versions else ""]
     parts += [f"{row['trace']}: {short_citation(row['citation'])}" for row in cited]
     return " · ".join(part for part in parts if part)
 

@@ -335,6 +335,13 @@ def test_a_parameter_that_names_a_table_is_checked(warehouse: Path) -> None:
         assert command_line.server().run(*query, f"residual_table={value}").code == 0
 
 
+def test_the_error_of_a_parameter_without_a_meaning_names_none(warehouse: Path) -> None:
+    build_with(warehouse, {"views/mine/big.v1.sql": BIG, "sql/mine/by_node.sql": BY_MODEL})
+    query = ("query", "mine.by_node", "--warehouse", warehouse, "-p", "min_gpus=x")
+    refused = command_line.server().run(*query)
+    assert refused.stderr.rstrip().endswith("must be of type INTEGER, not 'x'. Its default is 1")
+
+
 def test_own_views_call_the_shared_macros(warehouse: Path) -> None:
     text = (
         "create view mine.sums_v1 as select stats.fsum(x) as s from (values (1e16), (1.0), (-1e16)) as v(x)"

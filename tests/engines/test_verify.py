@@ -158,21 +158,29 @@ def test_verdicts(build: Build) -> None:
 
 
 def test_an_explanation_does_not_cover_other_values(real_raw: Path, tmp_path: Path) -> None:
-    """All pods that share a GPU request 100 thousandths of it: their mean is 100, and all are in one tier."""
+    """Pods with one whole GPU request 100 thousandths of it: whole GPUs are left to 75 pods with several."""
     name = "openb_pod_list_default.csv"
     pods = pl.read_csv(next(real_raw.rglob(name)), infer_schema=False)
-    shares = (pl.col("num_gpu") == "1") & (pl.col("gpu_milli") != "1000")
-    changed = pods.with_columns(gpu_milli=pl.when(shares).then(pl.lit("100")).otherwise("gpu_milli"))
+    single = (pl.col("num_gpu") == "1") & (pl.col("gpu_milli") == "1000")
+    changed = pods.with_columns(gpu_milli=pl.when(single).then(pl.lit("100")).otherwise("gpu_milli"))
     (tmp_path / "raw").mkdir()
     changed.write_csv(tmp_path / "raw" / name)
     raw_dumps.ingested(tmp_path / "raw", tmp_path / "warehouse").close()
     with sandbox.connect(tmp_path / "warehouse") as connection:
         found = {result.figure: result for result in verify.figures(connection, ["openb"])}
-    of_tiers = [found["openb.O9_mean_up_to_250"], found["openb.O11_half_or_less"]]
-    assert [(one.measured, one.verdict) for one in of_tiers] == [
-        (10, Verdict.DIFFERS),
-        (3_078, Verdict.DIFFERS),
+    whole, sharing = found["openb.O9_whole"], found["openb.O10_sharing_pct"]
+    assert (whole.measured, whole.verdict) == (75, Verdict.DIFFERS)
+    assert (sharing.measured, sharing.verdict) == (pytest.approx(100 * 6_989 / 7_064), Verdict.DIFFERS)
+
+
+def test_a_reason_that_names_an_unconfirmed_one_is_unconfirmed() -> None:
+    differing = [figure for figure in ledgers.published() if figure.explanation and figure.measured_by]
+    unconfirmed = {figure.name for figure in differing if figure.explained_value is None}
+    naming = [
+        figure for figure in differing if unconfirmed & set(re.findall(r"\w+\.\w+", figure.explanation))
     ]
+    assert "openb.O9_mean_501_to_999" in {figure.name for figure in naming}
+    assert not [figure.name for figure in naming if figure.explained_value is not None]
 
 
 ABOUT_NODES = {"figure": "openb.nodes", "needs_file": "openb_node_list_all_node.csv"}

@@ -115,6 +115,17 @@ def test_png_svg_and_pdf_have_the_requested_width(opened: DuckDBPyConnection) ->
     assert {"GPU-hours by cluster (ITP jobs)", "synthetic data", "GPU-hours", "cluster01"} <= found
 
 
+def test_two_panels_have_the_requested_width() -> None:
+    """Beside the axes there is almost room for both in one row: their number per row must not change."""
+    rows = "select range % 50 as n, 1000000 * range as v, range // 50 as f from range(100)"
+    found = select_rows(duckdb.sql(rows).to_arrow_table(), read_chart("point x=n y=v facet=f", "a.b"), "a.b")
+    for width_mm in range(78, 92, 2):
+        size = pictures.parse_size(width_mm, 7)
+        picture = pictures.build(pictures.Described(found, [], "", []), size)
+        [width] = re.findall(r'<svg[^>]*? width="([\d.]+)pt"', pictures.render_svg(picture))
+        assert float(width) == pytest.approx(size.width, abs=1)
+
+
 def test_queries_have_charts_of_columns_of_their_answers(opened: DuckDBPyConnection) -> None:
     assert {query.full_name for query in query_files()} - DRAWN.keys() == WITHOUT_A_CHART
     rows = opened.execute("select object_name, column_name from catalog.columns").fetchall()
@@ -503,6 +514,13 @@ def test_subtitle_lists_effective_parameters(opened: DuckDBPyConnection) -> None
     assert draw_query(opened, "unified.run_cdf")["subtitle"][:2] == ["synthetic data", log]
     # The units of a confidence interval do not affect a chart without one.
     assert "sampled_by" not in str(draw_query(opened, "unified.gpu_time_concentration")["subtitle"])
+    # The band of a survival curve is not from the bootstrap that draws days or users.
+    waits = str(draw_query(opened, "unified.wait_cdf", sampled_by="user")["subtitle"])
+    assert "sampled_by" not in waits
+    assert "Band: 95 % confidence interval, observations taken as independent." in waits
+    shares = str(draw_query(opened, "unified.failure_share", sampled_by="user")["subtitle"])
+    assert "sampled_by = user" in shares
+    assert "Vertical lines: 95 % confidence interval." in shares
 
 
 def test_footer_names_views_and_citations(opened: DuckDBPyConnection) -> None:
@@ -542,7 +560,9 @@ def test_footer_of_sql_is_about_traces_of_its_rows(
 ) -> None:
     query = binding.bind_statement(opened, f"{sql} limit 5")
     described = pictures.describe(opened, query, {}, ChartOptions(kind="point"))
-    assert {part.partition(":")[0] for part in described.source.split(" · ")} == cited
+    versions, *citations = described.source.split(" · ")
+    assert versions == "reads unified.jobs_v2"
+    assert {part.partition(":")[0] for part in citations} == cited
     assert {caveat.partition(":")[0] for caveat in described.caveats} <= cited
 
 

@@ -135,9 +135,10 @@ def bind_query(
             raise UsageError(f"{name} has no parameter {key}. {_listed(name, known.values())}")
         values[key] = _value(connection, text, known[key].type)
         if values[key] is None or not _is_allowed(connection, known[key], text):
+            meaning = known[key].meaning
             raise UsageError(
                 f"{name}: {key} must be {known[key].expected}, not {text!r}. "
-                f"Its default is {known[key].default}; its meaning: {known[key].meaning}"
+                f"Its default is {known[key].default}{f'; its meaning: {meaning}' if meaning else ''}"
             )
         if of_column := known[key].values_of:
             _check_occurs(connection, f"{name}: {key}", of_column, values[key])

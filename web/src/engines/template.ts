@@ -13,6 +13,7 @@ export interface Template {
   with: string;
   lines: string[];
   defaults: Texts;
+  hidden: string[];
   /** Why an answer without rows, and without or with one row to draw, has no chart; `height` is the row's value. */
   refused: string[];
   height: string;
@@ -113,7 +114,8 @@ function setLogScale(scale: Record<string, unknown>, axis: Record<string, unknow
 
 function setSubtitle(spec: Record<string, unknown>, template: Template, given: Texts): void {
   const [view] = spec.vconcat as { title: { subtitle?: string[] } }[];
-  const parameters = Object.entries({ ...template.defaults, ...given }).map(([name, text]) => `${name} = ${text}`);
+  const shown = Object.entries({ ...template.defaults, ...given }).filter(([name]) => !template.hidden.includes(name));
+  const parameters = shown.map(([name, text]) => `${name} = ${text}`);
   const lines = template.lines.map((line) => (line === PARAMETERS ? parameters.join(", ") : line));
   if (view) view.title.subtitle = lines.filter(Boolean);
 }

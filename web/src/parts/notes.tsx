@@ -4,9 +4,16 @@ import { formatCell, formatCount } from "../format";
 /** Whether a reader who does not know the caveat is likely to draw a wrong conclusion. */
 const canMislead = ({ severity }: Note): boolean => severity === "wrong result";
 
+/** Notes on the data, such as tables without rows, have no severity and are no caveats. */
 export function countCaveats(notes: Note[]): string {
+  const caveats = notes.filter(({ severity }) => severity).length;
+  const others = notes.length - caveats;
   const count = notes.filter(canMislead).length;
-  return `${formatCount(notes.length, "caveat")}${count ? ` (${count} can mislead)` : ""}`;
+  const parts = [
+    ...(caveats ? [`${formatCount(caveats, "caveat")}${count ? ` (${count} can mislead)` : ""}`] : []),
+    ...(others ? [formatCount(others, "note")] : []),
+  ];
+  return parts.join(" and ");
 }
 
 /** One line for each caveat, which unfolds to its text. */
