@@ -105,8 +105,9 @@ def verify(options: AnswerOptions, traces: TraceNames, with_all: _AllFigures = F
     if results and not with_all:
         _say_summary(options, len(results), "figures", verify.list_counts(counts))
     if failures:
-        reasons = f", {unconfirmed} of them for an unconfirmed reason" if unconfirmed else ""
-        raise UserError(f"{failures} of {len(results)} figures differ{reasons}")
+        explained = counts.get(verify.Verdict.EXPLAINED, 0)
+        others = f"; {explained} others differ as explained" if explained else ""
+        raise UserError(f"{failures} of {len(results)} figures differ without a confirmed reason{others}")
 
 
 def _say_summary(options: AnswerOptions, count: int, nouns: str, listed: str) -> None:

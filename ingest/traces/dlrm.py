@@ -52,9 +52,9 @@ SERVICES_NOT_JOBS = Caveat(
 TIMES_ARE_CUT_OFF = Caveat(
     "dlrm.times_are_cut_off",
     "wrong result",
-    summary="30.5 % of the instances began before the trace and 37.2 % ended after it.",
+    summary="30.5 % of all instances began before the trace and 37.2 % ended after it.",
     what_goes_wrong=(
-        "30.5 % of the instances began before the trace and 37.2 % ended after it. Their times are"
+        "30.5 % of all instances began before the trace and 37.2 % ended after it. Their times are"
         " empty, so durations exclude the longest-lived instances. Those with a recorded start and end hold"
         " 98 GPUs on average, all together 3,194: 96.9 % of the GPU-hours are of times that are cut off."
         " The median of the recorded durations, 3,752 s, is a third of the 11,421 s that the durations"
