@@ -235,6 +235,8 @@ SELECTED_TRACES = [
     ("select 1 from unified.wait_cdf(sampled_by := 'user') where trace = 'itp'", {"itp"}),
     ("select 1 from unified.run_cdf(in_trace := 'itp', min_run_s := 600)", {"itp"}),
     ("select 1 from unified.jobs where trace = 'no trace'", set()),
+    ("select 1 from unified.jobs where trace = lower('ITP')", None),
+    ("select 1 from unified.jobs where trace in ('itp', lower('PAI'))", None),
     ("select 1 from itp.job where cluster = 'itp'", None),
 ]
 

@@ -74,15 +74,16 @@ def _conjuncts(condition: Any) -> Iterator[dict[str, Any]]:
 
 
 def _is_filter(condition: dict[str, Any]) -> bool:
+    """Return whether a condition compares `trace` with nothing but texts."""
     condition = _without_not(condition)
     if condition.get("type") in ("COMPARE_EQUAL", "COMPARE_NOTEQUAL"):
         sides = [condition["left"], condition["right"]]
     elif condition.get("type") in ("COMPARE_IN", "COMPARE_NOT_IN"):
-        sides = condition["children"][:1]
+        sides = condition["children"]
     else:
         return False
-    is_of_trace = any((side.get("column_names") or [""])[-1].lower() == TRACE for side in sides)
-    return is_of_trace and any(True for _ in _texts(condition))
+    others = [side for side in sides if (side.get("column_names") or [""])[-1].lower() != TRACE]
+    return len(others) == len(sides) - 1 and all(other.get("class") == "CONSTANT" for other in others)
 
 
 def _is_negative(condition: dict[str, Any]) -> bool:
