@@ -388,8 +388,16 @@ def _place(connection: duckdb.DuckDBPyConnection, chart: Chart) -> tuple[list[st
             else:
                 remarks.append(f"Without {zero}, which a log axis cannot show.")
         conditions.append(f"coalesce({identifier(axis.column)} > 0, false)")
+    # The panels of traces end at different times.
     x = identifier(chart.x.column)
-    ends = {"first": f"{x} > (select min({x}) from answer)", "last": f"{x} < (select max({x}) from answer)"}
+    others = "from answer as other"
+    if chart.facet:
+        panel = identifier(chart.facet)
+        others += f" where other.{panel} is not distinct from answer.{panel}"
+    ends = {
+        "first": f"{x} > (select min(other.{x}) {others})",
+        "last": f"{x} < (select max(other.{x}) {others})",
+    }
     conditions += [ends[end] for end in chart.partial]
     if chart.partial:
         end = "period, which is" if len(chart.partial) == 1 else "periods, which are"

@@ -1,6 +1,6 @@
 -- Used share of requested resources by GPU type (PAI workers)
 -- caveat: pai.gpu_type_is_assigned
--- chart: bar x=gpu_type y=median_gpu_use_of_plan title=Used share of requested GPUs by GPU type (PAI workers)
+-- chart: bar x=gpu_type y=median_gpu_use_of_plan yname=median_used_share_of_requested_GPUs title=Used share of requested GPUs by GPU type (PAI workers)
 -- column: workers: Workers with sensor data
 create or replace macro pai.usage_by_gpu_type() as table
 with shares as (
