@@ -100,9 +100,10 @@ def _texts(tree: Any, names: Collection[str] = ()) -> Iterator[str]:
     if isinstance(tree, dict) and tree.get("class") == "CONSTANT":
         # DuckDB 2 has the field `literal`, and earlier versions have `value`.
         constant = tree.get("literal") or tree.get("value")
-        text = constant.get("text", constant.get("value")) if isinstance(constant, dict) else None
-        is_text = isinstance(text, str) and constant.get("kind", "STRING") == "STRING"
-        if is_text and (not names or tree.get("alias", "") in names):
+        if not isinstance(constant, dict) or constant.get("kind", "STRING") != "STRING":
+            return
+        text = constant.get("text", constant.get("value"))
+        if isinstance(text, str) and (not names or tree.get("alias", "") in names):
             yield text
         return
     for child in _children(tree):
