@@ -172,8 +172,11 @@ def _layer(kind: str, encoding: Spec, condition: str = "", **mark: Any) -> Spec:
 def _build_lines(drawable: Drawable, height: Spec, color: Spec, shape: Spec, scale: float) -> list[Spec]:
     """Lines with a mark at some of their values."""
     chart = drawable.chart
+    dash = {}
     # A single line is solid.
-    dash = {"strokeDash": build_series(drawable, None, DASHES)} if len(drawable.series) > 1 else {}
+    if len(drawable.series) > 1:
+        # The legend of the colours, with which it merges.
+        dash = {"strokeDash": build_series(drawable, color["color"]["legend"], DASHES)}
     joined: Spec = {"interpolate": "step-after" if chart.kind == "step" else "linear", "clip": True}
     layers = [
         _layer("line", height | color | dash, strokeWidth=1.6 * scale, **joined),
