@@ -116,7 +116,7 @@ def test_png_svg_and_pdf_have_the_requested_width(opened: DuckDBPyConnection) ->
 
 
 def test_two_panels_have_the_requested_width() -> None:
-    """Two panels nearly fit side by side: while the width is adapted, their number per row must not change."""
+    """Two panels nearly fit side by side: their number per row stays while the width is adapted."""
     rows = "select range % 50 as n, 1000000 * range as v, range // 50 as f from range(100)"
     found = select_rows(duckdb.sql(rows).to_arrow_table(), read_chart("point x=n y=v facet=f", "a.b"), "a.b")
     for width_mm in range(78, 92, 2):
