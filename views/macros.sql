@@ -210,10 +210,9 @@ comment on macro table stats.survival_curve is 'Kaplan-Meier estimate of how lon
 -- Poisson bootstrap: in replicate 0 each unit counts once, in replicates 1 to 2000 as often as a hash of seed, unit and
 -- replicate decides. So every run and every engine draws the same: hashes are compared as texts with cumulative
 -- probabilities of the Poisson distribution with mean 1. Rows without a unit count once in each replicate.
-create or replace macro stats.bootstrap_draws(source, seed, unit) as table
+create or replace macro stats.bootstrap_draws(source, unit_number, seed, unit) as table
 select
-    drawn_seed,
-    drawn_unit,
+    drawn_number,
     replicate,
     case
         when replicate = 0 or drawn_unit is null then 1.0
@@ -226,39 +225,67 @@ select
     end as times
 from (
     select
-        drawn_seed,
+        drawn_number,
         drawn_unit,
         replicate,
         md5(drawn_seed || ' ' || cast(drawn_unit as varchar) || ' ' || cast(replicate as varchar)) as hashed
-    from (select distinct seed as drawn_seed, unit as drawn_unit from query_table(source)) as units
+    from (
+        select distinct
+            unit_number as drawn_number,
+            seed as drawn_seed,
+            unit as drawn_unit
+        from query_table(source)
+    ) as units
     cross join (select unnest(generate_series(0, 2000)) as replicate) as replicates
 ) as hashes;
-comment on macro table stats.bootstrap_draws is 'How often each unit (day, user) of a table or CTE counts in 2,000 replicates of a Poisson bootstrap. Equal seeds draw alike: a seed names the query and the trace.';
+comment on macro table stats.bootstrap_draws is 'How often each unit (day, user) of a table or CTE counts in 2,000 replicates of a Poisson bootstrap. Equal seeds draw alike: a seed names the query and the trace. unit_number identifies seed and unit in the result.';
 
--- Parts and wholes are rounded to 1/1024, so that sums below 2^43 are the same in any order.
+-- Parts and wholes are rounded to 1/1024, so that sums below 2^43 are the same in any order. Numbers are faster to join
+-- and group by than texts and structs.
 create or replace macro stats.share_replicates(source, by_column, seed, unit, part, whole) as table
-select
-    series,
-    replicate,
-    count(drawn_unit) as units,
-    100.0 * sum(case when drawn_unit is not null then whole_sum else 0.0 end)
-    / nullif(sum(whole_sum), 0) as known_pct,
-    100.0 * sum(times * part_sum) / nullif(sum(times * whole_sum), 0) as share_pct
--- Spark cannot group by a struct that the same select builds.
-from (
+with share_rows as (
     select
         by_column as series,
+        dense_rank() over (order by by_column) as series_number,
         seed as sampled_seed,
         unit as sampled_unit,
+        dense_rank() over (order by seed, unit) as unit_number,
         floor(1024.0 * part + 0.5) / 1024.0 as part_sum,
         floor(1024.0 * whole + 0.5) / 1024.0 as whole_sum
     from query_table(source)
-) as sampled
-inner join stats.bootstrap_draws(source, seed, unit) as draws
-    on
-        sampled.sampled_seed = draws.drawn_seed
-        and sampled.sampled_unit is not distinct from draws.drawn_unit
-group by series, replicate;
+),
+
+share_series as (
+    select
+        series,
+        series_number,
+        count(sampled_unit) as units,
+        100.0 * sum(case when sampled_unit is not null then whole_sum else 0.0 end)
+        / nullif(sum(whole_sum), 0) as known_pct
+    from share_rows
+    group by series, series_number
+),
+
+shares as (
+    select
+        share_rows.series_number,
+        draws.replicate,
+        100.0 * sum(draws.times * share_rows.part_sum) / nullif(sum(draws.times * share_rows.whole_sum), 0)
+            as share_pct
+    from share_rows
+    inner join stats.bootstrap_draws('share_rows', unit_number, sampled_seed, sampled_unit) as draws
+        on share_rows.unit_number = draws.drawn_number
+    group by share_rows.series_number, draws.replicate
+)
+
+select
+    share_series.series,
+    shares.replicate,
+    share_series.units,
+    share_series.known_pct,
+    shares.share_pct
+from shares
+inner join share_series on shares.series_number = share_series.series_number;
 comment on macro table stats.share_replicates is '100 * sum(part) / sum(whole) per series of a table or CTE with one row per series and unit, in each replicate of a bootstrap over its units; in replicate 0, of all units.';
 
 create or replace macro stats.share_interval(source, by_column, seed, unit, part, whole) as table
@@ -295,7 +322,6 @@ with survival_rows as (
     where observed is not null
 ),
 
--- Numbers are faster to group by than structs of names.
 survival_series as (
     select
         series,
@@ -327,6 +353,7 @@ survival_counts as (
         curve.step,
         observed_rows.sampled_seed,
         observed_rows.sampled_unit,
+        dense_rank() over (order by observed_rows.sampled_seed, observed_rows.sampled_unit) as unit_number,
         cast(count(*) as double) as ended,
         cast(count(*) filter (where observed_rows.ends) as double) as events
     from survival_rows as observed_rows
@@ -353,13 +380,11 @@ survival_risks as (
             sum(draws.times * counts.ended) as ended,
             sum(draws.times * counts.events) as events
         from survival_counts as counts
-        inner join stats.bootstrap_draws('survival_counts', sampled_seed, sampled_unit) as draws
-            on
-                counts.sampled_seed = draws.drawn_seed
-                and counts.sampled_unit is not distinct from draws.drawn_unit
-        where draws.times > 0
+        inner join stats.bootstrap_draws('survival_counts', unit_number, sampled_seed, sampled_unit) as draws
+            on counts.unit_number = draws.drawn_number
         group by counts.series_number, counts.step, draws.replicate
     ) as drawn_counts
+    where ended > 0
 ),
 
 -- never_at_risk: the share of the censored rows of a step that the curve of all rows treats as not at risk in it.

@@ -42,7 +42,7 @@ counted as (
     group by trace, cluster
 ),
 
-samples as ( -- noqa: ST03
+by_sample as (
     select
         trace,
         coalesce(cluster, '') as cluster,
@@ -55,35 +55,40 @@ samples as ( -- noqa: ST03
     group by all
 ),
 
-intervals_of_jobs as (
+samples as ( -- noqa: ST03
     select
-        series.trace,
-        series.cluster,
-        low_pct,
-        high_pct
-    from stats.share_interval(
-        'samples',
-        { 'trace': trace, 'cluster': cluster },
-        'unified.failure_share ' || trace,
+        trace,
+        cluster,
+        'jobs' as share_of,
         sampled,
-        failed_jobs,
-        jobs
-    )
+        failed_jobs as failed,
+        jobs as total
+    from by_sample
+    union all
+    select
+        trace,
+        cluster,
+        'GPU time' as share_of,
+        sampled,
+        failed_gpu_s as failed,
+        known_gpu_s as total
+    from by_sample
 ),
 
-intervals_of_gpu_time as (
+intervals as (
     select
         series.trace,
         series.cluster,
+        series.share_of,
         low_pct,
         high_pct
     from stats.share_interval(
         'samples',
-        { 'trace': trace, 'cluster': cluster },
+        { 'trace': trace, 'cluster': cluster, 'share_of': share_of },
         'unified.failure_share ' || trace,
         sampled,
-        failed_gpu_s,
-        known_gpu_s
+        failed,
+        total
     )
 )
 
@@ -111,14 +116,16 @@ select
     counted.left_censored_gpu_time_pct
 -- An unknown share has no interval.
 from counted
-left join intervals_of_jobs as of_jobs
+left join intervals as of_jobs
     on
-        counted.trace = of_jobs.trace
+        of_jobs.share_of = 'jobs'
+        and counted.trace = of_jobs.trace
         and coalesce(counted.cluster, '') = of_jobs.cluster
         and counted.known_jobs > 0
-left join intervals_of_gpu_time as of_gpu_time
+left join intervals as of_gpu_time
     on
-        counted.trace = of_gpu_time.trace
+        of_gpu_time.share_of = 'GPU time'
+        and counted.trace = of_gpu_time.trace
         and coalesce(counted.cluster, '') = of_gpu_time.cluster
         and counted.known_gpu_s > 0
         and (counted.failed_jobs = 0 or counted.covered_failed_jobs > 0)

@@ -271,11 +271,11 @@ def draws_of(connection: duckdb.DuckDBPyConnection, rows: pd.DataFrame, seed: st
     with connection.cursor() as cursor:
         cursor.register("waits", rows)
         drawn = cursor.execute(
-            "with jobs as (from waits) select drawn_unit, replicate, times"
-            " from stats.bootstrap_draws('jobs', $seed, day) where replicate > 0",
+            "with jobs as (from waits) select drawn_number, replicate, times"
+            " from stats.bootstrap_draws('jobs', day, $seed, day) where replicate > 0",
             {"seed": seed},
         ).df()
-    return drawn.pivot_table(index="replicate", columns="drawn_unit", values="times").to_numpy()
+    return drawn.pivot_table(index="replicate", columns="drawn_number", values="times").to_numpy()
 
 
 def test_draws_follow_poisson_and_differ_between_seeds(connection: duckdb.DuckDBPyConnection) -> None:
