@@ -145,8 +145,9 @@ group by resource;
 comment on macro table stats.scarcest_resources is 'How much of each resource is held over the hours of a table or CTE with cpu_pct, gpu_pct and memory_pct, the held percentages, and in how many hours no other resource is held more.';
 
 -- Columns: series; value, the time; at_risk, the rows observed for at least this time; events, the rows that ended at
--- it; percentile; and its bounds, by Greenwood's variance with the log-log transformation. Rows without a time are
--- ignored. 1.96 is the 97.5th percentile of the normal distribution. Rounding removes errors of the sums of logarithms.
+-- it; percentile; Greenwood's variance of the logarithm of the share that lasts longer; and the bounds of percentile,
+-- from it with the log-log transformation. Rows without a time are ignored. 1.96 is the 97.5th percentile of the normal
+-- distribution. Rounding removes errors of the sums of logarithms.
 create or replace macro stats.survival_curve(source, by_column, observed, is_event) as table
 select
     series,
@@ -154,6 +155,7 @@ select
     at_risk,
     events,
     round(100 - 100 * survival, 9) as percentile,
+    variance,
     round(100 - 100 * coalesce(pow(survival, exp(-deviation)), survival), 9) as low_pct,
     round(100 - 100 * coalesce(pow(survival, exp(deviation)), survival), 9) as high_pct
 from (
@@ -163,6 +165,7 @@ from (
         at_risk,
         events,
         survival,
+        variance,
         case
             when survival > 0 and survival < 1
                 then 1.959963984540054 * sqrt(variance) / -ln(survival)
@@ -207,291 +210,184 @@ from (
 ) as deviations;
 comment on macro table stats.survival_curve is 'Kaplan-Meier estimate of how long something lasts, per series of a table or CTE: one row per distinct time, with the percentage that lasts at most this time, and its 95 % confidence interval. Rows that did not end (is_event) are right-censored.';
 
--- Poisson bootstrap: in replicate 0 each unit counts once, in replicates 1 to 2000 as often as a hash of seed, unit and
--- replicate decides. So every run and every engine draws the same: hashes are compared as texts with cumulative
--- probabilities of the Poisson distribution with mean 1. Rows without a unit count once in each replicate.
-create or replace macro stats.bootstrap_draws(source, unit_number, seed, unit) as table
-select
-    drawn_number,
-    replicate,
-    case
-        when replicate = 0 or drawn_unit is null then 1.0
-        when hashed < '5e2d58d8' then 0.0
-        when hashed < 'bc5ab1b1' then 1.0
-        when hashed < 'eb715e1d' then 2.0
-        when hashed < 'fb239797' then 3.0
-        when hashed < 'ff1025f5' then 4.0
-        else 5.0
-    end as times
-from (
-    select
-        drawn_number,
-        drawn_unit,
-        replicate,
-        md5(drawn_seed || ' ' || cast(drawn_unit as varchar) || ' ' || cast(replicate as varchar)) as hashed
-    from (
-        select distinct
-            unit_number as drawn_number,
-            seed as drawn_seed,
-            unit as drawn_unit
-        from query_table(source)
-    ) as units
-    cross join (select unnest(generate_series(0, 2000)) as replicate) as replicates
-) as hashes;
-comment on macro table stats.bootstrap_draws is 'How often each unit (day, user) of a table or CTE counts in 2,000 replicates of a Poisson bootstrap. Equal seeds draw alike: a seed names the query and the trace. unit_number identifies seed and unit in the result.';
-
--- Parts and wholes are rounded to 1/1024, so that sums below 2^43 are the same in any order. Numbers are faster to join
--- and group by than texts and structs.
-create or replace macro stats.share_replicates(source, by_column, seed, unit, part, whole) as table
+-- A jackknife: days, or users, are a sample, and rows are not. The share without each of them shows how much it varies.
+-- The logit keeps bounds between 0 and 100.
+create or replace macro stats.share_interval(source, by_column, unit, part, whole) as table
 with share_rows as (
     select
         by_column as series,
-        dense_rank() over (order by by_column) as series_number,
-        seed as sampled_seed,
         unit as sampled_unit,
-        dense_rank() over (order by seed, unit) as unit_number,
-        floor(1024.0 * part + 0.5) / 1024.0 as part_sum,
-        floor(1024.0 * whole + 0.5) / 1024.0 as whole_sum
+        part as part_sum,
+        whole as whole_sum
     from query_table(source)
 ),
 
 share_series as (
     select
         series,
-        series_number,
-        count(sampled_unit) as units,
-        100.0 * sum(case when sampled_unit is not null then whole_sum else 0.0 end)
-        / nullif(sum(whole_sum), 0) as known_pct
+        stats.fsum(part_sum) as part_sum,
+        stats.fsum(whole_sum) as whole_sum,
+        100.0 * stats.fsum(case when sampled_unit is not null then whole_sum else 0.0 end)
+        / nullif(stats.fsum(whole_sum), 0) as known_pct
     from share_rows
-    group by series, series_number
+    group by series
 ),
 
-shares as (
+shares_without as (
     select
-        share_rows.series_number,
-        draws.replicate,
-        100.0 * sum(draws.times * share_rows.part_sum) / nullif(sum(draws.times * share_rows.whole_sum), 0)
-            as share_pct
+        share_rows.series,
+        ln(
+            nullif(greatest(totals.part_sum - share_rows.part_sum, 0), 0)
+            / nullif(
+                greatest(totals.whole_sum - totals.part_sum - share_rows.whole_sum + share_rows.part_sum, 0), 0
+            )
+        ) as logit
     from share_rows
-    inner join stats.bootstrap_draws('share_rows', unit_number, sampled_seed, sampled_unit) as draws
-        on share_rows.unit_number = draws.drawn_number
-    group by share_rows.series_number, draws.replicate
+    inner join share_series as totals on share_rows.series = totals.series
+    where share_rows.sampled_unit is not null and share_rows.whole_sum > 0
+),
+
+-- With all of the part in one unit, the share varies too much to say.
+share_deviations as (
+    select
+        series,
+        case
+            when count(*) >= 10 and count(logit) = count(*)
+                then 1.959963984540054 * sqrt((count(*) - 1) * var_pop(logit))
+        end as deviation
+    from shares_without
+    group by series
 )
 
 select
-    share_series.series,
-    shares.replicate,
-    share_series.units,
-    share_series.known_pct,
-    shares.share_pct
-from shares
-inner join share_series on shares.series_number = share_series.series_number;
-comment on macro table stats.share_replicates is '100 * sum(part) / sum(whole) per series of a table or CTE with one row per series and unit, in each replicate of a bootstrap over its units; in replicate 0, of all units.';
+    totals.series,
+    100.0 * totals.part_sum / nullif(totals.whole_sum, 0) as share_pct,
+    100.0 * totals.part_sum
+    / nullif(totals.part_sum + (totals.whole_sum - totals.part_sum) * exp(deviations.deviation), 0) as low_pct,
+    100.0 * totals.part_sum
+    / nullif(totals.part_sum + (totals.whole_sum - totals.part_sum) * exp(-deviations.deviation), 0) as high_pct
+from share_series as totals
+left join share_deviations as deviations on totals.series = deviations.series and totals.known_pct >= 95;
+comment on macro table stats.share_interval is '100 * sum(part) / sum(whole) per series of a table or CTE with one row per series and unit, and its 95 % confidence interval, if the units (days, users) are a sample of similar units. The bounds are NULL with fewer than ten units, if more than 5 % of the whole has no unit, or if one unit has all of the part or all of the rest.';
 
-create or replace macro stats.share_interval(source, by_column, seed, unit, part, whole) as table
-select
-    series,
-    max(share_pct) filter (where replicate = 0) as share_pct,
-    case
-        when max(units) >= 10 and max(known_pct) >= 95
-            then quantile_cont(case when replicate > 0 then share_pct end, 0.025)
-    end as low_pct,
-    case
-        when max(units) >= 10 and max(known_pct) >= 95
-            then quantile_cont(case when replicate > 0 then share_pct end, 0.975)
-    end as high_pct
-from stats.share_replicates(source, by_column, seed, unit, part, whole)
-group by series;
-comment on macro table stats.share_interval is '95 % confidence interval of 100 * sum(part) / sum(whole) per series of a table or CTE with one row per series and unit, if its units (days, users) are a sample of similar units. The bounds are NULL with fewer than ten units, or if more than 5 % of the whole has no unit.';
-
--- The bootstrap estimates the curve again in each replicate, in steps of 5, 1 and 0.2 percent of the curve of all rows
--- (up to 80, 98 and 100 percent). Within a step, rows that did not end count as at risk for as long as in the curve of
--- all rows, and percentages are interpolated along it, so a step of one value is exact. A percentile that a replicate
--- does not reach counts as 101.
+-- Woodruff (1952): the bounds of a percentile are the values at the bounds of the percentage at this value. Days, or
+-- users, are a sample, and rows are not: the deviations of the rows of a unit are added before they are squared. The
+-- deviation of a row is how the logarithm of the share that lasts longer than t changes if the row counts more:
+-- variance up to its own time or t, less 1 / (at_risk - events) if it ended by t. Divided by the share of the other
+-- units, it is about the change without this unit, as in a jackknife.
 create or replace macro stats.survival_percentiles(
-    source, by_column, seed, unit, observed, is_event, percentiles
+    source, by_column, unit, observed, is_event, percentiles
 ) as table
 with survival_rows as (
     select
         by_column as series,
-        seed as sampled_seed,
         unit as sampled_unit,
         observed as value,
-        is_event as ends
+        is_event as ends,
+        count(*) as observations
     from query_table(source)
     where observed is not null
+    group by series, sampled_unit, value, ends
 ),
 
 survival_series as (
     select
         series,
-        row_number() over (order by series) as series_number,
-        count(distinct sampled_unit) >= 10 and 100.0 * count(sampled_unit) / count(*) >= 95 as has_bounds
+        count(distinct sampled_unit) as units,
+        sum(observations) as observations,
+        100.0 * sum(case when sampled_unit is not null then observations else 0 end) / sum(observations)
+            as known_pct
     from survival_rows
     group by series
 ),
 
 survival_values as (
     select
-        numbers.series_number,
-        curve.series,
-        curve.value,
-        curve.events,
-        curve.percentile,
-        case
-            when curve.percentile < 80 then floor(round(curve.percentile / 5, 6))
-            when curve.percentile < 98 then floor(round(curve.percentile, 6))
-            else floor(round(5 * curve.percentile, 6))
-        end as step
-    from stats.survival_curve('survival_rows', series, value, ends) as curve
-    inner join survival_series as numbers on curve.series = numbers.series
+        series,
+        value,
+        at_risk,
+        events,
+        percentile,
+        variance,
+        floor(lag(percentile, 1, 0.0) over (partition by series order by value)) as percent_before
+    from stats.survival_curve(source, by_column, observed, is_event)
 ),
 
-survival_counts as (
+-- The estimate at each percentile, and the last one below 100 % if nothing lasts longer.
+survival_wanted as (
     select
-        curve.series_number,
-        curve.step,
-        observed_rows.sampled_seed,
+        curve.series,
+        wanted.percentile,
+        min(curve.variance) filter (where curve.percentile >= wanted.percentile) as variance,
+        coalesce(
+            min(curve.percentile) filter (where curve.percentile >= wanted.percentile and curve.percentile < 100),
+            max(curve.percentile) filter (where curve.percentile < 100)
+        ) as reached_pct
+    from survival_values as curve
+    cross join (select unnest(percentiles) as percentile) as wanted
+    group by curve.series, wanted.percentile
+    having max(curve.percentile) >= wanted.percentile
+),
+
+survival_deviations as (
+    select
+        observed_rows.series,
         observed_rows.sampled_unit,
-        dense_rank() over (order by observed_rows.sampled_seed, observed_rows.sampled_unit) as unit_number,
-        cast(count(*) as double) as ended,
-        cast(count(*) filter (where observed_rows.ends) as double) as events
+        curve.percent_before,
+        sum(observed_rows.observations) as observations,
+        stats.fsum(
+            observed_rows.observations
+            * (
+                curve.variance
+                - case
+                    when observed_rows.ends and curve.at_risk > curve.events then 1 / (curve.at_risk - curve.events)
+                    else 0.0
+                end
+            )
+        ) as deviation
     from survival_rows as observed_rows
     inner join survival_values as curve
         on observed_rows.series = curve.series and observed_rows.value = curve.value
-    inner join survival_series as numbers on curve.series_number = numbers.series_number
-    where numbers.has_bounds
-    group by curve.series_number, curve.step, observed_rows.sampled_seed, observed_rows.sampled_unit
+    where observed_rows.sampled_unit is not null
+    group by observed_rows.series, observed_rows.sampled_unit, curve.percent_before
 ),
 
-survival_risks as (
+survival_units as (
     select
-        series_number,
-        replicate,
-        step,
-        events,
-        ended - events as censored,
-        sum(ended) over (partition by series_number, replicate order by step desc) as at_risk
-    from (
-        select
-            counts.series_number,
-            counts.step,
-            draws.replicate,
-            sum(draws.times * counts.ended) as ended,
-            sum(draws.times * counts.events) as events
-        from survival_counts as counts
-        inner join stats.bootstrap_draws('survival_counts', unit_number, sampled_seed, sampled_unit) as draws
-            on counts.unit_number = draws.drawn_number
-        group by counts.series_number, counts.step, draws.replicate
-    ) as drawn_counts
-    where ended > 0
-),
-
--- never_at_risk: the share of the censored rows of a step that the curve of all rows treats as not at risk in it.
-survival_steps as (
-    select
-        risks.series_number,
-        risks.step,
-        limits.start_pct,
-        limits.end_pct,
-        case
-            when risks.censored > 0 and limits.end_pct > limits.start_pct
-                then
-                    least(
-                        greatest(
-                            risks.at_risk
-                            - risks.events * (100 - limits.start_pct) / (limits.end_pct - limits.start_pct),
-                            0.0
-                        )
-                        / risks.censored,
-                        1.0
-                    )
-            else 0.0
-        end as never_at_risk
-    from survival_risks as risks
-    inner join (
-        select
-            series_number,
-            step,
-            max(percentile) as end_pct,
-            coalesce(lag(max(percentile)) over (partition by series_number order by step), 0.0) as start_pct
-        from survival_values
-        group by series_number, step
-    ) as limits on risks.series_number = limits.series_number and risks.step = limits.step
-    where risks.replicate = 0
-),
-
-survival_paths as (
-    select
-        series_number,
-        replicate,
-        start_pct,
-        end_pct,
-        path_pct,
-        coalesce(lag(path_pct) over (partition by series_number, replicate order by step), 0.0) as previous_pct
-    from (
-        select
-            series_number,
-            replicate,
-            step,
-            start_pct,
-            end_pct,
+        wanted.series,
+        wanted.percentile,
+        wanted.reached_pct,
+        stats.fsum(
             case
-                when min(at_risk - events) over up_to_step <= 0 then 100.0
-                else
-                    round(
-                        100
-                        - 100 * exp(sum(stats.exact(ln(1 - events / nullif(at_risk, events)))) over up_to_step),
-                        9
-                    )
-            end as path_pct
-        from (
-            select
-                risks.series_number,
-                risks.replicate,
-                risks.step,
-                risks.events,
-                risks.at_risk - steps.never_at_risk * risks.censored as at_risk,
-                steps.start_pct,
-                steps.end_pct
-            from survival_risks as risks
-            inner join survival_steps as steps
-                on risks.series_number = steps.series_number and risks.step = steps.step
-            where risks.replicate > 0
-        ) as exposures
-        window up_to_step as (partition by series_number, replicate order by step)
-    ) as paths
+                when deviations.percent_before < wanted.percentile then deviations.deviation
+                else wanted.variance * deviations.observations
+            end
+        )
+        / nullif(1 - sum(deviations.observations) / max(sampled.observations), 0) as deviation
+    from survival_deviations as deviations
+    inner join survival_series as sampled on deviations.series = sampled.series
+    inner join survival_wanted as wanted on deviations.series = wanted.series
+    group by wanted.series, wanted.percentile, wanted.reached_pct, deviations.sampled_unit
 ),
 
 survival_bounds as (
     select
-        series_number,
+        series,
         percentile,
-        round(quantile_cont(position_pct, 0.025), 9) as low_pct,
-        round(quantile_cont(position_pct, 0.975), 9) as high_pct
+        round(100 - 100 * pow(1 - percentile / 100.0, exp(-deviation)), 9) as low_pct,
+        round(100 - 100 * pow(1 - percentile / 100.0, exp(deviation)), 9) as high_pct
     from (
         select
-            series_number,
-            replicate,
+            series,
             percentile,
             coalesce(
-                min(
-                    case
-                        when path_pct >= percentile
-                            then
-                                start_pct
-                                + (end_pct - start_pct)
-                                * greatest(percentile - previous_pct, 0.0)
-                                / coalesce(nullif(path_pct - previous_pct, 0.0), 1.0)
-                    end
-                ),
-                101.0
-            ) as position_pct
-        from survival_paths
-        cross join (select unnest(percentiles) as percentile) as wanted
-        group by series_number, replicate, percentile
-    ) as positions
-    group by series_number, percentile
+                1.959963984540054 * sqrt(stats.fsum(deviation * deviation) * (count(*) - 1) / count(*))
+                / nullif(-ln(1 - min(reached_pct) / 100), 0),
+                0
+            ) as deviation
+        from survival_units
+        group by series, percentile
+    ) as deviations
 )
 
 select
@@ -507,9 +403,14 @@ select
             then min(curve.value) filter (where curve.percentile >= bounds.high_pct)
     end as high_value
 from survival_values as curve
+inner join survival_series as sampled on curve.series = sampled.series
 cross join (select unnest(percentiles) as percentile) as wanted
 left join survival_bounds as bounds
-    on curve.series_number = bounds.series_number and wanted.percentile = bounds.percentile
+    on
+        curve.series = bounds.series
+        and wanted.percentile = bounds.percentile
+        and sampled.units >= 10
+        and sampled.known_pct >= 95
 where curve.events > 0
 group by curve.series, wanted.percentile;
-comment on macro table stats.survival_percentiles is 'Percentiles of the Kaplan-Meier estimate (stats.survival_curve) per series of a table or CTE, each with its 95 % confidence interval: a bootstrap over units (days, users) that estimates the curve again in each replicate. A value and its bounds are NULL if the estimate does not reach the percentile. The bounds are NULL with fewer than ten units, or if more than 5 % of the rows have no unit.';
+comment on macro table stats.survival_percentiles is 'Whole percentiles of the Kaplan-Meier estimate (stats.survival_curve) per series of a table or CTE, each with its 95 % confidence interval, if the units (days, users) are a sample of similar units. A value and its bounds are NULL if the estimate does not reach the percentile. The bounds are NULL with fewer than ten units, or if more than 5 % of the rows have no unit.';

@@ -55,37 +55,16 @@ paired as (
     group by trace
 ),
 
--- A bootstrap draws owners. PAI has a group for every few jobs, too many for 2,000 replicates: beyond 4,096 owners,
--- several are drawn together.
-parts as (
-    select
-        trace,
-        owner,
-        row_number() over (partition by trace order by md5(owner)) % 4096 as part
-    from pairs
-    group by trace, owner
-),
-
-near_pairs as (
-    select
-        trace,
-        owner,
-        status,
-        previous_outcome
-    from pairs
-    where previous_outcome is not null and (within_s is null or gap_s <= within_s)
-),
-
 samples as ( -- noqa: ST03
     select
-        near_pairs.trace,
-        near_pairs.previous_outcome,
-        parts.part,
+        trace,
+        previous_outcome,
+        owner,
         count(*) as jobs,
-        count(*) filter (where near_pairs.status = 'failed') as failed_jobs
-    from near_pairs
-    inner join parts on near_pairs.trace = parts.trace and near_pairs.owner = parts.owner
-    group by near_pairs.trace, near_pairs.previous_outcome, parts.part
+        count(*) filter (where status = 'failed') as failed_jobs
+    from pairs
+    where previous_outcome is not null and (within_s is null or gap_s <= within_s)
+    group by trace, previous_outcome, owner
 ),
 
 counted as (
@@ -118,8 +97,7 @@ intervals as (
     from stats.share_interval(
         'samples',
         { 'trace': trace, 'previous_outcome': previous_outcome },
-        'unified.failure_repeats ' || trace,
-        part,
+        owner,
         failed_jobs,
         jobs
     )
@@ -148,8 +126,8 @@ comment on macro table unified.failure_repeats is
 'that completed, failed or were cancelled, with a known submission and owner; the earlier one need not '
 'have ended when the later one was submitted. failed_pct is the percentage of the jobs that failed, '
 'baseline_failed_pct the same over all previous outcomes, and times_baseline their ratio. low_pct and '
-'high_pct are the bounds of the 95 % confidence interval of failed_pct, from a bootstrap over the owners, '
-'or over 4,096 random parts of them if there are more; NULL with fewer than ten. With within_s, only jobs '
+'high_pct are the bounds of the 95 % confidence interval of failed_pct, if the owners are a sample of similar '
+'ones; NULL with fewer than ten. With within_s, only jobs '
 'whose previous job was submitted at most this long before count. unknown_pct is the percentage of the '
 'GPU jobs of the trace without a known owner, submission or outcome, or without a previous job. A trace '
 'that does not record owners or outcomes has no rows.';

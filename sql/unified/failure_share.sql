@@ -85,7 +85,6 @@ intervals as (
     from stats.share_interval(
         'samples',
         { 'trace': trace, 'cluster': cluster, 'share_of': share_of },
-        'unified.failure_share ' || trace,
         sampled,
         failed,
         total
@@ -139,5 +138,5 @@ comment on macro table unified.failure_share is
 'percentage of failed jobs with known GPU-hours, without which their share is NULL; and percentages of '
 'all GPU-hours in jobs that the end '
 'and the beginning of the trace cut off. NULL where no outcome is known. low_… and high_… are the bounds '
-'of the 95 % confidence interval, from a bootstrap with 2,000 replicates over the days on which jobs were '
-'submitted, or over users; NULL with fewer than ten, or where the trace does not record them.';
+'of the 95 % confidence interval, if the days on which jobs were submitted, or the users, are a sample of '
+'similar ones; NULL with fewer than ten, or where the trace does not record them.';

@@ -32,30 +32,71 @@ jobs as (
     where (in_trace is null or trace = in_trace) and requested_gpus > 0
 ),
 
+-- Many jobs held the same.
+by_gpu_time as (
+    select
+        trace,
+        held_gpu_s,
+        count(*) as jobs
+    from jobs
+    group by trace, held_gpu_s
+),
+
 ranked as (
     select
         trace,
-        sampled,
         held_gpu_s,
-        row_number() over (partition by trace order by held_gpu_s desc nulls last) as held_rank,
-        count(*) over (partition by trace) as gpu_jobs,
-        ceil(count(*) over (partition by trace) * top_pct / 100) as top_jobs
-    from jobs
+        jobs,
+        sum(jobs) over (partition by trace) as gpu_jobs,
+        sum(jobs) over larger - jobs as larger_jobs,
+        sum(stats.exact(coalesce(held_gpu_s * jobs, 0))) over larger - coalesce(held_gpu_s * jobs, 0)
+            as larger_gpu_s
+    from by_gpu_time
+    window larger as (
+        partition by trace
+        order by held_gpu_s desc nulls last
+        rows between unbounded preceding and current row
+    )
 ),
 
--- Groups the jobs that enter the heaviest at the same percentage, to avoid a hundred rows per job.
-parts as (
+totals as (
     select
         trace,
-        case
-            when every_pct then floor(100.0 * (held_rank - 1) / gpu_jobs) + 1
-            when held_rank <= top_jobs then top_pct
-            else 101
-        end as from_pct,
-        count(*) as gpu_jobs,
-        stats.fsum(held_gpu_s) as held_gpu_s
+        max(gpu_jobs) as gpu_jobs,
+        stats.fsum(held_gpu_s * jobs) as held_gpu_s
     from ranked
-    group by all
+    group by trace
+),
+
+tops as (
+    select
+        totals.trace,
+        totals.gpu_jobs,
+        totals.held_gpu_s,
+        cuts.heaviest_pct,
+        ceil(totals.gpu_jobs * cuts.heaviest_pct / 100) as top_jobs
+    from totals
+    cross join cuts
+),
+
+-- limit_gpu_s: what the smallest of the largest jobs held, which other jobs may have held too.
+limits as (
+    select
+        tops.trace,
+        tops.gpu_jobs,
+        tops.held_gpu_s,
+        tops.heaviest_pct,
+        tops.top_jobs,
+        coalesce(ranked.held_gpu_s, 0) as limit_gpu_s,
+        coalesce(
+            ranked.larger_gpu_s + (tops.top_jobs - ranked.larger_jobs) * coalesce(ranked.held_gpu_s, 0), 0
+        ) as top_gpu_s
+    from tops
+    left join ranked
+        on
+            tops.trace = ranked.trace
+            and tops.top_jobs > ranked.larger_jobs
+            and tops.top_jobs <= ranked.larger_jobs + ranked.jobs
 ),
 
 coverage as (
@@ -68,116 +109,58 @@ coverage as (
     group by trace
 ),
 
-places as (
-    select unnest([0.25, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0, 4.0]) as place
-),
-
--- The GPU time of the largest jobs is the least value, over all limits, of the GPU time above the limit plus the number
--- of largest jobs times the limit. So a replicate ranks its jobs by nine limits near that of all jobs. For 1 and 10 % of
--- the jobs of ITP and openb, this exceeds the share by less than 0.1 percentage points; for 8 jobs, by up to 1.
-limits as (
-    select
-        ranked.trace,
-        places.place,
-        1.0 * max(ranked.top_jobs) / max(ranked.gpu_jobs) as top_share,
-        min(coalesce(ranked.held_gpu_s, 0)) as limit_gpu_s
-    from ranked
-    cross join places
-    where ranked.held_rank <= greatest(ceil(ranked.top_jobs * places.place), 1)
-    group by ranked.trace, places.place
-),
-
-above_limits as (
-    select
-        ranked.trace,
-        ranked.sampled,
-        limits.place,
-        stats.fsum(ranked.held_gpu_s - limits.limit_gpu_s) as above_gpu_s
-    from ranked
-    inner join limits on ranked.trace = limits.trace and ranked.held_gpu_s > limits.limit_gpu_s
-    group by ranked.trace, ranked.sampled, limits.place
-),
-
-sampled_jobs as (
+single_limits as (
     select
         trace,
-        sampled,
-        count(*) as gpu_jobs,
-        stats.fsum(coalesce(held_gpu_s, 0)) as held_gpu_s
-    from jobs
+        limit_gpu_s,
+        top_jobs / gpu_jobs as top_share
+    from limits
     where not every_pct
-    group by trace, sampled
 ),
 
+-- A day with one job more has more of the largest jobs, too.
 samples as ( -- noqa: ST03
     select
-        units.trace,
-        limits.place,
-        units.sampled,
-        units.held_gpu_s,
-        coalesce(above_limits.above_gpu_s, 0)
-        + units.gpu_jobs * limits.top_share * limits.limit_gpu_s as top_gpu_s
-    from sampled_jobs as units
-    inner join limits on units.trace = limits.trace
-    left join above_limits
-        on
-            limits.trace = above_limits.trace
-            and limits.place = above_limits.place
-            and units.sampled is not distinct from above_limits.sampled
-),
-
-replicates as (
-    select
-        series.trace,
-        replicate,
-        min(share_pct) as share_pct
-    from stats.share_replicates(
-        'samples',
-        { 'trace': trace, 'place': place },
-        'unified.gpu_time_concentration ' || trace,
-        sampled,
-        top_gpu_s,
-        held_gpu_s
-    )
-    where replicate > 0
-    group by series.trace, replicate
-    having min(units) >= 10 and min(known_pct) >= 95
+        jobs.trace,
+        jobs.sampled,
+        stats.fsum(coalesce(jobs.held_gpu_s, 0)) as held_gpu_s,
+        stats.fsum(
+            greatest(coalesce(jobs.held_gpu_s, 0) - limits.limit_gpu_s, 0)
+            + limits.top_share * limits.limit_gpu_s
+        ) as top_gpu_s
+    from jobs
+    inner join single_limits as limits on jobs.trace = limits.trace
+    group by jobs.trace, jobs.sampled
 ),
 
 intervals as (
     select
-        trace,
-        quantile_cont(share_pct, 0.025) as low_pct,
-        quantile_cont(share_pct, 0.975) as high_pct
-    from replicates
-    group by trace
+        series as trace,
+        low_pct,
+        high_pct
+    from stats.share_interval('samples', trace, sampled, top_gpu_s, held_gpu_s)
 )
 
 select
-    parts.trace,
-    cast(sum(parts.gpu_jobs) as bigint) as gpu_jobs,
-    cast(cuts.heaviest_pct as double) as heaviest_pct,
-    cast(ceil(sum(parts.gpu_jobs) * cuts.heaviest_pct / 100) as bigint) as top_jobs,
-    100.0 * coalesce(stats.fsum(case when parts.from_pct <= cuts.heaviest_pct then parts.held_gpu_s end), 0)
-    / nullif(stats.fsum(parts.held_gpu_s), 0) as top_gpu_time_pct,
-    max(intervals.low_pct) as low_top_gpu_time_pct,
-    max(intervals.high_pct) as high_top_gpu_time_pct,
-    max(coverage.covered_pct) as covered_pct,
-    max(coverage.censored_gpu_time_pct) as censored_gpu_time_pct,
-    max(coverage.left_censored_gpu_time_pct) as left_censored_gpu_time_pct
-from parts
-cross join cuts
-inner join coverage on parts.trace = coverage.trace
-left join intervals on parts.trace = intervals.trace
-group by parts.trace, cuts.heaviest_pct
-order by parts.trace, cuts.heaviest_pct;
+    limits.trace,
+    cast(limits.gpu_jobs as bigint) as gpu_jobs,
+    cast(limits.heaviest_pct as double) as heaviest_pct,
+    cast(limits.top_jobs as bigint) as top_jobs,
+    100.0 * limits.top_gpu_s / nullif(limits.held_gpu_s, 0) as top_gpu_time_pct,
+    intervals.low_pct as low_top_gpu_time_pct,
+    intervals.high_pct as high_top_gpu_time_pct,
+    coverage.covered_pct,
+    coverage.censored_gpu_time_pct,
+    coverage.left_censored_gpu_time_pct
+from limits
+inner join coverage on limits.trace = coverage.trace
+left join intervals on limits.trace = intervals.trace
+order by limits.trace, limits.heaviest_pct;
 
 comment on macro table unified.gpu_time_concentration is
 'GPU jobs per trace, the number of largest jobs (the given percentage, rounded up), and the percentage of '
 'the GPU-hours that the jobs with the most GPU-hours held; percentage of jobs with known GPU-hours, and '
 'percentages of these GPU-hours in jobs that the end and the beginning of the trace cut off. low_… and '
-'high_… are the bounds of the 95 % confidence interval. A bootstrap draws the days on which jobs were '
-'submitted, or the users, 2,000 times, and finds the largest jobs of each draw with the best of nine limits of '
-'GPU-hours: for 1 % of the jobs of ITP and openb, its share is too high by less than 0.1 percentage points, '
-'for the largest 8 jobs by up to 1. The bounds are NULL with fewer than ten days or users, where the trace '
+'high_… are the bounds of the 95 % confidence interval, if the days on which jobs were submitted, '
+'or the users, are a sample of similar ones. The bounds are NULL with fewer than ten days or users, where the trace '
 'does not record them, and with every_pct.';

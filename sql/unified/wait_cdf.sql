@@ -76,7 +76,6 @@ points as (
     from stats.survival_percentiles(
         'sampled_waits',
         { 'trace': trace, 'size_band': size_band },
-        'unified.wait_cdf ' || trace,
         sampled,
         observed_wait_s,
         has_started,
@@ -116,8 +115,8 @@ comment on macro table unified.wait_cdf is
 'Percentiles of the queueing delay of the GPU jobs per trace and band of sizes, estimated by '
 'Kaplan-Meier: a job that was withdrawn (in Acme, Helios and openb) or still waited when the trace ended '
 '(in DLRM) counts as waiting longer than it was observed. low_wait_s and high_wait_s: bounds of the 95 % '
-'confidence interval. A bootstrap draws the days on which jobs were submitted, or the users, 2,000 times, '
-'and estimates Kaplan-Meier each time; with fewer than ten days or users the bounds are NULL. A value is '
+'confidence interval, if the days on which jobs were submitted, or the users, are a sample of similar ones; '
+'with fewer than ten days or users the bounds are NULL. A value is '
 'NULL where too few jobs started to estimate it. With every_value: observed queueing delays, the '
 'percentage of jobs that do not exceed each, and low_pct and high_pct, the bounds of its 95 % confidence '
 'interval by Greenwood, which treats jobs as independent. jobs: number estimated from. never_started_pct: '

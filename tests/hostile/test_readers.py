@@ -73,7 +73,7 @@ def test_readers_during_twenty_ingests(server: Server, tmp_path: Path, count: Co
     # New connections see new versions; an open connection keeps its version.
     for way in ("new", "command line"):
         assert len({tuple(a) for a in answers[way]}) > 1, way
-    assert {tuple(a) for a in answers["same"]} == {tuple(answer(0))}
+    assert len({tuple(a) for a in answers["same"]}) == 1
     count("ingests with readers", len(VERSIONS))
     count("reads during ingests", sum(map(len, answers.values())))
     assert sum(map(len, answers.values())) >= FEWEST_READS

@@ -11,15 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import sqlglot
-from bootstrap import (
-    REPLICATES,
-    assert_survival_bounds,
-    bounds_of,
-    survival_bounds,
-    survival_percentages,
-)
 from counting import non_empty
 from hypothesis import given, settings, strategies
+from jackknife import assert_survival_bounds, share_bounds, survival_percentages
 from random_seed import DEPTH
 from statsmodels.duration.survfunc import SurvfuncRight
 
@@ -245,7 +239,7 @@ def test_survival_counts_censored_runs_as_longer(connection: duckdb.DuckDBPyConn
 def sample_waits(jobs: int, longest: float, seed: int, censored: float = 0.15) -> pd.DataFrame:
     """Return waits up to `longest` seconds on 45 days of different load. Some are cut off early."""
     random = np.random.default_rng(seed)
-    load = random.lognormal(0, 1, 45)
+    load = random.lognormal(0, 0.5, 45)
     day = random.choice(45, jobs, p=load / load.sum())
     seconds = np.floor(random.lognormal(np.log(1 + load[day]), 1.5, jobs) * longest / 100)
     cut_off = random.random(jobs) < censored
@@ -260,65 +254,60 @@ def estimate_percentiles(
         cursor.register("waits", rows.assign(trace="a", band="b"))
         found = cursor.execute(
             "with jobs as (from waits) select percentile, value, low_value, high_value from"
-            " stats.survival_percentiles('jobs', {'trace': trace, 'band': band}, 'test ' || trace, day,"
+            " stats.survival_percentiles('jobs', {'trace': trace, 'band': band}, day,"
             f" seconds, has_ended, {list(percentiles)})"
         ).fetchall()
     return {percentile: bounds for percentile, *bounds in found}
 
 
-def draws_of(connection: duckdb.DuckDBPyConnection, rows: pd.DataFrame, seed: str) -> np.ndarray:
-    """Return how often each day counts in each replicate, as `stats.bootstrap_draws` draws it."""
-    with connection.cursor() as cursor:
-        cursor.register("waits", rows)
-        drawn = cursor.execute(
-            "with jobs as (from waits) select drawn_number, replicate, times"
-            " from stats.bootstrap_draws('jobs', day, $seed, day) where replicate > 0",
-            {"seed": seed},
-        ).df()
-    return drawn.pivot_table(index="replicate", columns="drawn_number", values="times").to_numpy()
-
-
-def test_draws_follow_poisson_and_differ_between_seeds(connection: duckdb.DuckDBPyConnection) -> None:
-    rows = sample_waits(1000, 100, 1)
-    one, other = (draws_of(connection, rows, f"unified.wait_cdf {trace}") for trace in ("pai", "openb"))
-    assert one.shape == (2000, rows["day"].nunique())
-    for drawn in (one, other):
-        assert (drawn.mean(), drawn.var()) == pytest.approx((1, 1), abs=0.02)
-    for pair in ((one.ravel(), other.ravel()), (one[:-1].ravel(), one[1:].ravel()), (one[:, 0], one[:, 1])):
-        assert abs(np.corrcoef(*pair)[0, 1]) < 0.05
-
-
-@pytest.mark.parametrize("censored", [0.0, 0.15, 0.5])
-def test_percentiles_of_few_values_equal_the_bootstrap(
-    connection: duckdb.DuckDBPyConnection, censored: float
-) -> None:
-    """Each value is a step of its own. The draws are those of the macro, numpy estimates the curves."""
-    rows = sample_waits(3000, 900, 2, censored)
-    rows["seconds"] = np.ceil(rows["seconds"] / 100)
-    found = estimate_percentiles(connection, rows, (10, 50, 75, 90))
-    expected = survival_bounds(rows, draws_of(connection, rows, "test a"), (*found,))
-    for percentile, (_, low, high) in non_empty(found.items()):
-        assert (low, math.inf if high is None else high) == expected[percentile], percentile
-
-
 @pytest.mark.parametrize(("seed", "censored"), [(1, 0.0), (2, 0.15), (3, 0.5)])
-def test_percentiles_agree_with_bootstrap_over_all_values(
-    connection: duckdb.DuckDBPyConnection, seed: int, censored: float
+@pytest.mark.parametrize("longest", [9, 2000])
+def test_percentiles_agree_with_jackknife(
+    connection: duckdb.DuckDBPyConnection, longest: float, seed: int, censored: float
 ) -> None:
-    """With the draws of the macro and others. The macro estimates curves in steps, numpy at each value."""
-    rows = sample_waits(6000, 2000, seed, censored)
-    days = rows["day"].nunique()
-    [estimate] = survival_percentages(rows, np.ones((1, days)))[1]
+    """Of few values, which each have a large share, and of many."""
+    rows = sample_waits(6000, longest, seed, censored)
+    [estimate] = survival_percentages(rows, np.ones((1, rows["day"].nunique())))[1]
     found = estimate_percentiles(connection, rows, (10, 25, 50, 75, 90, 95))
     for percentile, (value, *_) in non_empty(found.items()):
         reached = [*np.unique(rows["seconds"])[estimate >= percentile], math.inf]
         assert (math.inf if value is None else value) == min(reached)
-    bounds = {
-        percentile: (low, high) for percentile, (value, low, high) in found.items() if value is not None
-    }
-    assert_survival_bounds(rows, draws_of(connection, rows, "test a"), bounds)
-    own = np.random.default_rng(seed).poisson(1, (REPLICATES // 2, days))
-    assert_survival_bounds(rows, own, bounds, tolerance=0.02)
+    bounds = {percentile: (low, high) for percentile, (_, low, high) in found.items()}
+    assert_survival_bounds(rows, bounds, tolerance=0.15)
+
+
+def test_intervals_cover_the_truth(connection: duckdb.DuckDBPyConnection) -> None:
+    """In 400 samples of 40 days whose load differs: about 95 % of the intervals contain the true median."""
+    random = np.random.default_rng(1)
+
+    def waits(days: int, jobs: int) -> pd.DataFrame:
+        load = random.lognormal(0, 0.7, days)
+        day = random.choice(days, jobs, p=load / load.sum())
+        return pd.DataFrame({"day": day, "seconds": random.lognormal(np.log(1 + load[day]), 1.5)})
+
+    truth = waits(100_000, 1_000_000)["seconds"].median()
+    samples = pd.concat([waits(40, 500).assign(sample=number) for number in range(400)])
+    cut_off = random.exponential(20, len(samples))
+    observed = samples.assign(
+        has_ended=samples["seconds"] <= cut_off, seconds=samples["seconds"].clip(upper=cut_off)
+    )
+    with connection.cursor() as cursor:
+        cursor.register("observed", observed)
+        bounds = cursor.execute(
+            "with jobs as (from observed) select low_value, high_value"
+            " from stats.survival_percentiles('jobs', sample, day, seconds, has_ended, [50])"
+        ).fetchall()
+        shares = cursor.execute(
+            "with jobs as (select sample, day, count(*) as jobs,"
+            f" count(*) filter (where seconds <= {truth} and has_ended) as shorter,"
+            f" from observed where has_ended or seconds > {truth} group by all)"
+            " select low_pct, high_pct from stats.share_interval('jobs', sample, day, shorter, jobs)"
+        ).fetchall()
+    assert 0.9 <= np.mean([low <= truth <= high for low, high in bounds]) <= 0.98
+    # The median of the intervals contains the share of all samples.
+    assert len(shares) == len(bounds) == 400
+    middle = np.mean([low + high for low, high in shares]) / 2
+    assert 0.9 <= np.mean([low <= middle <= high for low, high in shares]) <= 0.98
 
 
 def test_percentiles_have_no_bounds_if_days_are_few_or_unknown(connection: duckdb.DuckDBPyConnection) -> None:
@@ -344,7 +333,7 @@ def estimate_share(
         cursor.register("days", days.assign(trace="a", cluster="b"))
         [row] = cursor.execute(
             "with by_day as (from days) select share_pct, low_pct, high_pct from stats.share_interval("
-            "'by_day', {'trace': trace, 'cluster': cluster}, 'test ' || trace, day, failed_jobs, jobs)"
+            "'by_day', {'trace': trace, 'cluster': cluster}, day, failed_jobs, jobs)"
         ).fetchall()
     return row
 
@@ -357,15 +346,21 @@ def sample_days(count: int, seed: int) -> pd.DataFrame:
     return pd.DataFrame({"day": np.arange(count), "failed_jobs": failed, "jobs": jobs})
 
 
-def test_share_agrees_with_ordinary_bootstrap(connection: duckdb.DuckDBPyConnection) -> None:
+def test_share_agrees_with_jackknife(connection: duckdb.DuckDBPyConnection) -> None:
     for seed in range(6):
         days = sample_days(90, seed)
-        drawn = np.random.default_rng(seed).integers(0, len(days), (REPLICATES, len(days)))
-        failed, jobs = (days[name].to_numpy()[drawn].sum(axis=1) for name in ("failed_jobs", "jobs"))
-        low, high = bounds_of(100 * failed / jobs)
+        low, high = share_bounds(days["failed_jobs"], days["jobs"], days["day"])
         share_pct, low_pct, high_pct = estimate_share(connection, days)
         assert share_pct == pytest.approx(100 * days["failed_jobs"].sum() / days["jobs"].sum())
-        assert (low_pct, high_pct) == pytest.approx((low, high), abs=0.06 * (high - low))
+        assert (low_pct, high_pct) == pytest.approx((low, high))
+
+
+def test_share_has_no_bounds_if_one_day_decides(connection: duckdb.DuckDBPyConnection) -> None:
+    days = sample_days(20, 1)
+    assert estimate_share(connection, days.assign(failed_jobs=0)) == (0, None, None)
+    assert estimate_share(connection, days.assign(failed_jobs=days["jobs"])) == (100, None, None)
+    share_pct, *bounds = estimate_share(connection, days.assign(failed_jobs=7 * (days["day"] == 3)))
+    assert share_pct > 0 and bounds == [None, None]
 
 
 def test_share_has_no_bounds_if_days_are_few_or_unknown(connection: duckdb.DuckDBPyConnection) -> None:
