@@ -59,7 +59,7 @@ def assert_survival_bounds(
 ) -> None:
     """Assert that bounds are the first values at their percentages, None if the estimate is below.
 
-    Percentages are compared, because the next value may be far from a bound: up to `tolerance` of an interval.
+    Percentages are compared, because the next value may be far from a bound: up to a share of the interval.
     """
     values, curves = survival_percentages(rows, np.ones((1, rows["day"].nunique())))
     reached = np.concatenate([[0], curves[0], [np.inf]])

@@ -114,38 +114,49 @@ task_names as (
     group by has_key, tasks, instances
 ),
 
-worker_names as (
+sensed_names as (
     select
-        has_key,
-        instances,
-        sensors,
-        machine_metrics,
-        count(*) as keys
+        worker_name,
+        count(*) filter (where side = 'sensor') as sensors,
+        count(*) filter (where side = 'machine_metric') as machine_metrics
     from (
         select
-            worker_name is not null as has_key,
-            count(*) filter (where side = 'instance') as instances,
-            count(*) filter (where side = 'sensor') as sensors,
-            count(*) filter (where side = 'machine_metric') as machine_metrics
-        from (
-            select
-                'instance' as side,
-                worker_name
-            from pai.instance
-            union all
-            select
-                'sensor' as side,
-                worker_name
-            from pai.sensor
-            union all
-            select
-                'machine_metric' as side,
-                worker_name
-            from pai.machine_metric
-        ) as sides
-        group by worker_name
-    ) as counted
-    group by has_key, instances, sensors, machine_metrics
+            'sensor' as side,
+            worker_name
+        from pai.sensor
+        union all
+        select
+            'machine_metric' as side,
+            worker_name
+        from pai.machine_metric
+    ) as sides
+    group by worker_name
+),
+
+-- pai.worker counts the instances of each name already.
+worker_names as (
+    select
+        worker.worker_name is not null or sensed.worker_name is not null as has_key,
+        coalesce(worker.runs, 0) as instances,
+        coalesce(sensed.sensors, 0) as sensors,
+        coalesce(sensed.machine_metrics, 0) as machine_metrics,
+        count(*) as keys
+    from pai.worker_v1 as worker
+    full join sensed_names as sensed on worker.worker_name = sensed.worker_name
+    group by
+        worker.worker_name is not null or sensed.worker_name is not null,
+        coalesce(worker.runs, 0),
+        coalesce(sensed.sensors, 0),
+        coalesce(sensed.machine_metrics, 0)
+    union all
+    select
+        false as has_key,
+        count(*) as instances,
+        0 as sensors,
+        0 as machine_metrics,
+        1 as keys
+    from pai.instance
+    where worker_name is null
 ),
 
 machines as (

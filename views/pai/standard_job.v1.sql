@@ -38,8 +38,8 @@ launched as (
 select
     cast(null as varchar) as cluster,
     launched.job_name || '/' || launched.task_name as job_id,
-    job."user" as user_id,
-    tag."group" as group_id,
+    runs.user_id,
+    runs.group_id,
     cast(null as timestamptz) as submit_time,
     launched.submit_s,
     launched.submit_s + (select clock.local_offset_s from clock) as local_submit_s,
@@ -64,11 +64,9 @@ select
     end as status,
     launched.status = 'Running' as is_right_censored,
     false as is_left_censored,
-    tag.workload,
+    runs.workload,
     launched.gpu_type as partition_name
 from launched
-left join pai.job as job on launched.job_name = job.job_name
-left join pai.group_tag as tag on job.inst_id = tag.inst_id
 left join pai.task_run_v2 as runs
     on launched.job_name = runs.job_name and launched.task_name = runs.task_name;
 

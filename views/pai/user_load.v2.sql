@@ -12,32 +12,19 @@ with job_tasks as (
     select
         job_name,
         count(*) as tasks,
-        count(*) filter (where plan_gpu > 0) as gpu_tasks
-    from pai.task
+        count(*) filter (where requested_gpus_per_instance > 0) as gpu_tasks,
+        stats.fsum(requested_gpus_per_instance * held_s / 3600.0) as gpu_h
+    from pai.task_run_v2
     group by job_name
-),
-
-task_instances as (
-    select
-        job_name,
-        task_name,
-        count(*) as instances,
-        stats.fsum(
-            case when start_time > 0 and end_time > start_time then end_time - start_time end
-        ) as held_s
-    from pai.instance
-    group by job_name, task_name
 ),
 
 -- An instance counts for its job even if its task, which has the number of GPUs, is unknown.
 job_instances as (
     select
-        held.job_name,
-        sum(held.instances) as instances,
-        stats.fsum(task.plan_gpu / 100.0 * held.held_s / 3600.0) as gpu_h
-    from task_instances as held
-    left join pai.task as task on held.job_name = task.job_name and held.task_name = task.task_name
-    group by held.job_name
+        job_name,
+        count(*) as instances
+    from pai.instance
+    group by job_name
 ),
 
 totals as (
@@ -47,7 +34,7 @@ totals as (
         cast(coalesce(sum(job_tasks.tasks), 0) as bigint) as tasks,
         cast(coalesce(sum(job_tasks.gpu_tasks), 0) as bigint) as gpu_tasks,
         cast(coalesce(sum(job_instances.instances), 0) as bigint) as instances,
-        coalesce(stats.fsum(job_instances.gpu_h), 0) as gpu_h,
+        coalesce(stats.fsum(job_tasks.gpu_h), 0) as gpu_h,
         count(*) filter (where job.status = 'Failed') as failed_jobs
     from pai.job as job
     left join job_tasks on job.job_name = job_tasks.job_name

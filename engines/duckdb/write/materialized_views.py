@@ -43,6 +43,8 @@ from tracehouse.views.view_files import ViewFile
 
 # With fewer rows in the base tables, computing a view takes no longer than opening its file.
 LEAST_ROWS = 400_000
+# Of a column with more different values, such as names, DuckDB would build a dictionary and give it up.
+_OPTIONS = f"{PARQUET_OPTIONS}, dictionary_size_limit 1000"
 # Disk space that stays free for the database that is built next.
 LEAST_FREE_BYTES = 64_000_000
 
@@ -319,7 +321,7 @@ def _write_part(connection: duckdb.DuckDBPyConnection, warehouse: Path, name: st
     rows = f"from {name} order by {order}" if order else f"from {name}"
     footer = f"kv_metadata {{{view_store.PATH_IN_FOOTER}: {quoted(part.path)}}}"
     try:
-        connection.execute(f"copy ({rows}) to {quoted(str(path))} ({PARQUET_OPTIONS}, {footer})")
+        connection.execute(f"copy ({rows}) to {quoted(str(path))} ({_OPTIONS}, {footer})")
         if shutil.disk_usage(warehouse).free < LEAST_FREE_BYTES:
             return "it would fill the disk. Free disk space"
         view_store.add(warehouse, stage(path, 0), part.path)
