@@ -1,13 +1,15 @@
 """The specification of a whole picture, in Vega-Lite: sizes, title, legend, small multiples and footer."""
 
 import math
+import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tracehouse.publish.plot.axes import CHARACTER_WIDTH, NAME, ROUNDED, Spec, build_x_axis, rows_with_names
 from tracehouse.publish.plot.marks import FONT, LABEL, LINES, build_layers, choose_marks, label_front
-from tracehouse.publish.plot.rows import Drawable, ordered_names
+from tracehouse.publish.plot.rows import Drawable, has_bands, ordered_names
+from tracehouse.publish.plot.texts import NO_BREAK
 from tracehouse.publish.plot.units import axis_title
 
 # In points (72 per inch).
@@ -47,7 +49,8 @@ def build_spec(
     ratio = RATIO if per_row == 1 else PANEL_RATIO
     height = {"lorenz": 0.75, "heat": 1 / 3}.get(chart.kind, ratio) * width
     if chart.kind == "heat":
-        height = max(height, letters * len(ordered_names(drawable, chart.y.column)))
+        names = ordered_names(drawable, chart.y.column)
+        height = PANEL_RATIO * width if panels and has_bands(names) else max(height, letters * len(names))
     x = build_x_axis(drawable, width, letters - 1)
     rows = rows_with_names(drawable)
     if chart.kind == "pareto" and chart.labels:
@@ -135,7 +138,9 @@ def _build_legend(drawable: Drawable, whole: float, letters: float) -> Spec | No
 def _wrap(texts: Sequence[str], whole: float, letters: float, bold: bool = False) -> list[str]:
     """Wrap texts to the width of the picture."""
     most = int(0.97 * whole / (letters * CHARACTER_WIDTH * (1.06 if bold else 0.95)))
-    return [line for text in texts for line in textwrap.wrap(text, max(10, most))]
+    # The last line has at least two words.
+    kept = (re.sub(r" (?=\S{1,12}$)", NO_BREAK, text) for text in texts)
+    return [line for text in kept for line in textwrap.wrap(text, max(10, most))]
 
 
 def _build_theme(letters: float) -> Spec:

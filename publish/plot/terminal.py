@@ -45,7 +45,8 @@ def draw_text(found: Drawable, subtitle: Sequence[str], footer: str, width: int)
 def explain_marks(found: Drawable) -> list[str]:
     """Explain marks of a drawing in characters that have no legend."""
     mark = f"Mark {BAR_RULE}" if found.chart.kind in BARS else "Dashes"
-    return [f"{mark}: {axis_title(found.chart.rule)}."] if has_rule(found) else []
+    rule = f"{mark}: {axis_title(found.chart.rule)}." if has_rule(found) else ""
+    return [line for line in (found.daily, rule) if line]
 
 
 def _draw_panels(found: Drawable, draw: Callable[[Drawable], list[str]]) -> list[str]:
