@@ -17,7 +17,7 @@ from pyarrow import types
 
 from tracehouse.core.errors import UserError
 from tracehouse.core.text import identifier, join_names, quoted
-from tracehouse.engines.duckdb.read.answer import read
+from tracehouse.engines.duckdb.read.answer import read, why_empty
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.catalog import read_rows
 from tracehouse.publish.columns import exact
@@ -74,14 +74,14 @@ Row = dict[str, Any]
 
 
 class NoChartError(UserError):
-    """The rows of an answer cannot be drawn. `reason` is a clause without a full stop."""
+    """The rows of an answer cannot be drawn. `reason` and `cause` are clauses without a full stop."""
 
-    def __init__(self, reason: str):
+    def __init__(self, reason: str, cause: str = ""):
         super().__init__(reason)
-        self.reason = reason
+        self.reason, self.cause = reason, cause
 
     def __str__(self) -> str:
-        return f"No chart, because {self.reason}."
+        return f"No chart, because {': '.join(filter(None, (self.reason, self.cause)))}."
 
 
 @dataclass(frozen=True)
@@ -173,6 +173,8 @@ def select_drawable(
             raise NoChartError("the answer is a single row" if rows else "there are no rows")
         raise UserError(f"{query.name} has no chart. Choose columns with --x and --y")
     answer = read(connection, query).read_all()
+    if not answer.num_rows:
+        raise NoChartError("there are no rows", " ".join(note.text for note in why_empty(connection, query)))
     chart = choose_chart(chart, answer, options)
     return select_rows(answer, chart, query.name)
 
@@ -202,8 +204,9 @@ def select_rows(answer: pa.Table, chart: Chart, name: str) -> Drawable:
         values += [_join_names(name, unit_of_panel * (name == chart.facet)) for name in chart.joined]
         placed = f"""
             with placed as (
-                select {", ".join(values)}, row_number() over () as _row
-                from answer where {" and ".join(conditions)}
+                select {", ".join(values)}, _row
+                from (select *, row_number() over () as _row from answer) as answer
+                where {" and ".join(conditions)}
             )
         """
         if chart.count:
@@ -426,10 +429,16 @@ def _describe_missing(answer: pa.Table, rows: Sequence[Row], chart: Chart) -> li
     found = []
     for column in dict.fromkeys((chart.color, *chart.facet.split("+"), *chart.x.column.split("+"))):
         if column == "trace" or (column == chart.color and column and chart.kind != "heat"):
-            drawn = {exact(row[column]) for row in rows}
-            missing = dict.fromkeys(exact(value) for value in answer[column].to_pylist())
-            found += [NAMES.get(name, name) for name in missing if name not in drawn]
-    remarks = [f"Without a value: {join_names(found)}."] if found else []
+            drawn = {row[column] for row in rows}
+            names = answer[column].to_pylist()
+            # A series without a name has that of its trace.
+            traces = answer["trace"].to_pylist() if "trace" in answer.column_names else names
+            missing = {
+                exact(trace if name is None else name): name
+                for name, trace in zip(names, traces, strict=True)
+            }
+            found += [NAMES.get(shown, shown) for shown, name in missing.items() if name not in drawn]
+    remarks = [f"Without a value: {join_names([*dict.fromkeys(found)])}."] if found else []
     if chart.kind == "point" and chart.color and chart.x.column in answer.column_names:
         remarks += _describe_empty_places(answer, rows, chart)
     return remarks
@@ -448,7 +457,8 @@ def _describe_empty_places(answer: pa.Table, rows: Sequence[Row], chart: Chart) 
     for name, series in empty.items():
         names_by_series.setdefault(tuple(dict.fromkeys(series)), []).append(name)
     return [
-        f"Without {join_names(names)}: {join_names(series)}." for series, names in names_by_series.items()
+        f"Without a value at {join_names(names)}: {join_names(series)}."
+        for series, names in names_by_series.items()
     ]
 
 

@@ -24,8 +24,8 @@ BOX = "Boxes: 25th to 75th percentile, with a line at the median. Whiskers: 5th 
 MOST_CAVEATS, MOST_IF_NARROW = 4, 1
 # A band is visible if it is somewhere at least this share of the highest value high.
 LEAST_BAND = 0.02
-# A space at which a line does not end.
-NO_BREAK = "\N{NO-BREAK SPACE}"
+# What is between the parts of a footer: the query, the views, and the citations.
+SEPARATOR = " · "
 # The end of the names of caveats on an incomplete first or last period.
 PARTIAL = "_is_partial"
 
@@ -192,8 +192,8 @@ def footer(connection: duckdb.DuckDBPyConnection, found: Drawable) -> str:
         traces=list(found.traces),
     )
     parts = [found.name, f"reads {', '.join(versions)}" if versions else ""]
-    parts += [f"{row['trace']}: {short_citation(row['citation'])}".replace(" ", NO_BREAK) for row in cited]
-    return f"{NO_BREAK}· ".join(part for part in parts if part)
+    parts += [f"{row['trace']}: {short_citation(row['citation'])}" for row in cited]
+    return SEPARATOR.join(part for part in parts if part)
 
 
 def traces_behind(
