@@ -471,7 +471,7 @@ def _describe_late_starts(rows: Sequence[Row], chart: Chart) -> list[str]:
     late = [
         f"{panel} {number(math.floor(starts[panel]))}".strip()
         for panel, days in panels.items()
-        if max(days) - starts[panel] < starts[panel] < FIRST_DAY_OF_DATES
+        if max(FEWEST_DAYS, max(days) - starts[panel]) < starts[panel] < FIRST_DAY_OF_DATES
     ]
     return [f"First day on the clock of the trace: {join_names(late)}."] if late else []
 
