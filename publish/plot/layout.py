@@ -146,7 +146,8 @@ def _build_legend(drawable: Drawable, whole: float, letters: float) -> Spec | No
 
 def _legend_width(drawable: Drawable, letters: float) -> float:
     """The width of a legend at the right of the plot."""
-    longest = max(map(len, [*drawable.series, axis_title(drawable.chart.color)]))
+    series = drawable.series if drawable.chart.kind != "heat" else []
+    longest = max(map(len, [*series, axis_title(drawable.chart.color)]))
     return (longest * CHARACTER_WIDTH + 4) * letters
 
 

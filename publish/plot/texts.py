@@ -95,7 +95,8 @@ def explain_marks(found: Drawable) -> list[str]:
         lines.append(f"{mark}: {_name_band(chart)}.")
     if has_rule(found):
         line = "Black mark" if found.is_category(chart.x.column) else "Dashed line"
-        lines.append(f"{line}: {axis_title(chart.rule)}.")
+        is_diagonal = chart.rule == chart.x.column
+        lines.append(f"{line}: {'both are equal' if is_diagonal else axis_title(chart.rule)}.")
     counts = [row[chart.count] or 0 for row in found.rows] if chart.count else [0]
     if min(counts) < FEW * max(counts):
         lines.append(f"Hollow points: under {number(FEW * max(counts))} {axis_title(chart.count)}.")
