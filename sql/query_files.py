@@ -79,14 +79,14 @@ CHART_KEYS = [
     "facet",
     "rule",
     "band",
-    "interval",
-    "least",
     "label",
     "with",
     "xname",
     "yname",
     "count",
     "partial",
+    "interval",
+    "least",
 ]
 NEEDS_COLOR = {
     "stack": "a stack needs a color, for the parts of a bar",

@@ -196,10 +196,10 @@ def select_rows(answer: pa.Table, chart: Chart, name: str) -> Drawable:
         chart, factors = _choose_units(connection, chart, scales)
         conditions, remarks = _place(connection, chart)
         unit_s, unit, unit_of_panel = _choose_unit(connection, on_clock, chart.facet)
-        factors |= {column: f"({unit_s} / {CLOCK_S.get(column, 1)})" for column in on_clock}
+        divisors = {column: repr(factor) for column, factor in factors.items()}
+        divisors |= {column: f"({unit_s} / {CLOCK_S.get(column, 1)})" for column in on_clock}
         values = [
-            f"{_plain(one, kind, str(factors.get(one, '')))} as {identifier(one)}"
-            for one, kind in kinds.items()
+            f"{_plain(one, kind, divisors.get(one, ''))} as {identifier(one)}" for one, kind in kinds.items()
         ]
         values += [_join_names(name, unit_of_panel * (name == chart.facet)) for name in chart.joined]
         placed = f"""
@@ -463,10 +463,11 @@ def _describe_empty_places(answer: pa.Table, rows: Sequence[Row], chart: Chart) 
 
 
 def _describe_late_starts(rows: Sequence[Row], chart: Chart) -> list[str]:
-    """A remark on panels whose clock was zero long before their first row."""
+    """A remark on traces whose clock was zero long before their first row."""
     panels: dict[str, list[float]] = {}
     for row in rows:
-        panels.setdefault(exact(row[chart.facet]) if chart.facet else "", []).append(row[chart.x.column])
+        panel = exact(row[chart.facet]) if chart.facet.startswith("trace") else ""
+        panels.setdefault(panel, []).append(row[chart.x.column])
     starts = {panel: min(days) for panel, days in panels.items()}
     late = [
         f"{panel} {number(math.floor(starts[panel]))}".strip()
@@ -508,11 +509,11 @@ def _choose_unit(
     return str(unit_s), name, ""
 
 
-def _plain(column: str, kind: pa.DataType, factor: str) -> str:
-    """The SQL of a value for JSON: numbers divided by the SQL of a factor, numbers of weekdays as names."""
+def _plain(column: str, kind: pa.DataType, divisor: str) -> str:
+    """The SQL of a value for JSON: numbers divided by other SQL, numbers of weekdays as names."""
     value = identifier(column)
-    if factor:
-        return f"cast({value} as double) / {factor}"
+    if divisor:
+        return f"cast({value} as double) / {divisor}"
     if column == "weekday" and types.is_integer(kind):
         return f"coalesce({list(WEEKDAYS)}[{value}], cast({value} as varchar))"
     if types.is_date(kind):

@@ -763,6 +763,10 @@ def test_late_starts_and_units_of_panels_are_named() -> None:
         "trace: openb",
         "First day on the clock of the trace: openb 110.",
     ]
+    assert draw(sql.replace("trace", "part"), f"{BY_HOUR} facet=part")["subtitle"] == [
+        "part: openb",
+        "First day on the clock of the trace: 110.",
+    ]
     sql = "select range * s as window_start_s, range as jobs, trace, workload from range(120), "
     sql += "(values (60, 'azure', 'code'), (86400, 'azure', 'chat'), (1800, 'genai', null)) "
     sql += "as t(s, trace, workload)"
