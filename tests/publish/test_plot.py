@@ -775,6 +775,9 @@ def test_late_starts_and_units_of_panels_are_named() -> None:
     ends = {row["trace+workload"]: row["window_start_s"] for row in found["rows"]}
     assert [*ends.values()] == [119, 119, 59.5]
     assert found["encoding"]["x"]["title"] == "time (unit in the heading)"
+    shown = draw_as_text(sql, f"{BY_WINDOW} facet=trace+workload")
+    for panel, unit in (("azure code", "minutes"), ("azure chat", "days"), ("genai", "hours")):
+        assert f"trace and workload: {panel}, {unit}" in shown and f"{unit} since the first" in shown
 
 
 BY_HOUR, BY_WINDOW = "line x=hour_start_s y=jobs", "line x=window_start_s y=jobs"
