@@ -547,7 +547,8 @@ def _join_days(
     if points <= MOST_POINTS * lines or days * 2 > points or not any_long:
         return "", ""
     shown = f"if(_is_long, {day}, {x}) as {x}"
-    means = [f"avg({identifier(column)}) as {identifier(column)}" for column in chart.heights]
+    # In one order, so that a page gets the same digits.
+    means = [f"avg({identifier(column)} order by _row) as {identifier(column)}" for column in chart.heights]
     ends = f"min({y}) as {LOW}, max({y}) as {HIGH}, min(_row) as _row"
     columns = ", ".join([shown, *by, *means, ends])
     drawn = "Line" if all_long else "Long lines"
