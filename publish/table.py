@@ -11,7 +11,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from itertools import islice
 from typing import Any
 
@@ -290,8 +290,15 @@ def short_text(value: Any, separator: str = ",", decimals: int | None = None) ->
     if isinstance(value, int):
         return f"{value:{separator}}"
     if decimals is not None:
-        return f"{value:{separator}.{decimals}f}"
+        return f"{_round(value, decimals):{separator}.{decimals}f}"
     if value and abs(value) < _LEAST_ROUNDED:
         return f"{value:.4g}"
     decimals = max(1, min(4, 7 - len(str(int(abs(value))))))
-    return f"{value:{separator}.{decimals}f}".rstrip("0").rstrip(".")
+    return f"{_round(value, decimals):{separator}.{decimals}f}".rstrip("0").rstrip(".")
+
+
+def _round(value: float, decimals: int) -> float | Decimal:
+    """A number rounded like those on pages: halves away from zero instead of to an even digit."""
+    if abs(value) >= 2**52:
+        return value
+    return Decimal(value).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)

@@ -32,14 +32,18 @@ The chart line is a kind of chart and columns of the result:
     pareto  one mark per x; marks for which `color=` is true are joined and labelled with `label=`
 
 `x=wait_s:log` makes the axis of points, lines or boxes logarithmic. `x=trace+cluster` joins two columns into
-one name. `facet=cluster` draws a small chart per cluster. `rule=capacity_gpus` adds a second height at each
-x, as a dashed line or, over bars, as a mark. `band=low_pct,high_pct` shades the area between two columns
-behind lines, or adds an error bar to bars. `with=every_value` sets that boolean parameter to true unless the
-user gives it. Columns are listed in the order of the result. `yname=tasks_pct` gives an axis a clearer name
-than its column has. `count=minutes` names the column with the number of observations per mark, if some marks
-have few. `partial=first,last` leaves out the first and the last period of the x axis, which are incomplete.
-The last key, such as `title=GPU-hours by cluster (ITP jobs)`, takes the rest of the line: the title of a
-chart that shows only some columns of the result.
+one name. `facet=cluster` draws a small chart per cluster; `facet=trace+workload` gives each its own unit of
+time. `rule=capacity_gpus` adds a second height at each x, as a dashed line or, over bars, as a mark.
+`band=low_pct,high_pct` shades the area between two columns behind lines, or adds an error bar to bars;
+`interval=greenwood` or `interval=bootstrap` says how these bounds of a confidence interval are estimated.
+`least=1` starts the y axis at the least possible value. `with=every_value` sets that boolean parameter to
+true unless the user gives it. Columns are listed in the order of the result. `yname=tasks_pct` gives an axis
+a clearer name than its column has. `count=minutes` names the column with the number of observations per mark,
+if some marks have few. `partial=first,last` leaves out the first and the last period of the x axis, which are
+incomplete.
+The last two keys may contain spaces: `note=Kaplan-Meier: …` is a sentence below the title, on how values are
+estimated or whom they count; `title=GPU-hours by cluster (ITP jobs)` is the title of a chart that shows only
+some columns of the result.
 """
 
 import re
@@ -81,6 +85,8 @@ CHART_KEYS = [
     "yname",
     "count",
     "partial",
+    "interval",
+    "least",
 ]
 NEEDS_COLOR = {
     "stack": "a stack needs a color, for the parts of a bar",
@@ -99,6 +105,7 @@ DRAWN_KEYS = {
     "lorenz": ("color",),
     "pareto": ("color", "label"),
 }
+INTERVALS = ("greenwood", "bootstrap")
 BOX_PARTS = ("p5", "p25", "median", "p75", "p95")
 
 _MACRO = re.compile(r"create (?:or replace )?macro (?P<name>[a-z0-9_.]+)\(", re.I)
@@ -151,8 +158,9 @@ class Chart:
     """How to draw a result. An attribute is empty if the chart line does not have its key.
 
     `labels` are the columns of `label=`, `band` the two columns of `band=`, and `parameter` the parameter of
-    `with=`. `partial` has "first" and "last" if these periods on the x axis
-    are incomplete. `title` is empty if the chart has the title of the query.
+    `with=`. `partial` has "first" and "last" if these periods on the x axis are incomplete. `interval` is one
+    of INTERVALS. `least` is the least possible value of y. `note` is a sentence to print below the title.
+    `title` is empty if the chart has the title of the query.
     """
 
     kind: str
@@ -166,6 +174,9 @@ class Chart:
     parameter: str = ""
     count: str = ""
     partial: tuple[str, ...] = ()
+    interval: str = ""
+    least: str = ""
+    note: str = ""
     title: str = ""
 
     @property
@@ -191,7 +202,7 @@ class Chart:
     @property
     def joined(self) -> list[str]:
         """The names made of several columns, such as `trace+cluster`."""
-        return [self.x.column] if "+" in self.x.column else []
+        return [name for name in (self.x.column, self.facet) if "+" in name]
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,6 +298,7 @@ def parse_query_file(path: Path, text: str, is_ours: bool = False) -> QueryFile:
 def read_chart(line: str, place: Path | str) -> Chart:
     """Parse the chart line of a query. Raises DefinitionError if it is not valid."""
     line, _, title = line.partition(" title=")
+    line, _, note = line.partition(" note=")
     kind, *pairs = line.split()
     values = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
     if (
@@ -308,6 +320,9 @@ def read_chart(line: str, place: Path | str) -> Chart:
         parameter=values.get("with", ""),
         count=values.get("count", ""),
         partial=tuple(values["partial"].split(",")) if "partial" in values else (),
+        interval=values.get("interval", ""),
+        least=values.get("least", ""),
+        note=note.strip(),
         title=title.strip(),
     )
     if error := find_chart_error(chart):
@@ -321,6 +336,10 @@ def find_chart_error(chart: Chart) -> str:
         return NEEDS_COLOR[chart.kind]
     if chart.band and (chart.kind not in ("bar", "line", "step") or len(chart.band) != 2):
         return "a band has two columns, in a bar, line or step chart"
+    if chart.interval and (not chart.band or chart.interval not in INTERVALS):
+        return f"write the interval of a band as {' or '.join(INTERVALS)}"
+    if chart.least and not re.fullmatch(NUMBER, chart.least):
+        return "the least value of the y axis is a number"
     if not set(chart.partial) <= {"first", "last"}:
         return "write partial as first, last, or both: `partial=first,last`"
     if chart.kind in ("bar", "stack", "heat", "lorenz") and (chart.x.is_log or chart.y.is_log):

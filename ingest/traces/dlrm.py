@@ -57,8 +57,8 @@ TIMES_ARE_CUT_OFF = Caveat(
         "30.5 % of all instances began before the trace and 37.2 % ended after it. Their times are"
         " empty, so durations exclude the longest-lived instances. Those with a recorded start and end hold"
         " 98 GPUs on average, all together 3,194: 96.9 % of the GPU-hours are of times that are cut off."
-        " The median of the recorded durations, 3,752 s, is a third of the 11,421 s that the durations"
-        " of all instances have at least (Kaplan-Meier)."
+        " The median of the instances that ended, 3,752 s, is a third of the Kaplan-Meier median of those"
+        " that started in the trace, 11,421 s."
     ),
     what_to_do=(
         "Count these instances as running at the ends of the trace. Take percentiles of durations from"

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tracehouse.publish.columns import exact
-from tracehouse.publish.plot.rows import DAY_S, NAMES, Drawable, ordered_names
-from tracehouse.publish.plot.texts import FIRST_DAY_OF_DATES, clock_title
+from tracehouse.publish.plot.rows import DAY_S, FIRST_DAY_OF_DATES, NAMES, Drawable, has_bands, ordered_names
+from tracehouse.publish.plot.texts import clock_title
 from tracehouse.publish.plot.units import axis_title, split_unit
 from tracehouse.sql.query_files import Axis
 
@@ -135,9 +135,14 @@ def build_y_axis(drawable: Drawable, field: str, height: float, size: float) -> 
     y = drawable.chart.y
     axis: Spec = {"field": field, "title": axis_title(y.name)}
     if drawable.chart.kind == "heat":
-        labels = {"labelAngle": 0, "labelLimit": 0, "labelExpr": NAME}
-        return axis | {"type": "ordinal", "sort": ordered_names(drawable, field), "axis": labels}
+        names = ordered_names(drawable, field)
+        is_number = has_bands(names)
+        labels = {"labelAngle": 0, "labelLimit": 0, "labelExpr": NAME, "labelOverlap": is_number}
+        # Numbers increase upwards, names are read downwards.
+        return axis | {"type": "ordinal", "sort": names[::-1] if is_number else names, "axis": labels}
     axis |= {"type": "quantitative", **_scale(drawable, y)}
+    if drawable.chart.least:
+        axis["scale"] = axis.get("scale", {}) | {"domainMin": float(drawable.chart.least)}
     axis = _wrap_title(axis, height, size)
     if "values" not in axis["axis"]:
         count = max(FEWEST_LINEAR_TICKS, int(height / (TICK_DISTANCE * size)))
@@ -205,6 +210,8 @@ def _name_labels(drawable: Drawable, names: Sequence[str], width: float, size: f
 def _scale(drawable: Drawable, axis: Axis) -> Spec:
     chart = drawable.chart
     values = _values(drawable, _columns(drawable, axis))
+    if chart.least and axis is chart.y:
+        values.append(float(chart.least))
     numbers = {"labelExpr": NUMBER, **SPACED}
     if axis.is_log:
         return _log_scale(drawable, axis, values)

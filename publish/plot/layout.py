@@ -1,13 +1,15 @@
 """The specification of a whole picture, in Vega-Lite: sizes, title, legend, small multiples and footer."""
 
 import math
+import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tracehouse.publish.plot.axes import CHARACTER_WIDTH, NAME, ROUNDED, Spec, build_x_axis, rows_with_names
 from tracehouse.publish.plot.marks import FONT, LABEL, LINES, build_layers, choose_marks, label_front
-from tracehouse.publish.plot.rows import Drawable, ordered_names
+from tracehouse.publish.plot.rows import IN_HEADING, Drawable, has_bands, ordered_names
+from tracehouse.publish.plot.texts import SEPARATOR
 from tracehouse.publish.plot.units import axis_title
 
 # In points (72 per inch).
@@ -19,6 +21,8 @@ MOST_TITLED_PANELS = 4
 LEAST_TITLED_WIDTH, LEAST_WIDTH = 14, 9
 # The share of the width of a picture that its plot area is assumed to get, before it is measured.
 FIRST_VIEW = 0.8
+# A space at which a line does not end.
+NO_BREAK = "\N{NO-BREAK SPACE}"
 MOST_LINES_AT_RIGHT, LONGEST_AT_RIGHT = 20, 18
 
 
@@ -47,20 +51,24 @@ def build_spec(
     ratio = RATIO if per_row == 1 else PANEL_RATIO
     height = {"lorenz": 0.75, "heat": 1 / 3}.get(chart.kind, ratio) * width
     if chart.kind == "heat":
-        height = max(height, letters * len(ordered_names(drawable, chart.y.column)))
+        names = ordered_names(drawable, chart.y.column)
+        height = PANEL_RATIO * width if panels and has_bands(names) else max(height, letters * len(names))
     x = build_x_axis(drawable, width, letters - 1)
     rows = rows_with_names(drawable)
     if chart.kind == "pareto" and chart.labels:
         labels = label_front(drawable, width, height, letters / FONT)
         rows = [row | {LABEL: label} for row, label in zip(rows, labels, strict=True)]
+    legend = _build_legend(drawable, whole, letters)
     plot: Spec = {
-        "layer": build_layers(drawable, x, _build_legend(drawable, whole, letters), (width, height), letters),
+        "layer": build_layers(drawable, x, legend, (width, height), letters),
         "width": width,
         "height": height,
     }
     scales, axes = dict.fromkeys(("color", "shape", "strokeDash"), "shared"), {}
     if len(panels) > 1:
         labelled: Spec = {"labelFontSize": letters, "labelLimit": width + gap - letters, "labelExpr": NAME}
+        if drawable.clock_unit == IN_HEADING:
+            labelled |= {"labelExpr": "split(datum.label, ', ')", "labelFontSize": letters - 1}
         header = labelled | {"title": None, "labelPadding": 2}
         if len(panels) > MOST_TITLED_PANELS:
             title = _join_axis_titles(plot["layer"], x)
@@ -80,9 +88,12 @@ def build_spec(
     plot["resolve"] = {"scale": scales, **axes}
     # Without texts, a title would still take its space.
     if drawable.title or subtitle:
+        # The legend of panels is also to the right of the title.
+        is_right = len(panels) > 1 and legend is not None and legend.get("orient") != "bottom"
+        free = whole - is_right * _legend_width(drawable, letters)
         plot["title"] = {
-            "text": _wrap([drawable.title], whole, letters + 2, bold=True),
-            "subtitle": _wrap(subtitle, whole, letters),
+            "text": _wrap([drawable.title], free, letters + 2, bold=True),
+            "subtitle": _wrap(subtitle, free, letters),
         }
     below = {
         "title": {
@@ -125,17 +136,33 @@ def _build_legend(drawable: Drawable, whole: float, letters: float) -> Spec | No
     symbols = {"symbolLimit": 0, "symbolOpacity": 1, "labelExpr": NAME}
     longest = max(map(len, series))
     widest = max(longest, len(axis_title(drawable.chart.color)))
-    if whole >= NARROW and widest <= LONGEST_AT_RIGHT and len(series) <= MOST_LINES_AT_RIGHT:
+    narrow = WIDTH if len(ordered_names(drawable, drawable.chart.facet)) > 1 else NARROW
+    if whole >= narrow and widest <= LONGEST_AT_RIGHT and len(series) <= MOST_LINES_AT_RIGHT:
         return symbols | {"labelLimit": whole / 3}
     columns = max(1, int(0.95 * whole / (longest * letters * CHARACTER_WIDTH + 3 * letters)))
     title = "left" if columns >= len(series) and longest < 10 else "top"
     return symbols | below | {"titleOrient": title, "columns": columns, "labelLimit": whole}
 
 
+def _legend_width(drawable: Drawable, letters: float) -> float:
+    """The width of a legend at the right of the plot."""
+    series = drawable.series if drawable.chart.kind != "heat" else []
+    longest = max(map(len, [*series, axis_title(drawable.chart.color)]))
+    return (longest * CHARACTER_WIDTH + 4) * letters
+
+
 def _wrap(texts: Sequence[str], whole: float, letters: float, bold: bool = False) -> list[str]:
     """Wrap texts to the width of the picture."""
     most = int(0.97 * whole / (letters * CHARACTER_WIDTH * (1.06 if bold else 0.95)))
-    return [line for text in texts for line in textwrap.wrap(text, max(10, most))]
+    lines = [line for text in texts for line in textwrap.wrap(_keep_together(text), max(10, most))]
+    return [line.replace(NO_BREAK, " ") for line in lines]
+
+
+def _keep_together(text: str) -> str:
+    """A text whose lines do not end within a citation, nor before the last word, which would be alone."""
+    first, *parts = text.split(SEPARATOR)
+    cited = [part if part.startswith("reads ") else part.replace(" ", NO_BREAK) for part in parts]
+    return re.sub(r" (?=\S{1,12}$)", NO_BREAK, SEPARATOR.replace(" ", NO_BREAK, 1).join((first, *cited)))
 
 
 def _build_theme(letters: float) -> Spec:

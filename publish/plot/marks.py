@@ -66,9 +66,8 @@ def build_layers(
             "title": axis_title(chart.color),
             "legend": legend,
         }
-        layers = [
-            _layer("rect", height | {"color": shades | {"scale": {"scheme": "viridis", "reverse": True}}})
-        ]
+        scheme = {"scheme": "viridis", "reverse": True, "domainMin": 0}
+        layers = [_layer("rect", height | {"color": shades | {"scale": scheme}})]
     elif chart.kind == "box":
         low, first, median, third, high = chart.heights
         line: Spec = {"color": "black", "strokeWidth": scale}
@@ -190,10 +189,14 @@ def _build_lines(drawable: Drawable, height: Spec, color: Spec, shape: Spec, sca
             strokeWidth=scale,
         ),
     ]
+    if chart.kind == "step" and chart.color:
+        # The curve of a single value is a vertical line from 0.
+        single = height | color | dash | {"y2": {"datum": 0}}
+        layers.insert(1, _layer("rule", single, "datum._count === 1", strokeWidth=1.6 * scale))
     if chart.count:
         most = max(row[chart.count] or 0 for row in drawable.rows)
         hollow = {"test": f"datum['{chart.count}'] < {FEW * most}", "value": "white"}
-        layers[1]["encoding"] |= {"fill": color["color"] | {"condition": hollow}, "stroke": color["color"]}
+        layers[-1]["encoding"] |= {"fill": color["color"] | {"condition": hollow}, "stroke": color["color"]}
     if chart.kind == "lorenz":
         ends = {"values": [{chart.x.column: share, chart.y.column: share} for share in (0, 100)]}
         layers.insert(0, _layer("line", height, color=GREY, strokeWidth=scale) | {"data": ends})

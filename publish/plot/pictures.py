@@ -163,9 +163,10 @@ def describe_rows(
     found = replace(found, title=options.title or found.title)
     below: Sequence[str] = []
     if not options.has_title:
-        below = [f"{parameters}." if parameters else "", *found.remarks, *explained]
-        found, explained, parameters = replace(found, title="", remarks=()), [], ""
-    subtitle = [*texts.write_subtitle(found, about, parameters), *explained]
+        below = [f"{parameters}." if parameters else "", found.chart.note, *explained, *found.remarks]
+        chart = replace(found.chart, note="")
+        found, explained, parameters = replace(found, title="", chart=chart, remarks=()), [], ""
+    subtitle = texts.write_subtitle(found, about, parameters, explained)
     if not options.has_footer:
         return Described(found, subtitle, "", [])
     source = texts.footer(connection, found)
@@ -271,7 +272,7 @@ def build_template(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str
         **built,
         "sql": _select_named_rows(found, labels),
         "with": found.chart.parameter,
-        "lines": [*texts.write_subtitle(found, about, PARAMETERS), *texts.explain_marks(found)],
+        "lines": texts.write_subtitle(found, about, PARAMETERS, texts.explain_marks(found)),
         "defaults": texts.effective_parameters(connection, name, {}),
         "hidden": sorted(texts.hidden_parameters(connection, name, found.chart)),
         **explain_few_rows(found.chart),

@@ -16,8 +16,8 @@ import pyarrow as pa
 from pyarrow import types
 
 from tracehouse.core.errors import UserError
-from tracehouse.core.text import identifier, join_names
-from tracehouse.engines.duckdb.read.answer import read
+from tracehouse.core.text import identifier, join_names, quoted
+from tracehouse.engines.duckdb.read.answer import read, why_empty
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.catalog import read_rows
 from tracehouse.publish.columns import exact
@@ -35,6 +35,10 @@ CLOCK_SUFFIXES = ("_at_s", "_start_s")
 
 # Units for times on a trace's own clock up to a number of seconds, in seconds and by name; others are days.
 CLOCK_UNITS = ((60, "minutes", 3 * 3_600), (3_600, "hours", 3 * DAY_S))
+# In place of the unit, if panels have different ones.
+IN_HEADING = "unit in the heading"
+# Days of a trace's own clock from this one on count from 1970: they are dates. No trace lasts 27 years.
+FIRST_DAY_OF_DATES = 10_000
 # A panel has hours up to this one if another panel lasts less than three days.
 MOST_HOURS = 1_000
 
@@ -70,14 +74,14 @@ Row = dict[str, Any]
 
 
 class NoChartError(UserError):
-    """The rows of an answer cannot be drawn. `reason` is a clause without a full stop."""
+    """The rows of an answer cannot be drawn. `reason` and `cause` are clauses without a full stop."""
 
-    def __init__(self, reason: str):
+    def __init__(self, reason: str, cause: str = ""):
         super().__init__(reason)
-        self.reason = reason
+        self.reason, self.cause = reason, cause
 
     def __str__(self) -> str:
-        return f"No chart, because {self.reason}."
+        return f"No chart, because {': '.join(filter(None, (self.reason, self.cause)))}."
 
 
 @dataclass(frozen=True)
@@ -85,9 +89,9 @@ class Drawable:
     """The rows of a chart.
 
     `times` are columns of dates or times; `on_clock` are columns of times on a trace's own clock, in the unit
-    `clock_unit`. `remarks` are printed in the picture. `traces` are the values of the answer's column
-    `trace`. `sql` selects the rows from the relation `answer`. `reads` are the tables, views and queries that
-    the answer was computed from directly.
+    `clock_unit`. `remarks` are printed in the picture, and `daily`, if lines show the means of days. `traces`
+    are the values of the answer's column `trace`. `sql` selects the rows from the relation `answer`. `reads`
+    are the tables, views and queries that the answer was computed from directly.
     """
 
     name: str
@@ -100,6 +104,7 @@ class Drawable:
     remarks: Sequence[str]
     traces: Sequence[str]
     sql: str
+    daily: str = ""
     reads: frozenset[str] = frozenset()
 
     @property
@@ -111,8 +116,9 @@ class Drawable:
     def has_several_clocks(self) -> bool:
         """Whether the x axis is the time of each trace's own clock, which traces do not share."""
         column = self.chart.x.column
-        by_trace = self.chart.facet in ("trace", "trace_cluster")
-        return by_trace and column in self.on_clock and not self.is_category(column)
+        return (
+            self.chart.facet.startswith("trace") and column in self.on_clock and not self.is_category(column)
+        )
 
     @property
     def is_grouped(self) -> bool:
@@ -167,6 +173,8 @@ def select_drawable(
             raise NoChartError("the answer is a single row" if rows else "there are no rows")
         raise UserError(f"{query.name} has no chart. Choose columns with --x and --y")
     answer = read(connection, query).read_all()
+    if not answer.num_rows:
+        raise NoChartError("there are no rows", " ".join(note.text for note in why_empty(connection, query)))
     chart = choose_chart(chart, answer, options)
     return select_rows(answer, chart, query.name)
 
@@ -187,28 +195,29 @@ def select_rows(answer: pa.Table, chart: Chart, name: str) -> Drawable:
         chart = _choose_logs(connection, chart, scales)
         chart, factors = _choose_units(connection, chart, scales)
         conditions, remarks = _place(connection, chart)
-        unit_s, unit = _choose_unit(connection, on_clock, chart.facet)
-        factors |= {column: unit_s / CLOCK_S.get(column, 1) for column in on_clock}
+        unit_s, unit, unit_of_panel = _choose_unit(connection, on_clock, chart.facet)
+        divisors = {column: repr(factor) for column, factor in factors.items()}
+        divisors |= {column: f"({unit_s} / {CLOCK_S.get(column, 1)})" for column in on_clock}
         values = [
-            f"{_plain(one, kind, factors.get(one, 1))} as {identifier(one)}" for one, kind in kinds.items()
+            f"{_plain(one, kind, divisors.get(one, ''))} as {identifier(one)}" for one, kind in kinds.items()
         ]
-        values += [_join_names(name) for name in chart.joined]
+        values += [_join_names(name, unit_of_panel * (name == chart.facet)) for name in chart.joined]
         placed = f"""
             with placed as (
-                select {", ".join(values)}, row_number() over () as _row
-                from answer where {" and ".join(conditions)}
+                select {", ".join(values)}, _row
+                from (select *, row_number() over () as _row from answer) as answer
+                where {" and ".join(conditions)}
             )
         """
         if chart.count:
             remarks.append(_describe_counts(answer, chart))
-        daily = ""
-        has_days = chart.x.column in times or (chart.x.column in on_clock and unit_s == DAY_S)
+        by_day, daily = "", ""
+        has_days = chart.x.column in times or (chart.x.column in on_clock and unit == "days")
         if chart.kind == "line" and has_days:
-            daily, joined = _join_days(connection, placed, chart, is_text=chart.x.column in times)
-            remarks += joined
-        if daily:
+            by_day, daily = _join_days(connection, placed, chart, is_text=chart.x.column in times)
+        if by_day:
             chart = replace(chart, band=(LOW, HIGH))
-        sql = f"{placed}, drawn as ({daily or 'from placed'})"
+        sql = f"{placed}, drawn as ({by_day or 'from placed'})"
         sql += " select * exclude (_row) from drawn order by _row"
         if chart.rule:
             sql, hidden = _hide_far_rules(connection, sql, chart)
@@ -218,15 +227,22 @@ def select_rows(answer: pa.Table, chart: Chart, name: str) -> Drawable:
         rows = [dict(zip(names, row, strict=True)) for row in result.fetchall()]
     _check_rows(rows, chart, not answer.num_rows)
     remarks += _describe_missing(answer, rows, chart)
+    if chart.x.column in on_clock and unit == "days":
+        remarks += _describe_late_starts(rows, chart)
     found = answer["trace"].to_pylist() if "trace" in answer.column_names else []
     traces = list(dict.fromkeys(trace for trace in found if trace))
-    return Drawable(name, chart.title, chart, rows, times, on_clock, unit, remarks, traces, sql)
+    return Drawable(name, chart.title, chart, rows, times, on_clock, unit, remarks, traces, sql, daily)
 
 
-def _join_names(name: str) -> str:
-    """The SQL of a name made of several columns, without those that are NULL."""
+def _join_names(name: str, unit: str) -> str:
+    """The SQL of a name made of several columns, without those that are NULL, and the SQL of a unit."""
     parts = ", ".join(f"cast({identifier(column)} as varchar)" for column in name.split("+"))
-    return f"concat_ws(' ', {parts}) as {identifier(name)}"
+    return f"concat_ws(', ', concat_ws(' ', {parts}), {unit or 'null'}) as {identifier(name)}"
+
+
+def _panel_columns(facet: str) -> list[str]:
+    """The columns of the answer that distinguish the panels of a chart, as SQL."""
+    return [identifier(column) for column in facet.split("+") if column]
 
 
 def explain_few_rows(chart: Chart) -> dict[str, Any]:
@@ -278,8 +294,8 @@ def ordered_names(drawable: Drawable, column: str) -> list[str]:
 def _ordered_names(drawable: Drawable, column: str) -> list[str]:
     is_heat = drawable.chart.kind == "heat"
     found = distinct_names(drawable.rows, column)
-    bands = {name: re.match(BAND, name) for name in found if name not in ("NULL", NO_GPU)}
-    if all(bands.values()):
+    if has_bands(found):
+        bands = {name: re.match(BAND, name) for name in found if name not in ("NULL", NO_GPU)}
         return sorted(found, key=lambda name: (name != NO_GPU, _start_of_band(bands.get(name))))
     # The colour of a heat map is a number, not a series.
     by = [drawable.chart.facet] if is_heat else [drawable.chart.facet, drawable.chart.color]
@@ -298,6 +314,11 @@ def _ordered_names(drawable: Drawable, column: str) -> list[str]:
         return list(sorter.static_order())
     except CycleError:
         return found
+
+
+def has_bands(names: Sequence[str]) -> bool:
+    """Whether all names are numbers or bands of numbers."""
+    return all(re.match(BAND, name) for name in names if name not in ("NULL", NO_GPU))
 
 
 def _start_of_band(band: re.Match[str] | None) -> tuple[float, bool]:
@@ -390,10 +411,8 @@ def _place(connection: duckdb.DuckDBPyConnection, chart: Chart) -> tuple[list[st
         conditions.append(f"coalesce({identifier(axis.column)} > 0, false)")
     # The panels of traces end at different times.
     x = identifier(chart.x.column)
-    others = "from answer as other"
-    if chart.facet:
-        panel = identifier(chart.facet)
-        others += f" where other.{panel} is not distinct from answer.{panel}"
+    panels = (f"other.{one} is not distinct from answer.{one}" for one in _panel_columns(chart.facet))
+    others = " and ".join(("from answer as other where true", *panels))
     ends = {
         "first": f"{x} > (select min(other.{x}) {others})",
         "last": f"{x} < (select max(other.{x}) {others})",
@@ -408,39 +427,93 @@ def _place(connection: duckdb.DuckDBPyConnection, chart: Chart) -> tuple[list[st
 def _describe_missing(answer: pa.Table, rows: Sequence[Row], chart: Chart) -> list[str]:
     """A remark on the traces or series of the answer that have no value to draw."""
     found = []
-    for column in dict.fromkeys((chart.color, chart.facet, *chart.x.column.split("+"))):
+    for column in dict.fromkeys((chart.color, *chart.facet.split("+"), *chart.x.column.split("+"))):
         if column == "trace" or (column == chart.color and column and chart.kind != "heat"):
-            drawn = {exact(row[column]) for row in rows}
-            missing = dict.fromkeys(exact(value) for value in answer[column].to_pylist())
-            found += [NAMES.get(name, name) for name in missing if name not in drawn]
-    return [f"Without a value: {join_names(found)}."] if found else []
+            drawn = {row[column] for row in rows}
+            names = answer[column].to_pylist()
+            # A series without a name has that of its trace.
+            traces = answer["trace"].to_pylist() if "trace" in answer.column_names else names
+            missing = {
+                exact(trace if name is None else name): name
+                for name, trace in zip(names, traces, strict=True)
+            }
+            found += [NAMES.get(shown, shown) for shown, name in missing.items() if name not in drawn]
+    remarks = [f"Without a value: {join_names([*dict.fromkeys(found)])}."] if found else []
+    if chart.kind == "point" and chart.color and chart.x.column in answer.column_names:
+        remarks += _describe_empty_places(answer, rows, chart)
+    return remarks
+
+
+def _describe_empty_places(answer: pa.Table, rows: Sequence[Row], chart: Chart) -> list[str]:
+    """A remark on the series that lack a value at some of the names on the x axis."""
+    x, y, color = chart.x.column, chart.y.column, chart.color
+    drawn_names, drawn_series = ({row[column] for row in rows} for column in (x, color))
+    empty: dict[str, list[str]] = {}
+    for row in answer.select([x, y, color]).to_pylist():
+        is_name = isinstance(row[x], str) and row[x] in drawn_names
+        if row[y] is None and is_name and row[color] in drawn_series:
+            empty.setdefault(row[x], []).append(exact(row[color]))
+    names_by_series: dict[tuple[str, ...], list[str]] = {}
+    for name, series in empty.items():
+        names_by_series.setdefault(tuple(dict.fromkeys(series)), []).append(name)
+    return [
+        f"Without a value at {join_names(names)}: {join_names(series)}."
+        for series, names in names_by_series.items()
+    ]
+
+
+def _describe_late_starts(rows: Sequence[Row], chart: Chart) -> list[str]:
+    """A remark on traces whose clock was zero long before their first row."""
+    panels: dict[str, list[float]] = {}
+    for row in rows:
+        panel = exact(row[chart.facet]) if chart.facet.startswith("trace") else ""
+        panels.setdefault(panel, []).append(row[chart.x.column])
+    starts = {panel: min(days) for panel, days in panels.items()}
+    late = [
+        f"{panel} {number(math.floor(starts[panel]))}".strip()
+        for panel, days in panels.items()
+        if max(FEWEST_DAYS, max(days) - starts[panel]) < starts[panel] < FIRST_DAY_OF_DATES
+    ]
+    return [f"First day on the clock of the trace: {join_names(late)}."] if late else []
 
 
 def _choose_unit(
     connection: duckdb.DuckDBPyConnection, on_clock: frozenset[str], facet: str
-) -> tuple[int, str]:
-    """The unit for times on a trace's own clock, in seconds and as a name. It suits the shortest panel."""
+) -> tuple[str, str, str]:
+    """The unit for times on a trace's own clock: seconds as SQL, and its name. It suits the shortest panel.
+
+    Panels with names of several columns have their own units. The third text is SQL of their names then.
+    """
     latest = [f"max({identifier(column)}) * {CLOCK_S.get(column, 1)}" for column in sorted(on_clock)]
-    panels = f"group by {identifier(facet)}" if facet else ""
-    sql = f"select greatest({', '.join(['0', *latest])}) from answer {panels}"
+    panel = ", ".join(_panel_columns(facet))
+    sql = f"select greatest({', '.join(['0', *latest])}) from answer {f'group by {panel}' * bool(panel)}"
     found = connection.execute(sql).fetchall()
     ends = [seconds for (seconds,) in found if seconds is not None] or [0]
     units = [
         next((index for index, (_, _, most_s) in enumerate(CLOCK_UNITS) if on_clock and end <= most_s), 2)
         for end in (min(ends), max(ends))
     ]
+    if "+" in facet and units[0] < units[1]:
+        [column] = on_clock
+        end = f"max({identifier(column)}) over (partition by {panel}) * {CLOCK_S.get(column, 1)}"
+        seconds, names = ("case", "case")
+        for unit_s, name, most_s in CLOCK_UNITS:
+            seconds += f" when {end} <= {most_s} then {unit_s}"
+            names += f" when {end} <= {most_s} then {quoted(name)}"
+        return f"{seconds} else {DAY_S} end", IN_HEADING, f"{names} else 'days' end"
     # Minutes of a long panel would be large numbers, and so would hours of a longer one.
     chosen = units[1]
     if chosen == 2 and units[0] < 2 and max(ends) <= MOST_HOURS * 3_600:
         chosen = 1
-    return (*CLOCK_UNITS, (DAY_S, "days", 0))[chosen][:2]
+    unit_s, name, _ = (*CLOCK_UNITS, (DAY_S, "days", 0))[chosen]
+    return str(unit_s), name, ""
 
 
-def _plain(column: str, kind: pa.DataType, factor: float) -> str:
-    """The SQL of a value for JSON: numbers in a unit, numbers of weekdays as names."""
+def _plain(column: str, kind: pa.DataType, divisor: str) -> str:
+    """The SQL of a value for JSON: numbers divided by other SQL, numbers of weekdays as names."""
     value = identifier(column)
-    if factor != 1:
-        return f"cast({value} as double) / {factor!r}"
+    if divisor:
+        return f"cast({value} as double) / {divisor}"
     if column == "weekday" and types.is_integer(kind):
         return f"coalesce({list(WEEKDAYS)}[{value}], cast({value} as varchar))"
     if types.is_date(kind):
@@ -453,7 +526,7 @@ def _plain(column: str, kind: pa.DataType, factor: float) -> str:
 
 def _join_days(
     connection: duckdb.DuckDBPyConnection, placed: str, chart: Chart, is_text: bool
-) -> tuple[str, list[str]]:
+) -> tuple[str, str]:
     """The SQL of the means, lowest and highest values of each day, if lines have too many points; a remark.
 
     Lines of a few days keep their points.
@@ -462,7 +535,8 @@ def _join_days(
     # The middle of a day of a trace's own clock.
     day = f"left({x}, 10)" if is_text else f"floor({x}) + 0.5"
     number = f"try_cast({day} as date)" if is_text else day
-    by = [identifier(column) for column in (chart.facet, chart.color) if column]
+    series = dict.fromkeys((chart.facet, *chart.facet.split("+"), chart.color))
+    by = [identifier(column) for column in series if column]
     line = ", ".join(["0", *by])
     span = f"max({number}) over (partition by {line}) - min({number}) over (partition by {line}) + 1"
     measured = f"measured as (select *, {span} >= {FEWEST_DAYS} as _is_long from placed)"
@@ -471,13 +545,14 @@ def _join_days(
         f"{placed}, {measured} select {counts}, bool_or(_is_long), bool_and(_is_long) from measured"
     ).fetchall()
     if points <= MOST_POINTS * lines or days * 2 > points or not any_long:
-        return "", []
+        return "", ""
     shown = f"if(_is_long, {day}, {x}) as {x}"
-    means = [f"avg({identifier(column)}) as {identifier(column)}" for column in chart.heights]
+    # In one order, so that a page gets the same digits.
+    means = [f"avg({identifier(column)} order by _row) as {identifier(column)}" for column in chart.heights]
     ends = f"min({y}) as {LOW}, max({y}) as {HIGH}, min(_row) as _row"
     columns = ", ".join([shown, *by, *means, ends])
     drawn = "Line" if all_long else "Long lines"
-    return f"with {measured} select {columns} from measured group by all", [f"{drawn}: mean of each day."]
+    return f"with {measured} select {columns} from measured group by all", f"{drawn}: mean of each day."
 
 
 def _hide_far_rules(connection: duckdb.DuckDBPyConnection, sql: str, chart: Chart) -> tuple[str, list[str]]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from tracehouse.publish.columns import exact
 from tracehouse.publish.plot.axes import TICKS, choose_ticks
-from tracehouse.publish.plot.rows import DAY_S, Drawable, Row, distinct_names, ordered_names
+from tracehouse.publish.plot.rows import DAY_S, IN_HEADING, Drawable, Row, distinct_names, ordered_names
 from tracehouse.publish.plot.texts import clock_title, has_rule
 from tracehouse.publish.plot.units import axis_title, number
 from tracehouse.sql.query_files import Chart
@@ -45,7 +45,8 @@ def draw_text(found: Drawable, subtitle: Sequence[str], footer: str, width: int)
 def explain_marks(found: Drawable) -> list[str]:
     """Explain marks of a drawing in characters that have no legend."""
     mark = f"Mark {BAR_RULE}" if found.chart.kind in BARS else "Dashes"
-    return [f"{mark}: {axis_title(found.chart.rule)}."] if has_rule(found) else []
+    rule = f"{mark}: {axis_title(found.chart.rule)}." if has_rule(found) else ""
+    return [line for line in (found.daily, rule) if line]
 
 
 def _draw_panels(found: Drawable, draw: Callable[[Drawable], list[str]]) -> list[str]:
@@ -62,18 +63,19 @@ def _draw_panels(found: Drawable, draw: Callable[[Drawable], list[str]]) -> list
         alone = distinct_names(rows, chart.color) if chart.kind != "heat" else []
         if len(alone) == 1:
             heading += f", {axis_title(chart.color)}: {alone[0]}"
-        lines += ["", heading, *draw(replace(found, rows=rows))]
+        unit = name.rpartition(", ")[2] if found.clock_unit == IN_HEADING else found.clock_unit
+        lines += ["", heading, *draw(replace(found, rows=rows, clock_unit=unit))]
     return lines[1:]
 
 
 def _draw_curves(found: Drawable, width: int) -> list[str]:
     """A plot whose lines are the values of color or of the facet; with both, a plot for each facet.
 
-    Each facet has its own reference value.
+    Each facet has its own reference value, and may have its own unit of time.
     """
     chart = found.chart
     color = chart.color if chart.kind != "pareto" else ""
-    if len(distinct_names(found.rows, color)) > 1 or has_rule(found):
+    if len(distinct_names(found.rows, color)) > 1 or has_rule(found) or found.clock_unit == IN_HEADING:
         return _draw_panels(found, partial(_draw_plot, column=color, width=width))
     return _draw_plot(found, chart.facet or color, width)
 

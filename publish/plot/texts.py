@@ -12,25 +12,20 @@ from tracehouse.engines.duckdb.read.catalog import base_tables, read_rows
 from tracehouse.engines.duckdb.read.notes import WRONG_RESULT, Note
 from tracehouse.engines.duckdb.read.selected_traces import SEVERAL_TRACES
 from tracehouse.publish.columns import exact
-from tracehouse.publish.plot.rows import FEW, HIGH, LOW, Drawable, distinct_names
-from tracehouse.publish.plot.units import axis_title, number
+from tracehouse.publish.plot.rows import FEW, FIRST_DAY_OF_DATES, HIGH, LOW, Drawable, distinct_names
+from tracehouse.publish.plot.units import axis_title, number, split_unit
 from tracehouse.sql.query_files import Chart
-
-# Days of a trace's own clock from this one on count from 1970: they are dates. No trace lasts 27 years.
-FIRST_DAY_OF_DATES = 10_000
 
 # Defaults that filter nothing and change nothing.
 NEUTRAL = ("false", "any", "all", "")
 # The parameter that affects only the bounds of a bootstrapped confidence interval.
 INTERVAL = "sampled_by"
-# The kind of charts whose bands are of survival curves, by Greenwood, instead of from a bootstrap.
-CURVE = "step"
 BOX = "Boxes: 25th to 75th percentile, with a line at the median. Whiskers: 5th to 95th."
 MOST_CAVEATS, MOST_IF_NARROW = 4, 1
-# A curve that ends below this percentage is explained.
-COMPLETE_PCT = 99
 # A band is visible if it is somewhere at least this share of the highest value high.
 LEAST_BAND = 0.02
+# What is between the parts of a footer: the query, the views, and the citations.
+SEPARATOR = " · "
 # The end of the names of caveats on an incomplete first or last period.
 PARTIAL = "_is_partial"
 
@@ -58,8 +53,7 @@ def hidden_parameters(connection: duckdb.DuckDBPyConnection, name: str, chart: C
     """
     meaning = "select meaning from catalog.query_parameters where query_name = $name and parameter = $hidden"
     found = read_rows(connection, meaning, name=name, hidden=chart.parameter)
-    has_bootstrap = chart.band and chart.kind != CURVE
-    unused = set() if has_bootstrap else {INTERVAL}
+    unused = set() if chart.interval == "bootstrap" else {INTERVAL}
     return {chart.parameter, *unused, *(word for row in found for word in row["meaning"].split())}
 
 
@@ -82,22 +76,27 @@ def effective_parameters(
     return found
 
 
-def write_subtitle(found: Drawable, about: Sequence[Note], parameters: str) -> list[str]:
-    """The lines below the title: synthetic data, the parameters, and rows that are not drawn."""
+def write_subtitle(
+    found: Drawable, about: Sequence[Note], parameters: str, explained: Sequence[str]
+) -> list[str]:
+    """The lines below the title: parameters, estimator, marks, and rows that are not drawn."""
     synthetic = "synthetic data" if any(note.name == "synthetic data" for note in about) else ""
-    return [line for line in (synthetic, parameters, *found.remarks) if line]
+    lines = (synthetic, parameters, found.chart.note, *explained, *found.remarks)
+    return [line for line in lines if line]
 
 
 def explain_marks(found: Drawable) -> list[str]:
     """Explain marks of a picture that have no legend."""
     chart = found.chart
     lines = [BOX] if chart.kind == "box" else []
+    lines += [found.daily] if found.daily else []
     if chart.band and _has_visible_band(found):
         mark = "Vertical lines" if chart.kind == "bar" else "Band"
         lines.append(f"{mark}: {_name_band(chart)}.")
     if has_rule(found):
         line = "Black mark" if found.is_category(chart.x.column) else "Dashed line"
-        lines.append(f"{line}: {axis_title(chart.rule)}.")
+        is_diagonal = chart.rule == chart.x.column
+        lines.append(f"{line}: {'both are equal' if is_diagonal else axis_title(chart.rule)}.")
     counts = [row[chart.count] or 0 for row in found.rows] if chart.count else [0]
     if min(counts) < FEW * max(counts):
         lines.append(f"Hollow points: under {number(FEW * max(counts))} {axis_title(chart.count)}.")
@@ -105,8 +104,6 @@ def explain_marks(found: Drawable) -> list[str]:
         lines.append("Grey line: 100 %.")
     if chart.kind == "lorenz":
         lines.append("Grey line: equal shares.")
-    if chart.kind == CURVE and chart.band and _is_censored(found):
-        lines.append("A curve that ends below 100 %: the other observations still ran when the trace ended.")
     if found.has_missing_bars:
         lines.append("A missing bar has no value.")
     if chart.kind == "pareto" and chart.labels:
@@ -123,12 +120,12 @@ def name_single_values(found: Drawable) -> list[str]:
         alone = distinct_names(found.rows, column)
         is_on_axis = column in chart.x.column.split("+")
         if len(alone) == 1 and alone != ["NULL"] and not is_on_axis:
-            lines.append(f"{axis_title('trace' if column == 'trace_cluster' else column)}: {alone[0]}")
-    if chart.kind == CURVE and chart.color:
+            lines.append(f"{axis_title(column.split('+')[0])}: {alone[0]}")
+    if chart.kind == "step" and chart.color:
         lengths = Counter((row.get(chart.facet), row[chart.color]) for row in found.rows)
         points = [row for row in found.rows if lengths[row.get(chart.facet), row[chart.color]] == 1]
         values = [f"{exact(row[chart.color])} at {number(row[chart.x.column])}" for row in points]
-        lines += [f"A point without a line is a single value: {join_names(values)}."] if values else []
+        lines += [f"A single value: {join_names(values)}."] if values else []
     return list(dict.fromkeys(lines))
 
 
@@ -142,8 +139,9 @@ def _name_band(chart: Chart) -> str:
     if (low, high) == (LOW, HIGH):
         return "lowest and highest value of the day"
     if low.removeprefix("low_") == high.removeprefix("high_"):
-        independent = ", observations taken as independent" if chart.kind == CURVE else ""
-        return f"95 % confidence interval{independent}"
+        counted = split_unit(chart.y.name)[0]
+        by = {"greenwood": f" by Greenwood, {counted} taken as independent", "bootstrap": " by bootstrap"}
+        return f"95 % confidence interval{by.get(chart.interval, '')}"
     return f"{axis_title(low)} to {axis_title(high)}"
 
 
@@ -152,15 +150,6 @@ def _has_visible_band(found: Drawable) -> bool:
     bands = [(row[low], row[high]) for row in found.rows if row[low] is not None and row[high] is not None]
     most = max((abs(high) for _, high in bands), default=0)
     return any(high - low > LEAST_BAND * most for low, high in bands)
-
-
-def _is_censored(found: Drawable) -> bool:
-    """Whether any curve ends below 100 %."""
-    last: dict[str, float] = {}
-    for row in found.rows:
-        key = f"{row.get(found.chart.color)} {row.get(found.chart.facet)}"
-        last[key] = max(last.get(key, 0), row[found.chart.y.column])
-    return any(value < COMPLETE_PCT for value in last.values())
 
 
 def title_of(connection: duckdb.DuckDBPyConnection, name: str) -> str:
@@ -205,7 +194,7 @@ def footer(connection: duckdb.DuckDBPyConnection, found: Drawable) -> str:
     )
     parts = [found.name, f"reads {', '.join(versions)}" if versions else ""]
     parts += [f"{row['trace']}: {short_citation(row['citation'])}" for row in cited]
-    return " · ".join(part for part in parts if part)
+    return SEPARATOR.join(part for part in parts if part)
 
 
 def traces_behind(

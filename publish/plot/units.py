@@ -11,12 +11,16 @@ GPU_TIME = {"gpu_h": "GPU-hours", "gpu_s": "GPU-seconds"}
 PER = {"per_s": "per second", "per_ms": "per millisecond", "per_h": "per hour", "gpu_h_per": "GPU-hours per"}
 WORDS = {"gpu": "GPU", "gpus": "GPUs", "cpu": "CPU", "cpus": "CPUs", "hp": "HP", "lp": "LP", "xid": "Xid"}
 WORDS |= {"vc": "virtual cluster", "qos": "quality of service"}
+# Names of columns whose words do not say what they measure.
+MEANT = {"size_band": "requested GPUs"}
 # Quantities that columns of times have by a shorter name.
 TIMES = {"run": "run time", "wait": "queueing delay"}
 
 
 def axis_title(column: str) -> str:
     """A column's name as an axis title: `run_s` is run time (s), `gpu_h_pct` is GPU-hours (%)."""
+    if column in MEANT:
+        return MEANT[column]
     words, unit = split_unit(column)
     if unit in GPU_TIME.values():
         return f"{words} {unit}".strip()

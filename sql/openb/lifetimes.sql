@@ -2,6 +2,7 @@
 -- caveat: openb.pending_is_withdrawn
 -- caveat: openb.running_outcome_unknown
 -- chart: bar x=pod_phase y=median_run_s title=Median run time by final phase (openb pods)
+-- column: median_run_s: Median from start to deletion or, for pods that still ran then, to the end of the trace
 -- column: pods: Pods of the phase, or its GPU pods with gpu_only
 create or replace macro openb.lifetimes(in_variant varchar := 'default', gpu_only boolean := true) as table
 with lives as (

@@ -1,6 +1,7 @@
 -- Pods, queueing delay and run time by phase (openb pods)
 -- caveat: openb.running_outcome_unknown
 -- chart: bar x=pod_phase y=pods title=Pods by last recorded phase (openb pods)
+-- column: median_run_s: Median from start to deletion or, for pods that still ran then, to the end of the trace
 -- column: pods: Pods of the phase, or its GPU pods with gpu_only
 create or replace macro openb.phases(in_variant varchar := 'default', gpu_only boolean := true) as table
 with phases as (
@@ -27,4 +28,5 @@ order by phases.pods desc, pod_phase asc;
 
 comment on macro table openb.phases is
 'Pods per final phase, the GPUs they requested, and medians of their queueing delay and run time. The run '
-'time of the pods that still ran when the trace ended is the time until then.';
+'time of the pods that still ran when the trace ended is the time until then; unified.run_cdf estimates the '
+'median of all phases from them by Kaplan-Meier, and unified.traces has the median of those that ended.';

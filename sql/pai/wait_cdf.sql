@@ -4,7 +4,7 @@
 -- resolves_caveat: pai.job_means_task_elsewhere
 -- resolves_caveat: pai.plan_gpu_null_is_cpu_task
 -- resolves_caveat: pai.plan_is_per_instance
--- chart: step x=wait_s:log y=share_pct color=gpu_type with=every_value yname=tasks_pct
+-- chart: step x=wait_s:log y=share_pct color=gpu_type with=every_value yname=tasks_pct note=Share of the tasks that started; others have no queueing delay.
 -- column: tasks: Started GPU tasks of the type with at most this queueing delay
 -- column: never_started_tasks: GPU tasks of the type without a launch or a launched instance, the same in each row
 create or replace macro pai.wait_cdf(every_value boolean := false) as table

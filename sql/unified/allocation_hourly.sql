@@ -1,6 +1,6 @@
 -- Held and queued GPUs per hour (GPU jobs per trace)
--- column: trace_cluster: Trace and cluster in one text, for the chart
--- chart: line x=hour_start_s y=held_gpus color=partition_name rule=capacity_gpus facet=trace_cluster partial=first,last title=Held GPUs per hour (GPU jobs per trace)
+-- column: trace_cluster: Trace and cluster in one text
+-- chart: line x=hour_start_s y=held_gpus color=partition_name rule=capacity_gpus facet=trace+cluster partial=first,last title=Held GPUs per hour (GPU jobs per trace)
 create or replace macro unified.allocation_hourly(
     in_trace varchar := null,
     -- one row per partition of a cluster, such as the GPU types of PAI

@@ -1,5 +1,5 @@
 -- Burstiness of job arrivals by cluster (all traces)
--- chart: point x=trace+cluster y=dispersion color=trace xname=cluster yname=variance_over_mean_of_jobs_per_hour
+-- chart: point x=trace+cluster y=dispersion color=trace xname=cluster yname=variance_over_mean_of_jobs_per_hour note=1 is that of a Poisson process; higher is burstier.
 -- column: jobs: Jobs submitted in the trace, except skipped jobs; only GPU jobs if gpu_only is true
 -- column: skipped_jobs: First jobs of the cluster, which are left out, and those before from_hour
 create or replace macro unified.arrival_burstiness(

@@ -1,5 +1,5 @@
 -- Job arrivals per hour (jobs per trace)
--- chart: line x=hour_start_s y=jobs facet=trace with=whole_traces yname=jobs_per_hour title=Job arrivals per hour by trace (all traces)
+-- chart: line x=hour_start_s y=jobs facet=trace partial=first,last with=whole_traces yname=jobs_per_hour title=Job arrivals per hour by trace (all traces)
 -- column: trace_cluster: Trace and cluster in one text
 -- column: jobs: Jobs submitted in that hour
 create or replace macro unified.arrival_series(

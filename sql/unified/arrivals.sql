@@ -1,5 +1,5 @@
 -- Inter-arrival times by cluster (all traces)
--- chart: bar x=trace+cluster y=cv_gap color=trace xname=cluster yname=coefficient_of_variation_of_the_gaps title=Variation of inter-arrival times by cluster (all traces)
+-- chart: bar x=trace+cluster y=cv_gap color=trace xname=cluster yname=coefficient_of_variation_of_the_gaps note=1 is that of a Poisson process; higher is burstier. title=Variation of inter-arrival times by cluster (all traces)
 -- column: jobs: Jobs submitted in the trace, except skipped jobs; only GPU jobs if gpu_only is true
 create or replace macro unified.arrivals(
     gpu_only boolean := true,

@@ -1,5 +1,5 @@
 -- Failures by run time until the failure (GPU jobs per trace)
--- chart: bar x=within_s y=failed_within_pct color=trace xname=ended_within_s yname=failures_pct title=Share of failures within 1, 10 and 60 minutes (GPU jobs per trace)
+-- chart: bar x=within_s y=failed_within_pct color=trace xname=ended_within_s yname=failures_pct note=Share of the failed jobs whose run time is known. title=Share of failures within 1, 10 and 60 minutes (GPU jobs per trace)
 -- column: covered_pct: Share of the failed jobs whose run time is known
 -- column: within_s: Longest run time of a failed job that counts
 -- column: failed_within_pct: Share of the covered failed jobs that ran at most this long

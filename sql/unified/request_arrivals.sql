@@ -1,5 +1,5 @@
 -- Request arrivals over time (requests of all traces)
--- chart: line x=window_start_s y=requests_per_s color=workload facet=trace
+-- chart: line x=window_start_s y=requests_per_s facet=trace+workload partial=first,last
 -- column: requests: Requests that arrive in the window
 -- column: input_tokens: Tokens of the prompts that arrive in the window
 -- column: output_tokens: Tokens of the answers to the requests that arrive in the window

@@ -1,5 +1,5 @@
 -- Requests and tokens by workload (requests of all traces)
--- chart: point x=mean_input_tokens:log y=mean_output_tokens:log color=workload yname=mean_output_tokens xname=mean_input_tokens title=Mean input and output tokens (requests of all traces)
+-- chart: point x=mean_input_tokens:log y=mean_output_tokens:log color=workload yname=mean_output_tokens xname=mean_input_tokens title=Mean input and output tokens by workload (requests of all traces)
 create or replace macro unified.request_summary(
     -- [unified.requests.trace]
     in_trace varchar := null

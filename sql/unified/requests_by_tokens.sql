@@ -1,5 +1,5 @@
 -- Requests by input/output tokens (LLM requests of all traces)
--- chart: heat x=input_band_tokens y=output_band_tokens color=requests_pct facet=workload xname=input_tokens_from yname=output_tokens_from
+-- chart: heat x=input_band_tokens y=output_band_tokens color=requests_pct facet=trace+workload xname=input_tokens yname=output_tokens note=A band goes from a power of two, its label, to below the next; white: no requests.
 -- column: requests: Requests whose tokens lie in both bands
 -- column: requests_pct: Share of the counted requests of the workload
 create or replace macro unified.requests_by_tokens(

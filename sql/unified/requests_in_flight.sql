@@ -1,5 +1,5 @@
 -- Estimated requests in flight (LLM requests of all traces)
--- chart: line x=window_start_s y=requests_in_flight color=workload facet=trace
+-- chart: line x=window_start_s y=requests_in_flight facet=trace+workload partial=first,last
 create or replace macro unified.requests_in_flight(
     -- [unified.requests.trace]
     in_trace varchar := null,

@@ -1,7 +1,7 @@
 -- Published and measured workload summary (all traces)
 -- caveat: acme.kalos_duration_includes_queue
 -- caveat: acme.summary_is_rounded
--- chart: point x=published:log y=measured:log color=trace
+-- chart: point x=published:log y=measured:log color=trace rule=published note=A point is a quantity of a cluster, in its own unit.
 create or replace macro unified.summary_against_published(in_trace varchar := null) as table
 with measures as (
     select

@@ -1,6 +1,7 @@
--- Jobs, GPU-hours and failures by trace (all traces)
+-- Jobs, GPU-hours and median times by trace (all traces)
 -- chart: point x=trace+cluster y=held_gpu_h color=trace xname=cluster title=GPU-hours by cluster (all traces)
--- column: median_run_s: Median of the runs that were seen whole, whole_run_pct percent of the jobs: too low below 100, unlike in unified.run_cdf
+-- column: median_run_s: Median of finished jobs, whose whole run was seen, whole_run_pct percent of all: too low below 100; unified.run_cdf has the Kaplan-Meier median of started jobs
+-- column: median_wait_s: Median of started jobs; unified.wait_cdf has the Kaplan-Meier median of all jobs
 create or replace macro unified.traces(
     gpu_only boolean := true, preempted_fails boolean := false, in_trace varchar := null
 ) as table

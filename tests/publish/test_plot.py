@@ -72,6 +72,7 @@ def parts(picture: dict) -> dict:
         "title": plot["title"]["text"],
         "subtitle": plot["title"]["subtitle"],
         "footer": " ".join(picture.get("title", {"text": []})["text"]),
+        "footer_lines": picture.get("title", {"text": []})["text"],
     }
 
 
@@ -79,11 +80,8 @@ def draw(sql: str, line: str) -> dict:
     """Return parts of the picture that a chart line specifies for the answer of an SQL query."""
     found = select_rows(duckdb.sql(sql).to_arrow_table(), read_chart(line, "a.b"), "a.b")
     found = replace(found, title=found.title or "How?")
-    subtitle = [
-        *texts.write_subtitle(found, [], ""),
-        *texts.explain_marks(found),
-        *texts.name_single_values(found),
-    ]
+    explained = [*texts.explain_marks(found), *texts.name_single_values(found)]
+    subtitle = texts.write_subtitle(found, [], "", explained)
     return parts(build_spec(found, subtitle, [], Size(), WIDTH))
 
 
@@ -124,6 +122,31 @@ def test_two_panels_have_the_requested_width() -> None:
         picture = pictures.build(pictures.Described(found, [], "", []), size)
         [width] = re.findall(r'<svg[^>]*? width="([\d.]+)pt"', pictures.render_svg(picture))
         assert float(width) == pytest.approx(size.width, abs=1)
+
+
+def test_panels_with_a_legend_have_the_requested_width() -> None:
+    """A legend at their right is also to the right of the title."""
+    rows = "select range % 50 as n, range as v, range // 50 as f, range % 3 as size_band from range(100)"
+    line = read_chart("point x=n y=v color=size_band facet=f title=A title of some length for panels", "a.b")
+    found = select_rows(duckdb.sql(rows).to_arrow_table(), line, "a.b")
+    described = pictures.Described(found, ["A line below the title that is longer than the panels."], "", [])
+    for width_mm in (85, 120, 180, 210):
+        size = pictures.parse_size(width_mm, None)
+        svg = pictures.render_svg(pictures.build(described, size))
+        [width] = re.findall(r'<svg[^>]*? width="([\d.]+)pt"', svg)
+        assert float(width) == pytest.approx(size.width, abs=1)
+
+
+def test_charts_name_their_estimators() -> None:
+    """A survival curve is Kaplan-Meier's, on the figure and in the description; intervals have estimators."""
+    wrong = []
+    for name, query in DRAWN.items():
+        has_survival = "stats.survival_" in query.text
+        is_on_figure, is_described = ("Kaplan-Meier" in text for text in (query.chart.note, query.comments))
+        is_named = has_survival == is_on_figure and has_survival <= is_described
+        if not is_named or bool(query.chart.band) != bool(query.chart.interval):
+            wrong.append(name)
+    assert wrong == []
 
 
 def test_queries_have_charts_of_columns_of_their_answers(opened: DuckDBPyConnection) -> None:
@@ -210,6 +233,9 @@ def list_faults(opened: DuckDBPyConnection, name: str) -> list[str]:
             faults.append(f"the {letter} axis is linear over more than 100 to 1")
         if chart.kind in ("point", "box") and (is_log or letter == "x") and "padding" not in scale:
             faults.append(f"marks touch the frame of the {letter} axis")
+    # A single line is short or has at least two words.
+    for lines in (drawn["title"], drawn["subtitle"], drawn["footer_lines"]):
+        faults += [f"a word is alone on a line: {one}" for one in lines[1:] if re.fullmatch(r"\S{1,12}", one)]
     if chart.kind == "bar" and len(rows) <= 5 and not (chart.facet or chart.band or chart.rule):
         faults += [] if "text" in drawn["marks"] else ["few bars without values"]
     # Traces lack quantities in any sample; other series may lack rows in a small one.
@@ -303,7 +329,7 @@ def test_terminal_draws_reference_values_and_explains_only_what_it_draws() -> No
             assert {"0", "800"} <= {*re.findall(r"^ *([\d.,]+)┤", shown, re.M)}
     sql = "select range as hour_start_s, range as jobs from range(0, 864000, 600)"
     found = select_rows(duckdb.sql(sql).to_arrow_table(), read_chart(BY_HOUR, "a.b"), "a.b")
-    assert terminal.explain_marks(found) == [] and found.remarks == ["Line: mean of each day."]
+    assert terminal.explain_marks(found) == ["Line: mean of each day."]
 
 
 def test_every_kind_of_chart_can_be_drawn_in_a_terminal(opened: DuckDBPyConnection) -> None:
@@ -363,7 +389,8 @@ def test_times_have_units(opened: DuckDBPyConnection) -> None:
 
 def test_lines_differ_without_colours(opened: DuckDBPyConnection) -> None:
     drawn = draw_query(opened, "unified.run_cdf")
-    (area, of_area), (line, of_line), (_, of_marks) = drawn["layers"]
+    (area, of_area), (line, of_line), (_, of_single), (_, of_marks) = drawn["layers"]
+    assert of_single["y2"] == {"datum": 0}
     assert (area["type"], of_area["y"]["field"], of_area["y2"]["field"]) == ("area", "low_pct", "high_pct")
     scales = [found["scale"] for found in (of_line["color"], of_line["strokeDash"], of_marks["shape"])]
     assert scales[0]["domain"] == scales[1]["domain"] == scales[2]["domain"]
@@ -379,7 +406,7 @@ def test_marks_without_a_legend_are_explained(opened: DuckDBPyConnection) -> Non
     boxes = draw_query(opened, "pai.wait_by_gpu_type")
     assert boxes["subtitle"][-1].startswith("Boxes: 25th to 75th percentile")
     assert sorted(boxes["marks"]) == ["bar", "rule", "tick", "tick", "tick"]
-    assert draw_query(opened, "pai.load_over_time")["subtitle"][-1] == "Dashed line: capacity GPUs."
+    assert "Dashed line: capacity GPUs." in draw_query(opened, "pai.load_over_time")["subtitle"]
     front = draw_query(opened, "zeus.pareto_front")
     assert front["marks"] == ["line", "point", "text"]
     assert front["subtitle"][-1] == "Labels where they fit: batch size / power limit (W)."
@@ -446,20 +473,28 @@ def test_remarks_on_rows_that_are_not_drawn() -> None:
     assert {row["capacity_gpus"] for row in found["rows"]} == {None}
     panels = "(values ('a', 1000), ('b', null), ('c', 5), ('d', 900)) as t(trace, capacity_gpus)"
     found = draw(f"select *, unnest([1, 2]) as n, 5 as gpus from {panels}", f"{line} facet=trace")
-    assert found["subtitle"][0] == "Capacity (900 to 1,000 GPUs) lies above the range of a, d."
+    above = "Capacity (900 to 1,000 GPUs) lies above the range of a, d."
+    assert found["subtitle"] == ["Dashed line: capacity GPUs.", above]
     sql = "select unnest([0, 1, 100, null]) as wait_s, 5.5 as share_pct"
     found = draw(sql, "line x=wait_s:log y=share_pct")
     assert [row["wait_s"] for row in found["rows"]] == [1, 100]
     assert found["subtitle"] == ["Without queueing delay of 0 s, which a log axis cannot show."]
     rows = "(values (0, 5.0, 4000), (1, 9.0, 30), (2, 6.0, 3500)) as t(hour_of_day, ms, minutes)"
     found = draw(f"from {rows}", "line x=hour_of_day y=ms count=minutes")
-    counts = ["Points summarise 30 to 4,000 minutes each.", "Hollow points: under 400 minutes."]
+    counts = ["Hollow points: under 400 minutes.", "Points summarise 30 to 4,000 minutes each."]
     assert found["subtitle"] == counts
     [(_, points)] = [layer for layer in found["layers"] if layer[0]["type"] == "point"]
     assert points["fill"]["condition"] == {"test": "datum['minutes'] < 400.0", "value": "white"}
     rows = "('a', 'x', 1), ('a', 'y', 2), ('b', 'x', 3), ('c', 'z', null)"
     found = draw(f"from (values {rows}) as t(name, part, jobs)", "bar x=name y=jobs color=part")
-    assert found["subtitle"] == ["Without a value: z.", "A missing bar has no value."]
+    assert found["subtitle"] == ["A missing bar has no value.", "Without a value: z."]
+    rows = "('user', 'itp', null), ('user', 'pai', 2), ('trace', 'itp', 3), ('trace', 'pai', 4)"
+    found = draw(f"from (values {rows}) as t(n, trace, error)", "point x=n y=error color=trace")
+    assert found["subtitle"] == ["Without a value at user: itp."]
+    # A series without a name has that of its trace.
+    rows = "('code', 'azure', 3), ('chat', 'azure', 4), (null, 'genai', null)"
+    found = draw(f"from (values {rows}) as t(n, trace, tokens)", "point x=trace y=tokens color=n")
+    assert found["subtitle"] == ["Without a value: genai."]
     found = draw("select unnest([1, 2, 3]) as day, 5 as jobs", "line x=day y=jobs partial=first")
     assert [row["day"] for row in found["rows"]] == [48, 72]
     assert found["subtitle"] == ["Without the first period, which is incomplete."]
@@ -502,7 +537,7 @@ def test_series_are_merged_into_one_order(opened: DuckDBPyConnection) -> None:
     # The colour of a heat map encodes a number, so its rows need no order by series.
     sql = "select * from (values (10, 2, 5), (9, 2, 7), (10, 1, 9), (2, 12, 5)) as t (gpus, nodes, jobs)"
     encoding = draw(sql, "heat x=gpus y=nodes color=jobs")["encoding"]
-    assert (encoding["x"]["sort"], encoding["y"]["sort"]) == (["2", "9", "10"], ["1", "2", "12"])
+    assert (encoding["x"]["sort"], encoding["y"]["sort"]) == (["2", "9", "10"], ["12", "2", "1"])
 
 
 def test_subtitle_lists_effective_parameters(opened: DuckDBPyConnection) -> None:
@@ -510,17 +545,18 @@ def test_subtitle_lists_effective_parameters(opened: DuckDBPyConnection) -> None
     given = draw_query(opened, "openb.phases", in_variant="cpu100", gpu_only="false")
     assert given["subtitle"] == ["synthetic data", "in_variant = cpu100, gpu_only = false"]
     # Parameters that the chart sets itself, and defaults that exclude nothing, are not listed.
-    log = "Run time of 0 s counts, but is left of the log axis."
-    assert draw_query(opened, "unified.run_cdf")["subtitle"][:2] == ["synthetic data", log]
+    subtitle = draw_query(opened, "unified.run_cdf")["subtitle"]
+    assert subtitle[0] == "synthetic data" and subtitle[1].startswith("Kaplan-Meier: ")
+    assert subtitle[-1] == "Run time of 0 s counts, but is left of the log axis."
     # The units of a confidence interval do not affect a chart without one.
     assert "sampled_by" not in str(draw_query(opened, "unified.gpu_time_concentration")["subtitle"])
     # The band of a survival curve is not from the bootstrap that draws days or users.
     waits = str(draw_query(opened, "unified.wait_cdf", sampled_by="user")["subtitle"])
     assert "sampled_by" not in waits
-    assert "Band: 95 % confidence interval, observations taken as independent." in waits
+    assert "Band: 95 % confidence interval by Greenwood, jobs taken as independent." in waits
     shares = str(draw_query(opened, "unified.failure_share", sampled_by="user")["subtitle"])
     assert "sampled_by = user" in shares
-    assert "Vertical lines: 95 % confidence interval." in shares
+    assert "Vertical lines: 95 % confidence interval by bootstrap." in shares
 
 
 def test_footer_names_views_and_citations(opened: DuckDBPyConnection) -> None:
@@ -647,7 +683,9 @@ def test_titles() -> None:
 def test_distribution_of_a_single_value_is_named() -> None:
     rows = "(values ('itp', 1, 80), ('itp', 8, 100), ('dlrm', 1, 100)) as t(trace, gpus, jobs_pct)"
     drawn = draw(f"from {rows}", "step x=gpus y=jobs_pct color=trace")
-    assert drawn["subtitle"] == ["A point without a line is a single value: dlrm at 1."]
+    assert drawn["subtitle"] == ["A single value: dlrm at 1."]
+    # Its curve is a vertical line.
+    assert [mark["type"] for mark, encoding in drawn["layers"] if "y2" in encoding] == ["rule"]
 
 
 def test_values_of_negative_bars_are_above_the_axis() -> None:
@@ -717,6 +755,29 @@ def test_long_line_is_drawn_by_day() -> None:
     for kind, mark in (("line", "Band"), ("bar", "Vertical lines")):
         found = draw(f"from {rows}", f"{kind} x=n y=jobs band=low_jobs,high_jobs")
         assert found["subtitle"] == [f"{mark}: 95 % confidence interval."]
+
+
+def test_late_starts_and_units_of_panels_are_named() -> None:
+    sql = "select 86400 * (110 + range) as hour_start_s, range as jobs, 'openb' as trace from range(40)"
+    assert draw(sql, f"{BY_HOUR} facet=trace")["subtitle"] == [
+        "trace: openb",
+        "First day on the clock of the trace: openb 110.",
+    ]
+    assert draw(sql.replace("trace", "part"), f"{BY_HOUR} facet=part")["subtitle"] == [
+        "part: openb",
+        "First day on the clock of the trace: 110.",
+    ]
+    sql = "select range * s as window_start_s, range as jobs, trace, workload from range(120), "
+    sql += "(values (60, 'azure', 'code'), (86400, 'azure', 'chat'), (1800, 'genai', null)) "
+    sql += "as t(s, trace, workload)"
+    found = draw(sql, f"{BY_WINDOW} facet=trace+workload")
+    assert found["facet"]["sort"] == ["azure code, minutes", "azure chat, days", "genai, hours"]
+    ends = {row["trace+workload"]: row["window_start_s"] for row in found["rows"]}
+    assert [*ends.values()] == [119, 119, 59.5]
+    assert found["encoding"]["x"]["title"] == "time (unit in the heading)"
+    shown = draw_as_text(sql, f"{BY_WINDOW} facet=trace+workload")
+    for panel, unit in (("azure code", "minutes"), ("azure chat", "days"), ("genai", "hours")):
+        assert f"trace and workload: {panel}, {unit}" in shown and f"{unit} since the first" in shown
 
 
 BY_HOUR, BY_WINDOW = "line x=hour_start_s y=jobs", "line x=window_start_s y=jobs"

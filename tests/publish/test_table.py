@@ -105,6 +105,9 @@ def test_numbers_have_separators_and_aligned_points() -> None:
         if [line[margin:] for line in shown] != expected:
             wrong[values] = shown
     assert wrong == {}
+    # Halves are rounded away from zero, not to the even digit.
+    halves = lines_of("select unnest([4320.5e0, -4320.5, 60181.5]) as x", TableStyle())
+    assert [line.strip() for line in halves[2:5]] == ["4,321", "-4,321", "60,182"]
     # Numbers that name something have no separators, and other formats change no number.
     assert lines_of("select 2017 as year, 12345 as job_id", TableStyle())[2].split() == ["2017", "12345"]
     assert lines_of("select 1234.56789e0 as x, 12345 as n", TableStyle(), as_records=True)[1:3] == [

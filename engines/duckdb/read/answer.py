@@ -128,10 +128,10 @@ def why_empty(connection: duckdb.DuckDBPyConnection, query: BoundQuery) -> list[
     empty = [name for name, row_count in tables if not row_count]
     listed = ", ".join(f"{name} ({row_count:,} rows)" for name, row_count in tables if row_count)
     if empty and not (listed and _has_rows_by_default(connection, query)):
-        traces = sorted({name.partition(".")[0] for name in empty})
-        sources = " and ".join(f"`traces describe {trace}`" for trace in traces)
-        verb, show = "has" if len(empty) == 1 else "have", "shows" if len(traces) == 1 else "show"
-        text = f"{', '.join(empty)} {verb} no data; {sources} {show} the source"
+        traces = " ".join(sorted({name.partition(".")[0] for name in empty}))
+        verb, one = "has" if len(empty) == 1 else "have", traces.partition(" ")[0]
+        text = f"{', '.join(empty)} {verb} no data; `traces fetch {traces}` and `traces ingest` load it, "
+        text += f"`traces describe {one}` shows the source"
         if listed:
             text += f". Other source tables have data: {listed}"
         cause = "Parameters"
