@@ -37,9 +37,11 @@ x, as a dashed line or, over bars, as a mark. `band=low_pct,high_pct` shades the
 behind lines, or adds an error bar to bars. `with=every_value` sets that boolean parameter to true unless the
 user gives it. Columns are listed in the order of the result. `yname=tasks_pct` gives an axis a clearer name
 than its column has. `count=minutes` names the column with the number of observations per mark, if some marks
-have few. `partial=first,last` leaves out the first and the last period of the x axis, which are incomplete.
-The last key, such as `title=GPU-hours by cluster (ITP jobs)`, takes the rest of the line: the title of a
-chart that shows only some columns of the result.
+have few; their sum is above each bar of a stack of percentages. `partial=first,last` leaves out the first
+and the last period of the x axis, which are incomplete. `xname={per}` names an axis as the value of that
+parameter. The last keys take the rest of the line:
+`title=GPU-hours by cluster (ITP jobs)` is the title of a chart that shows only some columns of the result,
+and `note=Against the default batch size.` a line below the title.
 """
 
 import re
@@ -152,7 +154,7 @@ class Chart:
 
     `labels` are the columns of `label=`, `band` the two columns of `band=`, and `parameter` the parameter of
     `with=`. `partial` has "first" and "last" if these periods on the x axis
-    are incomplete. `title` is empty if the chart has the title of the query.
+    are incomplete. `title` is empty if the chart has the title of the query. `note` is a line below it.
     """
 
     kind: str
@@ -167,6 +169,7 @@ class Chart:
     count: str = ""
     partial: tuple[str, ...] = ()
     title: str = ""
+    note: str = ""
 
     @property
     def heights(self) -> list[str]:
@@ -286,6 +289,7 @@ def parse_query_file(path: Path, text: str, is_ours: bool = False) -> QueryFile:
 
 def read_chart(line: str, place: Path | str) -> Chart:
     """Parse the chart line of a query. Raises DefinitionError if it is not valid."""
+    line, _, note = line.partition(" note=")
     line, _, title = line.partition(" title=")
     kind, *pairs = line.split()
     values = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
@@ -309,6 +313,7 @@ def read_chart(line: str, place: Path | str) -> Chart:
         count=values.get("count", ""),
         partial=tuple(values["partial"].split(",")) if "partial" in values else (),
         title=title.strip(),
+        note=note.strip(),
     )
     if error := find_chart_error(chart):
         raise DefinitionError(place, error)

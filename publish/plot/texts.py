@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import duckdb
 
@@ -13,8 +14,8 @@ from tracehouse.engines.duckdb.read.notes import WRONG_RESULT, Note
 from tracehouse.engines.duckdb.read.selected_traces import SEVERAL_TRACES
 from tracehouse.publish.columns import exact
 from tracehouse.publish.plot.rows import FEW, HIGH, LOW, Drawable, distinct_names
-from tracehouse.publish.plot.units import axis_title, number
-from tracehouse.sql.query_files import Chart
+from tracehouse.publish.plot.units import axis_title, column_name, number
+from tracehouse.sql.query_files import Axis, Chart
 
 # Days of a trace's own clock from this one on count from 1970: they are dates. No trace lasts 27 years.
 FIRST_DAY_OF_DATES = 10_000
@@ -82,6 +83,30 @@ def effective_parameters(
     return found
 
 
+def name_axes(
+    connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str], chart: Chart
+) -> Chart:
+    """A chart with the values of parameters in the names of its axes, in place of `{parameter}`."""
+    values = effective_parameters(connection, name, given)
+
+    def named(axis: Axis) -> Axis:
+        words = re.sub(r"{(\w+)}", lambda found: column_name(values[found[1]]), axis.name)
+        return replace(axis, name=words)
+
+    return replace(chart, x=named(chart.x), y=named(chart.y))
+
+
+def axis_names(connection: duckdb.DuckDBPyConnection, name: str, chart: Chart) -> dict[str, dict[str, str]]:
+    """For each parameter that names an axis, the titles of its choices."""
+    named = re.findall(r"{(\w+)}", chart.x.name + chart.y.name)
+    sql = "select parameter, choices from catalog.query_parameters where query_name = $name"
+    return {
+        row["parameter"]: {choice: axis_title(column_name(choice)) for choice in row["choices"]}
+        for row in read_rows(connection, sql, name=name)
+        if row["parameter"] in named
+    }
+
+
 def write_subtitle(found: Drawable, about: Sequence[Note], parameters: str) -> list[str]:
     """The lines below the title: synthetic data, the parameters, and rows that are not drawn."""
     synthetic = "synthetic data" if any(note.name == "synthetic data" for note in about) else ""
@@ -92,13 +117,19 @@ def explain_marks(found: Drawable) -> list[str]:
     """Explain marks of a picture that have no legend."""
     chart = found.chart
     lines = [BOX] if chart.kind == "box" else []
+    if chart.kind == "box" and chart.y.is_log and min(row[chart.heights[0]] for row in found.rows) <= 0:
+        lines.append("The axis is linear below 1, and logarithmic above.")
+    if len(distinct_names(found.rows, chart.facet)) > 1 and not found.shares_y:
+        lines.append("Each panel has its own scale.")
+    if chart.kind == "stack" and chart.count:
+        lines.append(f"Numbers above bars: {axis_title(chart.count)}.")
     if chart.band and _has_visible_band(found):
         mark = "Vertical lines" if chart.kind == "bar" else "Band"
         lines.append(f"{mark}: {_name_band(chart)}.")
-    if has_rule(found):
+    if has_rule(found) and chart.rule != chart.x.column:
         line = "Black mark" if found.is_category(chart.x.column) else "Dashed line"
         lines.append(f"{line}: {axis_title(chart.rule)}.")
-    counts = [row[chart.count] or 0 for row in found.rows] if chart.count else [0]
+    counts = [row[chart.count] or 0 for row in found.rows] if chart.count and chart.kind != "stack" else [0]
     if min(counts) < FEW * max(counts):
         lines.append(f"Hollow points: under {number(FEW * max(counts))} {axis_title(chart.count)}.")
     if found.exceeds_100_pct:
@@ -227,7 +258,11 @@ def traces_behind(
         several |= united_tables
     united = _loaded_traces(connection, several)
     chosen = united.intersection(answered) or united.intersection(query.traces or united)
-    return sorted(chosen | _loaded_traces(connection, tables))
+    # A query of published figures may read no rows of its trace.
+    own = "select trace from catalog.traces where trace = $own"
+    return sorted(chosen | _loaded_traces(connection, tables)) or [
+        row["trace"] for row in read_rows(connection, own, own=query.name.partition(".")[0])
+    ]
 
 
 def _loaded_traces(connection: duckdb.DuckDBPyConnection, tables: Collection[str]) -> set[str]:
