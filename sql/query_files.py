@@ -55,6 +55,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
+from tracehouse.core.text import join_names
 from tracehouse.sql.names import TABLE, shared_parameters, split_comment
 from tracehouse.views.sql_text import first_statement, sql_hash
 from tracehouse.views.view_files import NOT_FOLLOWED, DefinitionError, Header, parsed, read_header, references
@@ -282,6 +283,11 @@ def parse_query_file(path: Path, text: str, is_ours: bool = False) -> QueryFile:
             raise DefinitionError(
                 path, f"{query.chart.parameter} is not a boolean parameter, so a chart cannot set it"
             )
+    if query.chart:
+        named = re.findall(r"{(\w*)}", query.chart.x.name + query.chart.y.name)
+        if unknown := {*named} - {parameter.name for parameter in query.parameters if parameter.choices}:
+            what = "not a parameter with choices, so it cannot name an axis"
+            raise DefinitionError(path, f"{join_names(sorted(unknown))} is {what}")
     if macro["name"].lower() != query.full_name:
         raise DefinitionError(path, f"creates {macro['name']}; rename the macro to {query.full_name}")
     return query

@@ -219,6 +219,8 @@ def _scale(drawable: Drawable, axis: Axis) -> Spec:
         return {"scale": {"domain": [0, 100]}, "axis": numbers}
     if axis is chart.x:
         return {"scale": WITHOUT_ZERO, "axis": numbers}
+    if chart.kind == "box" and min(values) > max(values) / 2:
+        return {"scale": WITHOUT_ZERO, "axis": numbers}
     # Points at zero and the values of negative bars are above the axis.
     is_padded = chart.kind == "point" or min(values) < 0
     return {"axis": numbers} | ({"scale": WITHOUT_ZERO | {"zero": True}} if is_padded else {})

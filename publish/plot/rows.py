@@ -47,7 +47,7 @@ FEW = 0.1
 LARGER_UNITS = {
     "s": ((10_000, 3_600, "h"),),
     "ms": ((10_000, 1_000, "s"),),
-    "j": ((1e10, 1e9, "gj"), (1e7, 1e6, "mj"), (1e4, 1e3, "kj")),
+    "j": ((2e9, 1e9, "gj"), (2e6, 1e6, "mj"), (1e4, 1e3, "kj")),
     "gb": ((10_000, 1_000, "tb"),),
 }
 # An axis of points, curves or boxes whose values differ at least by this factor is logarithmic.
@@ -59,8 +59,8 @@ BAND = (
 )
 # The band of jobs without a GPU, which comes first.
 NO_GPU = "no GPU"
-# The labels of values that are not texts.
-NAMES = {"NULL": "not stated", "true": "yes", "false": "no"}
+# The labels of values that are not texts, and of resources.
+NAMES = {"NULL": "not stated", "true": "yes", "false": "no", "cpu": "CPU", "gpu": "GPU"}
 # A capacity is drawn up to this many times the highest drawn value.
 MOST_RULE_RATIO = 4
 # Panels share an axis if the highest value of one is at most this many times that of another.
@@ -538,4 +538,5 @@ def _describe_counts(rows: Sequence[Row], chart: Chart) -> str:
     """A remark on the numbers of observations of the points."""
     counts = [row[chart.count] for row in rows if row[chart.count]]
     least, most = min(counts, default=0), max(counts, default=0)
-    return f"Points summarise {number(least)} to {number(most)} {axis_title(chart.count)} each."
+    title = axis_title(chart.count)
+    return f"{title[0].upper()}{title[1:]} per point: {number(least)} to {number(most)}."

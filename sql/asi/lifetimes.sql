@@ -1,5 +1,5 @@
 -- Lifetimes of pods by class (ASI pods)
--- chart: step x=lifetime_h:log y=percentile color=class band=low_pct,high_pct with=every_value yname=pods_pct
+-- chart: step x=lifetime_h:log y=percentile color=class band=low_pct,high_pct with=every_value yname=pods_pct note=HP: high priority. LP: low priority.
 -- column: class: Priority, kind of job, kind of model, or GPU model
 -- column: percentile: Estimated percentage of the pods of the class whose lifetime does not exceed lifetime_h
 -- column: pods: Pods of the class that began in the loaded data
