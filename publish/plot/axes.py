@@ -122,8 +122,10 @@ def _build_x_axis(drawable: Drawable, width: float, size: float) -> Spec:
         # Times of some traces count from 1970.
         date = f"utcFormat(datum.value * 864e5, '{'%d %b %Y' if width >= WIDTH_OF_DATES else '%b'}')"
         labels = f"datum.value >= {FIRST_DAY_OF_DATES} ? {date} : {NUMBER}"
-        is_whole = all(float(row[column]).is_integer() for row in drawable.rows)
-        ticks = SPACED | {"labelExpr": labels, "tickMinStep": 1 if is_whole else 0.5}
+        if all(float(row[column]).is_integer() for row in drawable.rows):
+            # Vega has ticks within a day if there are few days, whatever `tickMinStep` is.
+            labels = f"datum.value % 1 ? '' : {labels}"
+        ticks = SPACED | {"labelExpr": labels, "tickMinStep": 0.5}
         return axis | {"title": title, "scale": WITHOUT_ZERO, "axis": ticks}
     if column == "hour_of_day":
         ticks = {"values": list(range(0, 25, 3)), "labelExpr": CLOCK, **SPACED}

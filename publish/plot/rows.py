@@ -231,9 +231,10 @@ def select_rows(answer: pa.Table, chart: Chart, name: str) -> Drawable:
         ]
         values += [_join_names(name) for name in chart.joined]
         placed = f"""
-            with placed as (
-                select {", ".join(values)}, row_number() over () as _row
-                from answer where {" and ".join(conditions)}
+            with numbered as (select *, row_number() over () as _row from answer),
+            placed as (
+                select {", ".join(values)}, _row
+                from numbered as answer where {" and ".join(conditions)}
             )
         """
         daily = ""
@@ -539,4 +540,5 @@ def _describe_counts(rows: Sequence[Row], chart: Chart) -> str:
     counts = [row[chart.count] for row in rows if row[chart.count]]
     least, most = min(counts, default=0), max(counts, default=0)
     title = axis_title(chart.count)
-    return f"{title[0].upper()}{title[1:]} per point: {number(least)} to {number(most)}."
+    ends = " to ".join(dict.fromkeys((number(least), number(most))))
+    return f"{title[0].upper()}{title[1:]} per point: {ends}."
