@@ -35,12 +35,13 @@ The chart line is a kind of chart and columns of the result:
 one name. `facet=cluster` draws a small chart per cluster; `facet=trace+workload` gives each its own unit of
 time. `rule=capacity_gpus` adds a second height at each x, as a dashed line or, over bars, as a mark.
 `band=low_pct,high_pct` shades the area between two columns behind lines, or adds an error bar to bars;
-`interval=greenwood` or `interval=bootstrap` says how these bounds of a confidence interval are estimated.
+`interval=greenwood` or `interval=jackknife` says how these bounds of a confidence interval are estimated.
 `least=1` starts the y axis at the least possible value. `with=every_value` sets that boolean parameter to
 true unless the user gives it. Columns are listed in the order of the result. `yname=tasks_pct` gives an axis
-a clearer name than its column has. `count=minutes` names the column with the number of observations per mark,
-if some marks have few. `partial=first,last` leaves out the first and the last period of the x axis, which are
-incomplete.
+a clearer name than its column has; `xname={per}` names it as the value of that parameter. `count=minutes`
+names the column with the number of observations per mark, if some marks have few; their sum is above each
+bar of a stack of percentages. `partial=first,last` leaves out the first and the last period of the x axis,
+which are incomplete.
 The last two keys may contain spaces: `note=Kaplan-Meier: …` is a sentence below the title, on how values are
 estimated or whom they count; `title=GPU-hours by cluster (ITP jobs)` is the title of a chart that shows only
 some columns of the result.
@@ -57,6 +58,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
+from tracehouse.core.text import join_names
 from tracehouse.sql.names import TABLE, shared_parameters, split_comment
 from tracehouse.views.sql_text import first_statement, sql_hash
 from tracehouse.views.view_files import NOT_FOLLOWED, DefinitionError, Header, parsed, read_header, references
@@ -105,7 +107,7 @@ DRAWN_KEYS = {
     "lorenz": ("color",),
     "pareto": ("color", "label"),
 }
-INTERVALS = ("greenwood", "bootstrap")
+INTERVALS = ("greenwood", "jackknife")
 BOX_PARTS = ("p5", "p25", "median", "p75", "p95")
 
 _MACRO = re.compile(r"create (?:or replace )?macro (?P<name>[a-z0-9_.]+)\(", re.I)
@@ -290,6 +292,11 @@ def parse_query_file(path: Path, text: str, is_ours: bool = False) -> QueryFile:
             raise DefinitionError(
                 path, f"{query.chart.parameter} is not a boolean parameter, so a chart cannot set it"
             )
+    if query.chart:
+        named = re.findall(r"{(\w*)}", query.chart.x.name + query.chart.y.name)
+        if unknown := {*named} - {parameter.name for parameter in query.parameters if parameter.choices}:
+            what = "not a parameter with choices, so it cannot name an axis"
+            raise DefinitionError(path, f"{join_names(sorted(unknown))} is {what}")
     if macro["name"].lower() != query.full_name:
         raise DefinitionError(path, f"creates {macro['name']}; rename the macro to {query.full_name}")
     return query
@@ -297,8 +304,8 @@ def parse_query_file(path: Path, text: str, is_ours: bool = False) -> QueryFile:
 
 def read_chart(line: str, place: Path | str) -> Chart:
     """Parse the chart line of a query. Raises DefinitionError if it is not valid."""
-    line, _, title = line.partition(" title=")
-    line, _, note = line.partition(" note=")
+    line, *parts = re.split(r" (note|title)=", line)
+    texts = dict(zip(parts[::2], parts[1::2], strict=True))
     kind, *pairs = line.split()
     values = dict(pair.split("=", 1) for pair in pairs if "=" in pair)
     if (
@@ -322,8 +329,8 @@ def read_chart(line: str, place: Path | str) -> Chart:
         partial=tuple(values["partial"].split(",")) if "partial" in values else (),
         interval=values.get("interval", ""),
         least=values.get("least", ""),
-        note=note.strip(),
-        title=title.strip(),
+        note=texts.get("note", "").strip(),
+        title=texts.get("title", "").strip(),
     )
     if error := find_chart_error(chart):
         raise DefinitionError(place, error)

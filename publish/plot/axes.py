@@ -55,6 +55,7 @@ SPAN_TICKS = [
     + [step * days for days in DAYS for step in (1, 2, 5)],
     [hours * 3_600 for hours in (1, 2, 3, 4, 6, 8, 12, 18)]
     + [step * days for days in DAYS for step in (1, 2, 3, 4, 5, 7)],
+    [hours * 3_600 for hours in range(1, 24)],
 ]
 BINARY_TICKS = [[2.0**power for power in range(-10, 40)]]
 # Seconds up to this one are labelled as seconds.
@@ -82,6 +83,8 @@ WITHOUT_ZERO: Spec = {"zero": False, "nice": False, "padding": PADDING}
 # The distance of ticks on the y axis relative to the font size, and the fewest ticks of an axis: of a linear
 # one, such as that of a small panel, and of a logarithmic one.
 TICK_DISTANCE, FEWEST_LINEAR_TICKS, FEWEST_TICKS = 2.6, 3, 4
+# A logarithmic axis of points or boxes ends at a tick if that is longer by this share at most.
+NEAR = 0.1
 # The space between groups of bars, relative to the distance of their centres.
 GROUP_GAP = 0.35
 # A time axis up to this many days has no years in its labels.
@@ -119,6 +122,9 @@ def _build_x_axis(drawable: Drawable, width: float, size: float) -> Spec:
         # Times of some traces count from 1970.
         date = f"utcFormat(datum.value * 864e5, '{'%d %b %Y' if width >= WIDTH_OF_DATES else '%b'}')"
         labels = f"datum.value >= {FIRST_DAY_OF_DATES} ? {date} : {NUMBER}"
+        if all(float(row[column]).is_integer() for row in drawable.rows):
+            # Vega has ticks within a day if there are few days, whatever `tickMinStep` is.
+            labels = f"datum.value % 1 ? '' : {labels}"
         ticks = SPACED | {"labelExpr": labels, "tickMinStep": 0.5}
         return axis | {"title": title, "scale": WITHOUT_ZERO, "axis": ticks}
     if column == "hour_of_day":
@@ -218,9 +224,11 @@ def _scale(drawable: Drawable, axis: Axis) -> Spec:
     if all(float(value).is_integer() for value in values):
         numbers["tickMinStep"] = 1
     is_share = axis.column == "percentile" or axis.column.endswith("_pct")
-    if chart.kind == "lorenz" or (is_share and chart.kind == "step") or _adds_up_to_100(drawable):
+    if chart.kind == "lorenz" or (is_share and chart.kind == "step") or drawable.adds_up_to_100:
         return {"scale": {"domain": [0, 100]}, "axis": numbers}
     if axis is chart.x:
+        return {"scale": WITHOUT_ZERO, "axis": numbers}
+    if chart.kind == "box" and min(values) > max(values) / 2:
         return {"scale": WITHOUT_ZERO, "axis": numbers}
     # Points at zero and the values of negative bars are above the axis.
     is_padded = chart.kind == "point" or min(values) < 0
@@ -240,7 +248,16 @@ def _log_scale(drawable: Drawable, axis: Axis, values: Sequence[float]) -> Spec:
     # Every other label would leave out the powers of ten that are wide apart.
     numbers: Spec = {"labelExpr": NUMBER, **SPACED, "labelOverlap": "greedy"}
     has_zero = min(values) <= 0
-    ticks = choose_ticks(tick_choices(axis, values), values)
+    choices = tick_choices(axis, values)
+    ticks = choose_ticks(choices, values)
+    ends: Spec = (
+        {"domain": labelled_domain(values)} if drawable.chart.kind == "pareto" else {"padding": PADDING}
+    )
+    if drawable.chart.kind in ("point", "box"):
+        ticks = add_near_ticks(choices, ticks, values)
+        ends["domain"] = (
+            [min(ticks[0], *values), max(ticks[-1], *values)] if ticks else [min(values), max(values)]
+        )
     # Vega chooses ticks if these are too few.
     labels: Spec = {"values": ticks} if len(ticks) > 1 else {}
     named = {}
@@ -251,20 +268,7 @@ def _log_scale(drawable: Drawable, axis: Axis, values: Sequence[float]) -> Spec:
         # Every other power of two is regular, unlike those that just fit.
         labels |= {"labelExpr": "format(datum.value, '~r')", "labelOverlap": True}
     scale: Spec = {"type": "symlog", "constant": 1} if has_zero else {"type": "log"}
-    ends = {"domain": labelled_domain(values)} if drawable.chart.kind == "pareto" else {"padding": PADDING}
     return {"scale": scale | {"nice": False, **ends}, "axis": numbers | labels, **named}
-
-
-def _adds_up_to_100(drawable: Drawable) -> bool:
-    """Whether the highest stack is 100 % up to rounding. A sum just above 100 would add a tick at 110."""
-    chart = drawable.chart
-    if chart.kind != "stack" or not chart.y.column.endswith("_pct"):
-        return False
-    heights: dict[tuple[Any, Any], float] = {}
-    for row in drawable.rows:
-        bar = row[chart.x.column], row.get(chart.facet)
-        heights[bar] = heights.get(bar, 0) + row[chart.y.column]
-    return math.isclose(max(heights.values()), 100)
 
 
 def labelled_domain(values: Sequence[float]) -> list[float]:
@@ -292,6 +296,19 @@ def choose_ticks(choices: Sequence[Sequence[float]], values: Sequence[float]) ->
     zero = [0.0] if low <= 0 else []
     inside = [[tick for tick in ticks if (1 if zero else low) <= tick <= high] for ticks in choices]
     return zero + next((ticks for ticks in inside if len(ticks) >= FEWEST_TICKS), max(inside, key=len))
+
+
+def add_near_ticks(
+    choices: Sequence[Sequence[float]], ticks: Sequence[float], values: Sequence[float]
+) -> list[float]:
+    """The ticks of a logarithmic axis, and the next ones outside its values if they are near. As in pages."""
+    least = 1 if min(values) <= 0 else min(values)
+    most = max(values)
+    near = (most / least) ** NEAR
+    chosen = next((all_ticks for all_ticks in choices if {*ticks} <= {0, *all_ticks}), ())
+    below = [tick for tick in chosen if least / near <= tick < least] if min(values) > 0 else []
+    above = [tick for tick in chosen if most < tick <= most * near]
+    return [*(below[-1:] if least not in ticks else []), *ticks, *(above[:1] if most not in ticks else [])]
 
 
 def _is_binary(axis: Axis) -> bool:

@@ -75,13 +75,9 @@ def build_spec(
             header |= {"title": title, "titleFontSize": letters, "titleFontWeight": "normal"}
         facet = {"field": chart.facet, "type": "nominal", "sort": panels, "header": header}
         plot = {"facet": facet, "columns": per_row, "spec": plot, "spacing": gap / 2}
-        # Panels of percentages, of heat maps and of logarithmic axes share the y scale. Others do not, so
-        # that small clusters stay visible next to large ones.
-        is_share = chart.kind == "heat" or all(column.endswith("_pct") for column in chart.heights)
-        is_share |= chart.y.is_log
         scales = {
             "x": "independent" if drawable.has_several_clocks else "shared",
-            "y": "shared" if is_share else "independent",
+            "y": "shared" if drawable.shares_y else "independent",
         }
         # Each panel has its own x axis, because a shared one would also be below a place without a panel.
         axes = {"axis": {"x": "independent"}}

@@ -28,6 +28,8 @@ GREY = "#777777"
 # The font size of point labels in points, and their line height relative to it.
 LABEL_SIZE, LINE = 8, 1.1
 IS_MARKED, LABEL, VALUE = "_marked", "_label", "_value"
+# Smaller percentages above bars are written as below it.
+LEAST_PCT = 0.01
 # So few bars are narrower than their share of the axis.
 FEW_BARS = 3
 FONT = 11.0
@@ -108,7 +110,7 @@ def build_layers(
         if chart.band:
             layers.append(_layer("rule", between(*chart.band) | offset, strokeWidth=scale))
         elif not chart.rule and _has_space_for_values(drawable, size[0], LABEL_SIZE * scale):
-            values = _build_values(chart, height | offset, LABEL_SIZE * scale)
+            values = _build_values(drawable, height | offset, LABEL_SIZE * scale, size[1])
             if drawable.exceeds_100_pct:
                 # A white edge separates the values from the line at 100 %.
                 halo: Spec = {"stroke": "white", "strokeWidth": 4 * scale, "strokeJoin": "round"}
@@ -132,29 +134,42 @@ def build_layers(
 def _has_space_for_values(drawable: Drawable, width: float, letters: float) -> bool:
     """Whether the values of all bars, or the sums of stacks that are not 100 %, fit above them."""
     chart = drawable.chart
-    is_share = chart.kind == "stack" and chart.y.column.endswith("_pct")
+    is_share = drawable.adds_up_to_100 and not chart.count
     bars = len(distinct_names(drawable.rows, chart.x.column)) * (
         len(drawable.series) if drawable.is_grouped else 1
     )
-    longest = max(len(number(row[chart.y.column])) for row in drawable.rows)
-    longest += 2 * chart.y.column.endswith("_pct")
+    longest = max(len(number(row[_value_column(chart)] or 0)) for row in drawable.rows)
+    longest += 2 * drawable.has_percentages
     free = width * (1 - GROUP_GAP) if drawable.is_grouped else width
     return not chart.facet and not is_share and free / bars >= (longest + 1) * letters * CHARACTER_WIDTH
 
 
-def _build_values(chart: Chart, encoding: Spec, letters: float) -> Spec:
+def _value_column(chart: Chart) -> str:
+    """The column whose values are above bars: the counts of stacks that have them."""
+    return (chart.kind == "stack" and chart.count) or chart.y.column
+
+
+def _build_values(drawable: Drawable, encoding: Spec, letters: float, height: float) -> Spec:
     """The values of bars, or the sums of stacks, so that short bars are seen."""
-    y, unit = chart.y.column, " + ' %'" if chart.y.column.endswith("_pct") else ""
-    value = f"datum['{y}']"
-    form = f"(abs({value}) >= 1000 ? format({value}, ',.0f') : format({value}, '.3~r')){unit}"
-    sums = [{"aggregate": [{"op": "sum", "field": y, "as": y}], "groupby": [chart.x.column]}]
+    chart = drawable.chart
+    y, column = chart.y.column, _value_column(chart)
+    place, value = f"datum['{y}']", f"datum['{column}']"
+    form = f"abs({value}) >= 1000 ? format({value}, ',.0f') : format({value}, '.3~r')"
+    if drawable.has_percentages and column == y:
+        form = f"({value} > 0 && {value} < {LEAST_PCT} ? '< {LEAST_PCT}' : {form}) + ' %'"
+    summed = [{"op": "sum", "field": one, "as": one} for one in dict.fromkeys((y, column))]
+    sums = [{"aggregate": summed, "groupby": [chart.x.column]}]
     texts = encoding | {"text": {"field": VALUE, "type": "nominal"}}
-    below = {"expr": f"{value} < 0 ? 'top' : 'bottom'"}
+    is_below = f"{place} < 0"
+    if drawable.exceeds_100_pct:
+        # Where the line at 100 % would cross a value, it is inside the bar.
+        line = LINE * letters / height * max(row[y] for row in drawable.rows)
+        is_below += f" || {place} > {100 - 1.5 * line} && {place} < 100"
     return {
         "mark": {
             "type": "text",
-            "baseline": below,
-            "dy": {"expr": f"{value} < 0 ? 2 : -2"},
+            "baseline": {"expr": f"{is_below} ? 'top' : 'bottom'"},
+            "dy": {"expr": f"{is_below} ? 2 : -2"},
             "fontSize": letters,
         },
         "encoding": texts,
@@ -208,7 +223,8 @@ def choose_marks(drawable: Drawable) -> list[Spec]:
     chart = drawable.chart
     by = [column for column in (chart.color, chart.facet) if column]
     alone = len(drawable.series) < 2
-    most = MOST_MARKED_IN_PANEL if chart.facet else MOST_MARKED_ALONE
+    panels = distinct_names(drawable.rows, chart.facet)
+    most = MOST_MARKED_IN_PANEL if len(panels) > 1 else MOST_MARKED_ALONE
     every = f"(datum._count <= {most if alone else MOST_MARKED} ? 1 : floor(datum._count / {MARKS}))"
     # The marks of each line are shifted, so that they do not hide marks of other lines.
     shift = f"floor((datum._line - 1) * {every} / datum._lines) % {every}"

@@ -54,7 +54,7 @@ def choose_chart(chart: Chart | None, answer: pa.Table, options: ChartOptions) -
         axes = chart.x, chart.y
         if options.kind in ("bar", "stack", "heat"):
             axes = replace(chart.x, is_log=False), replace(chart.y, is_log=False)
-        chart = Chart(options.kind, *axes, chart.color, chart.facet, title=chart.title)
+        chart = Chart(options.kind, *axes, chart.color, chart.facet, title=chart.title, note=chart.note)
     x, y = (
         replace(axis, is_log=axis.is_log or letter in options.log)
         for letter, axis in (("x", chart.x), ("y", chart.y))

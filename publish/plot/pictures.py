@@ -18,7 +18,7 @@ from tracehouse.engines.duckdb.read import binding, notes
 from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.notes import Note
 from tracehouse.publish.plot import terminal, texts
-from tracehouse.publish.plot.axes import FEWEST_TICKS, Spec, log_axes
+from tracehouse.publish.plot.axes import FEWEST_TICKS, NEAR, Spec, log_axes
 from tracehouse.publish.plot.layout import FIRST_VIEW, NARROW, WIDTH, Size, build_spec
 from tracehouse.publish.plot.marks import LABEL
 from tracehouse.publish.plot.options import DEFAULT, ChartOptions, choose_chart
@@ -108,8 +108,12 @@ def _select(
     options: ChartOptions = DEFAULT,
 ) -> tuple[Drawable, Sequence[Note], str]:
     """The rows of a query to draw, the notes on them, and the parameters that affect them."""
-    found = select_drawable(connection, query, options)
-    return _add_facts(connection, found, query, given, options)
+    found, about, parameters = _add_facts(
+        connection, select_drawable(connection, query, options), query, given, options
+    )
+    if found.name:
+        found = replace(found, chart=texts.name_axes(connection, found.name, given, found.chart))
+    return found, about, parameters
 
 
 def _add_facts(
@@ -261,11 +265,13 @@ def build_template(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str
     with PARAMETERS in place of the parameters. `defaults` has the effective default parameters as texts by
     name, `hidden` those that do not affect the chart. `refused` says why an answer without rows, and without
     or with one row to draw, has no chart, with VALUE in place of the row's value of `height`. `logs` has the
-    columns of each logarithmic axis and its possible ticks, at least `fewest` of which it needs. `band`
-    matches numbers and bands of them. Raises UserError if the answer with default parameters cannot be drawn.
+    columns of each logarithmic axis and its possible ticks, at least `fewest` of which it needs, and outside
+    its values those that lengthen it by `near` at most. `names` has the titles of the choices of parameters
+    that name an axis. `band` matches numbers and bands of them. Raises UserError if the answer with default
+    parameters cannot be drawn.
     """
     query = binding.bind_query(connection, name, {}, for_chart=True)
-    found, about, parameters = _select(connection, query, {})
+    found, about, parameters = _add_facts(connection, select_drawable(connection, query), query, {}, DEFAULT)
     built = build_for_page(describe_rows(connection, found, about, parameters))
     labels = [row[LABEL] for row in built["spec"]["data"]["values"] if row.get(LABEL)]
     return {
@@ -278,6 +284,8 @@ def build_template(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str
         **explain_few_rows(found.chart),
         "logs": [{"columns": columns, "choices": choices} for columns, choices in log_axes(found)],
         "fewest": FEWEST_TICKS,
+        "near": NEAR,
+        "names": texts.axis_names(connection, name, found.chart),
         "band": BAND,
     }
 

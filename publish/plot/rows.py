@@ -51,7 +51,7 @@ FEW = 0.1
 LARGER_UNITS = {
     "s": ((10_000, 3_600, "h"),),
     "ms": ((10_000, 1_000, "s"),),
-    "j": ((1e10, 1e9, "gj"), (1e7, 1e6, "mj"), (1e4, 1e3, "kj")),
+    "j": ((2e9, 1e9, "gj"), (2e6, 1e6, "mj"), (1e4, 1e3, "kj")),
     "gb": ((10_000, 1_000, "tb"),),
 }
 # An axis of points, curves or boxes whose values differ at least by this factor is logarithmic.
@@ -63,10 +63,12 @@ BAND = (
 )
 # The band of jobs without a GPU, which comes first.
 NO_GPU = "no GPU"
-# The labels of values that are not texts.
-NAMES = {"NULL": "not stated", "true": "yes", "false": "no"}
+# The labels of values that are not texts, and of resources.
+NAMES = {"NULL": "not stated", "true": "yes", "false": "no", "cpu": "CPU", "gpu": "GPU"}
 # A capacity is drawn up to this many times the highest drawn value.
 MOST_RULE_RATIO = 4
+# Panels share an axis if the highest value of one is at most this many times that of another.
+MOST_PANEL_RATIO = 3
 # What the only value replaces in the reason why it has no chart.
 VALUE = "{value}"
 
@@ -126,6 +128,40 @@ class Drawable:
         chart = self.chart
         positions = [(row[chart.x.column], row.get(chart.facet)) for row in self.rows]
         return chart.kind == "bar" and bool(chart.color) and len(set(positions)) < len(positions)
+
+    @property
+    def shares_y(self) -> bool:
+        """Whether panels share the y axis: those of percentages, bars, heat maps and logarithmic axes.
+
+        Panels of other values share it if their values are of similar size. Otherwise small clusters would be
+        invisible next to large ones.
+        """
+        chart = self.chart
+        is_share = all(column.endswith("_pct") for column in chart.heights)
+        if is_share or chart.y.is_log or chart.kind in ("bar", "stack", "heat"):
+            return True
+        highest: dict[Any, float] = {}
+        for row in self.rows:
+            panel = row.get(chart.facet)
+            highest[panel] = max(highest.get(panel, 0), *(row[column] or 0 for column in chart.heights))
+        return max(highest.values()) <= MOST_PANEL_RATIO * min(highest.values())
+
+    @property
+    def has_percentages(self) -> bool:
+        """Whether the y axis has the unit %."""
+        return split_unit(self.chart.y.name)[1] == "%"
+
+    @property
+    def adds_up_to_100(self) -> bool:
+        """Whether the highest stack is 100 % up to rounding. A sum just above 100 would add a tick at 110."""
+        chart = self.chart
+        if chart.kind != "stack" or not self.has_percentages:
+            return False
+        heights: dict[tuple[Any, Any], float] = {}
+        for row in self.rows:
+            bar = row[chart.x.column], row.get(chart.facet)
+            heights[bar] = heights.get(bar, 0) + row[chart.y.column]
+        return math.isclose(max(heights.values()), 100)
 
     @property
     def exceeds_100_pct(self) -> bool:
@@ -209,8 +245,6 @@ def select_rows(answer: pa.Table, chart: Chart, name: str) -> Drawable:
                 where {" and ".join(conditions)}
             )
         """
-        if chart.count:
-            remarks.append(_describe_counts(answer, chart))
         by_day, daily = "", ""
         has_days = chart.x.column in times or (chart.x.column in on_clock and unit == "days")
         if chart.kind == "line" and has_days:
@@ -226,6 +260,8 @@ def select_rows(answer: pa.Table, chart: Chart, name: str) -> Drawable:
         names = [column for column, *_ in result.description or ()]
         rows = [dict(zip(names, row, strict=True)) for row in result.fetchall()]
     _check_rows(rows, chart, not answer.num_rows)
+    if chart.count and chart.kind != "stack":
+        remarks.append(_describe_counts(rows, chart))
     remarks += _describe_missing(answer, rows, chart)
     if chart.x.column in on_clock and unit == "days":
         remarks += _describe_late_starts(rows, chart)
@@ -572,8 +608,10 @@ def _hide_far_rules(connection: duckdb.DuckDBPyConnection, sql: str, chart: Char
     return sql.replace("exclude (_row)", hidden), remarks
 
 
-def _describe_counts(answer: pa.Table, chart: Chart) -> str:
+def _describe_counts(rows: Sequence[Row], chart: Chart) -> str:
     """A remark on the numbers of observations of the points."""
-    counts = [count for count in answer[chart.count].to_pylist() if count]
+    counts = [row[chart.count] for row in rows if row[chart.count]]
     least, most = min(counts, default=0), max(counts, default=0)
-    return f"Points summarise {number(least)} to {number(most)} {axis_title(chart.count)} each."
+    title = axis_title(chart.count)
+    ends = " to ".join(dict.fromkeys((number(least), number(most))))
+    return f"{title[0].upper()}{title[1:]} per point: {ends}."

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import duckdb
 
@@ -13,12 +14,12 @@ from tracehouse.engines.duckdb.read.notes import WRONG_RESULT, Note
 from tracehouse.engines.duckdb.read.selected_traces import SEVERAL_TRACES
 from tracehouse.publish.columns import exact
 from tracehouse.publish.plot.rows import FEW, FIRST_DAY_OF_DATES, HIGH, LOW, Drawable, distinct_names
-from tracehouse.publish.plot.units import axis_title, number, split_unit
-from tracehouse.sql.query_files import Chart
+from tracehouse.publish.plot.units import axis_title, column_name, number, split_unit
+from tracehouse.sql.query_files import Axis, Chart
 
 # Defaults that filter nothing and change nothing.
 NEUTRAL = ("false", "any", "all", "")
-# The parameter that affects only the bounds of a bootstrapped confidence interval.
+# The parameter that affects only the bounds of a confidence interval by jackknife.
 INTERVAL = "sampled_by"
 BOX = "Boxes: 25th to 75th percentile, with a line at the median. Whiskers: 5th to 95th."
 MOST_CAVEATS, MOST_IF_NARROW = 4, 1
@@ -49,11 +50,11 @@ def hidden_parameters(connection: duckdb.DuckDBPyConnection, name: str, chart: C
     """The parameters that do not affect a chart.
 
     These are the parameter that the chart sets and those that its meaning names, because it replaces them;
-    and the units of a bootstrap whose confidence interval the chart does not draw.
+    and the units of a jackknife whose confidence interval the chart does not draw.
     """
     meaning = "select meaning from catalog.query_parameters where query_name = $name and parameter = $hidden"
     found = read_rows(connection, meaning, name=name, hidden=chart.parameter)
-    unused = set() if chart.interval == "bootstrap" else {INTERVAL}
+    unused = set() if chart.interval == "jackknife" else {INTERVAL}
     return {chart.parameter, *unused, *(word for row in found for word in row["meaning"].split())}
 
 
@@ -76,6 +77,30 @@ def effective_parameters(
     return found
 
 
+def name_axes(
+    connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str], chart: Chart
+) -> Chart:
+    """A chart with the values of parameters in the names of its axes, in place of `{parameter}`."""
+    values = effective_parameters(connection, name, given)
+
+    def named(axis: Axis) -> Axis:
+        words = re.sub(r"{(\w+)}", lambda found: column_name(values[found[1]]), axis.name)
+        return replace(axis, name=words)
+
+    return replace(chart, x=named(chart.x), y=named(chart.y))
+
+
+def axis_names(connection: duckdb.DuckDBPyConnection, name: str, chart: Chart) -> dict[str, dict[str, str]]:
+    """For each parameter that names an axis, the titles of its choices."""
+    named = re.findall(r"{(\w+)}", chart.x.name + chart.y.name)
+    sql = "select parameter, choices from catalog.query_parameters where query_name = $name"
+    return {
+        row["parameter"]: {choice: axis_title(column_name(choice)) for choice in row["choices"]}
+        for row in read_rows(connection, sql, name=name)
+        if row["parameter"] in named
+    }
+
+
 def write_subtitle(
     found: Drawable, about: Sequence[Note], parameters: str, explained: Sequence[str]
 ) -> list[str]:
@@ -90,6 +115,12 @@ def explain_marks(found: Drawable) -> list[str]:
     chart = found.chart
     lines = [BOX] if chart.kind == "box" else []
     lines += [found.daily] if found.daily else []
+    if chart.kind == "box" and chart.y.is_log and min(row[chart.heights[0]] for row in found.rows) <= 0:
+        lines.append("The axis is linear below 1, and logarithmic above.")
+    if len(distinct_names(found.rows, chart.facet)) > 1 and not found.shares_y:
+        lines.append("Each panel has its own scale.")
+    if chart.kind == "stack" and chart.count:
+        lines.append(f"Numbers above bars: {axis_title(chart.count)}.")
     if chart.band and _has_visible_band(found):
         mark = "Vertical lines" if chart.kind == "bar" else "Band"
         lines.append(f"{mark}: {_name_band(chart)}.")
@@ -97,7 +128,7 @@ def explain_marks(found: Drawable) -> list[str]:
         line = "Black mark" if found.is_category(chart.x.column) else "Dashed line"
         is_diagonal = chart.rule == chart.x.column
         lines.append(f"{line}: {'both are equal' if is_diagonal else axis_title(chart.rule)}.")
-    counts = [row[chart.count] or 0 for row in found.rows] if chart.count else [0]
+    counts = [row[chart.count] or 0 for row in found.rows] if chart.count and chart.kind != "stack" else [0]
     if min(counts) < FEW * max(counts):
         lines.append(f"Hollow points: under {number(FEW * max(counts))} {axis_title(chart.count)}.")
     if found.exceeds_100_pct:
@@ -140,7 +171,7 @@ def _name_band(chart: Chart) -> str:
         return "lowest and highest value of the day"
     if low.removeprefix("low_") == high.removeprefix("high_"):
         counted = split_unit(chart.y.name)[0]
-        by = {"greenwood": f" by Greenwood, {counted} taken as independent", "bootstrap": " by bootstrap"}
+        by = {"greenwood": f" by Greenwood, {counted} taken as independent", "jackknife": " by jackknife"}
         return f"95 % confidence interval{by.get(chart.interval, '')}"
     return f"{axis_title(low)} to {axis_title(high)}"
 
@@ -216,7 +247,11 @@ def traces_behind(
         several |= united_tables
     united = _loaded_traces(connection, several)
     chosen = united.intersection(answered) or united.intersection(query.traces or united)
-    return sorted(chosen | _loaded_traces(connection, tables))
+    # A query of published figures may read no rows of its trace.
+    own = "select trace from catalog.traces where trace = $own"
+    return sorted(chosen | _loaded_traces(connection, tables)) or [
+        row["trace"] for row in read_rows(connection, own, own=query.name.partition(".")[0])
+    ]
 
 
 def _loaded_traces(connection: duckdb.DuckDBPyConnection, tables: Collection[str]) -> set[str]:

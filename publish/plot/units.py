@@ -5,14 +5,18 @@ from collections.abc import Sequence
 
 # Unit suffixes of column names, and their usual spelling.
 UNITS = {"s": "s", "ms": "ms", "h": "h", "w": "W", "j": "J", "kj": "kJ", "mj": "MJ", "gj": "GJ", "kwh": "kWh"}
-UNITS |= {"pct": "%", "gb": "GB", "tb": "TB", "gib": "GiB", "mib": "MiB", "gibps": "GiB/s"}
+UNITS |= {"c": "°C", "pct": "%", "gb": "GB", "tb": "TB", "gib": "GiB", "mib": "MiB", "gibps": "GiB/s"}
 GPU_TIME = {"gpu_h": "GPU-hours", "gpu_s": "GPU-seconds"}
 # Units in other places than the end of a name.
 PER = {"per_s": "per second", "per_ms": "per millisecond", "per_h": "per hour", "gpu_h_per": "GPU-hours per"}
 WORDS = {"gpu": "GPU", "gpus": "GPUs", "cpu": "CPU", "cpus": "CPUs", "hp": "HP", "lp": "LP", "xid": "Xid"}
+WORDS |= {"util": "utilisation", "temp": "temperature", "sm": "SM", "ib": "InfiniBand"}
 WORDS |= {"vc": "virtual cluster", "qos": "quality of service"}
 # Names of columns whose words do not say what they measure.
 MEANT = {"size_band": "requested GPUs"}
+# Metrics of GPUs whose names in the trace have no unit.
+UNITS_OF_METRICS = {"gpu_util": "pct", "mem_copy_util": "pct", "power_usage": "w", "gpu_temp": "c"}
+UNITS_OF_METRICS |= {"memory_temp": "c"}
 # Quantities that columns of times have by a shorter name.
 TIMES = {"run": "run time", "wait": "queueing delay"}
 
@@ -47,6 +51,12 @@ def split_unit(column: str) -> tuple[str, str]:
 def _words(name: str) -> str:
     words = [WORDS.get(word, word) for word in name.split("_") if word]
     return re.sub(r"\bp(\d+)\b(?=.)", r"\1th percentile of", " ".join(words))
+
+
+def column_name(value: str) -> str:
+    """A parameter's value as a column's name: `kalos.gpu_util_pct` and `GPU_UTIL` are gpu_util_pct."""
+    name = value.rpartition(".")[2].lower()
+    return f"{name}_{UNITS_OF_METRICS[name]}" if name in UNITS_OF_METRICS else name
 
 
 def number(value: float) -> str:

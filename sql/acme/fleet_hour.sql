@@ -2,7 +2,7 @@
 -- resolves_caveat: acme.job_zones_differ
 -- resolves_caveat: acme.medians_differ_from_paper
 -- resolves_caveat: acme.power_claim_not_reproduced
--- chart: point x=node y=mean_value yname=mean_of_the_metric
+-- chart: point x=node y=mean_value yname=mean_{on_metric} note=A point for each GPU, in the first full hour of the metric or the chosen one.
 -- column: samples: Samples of the hour
 create or replace macro acme.fleet_hour(
     on_cluster varchar := 'kalos',

@@ -2,7 +2,7 @@
 -- resolves_caveat: acme.job_zones_differ
 -- resolves_caveat: acme.medians_differ_from_paper
 -- resolves_caveat: acme.power_claim_not_reproduced
--- chart: line x=time y=value yname=value_of_the_metric
+-- chart: line x=time y=value yname={on_metric} note=GPU 0 of the first node, on the first day of the metric, where the parameters choose no other.
 create or replace macro acme.gpu_day(
     on_cluster varchar := 'kalos',
     -- [GPU_UTIL GPU_TEMP MEMORY_TEMP MEM_CLOCK SM_CLOCK MEM_COPY_UTIL FB_FREE FB_USED POWER_USAGE DRAM_ACTIVE

@@ -3,7 +3,7 @@
 -- caveat: acme.telemetry_covers_part
 -- caveat: acme.capacity_from_paper
 -- caveat: acme.device_names_vary
--- chart: bar x=metric y=mean_value color=cluster yname=mean_recorded_traffic title=Mean InfiniBand traffic by direction (Acme nodes)
+-- chart: bar x=metric y=mean_value color=cluster yname=mean_recorded_traffic,_unit_not_published title=Mean InfiniBand traffic by direction (Acme nodes)
 -- column: empty_samples: Cells of the metric without a sample
 -- column: nodes: Nodes with samples of the metric
 -- column: samples: Samples of the metric

@@ -1,6 +1,6 @@
 -- Percentiles of a telemetry metric (Acme telemetry)
 -- caveat: acme.medians_differ_from_paper
--- chart: step x=value y=percentile color=cluster with=every_value xname=metric_value yname=samples_pct
+-- chart: step x=value y=percentile color=cluster with=every_value xname={on_metric} yname=samples_pct
 create or replace macro acme.metric_percentiles(
     on_metric varchar := 'GPU_UTIL',
     -- all 201 percentiles of acme.metric_cdf instead of eleven

@@ -1,5 +1,5 @@
 -- Server power by component (Acme Seren servers)
--- chart: bar x=server_group y=mean_rest_pct color=has_memory_power yname=mean_share_of_the_rest_pct title=Server power other than of CPUs and memory (Acme Seren servers)
+-- chart: bar x=server_group y=mean_rest_pct color=has_memory_power yname=mean_share_of_the_server's_power_pct title=Server power other than of CPUs and memory (Acme Seren servers) note=The rest includes the GPUs, and the memory where its power is not recorded.
 create or replace macro acme.server_power_by_group() as table
 select
     server_group,

@@ -1,8 +1,8 @@
 -- Share of samples equal to a value (Acme telemetry)
--- chart: bar x=cluster y=at_pct yname=samples_at_the_value_pct
+-- chart: bar x=cluster y=at_pct yname=samples_of_this_value_pct
 create or replace macro acme.share_at(
     on_metric varchar := 'GPU_UTIL',
-    -- value, in the unit of the metric [0 to 1000000000000000]
+    -- value, in the unit of the metric [-1000000000000000 to 1000000000000000]
     at_value double := 0
 ) as table
 select

@@ -1,5 +1,5 @@
 -- GPU power samples above 400 W by cluster (Acme GPUs)
--- chart: bar x=cluster y=over_tdp_pct yname=samples_above_400_watts_pct
+-- chart: bar x=cluster y=over_tdp_pct yname=samples_above_400_W_pct
 create or replace macro acme.tdp() as table
 select
     cluster,

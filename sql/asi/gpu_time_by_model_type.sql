@@ -1,5 +1,5 @@
 -- GPU time by kind of model (ASI GPU pods)
--- chart: stack x=class y=held_gpu_h_pct color=model_type xname=job_type_or_gpu_model
+-- chart: stack x=class y=held_gpu_h_pct color=model_type xname={per}
 -- column: class: Kind of job, or GPU model
 -- column: held_gpu_h: GPU time held by pods of the class and kind of model
 -- column: held_gpu_h_pct: Share of the GPU time of the class

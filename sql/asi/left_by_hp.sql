@@ -1,6 +1,6 @@
 -- Use of the GPU time that HP pods leave (ASI servers)
 -- caveat: asi.lp_counts_on_standby_first
--- chart: stack x=class y=gpu_h_pct color=use xname=gpu_model_or_cluster_or_hour
+-- chart: stack x=class y=gpu_h_pct color=use xname={per} note=HP: high priority. LP: low priority.
 -- column: class: GPU model, cluster or hour of the day
 -- column: use: HP for GPU time of active HP pods; the remaining GPU time is LP, idle standby or free
 -- column: gpu_h: GPU time of the servers of the class

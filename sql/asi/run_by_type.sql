@@ -1,5 +1,5 @@
 -- Run times by kind of job or model (ASI spans)
--- chart: box x=class y=run_s:log xname=job_type_or_model_type
+-- chart: box x=class y=run_s:log xname={per}
 -- column: class: Kind of job or of model
 -- column: spans: Execution spans
 create or replace macro asi.run_by_type(

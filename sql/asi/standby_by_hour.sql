@@ -1,6 +1,6 @@
 -- GPU time in standby by hour (ASI HP pods)
 -- caveat: asi.lp_counts_on_standby_first
--- chart: line x=hour y=standby_gpu_h rule=idle_standby_gpu_h
+-- chart: line x=hour y=standby_gpu_h rule=idle_standby_gpu_h note=HP: high priority.
 -- column: day: Day since the start of the trace
 -- column: hour: Hour since the start of the trace
 -- column: used_by_lp_ratio: GPU time of LP pods over that in standby, mean over servers with standby pods

@@ -1,5 +1,5 @@
 -- Elapsed time by response tokens (BurstGPT answered requests)
--- chart: box x=output_band_tokens y=latency_s:log facet=model xname=output_tokens_from
+-- chart: box x=output_band_tokens y=latency_s:log facet=model yname=elapsed_time_s xname=output_tokens,_at_least
 -- column: output_band_tokens: Smallest number of response tokens of the band
 -- column: requests: Answered requests in the band
 create or replace macro burstgpt.elapsed_by_tokens(

@@ -1,5 +1,5 @@
 -- Failed requests by model and log type (BurstGPT requests)
--- chart: bar x=workload y=failed_pct color=model xname=log_type
+-- chart: bar x=workload y=failed_pct color=model xname=log_type yname=failed_requests_pct
 -- column: requests: Requests of the log type to the model
 -- column: failed_requests: Requests that failed
 -- column: failed_pct: Share of the requests that failed

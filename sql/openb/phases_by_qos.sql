@@ -1,7 +1,7 @@
 -- Final phases by quality of service (openb pods)
 -- caveat: openb.running_outcome_unknown
 -- caveat: openb.count_gpu_pods
--- chart: stack x=qos y=pods color=pod_phase
+-- chart: stack x=qos y=pods_pct color=pod_phase count=pods note=BE: best effort. LS: latency-sensitive.
 create or replace macro openb.phases_by_qos(
     in_variant varchar := 'default', gpu_only boolean := false
 ) as table

@@ -2,7 +2,7 @@
 -- resolves_caveat: openb.count_gpu_pods
 -- resolves_caveat: openb.gpu_milli_is_per_gpu
 -- resolves_caveat: openb.multigpu_demand_exceeds_capacity
--- chart: bar x=gpu_request y=pods_pct
+-- chart: bar x=gpu_request y=pods_pct xname=requested_gpus
 create or replace macro openb.requests_by_gpus(in_variant varchar := 'default') as table
 with labelled as (
     select

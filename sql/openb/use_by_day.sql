@@ -4,7 +4,7 @@
 -- resolves_caveat: openb.multigpu_demand_exceeds_capacity
 -- resolves_caveat: openb.pending_has_no_schedule
 -- resolves_caveat: openb.pending_is_withdrawn
--- chart: line x=day y=mean_held_gpus partial=last title=Allocated GPUs per day (openb pods)
+-- chart: line x=day y=mean_held_gpus yname=mean_allocated_gpus partial=last title=Allocated GPUs per day (openb pods)
 -- column: day: Day of 86,400 s on the clock of the pod list, counted from 0
 create or replace macro openb.use_by_day(
     in_variant varchar := 'default',

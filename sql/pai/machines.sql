@@ -1,6 +1,6 @@
 -- Machines and capacity by GPU type (PAI machines)
 -- resolves_caveat: pai.cpu_machines_in_spec
--- chart: bar x=gpu_type y=gpus title=GPUs by GPU type (PAI machines)
+-- chart: bar x=gpu_type y=gpus title=GPUs by GPU type (PAI machines) note=Machines of the type CPU have no GPU.
 create or replace macro pai.machines(
     -- smallest number of GPUs of a machine to include [0 to 100]
     min_gpus integer := 0,

@@ -1,5 +1,5 @@
 -- Final status by level (PAI jobs, tasks and instances)
--- chart: stack x=level y=share_pct color=status
+-- chart: stack x=level y=share_pct yname=jobs,_tasks_or_instances_pct color=status count=entries
 create or replace macro pai.status_counts(
     -- level to count [any job task instance]
     at_level varchar := 'any'

@@ -1,5 +1,5 @@
 -- Requested but unused GPU-hours by owner (PAI GPU tasks)
--- chart: bar x=class y=wasted_gpu_h xname=user_or_group_or_type
+-- chart: bar x=class y=wasted_gpu_h xname={per}
 -- column: tasks: GPU tasks of the class
 -- column: held_gpu_h: GPU-hours held by the class
 create or replace macro pai.waste(

@@ -5,7 +5,7 @@
 -- caveat: pai.memory_gb_looks_binary
 -- caveat: pai.gpu_type_is_assigned
 -- caveat: pai.gpu_type_null
--- chart: bar x=class y=median_gpu_memory_gb xname=GPU_type_or_workload title=Median GPU memory in use (PAI GPU workers)
+-- chart: bar x=class y=median_gpu_memory_gb xname={per} title=Median GPU memory in use (PAI GPU workers)
 -- column: class: GPU type or workload tag, NULL for workers without one
 create or replace macro pai.worker_memory_and_network(
     -- what to group by [gpu_type workload]

@@ -1,5 +1,5 @@
 -- Failures after the owner's last job (GPU jobs per trace)
--- chart: bar x=trace y=failed_pct color=previous_outcome band=low_pct,high_pct interval=bootstrap yname=failed_jobs_pct title=Share of jobs that fail by outcome of the previous job (GPU jobs per trace)
+-- chart: bar x=trace y=failed_pct color=previous_outcome band=low_pct,high_pct interval=jackknife yname=failed_jobs_pct title=Share of jobs that fail by outcome of the previous job (GPU jobs per trace)
 -- column: jobs: Jobs whose owner's previous job had this outcome
 -- column: low_pct: Lower bound of the 95 % confidence interval of failed_pct
 -- column: high_pct: Upper bound of the 95 % confidence interval of failed_pct

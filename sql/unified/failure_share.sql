@@ -1,5 +1,5 @@
 -- Share of failed jobs and GPU-hours (all traces)
--- chart: bar x=trace+cluster y=failed_of_all_pct color=trace band=low_failed_of_all_pct,high_failed_of_all_pct interval=bootstrap xname=cluster yname=failed_jobs_pct title=Share of failed jobs by cluster (all traces)
+-- chart: bar x=trace+cluster y=failed_of_all_pct color=trace band=low_failed_of_all_pct,high_failed_of_all_pct interval=jackknife xname=cluster yname=failed_jobs_pct title=Share of failed jobs by cluster (all traces)
 create or replace macro unified.failure_share(
     gpu_only boolean := true,
     preempted_fails boolean := false,

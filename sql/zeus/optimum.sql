@@ -1,5 +1,5 @@
 -- Least-cost energy and time to default target (Zeus runs)
--- chart: bar x=dataset y=cost_cut_pct yname=saved_cost_pct title=Cost saved by the best configuration (Zeus runs)
+-- chart: bar x=dataset+target_metric xname=data_set_and_its_target_metric y=cost_cut_pct yname=saved_cost_pct title=Cost saved by the best configuration (Zeus runs) note=Against the default batch size at the largest power limit, to the publisher's default target. Cost: eta times energy, and the rest time at the largest power.
 create or replace macro zeus.optimum(on_gpu varchar := 'v100', eta double := 0.5) as table
 with costs as (
     select

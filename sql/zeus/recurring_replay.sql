@@ -1,7 +1,7 @@
 -- Energy savings on recurring jobs (PAI jobs replayed on Zeus)
 -- caveat: zeus.power_measured_once
 -- caveat: zeus.train_has_no_gpu
--- chart: bar x=dataset y=policy_saved_pct yname=saved_energy_pct
+-- chart: bar x=dataset y=policy_saved_pct yname=saved_energy_pct note=Against the default batch size at the largest power limit, to the publisher's default target.
 create or replace macro zeus.recurring_replay(
     on_gpu varchar := 'v100',
     -- what to choose instead of the default: nothing, the batch size at the largest power limit, the power

@@ -4,7 +4,7 @@
 -- resolves_caveat: zeus.not_jobs
 -- resolves_caveat: zeus.power_above_limit
 -- resolves_caveat: zeus.v100_adam_rows
--- chart: point x=batch_size:log y=cv_reached_epochs color=dataset yname=coefficient_of_variation_of_the_epochs title=Spread of epochs to target by batch size (Zeus runs)
+-- chart: point x=batch_size:log y=cv_reached_epochs color=dataset count=runs yname=coefficient_of_variation_of_the_epochs title=Spread of epochs to target by batch size (Zeus runs) note=Runs that reached the publisher's default target. 0: all runs took equally many epochs.
 create or replace macro zeus.run_spread(
     on_gpu varchar := 'v100',
     -- every target in the files instead of only the publisher's default

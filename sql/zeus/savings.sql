@@ -1,5 +1,5 @@
 -- Energy savings by batch size and power limit (Zeus runs)
--- chart: bar x=dataset y=joint_pct yname=energy_saved_pct title=Energy saved by batch size and power limit together (Zeus)
+-- chart: bar x=dataset y=joint_pct yname=energy_saved_pct title=Energy saved by batch size and power limit together (Zeus) note=Against the default batch size at the largest power limit, to the publisher's default target.
 create or replace macro zeus.savings(on_gpu varchar := 'v100') as table
 select
     gpu,

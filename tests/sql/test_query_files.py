@@ -88,6 +88,7 @@ def test_parses_signature_and_header(tmp_path: Path) -> None:
         ("point x=kind y=jobs:log color=kind", "pareto x=kind y=jobs", "a Pareto front needs a color"),
         ("rule=limit", "with=no_such", "no_such is not a boolean parameter"),
         ("rule=limit", "with=kind", "kind is not a boolean parameter"),
+        ("rule=limit", "xname={limit}", "limit is not a parameter with choices"),
         ("chart: point", "chart: bar", "cannot have a logarithmic axis"),
         ("create or replace macro", "create view", "must contain `create or replace macro"),
     ],

@@ -20,6 +20,10 @@ export interface Template {
   /** The columns of each logarithmic axis, and its possible ticks, `fewest` of which it needs. */
   logs: Log[];
   fewest: number;
+  /** A logarithmic axis of points or boxes ends at a tick if that is longer by this share at most. */
+  near: number;
+  /** The titles of the choices of each parameter that names an axis. */
+  names: Record<string, Texts>;
   /** Matches numbers and bands of numbers, which are ordered by number. */
   band: string;
 }
@@ -40,13 +44,23 @@ export function fillTemplate(template: Template, given: Texts, columns: Column[]
   );
   const refused = template.refused[isEmpty ? 0 : rows.length + 1];
   if (refused) return { no_chart: refused.replace("{value}", formatNumber(values[0]?.[template.height])) };
-  const { spec, narrow } = structuredClone(template);
+  const { spec, narrow } = nameAxes(template, given);
   spec.data = { values };
   for (const picture of Object.keys(given).length > 0 ? [spec, narrow] : []) {
     adaptScales(picture, template, values);
     setSubtitle(picture, template, given);
   }
   return { spec, narrow };
+}
+
+/** Pictures with the values of parameters in the titles of axes, in place of `{parameter}`. */
+function nameAxes({ spec, narrow, names, defaults }: Template, given: Texts): Pick<Template, "spec" | "narrow"> {
+  let text = JSON.stringify({ spec, narrow });
+  for (const [parameter, titles] of Object.entries(names)) {
+    const value = given[parameter] ?? defaults[parameter] ?? "";
+    text = text.replaceAll(`{${parameter.replaceAll("_", " ")}}`, titles[value] ?? value);
+  }
+  return JSON.parse(text) as Pick<Template, "spec" | "narrow">;
 }
 
 /** A number in a text, as `number` in publish/plot/units.py. */
@@ -78,7 +92,7 @@ function adaptScales(spec: Json, template: Template, values: Record<string, Cell
   const sort = merge(spec.sort);
   if (sort) spec.sort = sort;
   const log = template.logs.find(({ columns }) => columns.includes(field));
-  if (scale && axis && log && (scale.type === "log" || scale.type === "symlog")) setLogScale(scale, axis, log, template.fewest, values);
+  if (scale && axis && log && (scale.type === "log" || scale.type === "symlog")) setLogScale(scale, axis, log, template, values);
 }
 
 /** Sorts names that are all numbers or bands of them, as `ordered_names` in publish/plot/rows.py. */
@@ -96,20 +110,32 @@ function sortBands(names: string[], pattern: string): string[] {
 }
 
 /** As `_log_scale` in publish/plot/axes.py. */
-function setLogScale(scale: Record<string, unknown>, axis: Record<string, unknown>, log: Log, fewest: number, values: Record<string, Cell>[]): void {
+function setLogScale(scale: Record<string, unknown>, axis: Record<string, unknown>, log: Log, { fewest, near }: Template, values: Record<string, Cell>[]): void {
   const numbers = values.flatMap((row) => log.columns.map((column) => row[column])).filter((value) => typeof value === "number");
   const low = numbers.reduce((one, other) => Math.min(one, other), Infinity);
   const high = numbers.reduce((one, other) => Math.max(one, other), -Infinity);
   const hasZero = low <= 0;
   const inside = log.choices.map((ticks) => ticks.filter((tick) => tick >= (hasZero ? 1 : low) && tick <= high));
   const most = inside.reduce((one, other) => (other.length > one.length ? other : one));
-  const ticks = [...(hasZero ? [0] : []), ...(inside.find(({ length }) => length >= fewest) ?? most)];
+  const chosen = inside.find(({ length }) => length >= fewest) ?? most;
+  const ticks = [...(hasZero ? [0] : []), ...chosen];
+  if (scale.padding && Array.isArray(scale.domain)) {
+    // As `add_near_ticks`.
+    const all = log.choices[inside.indexOf(chosen)] ?? [];
+    const factor = (high / (hasZero ? 1 : low)) ** near;
+    const below = hasZero || ticks.includes(low) ? [] : all.filter((tick) => tick < low && tick >= low / factor);
+    const above = ticks.includes(high) ? [] : all.filter((tick) => tick > high && tick <= high * factor);
+    ticks.splice(0, 0, ...below.slice(-1));
+    ticks.push(...above.slice(0, 1));
+    scale.domain = [Math.min(low, ...ticks), Math.max(high, ...ticks)];
+  } else if (Array.isArray(scale.domain)) {
+    // Space for the labels of a Pareto front.
+    scale.domain = [low * (low / high) ** 0.2, 1.05 * high];
+  }
   // Vega chooses ticks if these are too few.
   if (ticks.length > 1) axis.values = ticks;
   else delete axis.values;
   Object.assign(scale, hasZero ? { type: "symlog", constant: 1 } : { type: "log" });
-  // Space for the labels of a Pareto front.
-  if (Array.isArray(scale.domain)) scale.domain = [low * (low / high) ** 0.2, 1.05 * high];
 }
 
 function setSubtitle(spec: Record<string, unknown>, template: Template, given: Texts): void {
