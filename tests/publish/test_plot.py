@@ -555,7 +555,7 @@ def test_remarks_on_rows_that_are_not_drawn() -> None:
     assert found["subtitle"] == ["Without queueing delay of 0 s, which a log axis cannot show."]
     rows = "(values (0, 5.0, 4000), (1, 9.0, 30), (2, 6.0, 3500)) as t(hour_of_day, ms, minutes)"
     found = draw(f"from {rows}", "line x=hour_of_day y=ms count=minutes")
-    counts = ["Minutes per point: 30 to 4,000.", "Hollow points: under 400 minutes."]
+    counts = ["Hollow points: under 400 minutes.", "Minutes per point: 30 to 4,000."]
     assert found["subtitle"] == counts
     [(_, points)] = [layer for layer in found["layers"] if layer[0]["type"] == "point"]
     assert points["fill"]["condition"] == {"test": "datum['minutes'] < 400.0", "value": "white"}
