@@ -241,7 +241,8 @@ shares_without as (
             / nullif(
                 greatest(totals.whole_sum - totals.part_sum - share_rows.whole_sum + share_rows.part_sum, 0), 0
             )
-        ) as logit
+        )
+        - ln(nullif(totals.part_sum, 0) / nullif(totals.whole_sum - totals.part_sum, 0)) as change
     from share_rows
     inner join share_series as totals on share_rows.series = totals.series
     where share_rows.sampled_unit is not null and share_rows.whole_sum > 0
@@ -252,8 +253,12 @@ share_deviations as (
     select
         series,
         case
-            when count(*) >= 10 and count(logit) = count(*)
-                then 1.959963984540054 * sqrt((count(*) - 1) * var_pop(logit))
+            when count(*) >= 10 and count(change) = count(*)
+                then
+                    1.959963984540054
+                    * sqrt(
+                        (count(*) - 1) * greatest(stats.favg(change * change) - pow(stats.favg(change), 2), 0)
+                    )
         end as deviation
     from shares_without
     group by series

@@ -59,7 +59,7 @@ SPAN_TICKS = [
 ]
 BINARY_TICKS = [[2.0**power for power in range(-10, 40)]]
 # Seconds up to this one are labelled as seconds.
-MOST_SECONDS = 10_000
+MOST_SECONDS = 5_000
 CLOCK = "format(datum.value, '02d') + ':00'"
 # Labels of time ticks, by the unit in which they differ from the previous one.
 TIMES = {
@@ -69,7 +69,7 @@ TIMES = {
     **dict.fromkeys(("hours", "minutes"), "%H:%M"),
     "seconds": "%H:%M:%S",
 }
-# Axes at least this many points wide have complete dates; others have months.
+# Axes at least this many points wide have dates with years.
 WIDTH_OF_DATES = 250
 # The width of a character relative to the font size.
 CHARACTER_WIDTH = 0.55
@@ -120,7 +120,7 @@ def _build_x_axis(drawable: Drawable, width: float, size: float) -> Spec:
     if column in drawable.on_clock:
         title = clock_title((row[column] for row in drawable.rows), drawable.clock_unit)
         # Times of some traces count from 1970.
-        date = f"utcFormat(datum.value * 864e5, '{'%d %b %Y' if width >= WIDTH_OF_DATES else '%b'}')"
+        date = f"utcFormat(datum.value * 864e5, '{'%d %b %Y' if width >= WIDTH_OF_DATES else '%d %b'}')"
         labels = f"datum.value >= {FIRST_DAY_OF_DATES} ? {date} : {NUMBER}"
         if all(float(row[column]).is_integer() for row in drawable.rows):
             # Vega has ticks within a day if there are few days, whatever `tickMinStep` is.

@@ -52,6 +52,9 @@ def build_layers(
     shape = {"shape": build_series(drawable, legend, SHAPES)} if chart.color else {}
     height = y(chart.heights[0])
     layers: list[Spec]
+    offset: Spec = {}
+    if drawable.is_grouped:
+        offset = {"xOffset": {"field": chart.color, "type": "nominal", "sort": drawable.series}}
     if chart.kind in LINES:
         layers = _build_lines(drawable, height, color, shape, scale)
         if chart.band:
@@ -59,7 +62,7 @@ def build_layers(
             layers.insert(0, _layer("area", between(*chart.band) | color, **shaded))
     elif chart.kind == "point":
         area = (30 if chart.facet else 60) * scale
-        layers = [_layer("point", height | color | shape, filled=True, size=area, opacity=0.85)]
+        layers = [_layer("point", height | color | shape | offset, filled=True, size=area, opacity=0.85)]
     elif chart.kind == "heat":
         # Dark means high, in print and on screen.
         shades = {
@@ -100,15 +103,15 @@ def build_layers(
             named = height | {"text": {"field": LABEL, "type": "nominal"}}
             layers.append(_layer("text", named, is_on_front, **text))
     else:
-        offset = {}
-        if drawable.is_grouped:
-            offset = {"xOffset": {"field": chart.color, "type": "nominal", "sort": drawable.series}}
         positions = len(distinct_names(drawable.rows, chart.x.column))
         narrow: Spec = {} if offset or positions > FEW_BARS else {"width": {"band": 0.5}}
         # White edges separate the parts of a bar, even in print without colours.
         layers = [_layer("bar", height | color | offset, stroke="white", strokeWidth=0.5, **narrow)]
         if chart.band:
-            layers.append(_layer("rule", between(*chart.band) | offset, strokeWidth=scale))
+            # A white edge separates the interval from a dark bar.
+            for tone, thickness in (("white", 3), ("black", 1)):
+                interval = {"color": tone, "strokeWidth": thickness * scale}
+                layers.append(_layer("rule", between(*chart.band) | offset, **interval))
         elif not chart.rule and _has_space_for_values(drawable, size[0], LABEL_SIZE * scale):
             values = _build_values(drawable, height | offset, LABEL_SIZE * scale, size[1])
             if drawable.exceeds_100_pct:

@@ -124,10 +124,11 @@ class Drawable:
 
     @property
     def is_grouped(self) -> bool:
-        """Whether any position on the x axis has bars of several colours."""
+        """Whether any name on the x axis has bars or points of several colours."""
         chart = self.chart
         positions = [(row[chart.x.column], row.get(chart.facet)) for row in self.rows]
-        return chart.kind == "bar" and bool(chart.color) and len(set(positions)) < len(positions)
+        has_groups = chart.kind in ("bar", "point") and self.is_category(chart.x.column)
+        return has_groups and bool(chart.color) and len(set(positions)) < len(positions)
 
     @property
     def shares_y(self) -> bool:
@@ -175,7 +176,7 @@ class Drawable:
         """Whether groups of bars lack a colour."""
         names = distinct_names(self.rows, self.chart.x.column)
         is_complete = len(self.rows) == len(names) * len(self.series)
-        return self.is_grouped and not self.chart.facet and not is_complete
+        return self.chart.kind == "bar" and self.is_grouped and not self.chart.facet and not is_complete
 
     def is_category(self, column: str) -> bool:
         """Whether a column is drawn as categories instead of numbers on a scale."""
@@ -510,7 +511,7 @@ def _describe_late_starts(rows: Sequence[Row], chart: Chart) -> list[str]:
         for panel, days in panels.items()
         if max(FEWEST_DAYS, max(days) - starts[panel]) < starts[panel] < FIRST_DAY_OF_DATES
     ]
-    return [f"First day on the clock of the trace: {join_names(late)}."] if late else []
+    return [f"First day shown, on the clock of the trace: {join_names(late)}."] if late else []
 
 
 def _choose_unit(

@@ -1,5 +1,5 @@
 -- Telemetry coverage by metric (Acme devices)
--- chart: bar x=metric y=devices_pct color=cluster
+-- chart: bar x=metric y=devices_pct color=cluster yname=devices_of_the_cluster_with_the_metric_pct
 create or replace macro acme.coverage() as table
 select
     cluster,

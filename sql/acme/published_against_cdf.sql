@@ -1,5 +1,5 @@
 -- Published and measured distributions (Acme telemetry)
--- chart: step x=value y=samples_pct color=origin xname={on_curve} title=Distribution of a metric by origin (Acme telemetry)
+-- chart: step x=value y=samples_pct color=origin xname={on_curve} title=Published and measured distribution (Acme telemetry)
 -- column: samples: Samples of the whole curve, the same in each row
 create or replace macro acme.published_against_cdf(on_curve varchar := 'kalos.gpu_util_pct') as table
 with samples as (

@@ -1,5 +1,5 @@
 -- Published workload summary by cluster (Acme summary table)
--- chart: bar x=cluster y=gpu_jobs title=GPU jobs of clusters, as other papers publish them (Acme summary)
+-- chart: bar x=cluster y=gpu_jobs title=GPU jobs of clusters, as the Acme paper lists them
 create or replace macro acme.published_summary() as table
 select
     id as cluster,

@@ -1,5 +1,5 @@
 -- Sets of GPUs within a cluster and a switch (ASI servers)
--- chart: bar x=set_gpus xname=GPUs_per_set y=sets yname=mean_sets color=fits_in facet=gpu_model
+-- chart: bar x=set_gpus xname=GPUs_per_set y=sets yname=mean_sets color=fits_in facet=gpu_model note=Complete sets of GPUs that HP pods leave free at 10:00, mean over days.
 -- column: gpu_model: GPU model, or any of the four
 -- column: set_gpus: GPUs of a set
 -- column: fits_in: Whether a set must be within one cluster or within one switch

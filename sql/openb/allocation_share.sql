@@ -1,5 +1,5 @@
 -- Requested GPU capacity by final phase (openb GPU pods)
--- chart: bar x=pod_phase y=pct yname=requested_capacity_pct
+-- chart: bar x=pod_phase y=pct yname=requested_GPUs_over_all_GPUs_pct note=All pods of the list added up, not those of one time.
 -- column: pod_phase: Final phase of the pods
 -- column: milli_by_card: Thousandths of a GPU requested if every pod had one GPU
 -- column: capacity_milli: Thousandths of a GPU that the GPU nodes have

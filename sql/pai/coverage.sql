@@ -1,5 +1,5 @@
 -- Join coverage of tables (PAI tables)
--- chart: bar x=join_name y=left_matched_pct yname=rows_with_a_match_pct
+-- chart: bar x=join_name y=left_matched_pct yname=rows_of_the_first_table_with_a_match_pct
 create or replace macro pai.coverage() as table
 select
     join_name,

@@ -6,7 +6,7 @@
 -- resolves_caveat: pai.plan_is_per_instance
 -- resolves_caveat: pai.shifted_clock
 -- resolves_caveat: pai.status_mix_drifts
--- chart: bar x=part y=failed_pct xname=part_of_the_trace yname=failed_tasks_pct
+-- chart: bar x=part y=failed_pct xname=part_of_the_trace yname=failed_tasks_pct note=Parts follow each other in time and have equally many tasks.
 -- column: tasks: Tasks that started in the part
 create or replace macro pai.failures_over_time(
     -- number of parts of the trace [1 to 10000]

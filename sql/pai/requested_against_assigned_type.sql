@@ -1,7 +1,7 @@
 -- Requested and assigned GPU types (PAI tasks)
 -- caveat: pai.gpu_type_is_assigned
 -- resolves_caveat: pai.gpu_sharing_needs_device
--- chart: stack x=requested_gpu_type y=instances_pct color=machine_gpu_type count=instances
+-- chart: stack x=requested_gpu_type y=instances_pct color=machine_gpu_type count=instances title=Requested and assigned GPU types (PAI instances)
 -- column: instances: Launches of instances of the tasks
 -- column: tasks: Tasks with an instance on machines of the type, or without an instance
 create or replace macro pai.requested_against_assigned_type(gpu_only boolean := true) as table

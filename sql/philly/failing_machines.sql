@@ -1,6 +1,6 @@
 -- Excess of failed attempts by machine (Philly attempts)
 -- caveat: philly.machine_list_disagrees
--- chart: bar x=machine_id y=excess yname=failed_attempts_above_the_expected_number xname=machine
+-- chart: bar x=machine_id y=excess yname=failed_attempts_above_the_expected_number xname=machine note=Expected: the attempts on the machine times the failed share of all machines.
 -- column: attempts: Attempts that ran on the machine
 -- column: failed_attempts: Attempts on the machine that failed, or that another attempt of the job followed
 -- column: failed_pct: Share of the attempts on the machine that failed

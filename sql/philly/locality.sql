@@ -1,5 +1,5 @@
 -- Locality and GPU utilisation by job size (Philly attempts)
--- chart: heat x=allocated_gpus y=machines color=attempts_pct title=Machines per attempt by allocated GPUs (Philly attempts)
+-- chart: heat x=allocated_gpus y=machines color=attempts_pct title=Machines per attempt by allocated GPUs (Philly attempts) note=Colour: share of the attempts with this number of GPUs.
 -- column: machines: Machines on which an attempt is placed
 -- column: attempts_pct: Share of the attempts on this number of GPUs
 -- column: gpu_minutes: Measured GPU-minutes of the attempts

@@ -1,5 +1,5 @@
 -- GPU-hour share of the largest jobs (all traces)
--- chart: lorenz x=heaviest_pct y=top_gpu_time_pct color=trace with=every_pct xname=largest_jobs_pct yname=gpu_h_pct note=Largest: most GPU-hours held.
+-- chart: lorenz x=heaviest_pct y=top_gpu_time_pct color=trace with=every_pct xname=largest_jobs_pct yname=gpu_h_pct note=Largest: GPU jobs that held the most GPU-hours. title=GPU-hour share of the largest jobs (GPU jobs per trace)
 -- column: heaviest_pct: Percentage of GPU jobs that count as the largest
 -- column: top_gpu_time_pct: Share of the GPU-hours held by the largest jobs
 create or replace macro unified.gpu_time_concentration(

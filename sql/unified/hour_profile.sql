@@ -1,5 +1,5 @@
 -- Job arrivals by hour of day (all traces)
--- chart: line x=hour_of_day y=jobs_pct color=trace
+-- chart: line x=hour_of_day y=jobs_pct color=trace note=Time of day at the cluster. Traces without a known time zone are left out.
 -- column: jobs: Jobs submitted in that hour of the day; only GPU jobs if gpu_only is true
 create or replace macro unified.hour_profile(
     gpu_only boolean := true, in_trace varchar := null

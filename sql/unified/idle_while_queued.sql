@@ -1,6 +1,6 @@
 -- Free GPUs requested by waiting jobs (GPU jobs per trace)
 -- column: trace_cluster: Trace and cluster in one text
--- chart: line x=hour_start_s y=idle_while_queued_gpus facet=trace+cluster partial=first,last yname=free_gpus_that_waiting_jobs_request
+-- chart: line x=hour_start_s y=idle_while_queued_gpus facet=trace+cluster partial=first,last yname=free_gpus_that_waiting_jobs_request note=The smaller of free GPUs and GPUs that waiting jobs request, mean per hour; whether they fit is not checked.
 -- column: free_gpus: GPUs of the capacity that no job holds
 -- column: idle_while_queued_gpus: The smaller of free_gpus and queued_gpus: free GPUs that waiting jobs request
 create or replace macro unified.idle_while_queued(

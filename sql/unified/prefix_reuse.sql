@@ -1,5 +1,5 @@
 -- Prefix reuse by workload (LLM requests of all traces)
--- chart: bar x=workload y=reuse_pct color=trace yname=reused_blocks_pct
+-- chart: bar x=workload y=reuse_pct color=trace yname=reused_blocks_pct note=An unlimited cache, empty at first. Traces without prefix blocks are left out.
 -- column: requests: Requests whose prefix blocks the trace publishes
 -- column: reused_blocks: Accesses to a block that the cache contains
 -- column: reuse_pct: Share of the accesses to prefix blocks that find the block in the cache

@@ -1,5 +1,5 @@
 -- Job size distribution and GPU-hours by size (all traces)
--- chart: step x=at_most_gpus:log y=jobs_pct color=trace with=every_value xname=requested_gpus title=Job size distribution (all traces)
+-- chart: step x=at_most_gpus:log y=jobs_pct color=trace with=every_value xname=requested_gpus note=Jobs with GPUs only. title=Job size distribution (GPU jobs of all traces)
 create or replace macro unified.size_cdf(
     every_value boolean := false, in_trace varchar := null
 ) as table

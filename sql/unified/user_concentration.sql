@@ -1,5 +1,5 @@
 -- GPU-hour share of the heaviest users (all traces)
--- chart: lorenz x=heaviest_pct y=top_gpu_time_pct color=trace with=every_pct xname=heaviest_users_pct yname=gpu_h_pct
+-- chart: lorenz x=heaviest_pct y=top_gpu_time_pct color=trace with=every_pct xname=heaviest_users_pct yname=gpu_h_pct note=Traces without users are left out.
 -- column: top_gpu_time_pct: Share of the GPU-hours held by the heaviest users
 create or replace macro unified.user_concentration(
     top_pct double := 5, every_pct boolean := false, in_trace varchar := null

@@ -1,5 +1,5 @@
 -- Queueing delay by load at submission (GPU jobs per trace)
--- chart: line x=load_band_start_pct y=immediate_pct color=cluster facet=trace yname=jobs_that_start_within_a_minute_pct xname=load_at_submission_pct title=Jobs that start within a minute by load at submission (all traces)
+-- chart: line x=load_band_start_pct y=immediate_pct color=cluster facet=trace yname=jobs_that_start_within_a_minute_pct xname=load_at_submission_pct note=Bands of ten percent of the held GPUs in the hour before. Traces without waits or a capacity are left out. title=Jobs that start within a minute by load at submission (all traces)
 -- column: jobs: Jobs with a known load at submission that were observed to wait
 -- column: load_band_start_pct: Start of a band of ten percent of the load at submission, 100 for a full cluster
 -- column: started_pct: Share of the jobs that started

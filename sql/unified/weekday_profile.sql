@@ -1,5 +1,5 @@
 -- Job arrivals by day of the week (all traces)
--- chart: line x=weekday y=jobs_per_day:log color=trace
+-- chart: line x=weekday y=jobs_per_day color=trace note=Traces without a known time zone are left out.
 -- column: jobs: Jobs submitted on that day of the week; only GPU jobs if gpu_only is true
 create or replace macro unified.weekday_profile(
     gpu_only boolean := true, in_trace varchar := null

@@ -3,7 +3,7 @@
 -- resolves_caveat: zeus.target_decides_optimum
 -- resolves_caveat: zeus.train_has_no_gpu
 -- column: condition: ≤ if the target is an error rate, ≥ if it is an accuracy
--- chart: bar x=condition+target_metric y=mean_reached_epochs yname=mean_epochs_to_target xname=target_(≤_error_rate,_≥_accuracy) note=Mean of the runs that reached the target.
+-- chart: bar x=condition+target_metric y=mean_reached_epochs yname=mean_epochs_to_target xname=target_(≤_error_rate,_≥_accuracy) note=Mean of the runs that reached the target, over all batch sizes.
 create or replace macro zeus.epochs_by_target(of_dataset varchar := 'librispeech') as table
 select
     case when dataset = 'librispeech' then '≤' else '≥' end as condition,

@@ -842,11 +842,11 @@ def test_late_starts_and_units_of_panels_are_named() -> None:
     sql = "select 86400 * (110 + range) as hour_start_s, range as jobs, 'openb' as trace from range(40)"
     assert draw(sql, f"{BY_HOUR} facet=trace")["subtitle"] == [
         "trace: openb",
-        "First day on the clock of the trace: openb 110.",
+        "First day shown, on the clock of the trace: openb 110.",
     ]
     assert draw(sql.replace("trace", "part"), f"{BY_HOUR} facet=part")["subtitle"] == [
         "part: openb",
-        "First day on the clock of the trace: 110.",
+        "First day shown, on the clock of the trace: 110.",
     ]
     sql = "select range * s as window_start_s, range as jobs, trace, workload from range(120), "
     sql += "(values (60, 'azure', 'code'), (86400, 'azure', 'chat'), (1800, 'genai', null)) "
