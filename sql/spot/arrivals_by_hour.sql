@@ -1,5 +1,5 @@
 -- Job arrivals per hour by job type (spot jobs)
--- chart: line x=hour_start_s y=jobs yname=jobs_per_hour color=job_type note=HP: high priority.
+-- chart: line x=hour_start_s y=jobs yname=jobs_per_hour facet=job_type note=HP: high priority.
 -- column: jobs: Jobs submitted in the hour
 -- column: requested_gpus: GPUs that the submitted jobs request
 create or replace macro spot.arrivals_by_hour(
