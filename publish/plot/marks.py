@@ -110,7 +110,7 @@ def build_layers(
         if chart.band:
             # A white edge separates the interval from a dark bar.
             for tone, thickness in (("white", 3), ("black", 1)):
-                interval = {"color": tone, "strokeWidth": thickness * scale}
+                interval: Spec = {"color": tone, "strokeWidth": thickness * scale}
                 layers.append(_layer("rule", between(*chart.band) | offset, **interval))
         elif not chart.rule and _has_space_for_values(drawable, size[0], LABEL_SIZE * scale):
             values = _build_values(drawable, height | offset, LABEL_SIZE * scale, size[1])
