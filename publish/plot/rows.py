@@ -22,7 +22,7 @@ from tracehouse.engines.duckdb.read.binding import BoundQuery
 from tracehouse.engines.duckdb.read.catalog import read_rows
 from tracehouse.publish.columns import exact
 from tracehouse.publish.plot.options import DEFAULT, ChartOptions, choose_chart, is_number
-from tracehouse.publish.plot.units import amount, axis_title, number, split_unit
+from tracehouse.publish.plot.units import amount, axis_title, number, span, split_unit
 from tracehouse.sql.query_files import Axis, Chart, read_chart
 from tracehouse.views.view_files import DefinitionError
 
@@ -600,11 +600,16 @@ def _hide_far_rules(connection: duckdb.DuckDBPyConnection, sql: str, chart: Char
     name = f"coalesce(cast({identifier(chart.facet)} as varchar), 'NULL')" if chart.facet else "''"
     far = f"select {name} as panel, {rule}, {rule} is not null and {is_far} from ({sql})"
     found = connection.execute(f"select distinct * from ({far}) order by all").fetchall()
-    panels = list(dict.fromkeys(NAMES.get(panel, panel) for panel, _, hidden in found if hidden))
-    is_alone = len({panel for panel, *_ in found}) == 1
-    where = "this range" if is_alone else f"the range of {join_names(panels)}"
-    values = [value for _, value, hidden in found if hidden]
-    remarks = [f"{amount(chart.rule, values)} lies above {where}."] if values else []
+    above: dict[str, list[float]] = {}
+    for panel, value, hidden in found:
+        if hidden:
+            above.setdefault(NAMES.get(panel, panel), []).append(value)
+    if len({panel for panel, *_ in found}) == 1:
+        remarks = [f"{amount(chart.rule, values)} lies above this range." for values in above.values()]
+    else:
+        panels = join_names([f"{panel} ({span(values)})" for panel, values in above.items()])
+        title = axis_title(chart.rule)
+        remarks = [f"{title[0].upper()}{title[1:]} above the range: {panels}."] if above else []
     hidden = f"exclude (_row) replace (if({is_far}, null, {rule}) as {rule})"
     return sql.replace("exclude (_row)", hidden), remarks
 
@@ -614,5 +619,4 @@ def _describe_counts(rows: Sequence[Row], chart: Chart) -> str:
     counts = [row[chart.count] for row in rows if row[chart.count]]
     least, most = min(counts, default=0), max(counts, default=0)
     title = axis_title(chart.count)
-    ends = " to ".join(dict.fromkeys((number(least), number(most))))
-    return f"{title[0].upper()}{title[1:]} per point: {ends}."
+    return f"{title[0].upper()}{title[1:]} per point: {span((least, most))}."

@@ -69,5 +69,9 @@ def amount(column: str, values: Sequence[float]) -> str:
     words, unit = split_unit(column)
     if not unit and words.endswith(" GPUs"):
         words, unit = words.removesuffix(" GPUs"), "GPUs"
-    shown = " to ".join(number(value) for value in dict.fromkeys((min(values), max(values))))
-    return f"{words[:1].upper()}{words[1:]} ({shown}{' ' * bool(unit)}{unit})"
+    return f"{words[:1].upper()}{words[1:]} ({span(values)}{' ' * bool(unit)}{unit})"
+
+
+def span(values: Sequence[float]) -> str:
+    """The least and the greatest value: `900 to 1,000`, or one number if they are equal."""
+    return " to ".join(number(value) for value in dict.fromkeys((min(values), max(values))))

@@ -2,7 +2,7 @@
 -- caveat: acme.summary_is_rounded
 -- resolves_caveat: acme.summary_gaps_and_zeros
 -- resolves_caveat: acme.summary_pai_counts_tasks
--- chart: point x=from_summary:log y=from_jobs:log color=cluster rule=from_summary xname=published_value yname=value_of_the_job_files note=On the dashed line, both values are equal. Times in seconds.
+-- chart: point x=from_summary:log y=from_jobs:log color=cluster rule=from_summary xname=published_value yname=value_of_the_job_files note=On the dashed line, both values are equal. A point is one quantity of a cluster, times in seconds.
 create or replace macro acme.summary_against_jobs() as table
 with measures as (
     select

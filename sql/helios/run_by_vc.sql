@@ -1,5 +1,5 @@
 -- Run time by virtual cluster (Helios GPU jobs)
--- chart: box x=vc y=run_s:log
+-- chart: box x=vc y=run_s:log note=Virtual clusters in the order of their mean run times.
 -- column: jobs: GPU jobs of the virtual cluster
 create or replace macro helios.run_by_vc(on_cluster varchar := 'Venus') as table
 select

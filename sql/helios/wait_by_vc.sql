@@ -1,6 +1,6 @@
 -- Queueing delay by virtual cluster (Helios GPU jobs)
 -- caveat: helios.gpus_change_daily
--- chart: box x=vc y=wait_s:log
+-- chart: box x=vc y=wait_s:log note=Virtual clusters in the order of their mean queueing delays.
 -- column: jobs: GPU jobs of the virtual cluster
 create or replace macro helios.wait_by_vc(on_cluster varchar := 'Venus') as table
 select

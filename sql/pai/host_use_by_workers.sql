@@ -4,7 +4,7 @@
 -- resolves_caveat: pai.misc_is_many_types
 -- resolves_caveat: pai.shifted_clock
 -- resolves_caveat: pai.worker_name_repeats
--- chart: bar x=worker_band xname=workers_on_the_machine y=mean_iowait_pct title=Mean iowait by workers on the machine (PAI machines)
+-- chart: bar x=worker_band xname=workers_on_the_machine y=mean_iowait_pct title=Mean iowait by workers on the machine (PAI machines) note=A band includes its lower bound and not its upper one; workers are a mean over time.
 -- column: worker_band: Workers on the machine, a mean over the worker's life; a band includes its lower and excludes its upper bound
 -- column: workers: Workers with machine metrics and a known life
 -- column: observed_worker_h: Hours that these workers ran, which weigh the means

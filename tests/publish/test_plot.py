@@ -547,7 +547,7 @@ def test_remarks_on_rows_that_are_not_drawn() -> None:
     assert {row["capacity_gpus"] for row in found["rows"]} == {None}
     panels = "(values ('a', 1000), ('b', null), ('c', 5), ('d', 900)) as t(trace, capacity_gpus)"
     found = draw(f"select *, unnest([1, 2]) as n, 5 as gpus from {panels}", f"{line} facet=trace")
-    above = "Capacity (900 to 1,000 GPUs) lies above the range of a, d."
+    above = "Capacity GPUs above the range: a (1,000), d (900)."
     assert found["subtitle"] == ["Dashed line: capacity GPUs.", above]
     sql = "select unnest([0, 1, 100, null]) as wait_s, 5.5 as share_pct"
     found = draw(sql, "line x=wait_s:log y=share_pct")
