@@ -8,39 +8,40 @@ create or replace macro unified.request_arrivals(
     in_trace varchar := null,
     window_s double := null
 ) as table
-with arrivals as (
+with spans as (
     select
         trace,
         workload,
-        input_tokens,
-        output_tokens,
-        arrival_s - min(arrival_s) over (partition by trace) as since_s,
-        max(arrival_s) over (partition by trace, workload)
-        - min(arrival_s) over (partition by trace, workload) as span_s
+        min(arrival_s) as first_arrival_s,
+        max(arrival_s) as last_arrival_s
     from unified.requests
     where arrival_s is not null and (in_trace is null or trace = in_trace)
+    group by trace, workload
 ),
 
-sized as (
+workloads as (
     select
         trace,
         workload,
-        input_tokens,
-        output_tokens,
-        since_s,
-        coalesce(window_s, stats.readable_window_s(span_s)) as window_length_s
-    from arrivals
+        min(first_arrival_s) over (partition by trace) as trace_start_s,
+        coalesce(window_s, stats.readable_window_s(last_arrival_s - first_arrival_s)) as window_length_s
+    from spans
 ),
 
 requests as (
     select
-        trace,
-        workload,
-        input_tokens,
-        output_tokens,
-        window_length_s,
-        cast(floor(since_s / window_length_s) as bigint) as window_number
-    from sized
+        requests.trace,
+        requests.workload,
+        requests.input_tokens,
+        requests.output_tokens,
+        workloads.window_length_s,
+        cast(
+            floor((requests.arrival_s - workloads.trace_start_s) / workloads.window_length_s) as bigint
+        ) as window_number
+    from unified.requests as requests
+    inner join workloads
+        on requests.trace = workloads.trace and requests.workload is not distinct from workloads.workload
+    where requests.arrival_s is not null
 ),
 
 -- Adds a row without a request for each window, with the tokens 0 or, if the workload has none, NULL.

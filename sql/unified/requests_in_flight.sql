@@ -9,18 +9,41 @@ create or replace macro unified.requests_in_flight(
     -- assumed tokens of its answer that a request generates in a second [0.001 to 1000000000]
     decode_tokens_per_s double := 30
 ) as table
-with requests as (
+with spans as (
     select
         trace,
         workload,
-        arrival_s - min(arrival_s) over (partition by trace) as start_s,
-        max(arrival_s) over (partition by trace, workload)
-        - min(arrival_s) over (partition by trace, workload) as span_s,
-        input_tokens / nullif(prefill_tokens_per_s, 0) as prefill_s,
-        output_tokens / nullif(decode_tokens_per_s, 0) as decode_s,
-        case when status <> 'failed' then input_tokens + output_tokens end as tokens
+        min(arrival_s) as first_arrival_s,
+        max(arrival_s) as last_arrival_s
     from unified.requests
     where arrival_s is not null and (in_trace is null or trace = in_trace)
+    group by trace, workload
+),
+
+workloads as (
+    select
+        trace,
+        workload,
+        min(first_arrival_s) over (partition by trace) as trace_start_s,
+        coalesce(window_s, stats.readable_window_s(last_arrival_s - first_arrival_s)) as window_length_s
+    from spans
+),
+
+requests as (
+    select
+        requests.trace,
+        requests.workload,
+        workloads.window_length_s,
+        requests.arrival_s - workloads.trace_start_s as start_s,
+        requests.input_tokens,
+        requests.output_tokens,
+        case
+            when requests.status <> 'failed' then requests.input_tokens + requests.output_tokens
+        end as tokens
+    from unified.requests as requests
+    inner join workloads
+        on requests.trace = workloads.trace and requests.workload is not distinct from workloads.workload
+    where requests.arrival_s is not null
 ),
 
 -- Requests that are not counted have no end.
@@ -30,8 +53,14 @@ sized as (
         workload,
         tokens,
         start_s,
-        case when tokens is not null then start_s + prefill_s + decode_s end as end_s,
-        coalesce(window_s, stats.readable_window_s(span_s)) as window_length_s
+        window_length_s,
+        case
+            when tokens is not null
+                then
+                    start_s
+                    + input_tokens / nullif(prefill_tokens_per_s, 0)
+                    + output_tokens / nullif(decode_tokens_per_s, 0)
+        end as end_s
     from requests
 ),
 
