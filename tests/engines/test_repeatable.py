@@ -20,8 +20,8 @@ from tracehouse.views.view_files import ViewFile, view_files
 QUERIES = query_files()
 VIEWS = view_files()
 
-# Its sums are exact: they add whole seconds and percent, and memory in multiples of a power of two.
-OF_WHOLE_NUMBERS = {"pai.demand_hourly_v1"}
+# Their sums are exact: they add whole seconds and percent, workers, and memory in multiples of a power of two.
+OF_WHOLE_NUMBERS = {"pai.demand_hourly_v1", "pai.machine_seen_v1"}
 
 ADDING = (exp.Sum, exp.Avg, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop)
 IN_ANY_ORDER = (exp.AnyValue, exp.First, exp.Last, exp.ArgMax, exp.ArgMin, exp.Mode, exp.ArrayAgg)
