@@ -20,7 +20,7 @@ from tracehouse.views.view_files import ViewFile, view_files
 QUERIES = query_files()
 VIEWS = view_files()
 
-# Their sums are exact: they add whole seconds and percent, workers, and memory in multiples of a power of two.
+# Their sums are exact: of whole seconds, percent and workers, and of memory in multiples of a power of two.
 OF_WHOLE_NUMBERS = {"pai.demand_hourly_v1", "pai.machine_seen_v1"}
 
 ADDING = (exp.Sum, exp.Avg, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop)
