@@ -113,7 +113,7 @@ def _build_x_axis(drawable: Drawable, width: float, size: float) -> Spec:
             axis["title"] = words
             named["labelExpr"] = SPAN_OF_NAME
         gaps = {"paddingInner": GROUP_GAP, "paddingOuter": GROUP_GAP / 2}
-        apart: Spec = {"scale": gaps} if drawable.is_grouped else {}
+        apart: Spec = {"scale": gaps} if drawable.is_grouped and chart.kind == "bar" else {}
         return axis | {"type": "ordinal", "sort": names, "axis": named, **apart}
     if column in drawable.times:
         return axis | _time_axis(drawable)

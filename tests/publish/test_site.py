@@ -197,7 +197,7 @@ def scales(picture: Any) -> set[str]:
     found = set().union(*(scales(part) for part in parts))
     if isinstance(picture, dict) and isinstance(picture.get("scale"), dict) and "field" in picture:
         scale, ticks = picture["scale"], (picture.get("axis") or {}).get("values")
-        limits = [f"{limit:.6g}" if isinstance(limit, float) else limit for limit in scale.get("domain", [])]
+        limits = [limit if isinstance(limit, str) else f"{limit:.6g}" for limit in scale.get("domain", [])]
         ticks = ticks and [f"{tick:.6g}" for tick in ticks]
         found.add(f"{picture['field']} {scale.get('type')} {limits} {ticks} {picture.get('sort')}")
     return found
