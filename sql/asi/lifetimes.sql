@@ -1,5 +1,5 @@
 -- Lifetimes of pods by class (ASI pods)
--- chart: step x=lifetime_h:log y=percentile color=class band=low_pct,high_pct interval=greenwood with=every_value yname=pods_pct note=Kaplan-Meier: pods that lived in the last loaded hour count as living longer. A curve that ends below 100 % lacks such pods. HP and LP: high and low priority.
+-- chart: step x=lifetime_h:log y=percentile color=class band=low_pct,high_pct interval=greenwood with=every_value yname=pods_pct note=Kaplan-Meier: pods that lived in the last loaded hour count as living longer. Where a curve ends below 100 %, longer lifetimes are unknown. HP and LP: high and low priority.
 -- column: class: Priority, kind of job, kind of model, or GPU model
 -- column: percentile: Estimated percentage of the pods of the class whose lifetime does not exceed lifetime_h
 -- column: pods: Pods of the class that began in the loaded data

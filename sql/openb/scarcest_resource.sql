@@ -8,7 +8,7 @@
 -- resolves_caveat: openb.pending_is_withdrawn
 -- resolves_caveat: openb.time_origin_shifted
 -- resolves_caveat: openb.variants_are_resampled
--- chart: bar x=resource y=mean_held_pct yname=share_of_the_capacity_that_pods_hold_pct title=Requested share of the capacity by resource (openb pods) note=Mean over the hours from day 110, when most pods begin, of the pods of the default list that are there at the time.
+-- chart: bar x=resource y=mean_held_pct yname=share_of_the_capacity_that_pods_hold_pct title=Requested share of the capacity by resource (openb pods) note=Mean over the hours from day 110, when most pods begin, of the pods that are there at the time.
 -- column: hours: Hours from from_hour to the last deletion of a pod
 -- column: mean_held_pct: Requests of running pods in percent of the capacity, mean over the hours
 -- column: peak_held_pct: Requests of running pods in percent of the capacity, in the hour with the most

@@ -3,7 +3,7 @@
 -- column: jobs: Started GPU jobs that were observed for at least min_run_s
 -- column: percentile: Kaplan-Meier estimate of the percentage of run times that do not exceed run_s
 -- column: run_s: Run time that this percentage of the started jobs does not exceed: at 50, their Kaplan-Meier median
--- chart: step x=run_s:log y=percentile color=trace band=low_pct,high_pct interval=greenwood with=every_value yname=jobs_pct note=Kaplan-Meier: jobs that still ran when the trace ended count as running longer. A curve that ends below 100 % lacks such jobs.
+-- chart: step x=run_s:log y=percentile color=trace band=low_pct,high_pct interval=greenwood with=every_value yname=jobs_pct note=Kaplan-Meier: jobs that still ran when the trace ended count as running longer. Where a curve ends below 100 %, longer run times are unknown.
 create or replace macro unified.run_cdf(
     -- shortest run time to include, such as 600 to compare with ITP, which has no shorter one [0 to
     -- 100000000]

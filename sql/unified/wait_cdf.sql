@@ -1,5 +1,5 @@
 -- Queueing delay distribution by size (GPU jobs per trace)
--- chart: step x=wait_s:log y=percentile color=size_band facet=trace band=low_pct,high_pct interval=greenwood with=every_value yname=jobs_pct note=Kaplan-Meier: jobs that never started count as waiting longer than observed. A curve that ends below 100 %: nothing is known about the longest delays of the rest.
+-- chart: step x=wait_s:log y=percentile color=size_band facet=trace band=low_pct,high_pct interval=greenwood with=every_value yname=jobs_pct note=Kaplan-Meier: jobs that never started count as waiting longer than observed. Where a curve ends below 100 %, longer delays are unknown.
 -- column: jobs: GPU jobs of the band that were observed to wait
 -- column: percentile: Kaplan-Meier estimate of the percentage of the jobs whose queueing delay does not exceed wait_s
 -- column: wait_s: Queueing delay that this percentage of the jobs does not exceed: at 50, their Kaplan-Meier median
