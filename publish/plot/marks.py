@@ -207,7 +207,8 @@ def _build_lines(drawable: Drawable, height: Spec, color: Spec, shape: Spec, sca
             strokeWidth=scale,
         ),
     ]
-    if chart.kind == "step" and chart.color:
+    # Vega warns about a layer without rows.
+    if chart.kind == "step" and chart.color and drawable.single_values:
         # The curve of a single value is a vertical line from 0.
         single = height | color | dash | {"y2": {"datum": 0}}
         layers.insert(1, _layer("rule", single, "datum._count === 1", strokeWidth=1.6 * scale))

@@ -5,6 +5,7 @@ One SQL statement selects them from the relation `answer`: here for pictures, an
 
 import math
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
@@ -129,6 +130,13 @@ class Drawable:
         positions = [(row[chart.x.column], row.get(chart.facet)) for row in self.rows]
         has_groups = chart.kind in ("bar", "point") and self.is_category(chart.x.column)
         return has_groups and bool(chart.color) and len(set(positions)) < len(positions)
+
+    @property
+    def single_values(self) -> list[Row]:
+        """The only row of each series of a panel that has no other."""
+        series = [(row.get(self.chart.facet), row.get(self.chart.color)) for row in self.rows]
+        lengths = Counter(series)
+        return [row for row, one in zip(self.rows, series, strict=True) if lengths[one] == 1]
 
     @property
     def shares_y(self) -> bool:

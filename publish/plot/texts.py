@@ -1,7 +1,6 @@
 """The texts of a picture: axis titles, subtitle, footer and citations."""
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -153,8 +152,7 @@ def name_single_values(found: Drawable) -> list[str]:
         if len(alone) == 1 and alone != ["NULL"] and not is_on_axis:
             lines.append(f"{axis_title(column.split('+')[0])}: {alone[0]}")
     if chart.kind == "step" and chart.color:
-        lengths = Counter((row.get(chart.facet), row[chart.color]) for row in found.rows)
-        points = [row for row in found.rows if lengths[row.get(chart.facet), row[chart.color]] == 1]
+        points = found.single_values
         values = [f"{exact(row[chart.color])} at {number(row[chart.x.column])}" for row in points]
         lines += [f"A single value: {join_names(values)}."] if values else []
     return list(dict.fromkeys(lines))

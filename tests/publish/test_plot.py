@@ -462,8 +462,7 @@ def test_times_have_units(opened: DuckDBPyConnection) -> None:
 
 def test_lines_differ_without_colours(opened: DuckDBPyConnection) -> None:
     drawn = draw_query(opened, "unified.run_cdf")
-    (area, of_area), (line, of_line), (_, of_single), (_, of_marks) = drawn["layers"]
-    assert of_single["y2"] == {"datum": 0}
+    (area, of_area), (line, of_line), (_, of_marks) = drawn["layers"]
     assert (area["type"], of_area["y"]["field"], of_area["y2"]["field"]) == ("area", "low_pct", "high_pct")
     scales = [found["scale"] for found in (of_line["color"], of_line["strokeDash"], of_marks["shape"])]
     assert scales[0]["domain"] == scales[1]["domain"] == scales[2]["domain"]
@@ -473,6 +472,10 @@ def test_lines_differ_without_colours(opened: DuckDBPyConnection) -> None:
     combined = {(str(dashes[index % len(dashes)]), shapes[index % len(shapes)]) for index in range(72)}
     assert line["type"] == "line" and len(combined) == 72
     assert of_line["x"]["scale"]["type"] == "log" and of_line["y"]["scale"] == {"domain": [0, 100]}
+    rows = "(values ('a', 1, 20), ('a', 2, 100), ('b', 1, 100)) as t(trace, gpus, jobs_pct)"
+    single = draw(f"from {rows}", "step x=gpus y=jobs_pct color=trace")
+    [(_, of_single)] = [layer for layer in single["layers"] if layer[0]["type"] == "rule"]
+    assert of_single["y2"] == {"datum": 0} and "A single value: b at 1." in single["subtitle"]
 
 
 def test_marks_without_a_legend_are_explained(opened: DuckDBPyConnection) -> None:
