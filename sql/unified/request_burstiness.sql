@@ -12,11 +12,7 @@ with requests as (
     select
         trace,
         workload,
-        arrival_s,
-        arrival_s - lag(arrival_s) over (partition by trace, workload order by arrival_s) as gap_s,
-        cast(
-            floor((arrival_s - min(arrival_s) over (partition by trace)) / nullif(window_s, 0)) as bigint
-        ) as window_number
+        arrival_s
     from unified.requests
     where arrival_s is not null and (in_trace is null or trace = in_trace)
 ),
@@ -25,46 +21,64 @@ spans as (
     select
         trace,
         workload,
+        -- Numbers are faster to sort by than names.
+        row_number() over (order by trace, workload) as workload_number,
         count(*) as requests,
         max(arrival_s) - min(arrival_s) as span_s,
-        (max(arrival_s) - min(arrival_s)) / nullif(count(*) - 1, 0) as mean_gap_s
+        (max(arrival_s) - min(arrival_s)) / nullif(count(*) - 1, 0) as mean_gap_s,
+        min(min(arrival_s)) over (partition by trace) as first_of_trace_s
     from requests
     group by trace, workload
 ),
 
-gaps as (
+arrivals as (
     select
-        requests.trace,
-        requests.workload,
-        sqrt(stats.favg((requests.gap_s - spans.mean_gap_s) * (requests.gap_s - spans.mean_gap_s)))
-            as deviation_s
+        spans.workload_number,
+        spans.mean_gap_s,
+        requests.arrival_s,
+        cast(
+            floor((requests.arrival_s - spans.first_of_trace_s) / nullif(window_s, 0)) as bigint
+        ) as window_number
     from requests
     inner join spans
         on requests.trace = spans.trace and requests.workload is not distinct from spans.workload
-    group by requests.trace, requests.workload
+),
+
+distances as (
+    select
+        workload_number,
+        arrival_s - lag(arrival_s) over (partition by workload_number order by arrival_s)
+        - mean_gap_s as distance_s
+    from arrivals
+),
+
+gaps as (
+    select
+        workload_number,
+        sqrt(stats.favg(distance_s * distance_s)) as deviation_s
+    from distances
+    group by workload_number
 ),
 
 counted as (
     select
-        trace,
-        workload,
+        workload_number,
         window_number,
         count(*) as requests
-    from requests
-    group by trace, workload, window_number
+    from arrivals
+    group by workload_number, window_number
 ),
 
 -- Windows without a request have no row, and add nothing to the squares.
 windows as (
     select
-        trace,
-        workload,
+        workload_number,
         max(window_number) - min(window_number) + 1 as windows,
         count(*) as busy_windows,
         max(requests) as busiest_window_requests,
         cast(sum(requests * requests) as double) as requests_squared
     from counted
-    group by trace, workload
+    group by workload_number
 )
 
 select
@@ -79,8 +93,8 @@ select
     windows.windows - windows.busy_windows as idle_windows,
     windows.busiest_window_requests
 from spans
-inner join gaps on spans.trace = gaps.trace and spans.workload is not distinct from gaps.workload
-inner join windows on spans.trace = windows.trace and spans.workload is not distinct from windows.workload
+inner join gaps on spans.workload_number = gaps.workload_number
+inner join windows on spans.workload_number = windows.workload_number
 order by spans.trace, spans.workload nulls last;
 
 comment on macro table unified.request_burstiness is
