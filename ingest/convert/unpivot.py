@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tracehouse.ingest.declarations import Column, Table
@@ -137,7 +138,9 @@ class _Writer:
             if name not in made:
                 converted = self._convert([part.get(name) for part in parts], name)
                 is_text = pa.types.is_string(converted.type)
-                made[name] = (converted.dictionary_encode() if is_text else converted).take(repeated)
+                made[name] = pc.take(
+                    converted.dictionary_encode() if is_text else converted, repeated, boundscheck=False
+                )
         return pa.table([made[name] for name in schema.names], schema=schema)
 
     def _convert(self, texts: Sequence[str | None], name: str) -> pa.Array:
