@@ -36,9 +36,7 @@ arrivals as (
         spans.workload_number,
         spans.mean_gap_s,
         requests.arrival_s,
-        cast(
-            floor((requests.arrival_s - spans.first_of_trace_s) / nullif(window_s, 0)) as bigint
-        ) as window_number
+        requests.arrival_s - spans.first_of_trace_s as since_s
     from requests
     inner join spans
         on requests.trace = spans.trace and requests.workload is not distinct from spans.workload
@@ -47,6 +45,7 @@ arrivals as (
 distances as (
     select
         workload_number,
+        cast(floor(since_s / nullif(window_s, 0)) as bigint) as window_number,
         arrival_s - lag(arrival_s) over (partition by workload_number order by arrival_s)
         - mean_gap_s as distance_s
     from arrivals
@@ -65,7 +64,7 @@ counted as (
         workload_number,
         window_number,
         count(*) as requests
-    from arrivals
+    from distances
     group by workload_number, window_number
 ),
 
