@@ -8,8 +8,6 @@ with reuses as (
     select
         trace,
         workload,
-        -- Numbers are faster to sort by than names.
-        dense_rank() over (order by trace, workload) as workload_number,
         position,
         previous_position,
         row_number() over (partition by trace, workload order by position) as reuse_number,
@@ -24,9 +22,11 @@ levels as (select unnest(generate_series(0, 40)) as level),
 -- On each level, runs of 2^level reuses form pairs. On exactly one level, two reuses are in both runs of a pair.
 runs as (
     select
-        reuses.workload_number,
-        reuses.reuse_number,
+        reuses.trace,
+        reuses.workload,
+        reuses.position,
         reuses.previous_position,
+        reuses.reuse_number,
         levels.level,
         cast(floor(reuses.reuse_number / pow(2, levels.level)) as bigint) as run
     from reuses
@@ -35,36 +35,30 @@ runs as (
 
 counted as (
     select
-        workload_number,
+        trace,
+        workload,
+        position,
+        previous_position,
         reuse_number,
         run,
         count(case when run % 2 = 0 then 1 end) over (
-            partition by workload_number, level, run // 2
+            partition by trace, workload, level, run // 2
             order by previous_position rows between unbounded preceding and current row
         ) as earlier_reuses
     from runs
-),
-
-smaller as (
-    select
-        workload_number,
-        reuse_number,
-        sum(case when run % 2 = 1 then earlier_reuses else 0 end) as earlier_reuses
-    from counted
-    group by workload_number, reuse_number
 )
 
 -- Each other block counts at its first access after previous_position: an access whose own previous access is earlier
 -- than previous_position, or that has none (position - reuse_number accesses). Subtracts those up to previous_position.
 select
-    reuses.trace,
-    reuses.workload,
-    reuses.position,
+    trace,
+    workload,
+    position,
     cast(
-        reuses.position - reuses.reuse_number - reuses.previous_position + smaller.earlier_reuses as bigint
+        position - reuse_number - previous_position
+        + sum(case when run % 2 = 1 then earlier_reuses else 0 end) as bigint
     ) as other_blocks
-from reuses
-inner join smaller
-    on reuses.workload_number = smaller.workload_number and reuses.reuse_number = smaller.reuse_number;
+from counted
+group by trace, workload, position, previous_position, reuse_number;
 
 comment on column unified.prefix_distances_v1.other_blocks is 'Distinct other blocks that were accessed since the last access to this block; derived.';
