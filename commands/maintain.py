@@ -12,6 +12,7 @@ from tracehouse.commands.options import (
     reject_nan,
 )
 from tracehouse.core.errors import UserError
+from tracehouse.engines.names import Engine
 
 _CopyTables = Annotated[
     bool, option("--copy-tables", "Copy the tables into the database, which then needs no other file.")
@@ -29,6 +30,9 @@ _OlderThanDays = Annotated[
 ]
 _KeepVersions = Annotated[
     int, option("--keep-versions", "Keep the files of this many earlier versions.", "NUMBER", min=0)
+]
+_Parser = Annotated[
+    Engine, option("--engine", "Also let this engine parse the SQL of the package: spark.", "ENGINE")
 ]
 _Trace = Annotated[str, argument("[TRACE]", "Only this trace, or schema of yours, with what belongs to it.")]
 
@@ -92,15 +96,17 @@ def vacuum(
     say(f"Removed {len(removed):,} files, {freed_mb:,.1f} MB")
 
 
-def lint(trace: _Trace = "", warehouse: Warehouse = WAREHOUSE) -> None:
+def lint(trace: _Trace = "", warehouse: Warehouse = WAREHOUSE, engine: _Parser = Engine.DUCKDB) -> None:
     """Check definitions of traces, views, queries and figures.
 
     It needs no data. It checks the package and your own views and queries in the warehouse's folder `local`,
-    and lists every mistake with its file and line. The exit code is 1 if there is any.
+    and lists every mistake with its file and line. The exit code is 1 if there is any. SQL of the package
+    must translate to Spark; with --engine spark, Spark's own parser reads it, too.
 
     Example: traces lint itp
     """
     from tracehouse.core.errors import check_traces
+    from tracehouse.engines.spark.lint import lint_translation, lint_with_spark
     from tracehouse.ingest.traces import trace_names
     from tracehouse.lint.run import lint as run_lint
     from tracehouse.sql.names import OWN
@@ -108,7 +114,8 @@ def lint(trace: _Trace = "", warehouse: Warehouse = WAREHOUSE) -> None:
 
     own = {path.parent.name for path in list_files(warehouse / OWN)}
     check_traces([trace] if trace else [], [*trace_names(), "unified", *sorted(own)])
-    findings = run_lint(trace, warehouse / OWN)
+    rule = lint_with_spark if engine is Engine.SPARK else lint_translation
+    findings = run_lint(trace, warehouse / OWN, [rule])
     for finding in findings:
         say(str(finding))
     if findings:

@@ -1,7 +1,7 @@
 """Run every static rule."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from tracehouse.ingest.traces import trace_names
@@ -10,19 +10,29 @@ from tracehouse.lint.definitions import lint_query, lint_versions, lint_view
 from tracehouse.lint.figures import lint_figure
 from tracehouse.lint.lineage import lint_inherited
 from tracehouse.lint.subject import Finding, Subject, module_of, place_of, read
+from tracehouse.sql.query_files import QueryFile
 from tracehouse.views.released import schema_of
+from tracehouse.views.view_files import ViewFile
+
+FileRule = Callable[[Sequence[ViewFile | QueryFile]], Iterator[Finding]]
+"""A rule of an engine: yields the findings on some views and queries of the package."""
 
 
-def lint(trace: str = "", local: Path | None = None) -> list[Finding]:
+def lint(trace: str = "", local: Path | None = None, rules: Sequence[FileRule] = ()) -> list[Finding]:
     """Return every finding, sorted by place: on one trace and its views, queries and figures, or on all.
 
-    `local` is the folder of the user's own views and queries in a warehouse. If a trace cannot be read, only
-    what is invalid is returned: the rules would report everything that reads the trace.
+    `local` is the folder of the user's own views and queries in a warehouse, and `rules` are those of other
+    engines. If a trace cannot be read, only what is invalid is returned: the rules would report everything
+    that reads the trace.
     """
     subject, invalid = read(local)
     if len(subject.traces) < len(trace_names()):
         return sorted(invalid, key=_order_key)
     found = [*invalid, *lint_all(subject, local, trace)]
+    files: list[ViewFile | QueryFile] = [*subject.views, *subject.queries]
+    ours = [one for one in files if not _is_own(one.path, local) and trace in ("", one.schema)]
+    for rule in rules:
+        found += rule(ours)
     return sorted({one for one in found if not trace or _is_about(trace, one)}, key=_order_key)
 
 

@@ -1,6 +1,9 @@
-"""Build the statements that define base tables, views and named queries in Spark, with comments."""
+"""Build the statements that define base tables, views and named queries in Spark, with comments.
 
-from collections.abc import Iterator, Sequence
+Each function returns the statements that create one object, in their order.
+"""
+
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 import pyarrow as pa
@@ -8,7 +11,7 @@ import sqlglot
 from sqlglot import exp
 
 from tracehouse.engines.duckdb.write.definitions import Defined
-from tracehouse.engines.spark.dialect import spark_type, to_spark
+from tracehouse.engines.spark.dialect import spark_type, translate_file
 from tracehouse.ingest.declarations import Table
 from tracehouse.ingest.store.records import StoredFile
 from tracehouse.sql.query_files import QueryFile
@@ -17,32 +20,33 @@ from tracehouse.views.view_files import ViewFile
 
 def create_table(
     name: str, declared: Table, files: Sequence[StoredFile], root: str, defined: Defined
-) -> Iterator[str]:
-    """Yield the statements that create a base table over at least one file. `root` is the warehouse."""
+) -> list[str]:
+    """Create a base table over at least one file. `root` is the warehouse."""
     folder = f"{root}/parquet/{name.replace('.', '/')}"
     names = ",".join(sorted({PurePosixPath(file.path).name for file in files}))
     keys = f"partitioned by ({', '.join(declared.partition_by)})" if declared.partition_by else ""
-    yield f"""
+    created = f"""
         create table {name} ({_columns(defined, typed=True)}) using parquet
         options (path {quoted(folder)}, pathGlobFilter {quoted(f"{{{names}}}")})
         {keys} comment {quoted(defined.comment)}
     """
-    if declared.partition_by:
-        folders = sorted({PurePosixPath(file.path).parent for file in files})
-        partitions = (_values(folder.parts[-len(declared.partition_by) :]) for folder in folders)
-        yield f"alter table {name} add {' '.join(f'partition ({values})' for values in partitions)}"
+    if not declared.partition_by:
+        return [created]
+    folders = sorted({PurePosixPath(file.path).parent for file in files})
+    partitions = (_values(folder.parts[-len(declared.partition_by) :]) for folder in folders)
+    return [created, f"alter table {name} add {' '.join(f'partition ({values})' for values in partitions)}"]
 
 
-def create_empty_table(name: str, defined: Defined) -> str:
-    """Return the statement that creates a base table without files, as a view without rows."""
+def create_empty_table(name: str, defined: Defined) -> list[str]:
+    """Create a base table without files, as a view without rows."""
     nulls = ", ".join(
         f"cast(null as {spark_type(kind)}) as `{c}`" for c, (kind, _) in defined.columns.items()
     )
     return _view(name, defined, f"select {nulls} where false")
 
 
-def create_catalog_table(name: str, rows: pa.Table, defined: Defined) -> str:
-    """Return the statement that creates a catalog table. It contains the rows, so that nodes need no file."""
+def create_catalog_table(name: str, rows: pa.Table, defined: Defined) -> list[str]:
+    """Create a catalog table. The statement contains the rows, so that nodes need no file."""
     if not rows.num_rows:
         return create_empty_table(name, defined)
     tuples = ", ".join(exp.convert(tuple(row.values())).sql("spark") for row in rows.to_pylist())
@@ -50,8 +54,8 @@ def create_catalog_table(name: str, rows: pa.Table, defined: Defined) -> str:
     return _view(name, defined, _typed(values, defined))
 
 
-def create_rejected_rows(name: str, files: Sequence[StoredFile], root: str, defined: Defined) -> str:
-    """Return the statement that creates the view `name` of the rejected rows of all traces."""
+def create_rejected_rows(name: str, files: Sequence[StoredFile], root: str, defined: Defined) -> list[str]:
+    """Create the view `name` of the rejected rows of all traces."""
     if not files:
         return create_empty_table(name, defined)
     paths = (exp.to_identifier(f"{root}/{file.path}", quoted=True).sql("spark") for file in files)
@@ -60,35 +64,35 @@ def create_rejected_rows(name: str, files: Sequence[StoredFile], root: str, defi
     )
 
 
-def create_view(declared: ViewFile, defined: Defined) -> str:
-    """Return the statement that creates one version of a view, with the column types that DuckDB infers."""
-    query = to_spark(declared.tree.expression, declared.path)
-    return _view(declared.versioned, defined, _typed(query, defined))
+def create_view(declared: ViewFile, defined: Defined) -> list[str]:
+    """Create one version of a view, with the column types that DuckDB infers."""
+    return _view(declared.versioned, defined, _typed(translate_file(declared), defined))
 
 
-def create_alias(name: str, versioned: str, defined: Defined) -> str:
-    """Return the statement that creates a view's plain name as a view of one of its versions."""
+def create_alias(name: str, versioned: str, defined: Defined) -> list[str]:
+    """Create a view's plain name as a view of one of its versions."""
     return _view(name, defined, f"select {_names(defined)} from {versioned}")
 
 
-def create_function(query: QueryFile, defined: Defined) -> str:
-    """Return the statement that creates a named query as a table function."""
-    body = to_spark(query.tree, query.path, [parameter.name for parameter in query.parameters])
+def create_function(query: QueryFile, defined: Defined) -> list[str]:
+    """Create a named query as a table function."""
     parameters = ", ".join(
         f"{p.name} {spark_type(p.type)} default {_spark_default(p.default)} comment {quoted(p.meaning)}"
         for p in query.parameters
     )
-    return f"""
+    return [
+        f"""
         create or replace function {query.full_name}({parameters})
         returns table ({_columns(defined, typed=True)})
         comment {quoted(defined.comment)}
-        return {_typed(body, defined)}
-    """
+        return {_typed(translate_file(query), defined)}
+        """
+    ]
 
 
-def _view(name: str, defined: Defined, query: str) -> str:
+def _view(name: str, defined: Defined, query: str) -> list[str]:
     comment = f"comment {quoted(defined.comment)}"
-    return f"create or replace view {name} ({_columns(defined, typed=False)}) {comment} as {query}"
+    return [f"create or replace view {name} ({_columns(defined, typed=False)}) {comment} as {query}"]
 
 
 def _columns(defined: Defined, typed: bool) -> str:

@@ -15,8 +15,11 @@ import sqlglot
 from sqlglot import exp
 
 from tracehouse.core.errors import DefinitionError, UserError
+from tracehouse.sql.query_files import QueryFile
 from tracehouse.views.macros import inlined
-from tracehouse.views.view_files import parsed, references
+from tracehouse.views.view_files import ViewFile, parsed, references
+
+File = ViewFile | QueryFile
 
 # Functions that sqlglot translates and that return the same values in Spark. `round` with digits has a
 # rewrite.
@@ -274,6 +277,7 @@ OTHERS = (
     ("stats.fsum(x)", "sum(x)", "equal except for the last digits"),
     ("3600.0", "cast(3600.0 as double)", "decimal division loses digits"),
     ("grouping(x)", "grouping(t.x)", "Spark would take x for the alias"),
+    ("sum(x) over w - y", "(sum(x) over w) - y", "Spark would take w - y for a name with a hyphen"),
     ("sum(x) filter (where p or y)", "… cross join (select p as p)", "Spark allows no parameter p there"),
 )
 
@@ -293,6 +297,16 @@ def translate_statement(text: str) -> tuple[str, frozenset[str]]:
     if not isinstance(tree, exp.Query):
         raise UserError("Spark answers only queries. Omit --engine")
     return to_spark(tree, "the statement"), frozenset(map(str.lower, references(tree, "the statement")))
+
+
+def translate_file(file: File) -> str:
+    """Translate the query of a view or named query to Spark SQL.
+
+    Raises DefinitionError for a construct that is not known to mean the same in Spark.
+    """
+    if isinstance(file, ViewFile):
+        return to_spark(file.tree.expression, file.path)
+    return to_spark(file.tree, file.path, [parameter.name for parameter in file.parameters])
 
 
 def to_spark(tree: exp.Expr, place: Path | str, parameters: Collection[str] = ()) -> str:
@@ -332,6 +346,8 @@ def _rewrite(node: exp.Expr) -> exp.Expr | None:
     if isinstance(node, exp.PropertyEQ) and isinstance(node.parent, exp.Anonymous):
         # An argument of a named query.
         return exp.Kwarg(this=exp.var(node.this.name), expression=node.expression.copy())
+    if isinstance(node, exp.Window) and node.args.get("over") and node.args.get("alias"):
+        return exp.paren(node)
     return next((found for one in TRANSFORMS if (found := one.apply(node)) is not None), None)
 
 

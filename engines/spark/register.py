@@ -5,16 +5,19 @@ objects.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tracehouse.core.errors import UserError
+from tracehouse.core.errors import DefinitionError, UserError
 from tracehouse.engines.duckdb.write.definitions import Defined, Definitions, definitions_over
 from tracehouse.engines.duckdb.write.template import read_built_queries, read_built_views
 from tracehouse.engines.spark import ddl
-from tracehouse.engines.spark.session import explain_errors
+from tracehouse.engines.spark.session import explain_errors, one_line
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.store import integrity, records
 from tracehouse.ingest.store.layout import RECORDS_FOLDER
@@ -34,20 +37,39 @@ _HERE = "file:"
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:.*", re.I)
 
 
+@dataclass(frozen=True)
+class Registered:
+    """The names of the registered objects, and why each of the others is left out."""
+
+    names: list[str]
+    left_out: dict[str, str]
+
+
 def register(
     session: "SparkSession", warehouse: str | Path, names: Collection[str] | None = None
 ) -> list[str]:
     """Register a warehouse's tables, views and named queries in a session, and return their names.
 
     `warehouse` is a folder with the same path on all nodes. With `names`, only these and their inputs are
-    registered. Existing objects of the same name are replaced. Raises UserError if there is no
-    warehouse, a name is unknown, or a Parquet file of this machine is missing or has a wrong size.
+    registered. Existing objects of the same name are replaced. A view or query that Spark refuses is left
+    out, with all that read it, and a warning says why. Raises UserError if there is no warehouse, a name is
+    unknown, or a Parquet file of this machine is missing or has a wrong size.
     """
+    registered = register_each(session, warehouse, names)
+    for name, reason in registered.left_out.items():
+        warnings.warn(f"{name} is left out: {reason}", stacklevel=2)
+    return registered.names
+
+
+def register_each(
+    session: "SparkSession", warehouse: str | Path, names: Collection[str] | None = None
+) -> Registered:
+    """Do the work of `register`, and return what is left out in place of warnings."""
     root = _spark_path(warehouse)
     conversions = _read_conversions(session, root)
     definitions = definitions_over(conversions)
     views = sort_views(expanded(read_built_views()))
-    queries = [query for query in read_built_queries() if query.full_name not in unsupported_queries()]
+    queries = read_built_queries()
     wanted = definitions.names if names is None else _read_by(names, views, queries)
     for name in sorted(wanted - definitions.names):
         raise UserError(f"{name}: no table, view or named query has this name. See `traces list`")
@@ -57,20 +79,59 @@ def register(
         integrity.check_sizes(Path(root.removeprefix(_HERE)), read)
     for database in sorted({name.split(".")[0] for name in wanted}):
         session.sql(f"create database if not exists {database}")
-    done = []
+    registered = Registered([], {})
     # A view keeps the time zone of the session that created it.
     with _in_utc(session):
         existing = _list_existing(session)
         for name, rows in definitions.catalog.items():
             if name in wanted:
-                done.append(_save(session, name, rows, definitions.relations[name], existing))
-        for name, define, is_view in _definitions(definitions, conversions, root, views, queries):
-            if name in wanted:
-                _drop_other_kind(session, name, existing, is_view)
-                for statement in define:
-                    session.sql(statement)
-                done.append(name)
-    return done
+                registered.names.append(_save(session, name, rows, definitions.relations[name], existing))
+        for one in _definitions(definitions, conversions, root, views, queries):
+            if one.name not in wanted:
+                continue
+            if reason := _missing_input(one, registered) or _create(session, one, existing):
+                registered.left_out[one.name] = reason
+            else:
+                registered.names.append(one.name)
+    return registered
+
+
+@dataclass(frozen=True)
+class _Definition:
+    """An object outside the catalog: the names that it reads, and a function that returns its statements.
+
+    `needs` is what another engine has and Spark lacks.
+    """
+
+    name: str
+    reads: Collection[str]
+    statements: Callable[[], list[str]]
+    is_view: bool = True
+    needs: str = ""
+
+
+def _missing_input(one: _Definition, registered: Registered) -> str:
+    """Return which object that it reads is left out, as a reason to leave it out, too; empty if none is."""
+    missing = sorted({*one.reads} & registered.left_out.keys())
+    return f"it reads {missing[0]}, which is left out" if missing else ""
+
+
+def _create(session: "SparkSession", one: _Definition, existing: Mapping[str, bool]) -> str:
+    """Create an object. Returns why its header, the translation or Spark refuses it; empty if none does."""
+    from pyspark.errors import AnalysisException
+
+    if one.needs:
+        return f"it needs {one.needs}"
+    try:
+        statements = one.statements()
+        _drop_other_kind(session, one.name, existing, one.is_view)
+        for statement in statements:
+            session.sql(statement)
+    except DefinitionError as error:
+        return str(error)
+    except AnalysisException as error:
+        return one_line(str(error))
+    return ""
 
 
 def unsupported_queries() -> dict[str, str]:
@@ -110,28 +171,32 @@ def _definitions(
     root: str,
     views: Sequence[ViewFile],
     queries: Sequence[QueryFile],
-) -> Iterator[tuple[str, Iterable[str], bool]]:
-    """Yield all objects outside the catalog: name, statements, and true for a view or function.
-
-    Each object comes after the objects that it reads.
-    """
+) -> Iterator[_Definition]:
+    """Yield all objects outside the catalog, each after the objects that it reads."""
     relations = definitions.relations
     for trace in all_traces().values():
         for table in trace.tables:
             name = f"{trace.name}.{table.name}"
             files = [file for c in conversions if c.table_name == name for file in c.files]
             if files:
-                yield name, ddl.create_table(name, table, files, root, relations[name]), False
+                create = partial(ddl.create_table, name, table, files, root, relations[name])
+                yield _Definition(name, (), create, is_view=False)
             else:
-                yield name, [ddl.create_empty_table(name, relations[name])], True
+                yield _Definition(name, (), partial(ddl.create_empty_table, name, relations[name]))
     rejected = [file for conversion in conversions for file in conversion.rejected]
-    yield _REJECTED, [ddl.create_rejected_rows(_REJECTED, rejected, root, relations[_REJECTED])], True
+    create_rejected = partial(ddl.create_rejected_rows, _REJECTED, rejected, root, relations[_REJECTED])
+    yield _Definition(_REJECTED, (), create_rejected)
     for view in views:
-        yield view.versioned, [ddl.create_view(view, relations[view.versioned])], True
+        create_view = partial(ddl.create_view, view, relations[view.versioned])
+        needs = view.header.one("engine")
+        yield _Definition(view.versioned, view.references, create_view, needs=needs)
     for name, view in plain_names(views).items():
-        yield name, [ddl.create_alias(name, view.versioned, relations[name])], True
+        create_alias = partial(ddl.create_alias, name, view.versioned, relations[name])
+        yield _Definition(name, {view.versioned}, create_alias)
     for query in queries:
-        yield query.full_name, [ddl.create_function(query, definitions.queries[query.full_name])], True
+        create_function = partial(ddl.create_function, query, definitions.queries[query.full_name])
+        needs = query.header.one("engine")
+        yield _Definition(query.full_name, query.references, create_function, needs=needs)
 
 
 def _save(
@@ -146,7 +211,8 @@ def _save(
     else:
         # A table would need a folder that all nodes of the cluster share.
         _drop_other_kind(session, name, existing, for_view=True)
-        session.sql(ddl.create_catalog_table(name, rows, defined))
+        for statement in ddl.create_catalog_table(name, rows, defined):
+            session.sql(statement)
     return name
 
 

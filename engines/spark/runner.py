@@ -18,7 +18,7 @@ from tracehouse.engines.duckdb.read.binding import Bind, BoundQuery
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.engines.spark import session
 from tracehouse.engines.spark.dialect import translate_statement
-from tracehouse.engines.spark.register import register, unsupported_queries
+from tracehouse.engines.spark.register import register_each, unsupported_queries
 from tracehouse.ingest.memory import size_bytes
 from tracehouse.sql.query_files import is_query
 
@@ -69,7 +69,9 @@ def _compute(
     spark: "SparkSession",
 ) -> "pa.Table | str":
     """Return the rows of a statement that reads some objects, or its query plan as text."""
-    register(spark, warehouse, reads)
+    registered = register_each(spark, warehouse, reads)
+    for name in sorted(registered.left_out.keys() & {*reads}):
+        raise UserError(f"{name} does not run on Spark: {registered.left_out[name]}. Omit --engine")
     if explain:
         return "\n".join(text for (text,) in spark.sql(f"explain formatted {sql}").collect())
     # One row more shows whether the limit omits rows.

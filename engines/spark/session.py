@@ -118,10 +118,10 @@ def explain_errors() -> Iterator[None]:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         raise UserError(f"a worker of Spark failed: {lines[-1]}") from error
     except (PySparkException, Py4JError, ConnectionError) as error:
-        raise UserError(_message(str(error))) from error
+        raise UserError(one_line(str(error))) from error
 
 
-def _message(text: str) -> str:
+def one_line(text: str) -> str:
     """The message of an error of Spark, in one line, without Java's stack traces."""
     # If the first line names a Java method, the second is the message.
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(_CALLED)]

@@ -4,6 +4,7 @@ import math
 import random
 from collections.abc import Iterator
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -16,11 +17,12 @@ from sqlglot import exp
 from tracehouse.core.errors import DefinitionError, UserError
 from tracehouse.engines.spark import dialect
 from tracehouse.engines.spark.dialect import SAME, TRANSFORMS, spark_type, to_spark, translate_statement
+from tracehouse.engines.spark.lint import explain_refusal, lint_translation
 from tracehouse.engines.spark.session import explain_errors
 from tracehouse.ingest import column_types
-from tracehouse.sql.query_files import query_files
+from tracehouse.sql.query_files import QueryFile, parse_query_file, query_files
 from tracehouse.views.macros import macros_sql
-from tracehouse.views.view_files import ViewFile, view_files
+from tracehouse.views.view_files import view_files
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -198,6 +200,12 @@ OTHER_REWRITES = {
         "select g, count(*) as n from (values ('a'), ('b')) as t(g) group by rollup (g)"
         ") as u group by rollup (g), n order by 1, 2",
         "select grouping(x) as x from (select 1 as x) group by rollup (x) order by 1",
+    ),
+    "sum(x) over w - y": (
+        f"{TIED} select g, x, sum(x) over w - x, x - count(*) over w, sum(x) over w from t "
+        "window w as (partition by g order by x) order by g, x",
+        f"{TIED} select g, x, count(*) filter (where x > 1) over w - 1, lag(x) over v from t "
+        "window v as (order by x, g), w as (partition by g) order by g, x",
     ),
     WITH_PARAMETER: (
         f"{TIED} select g, count(*) filter (where x > p) as n, sum(x + p) as s, "
@@ -386,15 +394,30 @@ def test_all_views_and_queries_translate() -> None:
     """A file that does not translate has a line `engine` in its header, and no other file has one."""
     files = [*view_files(), *query_files()]
     assert len(files) > 300
-    for file in files:
-        query = file.tree.expression if isinstance(file, ViewFile) else file.tree
-        parameters = () if isinstance(file, ViewFile) else [one.name for one in file.parameters]
-        try:
-            to_spark(query, file.path, parameters)
-            problem = ""
-        except DefinitionError as error:
-            problem = str(error)
-        assert bool(problem) == bool(file.header.one("engine")), problem or file.path
+    assert [str(finding) for finding in lint_translation(files)] == []
+
+
+def test_lint_reports_what_does_not_translate() -> None:
+    refused = query("select regexp_extract(status, 'a') as status from itp.job")
+    declared = query("select job_id from itp.job", "-- engine: duckdb (nothing)\n")
+    [of_refused, of_declared] = lint_translation([refused, declared])
+    assert of_refused.place == "itp/status.sql"
+    assert "regexp_extract does not translate to Spark" in of_refused.message
+    assert of_declared.message == "translates to Spark: delete the line `-- engine`"
+    ignored = query("select regexp_extract(status, 'a') as status from itp.job", "-- engine: duckdb (it)\n")
+    assert [*lint_translation([ignored])] == []
+
+
+def test_spark_parses_every_translation(spark: "SparkSession") -> None:
+    files = [file for file in (*view_files(), *query_files()) if not file.header.one("engine")]
+    assert {refusal for file in files if (refusal := explain_refusal(spark, file))} == set()
+    refused = query("select cast(job_id as uuid) as job_id from itp.job")
+    assert "UNSUPPORTED_DATATYPE" in explain_refusal(spark, refused)
+
+
+def query(select: str, header: str = "") -> QueryFile:
+    text = f"-- Statuses (ITP jobs)\n{header}create or replace macro itp.status() as table\n{select};\n"
+    return parse_query_file(Path("itp/status.sql"), text, is_ours=True)
 
 
 def test_every_transform_and_function_has_statements() -> None:
