@@ -19,10 +19,12 @@ _SLOW = (
 # The command line always ends with `os._exit`, and so does the child that queries: it may open no file.
 _CODE = """
 import os, sys
+# Such as sitecustomize of Debian, and what finds packages of editable installs.
+at_start = {*sys.modules}
 exit = os._exit
 file = open(os.environ["MODULES_FILE"], "a")
 def write_modules(code):
-    print(*sys.modules, file=file, flush=True)
+    print(*(sys.modules.keys() - at_start), file=file, flush=True)
     exit(code)
 os._exit = write_modules
 sys.argv[0] = "traces"
@@ -46,8 +48,6 @@ def modules_of(
         subprocess.run(command, env=os.environ | variables, capture_output=True, check=True, cwd=folder)
     names = listed.read_text().split()
     packages = {name.partition(".")[0] for name in names} - sys.stdlib_module_names
-    # These find packages of editable installs.
-    packages = {name for name in packages if name != "_distutils_hack" and not name.startswith("__")}
     ours = {name.removeprefix("tracehouse.") for name in names}
     return packages - {"tracehouse"}, {
         name for name in ours if f"{name}.".startswith(tuple(f"{slow}." for slow in _SLOW))
