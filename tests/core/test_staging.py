@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from hostile_tests import TRY_ALL
+import suites
 from killing import kill_in_child
 
 from tracehouse.core import staging
@@ -55,7 +55,7 @@ def test_kill_at_any_step_leaves_old_or_new(
     replace = replace_file if case == "file" else replace_folder
     if case == "without exchange":
         monkeypatch.setattr(staging, "exchange", cannot_exchange)
-    for number in range(2, 2 * MOST_STEPS, 1 if TRY_ALL else 2):
+    for number in range(2, 2 * MOST_STEPS, 1 if "hostile" in suites.REQUESTED else 2):
         step, after = number // 2, bool(number % 2)
         path = tmp_path / str(number) / "target"
         path.parent.mkdir()

@@ -12,8 +12,8 @@ from pathlib import Path
 import duckdb
 import pytest
 import raw_frames
+import suites
 from counting import non_empty
-from docs_tests import in_full
 
 REPOSITORY = Path(__file__).parents[2]
 PAGES = [
@@ -102,7 +102,7 @@ def test_the_example_works(tree: Path) -> None:
             raw_frames.assert_same_rows(answer, compute(tree / "tests/fixture"), keys)
 
 
-@in_full
+@suites.of("docs")
 def test_the_tests_accept_the_example(tree: Path) -> None:
     """Run `make tables`, `make goldens` and `make test-trace` of the page; without the publisher's files."""
     subprocess.run(["git", "init", "--quiet"], cwd=tree, check=True)

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import suites
 from counting import non_empty
-from docs_tests import ALL, in_full
 
 from tracehouse.docs import examples, site
 from tracehouse.docs.dictionary import COVERAGE, Dictionary
@@ -35,7 +35,7 @@ def definitions() -> Definitions:
 
 @pytest.fixture(scope="module")
 def rendered(definitions: Definitions, sample_warehouse: Path) -> dict[str, str]:
-    names = () if ALL else WITH_EXAMPLE
+    names = () if "docs" in suites.REQUESTED else WITH_EXAMPLE
     return Dictionary(definitions, examples.examples(sample_warehouse, names)).pages()
 
 
@@ -198,7 +198,7 @@ def test_links_of_documents_work() -> None:
     assert broken == []
 
 
-@in_full
+@suites.of("docs")
 def test_site_is_built_without_warnings_and_loads_nothing_external(
     tmp_path: Path, rendered: dict[str, str]
 ) -> None:

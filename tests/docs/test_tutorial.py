@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
+import suites
 from counting import non_empty
-from docs_tests import in_full
 from shown_output import console, lines, run, write_shown_files
 
 import tracehouse
@@ -32,7 +32,7 @@ def warehouse(folder: Path) -> Path:
     return folder / "warehouse"
 
 
-@in_full
+@suites.of("docs")
 def test_tutorial_prints_the_shown_output_and_draws_the_chart(warehouse: Path) -> None:
     drawn = (warehouse.parent / "sharing_waits.svg").read_text()
     assert ">synthetic data<" in drawn
@@ -41,7 +41,7 @@ def test_tutorial_prints_the_shown_output_and_draws_the_chart(warehouse: Path) -
     )
 
 
-@in_full
+@suites.of("docs")
 def test_other_statements_of_the_tutorial_have_rows(warehouse: Path) -> None:
     opened = tracehouse.open(warehouse)
     for statement in non_empty(re.findall(SQL, TUTORIAL, re.S | re.M)):
@@ -63,7 +63,7 @@ def test_tutorial_agrees_with_the_published_files(real_warehouse: Path, folder: 
     assert (round(shares["below 1"], 1), round(shares["1"], 1)) == (never, of_one)
 
 
-@in_full
+@suites.of("docs")
 def test_tour_of_the_home_page_runs(tmp_path: Path) -> None:
     for command in non_empty(re.findall(r"^ +(traces .*)$", HOME, re.M)):
         assert run(f"{command} 2>&1 | cat", tmp_path), command

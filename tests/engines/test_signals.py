@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import suites
 from command_line import TIMEOUT_S
 from counting import non_empty
-from hostile_tests import TRY_ALL
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
 # From the first import to the middle of the answer. An earlier signal would interrupt the start of Python.
-MOMENTS_S = (0.3, 0.6, 0.9) if TRY_ALL else (0.9,)
+MOMENTS_S = (0.3, 0.6, 0.9) if "hostile" in suites.REQUESTED else (0.9,)
 LONG = "select count(*) from range(100000) a, range(10000000) b where (a.range * b.range) % 7 = 3"
 WIDE = "select range, repeat('x', 200) as text from range(20000000)"
 SPILLING = "select range, hash(range) as h from range(60000000) order by h"

@@ -9,7 +9,7 @@ from pathlib import Path
 import command_line
 import duckdb
 import pytest
-from hostile_tests import in_full
+import suites
 
 from tracehouse.core.text import identifier
 from tracehouse.engines.duckdb.write import database
@@ -401,7 +401,7 @@ def test_describes_an_own_query_that_cannot_run(warehouse: Path, tmp_path: Path)
     assert (refused.code, refused.faults()) == (1, []) and "Permission Error" in refused.stderr
 
 
-@in_full
+@suites.of("hostile")
 def test_publishes_a_site_without_own_queries_that_fail(
     warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

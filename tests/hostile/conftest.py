@@ -1,6 +1,6 @@
 """Fixtures of the hostile tests.
 
-By default the tests try some of their cases, to be quick. TRACEHOUSE_HOSTILE=all tries all of them.
+`make test` tries some of their cases, to be quick. `make hostile` tries all of them.
 """
 
 from pathlib import Path

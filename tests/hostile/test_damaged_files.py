@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import duckdb
+import suites
 from command_line import Server
 from counting import Count
 from hostile.dumps import NARROW, WIDE
 from hostile.expectations import contents, fail_with, manifest
-from hostile_tests import TRY_ALL
 
-BATCHES = 8 if TRY_ALL else 1
+BATCHES = 8 if "hostile" in suites.REQUESTED else 1
 
 
 def flip_a_bit(path: Path, chance: random.Random) -> None:
@@ -141,7 +141,7 @@ def test_damaged_parts_are_restored_or_reported(
 ) -> None:
     rows = contents(old_warehouse, PLACES)
     found = {}
-    for number, (name, damage) in enumerate(CASES if TRY_ALL else FEW_CASES):
+    for number, (name, damage) in enumerate(CASES if "hostile" in suites.REQUESTED else FEW_CASES):
         warehouse = shutil.copytree(old_warehouse, tmp_path / str(number))
         damage(min(warehouse.glob(name), default=warehouse / name))
         count("damaged parts of a warehouse", 1)

@@ -13,11 +13,11 @@ from itertools import count as count_from
 from pathlib import Path
 
 import pytest
+import suites
 from command_line import Run, Server
 from counting import Count
 from hostile.dumps import ARCHIVED, FORMS, NARROW, ROW_COUNT, UNTOUCHED, WIDE, raw_folder, write_old
 from hostile.expectations import contents, fail_with, manifest, opened, unsound
-from hostile_tests import TRY_ALL, in_full
 
 PLACES = (UNTOUCHED, NARROW[1], ARCHIVED[0], WIDE[0])
 # An ingest of these files makes at least this many calls that rename, remove or sync files.
@@ -106,7 +106,7 @@ def test_kill_at_any_step_of_publishing_leaves_one_version(
     versions: Versions, server: Server, tmp_path: Path, count: Count
 ) -> None:
     found = {}
-    for step in count_from(1) if TRY_ALL else (FEWEST_STEPS,):
+    for step in count_from(1) if "hostile" in suites.REQUESTED else (FEWEST_STEPS,):
         warehouse = tmp_path / str(step)
         shutil.copytree(versions.warehouse["old"], warehouse)
         after = bool(step % 2)
@@ -139,7 +139,7 @@ def check_full(run: Run, free_kib: int) -> list[str]:
     return faults
 
 
-@in_full
+@suites.of("hostile")
 def test_full_disk_leaves_one_version(
     versions: Versions, server: Server, tmp_path: Path, count: Count
 ) -> None:
@@ -175,7 +175,7 @@ def mount(folder: Path, options: str) -> int:
 LIMITS = (1, 4, 10, 50, 500, 2000)
 
 
-@in_full
+@suites.of("hostile")
 def test_file_size_limit_leaves_one_version(
     versions: Versions, server: Server, tmp_path: Path, count: Count
 ) -> None:

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import pyarrow.dataset as pads
 import pytest
+import suites
 from command_line import TIMEOUT_S, TRACES
 from hostile.bombs import BOMBS, LARGE
-from hostile_tests import in_full
 from peak_memory import descendants, has_ended, watched
 
 from tracehouse.ingest.store.layout import REJECTED_FOLDER
@@ -33,6 +33,7 @@ MB = 1 << 20
 # A small process starts the command, because peak memory includes that of the starting process.
 MEASURED = """
 import resource, subprocess, sys
+import suites
 code = subprocess.run(sys.argv[1:]).returncode
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
 sys.exit(code)
@@ -151,7 +152,8 @@ FILES = {
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
-    "case", [name if n < 2 else pytest.param(name, marks=in_full) for n, name in enumerate(FILES)]
+    "case",
+    [name if n < 2 else pytest.param(name, marks=suites.of("hostile")) for n, name in enumerate(FILES)],
 )
 def test_refuses_malformed_file_in_little_memory(case: str, tmp_path: Path) -> None:
     file = FILES[case]
@@ -171,7 +173,7 @@ def measure(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", MEASURED, *command], capture_output=True, text=True)
 
 
-@in_full
+@suites.of("hostile")
 @pytest.mark.timeout(1800)
 def test_stores_many_rejected_rows_in_little_memory(tmp_path: Path) -> None:
     """Rejects a million texts of 1,000 characters, which are less than a tenth of the rows."""
@@ -214,7 +216,8 @@ def run_statement(statement: str, warehouse: Path, folder: Path, *options: str) 
 
 @pytest.mark.timeout(TIMEOUT_S)
 @pytest.mark.parametrize(
-    "case", [name if n < 2 else pytest.param(name, marks=in_full) for n, name in enumerate(BOMBS)]
+    "case",
+    [name if n < 2 else pytest.param(name, marks=suites.of("hostile")) for n, name in enumerate(BOMBS)],
 )
 def test_statement_stays_within_its_memory_limit(case: str, sample_warehouse: Path, tmp_path: Path) -> None:
     errors, peak_mb = run_statement(BOMBS[case], sample_warehouse, tmp_path, "--timeout", "120")
@@ -271,7 +274,7 @@ with subprocess.Popen([sys.argv[1], "explore", *options], stdout=subprocess.PIPE
 """
 
 
-@in_full
+@suites.of("hostile")
 @pytest.mark.timeout(6 * TIMEOUT_S)
 @pytest.mark.parametrize("client", [IN_PYTHON, IN_MCP, IN_EXPLORE], ids=["Python", "MCP", "explore"])
 def test_other_interfaces_stay_within_the_memory_limit(client: str, sample_warehouse: Path) -> None:
@@ -288,7 +291,7 @@ def test_other_interfaces_stay_within_the_memory_limit(client: str, sample_wareh
     assert max(peaks.values()) < LIMIT_MB + MORE_MB
 
 
-@in_full
+@suites.of("hostile")
 @pytest.mark.timeout(TIMEOUT_S)
 @pytest.mark.parametrize("form", Format)
 def test_large_answer_stays_within_the_memory_limit(

@@ -7,11 +7,11 @@ import threading
 from pathlib import Path
 
 import pytest
+import suites
 from command_line import Run, Server
 from counting import Count
 from hostile.dumps import FORMS, NARROW, UNTOUCHED, WIDE, raw_folder
 from hostile.expectations import fail_with
-from hostile_tests import TRY_ALL
 
 PLACES = (UNTOUCHED, NARROW[0], WIDE[0])
 QUERY = "select " + ", ".join(
@@ -37,9 +37,7 @@ def answer(version: int) -> list[float]:
     return [total] * len(PLACES)
 
 
-@pytest.mark.skipif(
-    not TRY_ALL, reason="slow: run `make hostile`; tests/clients has a test with three ingests"
-)
+@suites.of("hostile")
 @pytest.mark.timeout(900)
 def test_readers_during_twenty_ingests(server: Server, tmp_path: Path, count: Count) -> None:
     raw, warehouse, stop = raw_folder(tmp_path / "raw"), tmp_path / "warehouse", tmp_path / "stop"

@@ -16,11 +16,11 @@ from pathlib import Path, PurePosixPath
 import duckdb
 import hypothesis
 import pytest
+import suites
 from command_line import Run, Server
 from counting import PART, Count
 from hostile.dumps import ARCHIVED, NARROW, UNTOUCHED, WIDE, Place, gz, raw_folder, tar
 from hostile.expectations import manifest, opened, unsound
-from hostile_tests import TRY_ALL
 from hypothesis import HealthCheck, Phase, strategies
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -32,7 +32,7 @@ from random_seed import DEPTH, SEED
 from small_package import copy_package
 
 OPERATIONS = 8
-SEQUENCES = 40 * DEPTH if TRY_ALL else 2
+SEQUENCES = 40 * DEPTH if "hostile" in suites.REQUESTED else 2
 # Each shard draws from its own seed, so that they can run at the same time.
 MOST_IN_A_SHARD = 250
 SHARDS = -(-SEQUENCES // MOST_IN_A_SHARD)
@@ -252,7 +252,7 @@ def test_sequences_of_commands(shard: int, count: Count) -> None:
             stateful_step_count=OPERATIONS,
             deadline=None,
             suppress_health_check=list(HealthCheck),
-            phases=(Phase.generate, Phase.shrink) if TRY_ALL else (Phase.generate,),
+            phases=(Phase.generate, Phase.shrink) if "hostile" in suites.REQUESTED else (Phase.generate,),
         ),
     )
     assert [*server()[1].iterdir()] == []

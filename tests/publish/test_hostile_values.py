@@ -10,6 +10,7 @@ from pathlib import Path
 import browser_tests
 import command_line
 import pytest
+import suites
 from explore_server import interrupt, start
 
 from tracehouse.engines.duckdb.write import database
@@ -101,7 +102,7 @@ ALL_SHOWN = """values => {
 }"""
 
 
-@browser_tests.in_browser
+@suites.of("site")
 def test_browser_shows_hostile_values_as_texts(warehouse: Path, tmp_path: Path) -> None:
     started = start(warehouse, tmp_path)
     with browser_tests.browser() as opened:

@@ -18,9 +18,9 @@ from pathlib import Path
 import command_line
 import duckdb
 import pytest
+import suites
 from conftest import FIXTURE, build_warehouse
 from counting import Count
-from hostile_tests import TRY_ALL, in_full
 from random_seed import SEED
 
 from tracehouse.engines.duckdb.write.build_info import hash_file
@@ -45,10 +45,8 @@ MOST_STEPS = 60
 Run = Callable[..., command_line.Run]
 
 
-@pytest.fixture(scope="module", params=[*COMMANDS] if TRY_ALL else ["swf"])
+@pytest.fixture(scope="module", params=[*COMMANDS] if "hostile" in suites.REQUESTED else ["swf"])
 def name(request: pytest.FixtureRequest) -> str:
-    if request.param == "site" and not folder.INSTALLED.is_dir():
-        pytest.skip("DuckDB-WASM is not installed: run `npm ci` in web")
     return request.param
 
 
@@ -131,7 +129,7 @@ def test_kill_at_any_step_leaves_one_version(
         after, by = bool(step % 2), SIGNALS[step // 2 % 2]
         return server.run(*arguments, path, kill_at_step=step, after_step=after, kill_by=by).code
 
-    for step in count_from(1) if TRY_ALL else (FEWEST_STEPS,):
+    for step in count_from(1) if "hostile" in suites.REQUESTED else (FEWEST_STEPS,):
         path = tmp_path / str(step) / new.name
         if step > MOST_STEPS or not kill(
             path, new, partial(run_until, step, path), partial(run_command, arguments, path)
@@ -141,7 +139,7 @@ def test_kill_at_any_step_leaves_one_version(
         count("kills at a step of writing output", 1)
 
 
-@in_full
+@suites.of("hostile")
 def test_kill_at_any_time_leaves_one_version(
     arguments: tuple[object, ...], new: Path, tmp_path: Path, count: Count
 ) -> None:

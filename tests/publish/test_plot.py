@@ -1,6 +1,5 @@
 """Charts of query results: marks, order, titles, and errors."""
 
-import os
 import re
 import struct
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+import suites
 from duckdb import DuckDBPyConnection
 
 from tracehouse.core.errors import DefinitionError, UsageError, UserError
@@ -46,8 +46,8 @@ ONE_NUMBER_IN_THE_SAMPLE = {
 }
 IN_THE_SAMPLE = DRAWN.keys() - ONE_NUMBER_IN_THE_SAMPLE
 OF_EACH_KIND = {DRAWN[name].chart.kind: name for name in sorted(IN_THE_SAMPLE)}.values()
-# With TRACEHOUSE_PICTURES=all the tests draw every chart, otherwise one of each kind.
-TESTED = sorted(DRAWN if os.environ.get("TRACEHOUSE_PICTURES") == "all" else OF_EACH_KIND)
+# `make bi-test` draws every chart, `make test` one of each kind.
+TESTED = sorted(DRAWN if "bi" in suites.REQUESTED else OF_EACH_KIND)
 
 
 @pytest.fixture(scope="module")

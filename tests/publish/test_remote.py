@@ -10,13 +10,12 @@ from pathlib import Path
 import command_line
 import pytest
 import site_server
+import suites
 
 REPOSITORY = Path(__file__).parents[2]
 ENVIRONMENT = REPOSITORY / ".venv-httpfs"
 SHELL = ENVIRONMENT / "bin" / "duckdb"
-with_httpfs = pytest.mark.skipif(
-    not SHELL.exists(), reason="DuckDB's httpfs is not installed: run `make .venv-httpfs/ready`"
-)
+pytestmark = suites.of("site")
 QUERY = ("itp.gpu_hours", "-p", "min_gpus=8")
 
 
@@ -43,7 +42,6 @@ def expected(warehouse: Path) -> str:
     return run.stdout.replace("\r\n", "\n")
 
 
-@with_httpfs
 def test_attached_file_answers_by_ranges(small_warehouse: Path, small_published: Path) -> None:
     with site_server.serve(small_published.parent) as served:
         answer = ask(documented("Attach a published file").replace("https://host", served.address))
@@ -51,7 +49,6 @@ def test_attached_file_answers_by_ranges(small_warehouse: Path, small_published:
         assert 0 < served.sent["traces.duckdb"] < small_published.stat().st_size
 
 
-@with_httpfs
 def test_views_read_remote_parquet(small_warehouse: Path) -> None:
     with site_server.serve(small_warehouse) as served:
         answer = ask(documented("Share a warehouse").replace("https://host/warehouse", served.address))
@@ -61,7 +58,6 @@ def test_views_read_remote_parquet(small_warehouse: Path) -> None:
         assert sent and sent <= files
 
 
-@with_httpfs
 def test_nothing_can_be_written(small_warehouse: Path, small_published: Path) -> None:
     for heading, folder in (
         ("Attach a published file", small_published.parent),

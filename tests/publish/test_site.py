@@ -22,6 +22,7 @@ import command_line
 import duckdb
 import pytest
 import site_server
+import suites
 from counting import PART, non_empty
 from explore_server import interrupt, start
 from playwright.sync_api import expect
@@ -36,12 +37,6 @@ from tracehouse.publish.site import contract, folder
 
 REPOSITORY = Path(__file__).parents[2]
 AXE = REPOSITORY / "web" / "node_modules" / "axe-core" / "axe.min.js"
-ALL = os.environ.get("TRACEHOUSE_SITE") == "all"
-with_wasm = pytest.mark.skipif(
-    not folder.INSTALLED.is_dir() or not browser_tests.CHROMIUM,
-    reason="DuckDB-WASM or Chromium is not installed: run `npm ci` in web",
-)
-in_full = pytest.mark.skipif(not ALL, reason="slow: set TRACEHOUSE_SITE=all to run it")
 # Runs a query with the page's engine, as in the browser's console.
 RUN = "query => tracehouse.run({given: {}, statement: '', ...query}, new AbortController().signal)"
 # Returns the heights in the chart of a query.
@@ -115,7 +110,7 @@ def cells(warehouse: Path, *arguments: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(run.stdout)))
 
 
-@pytest.fixture(params=["site", pytest.param("explore", marks=in_full)])
+@pytest.fixture(params=["site", pytest.param("explore", marks=suites.of("site"))])
 def address(
     request: pytest.FixtureRequest, small_warehouse: Path, served: site_server.Served, tmp_path: Path
 ) -> Iterator[str]:
@@ -128,8 +123,7 @@ def address(
     interrupt(started)
 
 
-@in_full
-@with_wasm
+@suites.of("site")
 def test_query_on_a_phone(address: str, browser: Any, small_warehouse: Path) -> None:
     """Search, parameters, chart, caveats and downloads work, and all requests go to the page's origin."""
     phone = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
@@ -162,8 +156,7 @@ def test_query_on_a_phone(address: str, browser: Any, small_warehouse: Path) -> 
         assert opened.requests and all(url.startswith((own, "data:", "blob:")) for url in opened.requests)
 
 
-@in_full
-@with_wasm
+@suites.of("site")
 def test_default_answers_are_those_of_duckdb(site: Path, browser: Any) -> None:
     """Names and types of columns, and all values and texts; charts have the same rows."""
     described = [json.loads(path.read_text()) for path in sorted((site / "api" / "describe").glob("*.json"))]
@@ -203,8 +196,7 @@ def scales(picture: Any) -> set[str]:
     return found
 
 
-@in_full
-@with_wasm
+@suites.of("site")
 def test_charts_of_any_parameters_are_those_of_the_command_line(
     small_warehouse: Path, served: site_server.Served, browser: Any
 ) -> None:
@@ -232,8 +224,7 @@ def test_charts_of_any_parameters_are_those_of_the_command_line(
                 assert scales(drawn["narrow"]), name
 
 
-@in_full
-@with_wasm
+@suites.of("site")
 @pytest.mark.parametrize("has_ranges", [True, False])
 def test_an_answer_fetches_the_tables_that_it_reads(has_ranges: bool, site: Path, browser: Any) -> None:
     """From any server: `python -m http.server` has no ranges."""
@@ -252,8 +243,7 @@ def test_an_answer_fetches_the_tables_that_it_reads(has_ranges: bool, site: Path
         )
 
 
-@in_full
-@with_wasm
+@suites.of("site")
 def test_large_table_is_read_by_ranges(site: Path, browser: Any, tmp_path: Path) -> None:
     """A table that is too large to unpack in memory is not compressed."""
     large = tmp_path / "site"
@@ -279,8 +269,7 @@ def test_large_table_is_read_by_ranges(site: Path, browser: Any, tmp_path: Path)
     assert answers[0] and answers[0] == answers[1] == answers[2]
 
 
-@in_full
-@with_wasm
+@suites.of("site")
 def test_answers_without_network(site: Path, browser: Any) -> None:
     """What was loaded is available: pages, answers and charts. `Load everything` loads the others."""
     page_of_query = "#/query/itp.gpu_hours?min_gpus=2"
@@ -306,8 +295,7 @@ def test_answers_without_network(site: Path, browser: Any) -> None:
         page.locator(CHART).wait_for()
 
 
-@in_full
-@with_wasm
+@suites.of("site")
 def test_lineage_is_walked_with_the_keyboard(address: str, browser: Any) -> None:
     """From a view to a raw table and back, on a phone, in dark colours; a list has the same names."""
     options = {"viewport": {"width": 360, "height": 740}, "color_scheme": "dark"}
@@ -335,8 +323,7 @@ def test_lineage_is_walked_with_the_keyboard(address: str, browser: Any) -> None
         assert opened.messages == []
 
 
-@in_full
-@with_wasm
+@suites.of("site")
 def test_unknown_address_is_no_page(address: str, browser: Any) -> None:
     with open_page(browser, address) as opened:
         page = opened.page
@@ -352,8 +339,7 @@ def test_unknown_address_is_no_page(address: str, browser: Any) -> None:
         page.get_by_role("heading", name="itp.job", exact=True).wait_for()
 
 
-@in_full
-@with_wasm
+@suites.of("site")
 def test_pages_start_with_charts(address: str, browser: Any) -> None:
     """The first page shows run times; a comparison starts with two queries that differ."""
     with open_page(browser, address) as opened:
@@ -369,8 +355,7 @@ def test_pages_start_with_charts(address: str, browser: Any) -> None:
         expect(sides[1]).not_to_have_value("itp.gpu_hours")
 
 
-@in_full
-@with_wasm
+@suites.of("site")
 def test_first_page_counts_the_charts_that_can_be_drawn(site: Path) -> None:
     listed = json.loads((site / "api" / "list.json").read_text())["objects"]
     described = {
@@ -382,8 +367,7 @@ def test_first_page_counts_the_charts_that_can_be_drawn(site: Path) -> None:
         assert found["has_chart"] == ("chart" in described[found["name"]]), found["name"]
 
 
-@in_full
-@with_wasm
+@suites.of("site")
 def test_caveats_of_an_object_stay_with_its_first_rows(address: str, browser: Any) -> None:
     with open_page(browser, address) as opened:
         page = opened.page
@@ -396,8 +380,7 @@ def test_caveats_of_an_object_stay_with_its_first_rows(address: str, browser: An
         assert caveats.all_inner_texts()[: len(expected)] == expected
 
 
-@in_full
-@with_wasm
+@suites.of("site")
 def test_published_figures_have_the_digits_that_matter(served: site_server.Served, browser: Any) -> None:
     """One more than the printed figure, or as many as differ; the legend has no other verdict."""
     cases = [
@@ -421,8 +404,7 @@ def test_published_figures_have_the_digits_that_matter(served: site_server.Serve
         assert legend == ["differs as explained", "reproduced"]
 
 
-@in_full
-@with_wasm
+@suites.of("site")
 def test_columns_show_their_values(address: str, browser: Any) -> None:
     """A number has a histogram; a text has its most frequent values, and a click selects their rows."""
     with open_page(browser, address) as opened:
@@ -441,8 +423,7 @@ def test_columns_show_their_values(address: str, browser: Any) -> None:
         }
 
 
-@in_full
-@with_wasm
+@suites.of("site")
 def test_rows_in_view_are_sorted_and_filtered(address: str, browser: Any) -> None:
     """Only the rows in view are in the page."""
     statement = "select i, if(i % 1000 = 7, 'seven', null) as word from range(3000) as numbers(i)"
@@ -465,8 +446,7 @@ def test_rows_in_view_are_sorted_and_filtered(address: str, browser: Any) -> Non
         expect(rows.locator("td:first-child")).to_have_text(["2,007", "1,007", "7"])
 
 
-@in_full
-@with_wasm
+@suites.of("site")
 def test_console_completes_names_and_stops(address: str, browser: Any) -> None:
     with open_page(browser, address) as opened:
         page = opened.page
@@ -490,8 +470,7 @@ def open_statement(page: Any, statement: str) -> None:
     page.evaluate("text => location.hash = `#/sql?${new URLSearchParams({statement: text})}`", statement)
 
 
-@in_full
-@with_wasm
+@suites.of("site")
 def test_parquet_equals_the_command_lines(
     served: site_server.Served, browser: Any, small_warehouse: Path, tmp_path: Path
 ) -> None:
@@ -520,8 +499,7 @@ def test_parquet_equals_the_command_lines(
     assert sorted(map(str, both[2])) == sorted(map(str, both[3]))
 
 
-@in_full
-@with_wasm
+@suites.of("site")
 def test_search_finds_what_command_line_finds(address: str, browser: Any, small_warehouse: Path) -> None:
     with open_page(browser, address) as opened:
         published = opened.page.evaluate(
@@ -538,8 +516,7 @@ def test_search_finds_what_command_line_finds(address: str, browser: Any, small_
             assert {code.inner_text() for code in section.locator("li code").all()} == expected
 
 
-@in_full
-@with_wasm
+@suites.of("site")
 def test_invalid_values_and_statements_are_errors(served: site_server.Served, browser: Any) -> None:
     with open_page(browser, f"{served.address}/below/pages/") as opened:
         for given, expected in (
@@ -579,8 +556,7 @@ def test_invalid_values_and_statements_are_errors(served: site_server.Served, br
         assert "itp.min_duration_600" in {note["name"] for note in found["notes"]}
 
 
-@in_full
-@with_wasm
+@suites.of("site")
 def test_query_that_needs_an_extension_requests_nothing(served: site_server.Served, browser: Any) -> None:
     """DuckDB-WASM would load ICU from another origin."""
     with open_page(browser, f"{served.address}/below/pages/") as opened:
@@ -593,8 +569,7 @@ def test_query_that_needs_an_extension_requests_nothing(served: site_server.Serv
         assert opened.page.evaluate(RUN, {"statement": "select 7 as x"})["rows"] == [[7]]
 
 
-@in_full
-@with_wasm
+@suites.of("site")
 @pytest.mark.parametrize(
     ("file", "text"),
     [
@@ -632,7 +607,7 @@ def test_page_names_a_missing_or_damaged_file(
         context.close()
 
 
-@with_wasm
+@suites.of("site")
 def test_replaces_only_a_site(small_warehouse: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "file").touch()
@@ -649,7 +624,7 @@ def test_replaces_only_a_site(small_warehouse: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "wasm"]
 
 
-@with_wasm
+@suites.of("site")
 def test_programs_come_from_the_package_of_npm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / folder.PACKAGE
     with tarfile.open(place, "w") as package:
@@ -679,8 +654,7 @@ VIEWS = {
 }
 
 
-@in_full
-@with_wasm
+@suites.of("site")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(scheme: str, served: site_server.Served, browser: Any) -> None:
     for width, (view, part) in product((360, 1280), VIEWS.items()):
@@ -695,8 +669,7 @@ def test_axe_finds_nothing_serious(scheme: str, served: site_server.Served, brow
             assert [(rule["id"], rule["nodes"][0]["html"]) for rule in serious] == [], view
 
 
-@in_full
-@with_wasm
+@suites.of("site")
 def test_browser_answers_the_same(sample_warehouse: Path, tmp_path: Path, browser: Any, count: Any) -> None:
     """DuckDB and DuckDB-WASM agree on every named query with its defaults, over one published file."""
     answers = compare_answers(sample_warehouse, tmp_path, browser)
@@ -706,8 +679,7 @@ def test_browser_answers_the_same(sample_warehouse: Path, tmp_path: Path, browse
     count("cells compared in the browser", sum(map(int, filter(None, answers.values()))), PART)
 
 
-@in_full
-@with_wasm
+@suites.of("site")
 def test_browser_answers_on_requests(requests_warehouse: Path, tmp_path: Path, browser: Any) -> None:
     answers = compare_answers(requests_warehouse, tmp_path, browser)
     of_requests = {call.partition("(")[0]: answers[call.partition("(")[0]] for call in requests.QUERIES}

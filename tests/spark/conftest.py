@@ -1,29 +1,35 @@
-"""A Spark session for the tests of `make spark-test`, on a cluster on loopback."""
+"""A Spark session for the tests: in this machine, or with `make spark-cluster-test` on a cluster."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pytest
+import suites
 from spark_cluster import Cluster, running_cluster
-from spark_tests import ALL, in_full
 
 from tracehouse.engines.spark import session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+SETTINGS = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "2g"}
+# Compiling each plan takes most of the time of a query over a few rows. The cluster's session does compile.
+INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.shuffle.partitions": "1",
+}
+
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
     for item in items:
-        if "cluster" in getattr(item, "fixturenames", ()):
-            item.add_marker(in_full)
+        if {"java", "cluster"} & {*getattr(item, "fixturenames", ())}:
+            item.add_marker(suites.of("spark"))
 
 
 @pytest.fixture(scope="session")
 def java() -> None:
-    """Skip tests that start Spark in `make test`. In `make spark-test`, a missing requirement is an error."""
-    if not ALL:
-        pytest.skip("starts Spark: run `make spark-test`")
+    """Require Java. A test that needs it starts Spark, so it belongs to the suite of Spark."""
     session.check_requirements()
 
 
@@ -37,8 +43,9 @@ def cluster(java: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cl
 def spark(
     java: None, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator["SparkSession"]:
-    """The only Spark session of this process."""
-    master = request.getfixturevalue("cluster").url
-    settings = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "2g"}
+    """The only Spark session of this process: on the cluster if the run requests it, else in this machine."""
+    is_cluster = "cluster" in suites.REQUESTED
+    master = request.getfixturevalue("cluster").url if is_cluster else "local[2]"
+    settings = SETTINGS if is_cluster else SETTINGS | INTERPRETED
     with session.open_session(master, tmp_path_factory.mktemp("spark"), settings) as opened:
         yield opened

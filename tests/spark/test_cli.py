@@ -10,12 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import suites
 from command_line import TIMEOUT_S
-from spark_tests import in_full
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
 
-pytestmark = pytest.mark.usefixtures("java")
+pytestmark = suites.of("spark")
 
 
 def traces(warehouse: Path, *arguments: object) -> subprocess.CompletedProcess:
@@ -26,19 +26,20 @@ def traces(warehouse: Path, *arguments: object) -> subprocess.CompletedProcess:
 @pytest.mark.parametrize(
     "arguments",
     [
-        pytest.param(["itp.gpu_hours", "-p", "min_gpus=8", "--format", "table"], marks=in_full),
-        pytest.param(["unified.hour_profile", "--format", "json"], marks=in_full),
-        pytest.param(["pai.wait_by_gpu_type", "-p", "min_gpus=1", "--format", "table"], marks=in_full),
-        pytest.param(["openb.node_list", "--limit", "3"], marks=in_full),
-        pytest.param(["acme.fleet_hour", "--format", "ndjson"], marks=in_full),
-        pytest.param(["itp.job", "--limit", "0", "--format", "markdown"], marks=in_full),
+        ["itp.gpu_hours", "-p", "min_gpus=8", "--format", "table"],
+        ["unified.hour_profile", "--format", "json"],
+        ["pai.wait_by_gpu_type", "-p", "min_gpus=1", "--format", "table"],
+        ["openb.node", "--limit", "3"],
+        ["acme.fleet_hour", "--format", "ndjson"],
+        ["itp.job", "--limit", "0", "--format", "markdown"],
     ],
     ids=lambda arguments: arguments[0],
 )
 def test_same_output_and_caveats(arguments: list[str], sample_warehouse: Path) -> None:
     here = traces(sample_warehouse, "query", *arguments)
     on_spark = traces(sample_warehouse, "query", *arguments, "--engine", "spark", "--master", "local[2]")
-    assert (on_spark.returncode, on_spark.stdout) == (here.returncode, here.stdout)
+    assert here.returncode == 0, here.stderr
+    assert (on_spark.returncode, on_spark.stdout) == (0, here.stdout)
     assert on_spark.stderr == here.stderr
 
 
@@ -56,7 +57,6 @@ def test_reports_errors_before_spark_starts(sample_warehouse: Path) -> None:
         assert len(done.stderr.splitlines()) <= 4
 
 
-@in_full
 def test_statement_prints_the_same_as_on_duckdb(sample_warehouse: Path) -> None:
     statement = "select count(*) as jobs from itp.job where run_s > 600"
     here = traces(sample_warehouse, "sql", statement)
@@ -66,7 +66,6 @@ def test_statement_prints_the_same_as_on_duckdb(sample_warehouse: Path) -> None:
     assert traces(sample_warehouse, "sql", called, "--engine", "spark").stdout.startswith("cluster,jobs,")
 
 
-@in_full
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
@@ -86,7 +85,6 @@ def test_failing_statement_gets_an_error_of_one_line(
     assert len(done.stderr.splitlines()) == 1
 
 
-@in_full
 def test_explain_prints_the_plan_of_spark(sample_warehouse: Path) -> None:
     done = traces(sample_warehouse, "query", "itp.gpu_hours", "--explain", "--engine", "spark")
     assert done.returncode == 0
@@ -94,7 +92,6 @@ def test_explain_prints_the_plan_of_spark(sample_warehouse: Path) -> None:
     assert "Scan parquet" in done.stdout
 
 
-@in_full
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
@@ -119,7 +116,6 @@ def test_damaged_file_is_named(
     assert path.name in done.stderr and message in done.stderr
 
 
-@in_full
 @pytest.mark.parametrize("way", ["timeout", "SIGINT"])
 def test_ends_on_timeout_and_signal(way: str, sample_warehouse: Path, tmp_path: Path) -> None:
     temporary = tmp_path / "temporary"

@@ -1,6 +1,6 @@
-"""Every view and named query gives the same rows on Spark and on DuckDB, over samples and over real files.
+"""Every view and named query gives the same rows on Spark and on DuckDB.
 
-They run with `make spark-test`. Otherwise `test_dialect.py` tests every function and rewrite on Spark.
+`make spark-test` compares them over samples, `make spark-cluster-test` over real files, too.
 """
 
 import math
@@ -12,9 +12,9 @@ import goldens
 import pyarrow as pa
 import pytest
 import sqlglot
+import suites
 from counting import Count
 from reference_results import requests
-from spark_tests import in_full
 from sqlglot import exp
 
 from tracehouse.engines.duckdb.write.database import DATABASE
@@ -38,7 +38,10 @@ SUPPORTED = [
 ]
 
 
-@pytest.fixture(scope="module", params=["sample_warehouse", "real_warehouse"])
+@pytest.fixture(
+    scope="module",
+    params=["sample_warehouse", pytest.param("real_warehouse", marks=suites.of("cluster"))],
+)
 def both(
     request: pytest.FixtureRequest, spark: "SparkSession"
 ) -> "tuple[duckdb.DuckDBPyConnection, SparkSession]":
@@ -50,7 +53,6 @@ def both(
     return connection, spark
 
 
-@in_full
 @pytest.mark.parametrize("name", SUPPORTED)
 def test_spark_and_duckdb_return_equal_rows(
     name: str,
@@ -65,7 +67,7 @@ def test_spark_and_duckdb_return_equal_rows(
     assert difference(name, connection, spark) == ""
 
 
-@in_full
+@suites.of("cluster")
 def test_requests_of_real_files(requests_warehouse: Path, spark: "SparkSession", count: Count) -> None:
     register(spark, requests_warehouse)
     with duckdb.connect(str(requests_warehouse / DATABASE), read_only=True) as connection:

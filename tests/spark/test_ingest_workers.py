@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 from few_files import quiet
-from spark_tests import in_full
 
 from tracehouse.core.errors import UserError
 from tracehouse.engines.duckdb.write import database, materialized_views
@@ -52,7 +51,6 @@ def test_errors_are_the_same_and_rest_is_read(spark: "SparkSession", tmp_path: P
     assert there.conversions == here.conversions
 
 
-@in_full
 def test_materialized_views_of_workers_are_the_same(
     spark: "SparkSession", sample_raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -81,7 +79,6 @@ def test_materialized_views_of_workers_are_the_same(
         assert one.count("*").fetchall() == other.count("*").fetchall()
 
 
-@in_full
 def test_skips_unchanged_files(spark: "SparkSession", tmp_path: Path) -> None:
     raw, warehouse = tmp_path / "raw", tmp_path / "warehouse"
     raw.mkdir()
@@ -92,7 +89,6 @@ def test_skips_unchanged_files(spark: "SparkSession", tmp_path: Path) -> None:
     assert (len(second.converted), len(second.unchanged)) == (1, 1)
 
 
-@in_full
 def test_unwritable_warehouse_is_error(spark: "SparkSession", tmp_path: Path) -> None:
     raw, warehouse = tmp_path / "raw", tmp_path / "warehouse"
     raw.mkdir()

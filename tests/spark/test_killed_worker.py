@@ -8,16 +8,16 @@ from pathlib import Path
 
 import duckdb
 import pytest
+import suites
 from command_line import TIMEOUT_S
 from few_files import quiet
 from spark_cluster import Cluster, running_cluster
-from spark_tests import in_full
 
 from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest.store import records
 from tracehouse.samples import dumps
 
-pytestmark = in_full
+pytestmark = suites.of("cluster")
 
 TRACES = Path(sysconfig.get_path("scripts")) / "traces"
 # A cross join that keeps a core busy for some seconds.

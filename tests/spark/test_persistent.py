@@ -8,16 +8,17 @@ from pathlib import Path
 
 import duckdb
 import pytest
+import suites
 from spark_cluster import free_port, home, wait_for_line
-from spark_tests import in_full
 
 from tracehouse.engines.duckdb.write.database import DATABASE
 
-pytestmark = in_full
+pytestmark = suites.of("spark")
 
 REGISTER = """
 import sys
 from pyspark.sql import SparkSession
+import suites
 from tracehouse.spark import register
 builder = SparkSession.builder.master("local[2]").enableHiveSupport()
 for pair in sys.argv[2:]:

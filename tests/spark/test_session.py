@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import suites
 from command_line import TIMEOUT_S, TRACES
-from spark_tests import in_full
 
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.names import LOCAL
@@ -43,6 +43,7 @@ except UserError as error:
 WORK = """
 import os, sys
 from pathlib import Path
+import suites
 from tracehouse.engines.spark.session import explain_errors, open_session
 from tracehouse.core.errors import UserError
 
@@ -139,7 +140,7 @@ def test_a_java_that_is_missing_old_or_broken_gets_advice(
     assert str(refusal(LOCAL, tmp_path)).startswith(f"{tmp_path}/nowhere/bin/java: Java does not start (")
 
 
-@in_full
+@suites.of("spark")
 def test_signal_while_java_starts_leaves_nothing(
     fake_java: Callable[[str], Path], fixture_warehouse: Path, tmp_path: Path
 ) -> None:
@@ -187,7 +188,6 @@ def test_errors_of_masters(java: None, tmp_path: Path) -> None:
         assert str(refusal(master, tmp_path)).startswith(f"no Spark master answers at {master}. Start one")
 
 
-@in_full
 def test_failed_start_gets_reason_in_one_line(java: None, tmp_path: Path) -> None:
     for master, reason in (("yarn", "HADOOP_CONF_DIR or YARN_CONF_DIR must be set"), ("local[foo]", "foo")):
         done = run(START, master, tmp_path)
@@ -196,7 +196,6 @@ def test_failed_start_gets_reason_in_one_line(java: None, tmp_path: Path) -> Non
         assert line.startswith(f"UserError: Spark does not start at {master}: ") and reason in line
 
 
-@in_full
 def test_spark_prints_nothing(java: None, tmp_path: Path) -> None:
     done = run(WORK, tmp_path)
     assert done.stderr == ""
@@ -220,7 +219,6 @@ def test_spark_prints_nothing(java: None, tmp_path: Path) -> None:
         assert words in error
 
 
-@in_full
 def test_reports_death_of_worker_in_one_line(spark: "SparkSession") -> None:
     with pytest.raises(UserError) as failed, explain_errors():
         spark.sparkContext.parallelize([0], 1).map(lambda _: os._exit(1)).collect()
@@ -241,7 +239,6 @@ with open_session("local[2]", Path(sys.argv[1]), {}) as spark:
 """
 
 
-@in_full
 def test_a_killed_java_prints_nothing(java: None, tmp_path: Path) -> None:
     done = run(KILL, tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (7, "", "")

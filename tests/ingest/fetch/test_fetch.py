@@ -13,7 +13,7 @@ from pathlib import Path
 import command_line
 import publisher
 import pytest
-from docs_tests import in_full
+import suites
 from few_files import quiet, zipped
 from filelock import FileLock
 from publisher import Publisher
@@ -336,7 +336,7 @@ def test_command_fetches_and_ingest_reads(real_site: Publisher, tmp_path: Path) 
     assert "dlrm.instance: 23,871 rows from 1 file" in ingested.stdout
 
 
-@pytest.mark.parametrize("page", ["fetch.md", pytest.param("asi.md", marks=in_full)])
+@pytest.mark.parametrize("page", ["fetch.md", pytest.param("asi.md", marks=suites.of("docs"))])
 def test_commands_of_page_work(
     page: str, published: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

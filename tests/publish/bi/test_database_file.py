@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from bi_tests import ALL, in_full
+import suites
 from digests import digest
 from random_seed import some
 
@@ -32,8 +32,10 @@ def both(request: pytest.FixtureRequest, publish, tmp_path_factory: pytest.TempP
 
     The warehouse has all traces in `make bi-test`, otherwise three.
     """
-    warehouse = request.getfixturevalue("fixture_warehouse" if ALL else "small_warehouse")
-    if ALL:
+    warehouse = request.getfixturevalue(
+        "fixture_warehouse" if "bi" in suites.REQUESTED else "small_warehouse"
+    )
+    if "bi" in suites.REQUESTED:
         published = tmp_path_factory.mktemp("published") / "traces.duckdb"
         publish(warehouse, "--out", published)
     else:
@@ -58,7 +60,7 @@ def digests(connection: duckdb.DuckDBPyConnection, current: str, calls: list[str
     return {call: digest(connection, f"from {call}") for call in calls}
 
 
-@in_full
+@suites.of("bi")
 def test_published_rows_equal_those_of_warehouse(both: duckdb.DuckDBPyConnection) -> None:
     """Tables, views and the catalog have the same rows, and answers those of the named queries."""
     relations = names(both, "kind in ('base table', 'view', 'catalog')")

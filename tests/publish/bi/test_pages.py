@@ -7,7 +7,7 @@ from pathlib import Path
 
 import command_line
 import pytest
-from bi_tests import in_full
+import suites
 from terminal import end, plain, terminal
 
 REPOSITORY = Path(__file__).parents[3]
@@ -24,7 +24,7 @@ COMMANDS = sorted(
 )
 
 
-@in_full
+@suites.of("bi")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_command_runs(command: str, small_warehouse: Path, tmp_path: Path) -> None:
     """The commands `traces publish` of README.md, docs/bi.md and other pages run."""
@@ -51,7 +51,7 @@ def test_page_names_the_tested_clients() -> None:
     assert set(marimo.split()) <= {word.partition("==")[0] for word in installed.split()}
 
 
-@in_full
+@suites.of("bi")
 def test_harlequin_shows_an_answer(small_published: Path, tmp_path: Path) -> None:
     """The command and the keys of docs/clients.md work."""
     [command] = re.findall(r"^    (harlequin .*)$", CLIENTS, re.M)
@@ -70,7 +70,7 @@ def test_harlequin_shows_an_answer(small_published: Path, tmp_path: Path) -> Non
         assert "Data Catalog" in plain(opened) and "cluster04" in plain(opened)
 
 
-@in_full
+@suites.of("bi")
 def test_marimo_shows_an_answer(small_published: Path, tmp_path: Path) -> None:
     """The notebook and the command of docs/clients.md work."""
     [notebook] = [text for text in re.findall(r"```python\n(.*?)```", CLIENTS, re.S) if "marimo" in text]

@@ -13,7 +13,7 @@ import command_line
 import duckdb
 import postgresql_server
 import pytest
-from bi_tests import in_full
+import suites
 from digests import digest
 from postgresql_server import OWNER, PASSWORD, Server
 from terminal import end, terminal
@@ -65,7 +65,7 @@ def everything(server: Server, database_name: str) -> str:
     )
 
 
-@in_full
+@suites.of("bi")
 def test_tables_equal_those_of_the_warehouse(server: Server, sample_warehouse: Path) -> None:
     from adbc_driver_postgresql import dbapi
 
@@ -143,7 +143,7 @@ def test_tables_equal_those_of_the_warehouse(server: Server, sample_warehouse: P
         server.psql(sql, "whole")
 
 
-@in_full
+@suites.of("bi")
 def test_commands_of_page_run(server: Server, small_warehouse: Path) -> None:
     create_user, create_database, publish = re.findall(r"^    (\w.*)$", PAGE, re.M)
     place = {"PGHOST": "127.0.0.1", "PGPORT": server.port, "PGUSER": OWNER, "PGPASSWORD": PASSWORD}
@@ -161,7 +161,7 @@ def test_commands_of_page_run(server: Server, small_warehouse: Path) -> None:
     assert server.psql("select count(*) > 0 from itp.job", "traces", "publisher") == "t"
 
 
-@in_full
+@suites.of("bi")
 def test_second_publish_replaces_its_tables_only(
     server: Server, small: str, small_warehouse: Path, sample_raw: Path, tmp_path: Path
 ) -> None:
@@ -190,7 +190,7 @@ def test_second_publish_replaces_its_tables_only(
     assert "dlrm|raw" not in left and "itp|job|" in left and "itp|mine|" in left
 
 
-@in_full
+@suites.of("bi")
 def test_old_version_stays_if_a_publish_fails(server: Server, small: str, small_warehouse: Path) -> None:
     from adbc_driver_postgresql import dbapi
 
@@ -224,7 +224,7 @@ def test_old_version_stays_if_a_publish_fails(server: Server, small: str, small_
     assert everything(server, small) == before
 
 
-@in_full
+@suites.of("bi")
 @pytest.mark.parametrize("way", ["disconnected", "silent"])
 def test_server_fails_during_a_publish(
     way: str, server: Server, small: str, small_warehouse: Path, tmp_path: Path
@@ -258,7 +258,7 @@ def test_server_fails_during_a_publish(
     assert everything(server, small) == before
 
 
-@in_full
+@suites.of("bi")
 def test_connection_errors_are_one_line(server: Server, small_warehouse: Path) -> None:
     server.psql(f"create role guest login password '{PASSWORD.replace(chr(39), chr(39) * 2)}'")
 
@@ -317,7 +317,7 @@ UNSUPPORTED = {
 }
 
 
-@in_full
+@suites.of("bi")
 def test_leaves_out_what_postgresql_cannot_store(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -342,7 +342,7 @@ def test_leaves_out_what_postgresql_cannot_store(
         assert listed == sorted(published.names)
 
 
-@in_full
+@suites.of("bi")
 def test_table_without_unique_key_is_published(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -362,7 +362,7 @@ def test_table_without_unique_key_is_published(
     ]
 
 
-@in_full
+@suites.of("bi")
 def test_broken_commit_does_not_claim_the_previous_version(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

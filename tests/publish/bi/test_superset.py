@@ -6,8 +6,8 @@ from pathlib import Path
 
 import duckdb
 import pytest
+import suites
 import superset_server
-from bi_tests import in_full
 from superset_server import Superset
 
 PAGE = (Path(__file__).parents[3] / "docs" / "superset.md").read_text()
@@ -21,7 +21,7 @@ def superset() -> Iterator[Superset]:
 
 # The first test that needs Superset sets it up, which takes minutes.
 @pytest.mark.timeout(1200)
-@in_full
+@suites.of("bi")
 def test_superset_reads_the_file(superset: Superset, small_published: Path) -> None:
     """The connection and the SQL of the page work; the value of a dashboard filter reaches the query."""
     [uri] = re.findall(r"`(duckdb:////\S+)`", PAGE)
