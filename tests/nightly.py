@@ -1,14 +1,17 @@
 """Run the long tests as `make nightly` does: one part after the other, then a summary of one page.
 
-A part is a target of the Makefile. Its output and its JUnit files are in `build/nightly/<part>`.
+A part is a target of the Makefile. Its output and its JUnit files are in `build/nightly/<part>`. Which suites
+passed, and at which commit, is entered in docs/reliability.md.
 """
 
 import os
+import re
 import subprocess
 import sys
 import time
 from collections import Counter
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -17,7 +20,10 @@ from counting import PART
 from random_seed import SEED
 
 REPOSITORY = Path(__file__).parents[1]
-PARTS = ("test", "docs-test", "site-test", "spark-test", "bi-test", "hostile", "random-test", "depth")
+PARTS = (
+    *("test", "docs-test", "site-test", "bi-test", "hostile", "random-test"),
+    *("spark-cluster-test", "tools-test", "depth"),
+)
 MOST_NAMES = 30
 
 
@@ -67,6 +73,26 @@ def summary(outcomes: list[Outcome]) -> str:
     return "\n".join([*table, *lines, *names[:MOST_NAMES], *more, repeat])
 
 
+def with_passed(document: str, outcomes: list[Outcome], commit: str, date: str) -> str:
+    """Return docs/reliability.md with the commit and the date of the parts that passed as a whole."""
+    for one in outcomes:
+        if not one.exit_code:
+            row = re.compile(rf"^(\| `make {one.part}` \| [^|]+) \| [^|]* \| [^|]* \|$", re.M)
+            document = row.sub(rf"\1 | {commit} | {date} |", document)
+    return document
+
+
+def find_commit() -> str:
+    """Return the commit of the work tree; empty if the tree has changes or git does not know it."""
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(REPOSITORY), *arguments]
+        return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+
+    is_changed = git("status", "--porcelain", "--untracked-files=no")
+    return "" if is_changed else git("rev-parse", "--short=8", "HEAD")
+
+
 def run(part: str, folder: Path) -> Outcome:
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.xml"):
@@ -81,10 +107,16 @@ def run(part: str, folder: Path) -> Outcome:
 
 def main(parts: list[str]) -> int:
     outcomes = []
+    commit, date = find_commit(), f"{datetime.now(UTC):%Y-%m-%d}"
     for part in parts or PARTS:
         print(f"{part}: see build/nightly/{part}/output.txt", flush=True)
         outcomes.append(run(part, promises.JUNIT / part))
     print(summary(outcomes))
+    if commit:
+        passed = with_passed(promises.DOCUMENT.read_text(), outcomes, commit, date)
+        promises.DOCUMENT.write_text(passed)
+    else:
+        print("The work tree has changes, so docs/reliability.md stays as it is")
     fewer = [] if parts else promises.find_fewer(promises.count_run(promises.JUNIT))
     # Tests without the publishers' files, Java or a browser are skipped, so this is no failure.
     print("\n".join(["Fewer cases than docs/reliability.md says:", *fewer] if fewer else []))

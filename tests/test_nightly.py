@@ -38,6 +38,25 @@ def test_a_part_that_fails_does_not_end_the_run(capfd) -> None:
     assert "| no-such-part | 0 | 0 | 0 | 0 | 2 |\n| no-other-part | 0 |" in capfd.readouterr().out
 
 
+def test_document_has_a_row_for_each_suite_outside_of_the_gate() -> None:
+    gate = (nightly.REPOSITORY / ".ci" / "run").read_text()
+    outside = [part for part in nightly.PARTS if not re.search(rf"\bmake {part}\b", gate)]
+    rows = re.findall(r"^\| `make ([\w-]+)` \|", promises.DOCUMENT.read_text(), re.M)
+    assert rows == outside
+
+
+def test_parts_that_pass_are_entered_with_commit_and_date(tmp_path: Path) -> None:
+    document = promises.DOCUMENT.read_text()
+    outcomes = [
+        nightly.outcome("hostile", 0, 61.4, tmp_path / "x"),
+        nightly.outcome("depth", 1, 61.4, tmp_path / "x"),
+    ]
+    changed = nightly.with_passed(document, outcomes, "0a1b2c3d", "2031-05-06")
+    lines = [line for line in changed.splitlines() if line not in document.splitlines()]
+    assert [line.split("|")[1:5:2] for line in lines] == [[" `make hostile` ", " 0a1b2c3d "]]
+    assert lines[0].endswith("| 0a1b2c3d | 2031-05-06 |")
+
+
 def test_makefile_names_tests_that_exist() -> None:
     makefile = (nightly.REPOSITORY / "Makefile").read_text()
     for path in non_empty(re.findall(r"\btests/[\w/.]+", makefile)):

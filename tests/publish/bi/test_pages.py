@@ -51,7 +51,7 @@ def test_page_names_the_tested_clients() -> None:
     assert set(marimo.split()) <= {word.partition("==")[0] for word in installed.split()}
 
 
-@suites.of("bi")
+@suites.of("tools")
 def test_harlequin_shows_an_answer(small_published: Path, tmp_path: Path) -> None:
     """The command and the keys of docs/clients.md work."""
     [command] = re.findall(r"^    (harlequin .*)$", CLIENTS, re.M)
@@ -70,7 +70,7 @@ def test_harlequin_shows_an_answer(small_published: Path, tmp_path: Path) -> Non
         assert "Data Catalog" in plain(opened) and "cluster04" in plain(opened)
 
 
-@suites.of("bi")
+@suites.of("tools")
 def test_marimo_shows_an_answer(small_published: Path, tmp_path: Path) -> None:
     """The notebook and the command of docs/clients.md work."""
     [notebook] = [text for text in re.findall(r"```python\n(.*?)```", CLIENTS, re.S) if "marimo" in text]

@@ -21,7 +21,7 @@ def superset() -> Iterator[Superset]:
 
 # The first test that needs Superset sets it up, which takes minutes.
 @pytest.mark.timeout(1200)
-@suites.of("bi")
+@suites.of("tools")
 def test_superset_reads_the_file(superset: Superset, small_published: Path) -> None:
     """The connection and the SQL of the page work; the value of a dashboard filter reaches the query."""
     [uri] = re.findall(r"`(duckdb:////\S+)`", PAGE)
