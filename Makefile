@@ -150,7 +150,7 @@ $(HTTPFS_VENV)/ready: Makefile
 
 site-test: $(VENV)/ready $(HTTPFS_VENV)/ready web/node_modules/ready
 	TRACEHOUSE_SUITES=site $(BIN)/pytest tests/publish/test_site.py tests/publish/test_remote.py \
-		tests/publish/test_hostile_values.py
+		tests/publish/test_hostile_values.py tests/test_packaging.py
 
 hostile: $(VENV)/ready
 	TRACEHOUSE_SUITES=hostile $(BIN)/pytest --numprocesses 2 --dist worksteal tests/hostile \

@@ -8,16 +8,20 @@ import sys
 import sysconfig
 import tomllib
 import zipfile
+from collections.abc import Callable
+from functools import partial
 from importlib.metadata import packages_distributions
 from itertools import chain
 from pathlib import Path
 
 import pytest
+import suites
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import tracehouse
 from tracehouse.ingest.declarations import all_traces
+from tracehouse.publish.site import folder
 from tracehouse.views.view_files import newest, view_files
 
 REPOSITORY = Path(__file__).parents[1]
@@ -101,11 +105,12 @@ def site_packages(environment: Path) -> Path:
     return folder
 
 
-def run(environment: Path, *command: str | Path, folder: Path) -> str:
-    """Run a program of the environment. `PYTHONPATH` ignores .pth files and so the editable install."""
-    variables = {"PYTHONPATH": sysconfig.get_path("purelib"), "PATH": "/usr/bin:/bin"}
+def run(environment: Path, *command: str | Path, folder: Path, **variables: str) -> str:
+    """Run a program of the environment."""
     program = [environment / "bin" / command[0], *command[1:]]
-    done = subprocess.run(program, cwd=folder, env=variables, capture_output=True, text=True)
+    done = subprocess.run(
+        program, cwd=folder, env={"PATH": "/usr/bin:/bin", **variables}, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -173,17 +178,37 @@ def test_installs_no_other_top_level_name(environment: Path) -> None:
 
 
 def test_installed_command_runs(environment: Path, tmp_path: Path) -> None:
-    code = "import tracehouse; print(tracehouse.__file__)"
-    path = Path(run(environment, "python", "-c", code, folder=tmp_path).strip())
+    # With this variable Python ignores .pth files, and so the editable install.
+    run_command = partial(run, environment, folder=tmp_path, PYTHONPATH=sysconfig.get_path("purelib"))
+    path = Path(run_command("python", "-c", "import tracehouse; print(tracehouse.__file__)").strip())
     assert path.is_relative_to(site_packages(environment))
-    run(environment, "traces", "sample", "itp", "--scale", "0.0005", folder=tmp_path)
-    run(environment, "traces", "ingest", folder=tmp_path)
-    rows = run(environment, "traces", "query", "itp.gpu_hours", folder=tmp_path).splitlines()
-    assert rows[0].startswith("cluster,jobs,")
-    assert any(row.startswith("cluster04,") for row in rows)
+    answer_first_query(run_command)
     # The database has every view and table.
-    listed = run(environment, "traces", "list", "views", "--all", folder=tmp_path)
+    listed = run_command("traces", "list", "views", "--all")
     assert {line.split(",")[0] for line in listed.splitlines()[1:]} == set(newest(view_files()))
-    listed = run(environment, "traces", "list", "tables", "--all", folder=tmp_path)
+    listed = run_command("traces", "list", "tables", "--all")
     expected = {f"{trace.name}.{table.name}" for trace in all_traces().values() for table in trace.tables}
     assert {line.split(",")[0] for line in listed.splitlines()[1:]} == expected
+
+
+def answer_first_query(run_command: Callable[..., str]) -> None:
+    """Run a new user's first commands."""
+    run_command("traces", "sample", "itp", "--scale", "0.0005")
+    run_command("traces", "ingest")
+    rows = run_command("traces", "query", "itp.gpu_hours").splitlines()
+    assert rows[0].startswith("cluster,jobs,")
+    assert any(row.startswith("cluster04,") for row in rows)
+
+
+@suites.of("site")
+def test_wheel_works_in_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
+    """Its dependencies come from the package index, and DuckDB-WASM from npm's."""
+    environment = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    subprocess.run([environment / "bin" / "pip", "install", "--quiet", wheel], check=True)
+    run_command = partial(run, environment, folder=tmp_path)
+    answer_first_query(run_command)
+    subprocess.run(folder.FETCH.split(), cwd=tmp_path, check=True, capture_output=True)
+    run_command("traces", "publish", "--site", "site", "--duckdb-wasm", folder.PACKAGE)
+    assert (tmp_path / "site" / "index.html").is_file()
+    assert any(tmp_path.glob("site/**/*.wasm*"))

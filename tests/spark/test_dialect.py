@@ -15,7 +15,7 @@ from duckdb import DuckDBPyConnection
 from sqlglot import exp
 
 from tracehouse.core.errors import DefinitionError, UserError
-from tracehouse.engines.spark import dialect
+from tracehouse.engines.spark import dialect, lint
 from tracehouse.engines.spark.dialect import SAME, TRANSFORMS, spark_type, to_spark, translate_statement
 from tracehouse.engines.spark.lint import explain_refusal, lint_translation
 from tracehouse.engines.spark.session import explain_errors
@@ -408,11 +408,12 @@ def test_lint_reports_what_does_not_translate() -> None:
     assert [*lint_translation([ignored])] == []
 
 
-def test_spark_parses_every_translation(spark: "SparkSession") -> None:
+def test_spark_parses_every_translation(spark: "SparkSession", monkeypatch: pytest.MonkeyPatch) -> None:
     files = [file for file in (*view_files(), *query_files()) if not file.header.one("engine")]
     assert {refusal for file in files if (refusal := explain_refusal(spark, file))} == set()
-    refused = query("select cast(job_id as uuid) as job_id from itp.job")
-    assert "UNSUPPORTED_DATATYPE" in explain_refusal(spark, refused)
+    # sqlglot writes a window with a name without parentheses.
+    monkeypatch.setattr(lint, "translate_file", lambda _: "select sum(x) over w - x from t window w as ()")
+    assert "INVALID_IDENTIFIER" in explain_refusal(spark, query("select 1 as x"))
 
 
 def query(select: str, header: str = "") -> QueryFile:
