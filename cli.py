@@ -77,7 +77,7 @@ def _open_closed_streams() -> None:
     os.close(descriptor)
     # `sys.stdin` and `sys.stdout` remain None: without them, some commands need other options.
     if sys.stderr is None:
-        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
 
 
 def main() -> NoReturn:

@@ -44,7 +44,7 @@ def modules_of(
             assert end(opened) == 0
     else:
         subprocess.run(command, env=os.environ | variables, capture_output=True, check=True, cwd=folder)
-    names = listed.read_text().split()
+    names = listed.read_text(encoding="utf-8").split()
     packages = {name.partition(".")[0] for name in names} - sys.stdlib_module_names
     # These find packages of editable installs.
     packages = {name for name in packages if name != "_distutils_hack" and not name.startswith("__")}

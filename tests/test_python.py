@@ -42,14 +42,16 @@ def test_answer_and_chart_equal_command_line(warehouse: Warehouse, tmp_path: Pat
     assert [f"{note.label}: {note.text}" for note in answer.caveats] == printed.stderr.splitlines()
     assert (answer.name, answer.values, len(answer)) == ("itp.gpu_hours", {"min_gpus": 8}, answer.shape[0])
     command_line.server().run(*arguments, "--output", tmp_path / "shell.svg", "--width", "85")
-    assert pictures.render_svg(answer.plot(width_mm=85).to_dict()) == (tmp_path / "shell.svg").read_text()
+    assert pictures.render_svg(answer.plot(width_mm=85).to_dict()) == (tmp_path / "shell.svg").read_text(
+        encoding="utf-8"
+    )
     # A chart of chosen columns has the title and the parameters, too, and a PNG the same size.
     chosen = ("--x", "cluster", "--y", "max_gpus", "--log", "y", "--kind", "point")
     for suffix in ("svg", "png"):
         command_line.server().run(*arguments, "--output", tmp_path / f"shell.{suffix}", *chosen)
     drawn = answer.plot(x="cluster", y="max_gpus", log="y", kind="point")
     svg = pictures.render_svg(drawn.to_dict())
-    assert svg == (tmp_path / "shell.svg").read_text() and "min_gpus = 8" in svg
+    assert svg == (tmp_path / "shell.svg").read_text(encoding="utf-8") and "min_gpus = 8" in svg
     assert "itp.gpu_hours: " in svg
     drawn.save(tmp_path / "python.png")
     sizes = {(tmp_path / f"{one}.png").read_bytes()[16:24] for one in ("shell", "python")}
@@ -147,7 +149,7 @@ def test_plots_columns_of_any_answer(warehouse: Warehouse) -> None:
 
 
 def test_connection_reads_only_the_warehouse(sample_warehouse: Path, tmp_path: Path) -> None:
-    (tmp_path / "other.csv").write_text("a\n1\n")
+    (tmp_path / "other.csv").write_text("a\n1\n", encoding="utf-8")
     with tracehouse.open(sample_warehouse) as opened:
         connection = opened.connection
         assert connection is opened.connection
@@ -201,7 +203,7 @@ for statement in {["select len(range(700000000))", "select range from range(1000
         print(error)
 """
     # The limit is of a query. It does not apply to this process.
-    running = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    running = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, encoding="utf-8")
     with watched(running.pid) as peaks:
         printed, _ = running.communicate(timeout=command_line.TIMEOUT_S)
     error = "The answer needs more than the memory limit of 300MB. Request less data, or raise memory_limit"

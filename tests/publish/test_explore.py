@@ -62,8 +62,8 @@ def warehouse(sample_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     """A warehouse of two synthetic traces and two local queries, one of which never ends."""
     folder = tmp_path_factory.mktemp("explore") / "warehouse"
     (folder / "local" / "sql" / "mine").mkdir(parents=True)
-    (folder / "local" / "sql" / "mine" / "slow.sql").write_text(SLOW)
-    (folder / "local" / "sql" / "mine" / "one_job.sql").write_text(ONE_JOB)
+    (folder / "local" / "sql" / "mine" / "slow.sql").write_text(SLOW, encoding="utf-8")
+    (folder / "local" / "sql" / "mine" / "one_job.sql").write_text(ONE_JOB, encoding="utf-8")
     assert not database.ingest([sample_raw], folder, ["itp", "openb"], lambda *_: None).problems
     return folder
 
@@ -154,7 +154,7 @@ def test_refuses_strangers(served: Server, visitor: Opener) -> None:
     with pytest.raises(urllib.error.HTTPError, match="405"):
         visitor.open(urllib.request.Request(f"{served.root}/api/run", data=b"query={}"))
     # It listens on this machine only.
-    table = [line.split()[1:4] for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    table = [line.split()[1:4] for line in Path("/proc/net/tcp").read_text(encoding="utf-8").splitlines()[1:]]
     listening = [local for local, _, state in table if state == "0A" and local.endswith(f":{port:04X}")]
     assert listening == [f"0100007F:{port:04X}"]
 

@@ -246,7 +246,7 @@ def _limit_process(connection: duckdb.DuckDBPyConnection, limits: Limits) -> Non
     """
     if sys.platform != "linux":
         return
-    mapped = re.search(r"^VmData:\s*(\d+) kB$", Path("/proc/self/status").read_text(), re.M)
+    mapped = re.search(r"^VmData:\s*(\d+) kB$", Path("/proc/self/status").read_text(encoding="utf-8"), re.M)
     assert mapped, "VmData"
     most = int(mapped[1]) * 1024 + most_memory(connection) + limits.reserve_bytes
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
@@ -337,7 +337,7 @@ def _hold_lock(path: Path) -> Iterator[None]:
 
     The library filelock does the same, but importing it would add 10 ms to every query.
     """
-    with path.open("w") as file:
+    with path.open("w", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
 
@@ -392,7 +392,8 @@ def _other_version(warehouse: Path) -> str:
     from importlib.metadata import version
 
     try:
-        built_by = json.loads(build_info_file(resolve_warehouse(warehouse)).read_text())["version"]
+        text = build_info_file(resolve_warehouse(warehouse)).read_text(encoding="utf-8")
+        built_by = json.loads(text)["version"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return ""
     return "" if built_by == version("tracehouse") else str(built_by)
