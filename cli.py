@@ -86,8 +86,9 @@ def main() -> NoReturn:
     signals.end_at_once()
     for stream in (sys.stdout, sys.stderr):
         # Without this, a character that the terminal's encoding lacks raises UnicodeEncodeError.
+        # `publish.output` replaces such characters in the same way.
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors="replace")
     try:
         app(prog_name="traces")
     except SystemExit as error:
