@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import command_line
 import duckdb
 import pytest
 
@@ -238,6 +239,31 @@ def test_a_damaged_template_is_not_used(cache: Path) -> None:
     assert template.template() == kept
     kept.write_text("x", encoding="utf-8")
     assert template.template().read_text(encoding="utf-8") == "a"
+
+
+def test_a_template_that_cannot_be_read_is_not_used(cache: Path) -> None:
+    template.template()
+    [kept] = cache.iterdir()
+    for make in (lambda path: path.symlink_to(path), os.mkfifo, Path.mkdir):
+        kept.unlink()
+        make(kept)
+        assert template.template().read_text(encoding="utf-8") == "a"
+
+
+@pytest.mark.parametrize("locked", ["file", "tracehouse", "cache"])
+def test_a_build_needs_no_permission_for_the_cache(warehouse: Path, tmp_path: Path, locked: str) -> None:
+    kept = tmp_path / "cache" / "tracehouse" / f"{build_info.hash_definitions()[:32]}-{'0' * 32}.duckdb"
+    kept.parent.mkdir(parents=True)
+    kept.touch()
+    place = {"file": kept, "tracehouse": kept.parent, "cache": kept.parent.parent}[locked]
+    place.chmod(0)
+    run = command_line.server().run(
+        *("build", "--warehouse", warehouse),
+        unprivileged=True,
+        environment={"XDG_CACHE_HOME": str(tmp_path / "cache")},
+    )
+    place.chmod(0o700)
+    assert run.faults(codes=[0]) == []
 
 
 def test_other_definitions_have_another_template(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
