@@ -62,6 +62,21 @@ FETCH_FILE_AGAIN = "Fetch the file again from its publisher"
 FETCH_OR_MOVE = "Fetch the file again from its publisher, or move it out of the raw folder"
 
 
+def describe_error(error: UserError | OSError) -> str:
+    """Return the message of an error, which for some errors of the operating system is advice."""
+    # Python names no file if a relative path cannot be resolved.
+    if isinstance(error, FileNotFoundError) and error.filename is None and not _has_current_folder():
+        return "The current folder was removed. Change to another folder"
+    return str(error)
+
+
+def _has_current_folder() -> bool:
+    try:
+        return Path.cwd().is_dir()
+    except FileNotFoundError:
+        return False
+
+
 def check_installed(what: str, extra: str, *modules: str) -> None:
     """Import the modules of an extra. If one is missing, raises UserError, which says how to install it.
 

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 from collections import Counter
@@ -335,6 +336,26 @@ UNUSUAL: list[tuple[str | list[object], int, str]] = [
     (["sql", "with x as (select 1) from x", "-o", "/dev/full"], 1, "No space left"),
     ("$traces sql 'from itp.raw_job cross join range(1000)' | head -n 1", 0, ""),
 ]
+
+
+def forbid_files() -> None:
+    """Let this process write no file. It can then use no folder for temporary files."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+
+def test_no_folder_for_temporary_files(sample_warehouse: Path, tmp_path: Path) -> None:
+    environment = os.environ | {"TMPDIR": "/nowhere", "XDG_CACHE_HOME": os.devnull}
+    for line in ("query itp.gpu_hours", "query itp.gpu_hours --output a.csv", "build", "describe itp"):
+        run = command_line.by_itself(
+            *(*line.split(), "--warehouse", sample_warehouse),
+            preexec_fn=forbid_files,
+            env=environment,
+            cwd=tmp_path,
+        )
+        assert run.code == 1, line
+        [error] = run.errors
+        assert "/nowhere" in error and "/tmp" in error and str(tmp_path) in error, line
+        assert "Set the variable TMPDIR" in error and "read permission" not in error, line
 
 
 def test_unusual_input_and_output(sample_warehouse: Path) -> None:

@@ -30,6 +30,7 @@ import duckdb
 
 from tracehouse.core import signals
 from tracehouse.core.errors import UsageError, UserError
+from tracehouse.core.temporary import temporary_folder
 from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.read import child, landlock
 from tracehouse.engines.duckdb.read.child import Child, CrashError
@@ -108,7 +109,7 @@ def connect(
     connection.execute("set variable data_root = $root", {"root": root})
     connection.execute("set timezone = 'UTC'")
     # By default DuckDB spills to the current folder. It creates this one only when it has to spill.
-    scratch = scratch or Path(tempfile.gettempdir()) / f"{PREFIX}{uuid.uuid4().hex}"
+    scratch = scratch or temporary_folder() / f"{PREFIX}{uuid.uuid4().hex}"
     connection.execute("set temp_directory = $scratch", {"scratch": str(scratch)})
     connection.execute("set python_enable_replacements = false")
     connection.execute("set allow_persistent_secrets = false")
@@ -301,7 +302,7 @@ def scratch_folder() -> Iterator[Path]:
 
     If the process is killed with SIGKILL, a later process removes the folder.
     """
-    parent = Path(tempfile.gettempdir())
+    parent = temporary_folder()
     _remove_abandoned_folders(parent)
     folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
 

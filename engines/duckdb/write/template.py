@@ -21,6 +21,7 @@ import duckdb
 
 from tracehouse.core import signals, staging
 from tracehouse.core.errors import DefinitionError, UserError
+from tracehouse.core.temporary import temporary_folder
 from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.read.catalog import read_base_tables
 from tracehouse.engines.duckdb.write import catalog
@@ -209,7 +210,7 @@ def _cache_folder() -> Path:
 @cache
 def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
     """Create a folder that is removed at the end of the process."""
-    folder = tempfile.TemporaryDirectory(prefix="tracehouse-template-")
+    folder = tempfile.TemporaryDirectory(prefix="tracehouse-template-", dir=temporary_folder())
     signals.clean_up_last(folder.cleanup)
     return folder
 
