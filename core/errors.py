@@ -1,5 +1,6 @@
 """Errors for the user, with location, cause and advice."""
 
+import errno
 from collections.abc import Collection, Iterable
 from importlib import import_module
 from pathlib import Path
@@ -62,8 +63,13 @@ FETCH_FILE_AGAIN = "Fetch the file again from its publisher"
 FETCH_OR_MOVE = "Fetch the file again from its publisher, or move it out of the raw folder"
 
 
+TOO_MANY_FILES = "Too many files are open. Run fewer queries at once, or raise the limit with `ulimit -n`"
+
+
 def describe_error(error: UserError | OSError) -> str:
     """Return the message of an error, which for some errors of the operating system is advice."""
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        return TOO_MANY_FILES
     # Python names no file if a relative path cannot be resolved.
     if isinstance(error, FileNotFoundError) and error.filename is None and not _has_current_folder():
         return "The current folder was removed. Change to another folder"

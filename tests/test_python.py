@@ -7,8 +7,10 @@ import enum
 import math
 import os
 import pickle
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
@@ -24,7 +26,7 @@ import pytest
 from peak_memory import watched
 
 import tracehouse
-from tracehouse.engines.duckdb.read import landlock
+from tracehouse.engines.duckdb.read import fork_server, landlock
 from tracehouse.publish.plot import pictures
 from tracehouse.python import UsageError, UserError, Warehouse
 
@@ -209,6 +211,51 @@ for statement in {["select len(range(700000000))", "select range from range(1000
     error = "The answer needs more than the memory limit of 300MB. Request less data, or raise memory_limit"
     assert printed.splitlines() == [error, error, "1"]
     assert max(peaks.values()) < 600 and len(peaks) > 2
+
+
+def test_too_many_open_files_is_an_error_of_the_user(sample_warehouse: Path) -> None:
+    code = f"""
+import os, resource, threading, tracehouse
+opened = tracehouse.open({str(sample_warehouse)!r})
+lowest_free = os.dup(0)
+resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free + 8, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+errors = set()
+at_once = threading.Barrier(30)
+def ask():
+    at_once.wait()
+    try:
+        opened.query("itp.gpu_hours")
+    except tracehouse.UserError as error:
+        errors.add(str(error))
+    except BaseException as error:
+        errors.add(repr(error))
+threads = [threading.Thread(target=ask) for _ in range(at_once.parties)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(*errors, opened.sql("select 1").shape, sep="\\n")
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8")
+    error = "Too many files are open. Run fewer queries at once, or raise the limit with `ulimit -n`"
+    assert (run.stdout, run.stderr) == (f"{error}\n(1, 1)\n", "")
+
+
+def test_a_query_starts_the_fork_server_again(sample_warehouse: Path) -> None:
+    opened = tracehouse.open(sample_warehouse)
+    server = fork_server._process
+    assert server
+    server.kill()
+    server.wait()
+    assert opened.sql("select 1").shape == (1, 1)
+    server = fork_server._process
+    assert server
+    # A stopped server does not end before the query is on its way.
+    server.send_signal(signal.SIGSTOP)
+    later = threading.Timer(0.5, server.kill)
+    later.start()
+    assert opened.sql("select 1").shape == (1, 1)
+    later.join()
 
 
 def test_process_can_still_write(sample_warehouse: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import signal
 import socket
 import threading
@@ -384,6 +385,20 @@ def test_missing_files_are_errors_of_requests(served: Server, visitor: Opener, w
         assert found and all(text in error for _, error in found), found
         assert call(visitor, served, "run", statement="select 1 as x").json["rows"] == [[1]]
     assert reply(visitor, f"{served.root}/api/list.json").status == 200
+
+
+def test_first_request_after_the_end_of_the_fork_server(served: Server, visitor: Opener) -> None:
+    _, fork_server = descendants(served.process.pid)
+    os.kill(fork_server, signal.SIGKILL)
+    wait_until(lambda: has_ended(fork_server))
+    assert call(visitor, served, "run", statement="select 1 as x").json["rows"] == [[1]]
+    _, fork_server = descendants(served.process.pid)
+    # A stopped server does not end before the request is on its way.
+    os.kill(fork_server, signal.SIGSTOP)
+    later = threading.Timer(0.5, os.kill, (fork_server, signal.SIGKILL))
+    later.start()
+    assert call(visitor, served, "run", statement="select 1 as x").json["rows"] == [[1]]
+    later.join()
 
 
 def test_does_not_start_without_port_or_warehouse(served: Server, warehouse: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ only a part of the memory that it allocates, so the kernel limits the process to
 signals, and kills the child after the timeout.
 """
 
+import errno
 import fcntl
 import json
 import os
@@ -29,11 +30,11 @@ from typing import Any, TypeVar
 import duckdb
 
 from tracehouse.core import signals
-from tracehouse.core.errors import UsageError, UserError
+from tracehouse.core.errors import TOO_MANY_FILES, UsageError, UserError
 from tracehouse.core.temporary import temporary_folder
 from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.read import child, landlock
-from tracehouse.engines.duckdb.read.child import Child, CrashError
+from tracehouse.engines.duckdb.read.child import Child, CrashError, NotStartedError
 from tracehouse.engines.names import DATABASE
 from tracehouse.ingest.memory import SHARE_OF_DUCKDB, SIZE, size_bytes
 from tracehouse.ingest.store.layout import (
@@ -163,6 +164,19 @@ def run(
     if scratch is None:
         with scratch_folder() as scratch:
             return run(warehouse, limits, work, writable, scratch)
+    try:
+        return _run_once(warehouse, limits, work, writable, scratch)
+    except NotStartedError:
+        return _run_once(warehouse, limits, work, writable, scratch)
+
+
+def _run_once(
+    warehouse: Path,
+    limits: Limits,
+    work: Callable[[duckdb.DuckDBPyConnection], T],
+    writable: Sequence[Path],
+    scratch: Path,
+) -> T:
     started = _start(warehouse, limits, work, writable, scratch)
     with signals.clean_up_at_end(started.end):
         try:
@@ -180,12 +194,25 @@ async def run_async(
     scratch: Path | None = None,
 ) -> T:
     """Do the same as `run` in a task of asyncio. If the task is cancelled, the child process is killed."""
-    # Imported here, because it would add 20 ms to every query on the command line.
-    import asyncio
-
     if scratch is None:
         with scratch_folder() as scratch:
             return await run_async(warehouse, limits, work, writable, scratch)
+    try:
+        return await _run_once_async(warehouse, limits, work, writable, scratch)
+    except NotStartedError:
+        return await _run_once_async(warehouse, limits, work, writable, scratch)
+
+
+async def _run_once_async(
+    warehouse: Path,
+    limits: Limits,
+    work: Callable[[duckdb.DuckDBPyConnection], T],
+    writable: Sequence[Path],
+    scratch: Path,
+) -> T:
+    # Imported here, because it would add 20 ms to every query on the command line.
+    import asyncio
+
     started = _start(warehouse, limits, work, writable, scratch)
     with signals.clean_up_at_end(started.kill):
         try:
@@ -416,6 +443,8 @@ def _as_user_error(error: Exception, scratch: Path, warehouse: Path, limits: Lim
         )
     if _OUT_OF_MEMORY in text:
         return _too_large(limits)
+    if os.strerror(errno.EMFILE) in text:
+        return UserError(TOO_MANY_FILES)
     is_unknown_name = isinstance(error, duckdb.BinderException | duckdb.CatalogException)
     if is_unknown_name and (version := _other_version(warehouse)):
         # Names of the catalog may be missing, of which the user's statement says nothing.
