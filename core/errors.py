@@ -1,10 +1,12 @@
 """Errors for the user, with location, cause and advice."""
 
 import errno
+import os
 from collections.abc import Collection, Iterable
 from importlib import import_module
 from pathlib import Path
 
+from tracehouse.core.permissions import explain_denied
 from tracehouse.core.text import escape_name
 
 
@@ -73,6 +75,8 @@ def describe_error(error: UserError | OSError) -> str:
     # Python names no file if a relative path cannot be resolved.
     if isinstance(error, FileNotFoundError) and error.filename is None and not _has_current_folder():
         return "The current folder was removed. Change to another folder"
+    if isinstance(error, PermissionError) and isinstance(error.filename, str | bytes):
+        return explain_denied(Path(os.fsdecode(error.filename))) or str(error)
     return str(error)
 
 

@@ -31,6 +31,7 @@ import duckdb
 
 from tracehouse.core import signals
 from tracehouse.core.errors import TOO_MANY_FILES, UsageError, UserError
+from tracehouse.core.permissions import explain_denied
 from tracehouse.core.temporary import temporary_folder
 from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.read import child, landlock
@@ -53,6 +54,10 @@ _LOCKED = "Could not set lock on file"
 _LINE = re.compile(r"^LINE (\d+): ", re.M)
 # The default memory limit, as a share of the machine's or container's memory.
 _SHARE = 0.5
+# Errors that are not about reading a file, but may quote a user's text.
+_OTHER_ERRORS = (UserError, duckdb.BinderException, duckdb.CatalogException, duckdb.DataError)
+# Errors about the header of a page, which do not name the file, and have no class of their own.
+_DAMAGED_HEADER = re.compile("TProtocolException|don't know what type")
 # The share of the memory limit for DuckDB's buffers. It allocates other data outside its buffer manager.
 _SHARE_OF_BUFFERS = 0.9
 _ADVICE = "Request less data, or raise --memory-limit"
@@ -104,6 +109,8 @@ def connect(
         # Fails if the database has no catalog: it is not one of Tracehouse.
         connection.execute("use warehouse.catalog")
     except duckdb.Error as error:
+        if denied := explain_denied(path):
+            raise UserError(denied) from None
         raise UserError(f"{path}: the database cannot be opened. {_explain_open(str(error))}") from None
     connection.execute("use warehouse")
     root = path.parent.as_posix()
@@ -264,6 +271,8 @@ def _work_confined(
         # Arrow raises DuckDB's errors as its own.
         if _OUT_OF_MEMORY in str(error):
             raise _too_large(limits) from None
+        if explained := _explain_stored_file(error, warehouse):
+            raise UserError(explained) from None
         raise
 
 
@@ -427,6 +436,22 @@ def _other_version(warehouse: Path) -> str:
     return "" if built_by == version("tracehouse") else str(built_by)
 
 
+def _explain_stored_file(error: Exception, warehouse: Path) -> str:
+    """Explain an error of reading a Parquet file of the warehouse. Empty for other errors."""
+    root = re.escape(resolve_warehouse(warehouse).as_posix())
+    text = str(error)
+    found = re.search(rf"{root}/(?:{TABLES_FOLDER}|{VIEWS_FOLDER})/[^\"']*\.parquet", text)
+    is_header = type(error) is duckdb.Error and _DAMAGED_HEADER.search(text)
+    if isinstance(error, _OTHER_ERRORS) or not (found or is_header):
+        return ""
+    if found and (denied := explain_denied(Path(found[0]))):
+        return denied
+    reason = text.partition("\n")[0].rstrip(".")
+    if found and not Path(found[0]).is_file():
+        reason = f"{found[0]}: the file is missing"
+    return f"{reason}. `traces check --files` lists missing and damaged files, and how to restore them"
+
+
 def _list_failures() -> tuple[type[Exception], ...]:
     """Return the exceptions that a failed query raises; Arrow's only if Arrow has been imported."""
     of_arrow = [sys.modules["pyarrow"].ArrowException] if "pyarrow" in sys.modules else []
@@ -445,6 +470,8 @@ def _as_user_error(error: Exception, scratch: Path, warehouse: Path, limits: Lim
         return _too_large(limits)
     if os.strerror(errno.EMFILE) in text:
         return UserError(TOO_MANY_FILES)
+    if explained := _explain_stored_file(error, warehouse):
+        return UserError(explained)
     is_unknown_name = isinstance(error, duckdb.BinderException | duckdb.CatalogException)
     if is_unknown_name and (version := _other_version(warehouse)):
         # Names of the catalog may be missing, of which the user's statement says nothing.
