@@ -13,7 +13,7 @@ from tracehouse.commands import data, export, maintain, publish, query, validate
 from tracehouse.commands.console import is_on_terminal, print_error
 from tracehouse.commands.options import NO_PAGER, option
 from tracehouse.core import signals
-from tracehouse.core.errors import UsageError, UserError
+from tracehouse.core.errors import UsageError, UserError, describe_error
 
 # The commands by the panel of the help that lists them.
 PANELS: dict[str, Sequence[Callable[..., None]]] = {
@@ -77,7 +77,7 @@ def _open_closed_streams() -> None:
     os.close(descriptor)
     # `sys.stdin` and `sys.stdout` remain None: without them, some commands need other options.
     if sys.stderr is None:
-        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
 
 
 def main() -> NoReturn:
@@ -86,8 +86,9 @@ def main() -> NoReturn:
     signals.end_at_once()
     for stream in (sys.stdout, sys.stderr):
         # Without this, a character that the terminal's encoding lacks raises UnicodeEncodeError.
+        # `publish.output` replaces such characters in the same way.
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors="replace")
     try:
         app(prog_name="traces")
     except SystemExit as error:
@@ -99,8 +100,6 @@ def main() -> NoReturn:
         # The reader has closed the pipe, as in `traces … | head`. This is the code of the signal SIGPIPE.
         os._exit(141)
     except (UserError, OSError) as error:
-        # Python names no file if a relative path cannot be resolved.
-        is_gone = isinstance(error, FileNotFoundError) and error.filename is None
-        print_error("The current folder was removed. Change to another folder" if is_gone else error)
+        print_error(describe_error(error))
         signals.leave(1)
     signals.leave(0)

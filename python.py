@@ -30,7 +30,7 @@ from tracehouse.core.arguments import (
     check_values,
     check_whole_number,
 )
-from tracehouse.core.errors import UsageError, UserError
+from tracehouse.core.errors import UsageError, UserError, describe_error
 from tracehouse.engines.duckdb.read import answer, describe, fork_server, notes, sandbox
 from tracehouse.engines.duckdb.read.binding import Bind, BoundQuery, bind_list, bind_query, bind_statement
 from tracehouse.engines.duckdb.read.catalog import check_traces
@@ -256,8 +256,8 @@ class Warehouse:
         self._limits = Limits(timeout, check_text("memory_limit", memory_limit))
         self._connection: duckdb.DuckDBPyConnection | None = None
         # Charts need further modules, which a child imports when it draws.
-        fork_server.start([__name__, "tracehouse.publish.plot.pictures"])
         with _in_python():
+            fork_server.start([__name__, "tracehouse.publish.plot.pictures"])
             sandbox.check(self.folder, self._limits)
 
     def __enter__(self) -> "Warehouse":
@@ -398,7 +398,7 @@ class Warehouse:
 
     def _answer(self, bind: Bind, name: str, values: Mapping[str, Value]) -> Answer:
         """Run a named query, or with an empty name a statement."""
-        with sandbox.scratch_folder() as scratch:
+        with _in_python(), sandbox.scratch_folder() as scratch:
             file = scratch / "answer"
             query, sources = self._run(partial(_write_answer, bind=bind, file=file), scratch)
             # The file exists until the last table that reads it is gone.
@@ -496,7 +496,7 @@ def _in_python() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UserError(str(error)) from error
+        raise UserError(describe_error(error)) from error
     except UserError as error:
         text = str(error)
         for pattern, replacement in _COMMANDS:

@@ -78,7 +78,7 @@ def polars_unpivot(csv: str, out: str) -> None:
     """Unpivot a wide CSV of integers with Polars' streaming engine into unsorted Parquet."""
     import polars as pl
 
-    with Path(csv).open() as file:
+    with Path(csv).open(encoding="utf-8") as file:
         names = file.readline().rstrip("\n").split(",")
     schema = pl.Schema(dict.fromkeys(names, pl.Int64) | {"Time": pl.String})
     rows = pl.scan_csv(csv, schema=schema).unpivot(index="Time", variable_name="device")

@@ -102,7 +102,7 @@ def cost_of(command: Sequence[str], environ: Mapping[str, str] | None = None) ->
     start_s = time.perf_counter()
     ready_s = 0.0
     with subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environ
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8", env=environ
     ) as process:
         assert process.stderr
         lines = []
@@ -161,7 +161,9 @@ def peak_mb() -> float:
 
     On Linux, ru_maxrss includes the memory of the process that started this one.
     """
-    [kilobytes] = re.findall(r"^VmHWM:\s+(\d+) kB$", Path("/proc/self/status").read_text(), re.M)
+    [kilobytes] = re.findall(
+        r"^VmHWM:\s+(\d+) kB$", Path("/proc/self/status").read_text(encoding="utf-8"), re.M
+    )
     return int(kilobytes) / 1024
 
 
@@ -195,7 +197,7 @@ def write(name: str, title: str, facts: Sequence[str], sections: Mapping[str, Se
     """
     load = f"load average at the end: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
     text = "\n".join([title, _environment(), *facts, load, "", *table(sections), ""])
-    (FOLDER / f"{name}.txt").write_text(text)
+    (FOLDER / f"{name}.txt").write_text(text, encoding="utf-8")
     return text
 
 
@@ -215,7 +217,7 @@ def table(sections: Mapping[str, Sequence[Line]]) -> Iterator[str]:
 
 def _environment() -> str:
     """Return one line with the machine, the versions of Python and of packages, and the date."""
-    models = re.findall(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.M)
+    models = re.findall(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.M)
     memory_gb = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1024**3
     versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return (

@@ -158,7 +158,8 @@ def _check_files(warehouse: Path, traces: Sequence[str]) -> None:
     with byte_bars() as progress:
         report = integrity.check(warehouse, traces, progress)
     for damage in report.damages:
-        say(f"damaged: {warehouse / damage.path}: {damage.problem}. {damage.advice}")
+        say(f"{damage.word}: {warehouse / damage.path}: {damage.problem}. {damage.advice}")
     if report.damages:
-        raise UserError(f"{len(report.damages):,} of {report.files:,} files are damaged")
+        words = integrity.join_words(report.damages)
+        raise UserError(f"{len(report.damages):,} of {report.files:,} files are {words}")
     say(f"{report.files:,} files, {report.bytes / 1e6:,.1f} MB: no damage")

@@ -1,9 +1,12 @@
 """Errors for the user, with location, cause and advice."""
 
+import errno
+import os
 from collections.abc import Collection, Iterable
 from importlib import import_module
 from pathlib import Path
 
+from tracehouse.core.permissions import explain_denied
 from tracehouse.core.text import escape_name
 
 
@@ -60,6 +63,28 @@ class RawFileError(UserError):
 FETCH_AGAIN = "Fetch it again from its publisher"
 FETCH_FILE_AGAIN = "Fetch the file again from its publisher"
 FETCH_OR_MOVE = "Fetch the file again from its publisher, or move it out of the raw folder"
+
+
+TOO_MANY_FILES = "Too many files are open. Run fewer queries at once, or raise the limit with `ulimit -n`"
+
+
+def describe_error(error: UserError | OSError) -> str:
+    """Return the message of an error, which for some errors of the operating system is advice."""
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        return TOO_MANY_FILES
+    # Python names no file if a relative path cannot be resolved.
+    if isinstance(error, FileNotFoundError) and error.filename is None and not _has_current_folder():
+        return "The current folder was removed. Change to another folder"
+    if isinstance(error, PermissionError) and isinstance(error.filename, str | bytes):
+        return explain_denied(Path(os.fsdecode(error.filename))) or str(error)
+    return str(error)
+
+
+def _has_current_folder() -> bool:
+    try:
+        return Path.cwd().is_dir()
+    except FileNotFoundError:
+        return False
 
 
 def check_installed(what: str, extra: str, *modules: str) -> None:

@@ -27,7 +27,7 @@ def documents() -> list[str]:
 
 def groups() -> dict[str, list[str]]:
     """Return the paths of the documents by the groups of the README's last section, without the home page."""
-    section = (REPOSITORY / "README.md").read_text().partition("## Documentation")[2]
+    section = (REPOSITORY / "README.md").read_text(encoding="utf-8").partition("## Documentation")[2]
     items = re.findall(r"^- (.+?): (.+?)(?=^- |\Z)", section, re.M | re.S)
     return {
         caption: [path for path in re.findall(r"\]\((.+?\.md)\)", listed) if path != HOME]
@@ -38,14 +38,14 @@ def groups() -> dict[str, list[str]]:
 def links(document: str) -> list[str]:
     """Return the paths of the files in the repository that a document links to."""
     path = REPOSITORY / document
-    found = re.findall(r"\]\(([^)#\s]+)", path.read_text())
+    found = re.findall(r"\]\(([^)#\s]+)", path.read_text(encoding="utf-8"))
     targets = [(path.parent / link).resolve() for link in found if "://" not in link]
     return [str(target.relative_to(REPOSITORY)) for target in targets if target.is_file()]
 
 
 def index(coverage: str) -> str:
     """Return the home page: `docs/home.md`, the metrics that each trace supports, and the navigation."""
-    home = (REPOSITORY / HOME).read_text().rstrip()
+    home = (REPOSITORY / HOME).read_text(encoding="utf-8").rstrip()
     guides = {name: [path.removesuffix(".md") for path in paths] for name, paths in groups().items()}
     guides["Start"] = ["README", *guides["Start"], "dictionary/gallery", "dictionary/index"]
     return "\n\n".join(
@@ -69,7 +69,7 @@ def write_pages(dictionary_pages: Pages, folder: Path = PAGES) -> None:
     coverage = dictionary_pages[COVERAGE].split("\n\n", 1)[1]
     for path, page in (dictionary_pages | {"index.md": index(coverage)}).items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(page)
+        (folder / path).write_text(page, encoding="utf-8")
 
 
 def _toctree(caption: str, entries: Iterable[str]) -> str:

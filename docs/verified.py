@@ -83,5 +83,5 @@ if __name__ == "__main__":
         raise SystemExit("usage: python -m tracehouse.docs.verified RAW")
     with TemporaryDirectory() as folder:
         database.ingest([Path(sys.argv[1])], Path(folder), TRACES, lambda *_: None)
-        PAGE.write_text(page(sandbox.connect(Path(folder))))
+        PAGE.write_text(page(sandbox.connect(Path(folder))), encoding="utf-8")
     print(f"Wrote {PAGE}")

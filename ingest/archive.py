@@ -28,6 +28,7 @@ from typing import BinaryIO, cast
 from isal import igzip
 
 from tracehouse.core.errors import RawFileError
+from tracehouse.core.temporary import temporary_folder
 from tracehouse.core.text import escape_name
 from tracehouse.ingest.raw_files import (
     TREE,
@@ -354,7 +355,7 @@ def seekable(stream: BinaryIO) -> Iterator[BinaryIO]:
     if stream.seekable() and not isinstance(stream, zipfile.ZipExtFile):
         yield stream
     else:
-        with tempfile.SpooledTemporaryFile(_MOST_BYTES_IN_MEMORY) as copy:
+        with tempfile.SpooledTemporaryFile(_MOST_BYTES_IN_MEMORY, dir=temporary_folder()) as copy:
             shutil.copyfileobj(stream, copy, READ_BYTES)
             copy.seek(0)
             yield cast(BinaryIO, copy)

@@ -142,7 +142,7 @@ def _out_of_range(text: bytes) -> ValueError:
 def _list(text: bytes, is_valid: Callable[[Any], bool]) -> list[Any]:
     """Parse a JSON list of valid elements."""
     try:
-        found = json.loads(text)
+        found = json.loads(_text(text))
         if isinstance(found, list) and all(map(is_valid, found)):
             return found
     except (ValueError, RecursionError):

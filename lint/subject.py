@@ -91,7 +91,7 @@ def read(local: Path | None = None) -> tuple[Subject, list[Finding]]:
     traces = _parse_each(load_trace, trace_modules.trace_names(), invalid)
     # A rule reports what `requests` of the others lack.
     complete = [one for one in traces if one.requests and not find_missing(one, one.requests)]
-    views = {path: path.read_text() for path in view_paths()} | request_views(complete)
+    views = {path: path.read_text(encoding="utf-8") for path in view_paths()} | request_views(complete)
     folders = [local] if local else []
     own = _parse_each(_read_own, [(path, one) for one in folders for path in list_files(one)], invalid)
     subject = Subject(
@@ -143,7 +143,7 @@ def module_of(trace: str) -> str:
 
 def place_of(path: Path | str, text: str) -> str:
     """Return the file and the first line that contains a text; the file alone if none does."""
-    lines = Path(path).read_text().splitlines() if Path(path).is_file() else []
+    lines = Path(path).read_text(encoding="utf-8").splitlines() if Path(path).is_file() else []
     number = next((number for number, line in enumerate(lines, 1) if text in line), None)
     return f"{path}, line {number}" if number else str(path)
 

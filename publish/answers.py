@@ -63,7 +63,7 @@ def render_answer(
 ) -> Sequence[Note]:
     """Write the answer of a query, or its query plan, to a file. Returns the notes on it."""
     if query.explain or query.plan:
-        file.write_text(f"{escape_text(answer.plan(connection, query))}\n")
+        file.write_text(f"{escape_text(answer.plan(connection, query))}\n", encoding="utf-8")
         return query.notes
     rows, changes = writers.write(connection, query, form, file, draft, options)
     found = query.notes
@@ -114,7 +114,7 @@ def _draw_text(
 ) -> Sequence[Note]:
     from tracehouse.publish.plot import pictures
 
-    file.write_text(pictures.render_text(connection, query, given, columns, options))
+    file.write_text(pictures.render_text(connection, query, given, columns, options), encoding="utf-8")
     return [*_limit_notes(query), *query.notes]
 
 

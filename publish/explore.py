@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 
-from tracehouse.core.errors import UsageError, UserError, check_installed
+from tracehouse.core.errors import UsageError, UserError, check_installed, describe_error
 from tracehouse.engines.duckdb.read import answer, fork_server, sandbox
 from tracehouse.engines.duckdb.read.sandbox import Limits
 from tracehouse.engines.names import DATABASE
@@ -188,8 +188,8 @@ def build_application(service: Service, token: str, port: int) -> "Starlette":
             try:
                 found = await service.run_named(name, work(request), _until_closed(request))
             except (UserError, OSError) as error:
-                content, status = {"error": str(error)}, 400 if isinstance(error, UsageError) else 503
-                found = contract.as_json(content).encode()
+                status = 400 if isinstance(error, UsageError) else 503
+                found = contract.as_json({"error": describe_error(error)}).encode()
             except asyncio.CancelledError:
                 found, status = contract.as_json({"error": "Cancelled"}).encode(), 503
             if isinstance(found, bytes):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import duckdb
 
-from tracehouse.core.errors import UserError, check_installed
+from tracehouse.core.errors import UserError, check_installed, describe_error
 from tracehouse.engines.duckdb.read import describe, fork_server, sandbox
 from tracehouse.engines.duckdb.read.binding import bind_list
 from tracehouse.engines.duckdb.read.sandbox import Limits
@@ -59,7 +59,7 @@ class Service:
             # A task of its own, because the server would also cancel the wait for the end of a killed query.
             return await asyncio.shield(running)
         except (UserError, OSError) as error:
-            raise ToolError(str(error)) from None
+            raise ToolError(describe_error(error)) from None
         finally:
             running.cancel()
 

@@ -41,7 +41,7 @@ def answer_refused_requests(server: "MCPServer") -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
-    sys.stdin = io.TextIOWrapper(io.BufferedReader(_Requests(wire)))
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(_Requests(wire)), encoding="utf-8")
 
 
 class _Requests(io.RawIOBase):

@@ -36,6 +36,11 @@ def is_terminal(output: Path | None) -> bool:
         return file.isatty()
 
 
+def _terminal_encoding() -> str:
+    """The encoding of the user's terminal, as a normalised name."""
+    return codecs.lookup(getattr(sys.stdout, "encoding", None) or "utf-8").name
+
+
 def is_stream(output: Path) -> bool:
     """Whether an output is a stream, such as a pipe or /dev/stdout, and not a file that can be replaced."""
     folders = {str(folder) for folder in output.absolute().parents}
@@ -73,8 +78,8 @@ def open_output(
 ) -> Iterator[Path]:
     """Yield a temporary file, and write its content to the output when the block ends without an error.
 
-    With `escapes`, control characters are escaped on a terminal. With `pages`, text that is longer than the
-    terminal goes through a pager.
+    On a terminal, the text is in the terminal's encoding, and with `escapes`, control characters are escaped.
+    With `pages`, text that is longer than the terminal goes through a pager.
     """
     check(output)
     if output and not is_stream(output):
@@ -85,11 +90,12 @@ def open_output(
     temporary.touch()
     yield temporary
     to_terminal = is_terminal(output)
-    if escapes and to_terminal:
-        plain, temporary = temporary, scratch / "escaped"
+    encoding = _terminal_encoding()
+    if to_terminal and (escapes or encoding != "utf-8"):
+        plain, temporary = temporary, scratch / "shown"
         with plain.open("rb") as source, temporary.open("wb") as file:
             for line in codecs.iterdecode(source, "utf-8", "surrogateescape"):
-                file.write(escape_text(line).encode())
+                file.write((escape_text(line) if escapes else line).encode(encoding, errors="replace"))
     if pages and to_terminal and not output and (pager := _find_pager()) and _is_long(temporary):
         _page(temporary, pager)
         return

@@ -254,7 +254,7 @@ def read_query_file(path: Path) -> QueryFile:
     Takes the meanings and limits of parameters that it does not have from parameters.csv. Raises
     DefinitionError if the file breaks the project's rules for queries.
     """
-    return parse_query_file(path, path.read_text(), is_ours=True)
+    return parse_query_file(path, path.read_text(encoding="utf-8"), is_ours=True)
 
 
 @cache

@@ -32,7 +32,7 @@ def added_trace(folder: Path, name: str, text: str) -> Iterator[None]:
     """Add the trace that a module of this name and text declares. The module is written to a folder."""
     modules = folder / "modules"
     modules.mkdir()
-    (modules / f"{name}.py").write_text(text)
+    (modules / f"{name}.py").write_text(text, encoding="utf-8")
     traces.__path__.append(str(modules))
     importlib.invalidate_caches()
     all_traces.cache_clear()

@@ -65,7 +65,7 @@ class Server:
             [sys.executable, str(Path(__file__).with_name("fork_server.py"))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            text=True,
+            encoding="utf-8",
             env={**os.environ, **environment},
         )
 
@@ -75,7 +75,7 @@ class Server:
         with self._lock, tempfile.TemporaryDirectory(dir=self._folder) as scratch:
             Path(scratch).chmod(0o777)
             files = {name: str(Path(scratch) / name) for name in ("stdin", "stdout", "stderr")}
-            Path(files["stdin"]).write_text(stdin)
+            Path(files["stdin"]).write_text(stdin, encoding="utf-8")
             words = [os.fsdecode(a) if isinstance(a, Path | bytes) else str(a) for a in argv]
             message = {"argv": words, **files, **request, "cwd": str(request.get("cwd", self._folder))}
             print(json.dumps(message), file=self._process.stdin, flush=True)

@@ -28,7 +28,7 @@ def start(warehouse: Path, scratch: Path, *options: str) -> Server:
         [command_line.TRACES, "explore", "-w", warehouse, "--no-browser", *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        text=True,
+        encoding="utf-8",
         env={**os.environ, "TMPDIR": str(scratch), "PYTHONUNBUFFERED": "1"},
     )
     assert process.stdout

@@ -20,8 +20,8 @@ from typing import Any, NoReturn
 # An ingest imports these late. Imported here, no child has to.
 import polars  # noqa: F401
 import pyarrow.compute
-import pyarrow.csv
-import pyarrow.parquet
+import pyarrow.csv  # noqa: F401
+import pyarrow.parquet  # noqa: F401
 import rich.progress  # noqa: F401
 import typer.main
 from killing import kill_at_step

@@ -77,7 +77,7 @@ def as_text(statement: str, answered: Answer) -> str:
 
 def all_answers() -> dict[str, str]:
     """Return the expected answers of all golden files."""
-    texts = [path.read_text() for path in sorted(FOLDER.glob("*.txt"))]
+    texts = [path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.txt"))]
     return {statement: expected for text in texts for statement, expected in answers(text).items()}
 
 

@@ -46,7 +46,7 @@ def modules_of(
             assert end(opened) == 0
     else:
         subprocess.run(command, env=os.environ | variables, capture_output=True, check=True, cwd=folder)
-    names = listed.read_text().split()
+    names = listed.read_text(encoding="utf-8").split()
     packages = {name.partition(".")[0] for name in names} - sys.stdlib_module_names
     ours = {name.removeprefix("tracehouse.") for name in names}
     return packages - {"tracehouse"}, {

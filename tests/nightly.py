@@ -98,7 +98,7 @@ def run(part: str, folder: Path) -> Outcome:
     for old in folder.glob("*.xml"):
         old.unlink()
     began = time.monotonic()
-    with (folder / "output.txt").open("w") as output:
+    with (folder / "output.txt").open("w", encoding="utf-8") as output:
         variables = os.environ | {"TRACEHOUSE_JUNIT": str(folder)}
         command = ["make", "--directory", str(REPOSITORY), part]
         code = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, env=variables).returncode

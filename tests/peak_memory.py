@@ -14,7 +14,7 @@ def descendants(process: int) -> list[int]:
     for path in Path("/proc").glob("[0-9]*/stat"):
         # The process may have ended.
         with suppress(OSError):
-            parent = path.read_text().rpartition(")")[2].split()[1]
+            parent = path.read_text(encoding="utf-8").rpartition(")")[2].split()[1]
             children.setdefault(int(parent), []).append(int(path.parent.name))
     found = [process]
     for one in found:
@@ -25,7 +25,7 @@ def descendants(process: int) -> list[int]:
 def has_ended(process: int) -> bool:
     """Whether a process has ended. Its parent may not have waited for it."""
     try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z"
     except OSError:
         return True
 
@@ -33,7 +33,7 @@ def has_ended(process: int) -> bool:
 def peak_mb(process: int) -> float:
     """The peak of the resident memory of a process until now, in MB; 0 if it has ended."""
     with suppress(OSError):
-        for line in Path(f"/proc/{process}/status").read_text().splitlines():
+        for line in Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) * 1024 / 1e6
     return 0

@@ -28,7 +28,11 @@ class Server:
         """Run statements, which must succeed. Return their rows as text, with `|` between columns."""
         command = ["psql", "--no-psqlrc", "-qAt", "-v", "ON_ERROR_STOP=1", "-d", self.url(database, user)]
         done = subprocess.run(
-            command, input=sql, capture_output=True, text=True, env=os.environ | {"PGPASSWORD": PASSWORD}
+            command,
+            input=sql,
+            capture_output=True,
+            encoding="utf-8",
+            env=os.environ | {"PGPASSWORD": PASSWORD},
         )
         assert done.returncode == 0, done.stderr
         return done.stdout.rstrip("\n")
@@ -51,7 +55,7 @@ def started() -> Iterator[Server]:
             [str(part) for part in command], check=True, cwd=folder, stdout=subprocess.DEVNULL, **as_user
         )
 
-    (folder / "password").write_text(PASSWORD)
+    (folder / "password").write_text(PASSWORD, encoding="utf-8")
     (folder / "password").chmod(0o644)
     data = folder / "data"
     own = ["--username", OWNER, "--pwfile", folder / "password", "--auth", "scram-sha-256"]

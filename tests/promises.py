@@ -66,20 +66,22 @@ def count_run(junit: Path) -> Cases:
 
 
 def read_cases() -> Cases:
-    with CASES.open(newline="") as file:
+    with CASES.open(newline="", encoding="utf-8") as file:
         return {name: (int(test), int(nightly)) for name, test, nightly in list(csv.reader(file))[1:]}
 
 
 def write_cases(cases: Cases) -> None:
     linked = {file for file in cases if any(_is_below(file, link) for link in links())}
-    with CASES.open("w", newline="") as file:
+    with CASES.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerows([COLUMNS, *((name, *cases[name]) for name in sorted(linked))])
 
 
 def links() -> list[str]:
     """Return the files and folders of tests that the table names."""
-    return [link for row in _ROW.finditer(DOCUMENT.read_text()) for link in _LINK.findall(row[2])]
+    return [
+        link for row in _ROW.finditer(DOCUMENT.read_text(encoding="utf-8")) for link in _LINK.findall(row[2])
+    ]
 
 
 def _is_below(file: str, link: str) -> bool:
@@ -94,7 +96,7 @@ def updated_document(cases: Cases) -> str:
         numbers = (sum(cases[file][at] for file in files) for at in (0, 1))
         return f"{row[1]} {' | '.join(map(_shown, numbers))} |"
 
-    return _ROW.sub(with_numbers, DOCUMENT.read_text())
+    return _ROW.sub(with_numbers, DOCUMENT.read_text(encoding="utf-8"))
 
 
 def depth_table(junit: Path) -> str:
@@ -134,4 +136,4 @@ if __name__ == "__main__":
         raise SystemExit(f"{JUNIT} has no results of {' and '.join(lacking)}: run `make nightly`")
     write_cases(count_run(JUNIT))
     document = updated_document(read_cases())
-    DOCUMENT.write_text(_DEPTH.sub(lambda _: depth_table(JUNIT), document))
+    DOCUMENT.write_text(_DEPTH.sub(lambda _: depth_table(JUNIT), document), encoding="utf-8")

@@ -69,7 +69,7 @@ def write_pai(folder: Path, tables: Mapping[str, Iterable[Row]]) -> None:
         header = PAI_HEADERS[stem]
         csv = csv_text(header.split(","), rows, False)
         write_archive(folder / f"{stem}.tar.gz", {f"{stem}.csv": csv})
-        (folder / f"{stem}.header").write_text(header)
+        (folder / f"{stem}.header").write_text(header, encoding="utf-8")
 
 
 def ingested(raw: Path, warehouse: Path) -> duckdb.DuckDBPyConnection:

@@ -117,7 +117,7 @@ def zeus_power(raw: Path) -> pd.DataFrame:
 @remembered
 def pai_table(raw: Path, stem: str) -> pd.DataFrame:
     folder = raw / "pai" / "data"
-    names = (folder / f"{stem}.header").read_text().strip().split(",")
+    names = (folder / f"{stem}.header").read_text(encoding="utf-8").strip().split(",")
     archive = joined_bytes(folder, f"{stem}.tar.gz")
     data = csv_members(archive)[stem] if archive else joined_bytes(folder, f"{stem}.csv")
     frame = read_text_table(data, names)

@@ -20,7 +20,7 @@ def write_shown_files(page: str, folder: Path) -> list[Path]:
     for name, text in re.findall(r"`([\w./]+\.sql)`:\n\n```sql\n(.*?)```", page, re.S):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
         written.append(path)
     return written
 

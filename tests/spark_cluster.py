@@ -62,8 +62,10 @@ def _deploy(name: str, options: Sequence[str], log: Path) -> subprocess.Popen:
 def wait_for_line(log: Path, text: str, process: subprocess.Popen) -> None:
     """Wait until a process has written a text to its log. Fail if it ends first, or after `TIMEOUT_S`."""
     end_s = time.monotonic() + TIMEOUT_S
-    while text not in log.read_text(errors="replace"):
-        assert process.poll() is None and time.monotonic() < end_s, log.read_text(errors="replace")
+    while text not in log.read_text(encoding="utf-8", errors="replace"):
+        assert process.poll() is None and time.monotonic() < end_s, log.read_text(
+            errors="replace", encoding="utf-8"
+        )
         time.sleep(0.1)
 
 

@@ -34,7 +34,10 @@ class Superset:
     def run(self, *command: object) -> str:
         """Run Superset's command, which must succeed, and return its output."""
         done = subprocess.run(
-            [SCRIPTS / "superset", *map(str, command)], env=self.environment, capture_output=True, text=True
+            [SCRIPTS / "superset", *map(str, command)],
+            env=self.environment,
+            capture_output=True,
+            encoding="utf-8",
         )
         assert done.returncode == 0, done.stderr[-3000:]
         return done.stdout + done.stderr
@@ -65,7 +68,7 @@ def started() -> Iterator[Superset]:
     assert (SCRIPTS / "superset").exists(), "Superset is not installed: run `make bi-test`"
     with tempfile.TemporaryDirectory(prefix="tracehouse-superset-") as folder:
         configuration = Path(folder) / "superset_config.py"
-        configuration.write_text(CONFIGURATION.format(folder=folder))
+        configuration.write_text(CONFIGURATION.format(folder=folder), encoding="utf-8")
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
@@ -82,12 +85,12 @@ def started() -> Iterator[Superset]:
         superset.run("init")
         command = [SCRIPTS / "superset", "run", "--port", str(port), "--with-threads"]
         with (
-            (Path(folder) / "log").open("w") as log,
+            (Path(folder) / "log").open("w", encoding="utf-8") as log,
             subprocess.Popen(command, env=environment, stdout=log, stderr=log) as process,
         ):
             try:
                 while not _answers(port):
-                    assert process.poll() is None, (Path(folder) / "log").read_text()[-3000:]
+                    assert process.poll() is None, (Path(folder) / "log").read_text(encoding="utf-8")[-3000:]
                 superset.log_in()
                 yield superset
             finally:

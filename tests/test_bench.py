@@ -18,7 +18,7 @@ def test_writes_a_table_of_numbers_and_goals(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(measure, "FOLDER", tmp_path)
     lines = [Line("a / b", 1.2, "", AtMost(1.1), "12 and 10 s"), Line("memory", 1400, "MB")]
     text = measure.write("found", "Cost", ["3 rounds"], {"PAI": lines})
-    assert (tmp_path / "found.txt").read_text() == text
+    assert (tmp_path / "found.txt").read_text(encoding="utf-8") == text
     title, environment, rounds, load, _, *table = text.splitlines()
     assert (title, rounds) == ("Cost", "3 rounds") and "duckdb" in environment and "load" in load
     assert [re.split(r" {2,}", line.strip()) for line in table] == [

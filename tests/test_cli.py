@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 from collections import Counter
@@ -42,7 +43,7 @@ def ingested(folder: Path, **files: str) -> Path:
     raw = folder / "raw"
     raw.mkdir()
     for name, text in files.items():
-        (raw / f"{name}.csv").write_text(text)
+        (raw / f"{name}.csv").write_text(text, encoding="utf-8")
     assert traces("ingest", "--raw", raw, "--warehouse", folder).code == 0
     return folder
 
@@ -68,7 +69,7 @@ def test_commands_import_few_modules(sample_warehouse: Path, tmp_path: Path) -> 
 
 def test_help_has_examples_and_fits_80_columns() -> None:
     shown = traces("--help").stdout
-    guide = (Path(__file__).parents[1] / "docs" / "command-line.md").read_text()
+    guide = (Path(__file__).parents[1] / "docs" / "command-line.md").read_text(encoding="utf-8")
     assert [name for name in COMMANDS if f"\n  {name} " not in shown or f"traces {name}" not in guide] == []
     wrong = []
     for command in COMMANDS + EXPORTS:
@@ -310,6 +311,15 @@ def test_sql_error_marks_place_in_statement(sample_warehouse: Path, tmp_path: Pa
             assert shown[marks.index("^") : len(marks)] == marked
 
 
+def test_errors_show_no_sql_of_tracehouse(sample_warehouse: Path) -> None:
+    """DuckDB does not know the place of a name in the argument of `query_table`."""
+    for name in ("/etc/passwd", "nope", "select 1"):
+        for option in ([], ["--limit", "3"], ["--explain"], ["--format", "table"], ["--plot"]):
+            run = traces("sql", f"from query_table('{name}')", *option, warehouse=sample_warehouse)
+            assert run.code == 1 and name in run.stderr, option
+            assert not {"LINE", "^", "copy", "create", "explain"} & set(run.stderr.split()), option
+
+
 # Lines for bash, and arguments.
 UNUSUAL: list[tuple[str | list[object], int, str]] = [
     ("$traces list > /dev/full", 1, "No space left"),
@@ -337,12 +347,34 @@ UNUSUAL: list[tuple[str | list[object], int, str]] = [
 ]
 
 
+def forbid_files() -> None:
+    """Let this process write no file. It can then use no folder for temporary files."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+
+def test_no_folder_for_temporary_files(sample_warehouse: Path, tmp_path: Path) -> None:
+    environment = os.environ | {"TMPDIR": "/nowhere", "XDG_CACHE_HOME": os.devnull}
+    for line in ("query itp.gpu_hours", "query itp.gpu_hours --output a.csv", "build", "describe itp"):
+        run = command_line.by_itself(
+            *(*line.split(), "--warehouse", sample_warehouse),
+            preexec_fn=forbid_files,
+            env=environment,
+            cwd=tmp_path,
+        )
+        assert run.code == 1, line
+        [error] = run.errors
+        assert "/nowhere" in error and "/tmp" in error and str(tmp_path) in error, line
+        assert "Set the variable TMPDIR" in error and "read permission" not in error, line
+
+
 def test_unusual_input_and_output(sample_warehouse: Path) -> None:
     environment = os.environ | {"TRACES_WAREHOUSE": str(sample_warehouse), "traces": str(TRACES)}
     wrong = []
     for line, code, message in UNUSUAL:
         if isinstance(line, str):
-            done = subprocess.run(["bash", "-c", line], env=environment, capture_output=True, text=True)
+            done = subprocess.run(
+                ["bash", "-c", line], env=environment, capture_output=True, encoding="utf-8"
+            )
             run = Run(done.returncode, done.stdout, done.stderr)
         else:
             run = traces(*line, warehouse=sample_warehouse)
@@ -458,7 +490,7 @@ def test_empty_answer_says_why(tmp_path: Path) -> None:
 
 def test_reads_sql_from_argument_file_or_stdin(sample_warehouse: Path, tmp_path: Path) -> None:
     statement = "select count(*) as jobs from itp.raw_job"
-    (tmp_path / "q.sql").write_text(statement)
+    (tmp_path / "q.sql").write_text(statement, encoding="utf-8")
     answers = {
         traces("sql", *arguments, warehouse=sample_warehouse, stdin=stdin).stdout
         for arguments, stdin in (
@@ -626,7 +658,9 @@ def test_plots_in_terminal_or_to_file(sample_warehouse: Path, tmp_path: Path) ->
     for more in ([], ["--width", 85, "--font-size", 7]):
         run = traces("query", "itp.gpu_hours", *more, "--output", path, warehouse=sample_warehouse)
         assert (run.code, run.stdout) == (0, f"Drew {path}\n") and caveat in run.stderr
-        assert "GPU-hours" in path.read_text() and ('font-size="7px"' in path.read_text()) is bool(more)
+        assert "GPU-hours" in path.read_text(encoding="utf-8") and (
+            'font-size="7px"' in path.read_text(encoding="utf-8")
+        ) is bool(more)
     # An option of a chart is enough. A chart without texts keeps the label of synthetic data.
     line = ("query", "itp.gpu_hours", "--y", "jobs", "--no-title", "--no-footer")
     run = traces(*line, warehouse=sample_warehouse)
@@ -642,4 +676,4 @@ def test_plots_statements(sample_warehouse: Path, tmp_path: Path) -> None:
     assert run.code == 0 and "cluster: jobs" in run.stdout and "Gu et al" in run.stdout
     path = tmp_path / "jobs.svg"
     run = traces("sql", statement, "--kind", "point", "--log", "y", "-o", path, warehouse=sample_warehouse)
-    assert (run.code, run.stdout) == (0, f"Drew {path}\n") and "cluster04" in path.read_text()
+    assert (run.code, run.stdout) == (0, f"Drew {path}\n") and "cluster04" in path.read_text(encoding="utf-8")

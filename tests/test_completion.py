@@ -56,7 +56,7 @@ def test_completes_names_and_parameters() -> None:
 def test_completes_own_queries_next_to_a_pipe(tmp_path: Path) -> None:
     folder = tmp_path / "local" / "sql" / "mine"
     folder.mkdir(parents=True)
-    (folder / "one.sql").write_text("-- One\n")
+    (folder / "one.sql").write_text("-- One\n", encoding="utf-8")
     # Opening a pipe blocks, so the test would time out.
     os.mkfifo(folder / "pipe.sql")
     assert ("mine.one", "One") in names.query_names(tmp_path)
@@ -89,7 +89,7 @@ def test_completes_objects_of_the_user(tmp_path: Path) -> None:
         (view, "-- Big jobs\ncreate view mine.big_job_v1 as select 1 as a;\n"),
     ):
         path.parent.mkdir(parents=True)
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
     cases = {
         f"query -w {tmp_path} mine": ["mine.big_jobs", "mine.big_job"],
         f"-w {tmp_path} query mine.big_jobs": ["mine.big_jobs"],

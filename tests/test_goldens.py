@@ -66,14 +66,14 @@ def test_answers_are_the_golden_ones(
     every = {*required, *(path.stem for path in goldens.FOLDER.glob("*.txt"))}
     for schema in [chosen] if chosen else sorted(every):
         path = goldens.FOLDER / f"{schema}.txt"
-        old = path.read_text() if path.exists() else ""
+        old = path.read_text(encoding="utf-8") if path.exists() else ""
         wanted = {*goldens.statements(old), *required.get(schema, ())}
         if pytestconfig.getoption("write_goldens"):
             wanted |= set(other_calls(connection, wanted, schema).values())
         count("golden answers", len(wanted))
         new = goldens.page({statement: _answer(run, statement) for statement in wanted})
         if pytestconfig.getoption("write_goldens"):
-            path.write_text(new)
+            path.write_text(new, encoding="utf-8")
         elif new != old:
             lines = difflib.unified_diff(old.splitlines(), new.splitlines(), path.name, "now", lineterm="")
             differences += [*lines][:60]
@@ -135,7 +135,7 @@ def test_queries_agree_on_quantities(connection: duckdb.DuckDBPyConnection, run:
 
 def test_queries_with_parameters_have_another_golden_answer(connection: duckdb.DuckDBPyConnection) -> None:
     lacking = [
-        other_calls(connection, goldens.statements(path.read_text()), path.stem)
+        other_calls(connection, goldens.statements(path.read_text(encoding="utf-8")), path.stem)
         for path in goldens.FOLDER.glob("*.txt")
     ]
     assert [calls for calls in lacking if calls] == [], "run `make goldens`"
@@ -145,7 +145,7 @@ def test_no_golden_answer_is_an_error() -> None:
     found = [
         (statement, answer)
         for path in goldens.FOLDER.glob("*.txt")
-        for statement, answer in goldens.answers(path.read_text()).items()
+        for statement, answer in goldens.answers(path.read_text(encoding="utf-8")).items()
         if "Error: " in answer
     ]
     assert found == []

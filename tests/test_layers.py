@@ -26,7 +26,7 @@ LAYERS = {
 
 def imports(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the line and the name of each module that a file imports."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module:
             yield from ((node.lineno, f"{node.module}.{name.name}") for name in node.names)
         elif isinstance(node, ast.Import):
@@ -77,5 +77,7 @@ def test_command_line_does_not_import_spark() -> None:
     script = (
         "import sys, tracehouse.cli, tracehouse.engines.duckdb.read.sandbox; print('pyspark' in sys.modules)"
     )
-    printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    printed = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, encoding="utf-8", check=True
+    )
     assert printed.stdout == "False\n"

@@ -31,7 +31,7 @@ def has_values(loop: ast.expr, constants: set[str]) -> bool:
 
 
 def idle_tests(path: Path) -> Iterator[str]:
-    module = ast.parse(path.read_text())
+    module = ast.parse(path.read_text(encoding="utf-8"))
     assigned = [node for node in module.body if isinstance(node, ast.Assign | ast.AnnAssign)]
     literals = [ast.walk(node) for node in assigned if isinstance(node.value, LITERAL)]
     constants = {node.id for nodes in literals for node in nodes if isinstance(node, ast.Name)} | {"range"}

@@ -21,7 +21,7 @@ BROKEN = '<testsuite><testcase classname="tests.spark" name="four"><error/></tes
 
 def test_summary_has_every_part_and_failure(tmp_path: Path) -> None:
     for name, text in (("1.xml", JUNIT), ("2.xml", BROKEN)):
-        (tmp_path / name).write_text(text)
+        (tmp_path / name).write_text(text, encoding="utf-8")
     outcomes = [
         nightly.outcome("hostile", 2, 61.4, tmp_path),
         nightly.outcome("docs", 1, 0.2, tmp_path / "x"),
@@ -58,7 +58,7 @@ def test_parts_that_pass_are_entered_with_commit_and_date(tmp_path: Path) -> Non
 
 
 def test_makefile_names_tests_that_exist() -> None:
-    makefile = (nightly.REPOSITORY / "Makefile").read_text()
+    makefile = (nightly.REPOSITORY / "Makefile").read_text(encoding="utf-8")
     for path in non_empty(re.findall(r"\btests/[\w/.]+", makefile)):
         assert (nightly.REPOSITORY / path).exists(), path
 
@@ -69,14 +69,16 @@ def test_document_has_the_recorded_numbers_of_cases() -> None:
     recorded = {file for file, (_, number) in cases.items() if number}
     for link in non_empty(promises.links()) if cases else ():
         assert any(file == link or file.startswith(f"{link}/") for file in recorded), link
-    assert promises.updated_document(cases) == promises.DOCUMENT.read_text(), "run `make cases`"
+    assert promises.updated_document(cases) == promises.DOCUMENT.read_text(encoding="utf-8"), (
+        "run `make cases`"
+    )
 
 
 def test_cases_are_what_tests_enter_or_else_one_each(tmp_path: Path) -> None:
     (tmp_path / "test").mkdir()
     (tmp_path / "hostile").mkdir()
-    (tmp_path / "test" / "1.xml").write_text(JUNIT)
-    (tmp_path / "hostile" / "1.xml").write_text(JUNIT.replace("7)", "30)"))
+    (tmp_path / "test" / "1.xml").write_text(JUNIT, encoding="utf-8")
+    (tmp_path / "hostile" / "1.xml").write_text(JUNIT.replace("7)", "30)"), encoding="utf-8")
     assert promises.count_run(tmp_path) == {"tests/views/test_one.py": (8, 31)}
     (tmp_path / "hostile").rename(tmp_path / "depth")
     assert promises.depth_table(tmp_path).splitlines()[2:] == ["| files | 30 |  |", "| lines | 70 | 70 cut |"]

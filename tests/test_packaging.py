@@ -34,7 +34,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     shutil.copytree(REPOSITORY, folder / "source", ignore=shutil.ignore_patterns(*LITTER))
     build = [sys.executable, "-m", "build", "--wheel", "--outdir", folder / "dist", folder / "source"]
-    done = subprocess.run(build, capture_output=True, text=True)
+    done = subprocess.run(build, capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stdout + done.stderr
     [path] = (folder / "dist").iterdir()
     return path
@@ -58,12 +58,19 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_documented_extras_exist() -> None:
-    declared = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    declared = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
     extras = set(declared)
-    sources = [path.read_text() for layer in LAYERS for path in (REPOSITORY / layer).rglob("*.py")]
+    sources = [
+        path.read_text(encoding="utf-8") for layer in LAYERS for path in (REPOSITORY / layer).rglob("*.py")
+    ]
     named = {extra for text in sources for extra in re.findall(r'check_installed\(.*?, "(\w+)"', text)}
     assert {"bi", "fetch", "mcp", "plot", "spark", "xlsx"} <= named <= extras
-    pages = [path.read_text() for path in (REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md"))]
+    pages = [
+        path.read_text(encoding="utf-8")
+        for path in (REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md"))
+    ]
     documented = {extra for text in pages for extra in re.findall(r"pip install '\.\[(\w+)\]'", text)}
     assert documented <= extras
     [included] = [requirement for requirement in declared["all"] if requirement.startswith("tracehouse[")]
@@ -73,14 +80,14 @@ def test_documented_extras_exist() -> None:
 
 
 def test_dev_extra_requires_every_import_of_tests() -> None:
-    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     requirements = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
     required = {canonicalize_name(Requirement(text).name) for text in requirements}
     modules = {
         name.partition(".")[0]
         for folder in ("tests", "bench", "docs")
         for path in (REPOSITORY / folder).rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         for name in imports(node)
     }
     distributions = packages_distributions()
@@ -108,8 +115,9 @@ def site_packages(environment: Path) -> Path:
 def run(environment: Path, *command: str | Path, folder: Path, **variables: str) -> str:
     """Run a program of the environment."""
     program = [environment / "bin" / command[0], *command[1:]]
+    environment_variables = {"PATH": "/usr/bin:/bin", **variables}
     done = subprocess.run(
-        program, cwd=folder, env={"PATH": "/usr/bin:/bin", **variables}, capture_output=True, text=True
+        program, cwd=folder, env=environment_variables, capture_output=True, encoding="utf-8"
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -7,8 +7,10 @@ import enum
 import math
 import os
 import pickle
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
@@ -24,7 +26,7 @@ import pytest
 from peak_memory import watched
 
 import tracehouse
-from tracehouse.engines.duckdb.read import landlock
+from tracehouse.engines.duckdb.read import fork_server, landlock
 from tracehouse.publish.plot import pictures
 from tracehouse.python import UsageError, UserError, Warehouse
 
@@ -42,14 +44,16 @@ def test_answer_and_chart_equal_command_line(warehouse: Warehouse, tmp_path: Pat
     assert [f"{note.label}: {note.text}" for note in answer.caveats] == printed.stderr.splitlines()
     assert (answer.name, answer.values, len(answer)) == ("itp.gpu_hours", {"min_gpus": 8}, answer.shape[0])
     command_line.server().run(*arguments, "--output", tmp_path / "shell.svg", "--width", "85")
-    assert pictures.render_svg(answer.plot(width_mm=85).to_dict()) == (tmp_path / "shell.svg").read_text()
+    assert pictures.render_svg(answer.plot(width_mm=85).to_dict()) == (tmp_path / "shell.svg").read_text(
+        encoding="utf-8"
+    )
     # A chart of chosen columns has the title and the parameters, too, and a PNG the same size.
     chosen = ("--x", "cluster", "--y", "max_gpus", "--log", "y", "--kind", "point")
     for suffix in ("svg", "png"):
         command_line.server().run(*arguments, "--output", tmp_path / f"shell.{suffix}", *chosen)
     drawn = answer.plot(x="cluster", y="max_gpus", log="y", kind="point")
     svg = pictures.render_svg(drawn.to_dict())
-    assert svg == (tmp_path / "shell.svg").read_text() and "min_gpus = 8" in svg
+    assert svg == (tmp_path / "shell.svg").read_text(encoding="utf-8") and "min_gpus = 8" in svg
     assert "itp.gpu_hours: " in svg
     drawn.save(tmp_path / "python.png")
     sizes = {(tmp_path / f"{one}.png").read_bytes()[16:24] for one in ("shell", "python")}
@@ -147,7 +151,7 @@ def test_plots_columns_of_any_answer(warehouse: Warehouse) -> None:
 
 
 def test_connection_reads_only_the_warehouse(sample_warehouse: Path, tmp_path: Path) -> None:
-    (tmp_path / "other.csv").write_text("a\n1\n")
+    (tmp_path / "other.csv").write_text("a\n1\n", encoding="utf-8")
     with tracehouse.open(sample_warehouse) as opened:
         connection = opened.connection
         assert connection is opened.connection
@@ -201,12 +205,57 @@ for statement in {["select len(range(700000000))", "select range from range(1000
         print(error)
 """
     # The limit is of a query. It does not apply to this process.
-    running = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    running = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, encoding="utf-8")
     with watched(running.pid) as peaks:
         printed, _ = running.communicate(timeout=command_line.TIMEOUT_S)
     error = "The answer needs more than the memory limit of 300MB. Request less data, or raise memory_limit"
     assert printed.splitlines() == [error, error, "1"]
     assert max(peaks.values()) < 600 and len(peaks) > 2
+
+
+def test_too_many_open_files_is_an_error_of_the_user(sample_warehouse: Path) -> None:
+    code = f"""
+import os, resource, threading, tracehouse
+opened = tracehouse.open({str(sample_warehouse)!r})
+lowest_free = os.dup(0)
+resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free + 8, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+errors = set()
+at_once = threading.Barrier(30)
+def ask():
+    at_once.wait()
+    try:
+        opened.query("itp.gpu_hours")
+    except tracehouse.UserError as error:
+        errors.add(str(error))
+    except BaseException as error:
+        errors.add(repr(error))
+threads = [threading.Thread(target=ask) for _ in range(at_once.parties)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(*errors, opened.sql("select 1").shape, sep="\\n")
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8")
+    error = "Too many files are open. Run fewer queries at once, or raise the limit with `ulimit -n`"
+    assert (run.stdout, run.stderr) == (f"{error}\n(1, 1)\n", "")
+
+
+def test_a_query_starts_the_fork_server_again(sample_warehouse: Path) -> None:
+    opened = tracehouse.open(sample_warehouse)
+    server = fork_server._process
+    assert server
+    server.kill()
+    server.wait()
+    assert opened.sql("select 1").shape == (1, 1)
+    server = fork_server._process
+    assert server
+    # A stopped server does not end before the query is on its way.
+    server.send_signal(signal.SIGSTOP)
+    later = threading.Timer(0.5, server.kill)
+    later.start()
+    assert opened.sql("select 1").shape == (1, 1)
+    later.join()
 
 
 def test_process_can_still_write(sample_warehouse: Path, tmp_path: Path) -> None:

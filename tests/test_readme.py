@@ -17,11 +17,11 @@ from tracehouse.sql.query_files import query_files
 
 DOCS = Path(__file__).parents[1] / "docs"
 FIXTURE = Path(__file__).parent / "fixture"
-README = (DOCS.parent / "README.md").read_text()
+README = (DOCS.parent / "README.md").read_text(encoding="utf-8")
 SQL, PYTHON_GUIDE, CHARTS, CENSORING = (
-    (DOCS / f"{name}.md").read_text() for name in ("sql", "python", "charts", "censoring")
+    (DOCS / f"{name}.md").read_text(encoding="utf-8") for name in ("sql", "python", "charts", "censoring")
 )
-GUIDES = [(DOCS / f"{name}.md").read_text() for name in ("ingest", "verification")]
+GUIDES = [(DOCS / f"{name}.md").read_text(encoding="utf-8") for name in ("ingest", "verification")]
 CONSOLE = [found for page in (*GUIDES, README, SQL, CHARTS) for found in console(page)]
 [DRAWING] = [found for found in CONSOLE if "--output run_cdf.svg" in found[0]]
 PRINTING = [found for found in CONSOLE[1:] if found != DRAWING]
@@ -56,7 +56,7 @@ def test_make_demo_runs(tmp_path: Path) -> None:
         "RAW": FIXTURE,
     }
     command = ["make", "demo", *(f"{name}={value}" for name, value in variables.items())]
-    done = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True)
+    done = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stderr
     assert "cluster04" in done.stdout and "whole GPUs" in done.stdout
 
@@ -79,9 +79,9 @@ def test_command_draws_the_committed_chart(folder: Path) -> None:
     assert name in PICTURES
     command, printed = DRAWING
     assert lines(run(command, folder)) == lines(printed)
-    shown = (DOCS / name).read_text()
+    shown = (DOCS / name).read_text(encoding="utf-8")
     assert len([mark for mark in marks(shown) if "trace: itp" in mark]) >= 9
-    assert marks((folder / name).read_text()) == marks(shown)
+    assert marks((folder / name).read_text(encoding="utf-8")) == marks(shown)
     assert len(shown) < 120_000
 
 
@@ -90,7 +90,10 @@ def test_pictures_have_the_titles_and_citations_of_today() -> None:
     queries = {query.full_name: query for query in query_files()}
     citations = {f"{name}: {short_citation(trace.citation)}" for name, trace in all_traces().items()}
     for path in non_empty(DOCS.glob("*.svg")):
-        written = [html.unescape(text) for text in re.findall(r">([^<]+)</t(?:ext|span)>", path.read_text())]
+        written = [
+            html.unescape(text)
+            for text in re.findall(r">([^<]+)</t(?:ext|span)>", path.read_text(encoding="utf-8"))
+        ]
         assert ("synthetic data" in written) == (path.name != "run_cdf.svg"), path
         [footer] = [text for text in written if " · reads " in text]
         name, reads, *cited = footer.split(" · ")
@@ -127,7 +130,7 @@ def test_python_examples_run(folder: Path) -> None:
         ],
         cwd=folder,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=True,
     )
     *shown, rest = done.stdout.split("end of example\n")

@@ -55,7 +55,7 @@ def of_tables(traces: Iterable[Trace]) -> ColumnDocs:
         for table in trace.tables
     }
     found["catalog.rejected_rows"] = {column.name: _declared(column) for column in REJECTED_COLUMNS}
-    for table, column, comment in _COLUMN_OF_CATALOG.findall(_CATALOG.read_text()):
+    for table, column, comment in _COLUMN_OF_CATALOG.findall(_CATALOG.read_text(encoding="utf-8")):
         text = comment.replace("''", "'")
         found.setdefault(table, {})[column] = ColumnDoc(text, *split_comment(text), None)
     return found

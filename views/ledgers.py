@@ -159,7 +159,7 @@ def checks(folder: Path = VIEWS) -> list[Check]:
     return [
         _check(part, path)
         for path in sorted(folder.glob("*/checks.sql"))
-        for part in _CHECK_START.split(path.read_text())
+        for part in _CHECK_START.split(path.read_text(encoding="utf-8"))
         if part.startswith("-- check: ")
     ]
 
@@ -168,7 +168,7 @@ def _read_figures(folder: Path, file: str, kind: type[Row]) -> list[Row]:
     """Read the figures of all traces. Raises DefinitionError on an invalid line."""
     found = []
     for path in sorted(folder.glob(f"*/{file}")):
-        with path.open(newline="") as opened:
+        with path.open(newline="", encoding="utf-8") as opened:
             reader = csv.DictReader(opened, strict=True)
             try:
                 found += [_figure(row, path.parent.name, kind) for row in reader]

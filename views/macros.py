@@ -26,7 +26,7 @@ _PLAIN = {"fsum": "sum(number)", "favg": "avg(number)", "exact": "number"}
 @cache
 def macros_sql() -> str:
     """Return the statements that create the macros and their schema."""
-    return PATH.read_text()
+    return PATH.read_text(encoding="utf-8")
 
 
 @cache

@@ -45,7 +45,7 @@ def released() -> Mapping[str, str]:
 def read_lock(path: Path) -> dict[str, str]:
     """Read a lock. Raises DefinitionError on a line that is not a name and a hash."""
     found = {}
-    for number, line in enumerate(path.read_text().splitlines(), 1):
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if not line.startswith("#"):
             name, _, digits = line.partition(" ")
             if len(digits) != HASH_DIGITS or not digits.isalnum():

@@ -95,7 +95,7 @@ def read_quantities(path: Path) -> list[Quantity]:
     """Return the quantities of one file; none if there is no file."""
     if not path.exists():
         return []
-    with path.open(newline="") as file:
+    with path.open(newline="", encoding="utf-8") as file:
         return [
             Quantity(row["quantity"], row["unit"], row["meaning"])
             for row in csv.DictReader(file, strict=True)

@@ -81,7 +81,9 @@ def release(names: Sequence[str]) -> list[str]:
     problems += broken(after, views)
     if problems:
         raise SystemExit("\n".join(problems))
-    LOCK.write_text(_HEADER + "".join(f"{name} {digits}\n" for name, digits in sorted(after.items())))
+    LOCK.write_text(
+        _HEADER + "".join(f"{name} {digits}\n" for name, digits in sorted(after.items())), encoding="utf-8"
+    )
     return sorted(name for name, digits in after.items() if before.get(name) != digits)
 
 

@@ -122,7 +122,7 @@ def view_texts(folder: Path = VIEWS) -> dict[Path, str]:
     Those of `VIEWS` include the views of declared requests, which are not in the folder.
     """
     declared = request_views(all_traces().values()) if folder == VIEWS else {}
-    return {path: path.read_text() for path in view_paths(folder)} | declared
+    return {path: path.read_text(encoding="utf-8") for path in view_paths(folder)} | declared
 
 
 def request_views(traces: Iterable[Trace]) -> dict[Path, str]:
@@ -146,7 +146,7 @@ def plain_names(views: Iterable[ViewFile]) -> dict[str, ViewFile]:
 
 def read_view_file(path: Path) -> ViewFile:
     """Parse a view file. Raises DefinitionError if it does not create the view of its name."""
-    return parsed_view_file(path, path.read_text())
+    return parsed_view_file(path, path.read_text(encoding="utf-8"))
 
 
 @cache

@@ -196,7 +196,7 @@ def _check_master(master: str) -> None:
 
 def _reason(error: Exception, log: Path) -> str:
     """Return the last error in Spark's log, or else the exception's message."""
-    text = log.read_text(errors="replace") if log.exists() else ""
+    text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
     lines = [line.strip() for line in text.splitlines() if re.search("Exception|ERROR|Error", line)]
     return lines[-1] if lines else str(error).splitlines()[0]
 

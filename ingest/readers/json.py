@@ -7,13 +7,14 @@ is refused: the reader cannot find the start of the next object.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 
 from tracehouse.core.errors import FETCH_FILE_AGAIN, FETCH_OR_MOVE, RawFileError
 from tracehouse.core.text import decode_text
+from tracehouse.ingest.column_types import MISSING, TYPES, TypeName
 from tracehouse.ingest.declarations import Column, JsonList, Table
 from tracehouse.ingest.readers import Batch, Reader, ReaderInput, Reject, limit_rejects
 from tracehouse.ingest.readers.lines import BYTE_ORDER_MARK, shown
@@ -26,13 +27,17 @@ LONGEST_LIST_BYTES = 512 << 20
 LONGEST_OBJECT_BYTES = 4 << 20
 
 _OBJECT_BYTES = 100
-# Numbers stay texts: Python refuses to convert integers of more than 4,300 digits.
+# Only finds the end of a value.
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str)
 _SPACE = re.compile(r"[ \t\r\n]*")
 _CUT = "the file ends before its list does: it is truncated"
 # In this encoding, each byte is one character, so that positions in the text are positions in the file. The
 # syntax of JSON is ASCII.
 _BYTE_BY_BYTE = "latin-1"
+
+
+class _Number(str):
+    """The text of a number: Python refuses to convert integers of more than 4,300 digits."""
 
 
 class Element(NamedTuple):
@@ -137,8 +142,8 @@ def _parse_object(text: bytes) -> dict[str, Any] | MisfitError:
     try:
         found = json.loads(
             text.decode(),
-            parse_int=str,
-            parse_float=str,
+            parse_int=_Number,
+            parse_float=_Number,
             parse_constant=_refuse_constant,
             object_pairs_hook=_refuse_repeated_names,
         )
@@ -197,16 +202,38 @@ def _texts_of(row: _Row, outermost: dict[str, Any], table: Table, options: JsonL
 
 def _text_of(value: Any, column: Column) -> str | None:
     """Return the text of a value. Raises MisfitError for a list or an object in a column of another type."""
+    if column.type in _ELEMENTS:
+        return _text_of_list(value, column)
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, list) and column.type == "VARCHAR[]":
-        return json.dumps(value)
-    if isinstance(value, list) and column.type == "BIGINT[]":
-        # Numbers are texts here, and keep all digits.
-        return f"[{', '.join(map(str, value))}]"
     if value is not None and not isinstance(value, str):
         raise MisfitError(f"column {column.name} ({column.type}): a list or an object")
     return value
+
+
+def _text_of_list(value: Any, column: Column) -> str | None:
+    """Return the text of a list, or of a missing value. Raises MisfitError for other values and elements.
+
+    In the text of a list, a text that consists of digits and commas would become numbers.
+    """
+    if value is None or (isinstance(value, str) and value in (*column.null_texts, *MISSING)):
+        return value
+    if not isinstance(value, list) or not all(map(_ELEMENTS[column.type], value)):
+        written = TYPES[column.type].written
+        raise MisfitError(f"column {column.name} ({column.type}): not {written}")
+    return f"[{', '.join(value)}]" if column.type == "BIGINT[]" else json.dumps(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, _Number)
+
+
+def _is_text(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and not _is_number(value))
+
+
+# The test of an element of a list.
+_ELEMENTS: dict[TypeName, Callable[[Any], bool]] = {"VARCHAR[]": _is_text, "BIGINT[]": _is_number}
 
 
 def split_list(stream: BinaryIO, file: str, part_bytes: int = CHUNK_BYTES) -> Iterator[list[Element]]:

@@ -1,10 +1,12 @@
 """Compare the files of a warehouse with their checksums."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracehouse.core.errors import UserError, check_traces
+from tracehouse.core.errors import RawFileError, UserError, check_traces
+from tracehouse.core.permissions import explain_denied
 from tracehouse.core.progress import Progress
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.raw_stream import sha256_of
@@ -27,11 +29,15 @@ class Artifact:
 
 @dataclass(frozen=True)
 class Damage:
-    """A damaged file: its path below the warehouse, the problem, and how to restore the file."""
+    """A damaged file: its path below the warehouse, the problem, and how to restore the file.
+
+    `word` says what the file is: damaged, or unreadable for this user.
+    """
 
     path: str
     problem: str
     advice: str
+    word: str = "damaged"
 
 
 @dataclass(frozen=True)
@@ -53,9 +59,21 @@ def check(warehouse: Path, traces: Sequence[str], progress: Progress) -> Report:
     if not published:
         raise UserError(f"{warehouse / records.NAME}: the manifest lists no files to check")
     artifacts = [*_list_table_files(published), *_list_view_files(warehouse, traces)]
-    total = sum(files.size_of(warehouse / artifact.path) or 0 for artifact in artifacts)
+    total = sum(artifact.bytes or _size_of_view(warehouse / artifact.path) for artifact in artifacts)
     damages = _find_damages(warehouse, artifacts, lambda more: progress("checksums", more, total))
     return Report(len(artifacts), total, tuple(damages))
+
+
+def join_words(damages: Iterable[Damage]) -> str:
+    """Return what some files are: damaged, unreadable, or both."""
+    return " or ".join(sorted({damage.word for damage in damages}))
+
+
+def _size_of_view(path: Path) -> int:
+    """Return the size of a file, which nothing has recorded, and 0 if it is missing or unreadable."""
+    with suppress(PermissionError):
+        return files.size_of(path) or 0
+    return 0
 
 
 def check_sizes(warehouse: Path, conversions: Iterable[Conversion]) -> None:
@@ -63,7 +81,7 @@ def check_sizes(warehouse: Path, conversions: Iterable[Conversion]) -> None:
     damages = list(find_wrong_sizes(warehouse, conversions))
     if damages:
         first, more = damages[0], len(damages) - 1
-        others = f", and {more:,} other files are damaged" if more else ""
+        others = f", and {more:,} other files are {join_words(damages[1:])}" if more else ""
         raise UserError(f"{warehouse / first.path}: {first.problem}{others}. {first.advice}")
 
 
@@ -77,16 +95,26 @@ def _find_damages(
 ) -> Iterator[Damage]:
     """Yield the files whose size, or whose content if `on_bytes` is given, differs from what was written."""
     for artifact in artifacts:
-        found = files.size_of(warehouse / artifact.path)
-        problem = ""
-        if found is None:
-            problem = "the file is missing"
-        elif artifact.bytes not in (None, found):
-            problem = f"it has {found:,} bytes; {artifact.bytes:,} were written"
-        elif on_bytes and sha256_of((warehouse / artifact.path,), on_bytes) != artifact.sha256:
-            problem = "its content is not what was written"
+        try:
+            problem = _find_problem(warehouse, artifact, on_bytes)
+        except (OSError, RawFileError) as error:
+            if denied := explain_denied(warehouse / artifact.path):
+                yield Damage(artifact.path, "permission denied", denied, "unreadable")
+                continue
+            problem = f"it cannot be read ({error})"
         if problem:
             yield Damage(artifact.path, problem, artifact.advice)
+
+
+def _find_problem(warehouse: Path, artifact: Artifact, on_bytes: OnBytes | None) -> str:
+    found = files.size_of(warehouse / artifact.path)
+    if found is None:
+        return "the file is missing"
+    if artifact.bytes not in (None, found):
+        return f"it has {found:,} bytes; {artifact.bytes:,} were written"
+    if on_bytes and sha256_of((warehouse / artifact.path,), on_bytes) != artifact.sha256:
+        return "its content is not what was written"
+    return ""
 
 
 def _list_table_files(conversions: Iterable[Conversion]) -> Iterator[Artifact]:

@@ -10,6 +10,7 @@ import duckdb
 from filelock import FileLock, Timeout
 
 from tracehouse.core.errors import UserError
+from tracehouse.core.permissions import explain_denied, explain_denied_in
 from tracehouse.ingest.store.layout import WORK_FOLDER, resolve_warehouse, staging_folder
 
 # The exceptions of Arrow and DuckDB about a full disk. DuckDB's exception depends on what it was writing.
@@ -48,8 +49,11 @@ def acquire(warehouse: Path) -> Iterator[None]:
             "warehouse with --warehouse"
         ) from None
     except OSError as error:
-        path = os.fsdecode(error.filename or warehouse) if error.errno in _WRONG_KIND else warehouse
-        raise UserError(f"{path}: cannot write to the warehouse. {_advise(error)}") from error
+        path = Path(os.fsdecode(error.filename or warehouse))
+        if denied := explain_denied(path):
+            raise UserError(denied) from error
+        place = path if error.errno in _WRONG_KIND else warehouse
+        raise UserError(f"{place}: cannot write to the warehouse. {_advise(error)}") from error
     try:
         yield
     except OSError as error:
@@ -57,7 +61,8 @@ def acquire(warehouse: Path) -> Iterator[None]:
         is_inside = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(warehouse))
         if error.errno not in _DISK_FULL and not is_inside:
             raise
-        raise UserError(f"{path}: cannot write ({error.strerror}). {_advise(error)}") from error
+        message = f"{path}: cannot write ({error.strerror}). {_advise(error)}"
+        raise UserError(explain_denied(path) or message) from error
     finally:
         lock.release()
 
@@ -69,7 +74,8 @@ def explain_write_errors(warehouse: Path, name: str) -> Iterator[None]:
         yield
     except _WRITE_ERRORS as error:
         reason = str(error).splitlines()[0]
-        raise UserError(f"{warehouse}: cannot write {name} ({reason}). {_advise(error)}") from error
+        message = f"{warehouse}: cannot write {name} ({reason}). {_advise(error)}"
+        raise UserError(explain_denied_in(reason) or message) from error
 
 
 def _advise(error: Exception) -> str:

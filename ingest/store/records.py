@@ -22,6 +22,7 @@ from typing import Any
 from filelock import FileLock
 
 from tracehouse.core.errors import UserError
+from tracehouse.core.permissions import explain_denied
 from tracehouse.ingest.column_types import TYPES
 from tracehouse.ingest.declarations import Column, Table, Trace, all_traces
 from tracehouse.ingest.raw_stream import sha256_of
@@ -219,7 +220,7 @@ def read(warehouse: Path) -> Manifest:
             ) from None
         return Manifest()
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot read the manifest ({error}). {_ADVICE}") from error
+        raise _explain_unreadable(path, "the manifest", error) from error
     names = parse_record_names(text, path)
     return parse(text, path, {name: _read_text(warehouse / RECORDS_FOLDER / name) for name in names})
 
@@ -272,7 +273,11 @@ def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot read the record of a conversion ({error}). {_ADVICE}") from error
+        raise _explain_unreadable(path, "the record of a conversion", error) from error
+
+
+def _explain_unreadable(path: Path, what: str, error: Exception) -> UserError:
+    return UserError(explain_denied(path) or f"{path}: cannot read {what} ({error}). {_ADVICE}")
 
 
 # Records never change, and an ingest of many partitions reads all of them for each new one.

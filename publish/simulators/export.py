@@ -121,7 +121,9 @@ def _write(
         "caveats": {note.name: note.text for note in caveats},
         "sources": sources,
     }
-    (folder / REPORT).write_text(json.dumps(details, indent=2, ensure_ascii=False, default=str) + "\n")
+    (folder / REPORT).write_text(
+        json.dumps(details, indent=2, ensure_ascii=False, default=str) + "\n", encoding="utf-8"
+    )
     return report, caveats
 
 

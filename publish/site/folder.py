@@ -99,7 +99,7 @@ def publish(
         for parent in {(staged / path).parent for path in files}:
             parent.mkdir(parents=True, exist_ok=True)
         for path, found in files.items():
-            (staged / path).write_text(contract.as_json(found))
+            (staged / path).write_text(contract.as_json(found), encoding="utf-8")
         shutil.copytree(APPLICATION, staged, dirs_exist_ok=True)
         (staged / "duckdb").mkdir()
         for name, content in programs.items():

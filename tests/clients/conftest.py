@@ -30,7 +30,7 @@ def run() -> Run:
             done = subprocess.CompletedProcess(command, ended.code or 0, ended.stdout, ended.stderr)
         else:
             done = subprocess.run(
-                [str(part) for part in command], cwd=folder, input=text, capture_output=True, text=True
+                [str(part) for part in command], cwd=folder, input=text, capture_output=True, encoding="utf-8"
             )
         assert not check or done.returncode == 0, f"{command}\n{text}\n{done.stderr}"
         return done

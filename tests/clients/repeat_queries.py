@@ -44,7 +44,7 @@ def rows(connection: duckdb.DuckDBPyConnection) -> list[list[int]]:
 def by_shell(warehouse: Path) -> list[list[int]]:
     shell = Path(sysconfig.get_path("scripts")) / "duckdb"
     command = [shell, "-no-init", "-readonly", "-csv", "-noheader", warehouse / database.DATABASE]
-    done = subprocess.run(command, input=";\n".join([*QUESTIONS, ""]), capture_output=True, text=True)
+    done = subprocess.run(command, input=";\n".join([*QUESTIONS, ""]), capture_output=True, encoding="utf-8")
     if done.returncode:
         raise SystemExit(done.stderr)
     return [[int(float(value)) for value in line.split(",")] for line in done.stdout.splitlines()]

@@ -20,8 +20,8 @@ METRIC = "Time,172.31.0.1-0\n2023-07-01 00:00:00+08:00,7\n"
 def raw(tmp_path: Path) -> Path:
     folder = tmp_path / "raw"
     (folder / "kalos").mkdir(parents=True)
-    (folder / "openb_node_list_all_node.csv").write_text(NODE)
-    (folder / "kalos" / "GPU_UTIL.csv").write_text(METRIC)
+    (folder / "openb_node_list_all_node.csv").write_text(NODE, encoding="utf-8")
+    (folder / "kalos" / "GPU_UTIL.csv").write_text(METRIC, encoding="utf-8")
     return folder
 
 
@@ -68,9 +68,9 @@ def test_rejects_names_that_are_patterns_or_not_printable(
 
 
 def test_rejects_file_as_warehouse(raw: Path, tmp_path: Path, run: Callable, traces: Path) -> None:
-    (tmp_path / "file").write_text("mine")
+    (tmp_path / "file").write_text("mine", encoding="utf-8")
     (tmp_path / "work").mkdir()
-    (tmp_path / "work/.ingest").write_text("mine")
+    (tmp_path / "work/.ingest").write_text("mine", encoding="utf-8")
     for name, message in (
         ("file", "file: this is a file. Name the warehouse's folder"),
         ("file/below", "file: this is a file, but a folder is needed here. Move it away"),
@@ -80,7 +80,7 @@ def test_rejects_file_as_warehouse(raw: Path, tmp_path: Path, run: Callable, tra
             database.ingest([raw], tmp_path / name, [], quiet)
     done = run([traces, "list", "--warehouse", tmp_path / "file"], check=False)
     assert done.stderr.startswith(f"error: {tmp_path / 'file'}: this is a file. ")
-    assert (tmp_path / "file").read_text() == "mine"
+    assert (tmp_path / "file").read_text(encoding="utf-8") == "mine"
 
 
 def test_reader_without_write_permission_gets_answers(

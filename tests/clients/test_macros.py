@@ -20,7 +20,7 @@ def calls() -> list[str]:
     """Return some calls of each schema that set parameters by name."""
     found = []
     for path in sorted(goldens.FOLDER.glob("*.txt")):
-        statements = [text for text in goldens.statements(path.read_text()) if " := " in text]
+        statements = [text for text in goldens.statements(path.read_text(encoding="utf-8")) if " := " in text]
         found += [text for text in statements if OF_A_TABLE not in text][:CALLS_OF_A_SCHEMA]
     return [statement.removeprefix("from ") for statement in found]
 

@@ -29,8 +29,8 @@ def publish(version: int, folder: Path) -> Path:
     raw.mkdir(exist_ok=True)
     nodes = (f"n{n},{1000 * version},64,0,\n" for n in range(10 + version))
     pods = (f"p{n},{version},64,1,1000,,LS,Running,0,9,0\n" for n in range(20 + version))
-    (raw / "openb_node_list_all_node.csv").write_text(NODES + "".join(nodes))
-    (raw / "openb_pod_list_default.csv").write_text(PODS + "".join(pods))
+    (raw / "openb_node_list_all_node.csv").write_text(NODES + "".join(nodes), encoding="utf-8")
+    (raw / "openb_pod_list_default.csv").write_text(PODS + "".join(pods), encoding="utf-8")
     outcome = database.ingest([raw], warehouse, [], lambda *_: None)
     assert not outcome.problems
     assert len(outcome.converted) == 2
@@ -45,7 +45,7 @@ def expected(version: int) -> list[list[int]]:
 
 def lines(path: Path) -> list[str]:
     """Return the complete lines of a file that another process is writing."""
-    return path.read_text().rpartition("\n")[0].splitlines()
+    return path.read_text(encoding="utf-8").rpartition("\n")[0].splitlines()
 
 
 @suites.of("hostile")
@@ -55,7 +55,7 @@ def test_readers_see_one_complete_version(tmp_path: Path) -> None:
     readers = {}
     for way in ("python", "traces", "shell"):
         log, errors = tmp_path / f"{way}.log", tmp_path / f"{way}.errors"
-        with log.open("w") as out, errors.open("w") as err:
+        with log.open("w", encoding="utf-8") as out, errors.open("w", encoding="utf-8") as err:
             command = [sys.executable, script, way, warehouse, stop]
             readers[way] = subprocess.Popen(command, stdout=out, stderr=err)
     try:
@@ -69,7 +69,7 @@ def test_readers_see_one_complete_version(tmp_path: Path) -> None:
     finally:
         stop.touch()
         codes = {way: reader.wait(TIMEOUT_S) for way, reader in readers.items()}
-    errors = {way: (tmp_path / f"{way}.errors").read_text() for way in readers}
+    errors = {way: (tmp_path / f"{way}.errors").read_text(encoding="utf-8") for way in readers}
     assert errors == dict.fromkeys(readers, "")
     assert codes == dict.fromkeys(readers, 0)
     versions = {json.dumps(expected(version)): version for version in VERSIONS}
@@ -111,7 +111,7 @@ def test_client_that_writes(sample_warehouse: Path, tmp_path: Path, run: Callabl
     warehouse = tmp_path / "warehouse"
     shutil.copytree(sample_warehouse, warehouse)
     command = [sys.executable, "-c", WRITER, warehouse / database.DATABASE]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8") as writer:
         assert writer.stdout and writer.stdout.readline() == "written\n"
         done = run([traces, "list", "traces", "--warehouse", warehouse], check=False)
         writer.kill()

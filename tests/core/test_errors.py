@@ -15,7 +15,7 @@ def test_the_place_of_an_invalid_definition_may_contain_a_colon() -> None:
 
 
 def test_names_the_missing_module_of_an_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "charts_of_a_test.py").write_text("import dependency_of_a_test\n")
+    (tmp_path / "charts_of_a_test.py").write_text("import dependency_of_a_test\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     advice = r"It comes with the extra plot: pip install '\.\[plot\]' in the clone of Tracehouse"
     with pytest.raises(

@@ -24,7 +24,7 @@ def accept(folder: Path) -> None:
 def write(folder: Path, files: dict[str, str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
-        (folder / name).write_text(text)
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def replace_folder(path: Path) -> None:
@@ -34,13 +34,13 @@ def replace_folder(path: Path) -> None:
 
 def replace_file(path: Path) -> None:
     with staging.replace_file(path) as new:
-        new.write_text("new")
+        new.write_text("new", encoding="utf-8")
 
 
 def read(path: Path) -> dict[str, str]:
     """The texts of the files of a folder, or of one file."""
     files = [found for found in (path, *path.rglob("*")) if found.is_file()]
-    return {found.relative_to(path).as_posix(): found.read_text() for found in files}
+    return {found.relative_to(path).as_posix(): found.read_text(encoding="utf-8") for found in files}
 
 
 def cannot_exchange(one: Path, other: Path) -> None:
@@ -60,7 +60,7 @@ def test_kill_at_any_step_leaves_old_or_new(
         path = tmp_path / str(number) / "target"
         path.parent.mkdir()
         if case == "file":
-            path.write_text("old")
+            path.write_text("old", encoding="utf-8")
         elif case != "new folder":
             write(path, OLD)
         old, new = read(path), {".": "new"} if case == "file" else NEW
@@ -109,10 +109,10 @@ def test_keeps_links_and_long_names(tmp_path: Path) -> None:
 def test_one_process_writes_at_a_time(tmp_path: Path) -> None:
     path = tmp_path / "answer.csv"
     with staging.replace_file(path) as new:
-        new.write_text("first")
+        new.write_text("first", encoding="utf-8")
         with pytest.raises(UserError, match=r"answer\.csv: another command is writing here. Wait"):
             replace_file(path)
-    assert path.read_text() == "first" and list(tmp_path.iterdir()) == [path]
+    assert path.read_text(encoding="utf-8") == "first" and list(tmp_path.iterdir()) == [path]
 
 
 def test_file_systems_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

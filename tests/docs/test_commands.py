@@ -85,7 +85,7 @@ ELSEWHERE = {
 
 def commands(page: str) -> Iterator[str]:
     """Yield the commands in the code blocks of a page."""
-    text = (REPOSITORY / page).read_text()
+    text = (REPOSITORY / page).read_text(encoding="utf-8")
     for block in re.findall(r"^ *```(?:console|sh|bash)\n(.*?)^ *```", text, re.S | re.M):
         yield from re.findall(r"^ *\$ (.*)$", block, re.M)
     without_fences = re.sub(r"^ *```.*?^ *```", "", text, flags=re.S | re.M)
@@ -125,7 +125,7 @@ def test_commands_of_the_page_run(page: str, folder: Path) -> None:
                 env=os.environ | {"PATH": f"{programs}:{os.environ['PATH']}"},
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
-                text=True,
+                encoding="utf-8",
             )
             run = command_line.Run(done.returncode, done.stdout, done.stderr)
         assert run.code == 0 and run.stdout + run.stderr, f"{command}: {run.stderr}"
@@ -137,14 +137,16 @@ def test_other_commands_are_in_the_file_that_runs_them(page: str) -> None:
     shown = [command for command in commands(page) if runner(page, command)]
     assert [start for start in ELSEWHERE[page] if not any(c.startswith(start) for c in shown)] == []
     for command in shown:
-        text = (REPOSITORY / runner(page, command)).read_text()
+        text = (REPOSITORY / runner(page, command)).read_text(encoding="utf-8")
         words = [command.split()[1].split("=")[0], *re.findall(r" (--[\w-]+)", command)]
         missing = [word for word in words if word not in text]
         assert not missing or Path(page).name in text, (command, missing)
 
 
 def test_ci_installs_every_extra() -> None:
-    extras = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    extras = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
 
     def included(names: list[str]) -> set[str]:
         found = set(names)
@@ -153,8 +155,10 @@ def test_ci_installs_every_extra() -> None:
             found |= included([extra for match in matches if match for extra in match[1].split(",")])
         return found
 
-    pages = "".join((REPOSITORY / page).read_text() for page in PAGES)
+    pages = "".join((REPOSITORY / page).read_text(encoding="utf-8") for page in PAGES)
     needed = included(re.findall(r"pip install '\.\[(\w+)\]'", pages)) - {"all"}
     assert needed <= included(["dev"])
-    assert "$(call install,$(VENV),--editable '.[dev]')" in (REPOSITORY / "Makefile").read_text()
-    assert "make --jobs 2 venvs" in (REPOSITORY / ".ci" / "run").read_text()
+    assert "$(call install,$(VENV),--editable '.[dev]')" in (REPOSITORY / "Makefile").read_text(
+        encoding="utf-8"
+    )
+    assert "make --jobs 2 venvs" in (REPOSITORY / ".ci" / "run").read_text(encoding="utf-8")

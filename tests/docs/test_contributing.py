@@ -25,8 +25,8 @@ PAGES = [
     "docs/reliability.md",
     "docs/versions.md",
 ]
-CONTRIBUTING = (REPOSITORY / "CONTRIBUTING.md").read_text()
-DEVELOPMENT = (REPOSITORY / "docs" / "development.md").read_text()
+CONTRIBUTING = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8")
+DEVELOPMENT = (REPOSITORY / "docs" / "development.md").read_text(encoding="utf-8")
 MOST_WORDS = 1_500
 # The files of the example: a path in backticks and a colon, and the block below it.
 FILES = dict(re.findall(r"^`(\S+)`:\n\n```\w+\n(.*?)^```$", CONTRIBUTING, re.S | re.M))
@@ -53,7 +53,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (folder / path.name).symlink_to(path)
     for name, text in non_empty(FILES.items()):
         (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(text)
+        (folder / name).write_text(text, encoding="utf-8")
     return folder
 
 
@@ -68,7 +68,7 @@ def run(tree: Path, command: str) -> str:
     program = programs[name]
     environment = {"PYTHONPATH": str(tree.parent), "XDG_CACHE_HOME": str(tree.parent / "cache")}
     done = subprocess.run(
-        [*program, *arguments], cwd=tree, env=os.environ | environment, capture_output=True, text=True
+        [*program, *arguments], cwd=tree, env=os.environ | environment, capture_output=True, encoding="utf-8"
     )
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
@@ -115,7 +115,7 @@ def test_the_tests_accept_the_example(tree: Path) -> None:
 def test_lists_every_ledger_with_its_columns() -> None:
     ledgers = [path for path in sorted((REPOSITORY / "views").glob("*/*.csv")) if path.stem != "units"]
     for path in non_empty(ledgers):
-        header = path.read_text().splitlines()[0]
+        header = path.read_text(encoding="utf-8").splitlines()[0]
         [listed] = re.findall(rf"^\| `{path.name}` \| `(.*?)` \|$", DEVELOPMENT, re.M)
         optional = {"explained_value", "explained_tolerance", "needs_file"}
         assert set(listed.split(",")) - set(header.split(",")) <= optional, path
@@ -124,18 +124,18 @@ def test_lists_every_ledger_with_its_columns() -> None:
 
 @pytest.mark.parametrize(("path", "example"), EXCERPTS)
 def test_examples_are_excerpts(path: str, example: str) -> None:
-    text = (REPOSITORY / path).read_text()
+    text = (REPOSITORY / path).read_text(encoding="utf-8")
     for excerpt in non_empty(re.split(r"^ *\.\.\.\n", example, flags=re.M)):
         assert excerpt in text
         text = text[text.index(excerpt) :]
 
 
 def test_links_files_and_make_targets_exist() -> None:
-    makefile = (REPOSITORY / "Makefile").read_text()
+    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([\w-]+):", makefile, re.M))
     missing = []
     for page in PAGES:
-        text = (REPOSITORY / page).read_text()
+        text = (REPOSITORY / page).read_text(encoding="utf-8")
         links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
         missing += [link for link in links if not ((REPOSITORY / page).parent / link).exists()]
         named = re.findall(r"`((?:ingest|samples|views|sql|engines|publish|tests|docs)/[\w./]+)`", text)
@@ -151,7 +151,13 @@ def test_links_files_and_make_targets_exist() -> None:
 
 
 def test_changelog_and_citation_have_the_current_version() -> None:
-    version = re.search(r'^version = "(.*)"', (REPOSITORY / "pyproject.toml").read_text(), re.M)
+    version = re.search(
+        r'^version = "(.*)"', (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"), re.M
+    )
     assert version
-    assert (REPOSITORY / "CHANGELOG.md").read_text().startswith(f"# Changes\n\n## {version[1]}\n")
-    assert f"version: {version[1]}\n" in (REPOSITORY / "CITATION.cff").read_text()
+    assert (
+        (REPOSITORY / "CHANGELOG.md")
+        .read_text(encoding="utf-8")
+        .startswith(f"# Changes\n\n## {version[1]}\n")
+    )
+    assert f"version: {version[1]}\n" in (REPOSITORY / "CITATION.cff").read_text(encoding="utf-8")

@@ -180,7 +180,7 @@ def test_home_page_and_navigation_contain_every_document_and_trace(pages: dict[s
 
 def headings(document: Path) -> set[str]:
     """Return the anchors that GitHub and the site derive from the headings."""
-    text = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.S | re.M)
+    text = re.sub(r"^```.*?^```", "", document.read_text(encoding="utf-8"), flags=re.S | re.M)
     found = re.findall(r"^#+ (.*)", text, re.M)
     return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in found}
 
@@ -189,7 +189,7 @@ def test_links_of_documents_work() -> None:
     broken = []
     for document in DOCUMENTS:
         path = REPOSITORY / document
-        text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.S | re.M)
+        text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.S | re.M)
         for link in re.findall(r"\]\(([^)\s]+)\)", text):
             name, _, anchor = link.partition("#")
             target = (path.parent / name).resolve() if name else path
@@ -210,6 +210,9 @@ def test_site_is_built_without_warnings_and_loads_nothing_external(
     pages = list((tmp_path / "site").rglob("*.html"))
     assert len(pages) > 250
     loads = r"<(?:link|script|img|iframe|object)\b[^>]*?(?:src|href|data)=[\"'](?:https?:)?//"
-    assert [page for page in pages if re.search(loads, page.read_text())] == []
+    assert [page for page in pages if re.search(loads, page.read_text(encoding="utf-8"))] == []
     for style in (tmp_path / "site").rglob("*.css"):
-        assert re.findall(r"(?:url\(|@import)\s*['\"]?(?:https?:)?//\S*", style.read_text()) == []
+        assert (
+            re.findall(r"(?:url\(|@import)\s*['\"]?(?:https?:)?//\S*", style.read_text(encoding="utf-8"))
+            == []
+        )

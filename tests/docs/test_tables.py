@@ -8,4 +8,4 @@ from tracehouse.docs.tables import TABLES, GeneratedTable
 @pytest.mark.each_trace
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_generated_table_is_current(table: GeneratedTable) -> None:
-    assert table.updated_document() == table.path.read_text(), "run `make tables`"
+    assert table.updated_document() == table.path.read_text(encoding="utf-8"), "run `make tables`"

@@ -11,9 +11,11 @@ from shown_output import console, lines, run, write_shown_files
 import tracehouse
 
 DOCS = Path(__file__).parents[2] / "docs"
-TUTORIAL, PUBLISHED = (DOCS / "tutorial.md").read_text().split("## The published files of openb")
-HOME = (DOCS / "home.md").read_text()
-RECIPES = (DOCS / "recipes.md").read_text()
+TUTORIAL, PUBLISHED = (
+    (DOCS / "tutorial.md").read_text(encoding="utf-8").split("## The published files of openb")
+)
+HOME = (DOCS / "home.md").read_text(encoding="utf-8")
+RECIPES = (DOCS / "recipes.md").read_text(encoding="utf-8")
 SQL = r"^ *```sql\n(.*?)^ *```"
 
 
@@ -34,10 +36,10 @@ def warehouse(folder: Path) -> Path:
 
 @suites.of("docs")
 def test_tutorial_prints_the_shown_output_and_draws_the_chart(warehouse: Path) -> None:
-    drawn = (warehouse.parent / "sharing_waits.svg").read_text()
+    drawn = (warehouse.parent / "sharing_waits.svg").read_text(encoding="utf-8")
     assert ">synthetic data<" in drawn
     assert re.findall(r"<text[^>]*>([^<]*)</text>", drawn) == re.findall(
-        r"<text[^>]*>([^<]*)</text>", (DOCS / "sharing_waits.svg").read_text()
+        r"<text[^>]*>([^<]*)</text>", (DOCS / "sharing_waits.svg").read_text(encoding="utf-8")
     )
 
 

@@ -24,7 +24,7 @@ def cells(line: str) -> list[object]:
 def test_page_agrees_with_real_files(real_warehouse: Path) -> None:
     with sandbox.connect(real_warehouse) as connection:
         current = verified.page(connection).splitlines()
-    committed = verified.PAGE.read_text().splitlines()
+    committed = verified.PAGE.read_text(encoding="utf-8").splitlines()
     differing = [
         (old, new) for old, new in zip_longest(committed, current, fillvalue="") if cells(old) != cells(new)
     ]
@@ -32,7 +32,7 @@ def test_page_agrees_with_real_files(real_warehouse: Path) -> None:
 
 
 def test_page_has_no_unexplained_difference() -> None:
-    lines = verified.PAGE.read_text().splitlines()
+    lines = verified.PAGE.read_text(encoding="utf-8").splitlines()
     named = [figure.name for figure in ledgers.published() if figure.trace in verified.TRACES]
     rows = [
         line.split(" | ")

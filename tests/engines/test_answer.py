@@ -350,7 +350,7 @@ def test_caveat_on_some_raw_files_needs_one_of_them(tmp_path: Path) -> None:
     raw = tmp_path / "raw"
     raw.mkdir()
     for name, is_listed in (("default", False), ("gpushare40", True)):
-        (raw / f"openb_pod_list_{name}.csv").write_text(pods)
+        (raw / f"openb_pod_list_{name}.csv").write_text(pods, encoding="utf-8")
         with raw_dumps.ingested(raw, tmp_path / "warehouse") as opened:
             found = {note.name for note in notes.of_object(opened, "openb.waits")}
         assert ("openb.variants_are_resampled" in found) is is_listed
@@ -389,7 +389,9 @@ def test_notes_list_missing_data(tmp_path: Path, real_warehouse: Path) -> None:
     assert of(real_warehouse, "acme.gpu_day")["no data"] == f"{nothing}: acme"
     raw = tmp_path / "raw"
     raw.mkdir()
-    (raw / "openb_node_list_all_node.csv").write_text("sn,cpu_milli,memory_mib,gpu,model\nn1,1,2,1,T4\n")
+    (raw / "openb_node_list_all_node.csv").write_text(
+        "sn,cpu_milli,memory_mib,gpu,model\nn1,1,2,1,T4\n", encoding="utf-8"
+    )
     with raw_dumps.ingested(raw, tmp_path / "warehouse"):
         pass
     assert of(tmp_path / "warehouse", "openb.fragmentation_share")["no data"] == f"{nothing}: openb.pod"

@@ -184,7 +184,8 @@ def test_a_rejected_row_is_in_the_catalog(tmp_path: Path) -> None:
     raw = tmp_path / "raw"
     raw.mkdir()
     (raw / "openb_node_list_gpu_node.csv").write_text(
-        "sn,cpu_milli,memory_mib,gpu,model\na,1,2,3,T4\nb,1,2,many,T4\n" + "c,1,2,3,T4\n" * 8
+        "sn,cpu_milli,memory_mib,gpu,model\na,1,2,3,T4\nb,1,2,many,T4\n" + "c,1,2,3,T4\n" * 8,
+        encoding="utf-8",
     )
     database.ingest([raw], tmp_path / "warehouse", [], lambda *_: None)
     connection = duckdb.connect(str(tmp_path / "warehouse" / database.DATABASE), read_only=True)
@@ -201,7 +202,7 @@ def test_killed_copy_of_the_template_leaves_nothing(tmp_path: Path, monkeypatch:
     """The next process with a new template removes what a killed one left in the cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     created = tmp_path / "created.duckdb"
-    created.write_text("template")
+    created.write_text("template", encoding="utf-8")
     keep = partial(template._keep, created, "f" * 64)
     for step in count(1):
         if kill_in_child(keep, step, after=False) == 0:

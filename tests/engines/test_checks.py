@@ -65,7 +65,7 @@ def warehouse_of(files: dict[str, list[str]], folder: Path) -> duckdb.DuckDBPyCo
     for name, lines in files.items():
         path = folder / "raw" / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("\n".join(lines) + "\n")
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
         if path.suffix == ".parquet":
             pq.write_table(csv.read_csv(path), path)
     connection = raw_dumps.ingested(folder / "raw", folder / "warehouse")

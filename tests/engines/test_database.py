@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import command_line
 import duckdb
 import pytest
 
@@ -30,7 +31,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with raw files and their warehouse. It takes seconds to build, so tests use copies."""
     folder = tmp_path_factory.mktemp("built")
     (folder / "raw").mkdir()
-    (folder / "raw" / "openb_node_list_gpu_node.csv").write_text(NODES)
+    (folder / "raw" / "openb_node_list_gpu_node.csv").write_text(NODES, encoding="utf-8")
     ingest(folder / "warehouse")
     return folder
 
@@ -60,7 +61,7 @@ def query_rows(warehouse: Path, sql: str) -> list[tuple]:
 
 
 def add_node(warehouse: Path, name: str = "b") -> None:
-    with (warehouse.parent / "raw" / "openb_node_list_gpu_node.csv").open("a") as file:
+    with (warehouse.parent / "raw" / "openb_node_list_gpu_node.csv").open("a", encoding="utf-8") as file:
         file.write(f"{name},1000,1024,2,T4\n")
 
 
@@ -112,7 +113,7 @@ def delete_record(warehouse: Path) -> None:
 
 
 def damage_record(warehouse: Path) -> None:
-    layout.build_info_file(warehouse).write_text("[]")
+    layout.build_info_file(warehouse).write_text("[]", encoding="utf-8")
 
 
 def test_rebuilds_a_modified_database(warehouse: Path) -> None:
@@ -136,7 +137,7 @@ def test_database_of_other_inputs_is_not_current(warehouse: Path, monkeypatch: p
     # Disable the cache of the hash: normally, definitions do not change while a process runs.
     monkeypatch.setattr(build_info, "hash_definitions", build_info.hash_definitions.__wrapped__)
     hashes = [hash_inputs(warehouse)]
-    (warehouse.parent / "x.sql").write_text("select 1")
+    (warehouse.parent / "x.sql").write_text("select 1", encoding="utf-8")
     definitions = [*build_info.list_definitions(), warehouse.parent / "x.sql"]
     with monkeypatch.context() as patched:
         patched.setattr(build_info, "list_definitions", lambda: definitions)
@@ -146,7 +147,7 @@ def test_database_of_other_inputs_is_not_current(warehouse: Path, monkeypatch: p
         hashes.append(hash_inputs(warehouse))
     hashes.append(build_info.hash_inputs([], warehouse))
     (warehouse / "local" / "sql" / "mine").mkdir(parents=True)
-    (warehouse / "local" / "sql" / "mine" / "x.sql").write_text("select 1")
+    (warehouse / "local" / "sql" / "mine" / "x.sql").write_text("select 1", encoding="utf-8")
     hashes.append(hash_inputs(warehouse))
     assert len(set(hashes)) == len(hashes) == 5
 
@@ -226,42 +227,67 @@ def test_forget_after_such_a_kill_finishes_it(warehouse: Path, monkeypatch: pyte
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache of templates, whose definitions are a letter and whose databases contain it."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(template, "create", lambda path: path.write_text(path.stem[0]))
+    monkeypatch.setattr(template, "create", lambda path: path.write_text(path.stem[0], encoding="utf-8"))
     monkeypatch.setattr(template, "hash_definitions", lambda: "a" * 64)
     template._temporary_folder.cache_clear()
     return tmp_path / "cache" / "tracehouse"
 
 
 def test_a_damaged_template_is_not_used(cache: Path) -> None:
-    assert template.template().read_text() == "a"
+    assert template.template().read_text(encoding="utf-8") == "a"
     [kept] = cache.iterdir()
     assert template.template() == kept
-    kept.write_text("x")
-    assert template.template().read_text() == "a"
+    kept.write_text("x", encoding="utf-8")
+    assert template.template().read_text(encoding="utf-8") == "a"
+
+
+def test_a_template_that_cannot_be_read_is_not_used(cache: Path) -> None:
+    template.template()
+    [kept] = cache.iterdir()
+    for make in (lambda path: path.symlink_to(path), os.mkfifo, Path.mkdir):
+        kept.unlink()
+        make(kept)
+        assert template.template().read_text(encoding="utf-8") == "a"
+
+
+@pytest.mark.parametrize("locked", ["file", "tracehouse", "cache"])
+def test_a_build_needs_no_permission_for_the_cache(warehouse: Path, tmp_path: Path, locked: str) -> None:
+    kept = tmp_path / "cache" / "tracehouse" / f"{build_info.hash_definitions()[:32]}-{'0' * 32}.duckdb"
+    kept.parent.mkdir(parents=True)
+    kept.touch()
+    place = {"file": kept, "tracehouse": kept.parent, "cache": kept.parent.parent}[locked]
+    place.chmod(0)
+    run = command_line.server().run(
+        *("build", "--warehouse", warehouse),
+        unprivileged=True,
+        environment={"XDG_CACHE_HOME": str(tmp_path / "cache")},
+    )
+    place.chmod(0o700)
+    assert run.faults(codes=[0]) == []
 
 
 def test_other_definitions_have_another_template(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for letter in "abcdefghij":
         monkeypatch.setattr(template, "hash_definitions", lambda letter=letter: letter * 64)
-        assert template.template().read_text() == letter
+        assert template.template().read_text(encoding="utf-8") == letter
     assert len([*cache.iterdir()]) == template._MOST_TEMPLATES
 
 
 def test_an_unfinished_template_is_not_used(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(path: Path) -> None:
-        path.write_text("unfinished")
+        path.write_text("unfinished", encoding="utf-8")
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
         patched.setattr(template, "create", interrupt)
         with pytest.raises(KeyboardInterrupt):
             template.template()
-    assert template.template().read_text() == "a" and cache.is_dir()
+    assert template.template().read_text(encoding="utf-8") == "a" and cache.is_dir()
 
 
 def test_a_template_needs_no_cache_folder(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for folder in (os.devnull, "~unknown-user/cache"):
         monkeypatch.setenv("XDG_CACHE_HOME", folder)
-        assert template.template().read_text() == "a"
+        assert template.template().read_text(encoding="utf-8") == "a"
         # A process creates one template only.
         monkeypatch.setattr(template, "create", None)

@@ -71,7 +71,7 @@ def few(few_built: Path, tmp_path: Path) -> Path:
 
 def write(raw: Path, name: str, text: str) -> None:
     (raw / name).parent.mkdir(parents=True, exist_ok=True)
-    (raw / name).write_text(text)
+    (raw / name).write_text(text, encoding="utf-8")
 
 
 def change_kalos(warehouse: Path, value: float = 4.0) -> None:
@@ -456,7 +456,9 @@ def test_kill_leaves_one_complete_version(few_built: Path, tmp_path: Path) -> No
         shutil.copytree(few_built, few.parent)
         ingest(few)
         change_kalos(few)
-        run = subprocess.run([sys.executable, "-c", KILLED, step, str(few)], capture_output=True, text=True)
+        run = subprocess.run(
+            [sys.executable, "-c", KILLED, step, str(few)], capture_output=True, encoding="utf-8"
+        )
         assert run.returncode == -signal.SIGKILL, run.stderr
         assert query_rows(few, MEANS) == rows, step
         assert ((HOURLY,) in query_rows(few, KEPT)) == is_stored, step

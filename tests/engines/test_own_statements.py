@@ -35,12 +35,12 @@ REFUSALS = ("add the schema to ", "nested too deeply", "more than one ")
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Built]:
     folder = tmp_path_factory.mktemp("own")
     (folder / "raw").mkdir()
-    (folder / "raw" / "openb_node_list_gpu_node.csv").write_text(NODES)
+    (folder / "raw" / "openb_node_list_gpu_node.csv").write_text(NODES, encoding="utf-8")
     written = own_statements.FIRST | {path: text for path, text, _ in STATEMENTS.values()}
     for name, text in written.items():
         path = folder / "warehouse" / "local" / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
     database.ingest([folder / "raw"], folder / "warehouse", [], lambda *_: None, stored=False)
     return folder / "warehouse", database.build(folder / "warehouse", stored=False)
 

@@ -15,7 +15,10 @@ from tracehouse.publish.site.contract import Request, answer_request, describe_o
 
 SEE = "see catalog.rejected_rows"
 # The log of Venus has a month 13, and a list of pods two rows that do not fit.
-LOGS = sum(len(path.read_text().splitlines()) - 1 for path in FIXTURE.glob("helios/data/*/cluster_log.csv"))
+LOGS = sum(
+    len(path.read_text(encoding="utf-8").splitlines()) - 1
+    for path in FIXTURE.glob("helios/data/*/cluster_log.csv")
+)
 HELIOS = f"rejected rows: helios.job: 1 of {LOGS} rows; {SEE}"
 
 
@@ -68,4 +71,7 @@ def test_an_export_shows_them(fixture_warehouse: Path, tmp_path: Path) -> None:
     given = {"TRACES_WAREHOUSE": str(fixture_warehouse)}
     run = command_line.server().run("export", "swf", "helios", "--out", tmp_path / "swf", environment=given)
     assert "rejected rows" in run.stdout
-    assert json.loads((tmp_path / "swf/export.json").read_text())["caveats"]["rejected rows"] == HELIOS
+    assert (
+        json.loads((tmp_path / "swf/export.json").read_text(encoding="utf-8"))["caveats"]["rejected rows"]
+        == HELIOS
+    )

@@ -33,7 +33,7 @@ select sn, sum(gpu) as gpus from mine.big where gpu >= min_gpus group by all;
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
     (folder / "raw").mkdir()
-    (folder / "raw" / "openb_node_list_gpu_node.csv").write_text(NODES)
+    (folder / "raw" / "openb_node_list_gpu_node.csv").write_text(NODES, encoding="utf-8")
     database.ingest([folder / "raw"], folder / "warehouse", [], lambda *_: None)
     return folder
 
@@ -47,7 +47,7 @@ def build_with(warehouse: Path, files: Mapping[str, str]) -> Built:
     for name, text in files.items():
         path = warehouse / "local" / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
     return database.build(warehouse)
 
 
@@ -83,7 +83,7 @@ def test_lint_finds_columns_that_own_views_and_queries_lack(warehouse: Path) -> 
     for name, text in {**files, **wrong}.items():
         path = warehouse / "local" / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
     for schema in ([], ["mine"]):
         run = command_line.server().run("lint", *schema, "--warehouse", warehouse)
         found = [line.removeprefix(f"{warehouse}/local/") for line in run.stdout.splitlines()]
@@ -228,7 +228,7 @@ def test_reports_errors_with_location_and_creates_the_rest(warehouse: Path) -> N
     files = {name: text for name, (text, _) in WRONG.items() if "binary" not in name}
     (warehouse / "local" / "views" / "mine").mkdir(parents=True)
     (warehouse / "local" / "views" / "mine" / "binary.v1.sql").write_bytes(b"-- \xff\n")
-    Path(os.fsdecode(bytes(warehouse) + b"/local/views/mine/\xff.v1.sql")).write_text(BIG)
+    Path(os.fsdecode(bytes(warehouse) + b"/local/views/mine/\xff.v1.sql")).write_text(BIG, encoding="utf-8")
     problems = {problem.name: problem.error for problem in build_with(warehouse, right | files).problems}
     assert r"local/views/mine/\xff.v1.sql: rename the file" in problems.pop(r"mine.\xff")
     errors = sorted(problems.values())
@@ -251,8 +251,8 @@ def test_reports_errors_with_location_and_creates_the_rest(warehouse: Path) -> N
 
 def test_ingest_creates_them_and_reports_errors(warehouse: Path) -> None:
     build_with(warehouse, {"views/mine/big.v1.sql": BIG})
-    (warehouse / "local" / "views" / "mine" / "wrong.v1.sql").write_text("select")
-    with (warehouse.parent / "raw" / "openb_node_list_gpu_node.csv").open("a") as file:
+    (warehouse / "local" / "views" / "mine" / "wrong.v1.sql").write_text("select", encoding="utf-8")
+    with (warehouse.parent / "raw" / "openb_node_list_gpu_node.csv").open("a", encoding="utf-8") as file:
         file.write("c,1000,1024,2,T4\n")
     outcome = database.ingest([warehouse.parent / "raw"], warehouse, [], lambda *_: None)
     assert [note for note in outcome.notes if "wrong.v1.sql" in note and note.endswith("It was not created")]
@@ -262,11 +262,11 @@ def test_ingest_creates_them_and_reports_errors(warehouse: Path) -> None:
 def test_build_fails_until_errors_are_fixed(warehouse: Path) -> None:
     path = warehouse / "local" / "views" / "mine" / "big.v1.sql"
     path.parent.mkdir(parents=True)
-    path.write_text(BIG.replace("gpu > 0", "gpus > 0"))
+    path.write_text(BIG.replace("gpu > 0", "gpus > 0"), encoding="utf-8")
     failed = command_line.server().run("build", "--warehouse", warehouse)
     assert failed.code == 1
     assert failed.stderr.endswith("error: could not build 1 view or query; all others are built\n")
-    path.write_text(BIG)
+    path.write_text(BIG, encoding="utf-8")
     assert command_line.server().run("build", "--warehouse", warehouse).code == 0
     assert query_rows(warehouse, "select count(*) from catalog.not_built") == [(0,)]
     shutil.rmtree(warehouse / "local")
@@ -392,7 +392,7 @@ def test_publishes_own_views_and_queries_except_those_that_fail(warehouse: Path,
 
 def test_describes_an_own_query_that_cannot_run(warehouse: Path, tmp_path: Path) -> None:
     """The database is read without access to other files, so DuckDB cannot bind such a query there."""
-    (tmp_path / "secret.txt").write_text("secret")
+    (tmp_path / "secret.txt").write_text("secret", encoding="utf-8")
     text = f"create macro mine.file() as table select content from read_text('{tmp_path}/secret.txt')"
     assert build_with(warehouse, {"sql/mine/file.sql": text}).problems == []
     described = command_line.server().run("describe", "mine.file", "--warehouse", warehouse)
@@ -406,7 +406,7 @@ def test_publishes_a_site_without_own_queries_that_fail(
     warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secret = tmp_path / "secret.txt"
-    secret.write_text("secret")
+    secret.write_text("secret", encoding="utf-8")
     own = {
         "file": f"select * from read_text('{secret}')",
         "cast": "select cast(sn as integer) as number from openb.node",
@@ -429,9 +429,9 @@ def test_publishes_a_site_without_own_queries_that_fail(
         ("error", "Invalid Input"),
     ):
         assert published.left_out[f"mine.{name}"].startswith(f"local/sql/mine/{name}.sql fails ({error}")
-    listed = json.loads((tmp_path / "site" / folder.LIST).read_text())
+    listed = json.loads((tmp_path / "site" / folder.LIST).read_text(encoding="utf-8"))
     names = {found["name"] for found in listed["objects"]}
     assert {name for name in names if name.startswith("mine.")} == {"mine.pivot", "mine.odd"}
     assert {"mine.file", "mine.cast", "mine.error"} <= {found["name"] for found in listed["left_out"]}
-    answer = json.loads((tmp_path / "site" / "api/answer/mine.odd.json").read_text())
+    answer = json.loads((tmp_path / "site" / "api/answer/mine.odd.json").read_text(encoding="utf-8"))
     assert [column["name"] for column in answer["columns"]][:2] == ["it's", 'a"b']

@@ -46,7 +46,7 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A warehouse of three nodes."""
     folder = tmp_path_factory.mktemp("nodes")
     (folder / "raw").mkdir()
-    (folder / "raw" / "openb_node_list_all_node.csv").write_text(NODES)
+    (folder / "raw" / "openb_node_list_all_node.csv").write_text(NODES, encoding="utf-8")
     raw_dumps.ingested(folder / "raw", folder / "warehouse").close()
     return folder / "warehouse"
 
@@ -74,7 +74,7 @@ def build(nodes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build
 def write_ledger(folder: Path, *figures: dict[str, str], name: str = "published.csv") -> Path:
     path = folder / "views" / "openb" / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="") as file:
+    with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(FIGURE))
         writer.writeheader()
         for figure in figures:
@@ -206,8 +206,8 @@ def test_figures_are_not_compared_with_a_part_of_their_files(
     folder = real_raw / "openb" / "csv"
     (tmp_path / "raw").mkdir()
     shutil.copy(folder / ABOUT_PODS["needs_file"], tmp_path / "raw")
-    lines = (folder / ABOUT_NODES["needs_file"]).read_text().splitlines(keepends=True)
-    (tmp_path / "raw" / ABOUT_NODES["needs_file"]).write_text("".join(lines[: rows + 1]))
+    lines = (folder / ABOUT_NODES["needs_file"]).read_text(encoding="utf-8").splitlines(keepends=True)
+    (tmp_path / "raw" / ABOUT_NODES["needs_file"]).write_text("".join(lines[: rows + 1]), encoding="utf-8")
     raw_dumps.ingested(tmp_path / "raw", tmp_path / "warehouse").close()
     warehouse = build(ABOUT_NODES, ABOUT_PODS, ABOUT_ALL, warehouse=tmp_path / "warehouse", as_complete=False)
     with sandbox.connect(warehouse) as connection:

@@ -270,7 +270,7 @@ FORMS = {
 def raw_folder(raw: Path) -> Path:
     """Create a raw folder that is marked synthetic, so that ingest compares no published checksums."""
     raw.mkdir(parents=True)
-    (raw / "SYNTHETIC.txt").write_text("Made up for a test.\n")
+    (raw / "SYNTHETIC.txt").write_text("Made up for a test.\n", encoding="utf-8")
     return raw
 
 

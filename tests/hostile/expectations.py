@@ -109,7 +109,7 @@ def unsound(connection: duckdb.DuckDBPyConnection, warehouse: Path) -> list[str]
 
 def manifest(warehouse: Path) -> dict[str, tuple[int, str]]:
     """Return the size in bytes and the SHA-256 of each file that `datapackage.json` lists."""
-    package = json.loads((warehouse / "datapackage.json").read_text())
+    package = json.loads((warehouse / "datapackage.json").read_text(encoding="utf-8"))
     return {r["path"]: (r["bytes"], r["hash"].removeprefix("sha256:")) for r in package["resources"]}
 
 

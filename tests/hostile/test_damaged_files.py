@@ -73,7 +73,7 @@ def cut(path: Path) -> None:
 
 def make_file(path: Path) -> None:
     remove(path)
-    path.write_text("a file")
+    path.write_text("a file", encoding="utf-8")
 
 
 def make_folder(path: Path) -> None:
@@ -91,7 +91,7 @@ def make_garbage(path: Path) -> None:
 
 
 def make_nested(path: Path) -> None:
-    path.write_text("[" * 100_000)
+    path.write_text("[" * 100_000, encoding="utf-8")
 
 
 def make_sqlite(path: Path) -> None:

@@ -72,8 +72,8 @@ def made(sample_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 def place(made: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     for name in ("cwd/.tmp", "secrets", "scratch"):
         (made / name).mkdir(parents=True, exist_ok=True)
-    (made / "secrets" / "secret.csv").write_text(f"a,b\n{SECRET},1\n")
-    (made / "cwd" / ".tmp" / "kept.txt").write_text("kept")
+    (made / "secrets" / "secret.csv").write_text(f"a,b\n{SECRET},1\n", encoding="utf-8")
+    (made / "cwd" / ".tmp" / "kept.txt").write_text("kept", encoding="utf-8")
     monkeypatch.chdir(made / "cwd")
     parquet = made / "warehouse" / "parquet"
     file = min((parquet / "openb").rglob("*.parquet"))
@@ -105,7 +105,7 @@ def run_statement(connection: duckdb.DuckDBPyConnection, sql: str, files: list[P
         writers.write(connection, query, Format.CSV, *files)
     except (UserError, duckdb.Error) as error:
         return f"refused: {error}"
-    return files[0].read_text()
+    return files[0].read_text(encoding="utf-8")
 
 
 def test_escapes_change_no_file_and_read_no_other(place: Place, record_property: Callable) -> None:

@@ -232,7 +232,7 @@ def changed(data: bytes, edits: list[Edit]) -> bytes:
 def outcome_of(form: Format, data: bytes, folder: Path) -> tuple[str, str]:
     """Ingest a changed file. Returns what happened, and what is wrong with it."""
     (folder / "raw").mkdir()
-    (folder / "raw" / "SYNTHETIC.txt").write_text("Made up for a test.\n")
+    (folder / "raw" / "SYNTHETIC.txt").write_text("Made up for a test.\n", encoding="utf-8")
     outcome = few_files.ingest(folder, {form.path: data, **form.others})
     name = PurePosixPath(form.path).name
     notes = [*map(str, outcome.problems), *outcome.unrecognised, *outcome.notes]

@@ -170,7 +170,7 @@ def test_refuses_malformed_file_in_little_memory(case: str, tmp_path: Path) -> N
 def measure(folder: Path) -> subprocess.CompletedProcess[str]:
     """Ingest the raw files of a folder. The last line of the output is the peak memory in MB."""
     command = [TRACES, "ingest", "--raw", folder / "raw", "--warehouse", folder / "warehouse"]
-    return subprocess.run([sys.executable, "-c", MEASURED, *command], capture_output=True, text=True)
+    return subprocess.run([sys.executable, "-c", MEASURED, *command], capture_output=True, encoding="utf-8")
 
 
 @suites.of("hostile")
@@ -197,12 +197,12 @@ TOO_LARGE = (
 def run_statement(statement: str, warehouse: Path, folder: Path, *options: str) -> tuple[str, float]:
     """Run a statement with a memory limit. Returns the errors, and the largest peak of a process in MB."""
     file = folder / "statement.sql"
-    file.write_text(statement)
+    file.write_text(statement, encoding="utf-8")
     running = subprocess.Popen(
         [TRACES, "sql", "--file", file, "-w", warehouse, "--memory-limit", f"{LIMIT_MB}MB", *options],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
         env=os.environ | {"TMPDIR": str(folder)},
     )
     with watched(running.pid) as peaks:
@@ -281,7 +281,10 @@ def test_other_interfaces_stay_within_the_memory_limit(client: str, sample_wareh
     """One process runs all statements, and answers another afterwards."""
     statements = [*BOMBS.values(), "select 1"]
     running = subprocess.Popen(
-        [sys.executable, "-c", client, TRACES], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", client, TRACES],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
     )
     with watched(running.pid) as peaks:
         printed, _ = running.communicate(json.dumps([str(sample_warehouse), f"{LIMIT_MB}MB", *statements]))
@@ -304,7 +307,7 @@ def test_large_answer_stays_within_the_memory_limit(
 
 def test_default_limit_holds(sample_warehouse: Path) -> None:
     command = [TRACES, "sql", "select len(range(3000000000))", "-w", sample_warehouse]
-    run = subprocess.run(command, capture_output=True, text=True)
+    run = subprocess.run(command, capture_output=True, encoding="utf-8")
     assert "needs more than the memory limit, half of this machine's memory." in run.stderr
 
 

@@ -57,11 +57,14 @@ def test_readers_during_twenty_ingests(server: Server, tmp_path: Path, count: Co
         querying.join()
         codes = {way: reader.wait(120) for way, reader in readers.items()}
     fail_with({f"ingest {n}": faults for n, run in enumerate(ingests, 1) if (faults := run.faults([0]))})
-    assert {way: (tmp_path / f"{way}.err").read_text() for way in WAYS} == dict.fromkeys(WAYS, "")
+    assert {way: (tmp_path / f"{way}.err").read_text(encoding="utf-8") for way in WAYS} == dict.fromkeys(
+        WAYS, ""
+    )
     assert codes == dict.fromkeys(WAYS, 0)
     assert [run for run in by_command_line if run.code] == []
     answers = {
-        way: [json.loads(line) for line in (tmp_path / f"{way}.out").read_text().splitlines()] for way in WAYS
+        way: [json.loads(line) for line in (tmp_path / f"{way}.out").read_text(encoding="utf-8").splitlines()]
+        for way in WAYS
     }
     answers["command line"] = [
         [float(value) for value in run.stdout.splitlines()[1].split(",")] for run in by_command_line
@@ -79,7 +82,10 @@ def test_readers_during_twenty_ingests(server: Server, tmp_path: Path, count: Co
 
 def start(way: str, warehouse: Path, stop: Path, folder: Path) -> subprocess.Popen:
     script = Path(__file__).with_name("keep_reading.py")
-    with (folder / f"{way}.out").open("w") as out, (folder / f"{way}.err").open("w") as err:
+    with (
+        (folder / f"{way}.out").open("w", encoding="utf-8") as out,
+        (folder / f"{way}.err").open("w", encoding="utf-8") as err,
+    ):
         return subprocess.Popen([sys.executable, script, way, warehouse, stop, QUERY], stdout=out, stderr=err)
 
 

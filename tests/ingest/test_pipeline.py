@@ -234,7 +234,10 @@ def test_reads_only_named_traces(tmp_path: Path) -> None:
 
 def traces(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [str(TRACES), *map(str, arguments)], capture_output=True, text=True, timeout=command_line.TIMEOUT_S
+        [str(TRACES), *map(str, arguments)],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=command_line.TIMEOUT_S,
     )
 
 
@@ -367,7 +370,9 @@ def test_write_error_of_one_table_stops_others(tmp_path: Path, monkeypatch: pyte
 def test_interrupted_ingest_ends_at_once_and_resumes(tmp_path: Path) -> None:
     raw, warehouse = write(tmp_path / "raw", version(200_000)), tmp_path / "warehouse"
     command = [str(TRACES), "ingest", "--raw", str(raw), "--warehouse", str(warehouse)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as running:
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8"
+    ) as running:
         while not (warehouse / ".ingest" / "staging").exists():
             assert running.poll() is None
             time.sleep(0.001)

@@ -39,7 +39,7 @@ def test_lint_of_a_trace_reads_the_folder_of_a_file_and_not_the_whole_path(
     local = tmp_path / trace.name
     for schema in ("mine", trace.name):
         (local / "views" / schema).mkdir(parents=True)
-        (local / "views" / schema / "run.v1.sql").write_text("select 1")
+        (local / "views" / schema / "run.v1.sql").write_text("select 1", encoding="utf-8")
     [found] = lint(trace.name, local)
     assert found.place == str(local / "views" / trace.name / "run.v1.sql")
 

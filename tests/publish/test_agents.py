@@ -195,7 +195,7 @@ def test_does_not_start_without_warehouse(tmp_path: Path) -> None:
 
 def test_does_not_start_without_standard_input(sample_warehouse: Path) -> None:
     command = f'exec "{command_line.TRACES}" mcp --warehouse "{sample_warehouse}" <&-'
-    ended = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    ended = subprocess.run(["sh", "-c", command], capture_output=True, encoding="utf-8")
     assert (ended.returncode, ended.stdout) == (1, "")
     assert (
         ended.stderr == "error: The MCP server needs standard input and output, and one of them is closed\n"

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import signal
 import socket
 import threading
@@ -62,8 +63,8 @@ def warehouse(sample_raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     """A warehouse of two synthetic traces and two local queries, one of which never ends."""
     folder = tmp_path_factory.mktemp("explore") / "warehouse"
     (folder / "local" / "sql" / "mine").mkdir(parents=True)
-    (folder / "local" / "sql" / "mine" / "slow.sql").write_text(SLOW)
-    (folder / "local" / "sql" / "mine" / "one_job.sql").write_text(ONE_JOB)
+    (folder / "local" / "sql" / "mine" / "slow.sql").write_text(SLOW, encoding="utf-8")
+    (folder / "local" / "sql" / "mine" / "one_job.sql").write_text(ONE_JOB, encoding="utf-8")
     assert not database.ingest([sample_raw], folder, ["itp", "openb"], lambda *_: None).problems
     return folder
 
@@ -154,7 +155,7 @@ def test_refuses_strangers(served: Server, visitor: Opener) -> None:
     with pytest.raises(urllib.error.HTTPError, match="405"):
         visitor.open(urllib.request.Request(f"{served.root}/api/run", data=b"query={}"))
     # It listens on this machine only.
-    table = [line.split()[1:4] for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    table = [line.split()[1:4] for line in Path("/proc/net/tcp").read_text(encoding="utf-8").splitlines()[1:]]
     listening = [local for local, _, state in table if state == "0A" and local.endswith(f":{port:04X}")]
     assert listening == [f"0100007F:{port:04X}"]
 
@@ -384,6 +385,20 @@ def test_missing_files_are_errors_of_requests(served: Server, visitor: Opener, w
         assert found and all(text in error for _, error in found), found
         assert call(visitor, served, "run", statement="select 1 as x").json["rows"] == [[1]]
     assert reply(visitor, f"{served.root}/api/list.json").status == 200
+
+
+def test_first_request_after_the_end_of_the_fork_server(served: Server, visitor: Opener) -> None:
+    _, fork_server = descendants(served.process.pid)
+    os.kill(fork_server, signal.SIGKILL)
+    wait_until(lambda: has_ended(fork_server))
+    assert call(visitor, served, "run", statement="select 1 as x").json["rows"] == [[1]]
+    _, fork_server = descendants(served.process.pid)
+    # A stopped server does not end before the request is on its way.
+    os.kill(fork_server, signal.SIGSTOP)
+    later = threading.Timer(0.5, os.kill, (fork_server, signal.SIGKILL))
+    later.start()
+    assert call(visitor, served, "run", statement="select 1 as x").json["rows"] == [[1]]
+    later.join()
 
 
 def test_does_not_start_without_port_or_warehouse(served: Server, warehouse: Path, tmp_path: Path) -> None:

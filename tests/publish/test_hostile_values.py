@@ -55,14 +55,14 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     raw, local = folder / "raw" / FOLDER, folder / "warehouse" / "local" / "sql" / "mine"
     raw.mkdir(parents=True)
     local.mkdir(parents=True)
-    (local / "by_qos.sql").write_text(QUERY)
+    (local / "by_qos.sql").write_text(QUERY, encoding="utf-8")
     numbered = list(enumerate(HOSTILE))
     nodes = as_csv(NODE, ([f"n{n}", 8000, 1024, 2, text] for n, text in numbered))
     pods = as_csv(
         POD, ([text, 4000, 1024, 1, 1000, "", text, text, 0, 900 + n, 10 + n] for n, text in numbered)
     )
-    (raw / "openb_node_list_gpu_node.csv").write_text(nodes)
-    (raw / "openb_pod_list_default.csv").write_text(pods)
+    (raw / "openb_node_list_gpu_node.csv").write_text(nodes, encoding="utf-8")
+    (raw / "openb_pod_list_default.csv").write_text(pods, encoding="utf-8")
     outcome = database.ingest([folder / "raw"], folder / "warehouse", ["openb"], lambda *_: None)
     assert not outcome.problems
     return folder / "warehouse"
@@ -122,8 +122,8 @@ def test_picture_shows_hostile_values_as_texts(warehouse: Path, tmp_path: Path) 
         path = tmp_path / "chart.svg"
         run = command_line.server().run("query", query, "--output", path, "-w", warehouse)
         assert run.code == 0, run.stderr
-        assert find_markup(path.read_text()) == []
-        elements = list(ET.fromstring(path.read_text()).iter())
+        assert find_markup(path.read_text(encoding="utf-8")) == []
+        elements = list(ET.fromstring(path.read_text(encoding="utf-8")).iter())
         assert {element.tag.rpartition("}")[0] for element in elements} == {"{http://www.w3.org/2000/svg"}
         shown = "\n".join("".join(element.itertext()) for element in elements)
         assert [value for value in HOSTILE if value[:10] not in shown] == []

@@ -79,7 +79,7 @@ def write_old(path: Path, new: Path) -> None:
     """Write an older version of the output. An export replaces nothing."""
     path.parent.mkdir()
     if path.name == "answer.csv":
-        path.write_text("old")
+        path.write_text("old", encoding="utf-8")
     elif path.name == "traces.duckdb":
         shutil.copy(new, path)
         with duckdb.connect(str(path)) as connection:
@@ -92,13 +92,13 @@ def write_old(path: Path, new: Path) -> None:
 def read(path: Path) -> object:
     """What identifies a version of the output."""
     if path.name == "answer.csv":
-        return path.read_text()
+        return path.read_text(encoding="utf-8")
     if path.name == "traces.duckdb":
         with duckdb.connect(str(path), read_only=True) as connection:
             return connection.execute("select table_name from duckdb_tables() order by all").fetchall()
     names = sorted(found.relative_to(path).as_posix() for found in path.rglob("*"))
     if path.name == "site":
-        for address in json.loads((path / folder.LIST).read_text())["parts"].values():
+        for address in json.loads((path / folder.LIST).read_text(encoding="utf-8"))["parts"].values():
             part, _, checksum = address.partition("?")
             assert hash_file(path / part)[:12] == checksum
     return names

@@ -22,17 +22,17 @@ def test_writes_target_of_link(tmp_path: Path) -> None:
     link.symlink_to("a/target.csv")
     for _ in range(2):
         put(link, tmp_path)
-        assert link.is_symlink() and target.read_text() == "new"
+        assert link.is_symlink() and target.read_text(encoding="utf-8") == "new"
 
 
 def test_keeps_mode_of_existing_file(tmp_path: Path) -> None:
     old, new, plain = tmp_path / "old.csv", tmp_path / "new.csv", tmp_path / "plain"
-    old.write_text("old")
+    old.write_text("old", encoding="utf-8")
     old.chmod(0o600)
     plain.touch()
     put(old, tmp_path)
     put(new, tmp_path)
-    assert stat.S_IMODE(old.stat().st_mode) == 0o600 and old.read_text() == "new"
+    assert stat.S_IMODE(old.stat().st_mode) == 0o600 and old.read_text(encoding="utf-8") == "new"
     assert stat.S_IMODE(new.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["new.csv", "old.csv", "plain"]
 
@@ -50,11 +50,11 @@ def test_writes_to_fifo(tmp_path: Path) -> None:
 
 def test_failure_keeps_existing_file(tmp_path: Path) -> None:
     path = tmp_path / "old.csv"
-    path.write_text("old")
+    path.write_text("old", encoding="utf-8")
     with pytest.raises(ValueError, match="stop"), output.open_output(path, tmp_path) as file:
         file.write_bytes(b"half")
         raise ValueError("stop")
-    assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
+    assert path.read_text(encoding="utf-8") == "old" and list(tmp_path.iterdir()) == [path]
 
 
 def test_rejects_targets_other_than_files(tmp_path: Path) -> None:

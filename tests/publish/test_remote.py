@@ -21,7 +21,7 @@ QUERY = ("itp.gpu_hours", "-p", "min_gpus=8")
 
 def documented(heading: str) -> str:
     """Return the SQL of the command below a heading of docs/site.md."""
-    [_, section] = (REPOSITORY / "docs" / "site.md").read_text().split(f"## {heading}\n")
+    [_, section] = (REPOSITORY / "docs" / "site.md").read_text(encoding="utf-8").split(f"## {heading}\n")
     found = re.search(r'^duckdb -c "(.*?)"$', section, re.M | re.S)
     assert found
     return found[1]
@@ -31,7 +31,7 @@ def ask(statements: str) -> str:
     """Run SQL in the DuckDB shell and return CSV. Without `load`, DuckDB downloads the extension."""
     [extension] = ENVIRONMENT.rglob("httpfs.duckdb_extension")
     command = [SHELL, "-no-init", "-csv", "-cmd", f"load '{extension}'", "-c", statements]
-    run = subprocess.run(command, capture_output=True, text=True)
+    run = subprocess.run(command, capture_output=True, encoding="utf-8")
     assert run.returncode == 0 and not run.stderr, run.stderr
     return run.stdout
 

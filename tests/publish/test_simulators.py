@@ -138,7 +138,7 @@ class Export:
         ended = run(warehouse, *arguments, "--out", folder)
         assert (ended.code, ended.stderr) == (0, "")
         self.folder, self.printed = folder, " ".join(ended.stdout.split())
-        self.report = json.loads((folder / "export.json").read_text())
+        self.report = json.loads((folder / "export.json").read_text(encoding="utf-8"))
 
     def csv(self, file: str, **types: str) -> pd.DataFrame:
         return pd.read_csv(self.folder / file, dtype=types)
@@ -213,7 +213,9 @@ def test_swf_has_the_jobs(real_warehouse: Path, sample_warehouse: Path, tmp_path
 
 
 def test_swf_header(sample_warehouse: Path, few_jobs: Path, tmp_path: Path) -> None:
-    lines = (Export(sample_warehouse, tmp_path / "acme", "swf", "acme").folder / "jobs.swf").read_text()
+    lines = (Export(sample_warehouse, tmp_path / "acme", "swf", "acme").folder / "jobs.swf").read_text(
+        encoding="utf-8"
+    )
     keys = dict(re.findall(r"^; (\w+): (.*)$", lines, re.M))
     assert keys["Version"] == "2.2" and int(keys["MaxJobs"]) == len(re.findall("^[^;]", lines, re.M))
     # The publisher gives seren 2,288 GPUs on 286 nodes, and kalos 2,416 on 302.
@@ -223,13 +225,15 @@ def test_swf_header(sample_warehouse: Path, few_jobs: Path, tmp_path: Path) -> N
     assert keys["StartTime"] == f"{start:%a %b %d %H:%M:%S CST %Y}"
 
     options = ("swf", "pai", "--processors-per-gpu", 100)
-    lines = (Export(few_jobs, tmp_path / "pai", *options).folder / "jobs.swf").read_text()
+    lines = (Export(few_jobs, tmp_path / "pai", *options).folder / "jobs.swf").read_text(encoding="utf-8")
     # The one machine has 8 GPUs, and the largest job requests 24.
     assert {"; UnixStartTime: 0", "; MaxProcs: 2400", "; MaxNodes: 1"} <= set(lines.splitlines())
     assert "; Note: MaxProcs is that of the largest job, as the trace lists 8 GPUs only." in lines
     assert "TimeZoneString" not in lines and "; StartTime" not in lines
     # The raw data lacks openb's list of GPU nodes.
-    lines = (Export(few_jobs, tmp_path / "openb", "swf", "openb").folder / "jobs.swf").read_text()
+    lines = (Export(few_jobs, tmp_path / "openb", "swf", "openb").folder / "jobs.swf").read_text(
+        encoding="utf-8"
+    )
     assert "MaxProcs" not in lines
 
 
@@ -478,7 +482,7 @@ def test_philly_log_equals_the_published_one(
     sample_warehouse: Path, sample_raw: Path, tmp_path: Path
 ) -> None:
     export = Export(sample_warehouse, tmp_path / "out", "philly", "philly")
-    written = json.loads((export.folder / "cluster_job_log").read_text())
+    written = json.loads((export.folder / "cluster_job_log").read_text(encoding="utf-8"))
     published = json.loads(philly.content(sample_raw, "cluster_job_log"))
     for attempt in (attempt for job in published for attempt in job["attempts"]):
         # The publisher writes an unknown time in several ways.
@@ -508,7 +512,7 @@ def blox_jobs(log: Path) -> dict[str, tuple[float, int, float]]:
     def seconds(text: str) -> float:
         return pd.Timestamp(text).timestamp()
 
-    jobs = [job for job in json.loads(log.read_text()) if len(job["attempts"]) > 0]
+    jobs = [job for job in json.loads(log.read_text(encoding="utf-8")) if len(job["attempts"]) > 0]
     first = min(seconds(job["submitted_time"]) for job in jobs)
     found = {}
     for job in jobs:
@@ -544,7 +548,7 @@ def test_philly_log_of_other_traces(real_warehouse: Path, few_jobs: Path, tmp_pa
     both = Export(
         few_jobs, tmp_path / "helios", "philly", "helios", "--cluster", "Uranus", "--default-user", "u"
     )
-    log = json.loads((both.folder / "cluster_job_log").read_text())
+    log = json.loads((both.folder / "cluster_job_log").read_text(encoding="utf-8"))
     assert [job["status"] for job in log] == ["Failed", "Failed", "Killed"]
     attempt = {
         "start_time": "2020-06-09 18:41:10",
@@ -553,7 +557,9 @@ def test_philly_log_of_other_traces(real_warehouse: Path, few_jobs: Path, tmp_pa
     }
     assert log[0]["attempts"] == [attempt] and log[0]["submitted_time"] == "2020-06-09 18:41:00"
     spot = Export(few_jobs, tmp_path / "spot", "philly", "spot", *dated, "--default-wait-s", 0)
-    machines = json.loads((spot.folder / "cluster_job_log").read_text())[0]["attempts"][0]["detail"]
+    machines = json.loads((spot.folder / "cluster_job_log").read_text(encoding="utf-8"))[0]["attempts"][0][
+        "detail"
+    ]
     assert [(each["ip"], len(each["gpus"])) for each in machines] == [("m1", 8), ("m2", 8)]
 
 
@@ -574,7 +580,7 @@ def test_pai_list_has_the_instances(
 ) -> None:
     export = Export(sample_warehouse, tmp_path / "pai", "pai", "pai")
     columns = "job_id,num_inst,submit_time,num_cpu,num_gpu,gpu_type,duration,user"
-    assert (export.folder / "jobs.csv").read_text().splitlines()[0] == columns
+    assert (export.folder / "jobs.csv").read_text(encoding="utf-8").splitlines()[0] == columns
     found = simulated_jobs(export.folder / "jobs.csv")
     names = export.csv("job_numbers.csv", job_id="str")
     assert list(found["job_id"]) == list(names["job_number"]) and len(found) == export.report["jobs"] > 100
@@ -652,7 +658,7 @@ def test_missing_values_need_an_option(sample_warehouse: Path, few_jobs: Path, t
 
 def test_existing_folder_is_not_changed(sample_warehouse: Path, tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
-    (tmp_path / "there" / "mine").write_text("mine")
+    (tmp_path / "there" / "mine").write_text("mine", encoding="utf-8")
     cases = {
         tmp_path / "there": "exists and is not empty",
         tmp_path / "no" / "folder": "no such folder",
@@ -661,7 +667,7 @@ def test_existing_folder_is_not_changed(sample_warehouse: Path, tmp_path: Path) 
     for folder, message in cases.items():
         ended = run(sample_warehouse, "swf", "itp", "--out", folder)
         assert ended.code == 1 and message in ended.stderr
-    assert (tmp_path / "there" / "mine").read_text() == "mine"
+    assert (tmp_path / "there" / "mine").read_text(encoding="utf-8") == "mine"
 
 
 def test_loss_report_is_printed_and_saved(sample_warehouse: Path, tmp_path: Path) -> None:
@@ -687,14 +693,16 @@ def test_loss_report_is_printed_and_saved(sample_warehouse: Path, tmp_path: Path
 
 
 def drop_last_line(file: Path) -> None:
-    file.write_text("".join(file.read_text().splitlines(keepends=True)[:-1]))
+    file.write_text(
+        "".join(file.read_text(encoding="utf-8").splitlines(keepends=True)[:-1]), encoding="utf-8"
+    )
 
 
 def replace_once(old: str, new: str) -> Callable[[Path], None]:
     def change(file: Path) -> None:
-        text = file.read_text()
+        text = file.read_text(encoding="utf-8")
         assert text.count(old) == 1, (old, text)
-        file.write_text(text.replace(old, new))
+        file.write_text(text.replace(old, new), encoding="utf-8")
 
     return change
 
@@ -710,9 +718,9 @@ def change_tasks(change: Callable[[pd.DataFrame], pd.DataFrame]) -> Callable[[Pa
 
 def change_log(change: Callable[[list[dict]], Any]) -> Callable[[Path], None]:
     def rewrite(file: Path) -> None:
-        jobs = json.loads(file.read_text())
+        jobs = json.loads(file.read_text(encoding="utf-8"))
         change(jobs)
-        file.write_text(json.dumps(jobs))
+        file.write_text(json.dumps(jobs), encoding="utf-8")
 
     return rewrite
 
@@ -831,7 +839,7 @@ def test_report_of_real_openb(real_warehouse: Path, real_raw: Path, tmp_path: Pa
 def test_header_is_not_below_the_jobs(sample_warehouse: Path, tmp_path: Path) -> None:
     for trace in non_empty(("acme", "dlrm", "helios", "itp", "openb", "pai", "philly", "spot")):
         export = Export(sample_warehouse, tmp_path / trace, "swf", trace)
-        text = (export.folder / "jobs.swf").read_text()
+        text = (export.folder / "jobs.swf").read_text(encoding="utf-8")
         header = dict(re.findall(r"^; (\w+): (.*)$", text, re.M))
         jobs = export.swf()
         largest = jobs[[4, 7]].to_numpy().max()
@@ -844,7 +852,7 @@ def test_header_is_not_below_the_jobs(sample_warehouse: Path, tmp_path: Path) ->
             assert int(header["MaxProcs"]) == largest, trace
     with duckdb.connect(sample_warehouse / "traces.duckdb", read_only=True) as connection:
         [(capacity,)] = connection.sql("select max(capacity_gpus) from philly.fragmentation()").fetchall()
-    assert f"; MaxProcs: {capacity}\n" in (tmp_path / "philly" / "jobs.swf").read_text()
+    assert f"; MaxProcs: {capacity}\n" in (tmp_path / "philly" / "jobs.swf").read_text(encoding="utf-8")
 
 
 GENAI_HEADER = (
@@ -917,7 +925,10 @@ def test_synthetic_requests_are_labelled(sample_warehouse: Path, tmp_path: Path)
 
 
 def objects(written: Export) -> list[dict]:
-    return [json.loads(line) for line in (written.folder / "requests.jsonl").read_text().splitlines()]
+    return [
+        json.loads(line)
+        for line in (written.folder / "requests.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
 
 
 def test_window_and_rate_factor(few_requests: Path, tmp_path: Path) -> None:
@@ -979,7 +990,7 @@ def test_prefix_blocks_and_assumed_dates(few_requests: Path, tmp_path: Path) -> 
 
     dated = Export(few_requests, tmp_path / "azure", "azure", *conversation, "--first-day", "2024-05-01")
     expected = f"{AZURE_HEADER}\n2024-05-01 00:00:00.0000000,600,5\n2024-05-01 00:00:01.0010000,600,7\n"
-    assert (dated.folder / "requests.csv").read_text() == expected
+    assert (dated.folder / "requests.csv").read_text(encoding="utf-8") == expected
     assert dated.origins("TIMESTAMP") == {"defaulted": 2}
     assert "starting on --first-day 2024-05-01" in dated.source("TIMESTAMP")
     assert {"prefix_blocks", "block_tokens", "workload"} == {*dated.dropped("requests")}

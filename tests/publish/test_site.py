@@ -145,7 +145,9 @@ def test_query_on_a_phone(address: str, browser: Any, small_warehouse: Path) -> 
         expect(page.locator(".notes li").filter(has_text="itp.min_duration_600")).to_have_count(1)
         with page.expect_download() as download:
             page.get_by_role("button", name="CSV").click()
-        assert list(csv.reader(io.StringIO(Path(download.value.path()).read_text()))) == expected
+        assert (
+            list(csv.reader(io.StringIO(Path(download.value.path()).read_text(encoding="utf-8")))) == expected
+        )
         with page.expect_download() as download:
             page.get_by_role("button", name="PNG").click()
         assert Path(download.value.path()).read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
@@ -159,7 +161,10 @@ def test_query_on_a_phone(address: str, browser: Any, small_warehouse: Path) -> 
 @suites.of("site")
 def test_default_answers_are_those_of_duckdb(site: Path, browser: Any) -> None:
     """Names and types of columns, and all values and texts; charts have the same rows."""
-    described = [json.loads(path.read_text()) for path in sorted((site / "api" / "describe").glob("*.json"))]
+    described = [
+        json.loads(path.read_text(encoding="utf-8"))
+        for path in sorted((site / "api" / "describe").glob("*.json"))
+    ]
     stored = sorted(found["name"] for found in described if "answer" in found)
     assert {"itp.gpu_hours", "unified.run_cdf"} <= set(stored)
     with site_server.serve(site) as served, open_page(browser, served.address) as opened:
@@ -251,8 +256,10 @@ def test_large_table_is_read_by_ranges(site: Path, browser: Any, tmp_path: Path)
     packed = large / "data" / "itp.job.bin"
     packed.with_suffix(".duckdb").write_bytes(gzip.decompress(packed.read_bytes()))
     packed.unlink()
-    listed = (large / "api" / "list.json").read_text()
-    (large / "api" / "list.json").write_text(listed.replace("data/itp.job.bin", "data/itp.job.duckdb"))
+    listed = (large / "api" / "list.json").read_text(encoding="utf-8")
+    (large / "api" / "list.json").write_text(
+        listed.replace("data/itp.job.bin", "data/itp.job.duckdb"), encoding="utf-8"
+    )
     query = {"name": "itp.gpu_hours", "given": {"min_gpus": "8"}}
     answers = []
     for folder_, has_ranges in ((site, True), (large, True), (large, False)):
@@ -357,9 +364,11 @@ def test_pages_start_with_charts(address: str, browser: Any) -> None:
 
 @suites.of("site")
 def test_first_page_counts_the_charts_that_can_be_drawn(site: Path) -> None:
-    listed = json.loads((site / "api" / "list.json").read_text())["objects"]
+    listed = json.loads((site / "api" / "list.json").read_text(encoding="utf-8"))["objects"]
     described = {
-        found["name"]: json.loads((site / "api" / "describe" / f"{found['name']}.json").read_text())
+        found["name"]: json.loads(
+            (site / "api" / "describe" / f"{found['name']}.json").read_text(encoding="utf-8")
+        )
         for found in listed
     }
     assert any("no_chart" in found for found in described.values())
@@ -598,7 +607,7 @@ def test_page_names_a_missing_or_damaged_file(
     [missing] = (tmp_path / "site").glob(pattern)
     missing.unlink()
     if content:
-        missing.write_text(content)
+        missing.write_text(content, encoding="utf-8")
     with site_server.serve(tmp_path / "site") as served:
         context = browser.new_context(service_workers="block")
         page = context.new_page()
@@ -615,7 +624,7 @@ def test_replaces_only_a_site(small_warehouse: Path, tmp_path: Path) -> None:
     assert run.code == 1 and "is not replaced" in run.stderr
     wrong = tmp_path / "wasm"
     shutil.copytree(folder.INSTALLED, wrong, ignore=lambda *_: ["duckdb-mvp.wasm", "duckdb-coi.wasm"])
-    (wrong / "duckdb-browser-eh.worker.js").write_text("other")
+    (wrong / "duckdb-browser-eh.worker.js").write_text("other", encoding="utf-8")
     run = publish_site(small_warehouse, tmp_path / "new", "--duckdb-wasm", wrong)
     assert run.code == 1 and "not the file of DuckDB-WASM" in run.stderr
     for place in (tmp_path, tmp_path / "missing.tgz", wrong / "duckdb-browser-eh.worker.js"):
@@ -663,7 +672,7 @@ def test_axe_finds_nothing_serious(scheme: str, served: site_server.Served, brow
             opened.page.locator(part).first.wait_for()
             assert opened.page.evaluate("document.documentElement.scrollWidth") == width, view
             # Playwright's evaluate is not subject to the content security policy of the page.
-            opened.page.evaluate(AXE.read_text())
+            opened.page.evaluate(AXE.read_text(encoding="utf-8"))
             found = opened.page.evaluate("axe.run()")["violations"]
             serious = [rule for rule in found if rule["impact"] in ("serious", "critical")]
             assert [(rule["id"], rule["nodes"][0]["html"]) for rule in serious] == [], view
@@ -690,7 +699,7 @@ def compare_answers(warehouse: Path, folder: Path, browser: Any) -> dict[str, in
     """Return the number of cells of each named query, None if the answer in the browser differs."""
     run = publish_site(warehouse, folder / "site", "--out", folder / "traces.duckdb")
     assert run.code == 0, run.stderr
-    listed = json.loads((folder / "site" / "api" / "list.json").read_text())
+    listed = json.loads((folder / "site" / "api" / "list.json").read_text(encoding="utf-8"))
     found: dict[str, int | None] = {}
     with (
         duckdb.connect(str(folder / "traces.duckdb"), read_only=True) as connection,

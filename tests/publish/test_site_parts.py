@@ -96,6 +96,6 @@ def test_large_part_is_not_compressed(
 
 def test_error_names_the_site(tmp_path: Path) -> None:
     (tmp_path / "site").mkdir()
-    (tmp_path / "published.duckdb").write_text("other")
+    (tmp_path / "published.duckdb").write_text("other", encoding="utf-8")
     with pytest.raises(UserError, match="site: publishing failed"):
         parts.write_parts(tmp_path / "published.duckdb", tmp_path / "site", whole=False)

@@ -65,7 +65,7 @@ def write_and_return_notes(
 
 
 def test_csv(tmp_path: Path) -> None:
-    text = write_answer(Format.CSV, tmp_path).read_text()
+    text = write_answer(Format.CSV, tmp_path).read_text(encoding="utf-8")
     first = next(csv.DictReader(io.StringIO(text)))
     assert first == {
         "big": str(BIG),
@@ -82,8 +82,8 @@ def test_csv(tmp_path: Path) -> None:
 
 
 def test_json(tmp_path: Path) -> None:
-    rows = json.loads(write_answer(Format.JSON, tmp_path).read_text())
-    lines = write_answer(Format.NDJSON, tmp_path).read_text().splitlines()
+    rows = json.loads(write_answer(Format.JSON, tmp_path).read_text(encoding="utf-8"))
+    lines = write_answer(Format.NDJSON, tmp_path).read_text(encoding="utf-8").splitlines()
     assert len(rows) == 2 and rows == [json.loads(line) for line in lines]
     assert rows[0] == {
         "big": BIG,
@@ -118,7 +118,9 @@ def test_binary(tmp_path: Path) -> None:
 
 
 def test_markdown(tmp_path: Path) -> None:
-    header, rule, first, second = write_answer(Format.MARKDOWN, tmp_path).read_text().splitlines()
+    header, rule, first, second = (
+        write_answer(Format.MARKDOWN, tmp_path).read_text(encoding="utf-8").splitlines()
+    )
     assert header.startswith("| big | huge | nothing | empty |")
     assert rule.startswith("| ---: | ---: | ---: | --- |")
     assert f'| {BIG} | {HUGE} | NULL |  | a"b,c \\|d | 2023-05-17 |' in first
@@ -127,10 +129,12 @@ def test_markdown(tmp_path: Path) -> None:
 
 def test_stream_gets_first_rows_of_a_table(tmp_path: Path) -> None:
     sql = f"select range as n, {BIG} as big, 1632719.74028::double as hours from range({TABLE_ROWS + 50})"
-    text = write_answer(Format.TABLE, tmp_path, sql, options=Options(to_stream=True)).read_text()
+    text = write_answer(Format.TABLE, tmp_path, sql, options=Options(to_stream=True)).read_text(
+        encoding="utf-8"
+    )
     assert f"{TABLE_ROWS:,} of {TABLE_ROWS + 50:,} rows" in text
     assert f" {TABLE_ROWS - 1}   {BIG:,}   1,632,720\n" in text and f" {TABLE_ROWS}   " not in text
-    text = write_answer(Format.TABLE, tmp_path, sql).read_text()
+    text = write_answer(Format.TABLE, tmp_path, sql).read_text(encoding="utf-8")
     assert f"\n{TABLE_ROWS + 50:,} rows\n" in text and f" {TABLE_ROWS + 49}   " in text
 
 
@@ -138,34 +142,34 @@ def test_empty_answer_keeps_columns(tmp_path: Path) -> None:
     for form in non_empty(Format):
         path = write_answer(form, tmp_path, "select 1 as n, 'x' as s where false")
         if form is Format.JSON:
-            assert json.loads(path.read_text()) == []
+            assert json.loads(path.read_text(encoding="utf-8")) == []
         elif form is not Format.NDJSON and form not in BINARY:
-            assert "n" in path.read_text()
+            assert "n" in path.read_text(encoding="utf-8")
 
 
 def test_only_terminal_gets_colours_and_fitting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     long = "select null as nothing, repeat('long ', 60) as text"
-    in_pipe = write_answer(Format.TABLE, tmp_path, long).read_text()
+    in_pipe = write_answer(Format.TABLE, tmp_path, long).read_text(encoding="utf-8")
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    assert write_answer(Format.TABLE, tmp_path, long).read_text() == in_pipe
+    assert write_answer(Format.TABLE, tmp_path, long).read_text(encoding="utf-8") == in_pipe
     assert "\x1b" not in in_pipe and "long " * 59 in in_pipe
     on_terminal = write_answer(
         Format.TABLE, tmp_path, long, options=Options(to_terminal=True, width=40)
-    ).read_text()
+    ).read_text(encoding="utf-8")
     assert "\x1b[" in on_terminal and "long " * 59 not in on_terminal
 
 
 def test_failing_answer_returns_and_keeps_old_file(tmp_path: Path) -> None:
     path = tmp_path / "answer"
-    path.write_text("old")
+    path.write_text("old", encoding="utf-8")
     failing = "select case when range = 999999 then error('stop') else range end as n from range(1000000)"
     for form in (Format.CSV, Format.JSON, Format.PARQUET):
         for _ in range(3):
             with pytest.raises(duckdb.Error, match="stop"):
                 write_answer(form, tmp_path, failing)
-    assert path.read_text() == "old"
+    assert path.read_text(encoding="utf-8") == "old"
     assert sorted(found.name for found in tmp_path.iterdir()) == ["answer", "scratch"]
 
 
@@ -189,7 +193,7 @@ def test_json_writes_null_for_nan_and_counts_them(tmp_path: Path) -> None:
     def refuse(word: str) -> None:
         raise AssertionError(f"{word} is no JSON")
 
-    assert json.loads(path.read_text(), parse_constant=refuse) == {
+    assert json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse) == {
         "a": None,
         "b": [None, 1.0],
         "c": {"x": None, "y": [{"z": None}]},
@@ -220,12 +224,12 @@ def test_writes_every_type_or_explains(tmp_path: Path) -> None:
             # The third row of values is NULL throughout, so the sheet has no cells for it.
             assert len(rows) == 3 and "5881580-07-10" in rows[2] and "infinity" in str(rows)
         else:
-            text = write_answer(form, tmp_path, all_types.format("")).read_text()
+            text = write_answer(form, tmp_path, all_types.format("")).read_text(encoding="utf-8")
             assert "5881580-07-10" in text and "infinity" in text and "24:00:00" in text, form
 
 
 def test_duplicate_columns_get_unique_keys(tmp_path: Path) -> None:
-    text = write_answer(Format.NDJSON, tmp_path, "select 1 as a, 2 as a, 3 as A").read_text()
+    text = write_answer(Format.NDJSON, tmp_path, "select 1 as a, 2 as a, 3 as A").read_text(encoding="utf-8")
     assert json.loads(text) == {"a": 1, "a_1": 2, "A_2": 3}
 
 
@@ -236,8 +240,10 @@ FORMULAS = (
 
 def test_guards_formulas_in_csv(tmp_path: Path) -> None:
     options = Options(guard_formulas=True)
-    guarded = list(csv.reader(write_answer(Format.CSV, tmp_path, FORMULAS, options=options).open()))
-    exact = list(csv.reader(write_answer(Format.CSV, tmp_path, FORMULAS).open()))
+    guarded = list(
+        csv.reader(write_answer(Format.CSV, tmp_path, FORMULAS, options=options).open(encoding="utf-8"))
+    )
+    exact = list(csv.reader(write_answer(Format.CSV, tmp_path, FORMULAS).open(encoding="utf-8")))
     assert guarded == [["'=x", *"bcdefg"], ["'=1+1", "'+a", "'-a", "'@a", "'\t=a", "-5", "a=b"]]
     assert exact == [["=x", *"bcdefg"], ["=1+1", "+a", "-a", "@a", "\t=a", "-5", "a=b"]]
     with pytest.raises(UsageError, match="csv"):
@@ -248,11 +254,11 @@ ESCAPES = "select chr(27) || '[2J' as \"a\x1b[0m\", chr(155) || '31m' as b, chr(
 
 
 def test_only_tables_escape_control_characters(tmp_path: Path) -> None:
-    table = write_answer(Format.TABLE, tmp_path, ESCAPES).read_text()
+    table = write_answer(Format.TABLE, tmp_path, ESCAPES).read_text(encoding="utf-8")
     assert all(spelled in table for spelled in (r"a\x1b[0m", r"\x1b[2J", r"\x9b31m", r"\x1b]8;;x\x07"))
     assert "\x1b" not in table and "\x9b" not in table
     for form in (Format.CSV, Format.MARKDOWN):
-        assert "\x1b[2J" in write_answer(form, tmp_path, ESCAPES).read_text()
+        assert "\x1b[2J" in write_answer(form, tmp_path, ESCAPES).read_text(encoding="utf-8")
 
 
 def test_format_follows_extension(monkeypatch: pytest.MonkeyPatch) -> None:

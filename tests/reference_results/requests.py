@@ -48,7 +48,7 @@ def azure_llm(folder: Path) -> Iterator[pd.DataFrame]:
 
 
 def json_lines(path: Path, workload: str, ticks_per_s: int, block_tokens: int) -> pd.DataFrame:
-    found = pd.DataFrame([json.loads(line) for line in path.read_text().splitlines()])
+    found = pd.DataFrame([json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()])
     columns = {"input_length": "input_tokens", "output_length": "output_tokens", "hash_ids": "prefix_blocks"}
     found = found.rename(columns=columns).assign(workload=workload, status="unknown")
     return found.assign(arrival_s=found["timestamp"] / ticks_per_s, block_tokens=block_tokens)

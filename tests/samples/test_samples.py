@@ -34,7 +34,7 @@ def test_interrupted_sample_leaves_no_incomplete_parquet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stop(frame: polars.DataFrame, path: Path, **_: object) -> None:
-        path.write_text("half")
+        path.write_text("half", encoding="utf-8")
         raise KeyboardInterrupt
 
     monkeypatch.setattr(polars.DataFrame, "write_parquet", stop)
@@ -45,7 +45,7 @@ def test_interrupted_sample_leaves_no_incomplete_parquet(
 
 def test_two_samples_at_once_do_not_mix(tmp_path: Path) -> None:
     (tmp_path / "itp").mkdir()
-    with (tmp_path / "itp" / MARKER_NAME).open("w") as marker:
+    with (tmp_path / "itp" / MARKER_NAME).open("w", encoding="utf-8") as marker:
         fcntl.flock(marker, fcntl.LOCK_EX)
         with pytest.raises(UserError, match=r"itp: another `traces sample` is writing here"):
             write_sample(tmp_path, 0.0001, 0, ["itp"], quiet)
@@ -93,10 +93,12 @@ def test_rejects_wrong_arguments_and_folders_before_it_writes(
         write_sample(tmp_path, 1e6, 1, ["acme"], quiet)
     real = tmp_path / "zeus" / "summary_train.csv"
     real.parent.mkdir()
-    real.write_text("real")
+    real.write_text("real", encoding="utf-8")
     with pytest.raises(UserError, match=r"zeus is not empty and is not a sample.*nothing was written"):
         write_sample(tmp_path, TINY, 1, ["itp", "zeus"], quiet)
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [real] and real.read_text() == "real"
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [real] and real.read_text(
+        encoding="utf-8"
+    ) == "real"
 
 
 def test_sizes_follow_the_scale_and_the_days(tmp_path: Path) -> None:
@@ -264,7 +266,7 @@ def test_samples_have_the_known_pitfalls(opened_sample: duckdb.DuckDBPyConnectio
 def test_marks_folders_and_files(sample_raw: Path, tmp_path: Path) -> None:
     raw = sample_raw
     for trace in TRACES:
-        text = (raw / trace / MARKER_NAME).read_text()
+        text = (raw / trace / MARKER_NAME).read_text(encoding="utf-8")
         assert "SYNTHETIC" in text and f"`{trace}`" in text and "seed: 7" in text and "scale: 0.001" in text
     assert all(is_marked(path, raw) for path in raw.rglob("*") if path.is_file())
     csv = raw / "openb" / "csv" / "openb_pod_list_default.csv"

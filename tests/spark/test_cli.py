@@ -20,7 +20,7 @@ pytestmark = suites.of("spark")
 
 def traces(warehouse: Path, *arguments: object) -> subprocess.CompletedProcess:
     command = [str(part) for part in (TRACES, *arguments, "--warehouse", warehouse)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    return subprocess.run(command, capture_output=True, encoding="utf-8", timeout=TIMEOUT_S, check=False)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_ends_on_timeout_and_signal(way: str, sample_warehouse: Path, tmp_path: 
         env=os.environ | {"TMPDIR": str(temporary)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
     )
     if way == "SIGINT":
         # Spark creates this folder once it has started.

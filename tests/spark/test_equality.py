@@ -31,7 +31,7 @@ UNSUPPORTED = {"openb.fragmentation_of", "unified.duration_predictability"}
 SUPPORTED = [
     statement.removeprefix("from ")
     for path in sorted(goldens.FOLDER.glob("*.txt"))
-    for statement in goldens.statements(path.read_text())
+    for statement in goldens.statements(path.read_text(encoding="utf-8"))
     if path.stem != "catalog"
     and statement.removeprefix("from ").split("(")[0] not in UNSUPPORTED
     and not statement.startswith(goldens.ROUNDED)

@@ -41,8 +41,8 @@ def test_files_and_counts_are_the_same(
 def test_errors_are_the_same_and_rest_is_read(spark: "SparkSession", tmp_path: Path) -> None:
     raw = tmp_path / "raw"
     raw.mkdir()
-    (raw / "openb_node_list_gpu_node.csv").write_text(f"{HEADER}a,1000,1024,1,T4\n")
-    (raw / "openb_node_list_all_node.csv").write_text("sn,cpu\na,1\n")
+    (raw / "openb_node_list_gpu_node.csv").write_text(f"{HEADER}a,1000,1024,1,T4\n", encoding="utf-8")
+    (raw / "openb_node_list_all_node.csv").write_text("sn,cpu\na,1\n", encoding="utf-8")
     here = database.ingest([raw], tmp_path / "here", [], quiet)
     there = ingest(raw, tmp_path / "there", [], spark)
     assert len(here.problems) == 1
@@ -82,9 +82,11 @@ def test_materialized_views_of_workers_are_the_same(
 def test_skips_unchanged_files(spark: "SparkSession", tmp_path: Path) -> None:
     raw, warehouse = tmp_path / "raw", tmp_path / "warehouse"
     raw.mkdir()
-    (raw / "openb_node_list_gpu_node.csv").write_text(f"{HEADER}a,1000,1024,1,T4\n")
+    (raw / "openb_node_list_gpu_node.csv").write_text(f"{HEADER}a,1000,1024,1,T4\n", encoding="utf-8")
     assert len(ingest(raw, warehouse, [], spark).converted) == 1
-    (raw / "openb_node_list_all_node.csv").write_text(f"{HEADER}a,1000,1024,1,T4\nb,1,1,0,\n")
+    (raw / "openb_node_list_all_node.csv").write_text(
+        f"{HEADER}a,1000,1024,1,T4\nb,1,1,0,\n", encoding="utf-8"
+    )
     second = ingest(raw, warehouse, [], spark)
     assert (len(second.converted), len(second.unchanged)) == (1, 1)
 
@@ -92,8 +94,8 @@ def test_skips_unchanged_files(spark: "SparkSession", tmp_path: Path) -> None:
 def test_unwritable_warehouse_is_error(spark: "SparkSession", tmp_path: Path) -> None:
     raw, warehouse = tmp_path / "raw", tmp_path / "warehouse"
     raw.mkdir()
-    (raw / "openb_node_list_gpu_node.csv").write_text(f"{HEADER}a,1000,1024,1,T4\n")
+    (raw / "openb_node_list_gpu_node.csv").write_text(f"{HEADER}a,1000,1024,1,T4\n", encoding="utf-8")
     (warehouse / "parquet").mkdir(parents=True)
-    (warehouse / "parquet" / "openb").write_text("a file in the way")
+    (warehouse / "parquet" / "openb").write_text("a file in the way", encoding="utf-8")
     with pytest.raises(UserError, match="A file or folder of that name is in the way"):
         ingest(raw, warehouse, [], spark)

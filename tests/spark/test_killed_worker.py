@@ -43,7 +43,7 @@ def wait_for(condition: Callable[[], bool], running: subprocess.Popen) -> None:
 def busy_workers(folder: Path) -> list[int]:
     """Return the numbers of the workers that have an unfinished task."""
     logs = {
-        int(log.parts[-4].removeprefix("work")): log.read_text(errors="replace")
+        int(log.parts[-4].removeprefix("work")): log.read_text(encoding="utf-8", errors="replace")
         for log in folder.glob("work*/app-*/*/stderr")
     }
     return [
@@ -53,7 +53,7 @@ def busy_workers(folder: Path) -> list[int]:
 
 def start_traces(*arguments: object) -> subprocess.Popen:
     command = [str(part) for part in (TRACES, *arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
 
 
 def test_ingest_survives_a_killed_worker(own_cluster: Cluster, tmp_path: Path) -> None:

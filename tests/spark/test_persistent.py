@@ -41,7 +41,7 @@ def server(java: None, sample_warehouse: Path, tmp_path_factory: pytest.TempPath
         f"spark.driver.extraJavaOptions=-Dderby.system.home={folder} -Dderby.system.durability=test",
     ]
     command = [sys.executable, "-c", REGISTER, str(sample_warehouse), *settings]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
     first, again = done.stdout.split()
     assert first == again
     log = folder / "server.log"
@@ -79,7 +79,7 @@ def run_beeline(server: str, statement: str) -> list[str]:
         statement,
     ]
     environment = os.environ | {"SPARK_HOME": str(home())}
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True, env=environment)
     return done.stdout.strip().splitlines()
 
 

@@ -77,7 +77,7 @@ def run(script: str, *arguments: object) -> subprocess.CompletedProcess:
     variables = {key: value for key, value in os.environ.items() if key not in CLUSTER}
     command = [sys.executable, "-c", script, *map(str, arguments)]
     return subprocess.run(
-        command, env=variables, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+        command, env=variables, capture_output=True, encoding="utf-8", timeout=TIMEOUT_S, check=False
     )
 
 
@@ -100,7 +100,7 @@ def fake_java(tmp_path: Path, pyspark: None, monkeypatch: pytest.MonkeyPatch) ->
     def put(script: str) -> Path:
         java = tmp_path / "bin" / "java"
         java.parent.mkdir()
-        java.write_text(f"#!/bin/sh\n{script}\n")
+        java.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
         java.chmod(0o755)
         monkeypatch.setenv("PATH", str(java.parent))
         monkeypatch.delenv("JAVA_HOME", raising=False)
@@ -130,7 +130,7 @@ def test_a_java_that_is_missing_old_or_broken_gets_advice(
         ("exit 1", f"{java}: Java does not start ("),
         ("kill -9 $$", f"{java}: Java does not start ("),
     ):
-        java.write_text(f"#!/bin/sh\n{script}\n")
+        java.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
         error = refusal(LOCAL, tmp_path)
         assert type(error) is UserError
         assert str(error).startswith(problem) and ADVICE in str(error)
@@ -153,7 +153,7 @@ def test_signal_while_java_starts_leaves_nothing(
         env=os.environ | {"TMPDIR": str(temporary), "JAVA_HOME": str(java.parent.parent), "PATH": PATH},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
     )
     # PySpark creates this folder before it starts Java.
     while not list(temporary.rglob("tmp*")):
@@ -172,7 +172,7 @@ def test_accepts_a_java_that_is_new_enough(fake_java: Callable[[str], Path], tmp
         'java version "21" 2023-09-19 LTS',
         'Picked up JAVA_TOOL_OPTIONS: -Xmx1g\nopenjdk version "25-ea"\nOpenJDK Runtime Environment',
     ):
-        java.write_text(f"#!/bin/sh\necho '{lines}' >&2\n")
+        java.write_text(f"#!/bin/sh\necho '{lines}' >&2\n", encoding="utf-8")
         assert "--master must be" in str(refusal("foo", tmp_path))
 
 

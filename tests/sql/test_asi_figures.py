@@ -12,7 +12,8 @@ ROW = re.compile(r"\| (\d+) \| \w+ \| (.+) \|")
 CALL = re.compile(r"`(asi\.\w+)(?:\((\w+) := '?(\w+)'?\))?`")
 # The calls that docs/asi.md lists, by the number of the figure: query, parameter and value.
 FIGURES = {
-    number: CALL.findall(text) for number, text in ROW.findall((REPOSITORY / "docs" / "asi.md").read_text())
+    number: CALL.findall(text)
+    for number, text in ROW.findall((REPOSITORY / "docs" / "asi.md").read_text(encoding="utf-8"))
 }
 
 

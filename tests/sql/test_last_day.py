@@ -41,7 +41,7 @@ def test_last_day(query: str) -> None:
         connection = duckdb.connect()
         connection.execute(f"{macros_sql()}; create schema {query.partition('.')[0]}")
         connection.execute(TABLES[query].format(end_s=end_s))
-        connection.execute(path.read_text())
+        connection.execute(path.read_text(encoding="utf-8"))
         if query.startswith("spot."):
             rows = connection.execute(f"select day_start_s, demanded_gpus from {query}()").fetchall()
             assert [start_s for start_s, _ in rows] == [DAY_S * number for number in range(days)]

@@ -42,7 +42,7 @@ comment on macro table itp.many is 'Jobs.';
 def write_query(folder: Path, text: str = QUERY) -> Path:
     path = folder / "itp" / "many.sql"
     path.parent.mkdir()
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     return path
 
 

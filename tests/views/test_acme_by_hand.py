@@ -42,7 +42,7 @@ def seren(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection
     folder = tmp_path_factory.mktemp("acme")
     trace = folder / "raw" / "acme" / "trace_seren.csv"
     trace.parent.mkdir(parents=True)
-    trace.write_text("\n".join([HEADER, *map(line, SEREN)]) + "\n")
+    trace.write_text("\n".join([HEADER, *map(line, SEREN)]) + "\n", encoding="utf-8")
     return raw_dumps.ingested(folder / "raw", folder / "warehouse")
 
 

@@ -167,7 +167,7 @@ def test_acme_jobs_of_the_readme(tmp_path: Path) -> None:
     }
     folder.mkdir(parents=True)
     for name, lines in rows.items():
-        (folder / name).write_text("\n".join(lines) + "\n")
+        (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
     with raw_dumps.ingested(tmp_path / "raw", tmp_path / "warehouse") as connection:
         jobs = connection.execute(
             "select job_id, wait_s, run_s, gpu_h * 3600, duration_rule from acme.job_v1 order by job_id"

@@ -40,7 +40,7 @@ select count(*) as jobs, sum(gpus) as gpu_s from pai.run_v1;
 def write_view(folder: Path, name: str, text: str) -> ViewFile:
     path = folder / "pai" / f"{name}.v1.sql"
     path.parent.mkdir(exist_ok=True)
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     return read_view_file(path)
 
 

@@ -59,7 +59,7 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnect
         for name, gpus, create, schedule, end in INSTANCES
     ]
     path = folder / "raw" / "dlrm" / "disaggregated_DLRM_trace.csv"
-    path.write_text("\n".join([HEADER, *lines]) + "\n")
+    path.write_text("\n".join([HEADER, *lines]) + "\n", encoding="utf-8")
     return raw_dumps.ingested(folder / "raw", folder / "warehouse")
 
 
@@ -105,7 +105,7 @@ def test_observed_run_times_of_jobs_that_outlive_the_trace(tmp_path: Path) -> No
     }
     for name, text in files.items():
         (tmp_path / "raw" / name).parent.mkdir(parents=True)
-        (tmp_path / "raw" / name).write_text(text)
+        (tmp_path / "raw" / name).write_text(text, encoding="utf-8")
     columns = (
         "wait_s, observed_wait_s, run_s, observed_run_s, held_gpu_s, end_s is not null, is_right_censored"
     )

@@ -28,7 +28,7 @@ def write_views(folder: Path, **texts: str) -> list[ViewFile]:
         schema, view, *version = name.split("__")
         path = folder / schema / f"{view}.v{version[0] if version else 1}.sql"
         path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
         found.append(read_view_file(path))
     return found
 

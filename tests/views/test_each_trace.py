@@ -23,7 +23,7 @@ def views(folder: Path, **texts: str) -> list[ViewFile]:
     for schema, text in texts.items():
         path = folder / schema / ("jobs.v1.sql" if schema == "unified" else "standard_job.v1.sql")
         path.parent.mkdir()
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
         found.append(read_view_file(path))
     return found
 

@@ -51,7 +51,7 @@ def test_memory_is_a_fraction(raw: Path) -> None:
 
 
 def test_processed_requests_are_undocumented_and_repeat_rows(raw: Path) -> None:
-    assert "data_trace_processed" not in (raw / "genai" / "README.md").read_text()
+    assert "data_trace_processed" not in (raw / "genai" / "README.md").read_text(encoding="utf-8")
     rows = table(raw, "data_trace_processed")
     sentence = f"{rows.duplicated().sum():,} of the {len(rows):,} repeat an earlier one"
     assert sentence in TEXTS["processed_is_undocumented"]

@@ -29,7 +29,7 @@ def test_figures_of_the_published_table_are_computed_from_its_cells(real_raw: Pa
     path = real_raw / "acme" / "data" / "cluster_summary.csv"
     if not path.is_file():
         pytest.skip(f"the publisher's table is not at {path}")
-    table = {row["id"]: row for row in csv.DictReader(path.open())}
+    table = {row["id"]: row for row in csv.DictReader(path.open(encoding="utf-8"))}
     wrong = {}
     for figure in CITED:
         columns, rows = cells_of(figure)
@@ -59,7 +59,9 @@ def test_sums_are_computed_from_cited_figures() -> None:
 
 def test_tolerances_are_those_of_the_printed_digits() -> None:
     """A larger tolerance would hide differences. Charts, and figures that say about, are less precise."""
-    rows = [row for path in VIEWS.glob("*/published.csv") for row in csv.DictReader(path.open())]
+    rows = [
+        row for path in VIEWS.glob("*/published.csv") for row in csv.DictReader(path.open(encoding="utf-8"))
+    ]
     loose = {
         row["figure"]: (row["value"], row["tolerance"])
         for row in rows
@@ -93,6 +95,6 @@ def test_no_explanation_claims_that_nothing_gives_a_value() -> None:
 def test_names_the_line_that_is_no_figure(line: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "itp").mkdir()
     header = "figure,statement,relation,value,unit,tolerance,measured_by\n"
-    (tmp_path / "itp" / "published.csv").write_text(f"{header}{line}\n")
+    (tmp_path / "itp" / "published.csv").write_text(f"{header}{line}\n", encoding="utf-8")
     with pytest.raises(DefinitionError, match=message):
         ledgers.published(tmp_path)

@@ -360,7 +360,7 @@ ONE_ROW_EACH = {
         ("w", "m", 494_319, 494_329, 50.0),
     ),
 }
-STATEMENTS = goldens.statements((goldens.FOLDER / "pai.txt").read_text())
+STATEMENTS = goldens.statements((goldens.FOLDER / "pai.txt").read_text(encoding="utf-8"))
 VIEWS = [statement.removeprefix("from ") for statement in STATEMENTS if "(" not in statement]
 VIEWS_OF_FIXED_ROWS = ("pai.join_coverage_v1", "pai.status_by_level_v1")
 

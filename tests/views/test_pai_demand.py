@@ -27,7 +27,7 @@ def test_days_begin_like_the_publishers(tmp_path: Path) -> None:
     for name, lines in (("task", TASKS), ("instance", instances)):
         path = tmp_path / "raw" / "pai" / f"pai_{name}_table.csv"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("\n".join(lines) + "\n")
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     with raw_dumps.ingested(tmp_path / "raw", tmp_path / "warehouse") as connection:
         columns = "weekday, hour_of_day, mean_requested_gpus, hours, unended_instances"
         by_week = connection.execute(f"select {columns} from pai.demand_by_week_hour()").fetchall()

@@ -40,8 +40,8 @@ def philly(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPy
     ]
     raw = folder / "raw" / "philly"
     raw.mkdir(parents=True)
-    (raw / "cluster_job_log").write_text(json.dumps(log))
-    (raw / "cluster_machine_list").write_text(MACHINES)
+    (raw / "cluster_job_log").write_text(json.dumps(log), encoding="utf-8")
+    (raw / "cluster_machine_list").write_text(MACHINES, encoding="utf-8")
     with raw_dumps.ingested(folder / "raw", folder / "warehouse") as connection:
         yield connection
 

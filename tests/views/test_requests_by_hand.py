@@ -47,10 +47,12 @@ def write_requests(raw: Path) -> None:
         lines = [json.dumps(dict(zip(keys, row, strict=True))) for row in rows]
         path = raw / "mooncake" / f"{workload}_trace.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("\n".join(lines) + "\n")
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     lines = [",".join(map(str, (*row, "API log"))) for row in BURSTGPT]
     (raw / "burstgpt").mkdir()
-    (raw / "burstgpt" / "BurstGPT_1.csv").write_text("\n".join([BURSTGPT_HEADER, *lines]) + "\n")
+    (raw / "burstgpt" / "BurstGPT_1.csv").write_text(
+        "\n".join([BURSTGPT_HEADER, *lines]) + "\n", encoding="utf-8"
+    )
 
 
 @pytest.fixture(scope="module", params=["reference", "sql"])

@@ -84,8 +84,10 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
     folder = tmp_path_factory.mktemp("unified")
     raw = folder / "raw"
     (raw / "acme").mkdir(parents=True)
-    (raw / "openb_pod_list_default.csv").write_text("\n".join([POD_HEADER, *PODS]) + "\n")
-    (raw / "acme" / "trace_seren.csv").write_text("\n".join([JOB_HEADER, *map(seren_line, SEREN)]) + "\n")
+    (raw / "openb_pod_list_default.csv").write_text("\n".join([POD_HEADER, *PODS]) + "\n", encoding="utf-8")
+    (raw / "acme" / "trace_seren.csv").write_text(
+        "\n".join([JOB_HEADER, *map(seren_line, SEREN)]) + "\n", encoding="utf-8"
+    )
     raw_dumps.write_pai(raw / "pai", pai_tables())
     write_summary(raw / "acme" / "cluster_summary.csv")
     return raw_dumps.ingested(raw, folder / "warehouse")
@@ -101,7 +103,7 @@ def write_summary(path: Path, others: tuple[str, ...] = ("Philly",)) -> None:
     )
     cells = [str(SUMMARY.get(name, 0)) for name in header.split(",")]
     lines = [",".join([name, *cells[1:]]) for name in ("Seren", *others)]
-    path.write_text("\n".join([header, *lines]) + "\n")
+    path.write_text("\n".join([header, *lines]) + "\n", encoding="utf-8")
 
 
 def rows(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple]:
@@ -223,7 +225,7 @@ def test_compares_summary_of_a_whole_trace(tmp_path: Path) -> None:
             f"{place},u,vc1,1,4,1,COMPLETED,{day} 18:41:00,{day} 18:41:00,{day} 18:41:{run},{run},0"
             for place, run in enumerate(run_times)
         ]
-        (folder / "cluster_log.csv").write_text("\n".join([header, *jobs]) + "\n")
+        (folder / "cluster_log.csv").write_text("\n".join([header, *jobs]) + "\n", encoding="utf-8")
     (tmp_path / "raw" / "acme").mkdir()
     write_summary(tmp_path / "raw" / "acme" / "cluster_summary.csv", others=("Helios",))
     with raw_dumps.ingested(tmp_path / "raw", tmp_path / "warehouse") as connection:
@@ -342,7 +344,7 @@ def test_a_percentile_that_too_few_jobs_reach_has_no_bounds(tmp_path: Path) -> N
             ("Pending", "") if day % 2 and place < 2 else ("Succeeded", day * 86400 + 10 + day)
         ]
     ]
-    (raw / "openb_pod_list_default.csv").write_text("\n".join([POD_HEADER, *pods]) + "\n")
+    (raw / "openb_pod_list_default.csv").write_text("\n".join([POD_HEADER, *pods]) + "\n", encoding="utf-8")
     with raw_dumps.ingested(raw, tmp_path / "warehouse") as connection:
         waits = "select percentile, wait_s, low_wait_s, high_wait_s from unified.wait_cdf()"
         found = {percentile: values for percentile, *values in rows(connection, waits)}
@@ -452,7 +454,9 @@ def test_a_weekday_that_the_trace_covers_twice_has_no_more_jobs_a_day(tmp_path: 
     folder.mkdir(parents=True)
     days = (0, 0, 1, 1, 7, 7)
     jobs = [(str(place), "ua", 1, "COMPLETED", *3 * [day * 86_400]) for place, day in enumerate(days)]
-    (folder / "trace_seren.csv").write_text("\n".join([JOB_HEADER, *map(seren_line, jobs)]) + "\n")
+    (folder / "trace_seren.csv").write_text(
+        "\n".join([JOB_HEADER, *map(seren_line, jobs)]) + "\n", encoding="utf-8"
+    )
     with raw_dumps.ingested(tmp_path / "raw", tmp_path / "warehouse") as connection:
         profile = "select weekday, days, jobs, jobs_per_day from unified.weekday_profile()"
         assert rows(connection, profile) == [

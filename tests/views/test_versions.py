@@ -28,7 +28,7 @@ from tracehouse.views.view_files import (
 )
 
 REPOSITORY = Path(__file__).parents[2]
-PAGE = (REPOSITORY / "docs" / "versions.md").read_text()
+PAGE = (REPOSITORY / "docs" / "versions.md").read_text(encoding="utf-8")
 GOLDENS = "tests/goldens"
 
 VIEW = """-- What it holds.
@@ -59,7 +59,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def write(folder: Path, name: str, text: str) -> None:
-    (folder / "itp" / f"{name}.v1.sql").write_text(text)
+    (folder / "itp" / f"{name}.v1.sql").write_text(text, encoding="utf-8")
 
 
 def locked(folder: Path) -> dict[str, str]:
@@ -125,7 +125,7 @@ def test_rejects_a_release_that_reads_a_draft(folder: Path) -> None:
 
 def test_a_superseded_version_is_in_its_own_folder(folder: Path) -> None:
     first, old = folder / "itp" / "thing.v1.sql", folder / "itp" / "old"
-    (folder / "itp" / "thing.v2.sql").write_text(VIEW.replace("thing_v1", "thing_v2"))
+    (folder / "itp" / "thing.v2.sql").write_text(VIEW.replace("thing_v1", "thing_v2"), encoding="utf-8")
     with pytest.raises(SystemExit) as stopped:
         release(["itp.thing_v2"])
     assert str(stopped.value) == f"itp.thing_v1 is superseded by itp.thing_v2: move {first} to {old}/"
@@ -149,7 +149,7 @@ def test_explains_how_to_release_a_draft_that_a_query_reads(folder: Path) -> Non
 
 def test_rejects_an_edited_lock(tmp_path: Path) -> None:
     lock = tmp_path / "versions.lock"
-    lock.write_text(f"{versions.FORMAT}\n<<<<<<< HEAD\n")
+    lock.write_text(f"{versions.FORMAT}\n<<<<<<< HEAD\n", encoding="utf-8")
     with pytest.raises(DefinitionError, match=r"versions\.lock, line 2: `<<<<<<< HEAD` is not a view"):
         read_lock(lock)
 
@@ -157,7 +157,7 @@ def test_rejects_an_edited_lock(tmp_path: Path) -> None:
 def git(*arguments: str) -> str:
     """Run git in the repository. Skips the test if there is none."""
     try:
-        done = subprocess.run(["git", "-C", REPOSITORY, *arguments], capture_output=True, text=True)
+        done = subprocess.run(["git", "-C", REPOSITORY, *arguments], capture_output=True, encoding="utf-8")
     except FileNotFoundError:
         pytest.skip("git is not installed")
     if done.returncode:
@@ -194,7 +194,7 @@ def test_a_released_view_keeps_its_name_and_its_answers() -> None:
     if Path(git("rev-parse", "--show-toplevel")) != REPOSITORY.resolve():
         pytest.skip(f"the git history around {REPOSITORY} is not that of this project")
     path = "views/versions.lock"
-    now = (REPOSITORY / path).read_text()
+    now = (REPOSITORY / path).read_text(encoding="utf-8")
     problems = []
     # Follow both parents of every merge: one branch may have dropped a view that the other released.
     for line in git("log", "--full-history", "--format=%H %P", "--", path).splitlines():
@@ -232,7 +232,7 @@ def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for view in view_files():
         path = tmp_path / "views" / view.path.relative_to(VIEWS)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(view.text)
+        path.write_text(view.text, encoding="utf-8")
     [command] = re.findall(r"^ +(sed .*)$", PAGE, re.M)
     subprocess.run(command, shell=True, cwd=tmp_path, check=True)
 
@@ -250,7 +250,9 @@ def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_draft_has_its_own_name_only(next_version: Path) -> None:
     reader = next_version / "views" / "itp" / "standard_job.v1.sql"
-    reader.write_text(reader.read_text().replace("itp.job_v1", "itp.job_v2"))
+    reader.write_text(
+        reader.read_text(encoding="utf-8").replace("itp.job_v1", "itp.job_v2"), encoding="utf-8"
+    )
     (next_version / "warehouse").mkdir()
     with duckdb.connect(str(database.build(next_version / "warehouse").path), read_only=True) as built:
         assert built.execute("from itp.job_v2").fetchall() == []
@@ -272,14 +274,14 @@ def test_a_draft_has_its_own_name_only(next_version: Path) -> None:
 
 def test_only_plain_names_follow_a_next_version(next_version: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Release a next version with the commands of docs/versions.md."""
-    before = versions.LOCK.read_text()
-    (next_version / "versions.lock").write_text(before)
+    before = versions.LOCK.read_text(encoding="utf-8")
+    (next_version / "versions.lock").write_text(before, encoding="utf-8")
     monkeypatch.setattr(versions, "LOCK", next_version / "versions.lock")
     [command] = re.findall(r"^ +(mkdir .*)$", PAGE, re.M)
     subprocess.run(command.replace("git mv", "mv"), shell=True, cwd=next_version, check=True)
     [names] = re.findall(r"^ +python -m tracehouse\.views\.versions (itp.*)$", PAGE, re.M)
     assert release(names.split()) == ["itp.job_v2"]
-    [line] = set(versions.LOCK.read_text().splitlines()) - set(before.splitlines())
+    [line] = set(versions.LOCK.read_text(encoding="utf-8").splitlines()) - set(before.splitlines())
     assert line.startswith("itp.job_v2 ")
     monkeypatch.setattr(view_files_module, "released", lambda: locked(next_version))
     parsed_view_file.cache_clear()

@@ -33,7 +33,7 @@ def write_view(
 ) -> Path:
     path = folder / "itp" / f"{name}.v{version}.sql"
     path.parent.mkdir(exist_ok=True)
-    path.write_text(text.format(name=name, version=version, reads=reads))
+    path.write_text(text.format(name=name, version=version, reads=reads), encoding="utf-8")
     return path
 
 

@@ -43,9 +43,9 @@ def zeus(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
         for target in (84.0, 85.0)
         for run, epochs in enumerate(reached if target == 84 else (50, 50), 1)
     ]
-    (raw / "summary_train.csv").write_text("\n".join([TRAIN, *runs]) + "\n")
-    (raw / "summary_power_v100.csv").write_text(power(V100))
-    (raw / "summary_power_p100.csv").write_text(power(P100))
+    (raw / "summary_train.csv").write_text("\n".join([TRAIN, *runs]) + "\n", encoding="utf-8")
+    (raw / "summary_power_v100.csv").write_text(power(V100), encoding="utf-8")
+    (raw / "summary_power_p100.csv").write_text(power(P100), encoding="utf-8")
     groups = "group,start_time,end_time,dataset,runtime_ratio\n" + "".join(
         f"{group},{start}.0,{end}.0,{dataset},1.0\n"
         for group, start, end, dataset in (

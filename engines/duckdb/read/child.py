@@ -13,6 +13,7 @@ import pickle
 import signal
 import socket
 import struct
+import subprocess
 import sys
 import threading
 import time
@@ -22,14 +23,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tracehouse.core.errors import UserError
+from tracehouse.core.errors import TOO_MANY_FILES, UserError
 
 Task = Callable[[], Any]
 
 MOST_BYTES = 64_000_000
 """The largest result that a child sends. Larger ones go to a file."""
 EXIT_CODE = struct.Struct("<i")
+STARTED = b"\1"
+"""What the fork server sends before it forks the child."""
 _CHUNK_BYTES = 1 << 20
+# A killed process may take a moment to end.
+_LONGEST_END_S = 2.0
 # A socket refuses longer timeouts.
 _LONGEST_WAIT_S = 1e6
 _PR_SET_PDEATHSIG = 1
@@ -40,16 +45,23 @@ class CrashError(Exception):
     """A child ended without a result. The argument is its exit code, negative for a signal."""
 
 
+class NotStartedError(UserError):
+    """The fork server ended before it forked the child, so that the task can be run again."""
+
+
 class Child:
     """A child that runs a task. Without a process id, it is a child of the fork server.
 
-    The fork server kills the child when this process ends or closes its direction of the stream, and appends
-    the exit code to the result.
+    The fork server kills the child when this process ends or closes its direction of the stream. It sends
+    `STARTED` before the result, and the exit code after it.
     """
 
-    def __init__(self, stream: socket.socket, process: int = 0):
+    def __init__(
+        self, stream: socket.socket, process: int = 0, server: "subprocess.Popen[bytes] | None" = None
+    ):
         self._stream = stream
         self._process = process
+        self._server = server
         self._content = bytearray()
         self._code: int | None = None
 
@@ -62,7 +74,10 @@ class Child:
                 raise TimeoutError
             self._stream.settimeout(min(left_s, _LONGEST_WAIT_S))
             with suppress(TimeoutError):
-                self._receive(self._stream.recv(_CHUNK_BYTES))
+                try:
+                    self._receive(self._stream.recv(_CHUNK_BYTES))
+                except ConnectionError:
+                    self._receive(b"")
 
     async def wait_async(self) -> None:
         """Wait until the child ends."""
@@ -71,7 +86,10 @@ class Child:
         self._stream.setblocking(False)
         loop = asyncio.get_running_loop()
         while self._code is None:
-            self._receive(await loop.sock_recv(self._stream, _CHUNK_BYTES))
+            try:
+                self._receive(await loop.sock_recv(self._stream, _CHUNK_BYTES))
+            except ConnectionError:
+                self._receive(b"")
 
     def kill(self) -> None:
         """Kill the child unless it has ended."""
@@ -90,12 +108,19 @@ class Child:
     def result(self) -> Any:
         """The result of the task of a child that has ended. Raises the exception that the task raised.
 
-        Raises CrashError if there is neither.
+        Raises CrashError if there is neither, and NotStartedError if there was no child.
         """
         self._stream.close()
+        if self._server and not self._content.startswith(STARTED):
+            try:
+                self._server.wait(_LONGEST_END_S)
+            except subprocess.TimeoutExpired:
+                # The server lives, but could not receive the socket of the request.
+                raise UserError(TOO_MANY_FILES) from None
+            raise NotStartedError("The process that runs queries was killed. Try again")
         if self._code:
             raise CrashError(self._code)
-        is_result, value = pickle.loads(self._content)
+        is_result, value = pickle.loads(self._content.removeprefix(STARTED))
         if is_result:
             return value
         raise value
@@ -112,7 +137,7 @@ class Child:
             except ChildProcessError:
                 # A signal handler has killed the child, and waited for it.
                 self._code = -signal.SIGKILL
-        elif len(self._content) >= EXIT_CODE.size:
+        elif len(self._content) >= len(STARTED) + EXIT_CODE.size:
             (self._code,) = EXIT_CODE.unpack(self._content[-EXIT_CODE.size :])
             del self._content[-EXIT_CODE.size :]
         else:

@@ -43,7 +43,7 @@ DESCRIBE = Path(__file__).with_suffix(".sql")
 @cache
 def _statements() -> dict[str, str]:
     """The statements of `describe.sql` by their headings, such as `query` and `query/parameters`."""
-    _, *parts = re.split(r"^-- describe: (.+)\n", DESCRIBE.read_text(), flags=re.M)
+    _, *parts = re.split(r"^-- describe: (.+)\n", DESCRIBE.read_text(encoding="utf-8"), flags=re.M)
     headings = zip(parts[::2], parts[1::2], strict=True)
     return {name: first_statement(sql) for names, sql in headings for name in names.split(", ")}
 

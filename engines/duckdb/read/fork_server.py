@@ -1,10 +1,10 @@
 """The fork server: a helper without threads of its own, from which a process with threads gets its children.
 
 It imports modules once, so that its children start at once. A request is a socket, sent over the control
-socket, and on it the length of the pickled task and the task. The server forks a child, which sends its
-result through the same socket. When the child has ended, the server appends the exit code. When the requester
-closes its direction of the socket, the server kills the child. It ends, and kills all children, when the
-process that started it ends.
+socket, and on it the length of the pickled task and the task. The server replies that it has the task, and
+forks a child, which sends its result through the same socket. When the child has ended, the server appends
+the exit code. When the requester closes its direction of the socket, the server kills the child. It ends, and
+kills all children, when the process that started it ends.
 """
 
 import os
@@ -16,17 +16,21 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 
-from tracehouse.engines.duckdb.read.child import EXIT_CODE, LIBRARIES, Child, Task, become
+from tracehouse.engines.duckdb.read.child import EXIT_CODE, LIBRARIES, STARTED, Child, Task, become
 
 _LENGTH = struct.Struct("<Q")
 _SCRIPT = "import sys; from tracehouse.engines.duckdb.read import fork_server; fork_server.main(sys.argv[1:])"
 ALLOCATOR = {"DUCKDB_JE_MALLOC_CONF": "retain:false"}
 """The environment in which DuckDB's allocator returns freed addresses, which count towards the limit."""
+
+# Otherwise a write to the socket of a killed server would also send a signal, which ends `traces`.
+_NO_SIGNAL = getattr(socket, "MSG_NOSIGNAL", 0)
 
 _lock = threading.Lock()
 _control: socket.socket | None = None
@@ -47,15 +51,24 @@ def run(task: Task) -> Child:
     start()
     own, given = socket.socketpair()
     with given, _lock:
-        assert _control
+        assert _control and _process
         try:
-            socket.send_fds(_control, [b"\0"], [given.fileno()])
-        except OSError:
+            _send(_control, given)
+        except ConnectionError:
             # The server was killed.
             _control.close()
-            socket.send_fds(_start(), [b"\0"], [given.fileno()])
-    own.sendall(_LENGTH.pack(len(content)) + content)
-    return Child(own)
+            _process.wait()
+            _send(_start(), given)
+        child = Child(own, server=_process)
+    # If the server was killed in the meantime, the child reports it.
+    with suppress(ConnectionError):
+        own.sendall(_LENGTH.pack(len(content)) + content, _NO_SIGNAL)
+    return child
+
+
+def _send(control: socket.socket, given: socket.socket) -> None:
+    descriptors = array("i", [given.fileno()])
+    control.sendmsg([b"\0"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptors)], _NO_SIGNAL)
 
 
 def _start(modules: Sequence[str] = ()) -> socket.socket:
@@ -111,33 +124,59 @@ def _serve(control: socket.socket) -> None:
     while True:
         # A socket whose other end was closed is readable.
         open_streams = {one.stream.fileno(): one for one in running.values() if not one.is_killed}
-        readable, _, _ = select.select([control.fileno(), *running, *open_streams], [], [])
-        for number in readable:
+        for number in _wait_until_readable([control.fileno(), *running, *open_streams]):
             if number in running:
                 running.pop(number).reply()
             elif number in open_streams and open_streams[number].ended in running:
                 open_streams[number].kill()
             elif number == control.fileno():
-                _, received, _, _ = socket.recv_fds(control, 1, 1)
-                if not received:
+                content, received, _, _ = socket.recv_fds(control, 1, 1)
+                if not content:
                     # The process group is this process and its children.
                     os.killpg(0, signal.SIGKILL)
                 others = [control, *(one.stream for one in running.values())]
-                if request := _fork(socket.socket(fileno=received[0]), others):
-                    running[request.ended] = request
+                # The kernel drops the socket if this process has too many open files.
+                for descriptor in received:
+                    if request := _serve_request(socket.socket(fileno=descriptor), others):
+                        running[request.ended] = request
 
 
-def _fork(stream: socket.socket, others: Sequence[socket.socket]) -> _Request | None:
+def _wait_until_readable(descriptors: Iterable[int]) -> list[int]:
+    # `select` is limited to the first 1,024 descriptors of a process.
+    poll = select.poll()
+    for descriptor in descriptors:
+        poll.register(descriptor, select.POLLIN)
+    return [descriptor for descriptor, _ in poll.poll()]
+
+
+def _serve_request(stream: socket.socket, others: Sequence[socket.socket]) -> _Request | None:
     """Fork a child that runs the requested task. Does nothing if the requester has ended."""
-    with stream.makefile("rb") as sent:
-        head = sent.read(_LENGTH.size)
-        content = sent.read(*_LENGTH.unpack(head)) if len(head) == _LENGTH.size else b""
-    if not content:
-        stream.close()
-        return None
+    # One request must not end the server, and with it the children of the others.
+    try:
+        with stream.makefile("rb") as sent:
+            head = sent.read(_LENGTH.size)
+            content = sent.read(*_LENGTH.unpack(head)) if len(head) == _LENGTH.size else b""
+        if content:
+            stream.sendall(STARTED)
+            return _fork(content, stream, others)
+    except ConnectionError:
+        pass
+    except OSError as error:
+        with suppress(ConnectionError):
+            stream.sendall(pickle.dumps((False, error)) + EXIT_CODE.pack(0))
+    stream.close()
+    return None
+
+
+def _fork(content: bytes, stream: socket.socket, others: Sequence[socket.socket]) -> _Request:
     ended, kept_open = os.pipe()
     parent = os.getpid()
-    process = os.fork()
+    try:
+        process = os.fork()
+    except OSError:
+        os.close(ended)
+        os.close(kept_open)
+        raise
     if not process:
         for other in others:
             other.close()

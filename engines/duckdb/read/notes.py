@@ -221,10 +221,13 @@ def of_last_build(connection: duckdb.DuckDBPyConnection) -> list[Note]:
     """Return a note if the last build failed, so that the database is from before it."""
     sql = "select path from duckdb_databases() where database_name = current_database()"
     [(path,)] = connection.execute(sql).fetchall()
-    failed = failed_build_file(Path(path).parent) if path else None
-    if failed is None or not failed.is_file():
+    if not path:
         return []
-    reason = failed.read_text(encoding="utf-8", errors="replace")
+    try:
+        reason = failed_build_file(Path(path).parent).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        # There is no such file, or this user may only read the database.
+        return []
     text = f"this answer is from the database before the last build, which failed: {reason}"
     return [Note("old database", text, "note")]
 

@@ -6,6 +6,7 @@ only a part of the memory that it allocates, so the kernel limits the process to
 signals, and kills the child after the timeout.
 """
 
+import errno
 import fcntl
 import json
 import os
@@ -29,10 +30,12 @@ from typing import Any, TypeVar
 import duckdb
 
 from tracehouse.core import signals
-from tracehouse.core.errors import UsageError, UserError
+from tracehouse.core.errors import TOO_MANY_FILES, UsageError, UserError
+from tracehouse.core.permissions import explain_denied
+from tracehouse.core.temporary import temporary_folder
 from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.read import child, landlock
-from tracehouse.engines.duckdb.read.child import Child, CrashError
+from tracehouse.engines.duckdb.read.child import Child, CrashError, NotStartedError
 from tracehouse.engines.names import DATABASE
 from tracehouse.ingest.memory import SHARE_OF_DUCKDB, SIZE, size_bytes
 from tracehouse.ingest.store.layout import (
@@ -49,8 +52,14 @@ _YOUNG_S = 60
 _OUT_OF_MEMORY = "Out of Memory Error"
 _LOCKED = "Could not set lock on file"
 _LINE = re.compile(r"^LINE (\d+): ", re.M)
+# The first line that DuckDB gets, and the mark below it.
+_OWN_LINE = re.compile(r"\n*^LINE 1: .*(?:\n *\^+ *$)?", re.M)
 # The default memory limit, as a share of the machine's or container's memory.
 _SHARE = 0.5
+# Errors that are not about reading a file, but may quote a user's text.
+_OTHER_ERRORS = (UserError, duckdb.BinderException, duckdb.CatalogException, duckdb.DataError)
+# Errors about the header of a page, which do not name the file, and have no class of their own.
+_DAMAGED_HEADER = re.compile("TProtocolException|don't know what type")
 # The share of the memory limit for DuckDB's buffers. It allocates other data outside its buffer manager.
 _SHARE_OF_BUFFERS = 0.9
 _ADVICE = "Request less data, or raise --memory-limit"
@@ -102,13 +111,15 @@ def connect(
         # Fails if the database has no catalog: it is not one of Tracehouse.
         connection.execute("use warehouse.catalog")
     except duckdb.Error as error:
+        if denied := explain_denied(path):
+            raise UserError(denied) from None
         raise UserError(f"{path}: the database cannot be opened. {_explain_open(str(error))}") from None
     connection.execute("use warehouse")
     root = path.parent.as_posix()
     connection.execute("set variable data_root = $root", {"root": root})
     connection.execute("set timezone = 'UTC'")
     # By default DuckDB spills to the current folder. It creates this one only when it has to spill.
-    scratch = scratch or Path(tempfile.gettempdir()) / f"{PREFIX}{uuid.uuid4().hex}"
+    scratch = scratch or temporary_folder() / f"{PREFIX}{uuid.uuid4().hex}"
     connection.execute("set temp_directory = $scratch", {"scratch": str(scratch)})
     connection.execute("set python_enable_replacements = false")
     connection.execute("set allow_persistent_secrets = false")
@@ -162,6 +173,19 @@ def run(
     if scratch is None:
         with scratch_folder() as scratch:
             return run(warehouse, limits, work, writable, scratch)
+    try:
+        return _run_once(warehouse, limits, work, writable, scratch)
+    except NotStartedError:
+        return _run_once(warehouse, limits, work, writable, scratch)
+
+
+def _run_once(
+    warehouse: Path,
+    limits: Limits,
+    work: Callable[[duckdb.DuckDBPyConnection], T],
+    writable: Sequence[Path],
+    scratch: Path,
+) -> T:
     started = _start(warehouse, limits, work, writable, scratch)
     with signals.clean_up_at_end(started.end):
         try:
@@ -179,12 +203,25 @@ async def run_async(
     scratch: Path | None = None,
 ) -> T:
     """Do the same as `run` in a task of asyncio. If the task is cancelled, the child process is killed."""
-    # Imported here, because it would add 20 ms to every query on the command line.
-    import asyncio
-
     if scratch is None:
         with scratch_folder() as scratch:
             return await run_async(warehouse, limits, work, writable, scratch)
+    try:
+        return await _run_once_async(warehouse, limits, work, writable, scratch)
+    except NotStartedError:
+        return await _run_once_async(warehouse, limits, work, writable, scratch)
+
+
+async def _run_once_async(
+    warehouse: Path,
+    limits: Limits,
+    work: Callable[[duckdb.DuckDBPyConnection], T],
+    writable: Sequence[Path],
+    scratch: Path,
+) -> T:
+    # Imported here, because it would add 20 ms to every query on the command line.
+    import asyncio
+
     started = _start(warehouse, limits, work, writable, scratch)
     with signals.clean_up_at_end(started.kill):
         try:
@@ -236,6 +273,8 @@ def _work_confined(
         # Arrow raises DuckDB's errors as its own.
         if _OUT_OF_MEMORY in str(error):
             raise _too_large(limits) from None
+        if explained := _explain_stored_file(error, warehouse):
+            raise UserError(explained) from None
         raise
 
 
@@ -246,7 +285,7 @@ def _limit_process(connection: duckdb.DuckDBPyConnection, limits: Limits) -> Non
     """
     if sys.platform != "linux":
         return
-    mapped = re.search(r"^VmData:\s*(\d+) kB$", Path("/proc/self/status").read_text(), re.M)
+    mapped = re.search(r"^VmData:\s*(\d+) kB$", Path("/proc/self/status").read_text(encoding="utf-8"), re.M)
     assert mapped, "VmData"
     most = int(mapped[1]) * 1024 + most_memory(connection) + limits.reserve_bytes
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
@@ -301,7 +340,7 @@ def scratch_folder() -> Iterator[Path]:
 
     If the process is killed with SIGKILL, a later process removes the folder.
     """
-    parent = Path(tempfile.gettempdir())
+    parent = temporary_folder()
     _remove_abandoned_folders(parent)
     folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
 
@@ -337,7 +376,7 @@ def _hold_lock(path: Path) -> Iterator[None]:
 
     The library filelock does the same, but importing it would add 10 ms to every query.
     """
-    with path.open("w") as file:
+    with path.open("w", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
 
@@ -392,10 +431,27 @@ def _other_version(warehouse: Path) -> str:
     from importlib.metadata import version
 
     try:
-        built_by = json.loads(build_info_file(resolve_warehouse(warehouse)).read_text())["version"]
+        text = build_info_file(resolve_warehouse(warehouse)).read_text(encoding="utf-8")
+        built_by = json.loads(text)["version"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return ""
     return "" if built_by == version("tracehouse") else str(built_by)
+
+
+def _explain_stored_file(error: Exception, warehouse: Path) -> str:
+    """Explain an error of reading a Parquet file of the warehouse. Empty for other errors."""
+    root = re.escape(resolve_warehouse(warehouse).as_posix())
+    text = str(error)
+    found = re.search(rf"{root}/(?:{TABLES_FOLDER}|{VIEWS_FOLDER})/[^\"']*\.parquet", text)
+    is_header = type(error) is duckdb.Error and _DAMAGED_HEADER.search(text)
+    if isinstance(error, _OTHER_ERRORS) or not (found or is_header):
+        return ""
+    if found and (denied := explain_denied(Path(found[0]))):
+        return denied
+    reason = text.partition("\n")[0].rstrip(".")
+    if found and not Path(found[0]).is_file():
+        reason = f"{found[0]}: the file is missing"
+    return f"{reason}. `traces check --files` lists missing and damaged files, and how to restore them"
 
 
 def _list_failures() -> tuple[type[Exception], ...]:
@@ -414,11 +470,17 @@ def _as_user_error(error: Exception, scratch: Path, warehouse: Path, limits: Lim
         )
     if _OUT_OF_MEMORY in text:
         return _too_large(limits)
+    if os.strerror(errno.EMFILE) in text:
+        return UserError(TOO_MANY_FILES)
+    if explained := _explain_stored_file(error, warehouse):
+        return UserError(explained)
     is_unknown_name = isinstance(error, duckdb.BinderException | duckdb.CatalogException)
     if is_unknown_name and (version := _other_version(warehouse)):
         # Names of the catalog may be missing, of which the user's statement says nothing.
         what = f"Tracehouse {version} built this database, and this version cannot answer from it"
         return UserError(f"{what}. Run `traces build`")
-    # A user's statement begins one line lower than written: see `guard.reading_statement`.
-    text = _LINE.sub(lambda match: f"LINE {max(1, int(match[1]) - 1)}: ", text)
+    # A user's statement begins one line lower than written: see `guard.reading_statement`. The line above it
+    # is ours, and DuckDB points at it if it does not know the place, as in the argument of `query_table`.
+    text = _OWN_LINE.sub("", text)
+    text = _LINE.sub(lambda match: f"LINE {int(match[1]) - 1}: ", text)
     return UserError(text) if text != str(error) or not isinstance(error, UserError) else error

@@ -13,6 +13,7 @@ from duckdb import DuckDBPyConnection
 from duckdb import Error as DuckDBError
 
 from tracehouse.core.errors import UserError
+from tracehouse.core.permissions import explain_denied_in
 from tracehouse.core.text import identifier, quoted
 from tracehouse.ingest.declarations import Column, Table, Trace
 from tracehouse.ingest.store.records import REJECTED_COLUMNS, Conversion, StoredFile
@@ -78,7 +79,8 @@ def _create(connection: DuckDBPyConnection, name: str, rows: str, copy_tables: b
         connection.execute(f"drop view if exists {name}; create {kind} {name} as {rows}")
     except DuckDBError as error:
         raise UserError(
-            f"{name}: cannot read one of its Parquet files ({str(error).splitlines()[0]}). "
+            explain_denied_in(str(error))
+            or f"{name}: cannot read one of its Parquet files ({str(error).splitlines()[0]}). "
             "`traces check --files` lists damaged files. If there are none, an older version of Tracehouse "
             "wrote the file: ingest its raw file again, or run `traces forget`"
         ) from error

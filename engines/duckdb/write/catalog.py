@@ -25,7 +25,7 @@ from tracehouse.views.view_files import VIEWS, DefinitionError, ViewFile, refere
 
 def create_catalog(connection: DuckDBPyConnection) -> None:
     """Create the catalog's tables, empty."""
-    connection.execute((VIEWS / "catalog" / "tables.sql").read_text())
+    connection.execute((VIEWS / "catalog" / "tables.sql").read_text(encoding="utf-8"))
 
 
 def fill_traces(connection: DuckDBPyConnection, traces: Iterable[Trace]) -> None:

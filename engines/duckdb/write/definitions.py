@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 import duckdb
 import pyarrow as pa
 
+from tracehouse.core.temporary import temporary_folder
 from tracehouse.engines.duckdb.write import catalog, template
 from tracehouse.engines.duckdb.write.catalog import column_types
 from tracehouse.engines.names import DATABASE
@@ -41,7 +42,7 @@ class Definitions:
 
 def definitions_over(conversions: Sequence[Conversion]) -> Definitions:
     """Read the definitions of a database over some conversions, whose files need not exist."""
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory(dir=temporary_folder()) as folder:
         path = Path(folder) / DATABASE
         shutil.copyfile(template.template(), path)
         with template.open_for_writing(path) as connection:

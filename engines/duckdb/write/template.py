@@ -21,6 +21,7 @@ import duckdb
 
 from tracehouse.core import signals, staging
 from tracehouse.core.errors import DefinitionError, UserError
+from tracehouse.core.temporary import temporary_folder
 from tracehouse.core.text import quoted
 from tracehouse.engines.duckdb.read.catalog import read_base_tables
 from tracehouse.engines.duckdb.write import catalog
@@ -50,11 +51,8 @@ def template() -> Path:
     Raises DefinitionError if a trace or a ledger is wrong.
     """
     definitions = hash_definitions()
-    for path in _cache_folder().glob(f"{definitions[:32]}-*.duckdb"):
-        if path.stem.endswith(hash_file(path)[:32]):
-            with suppress(OSError):
-                os.utime(path)
-            return path
+    if kept := _find_kept(definitions):
+        return kept
     created = Path(_temporary_folder().name) / f"{definitions}.duckdb"
     if not created.exists():
         unfinished = created.with_suffix(".unfinished")
@@ -63,6 +61,22 @@ def template() -> Path:
         unfinished.rename(created)
         _keep(created, definitions)
     return created
+
+
+def _find_kept(definitions: str) -> Path | None:
+    """Return the template in the cache, and None if there is none that this user can read."""
+    found: list[Path] = []
+    # A command under sudo may have left a folder or a file of another user.
+    with suppress(OSError):
+        found = [path for path in _cache_folder().glob(f"{definitions[:32]}-*.duckdb") if path.is_file()]
+    for path in found:
+        with suppress(OSError):
+            if path.stem.endswith(hash_file(path)[:32]):
+                # The time says when the template was last used.
+                with suppress(OSError):
+                    os.utime(path)
+                return path
+    return None
 
 
 @cache
@@ -196,7 +210,7 @@ def _cache_folder() -> Path:
 @cache
 def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
     """Create a folder that is removed at the end of the process."""
-    folder = tempfile.TemporaryDirectory(prefix="tracehouse-template-")
+    folder = tempfile.TemporaryDirectory(prefix="tracehouse-template-", dir=temporary_folder())
     signals.clean_up_last(folder.cleanup)
     return folder
 

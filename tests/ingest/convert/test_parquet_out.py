@@ -123,7 +123,7 @@ def test_number_of_threads_does_not_change_bytes(tmp_path: Path) -> None:
         folder.mkdir()
         command = [sys.executable, "-c", THREADS, str(folder)]
         environment = {**os.environ, "POLARS_MAX_THREADS": threads}
-        done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+        done = subprocess.run(command, env=environment, check=True, capture_output=True, encoding="utf-8")
         printed.append(done.stdout.split())
     assert [count for count, *_ in printed] == ["1", "3"]
     assert printed[0][1:] == printed[1][1:]

@@ -151,7 +151,7 @@ def typed(text: str, kind: str) -> object:
 
 @pytest.mark.parametrize("packing", ["tree", "zip"])
 def test_real_rows_equal_their_csv_export(packing: str, tmp_path: Path, real_asi_rows: Path) -> None:
-    with real_asi_rows.open(newline="") as file:
+    with real_asi_rows.open(newline="", encoding="utf-8") as file:
         printed = list(csv.DictReader(file))
     assert len(printed) == 30
     [declared] = [table for table in all_traces()["asi"].tables if table.name == "pod_hourly"]

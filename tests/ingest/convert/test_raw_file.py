@@ -215,7 +215,7 @@ def test_full_disk_is_an_error_without_traceback(rows: int, what: str, tmp_path:
     command = (
         f"ulimit -f 512; trap '' XFSZ; exec {TRACES} ingest --raw {raw} --warehouse {tmp_path / 'warehouse'}"
     )
-    run = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    run = subprocess.run(["bash", "-c", command], capture_output=True, encoding="utf-8")
     assert run.returncode == 1
     assert run.stderr.startswith(f"error: {tmp_path / 'warehouse'}: cannot write {what} (")
     assert "Free disk space, and run the same command again" in run.stderr

@@ -171,7 +171,7 @@ def test_discovery_finds_fetched_files_and_second_run_fetches_nothing(
     asked = len(published.asked)
     # A run that was killed after it had renamed the complete download leaves the record of its version.
     left = next(path for path in (tmp_path / "raw").rglob("*.csv"))
-    left.with_name(f".{left.name}.part.json").write_text("{}")
+    left.with_name(f".{left.name}.part.json").write_text("{}", encoding="utf-8")
     second, messages = run(published, tmp_path / "raw")
     assert not list((tmp_path / "raw").rglob("*.part.json"))
     assert second.fetched == 0 and messages == [] and len(published.asked) == asked
@@ -342,7 +342,7 @@ def test_commands_of_page_work(
 ) -> None:
     """The commands run in this process, with ledgers of the server's files."""
     monkeypatch.chdir(tmp_path)
-    text = (DOCS / page).read_text()
+    text = (DOCS / page).read_text(encoding="utf-8")
     for command in re.findall(r"^    traces (.*)$", text, re.M):
         name, *words = command.split()
         more = options(published) if name == "fetch" else []
@@ -355,7 +355,7 @@ def test_commands_of_page_work(
     pictures = re.findall(r"!\[.*, synthetic data\]\((\w+\.svg)\)", text)
     assert len(pictures) == (3 if page == "asi.md" else 0)
     for drawn in (folder / name for folder in (tmp_path, DOCS) for name in pictures):
-        assert ">synthetic data<" in drawn.read_text()
+        assert ">synthetic data<" in drawn.read_text(encoding="utf-8")
 
 
 def test_command_lists_failures(site: Publisher, tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_complete_partial_file_is_not_requested_again(site: Publisher, path: Pat
     path.parent.mkdir()
     path.with_name(f"{path.name}.part").write_bytes(CONTENT)
     record = {"url": site.url + PATH, "validator": '"1"', "bytes": len(CONTENT)}
-    path.with_name(f".{path.name}.part.json").write_text(json.dumps(record))
+    path.with_name(f".{path.name}.part.json").write_text(json.dumps(record), encoding="utf-8")
     download(site, path, sha256=SHA256)
     assert path.read_bytes() == CONTENT
     assert site.asked == []
@@ -162,7 +162,7 @@ def test_damaged_partial_file_is_fetched_again(site: Publisher, path: Path) -> N
     odd_types = json.dumps({"url": site.url + PATH, "validator": [1], "bytes": "1"})
     for record in ("", "{}", "[1]", '{"url": 1}', "[" * 100_000, odd_types):
         part.write_bytes(OTHER[:1000])
-        path.with_name(f".{path.name}.part.json").write_text(record)
+        path.with_name(f".{path.name}.part.json").write_text(record, encoding="utf-8")
         download(site, path)
         assert path.read_bytes() == CONTENT
 

@@ -32,6 +32,12 @@ REJECTED = {
     b'{"at": 1, "ids": [[1]]}': "column ids (BIGINT[])",
     b'{"at": 1, "ids": ["a"]}': "column ids (BIGINT[])",
     b'{"at": 1, "ids": 1}': "column ids (BIGINT[])",
+    b'{"at": 1, "ids": ["1, 2", 3]}': "column ids (BIGINT[]): not a JSON list of whole numbers",
+    b'{"at": 1, "ids": ["1"]}': "column ids (BIGINT[]): not a JSON list of whole numbers",
+    b'{"at": 1, "ids": [""]}': "column ids (BIGINT[]): not a JSON list of whole numbers",
+    b'{"at": 1, "ids": [null]}': "column ids (BIGINT[]): not a JSON list of whole numbers",
+    b'{"at": 1, "ids": [true]}': "column ids (BIGINT[]): not a JSON list of whole numbers",
+    b'{"at": 1, "ids": "[1, 2]"}': "column ids (BIGINT[]): not a JSON list of whole numbers",
     b'{"at": 1, "kind": "\xff", "ids": []}': "invalid UTF-8",
     b'{"at": ' + b"[" * 100_000: "nested too deeply",
 }

@@ -133,10 +133,10 @@ BAD_TRIES = [FIRST["tries"][0], {"end": BAD, "on": [{"ip": "m1", "gpus": "gpu0"}
             MACHINE,
             changed(tries=BAD_TRIES),
             [
-                "tries 2: on 1: column gpus (VARCHAR[]): not a list of this type: 'gpu0'",
+                "tries 2: on 1: column gpus (VARCHAR[]): not a JSON list of texts",
                 *(
                     f"tries 1: on {number}: rejected with its object: tries 2: on 1: "
-                    "column gpus (VARCHAR[]): not a list of this type: 'gpu0'"
+                    "column gpus (VARCHAR[]): not a JSON list of texts"
                     for number in (1, 2)
                 ),
             ],
@@ -153,6 +153,21 @@ def test_rejects_invalid_value_with_reason(
     assert len(rows) == 41 * len(ROWS[table.name]) + kept
     assert [reject.reason for reject in rejects] == [f"object 2 of the list: {reason}" for reason in reasons]
     assert {(reject.line, reject.raw_text) for reject in rejects} <= {(2, json.dumps(wrong))}
+
+
+@pytest.mark.parametrize("gpus", ['["a"]', [1], [1.5], [True], [["a"]], {"a": 1}, 1, True])
+def test_rejects_what_is_not_a_list_of_texts(gpus: object) -> None:
+    wrong = changed(tries=[FIRST["tries"][0] | {"on": [{"ip": "m1", "gpus": gpus}]}])
+    rows, [reject] = read(MACHINE, json.dumps([wrong, *[FIRST] * 40]))
+    assert rows == 40 * ROWS["machine"]
+    assert reject.reason.endswith("column gpus (VARCHAR[]): not a JSON list of texts")
+
+
+def test_keeps_every_text_in_a_list() -> None:
+    gpus = ["", "1, 2", "3", '"]', None, "é"]
+    odd = changed(tries=[FIRST["tries"][0] | {"on": [{"ip": "m1", "gpus": gpus}]}])
+    [*_, last], [] = read(MACHINE, json.dumps([FIRST, odd]))
+    assert gpus in last
 
 
 def test_keeps_or_rejects_all_rows_of_an_object_in_all_tables() -> None:

@@ -23,7 +23,7 @@ def ingest(folder: Path, files: dict[str, str]) -> pipeline.IngestResult:
     raw, warehouse = folder / "raw", folder / "warehouse"
     raw.mkdir(exist_ok=True)
     for name, text in files.items():
-        (raw / name).write_text(text)
+        (raw / name).write_text(text, encoding="utf-8")
     with lock.acquire(warehouse):
         cleanup.remove_leftovers(warehouse)
         outcome = pipeline.convert([raw], warehouse, [], quiet)
@@ -228,7 +228,7 @@ def test_data_package_lists_every_output_and_input(tmp_path: Path) -> None:
         },
     )
     warehouse = tmp_path / "warehouse"
-    package = json.loads((warehouse / "datapackage.json").read_text())
+    package = json.loads((warehouse / "datapackage.json").read_text(encoding="utf-8"))
     assert package["$schema"] == "https://datapackage.org/profiles/2.0/datapackage.json"
     resources = {resource["name"]: resource for resource in package["resources"]}
     assert sorted(resources) == [

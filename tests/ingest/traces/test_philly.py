@@ -89,7 +89,9 @@ def test_job_log_is_accepted_or_refused_in_all_its_tables(tmp_path: Path) -> Non
     raw = write(tmp_path / "raw", cluster_job_log=json.dumps(jobs))
     whole = ingested(raw, tmp_path / "w")
     assert rows_by_table(whole)["job"] == 60
-    (raw / "philly" / "trace-data" / "cluster_job_log").write_text(json.dumps([*jobs[:53], *[None] * 7]))
+    (raw / "philly" / "trace-data" / "cluster_job_log").write_text(
+        json.dumps([*jobs[:53], *[None] * 7]), encoding="utf-8"
+    )
     broken = ingested(raw, tmp_path / "w")
     assert [problem.file for problem in broken.problems] == [
         str(raw / "philly" / "trace-data" / "cluster_job_log")
@@ -107,7 +109,7 @@ def test_interrupted_ingest_leaves_all_tables_of_a_log_at_one_version(tmp_path: 
     raw, warehouse = write(tmp_path / "raw", cluster_job_log=old), tmp_path / "w"
     log = raw / "philly" / "trace-data" / "cluster_job_log"
     ingested(raw, warehouse)
-    log.write_text(new)
+    log.write_text(new, encoding="utf-8")
 
     def finish_one(tasks: Sequence[Task], *_: object) -> NoReturn:
         run_task(next(task for task in tasks if "attempt" in task.group))
@@ -115,7 +117,7 @@ def test_interrupted_ingest_leaves_all_tables_of_a_log_at_one_version(tmp_path: 
 
     with pytest.raises(KeyboardInterrupt):
         pipeline.convert([raw], warehouse, [], quiet, run_tasks=finish_one)
-    log.write_text(old[:100])
+    log.write_text(old[:100], encoding="utf-8")
     found = ingested(raw, warehouse)
     assert len(found.problems) == 1
     of_log = [c for c in found.conversions if c.table in ("job", "attempt", "attempt_machine")]
@@ -164,8 +166,8 @@ def of_table(outcome: IngestResult) -> dict[str, int]:
 def test_reads_publishers_examples(tmp_path: Path, archived: bool) -> None:
     raw = write(tmp_path / "raw", archived)
     if not archived:
-        (raw / "philly" / "Makefile").write_text("all:")
-        (raw / "philly" / "LICENSE").write_text("CC BY 4.0")
+        (raw / "philly" / "Makefile").write_text("all:", encoding="utf-8")
+        (raw / "philly" / "LICENSE").write_text("CC BY 4.0", encoding="utf-8")
     outcome = ingested(raw, tmp_path / "warehouse")
     assert not outcome.problems and not outcome.notes
     assert of_table(outcome) == ROWS

@@ -166,7 +166,7 @@ def test_warehouse_without_data_is_an_error(publish, tmp_path: Path) -> None:
 
 def test_foreign_objects_are_not_replaced(small_warehouse: Path, publish, tmp_path: Path) -> None:
     texts, other, own, folder = (tmp_path / name for name in ("text", "other.duckdb", "own.duckdb", "folder"))
-    texts.write_text("mine")
+    texts.write_text("mine", encoding="utf-8")
     with duckdb.connect(str(other)) as connection:
         connection.execute("create schema catalog; create table catalog.contents (name varchar)")
     shutil.copy(small_warehouse / database.DATABASE, own)
@@ -193,7 +193,7 @@ print(connection.execute("select count(*) from itp.raw_job").fetchall(), flush=T
 def held_open(path: Path, how: str) -> Iterator[subprocess.Popen]:
     """Another process has the file open; at the end it reads the same version again."""
     command = [sys.executable, "-c", HOLD, str(path), how]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8") as holder:
         assert holder.stdout and holder.stdout.readline().startswith("[(")
         yield holder
         rest, _ = holder.communicate("")

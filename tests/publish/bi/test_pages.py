@@ -11,14 +11,14 @@ import suites
 from terminal import end, plain, terminal
 
 REPOSITORY = Path(__file__).parents[3]
-CLIENTS = (REPOSITORY / "docs" / "clients.md").read_text()
+CLIENTS = (REPOSITORY / "docs" / "clients.md").read_text(encoding="utf-8")
 CLIENTS_BIN = REPOSITORY / ".venv-clients" / "bin"
 PAGES = [REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md")]
 COMMANDS = sorted(
     {
         line.strip().removeprefix("traces ")
         for page in PAGES
-        for line in re.findall(r"^    traces publish .*", page.read_text(), re.M)
+        for line in re.findall(r"^    traces publish .*", page.read_text(encoding="utf-8"), re.M)
         if "--to" not in line
     }
 )
@@ -34,16 +34,18 @@ def test_command_runs(command: str, small_warehouse: Path, tmp_path: Path) -> No
 
 
 def test_page_installs_the_tested_superset() -> None:
-    makefile = (REPOSITORY / "Makefile").read_text()
+    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
     variables = dict(re.findall(r"^(\w+) := (.*)$", makefile, re.M))
     installed = variables["SUPERSET"].replace("$(OLDER_DUCKDB)", variables["OLDER_DUCKDB"])
-    page = (REPOSITORY / "docs" / "superset.md").read_text()
+    page = (REPOSITORY / "docs" / "superset.md").read_text(encoding="utf-8")
     [printed] = re.findall(r"^    pip install (.*)$", page, re.M)
     assert printed == installed
 
 
 def test_page_names_the_tested_clients() -> None:
-    [installed] = re.findall(r"^CLIENTS := (.*)$", (REPOSITORY / "Makefile").read_text(), re.M)
+    [installed] = re.findall(
+        r"^CLIENTS := (.*)$", (REPOSITORY / "Makefile").read_text(encoding="utf-8"), re.M
+    )
     for package, tested in re.findall(r"(\w+)==([\d.]+)\.\*", installed):
         [section] = re.findall(rf"^## {package}\n(.*?)^## ", CLIENTS, re.S | re.M | re.I)
         assert re.findall(r"version ([\d.]+\d)", section) == [tested]
@@ -75,7 +77,7 @@ def test_marimo_shows_an_answer(small_published: Path, tmp_path: Path) -> None:
     """The notebook and the command of docs/clients.md work."""
     [notebook] = [text for text in re.findall(r"```python\n(.*?)```", CLIENTS, re.S) if "marimo" in text]
     [command] = re.findall(r"`marimo (export html .*?)`", CLIENTS)
-    (tmp_path / "notebook.py").write_text(notebook)
+    (tmp_path / "notebook.py").write_text(notebook, encoding="utf-8")
     (tmp_path / "traces.duckdb").symlink_to(small_published)
     done = subprocess.run(
         [CLIENTS_BIN / "marimo", *command.split()],
@@ -83,17 +85,17 @@ def test_marimo_shows_an_answer(small_published: Path, tmp_path: Path) -> None:
         env={"PATH": f"{CLIENTS_BIN}:/usr/bin:/bin", "HOME": str(tmp_path)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
     )
     assert done.returncode == 0, done.stderr
-    assert "cluster04" in (tmp_path / "notebook.html").read_text()
+    assert "cluster04" in (tmp_path / "notebook.html").read_text(encoding="utf-8")
 
 
 def test_adbc_reads_the_file(small_published: Path) -> None:
-    page = (REPOSITORY / "docs" / "clients.md").read_text()
+    page = (REPOSITORY / "docs" / "clients.md").read_text(encoding="utf-8")
     [code] = [text for text in re.findall(r"```python\n(.*?)```", page, re.S) if "adbc" in text]
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=small_published.parent, capture_output=True, text=True
+        [sys.executable, "-c", code], cwd=small_published.parent, capture_output=True, encoding="utf-8"
     )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 1

@@ -24,7 +24,7 @@ from tracehouse.ingest.declarations import all_traces
 from tracehouse.publish.bi import postgresql
 from tracehouse.publish.bi.postgresql import read_address
 
-PAGE = (Path(__file__).parents[3] / "docs" / "postgresql.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "postgresql.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -238,7 +238,7 @@ def test_server_fails_during_a_publish(
         "and query like 'COPY%'"
     )
     environment = os.environ | {"TMPDIR": str(tmp_path)}
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
+    with subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8", env=environment) as process:
         while not (backend := server.psql(find, small)) and process.poll() is None:
             pass
         os.kill(int(backend), signal.SIGSTOP)

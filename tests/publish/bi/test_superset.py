@@ -10,7 +10,7 @@ import suites
 import superset_server
 from superset_server import Superset
 
-PAGE = (Path(__file__).parents[3] / "docs" / "superset.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "superset.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
