@@ -64,8 +64,8 @@ qualify sum(covered_jobs) over (partition by trace) > 0
 order by trace, least_gpus;
 
 comment on macro table unified.turnaround_by_size is
-'GPU jobs per trace and band of all GPUs that a job requests. The turnaround is the time from submission '
-'to end: queueing delay plus run time. The bounded slowdown is the turnaround divided by the run time, '
+'GPU jobs per trace and band of all GPUs that a job requests. The turnaround (job completion time, JCT) is '
+'the time from submission to end: queueing delay plus run time. The bounded slowdown is the turnaround divided by the run time, '
 'where run times below bound_s count as bound_s, and at least 1 (Feitelson and Rudolph, 1998). jobs counts '
 'all GPU jobs of the band, covered_pct is the percentage whose queueing delay and run time are both known, '
 'and only these are in the other figures: jobs that never started, that began before the trace or that the '
