@@ -86,15 +86,18 @@ def fill_parameters(
 ) -> Chart:
     """A chart with the values of parameters in the names of its axes and in its note.
 
-    They are in place of `{parameter}`. The values in the names of axes are columns.
+    They are in place of `{parameter}`, which stays if there is no such parameter, or if it is NULL. The values
+    in the names of axes are columns.
     """
     values = effective_parameters(connection, name, given, chart)
 
-    def named(axis: Axis) -> Axis:
-        return replace(axis, name=PARAMETER.sub(lambda found: column_name(values[found[1]]), axis.name))
+    def value(found: re.Match[str]) -> str:
+        return values.get(found[1], found[0])
 
-    note = PARAMETER.sub(lambda found: values[found[1]], chart.note)
-    return replace(chart, x=named(chart.x), y=named(chart.y), note=note)
+    def named(axis: Axis) -> Axis:
+        return replace(axis, name=PARAMETER.sub(lambda found: column_name(value(found)), axis.name))
+
+    return replace(chart, x=named(chart.x), y=named(chart.y), note=PARAMETER.sub(value, chart.note))
 
 
 def _named_parameters(*named: str) -> set[str]:

@@ -337,6 +337,10 @@ def test_note_and_names_of_parameters(opened: DuckDBPyConnection) -> None:
         subtitle = draw_query(opened, "philly.fragmentation", **given)["subtitle"]
         assert f"job_gpus = {value}, bin_minutes = 60" in subtitle
         assert any(f"jobs of {value} GPUs" in line for line in subtitle)
+    # Other words in braces, as in a user's query, stay.
+    braced = replace(DRAWN["philly.fragmentation"].chart, note="Of {nobody}, and {job_gpus} GPUs.")
+    filled = texts.fill_parameters(opened, "philly.fragmentation", {}, braced)
+    assert filled.note == "Of {nobody}, and 8 GPUs."
     template = pictures.build_template(opened, "philly.fragmentation")
     assert any("jobs of {job_gpus} GPUs" in line for line in template["lines"])
     assert template["defaults"]["job_gpus"] == "8"
