@@ -86,8 +86,8 @@ def fill_parameters(
 ) -> Chart:
     """A chart with the values of parameters in the names of its axes and in its note.
 
-    They are in place of `{parameter}`, which stays if there is no such parameter, or if it is NULL. The values
-    in the names of axes are columns.
+    They are in place of `{parameter}`, which stays if there is no such parameter, or if it is NULL. The
+    values in the names of axes are columns.
     """
     values = effective_parameters(connection, name, given, chart)
 
@@ -162,14 +162,18 @@ def name_single_values(found: Drawable) -> list[str]:
     chart = found.chart
     columns = [chart.facet] if chart.kind == "heat" else [chart.color, chart.facet]
     lines = []
+    has_panels = len(distinct_names(found.rows, chart.facet)) > 1
     for column in columns:
         alone = distinct_names(found.rows, column)
         is_on_axis = column in chart.x.column.split("+")
         if len(alone) == 1 and alone != ["NULL"] and not is_on_axis:
             lines.append(f"{axis_title(column.split('+')[0])}: {alone[0]}")
     if chart.kind == "step" and chart.color:
-        points = found.single_values
-        values = [f"{exact(row[chart.color])} at {number(row[chart.x.column])}" for row in points]
+        series = [chart.color, *([chart.facet] if has_panels else [])]
+        values = [
+            f"{' of '.join(exact(row[name]) for name in series)} at {number(row[chart.x.column])}"
+            for row in found.single_values
+        ]
         lines += [f"A single value: {join_names(values)}."] if values else []
     return list(dict.fromkeys(lines))
 

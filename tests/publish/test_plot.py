@@ -788,6 +788,9 @@ def test_distribution_of_a_single_value_is_named() -> None:
     rows = "(values ('itp', 1, 80), ('itp', 8, 100), ('dlrm', 1, 100)) as t(trace, gpus, jobs_pct)"
     drawn = draw(f"from {rows}", "step x=gpus y=jobs_pct color=trace")
     assert drawn["subtitle"] == ["A single value: dlrm at 1."]
+    panels = f"(select *, unnest(['spot', 'kept']) as part from {rows})"
+    of_panels = draw(f"from {panels}", "step x=gpus y=jobs_pct color=trace facet=part")["subtitle"]
+    assert "A single value: dlrm of spot at 1, dlrm of kept at 1." in of_panels
     # Its curve is a vertical line.
     assert [mark["type"] for mark, encoding in drawn["layers"] if "y2" in encoding] == ["rule"]
 
