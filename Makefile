@@ -22,7 +22,7 @@
 # make bench               run the benchmarks
 # make verified RAW=folder update docs/verified.md from the publishers' files in a folder
 # make docs                build the documentation in build/site
-# make docs-test           run the tutorial, build the documentation, and check its links
+# make docs-test           run the tutorial, build the documentation, and check its links; needs Node
 # make tables              update the generated tables in the documents
 # make clean               remove everything that the other targets created
 
@@ -88,10 +88,12 @@ endif
 	$(BIN)/traces query openb.request_tiers --warehouse $(WAREHOUSE) --format table
 	$(BIN)/traces query zeus.cheapest -p eta=1 --warehouse $(WAREHOUSE) --format table
 	@echo
-	@echo 'Open it in the DuckDB shell:'
-	@echo '  $(BIN)/duckdb -readonly $(WAREHOUSE)/traces.duckdb'
+	@echo 'Put `traces` and `duckdb` on the PATH:'
+	@echo '  source $(BIN)/activate'
+	@echo 'Open the warehouse in the DuckDB shell:'
+	@echo '  duckdb -readonly $(WAREHOUSE)/traces.duckdb'
 	@echo 'List all queries:'
-	@echo '  $(BIN)/traces list queries --warehouse $(WAREHOUSE)'
+	@echo '  traces list queries --warehouse $(WAREHOUSE)'
 
 venvs: $(VENV)/ready $(OLDER_VENV)/ready
 
@@ -124,7 +126,7 @@ $(CLIENTS_VENV)/ready: Makefile
 	$(call install,$(CLIENTS_VENV),$(CLIENTS))
 	touch $@
 
-bi-test: $(VENV)/ready
+bi-test: $(VENV)/ready web/node_modules/ready
 	TRACEHOUSE_SUITES=bi $(BIN)/pytest tests/publish/bi tests/publish/test_plot.py tests/clients
 
 tools-test: $(VENV)/ready $(SUPERSET_VENV)/ready $(CLIENTS_VENV)/ready
@@ -212,7 +214,7 @@ docs: $(VENV)/documented
 	$(BIN)/sphinx-build --quiet --jobs auto --nitpicky --fail-on-warning --keep-going -c docs build/pages build/site
 	@echo 'Open build/site/index.html'
 
-docs-test: $(VENV)/documented
+docs-test: $(VENV)/documented web/node_modules/ready
 	TRACEHOUSE_SUITES=docs $(BIN)/pytest tests/docs tests/ingest/fetch/test_fetch.py
 
 tables: $(VENV)/ready

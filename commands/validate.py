@@ -86,8 +86,6 @@ def verify(options: AnswerOptions, traces: TraceNames, with_all: _AllFigures = F
     if not results:
         say(f"note: {_explain_no_figures(traces)}", stderr=True)
     counts = verify.verdict_counts(results)
-    unconfirmed = counts.get(verify.Verdict.UNCONFIRMED, 0)
-    failures = counts.get(verify.Verdict.DIFFERS, 0) + unconfirmed
     select = verify.differing if is_table else verify.measured
     shown = results if with_all else select(results)
     notes = [*verify.parts(results), *(verify.trust_summary(results) if with_all else ())]
@@ -104,10 +102,8 @@ def verify(options: AnswerOptions, traces: TraceNames, with_all: _AllFigures = F
             options.print_notes(notes)
     if results and not with_all:
         _say_summary(options, len(results), "figures", verify.list_counts(counts))
-    if failures:
-        explained = counts.get(verify.Verdict.EXPLAINED, 0)
-        others = f"; {explained} others differ as explained" if explained else ""
-        raise UserError(f"{failures} of {len(results)} figures differ without a confirmed reason{others}")
+    if failures := verify.describe_failures(counts):
+        raise UserError(failures)
 
 
 def _say_summary(options: AnswerOptions, count: int, nouns: str, listed: str) -> None:

@@ -3,6 +3,7 @@
 Documents, and the files that they link to, keep their relative paths, so that links still work.
 """
 
+import os
 import re
 import shutil
 from collections.abc import Iterable
@@ -14,6 +15,7 @@ from tracehouse.docs.examples import examples_of_samples
 REPOSITORY = Path(__file__).parents[1]
 PAGES = REPOSITORY / "build" / "pages"
 HOME = "docs/home.md"
+INDEX = "index.md"
 
 
 def documents() -> list[str]:
@@ -62,14 +64,25 @@ def index(coverage: str) -> str:
 def write_pages(dictionary_pages: Pages, folder: Path = PAGES) -> None:
     """Replace the content of a folder by the documents, the dictionary and the home page."""
     shutil.rmtree(folder, ignore_errors=True)
-    copied = documents()
-    for path in copied:
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(REPOSITORY / path, folder / path)
+    for path in documents():
+        if path != HOME:
+            _copy(path, folder)
     coverage = dictionary_pages[COVERAGE].split("\n\n", 1)[1]
-    for path, page in (dictionary_pages | {"index.md": index(coverage)}).items():
+    for path, page in (dictionary_pages | {INDEX: index(coverage)}).items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(page, encoding="utf-8")
+
+
+def _copy(path: str, folder: Path) -> None:
+    """Copy a file. In a document, links to `docs/home.md` become links to the home page."""
+    (folder / path).parent.mkdir(parents=True, exist_ok=True)
+    if not path.endswith(".md"):
+        shutil.copy(REPOSITORY / path, folder / path)
+        return
+    start = Path(path).parent
+    home, written = (os.path.relpath(target, start) for target in (HOME, INDEX))
+    text = (REPOSITORY / path).read_text().replace(f"]({home}", f"]({written}")
+    (folder / path).write_text(text)
 
 
 def _toctree(caption: str, entries: Iterable[str]) -> str:

@@ -43,8 +43,8 @@ names the column with the number of observations per mark, if some marks have fe
 bar of a stack of percentages. `partial=first,last` leaves out the first and the last period of the x axis,
 which are incomplete.
 The last two keys may contain spaces: `note=Kaplan-Meier: …` is a sentence below the title, on how values are
-estimated or whom they count; `title=GPU-hours by cluster (ITP jobs)` is the title of a chart that shows only
-some columns of the result.
+estimated or whom they count, with `{job_gpus}` in place of the value of that parameter;
+`title=GPU-hours by cluster (ITP jobs)` is the title of a chart that shows only some columns of the result.
 """
 
 import re

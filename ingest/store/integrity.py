@@ -81,7 +81,8 @@ def check_sizes(warehouse: Path, conversions: Iterable[Conversion]) -> None:
     damages = list(find_wrong_sizes(warehouse, conversions))
     if damages:
         first, more = damages[0], len(damages) - 1
-        others = f", and {more:,} other files are {join_words(damages[1:])}" if more else ""
+        files = "1 other file is" if more == 1 else f"{more:,} other files are"
+        others = f", and {files} {join_words(damages[1:])}" if more else ""
         raise UserError(f"{warehouse / first.path}: {first.problem}{others}. {first.advice}")
 
 

@@ -4,6 +4,7 @@ All tables are replaced in one transaction, so that readers see either the old v
 """
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -24,6 +25,7 @@ from tracehouse.publish.bi.database_file import LEFT_OUT_COMMENT, MARKER_COMMENT
 _BATCH_ROWS = 100_000
 _CONNECT_TIMEOUT_S = 10
 LOCK_TIMEOUT_S = 10
+ENCODING = "UTF8"
 _NAME_BYTES = 63
 _MOST_COLUMNS = 1600
 _SYSTEM_COLUMNS = frozenset({"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"})
@@ -133,17 +135,34 @@ def publish(
 
 
 def _connect(address: Address) -> Any:
+    """Connect to a database of the encoding UTF8. Raises UserError if that fails, or for other encodings."""
     from adbc_driver_manager import Error
     from adbc_driver_postgresql import dbapi
 
     try:
-        return dbapi.connect(address.url)
+        server = dbapi.connect(address.url)
+        with server.cursor() as cursor:
+            cursor.execute("select current_database(), current_setting('server_encoding')")
+            [(name, encoding)] = cursor.fetchall()
+        # An open transaction would last while the file is written.
+        server.rollback()
     except Error as error:
         reason = _reason(address, error)
         raise UserError(
             f"{address.shown}: no connection ({reason}). Check host, port and database, that the server is "
             "running, and the password in PGPASSWORD or ~/.pgpass"
         ) from None
+    if encoding != ENCODING:
+        server.close()
+        # A server of another encoding may have a locale that does not fit.
+        create = (
+            f"createdb --encoding={ENCODING} --locale=C --template=template0 {shlex.quote(f'{name}_utf8')}"
+        )
+        raise UserError(
+            f"{address.shown}: the encoding of the database is {encoding}; it must be {ENCODING}. Nothing "
+            f"was written. Create another database with `{create}`, and publish to that"
+        )
+    return server
 
 
 def _publish_file(path: Path, server: Any, address: Address) -> tuple[list[str], dict[str, str]]:
@@ -190,7 +209,7 @@ def _replace_all(source: duckdb.DuckDBPyConnection, cursor: Any, failed: dict[st
 
     cursor.execute(f"set local lock_timeout = '{LOCK_TIMEOUT_S}s'")
     # By default, libpq expects text in the database's encoding, and the driver sends UTF-8.
-    cursor.execute("set local client_encoding = 'UTF8'")
+    cursor.execute(f"set local client_encoding = '{ENCODING}'")
     contents = source.execute("select name, key_columns, comment from catalog.contents").fetchall()
     contents += [
         ("catalog.contents", "name", MARKER_COMMENT),

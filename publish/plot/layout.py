@@ -10,7 +10,7 @@ from tracehouse.publish.plot.axes import CHARACTER_WIDTH, NAME, ROUNDED, Spec, b
 from tracehouse.publish.plot.marks import FONT, LABEL, LINES, build_layers, choose_marks, label_front
 from tracehouse.publish.plot.rows import IN_HEADING, Drawable, has_bands, ordered_names
 from tracehouse.publish.plot.texts import SEPARATOR
-from tracehouse.publish.plot.units import axis_title
+from tracehouse.publish.plot.units import UNITS, axis_title
 
 # In points (72 per inch).
 WIDTH, RATIO, PANEL_RATIO = 560, 0.57, 0.75
@@ -23,6 +23,9 @@ LEAST_TITLED_WIDTH, LEAST_WIDTH = 14, 9
 FIRST_VIEW = 0.8
 # A space at which a line does not end.
 NO_BREAK = "\N{NO-BREAK SPACE}"
+# Spaces at which a line would begin with the unit of a number, or would be a single short word.
+BEFORE_UNIT = rf"(?<=\d) (?=(?:{'|'.join({*UNITS.values(), 'min', 'd'})})(?!\w))"
+BEFORE_LAST = r" (?=[^ ]{1,12}$)"
 MOST_LINES_AT_RIGHT, LONGEST_AT_RIGHT = 20, 18
 
 
@@ -155,10 +158,11 @@ def _wrap(texts: Sequence[str], whole: float, letters: float, bold: bool = False
 
 
 def _keep_together(text: str) -> str:
-    """A text whose lines do not end within a citation, nor before the last word, which would be alone."""
+    """A text whose lines do not end within a citation, before a unit, or before the last word."""
     first, *parts = text.split(SEPARATOR)
     cited = [part if part.startswith("reads ") else part.replace(" ", NO_BREAK) for part in parts]
-    return re.sub(r" (?=\S{1,12}$)", NO_BREAK, SEPARATOR.replace(" ", NO_BREAK, 1).join((first, *cited)))
+    joined = SEPARATOR.replace(" ", NO_BREAK, 1).join((first, *cited))
+    return re.sub(BEFORE_LAST, NO_BREAK, re.sub(BEFORE_UNIT, NO_BREAK, joined))
 
 
 def _build_theme(letters: float) -> Spec:

@@ -112,7 +112,7 @@ def _select(
         connection, select_drawable(connection, query, options), query, given, options
     )
     if found.name:
-        found = replace(found, chart=texts.name_axes(connection, found.name, given, found.chart))
+        found = replace(found, chart=texts.fill_parameters(connection, found.name, given, found.chart))
     return found, about, parameters
 
 
@@ -262,24 +262,27 @@ def build_template(connection: duckdb.DuckDBPyConnection, name: str) -> dict[str
 
     `spec` and `narrow` are the pictures of the answer to the default parameters. `sql` selects rows from the
     relation `answer`. `with` is the parameter that the chart sets. `lines` are the lines of the subtitle,
-    with PARAMETERS in place of the parameters. `defaults` has the effective default parameters as texts by
-    name, `hidden` those that do not affect the chart. `refused` says why an answer without rows, and without
-    or with one row to draw, has no chart, with VALUE in place of the row's value of `height`. `logs` has the
-    columns of each logarithmic axis and its possible ticks, at least `fewest` of which it needs, and outside
-    its values those that lengthen it by `near` at most. `names` has the titles of the choices of parameters
-    that name an axis. `band` matches numbers and bands of them. Raises UserError if the answer with default
-    parameters cannot be drawn.
+    with PARAMETERS in place of the parameters, and `{parameter}` in place of a value. `defaults` has the
+    effective default parameters as texts by name, `hidden` those that do not affect the chart. `refused` says
+    why an answer without rows, and without or with one row to draw, has no chart, with VALUE in place of the
+    row's value of `height`. `logs` has the columns of each logarithmic axis and its possible ticks, at least
+    `fewest` of which it needs, and outside its values those that lengthen it by `near` at most. `names` has
+    the titles of the choices of parameters that name an axis. `band` matches numbers and bands of them.
+    Raises UserError if the answer with default parameters cannot be drawn.
     """
     query = binding.bind_query(connection, name, {}, for_chart=True)
     found, about, parameters = _add_facts(connection, select_drawable(connection, query), query, {}, DEFAULT)
-    built = build_for_page(describe_rows(connection, found, about, parameters))
+    # A page fills in the names of axes, also for the default answer, and the note only for other answers.
+    note = texts.fill_parameters(connection, name, {}, found.chart).note
+    default = replace(found, chart=replace(found.chart, note=note))
+    built = build_for_page(describe_rows(connection, default, about, parameters))
     labels = [row[LABEL] for row in built["spec"]["data"]["values"] if row.get(LABEL)]
     return {
         **built,
         "sql": _select_named_rows(found, labels),
         "with": found.chart.parameter,
         "lines": texts.write_subtitle(found, about, PARAMETERS, texts.explain_marks(found)),
-        "defaults": texts.effective_parameters(connection, name, {}),
+        "defaults": texts.effective_parameters(connection, name, {}, found.chart),
         "hidden": sorted(texts.hidden_parameters(connection, name, found.chart)),
         **explain_few_rows(found.chart),
         "logs": [{"columns": columns, "choices": choices} for columns, choices in log_axes(found)],

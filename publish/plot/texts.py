@@ -18,6 +18,8 @@ from tracehouse.sql.query_files import Axis, Chart
 
 # Defaults that filter nothing and change nothing.
 NEUTRAL = ("false", "any", "all", "")
+# A parameter in a text of a chart line.
+PARAMETER = re.compile(r"{(\w+)}")
 # The parameter that affects only the bounds of a confidence interval by jackknife.
 INTERVAL = "sampled_by"
 BOX = "Boxes: 25th to 75th percentile, with a line at the median. Whiskers: 5th to 95th."
@@ -41,7 +43,7 @@ def describe_parameters(
 ) -> str:
     """The parameters that affect a chart, given ones and defaults: `on_cluster = seren`."""
     hidden = hidden_parameters(connection, name, chart)
-    parameters = effective_parameters(connection, name, given).items()
+    parameters = effective_parameters(connection, name, given, chart).items()
     return ", ".join(f"{key} = {value}" for key, value in parameters if key not in hidden)
 
 
@@ -58,40 +60,54 @@ def hidden_parameters(connection: duckdb.DuckDBPyConnection, name: str, chart: C
 
 
 def effective_parameters(
-    connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str]
+    connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str], chart: Chart
 ) -> dict[str, str]:
     """The given parameters, and the defaults that affect the answer, as texts.
 
-    A default has no effect if it filters nothing: false, `any`, `all`, NULL, or an end of its range.
+    A default has no effect if it filters nothing: false, `any`, `all`, NULL, or an end of its range. One that
+    the chart names has an effect.
     """
     sql = "from catalog.query_parameters where query_name = $name order by position"
+    named = _named_parameters(chart.x.name, chart.y.name, chart.note)
     found = {}
     for parameter in read_rows(connection, sql, name=name):
         default = f"select cast({parameter['default_value']} as varchar)"
         [(value,)] = connection.execute(default).fetchall()
+        neutral = (*NEUTRAL, parameter["at_least"], parameter["at_most"])
         if parameter["parameter"] in given:
             found[parameter["parameter"]] = given[parameter["parameter"]]
-        elif value is not None and value not in (*NEUTRAL, parameter["at_least"], parameter["at_most"]):
+        elif value is not None and (value not in neutral or parameter["parameter"] in named):
             found[parameter["parameter"]] = value
     return found
 
 
-def name_axes(
+def fill_parameters(
     connection: duckdb.DuckDBPyConnection, name: str, given: Mapping[str, str], chart: Chart
 ) -> Chart:
-    """A chart with the values of parameters in the names of its axes, in place of `{parameter}`."""
-    values = effective_parameters(connection, name, given)
+    """A chart with the values of parameters in the names of its axes and in its note.
+
+    They are in place of `{parameter}`, which stays if there is no such parameter, or if it is NULL. The
+    values in the names of axes are columns.
+    """
+    values = effective_parameters(connection, name, given, chart)
+
+    def value(found: re.Match[str]) -> str:
+        return values.get(found[1], found[0])
 
     def named(axis: Axis) -> Axis:
-        words = re.sub(r"{(\w+)}", lambda found: column_name(values[found[1]]), axis.name)
-        return replace(axis, name=words)
+        return replace(axis, name=PARAMETER.sub(lambda found: column_name(value(found)), axis.name))
 
-    return replace(chart, x=named(chart.x), y=named(chart.y))
+    return replace(chart, x=named(chart.x), y=named(chart.y), note=PARAMETER.sub(value, chart.note))
+
+
+def _named_parameters(*named: str) -> set[str]:
+    """The parameters that texts of a chart line name."""
+    return {found[1] for found in PARAMETER.finditer(" ".join(named))}
 
 
 def axis_names(connection: duckdb.DuckDBPyConnection, name: str, chart: Chart) -> dict[str, dict[str, str]]:
     """For each parameter that names an axis, the titles of its choices."""
-    named = re.findall(r"{(\w+)}", chart.x.name + chart.y.name)
+    named = _named_parameters(chart.x.name, chart.y.name)
     sql = "select parameter, choices from catalog.query_parameters where query_name = $name"
     return {
         row["parameter"]: {choice: axis_title(column_name(choice)) for choice in row["choices"]}
@@ -146,14 +162,18 @@ def name_single_values(found: Drawable) -> list[str]:
     chart = found.chart
     columns = [chart.facet] if chart.kind == "heat" else [chart.color, chart.facet]
     lines = []
+    has_panels = len(distinct_names(found.rows, chart.facet)) > 1
     for column in columns:
         alone = distinct_names(found.rows, column)
         is_on_axis = column in chart.x.column.split("+")
         if len(alone) == 1 and alone != ["NULL"] and not is_on_axis:
             lines.append(f"{axis_title(column.split('+')[0])}: {alone[0]}")
     if chart.kind == "step" and chart.color:
-        points = found.single_values
-        values = [f"{exact(row[chart.color])} at {number(row[chart.x.column])}" for row in points]
+        series = [chart.color, *([chart.facet] if has_panels else [])]
+        values = [
+            f"{' of '.join(exact(row[name]) for name in series)} at {number(row[chart.x.column])}"
+            for row in found.single_values
+        ]
         lines += [f"A single value: {join_names(values)}."] if values else []
     return list(dict.fromkeys(lines))
 

@@ -1,6 +1,6 @@
 -- Free GPUs that no job on one machine can use (Philly GPUs)
 -- resolves_caveat: philly.gpus_are_those_used
--- chart: line x=bin_start y=unusable_gpus rule=free_gpus xname=date note=Unusable: free GPUs that remain after jobs of job_gpus GPUs fill each machine.
+-- chart: line x=bin_start y=unusable_gpus rule=free_gpus xname=date note=Unusable: free GPUs that remain after jobs of {job_gpus} GPUs each fill the machines.
 -- column: bin_start: Start of the bin on the clock of the job log, whose time zone is not stated
 -- column: held_gpus: GPUs that an attempt holds, mean over the bin; a GPU held by two attempts counts once
 -- column: capacity_gpus: GPUs of all machines: the largest number listed, used or measured for each

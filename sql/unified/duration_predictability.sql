@@ -1,6 +1,6 @@
 -- Run time prediction error by predictor (all traces)
 -- engine: duckdb (a parameter bounds a window, and asof joins: other engines accept neither)
--- chart: point x=predictor y=median_error color=trace yname=median_relative_error note=Predictor: last or median run time of earlier jobs of the same user, group or trace. Relative error: its distance from the run time over the run time.
+-- chart: point x=trace y=median_error color=predictor yname=median_relative_error note=Predictor: last or median run time of earlier jobs of the same user, group or trace. Relative error: its distance from the run time over the run time.
 -- column: predictor: Last or median run time of the same user, group or trace: last of user, median of user, and so on
 -- column: jobs: Jobs of the trace, the same for each predictor
 create or replace macro unified.duration_predictability(

@@ -69,4 +69,5 @@ comment on macro table unified.failure_cost is
 'failed with preempted_fails. uncovered_pct is the percentage of jobs of the row without known GPU-hours, '
 'which add nothing; where no job has known GPU-hours, held_gpu_h and gpu_time_pct are NULL. censored_pct '
 'and left_censored_pct are the percentages of jobs that the end and the beginning of the trace cut off, '
-'of whose GPU-hours the part inside the trace counts.';
+'of whose GPU-hours the part inside the trace counts. gpu_time_pct of completed jobs is the goodput, if '
+'only they count as useful.';

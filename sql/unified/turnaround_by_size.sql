@@ -1,5 +1,5 @@
 -- Turnaround and bounded slowdown by size (GPU jobs per trace)
--- chart: point x=size_band y=p90_bounded_slowdown least=1 color=trace xname=requested_gpus note=Slowdown: turnaround over run time (of at least bound_s seconds); 1 is no wait. Traces without recorded waits have no marks. title=90th percentile of bounded slowdown by size (all traces)
+-- chart: point x=size_band y=p90_bounded_slowdown least=1 color=trace xname=requested_gpus note=Slowdown: turnaround over run time (of at least {bound_s} s); 1 is no wait. Traces without recorded waits have no marks. title=90th percentile of bounded slowdown by size (all traces)
 -- column: jobs: GPU jobs of the band, in traces where some turnaround is known
 -- column: covered_pct: Share of the jobs whose queueing delay and run time are both known
 create or replace macro unified.turnaround_by_size(
@@ -64,8 +64,8 @@ qualify sum(covered_jobs) over (partition by trace) > 0
 order by trace, least_gpus;
 
 comment on macro table unified.turnaround_by_size is
-'GPU jobs per trace and band of all GPUs that a job requests. The turnaround is the time from submission '
-'to end: queueing delay plus run time. The bounded slowdown is the turnaround divided by the run time, '
+'GPU jobs per trace and band of all GPUs that a job requests. The turnaround (job completion time, JCT) is '
+'the time from submission to end: queueing delay plus run time. The bounded slowdown is the turnaround divided by the run time, '
 'where run times below bound_s count as bound_s, and at least 1 (Feitelson and Rudolph, 1998). jobs counts '
 'all GPU jobs of the band, covered_pct is the percentage whose queueing delay and run time are both known, '
 'and only these are in the other figures: jobs that never started, that began before the trace or that the '

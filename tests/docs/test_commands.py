@@ -12,6 +12,7 @@ from pathlib import Path
 
 import command_line
 import pytest
+import suites
 import test_readme
 from counting import non_empty
 
@@ -106,7 +107,18 @@ def folder(sample_raw: Path, sample_warehouse: Path, tmp_path_factory: pytest.Te
     return folder
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if [*commands(page)]])
+# `traces publish --site` needs DuckDB-WASM, which `npm ci` installs.
+NEEDS_NPM = ("docs/site.md",)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=suites.of("docs") if page in NEEDS_NPM else ())
+        for page in PAGES
+        if [*commands(page)]
+    ],
+)
 def test_commands_of_the_page_run(page: str, folder: Path) -> None:
     """make gets --dry-run, because some of its targets run the tests."""
     programs = sysconfig.get_path("scripts")

@@ -178,6 +178,18 @@ def test_home_page_and_navigation_contain_every_document_and_trace(pages: dict[s
         assert page.splitlines().count(name) == 1
 
 
+def test_every_page_is_in_the_navigation(rendered: dict[str, str], tmp_path: Path) -> None:
+    """Sphinx warns of one that is not, which fails the build."""
+    site.write_pages(rendered, tmp_path)
+    written = {path.relative_to(tmp_path).as_posix(): path.read_text() for path in tmp_path.rglob("*.md")}
+    listed = {site.INDEX}
+    for path, text in non_empty(written.items()):
+        for tree in re.findall(r"^```\{toctree\}\n(.*?)\n```", text, re.S | re.M):
+            entries = re.findall(r"^(?!:)(?:.*<)?([\w/.-]+)>?$", tree, re.M)
+            listed |= {(Path(path).parent / f"{entry}.md").as_posix() for entry in entries}
+    assert written.keys() == listed
+
+
 def headings(document: Path) -> set[str]:
     """Return the anchors that GitHub and the site derive from the headings."""
     text = re.sub(r"^```.*?^```", "", document.read_text(encoding="utf-8"), flags=re.S | re.M)

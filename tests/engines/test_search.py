@@ -95,6 +95,30 @@ def test_search_matches_all_words_best_first(opened: duckdb.DuckDBPyConnection) 
     assert "unified.arrivals" in find(opened, Kind.QUERIES, "", "cv_gap")
 
 
+# What users search for, and a query among the first that they find.
+TERMS_OF_THE_FIELD = {
+    "JCT": "unified.turnaround_by_size",
+    "job completion time": "unified.turnaround_by_size",
+    "Gini": "unified.user_concentration",
+    "Lorenz": "unified.gpu_time_concentration",
+    "fairness": "unified.user_concentration",
+    "slowdown": "unified.turnaround_by_size",
+    "interference": "pai.colocation_slowdown",
+    "goodput": "unified.failure_cost",
+    "evictions": "acme.failures",
+    "stranded GPUs": "philly.fragmentation",
+    "MTBF": "acme.failure_rate",
+    "makespan": "unified.run_cdf",
+}
+
+
+def test_search_finds_terms_of_the_field(opened: duckdb.DuckDBPyConnection) -> None:
+    found = {term: find(opened, Kind.QUERIES, "", term) for term in TERMS_OF_THE_FIELD}
+    missing = {term: found[term] for term, name in TERMS_OF_THE_FIELD.items() if name not in found[term]}
+    assert missing == {}
+    assert found["JCT"][0] == "unified.turnaround_by_size"
+
+
 def test_lists_by_trace_or_words(opened: duckdb.DuckDBPyConnection) -> None:
     every = names_of(opened, Kind.QUERIES)
     of_itp = names_of(opened, Kind.QUERIES, "itp")

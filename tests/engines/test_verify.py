@@ -262,6 +262,15 @@ def test_counts_verdicts_by_kind_of_source(build: Build) -> None:
     assert set(table["printed_in"].to_pylist()) == {"a paper, table 1"}
 
 
+def test_failures_are_counted_in_the_singular_and_the_plural() -> None:
+    one = {Verdict.DIFFERS: 1, Verdict.EXPLAINED: 1, Verdict.REPRODUCED: 5}
+    two = {Verdict.DIFFERS: 1, Verdict.UNCONFIRMED: 1, Verdict.EXPLAINED: 2}
+    end = "without a confirmed reason"
+    assert verify.describe_failures(one) == f"1 of 7 figures differs {end}; 1 other differs as explained"
+    assert verify.describe_failures(two) == f"2 of 4 figures differ {end}; 2 others differ as explained"
+    assert verify.describe_failures({Verdict.EXPLAINED: 2}) == ""
+
+
 def test_invalid_number_is_an_error_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(DefinitionError, match=r"published\.csv, line 2: could not convert .*'many'"):
         ledgers.published(write_ledger(tmp_path, {"value": "many"}))

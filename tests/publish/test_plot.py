@@ -331,12 +331,39 @@ def test_note_and_names_of_parameters(opened: DuckDBPyConnection) -> None:
     template = pictures.build_template(opened, "asi.run_by_type")
     assert template["names"] == {"per": {"job_type": "job type", "model_type": "model type"}}
     assert parts(template["spec"])["encoding"]["x"]["title"] == "{per}"
+    # A note names a value also if it is an end of its range, which is not listed otherwise.
+    for given in ({}, {"job_gpus": "4"}):
+        value = given.get("job_gpus", "8")
+        subtitle = draw_query(opened, "philly.fragmentation", **given)["subtitle"]
+        assert f"job_gpus = {value}, bin_minutes = 60" in subtitle
+        assert any(f"jobs of {value} GPUs" in line for line in subtitle)
+    # Other words in braces, as in a user's query, stay.
+    braced = replace(DRAWN["philly.fragmentation"].chart, note="Of {nobody}, and {job_gpus} GPUs.")
+    filled = texts.fill_parameters(opened, "philly.fragmentation", {}, braced)
+    assert filled.note == "Of {nobody}, and 8 GPUs."
+    template = pictures.build_template(opened, "philly.fragmentation")
+    assert any("jobs of {job_gpus} GPUs" in line for line in template["lines"])
+    assert template["defaults"]["job_gpus"] == "8"
+    assert any("jobs of 8 GPUs" in line for line in parts(template["spec"])["subtitle"])
     names = {
         "kalos.gpu_util_pct": "GPU utilisation (%)",
         "GPU_UTIL": "GPU utilisation (%)",
         "FB_USED": "fb used",
     }
     assert {name: units.axis_title(units.column_name(name)) for name in names} == names
+
+
+def test_lines_keep_a_number_and_its_unit_together() -> None:
+    rows = "select unnest(['a', 'b']) as n, 2 as v"
+    found = select_rows(duckdb.sql(rows).to_arrow_table(), read_chart("bar x=n y=v", "a.b"), "a.b")
+    text = "Above 100 % the values are those of 5 s; below it 1.5 GPU-hours of 20 GB, and at last 100 %."
+    wrong = []
+    for width in range(60, 600, 5):
+        drawn = parts(build_spec(found, [text], [text], Size(width), width))
+        for line in (*drawn["subtitle"], *drawn["footer_lines"]):
+            if re.match(r"(%|s|GB)\b|%|100 %\.$", line):
+                wrong.append((width, line))
+    assert wrong == []
 
 
 def test_panels_of_similar_values_share_a_scale() -> None:
@@ -761,6 +788,9 @@ def test_distribution_of_a_single_value_is_named() -> None:
     rows = "(values ('itp', 1, 80), ('itp', 8, 100), ('dlrm', 1, 100)) as t(trace, gpus, jobs_pct)"
     drawn = draw(f"from {rows}", "step x=gpus y=jobs_pct color=trace")
     assert drawn["subtitle"] == ["A single value: dlrm at 1."]
+    panels = f"(select *, unnest(['spot', 'kept']) as part from {rows})"
+    of_panels = draw(f"from {panels}", "step x=gpus y=jobs_pct color=trace facet=part")["subtitle"]
+    assert "A single value: dlrm of spot at 1, dlrm of kept at 1." in of_panels
     # Its curve is a vertical line.
     assert [mark["type"] for mark, encoding in drawn["layers"] if "y2" in encoding] == ["rule"]
 

@@ -245,6 +245,18 @@ def list_counts(counts: Mapping[Verdict, int]) -> str:
     )
 
 
+def describe_failures(counts: Mapping[Verdict, int]) -> str:
+    """Say how many figures differ without a confirmed reason, and how many others; empty if none do."""
+    failures = counts.get(Verdict.DIFFERS, 0) + counts.get(Verdict.UNCONFIRMED, 0)
+    if not failures:
+        return ""
+    differ = "differs" if failures == 1 else "differ"
+    explained = counts.get(Verdict.EXPLAINED, 0)
+    others = f"{explained} other differs" if explained == 1 else f"{explained} others differ"
+    more = f"; {others} as explained" if explained else ""
+    return f"{failures} of {sum(counts.values())} figures {differ} without a confirmed reason{more}"
+
+
 def verdict_counts(results: Sequence[Result]) -> dict[Verdict, int]:
     """Count the figures with each verdict. Verdicts without figures are omitted."""
     counts = Counter(result.verdict for result in results)

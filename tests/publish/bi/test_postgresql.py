@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -271,13 +272,29 @@ def test_connection_errors_are_one_line(server: Server, small_warehouse: Path) -
     assert "no password supplied" in error(server.url(), "")
     assert 'database "nowhere" does not exist' in error(server.url("nowhere"))
     assert "permission denied for database" in error(server.url(user="guest"))
-    server.psql("create database latin encoding 'LATIN1' locale 'C' template template0")
-    assert 'has no equivalent in encoding "LATIN1"' in error(server.url("latin"))
     assert "hidden" not in error(f"postgresql://{OWNER}:hidden@127.0.0.1:{server.port}/postgres", "")
     within = server.url().replace("@", f":{quote(PASSWORD, safe='')}@")
     server.psql("create database within")
     done = publish_to(small_warehouse, within.replace("/postgres", "/within"), "")
     assert PASSWORD not in done.stdout and quote(PASSWORD, safe="") not in done.stdout
+
+
+@suites.of("bi")
+def test_database_of_another_encoding_is_refused(server: Server, small_warehouse: Path) -> None:
+    """The advice creates a database that publishing accepts."""
+    server.psql("create database \"latin one\" encoding 'LATIN1' locale 'C' template template0")
+    before = everything(server, "latin one")
+    url = server.url("latin%20one")
+    [error] = publish_to(small_warehouse, url, code=1).errors
+    assert error.startswith(f"error: {url}: the encoding of the database is LATIN1; it must be UTF8. ")
+    assert everything(server, "latin one") == before
+    place = {"PGHOST": "127.0.0.1", "PGPORT": server.port, "PGUSER": OWNER, "PGPASSWORD": PASSWORD}
+    with terminal(*shlex.split(re.findall(r"`(createdb .*)`", error)[0]), **place) as opened:
+        assert end(opened) == 0
+    publish_to(small_warehouse, server.url("latin%20one_utf8"))
+    # Any bytes are text of this encoding.
+    server.psql("create database bytes encoding 'SQL_ASCII' locale 'C' template template0")
+    assert "is SQL_ASCII" in publish_to(small_warehouse, server.url("bytes"), code=1).stderr
 
 
 FINE = {

@@ -11,6 +11,7 @@ export interface Template {
   sql: string;
   /** The parameter that the chart sets. */
   with: string;
+  /** The lines of the subtitle, with `{parameters}` as one of them, and `{parameter}` for the value of one. */
   lines: string[];
   defaults: Texts;
   hidden: string[];
@@ -140,9 +141,11 @@ function setLogScale(scale: Record<string, unknown>, axis: Record<string, unknow
 
 function setSubtitle(spec: Record<string, unknown>, template: Template, given: Texts): void {
   const [view] = spec.vconcat as { title: { subtitle?: string[] } }[];
-  const shown = Object.entries({ ...template.defaults, ...given }).filter(([name]) => !template.hidden.includes(name));
+  const values: Texts = { ...template.defaults, ...given };
+  const shown = Object.entries(values).filter(([name]) => !template.hidden.includes(name));
   const parameters = shown.map(([name, text]) => `${name} = ${text}`);
-  const lines = template.lines.map((line) => (line === PARAMETERS ? parameters.join(", ") : line));
+  const fill = (line: string): string => line.replace(/{(\w+)}/g, (whole, name: string) => values[name] ?? whole);
+  const lines = template.lines.map((line) => (line === PARAMETERS ? parameters.join(", ") : fill(line)));
   if (view) view.title.subtitle = lines.filter(Boolean);
 }
 
