@@ -311,6 +311,15 @@ def test_sql_error_marks_place_in_statement(sample_warehouse: Path, tmp_path: Pa
             assert shown[marks.index("^") : len(marks)] == marked
 
 
+def test_errors_show_no_sql_of_tracehouse(sample_warehouse: Path) -> None:
+    """DuckDB does not know the place of a name in the argument of `query_table`."""
+    for name in ("/etc/passwd", "nope", "select 1"):
+        for option in ([], ["--limit", "3"], ["--explain"], ["--format", "table"], ["--plot"]):
+            run = traces("sql", f"from query_table('{name}')", *option, warehouse=sample_warehouse)
+            assert run.code == 1 and name in run.stderr, option
+            assert not {"LINE", "^", "copy", "create", "explain"} & set(run.stderr.split()), option
+
+
 # Lines for bash, and arguments.
 UNUSUAL: list[tuple[str | list[object], int, str]] = [
     ("$traces list > /dev/full", 1, "No space left"),

@@ -52,6 +52,8 @@ _YOUNG_S = 60
 _OUT_OF_MEMORY = "Out of Memory Error"
 _LOCKED = "Could not set lock on file"
 _LINE = re.compile(r"^LINE (\d+): ", re.M)
+# The first line that DuckDB gets, and the mark below it.
+_OWN_LINE = re.compile(r"\n*^LINE 1: .*(?:\n *\^+ *$)?", re.M)
 # The default memory limit, as a share of the machine's or container's memory.
 _SHARE = 0.5
 # Errors that are not about reading a file, but may quote a user's text.
@@ -477,6 +479,8 @@ def _as_user_error(error: Exception, scratch: Path, warehouse: Path, limits: Lim
         # Names of the catalog may be missing, of which the user's statement says nothing.
         what = f"Tracehouse {version} built this database, and this version cannot answer from it"
         return UserError(f"{what}. Run `traces build`")
-    # A user's statement begins one line lower than written: see `guard.reading_statement`.
-    text = _LINE.sub(lambda match: f"LINE {max(1, int(match[1]) - 1)}: ", text)
+    # A user's statement begins one line lower than written: see `guard.reading_statement`. The line above it
+    # is ours, and DuckDB points at it if it does not know the place, as in the argument of `query_table`.
+    text = _OWN_LINE.sub("", text)
+    text = _LINE.sub(lambda match: f"LINE {int(match[1]) - 1}: ", text)
     return UserError(text) if text != str(error) or not isinstance(error, UserError) else error
