@@ -75,8 +75,11 @@ def print_converted(result: "IngestResult") -> None:
         more = f", {total:,} in total" if total != rows else ""
         count = sum(file.rows for part in parts for file in part.rejected)
         rejected = f", {count:,} rejected (see catalog.rejected_rows)" if count else ""
-        synthetic = " synthetic" if any(source.synthetic for part in parts for source in part.sources) else ""
-        say(f"{name}: {rows:,}{synthetic} rows from {_count(len(raw_files), 'file')}{more}{rejected}")
+        synthetic = sum(part.rows for part in parts if any(source.synthetic for source in part.sources))
+        # The other rows are published.
+        partly = f", {synthetic:,} of them synthetic" if 0 < synthetic < rows else ""
+        word = " synthetic" if synthetic and not partly else ""
+        say(f"{name}: {rows:,}{word} rows from {_count(len(raw_files), 'file')}{partly}{more}{rejected}")
     if result.unchanged:
         tables = {conversion.table_name for conversion in result.unchanged}
         say(f"{_count(len(tables), 'table')} unchanged")

@@ -355,7 +355,7 @@ def seekable(stream: BinaryIO) -> Iterator[BinaryIO]:
     if stream.seekable() and not isinstance(stream, zipfile.ZipExtFile):
         yield stream
     else:
-        with tempfile.SpooledTemporaryFile(_MOST_BYTES_IN_MEMORY, dir=temporary_folder()) as copy:
+        with tempfile.SpooledTemporaryFile(_MOST_BYTES_IN_MEMORY, dir=str(temporary_folder())) as copy:
             shutil.copyfileobj(stream, copy, READ_BYTES)
             copy.seek(0)
             yield cast(BinaryIO, copy)

@@ -32,6 +32,10 @@ LISTS = {
             traces.title,
             case
                 when sum(tables.row_count) = 0 then 'no data'
+                when
+                    bool_or(tables.synthetic)
+                    and bool_or(table_name in (select table_name from catalog.sources where not synthetic))
+                    then 'partly synthetic'
                 when bool_or(tables.synthetic) then 'synthetic'
                 when min(tables.row_count) = 0 then 'some tables'
                 else 'all tables'
@@ -48,6 +52,8 @@ LISTS = {
             table_name,
             case
                 when row_count = 0 then 'no data'
+                when synthetic and table_name in (select table_name from catalog.sources where not synthetic)
+                    then 'partly synthetic'
                 when synthetic then 'synthetic'
                 else 'published'
             end as data,

@@ -521,6 +521,30 @@ def test_narrow_table_keeps_keys_and_measures(sample_warehouse: Path) -> None:
         assert set(kept) <= set(heading.split()) and len(rule) <= 80, line
 
 
+def test_only_marked_files_count_as_synthetic(tmp_path: Path) -> None:
+    nodes = "sn,cpu_milli,memory_mib,gpu,model\n" + "".join(f"n{n},1000,1024,1,T4\n" for n in range(3))
+    for folder, name in (("made", "gpu_node"), ("real", "all_node")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / f"openb_node_list_{name}.csv").write_text(nodes, encoding="utf-8")
+    (tmp_path / "made" / "SYNTHETIC.txt").touch()
+    warehouse = tmp_path / "warehouse"
+    folders = ("--raw", tmp_path / "made", "--raw", tmp_path / "real")
+    run = traces("ingest", *folders, "--warehouse", warehouse)
+    assert "openb.node: 6 rows from 2 files, 3 of them synthetic\n" in run.stdout
+    note = "note: These numbers come partly from synthetic data (openb.node: 1 of 2 files), those in caveats"
+    for command, text in (
+        ("query", "openb.node"),
+        ("query", "openb.capacity_by_model"),
+        ("sql", "from openb.node"),
+    ):
+        assert note in traces(command, text, warehouse=warehouse).stderr, text
+    for kind, column, name in (("traces", "trace", "openb"), ("tables", "table_name", "openb.node")):
+        listed = {row[column]: row["data"] for row in rows("list", kind, warehouse=warehouse)}
+        assert listed[name] == "partly synthetic"
+    for name in ("openb", "openb.node"):
+        assert "partly synthetic" in traces("describe", name, warehouse=warehouse).stdout
+
+
 def test_failed_rule_exits_with_1(tmp_path: Path) -> None:
     nodes = "sn,cpu_milli,memory_mib,gpu,model\na,1000,1024,1,T4\na,1000,1024,1,T4\n"
     run = traces("check", "openb", warehouse=ingested(tmp_path, openb_node_list_gpu_node=nodes))

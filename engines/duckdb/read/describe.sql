@@ -11,7 +11,12 @@ select
     ) as title,
     'base table' as kind,
     case when row_count = 0 then 'no data' else format('{:,} rows', row_count) end
-    || case when synthetic then ', synthetic' else '' end as data,
+    || case
+        when synthetic and table_name in (select table_name from catalog.sources where not synthetic)
+            then ', partly synthetic'
+        when synthetic then ', synthetic'
+        else ''
+    end as data,
     grain,
     source,
     licence,
@@ -103,8 +108,13 @@ from catalog.traces where trace = $name;
 -- describe: trace/tables
 select
     table_name as "table",
-    case when row_count = 0 then 'no data' when synthetic then 'synthetic' else 'published' end
-        as data,
+    case
+        when row_count = 0 then 'no data'
+        when synthetic and table_name in (select table_name from catalog.sources where not synthetic)
+            then 'partly synthetic'
+        when synthetic then 'synthetic'
+        else 'published'
+    end as data,
     format('{:,}', row_count) as rows,
     grain
 from catalog.tables where trace = $name order by table_name;

@@ -87,7 +87,8 @@ class _TableBehind(NamedTuple):
     name: str
     trace: str
     is_empty: bool
-    is_synthetic: bool
+    files: int
+    synthetic_files: int
     rows_read: int
     rows_rejected: int
 
@@ -110,9 +111,16 @@ def of_object(
 def _notes_on_data(tables: Collection[_TableBehind]) -> list[Note]:
     """Return notes on base tables: which are synthetic, which are empty, and how many rows they lost."""
     found = []
-    synthetic = [table.name for table in tables if table.is_synthetic]
+    synthetic = [table for table in tables if table.synthetic_files]
     if synthetic:
-        text = f"These numbers come from synthetic data ({', '.join(synthetic)})"
+        listed = [
+            table.name
+            if table.synthetic_files == table.files
+            else f"{table.name}: {table.synthetic_files:,} of {table.files:,} files"
+            for table in synthetic
+        ]
+        partly = "partly " if any(table.synthetic_files < table.files for table in synthetic) else ""
+        text = f"These numbers come {partly}from synthetic data ({', '.join(listed)})"
         text += ", those in caveats from the published files."
         found.append(Note("synthetic data", text, "note"))
     with_rows = {table.trace for table in tables if not table.is_empty}
@@ -137,13 +145,18 @@ def _tables_behind(
     """Return the base tables of `traces` behind tables, views and queries, by name."""
     sql = """
         with read_files as (
-            select table_name, sum(rows_read) as rows_read, sum(rows_rejected) as rows_rejected
+            select
+                table_name,
+                count(*) as raw_files,
+                count(*) filter (where synthetic) as synthetic_files,
+                sum(rows_read) as rows_read,
+                sum(rows_rejected) as rows_rejected
             from catalog.sources
             group by table_name
         )
 
         select
-            table_name, trace, row_count = 0, synthetic,
+            table_name, trace, row_count = 0, coalesce(raw_files, 0), coalesce(synthetic_files, 0),
             cast(coalesce(rows_read, 0) as bigint), cast(coalesce(rows_rejected, 0) as bigint)
         from catalog.tables
         left join read_files using (table_name)
