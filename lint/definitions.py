@@ -8,6 +8,7 @@ from tracehouse.lint.subject import Finding, Subject, names_selected, place_of, 
 from tracehouse.sql.query_files import CHART_KEYS, DRAWN_KEYS, NUMBER, Parameter, QueryFile
 from tracehouse.views import caveats, sql_text, versions
 from tracehouse.views.across_traces import SCHEMA as EACH_TRACE
+from tracehouse.views.across_traces import find_empty_unions, find_left_out
 from tracehouse.views.released import LOCK, released
 from tracehouse.views.view_files import Header, ViewFile
 
@@ -70,17 +71,26 @@ def lint_query(subject: Subject, query: QueryFile, is_ours: bool) -> Iterator[Fi
 
 
 def lint_versions(subject: Subject) -> Iterator[Finding]:
-    """Yield the released views that were changed, are missing, read a draft, or are in the wrong folder."""
+    """Yield the released views that were changed, are missing, read a draft, or are in the wrong folder.
+
+    Also yields the drafts that a view of all traces leaves out.
+    """
     for problem in versions.broken(released(), subject.views):
         yield Finding(str(LOCK), problem, "version")
+    for draft, uniting in find_left_out(subject.views):
+        yield Finding(str(draft.path), versions.explain_left_out(draft.versioned, uniting.alias), "version")
 
 
 def _lint_reads(subject: Subject, read: ViewFile | QueryFile) -> Iterator[Finding]:
     known = {*subject.columns, *(query.full_name for query in subject.queries)}
     # Another rule reports the plain name of a draft.
     known |= {view.alias for view in subject.views}
+    for name in find_empty_unions(read, subject.views) if isinstance(read, ViewFile) else ():
+        yield Finding(
+            place_of(read.path, name), f"reads {name}, but no trace has released that view", "reads"
+        )
     for name in sorted(read.references - known):
-        if not name.startswith(("catalog.", f"{EACH_TRACE}.")):
+        if name.partition(".")[0] not in ("catalog", EACH_TRACE, "information_schema", "pg_catalog"):
             what = f"reads {name}, which does not exist{suggest(name, known)}"
             yield Finding(place_of(read.path, name), what, "reads")
 
