@@ -21,7 +21,9 @@ def lint_view(subject: Subject, view: ViewFile, is_ours: bool) -> Iterator[Findi
     columns = subject.columns[view.versioned]
     yield from _lint_reads(subject, view)
     yield from _lint_caveats(subject, view.header, view, columns)
-    for column in sorted(view.column_comments.keys() - columns) if "*" not in columns else ():
+    spelled = columns if is_ours else {column.lower() for column in columns}
+    commented = {column if is_ours else column.lower() for column in view.column_comments}
+    for column in sorted(commented - spelled) if "*" not in columns else ():
         what = f"the view has no column {column} to comment on{suggest(column, columns)}"
         yield Finding(place_of(view.path, column), what, "column name")
     if not is_ours:
@@ -138,7 +140,7 @@ def _lint_text(view: ViewFile) -> Iterator[Finding]:
     for token in sql_text.TOKEN.finditer(view.text):
         if token["gap"] and "/*" in re.sub(r"--[^\n]*", "", token[0]):
             yield Finding(place_of(view.path, "/*"), "begin each line of a comment with --", "comment")
-    for token in sql_text.TOKEN.finditer(view.statement):
+    for token in sql_text.TOKEN.finditer(sql_text.first_statement(view.text)):
         if token["word"] and token[0] != token[0].lower():
             what = f"write {token[0]} in lower case, or in double quotes if it is a name with capitals"
             yield Finding(place_of(view.path, token[0]), what, "capital letters")

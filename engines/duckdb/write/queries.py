@@ -84,7 +84,7 @@ def create_own_query(
     if (checked := _add_parameter_checks(query, len(columns))) != query.body:
         connection.execute(f"drop macro table {query.full_name}")
         _execute(connection, query, checked)
-    parameters = [parameter.name for parameter in query.parameters]
+    parameters = [parameter.name.lower() for parameter in query.parameters]
     query = replace(query, tree=follow_own(query.body, query.references, docs, query.path, parameters))
     return CreatedQuery(query, dict(columns), _find_caveats(query, docs, inherited))
 
@@ -94,7 +94,20 @@ def _execute(connection: duckdb.DuckDBPyConnection, query: QueryFile, body: str)
     try:
         connection.execute(f"{query.signature} {body};\n{query.comments}")
     except duckdb.Error as error:
-        raise sql_error(error, query.path, query.signature, query.text) from error
+        raise sql_error(error, query.path, query.text) from error
+
+
+def read_comment(connection: duckdb.DuckDBPyConnection, query: QueryFile) -> str:
+    """Return the comment on a query in the database; empty without one."""
+    if not query.comments.strip():
+        # DuckDB takes 25 ms to list all functions.
+        return ""
+    sql = """
+        select max(comment) from duckdb_functions()
+        where database_name = current_database() and schema_name || '.' || function_name = $name
+        """
+    [(comment,)] = connection.execute(sql, {"name": query.full_name}).fetchall()
+    return comment or ""
 
 
 def _describe(connection: duckdb.DuckDBPyConnection, query: QueryFile) -> list[tuple[str, str]]:
