@@ -62,7 +62,7 @@ def create_queries(
         _execute(connection, query, _add_parameter_checks(query, len(columns_of_query)))
         found = _find_caveats(query, docs, inherited)
         created.append(CreatedQuery(query, dict.fromkeys(columns_of_query), found))
-    add_to_catalog(connection, created, docs, read_base_tables(connection))
+    add_to_catalog(connection, created, docs, read_base_tables(connection), read_comments(connection))
 
 
 def create_own_query(
@@ -134,12 +134,14 @@ def add_to_catalog(
     queries: Sequence[CreatedQuery],
     docs: Mapping[str, Mapping[str, ColumnDoc]],
     base_tables: Mapping[str, Sequence[str]],
+    comments: Mapping[str, str],
 ) -> None:
     """Add queries, their parameters, columns and caveats to the catalog.
 
-    `docs` and `base_tables` have the columns of, and the base tables behind, everything that they read.
+    `docs` and `base_tables` have the columns of, and the base tables behind, everything that they read, and
+    `comments` the comment on each query.
     """
-    _insert_queries(connection, queries, base_tables)
+    _insert_queries(connection, queries, base_tables, comments)
     insert(connection, "columns", [row for query in queries for row in _columns(query, docs)])
     record_in_caveats(connection, {query.file.full_name: query.caveats for query in queries})
 
@@ -218,11 +220,11 @@ def _insert_queries(
     connection: duckdb.DuckDBPyConnection,
     created: Sequence[CreatedQuery],
     base_tables: Mapping[str, Sequence[str]],
+    comments: Mapping[str, str],
 ) -> None:
     """Add queries and their parameters to the catalog."""
     queries = [one.file for one in created]
     caveats_by_query = {one.file.full_name: one.caveats for one in created}
-    comments = read_comments(connection)
     versions = _versions(connection)
     rows = [
         (
