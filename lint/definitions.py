@@ -8,6 +8,7 @@ from tracehouse.lint.subject import Finding, Subject, names_selected, place_of, 
 from tracehouse.sql.query_files import CHART_KEYS, DRAWN_KEYS, NUMBER, Parameter, QueryFile
 from tracehouse.views import caveats, sql_text, versions
 from tracehouse.views.across_traces import SCHEMA as EACH_TRACE
+from tracehouse.views.across_traces import find_empty_unions, find_left_out
 from tracehouse.views.released import LOCK, released
 from tracehouse.views.view_files import Header, ViewFile
 
@@ -20,7 +21,9 @@ def lint_view(subject: Subject, view: ViewFile, is_ours: bool) -> Iterator[Findi
     columns = subject.columns[view.versioned]
     yield from _lint_reads(subject, view)
     yield from _lint_caveats(subject, view.header, view, columns)
-    for column in sorted(view.column_comments.keys() - columns) if "*" not in columns else ():
+    spelled = columns if is_ours else {column.lower() for column in columns}
+    commented = {column if is_ours else column.lower() for column in view.column_comments}
+    for column in sorted(commented - spelled) if "*" not in columns else ():
         what = f"the view has no column {column} to comment on{suggest(column, columns)}"
         yield Finding(place_of(view.path, column), what, "column name")
     if not is_ours:
@@ -70,17 +73,26 @@ def lint_query(subject: Subject, query: QueryFile, is_ours: bool) -> Iterator[Fi
 
 
 def lint_versions(subject: Subject) -> Iterator[Finding]:
-    """Yield the released views that were changed, are missing, read a draft, or are in the wrong folder."""
+    """Yield the released views that were changed, are missing, read a draft, or are in the wrong folder.
+
+    Also yields the drafts that a view of all traces leaves out.
+    """
     for problem in versions.broken(released(), subject.views):
         yield Finding(str(LOCK), problem, "version")
+    for draft, uniting in find_left_out(subject.views):
+        yield Finding(str(draft.path), versions.explain_left_out(draft.versioned, uniting.alias), "version")
 
 
 def _lint_reads(subject: Subject, read: ViewFile | QueryFile) -> Iterator[Finding]:
     known = {*subject.columns, *(query.full_name for query in subject.queries)}
     # Another rule reports the plain name of a draft.
     known |= {view.alias for view in subject.views}
+    for name in find_empty_unions(read, subject.views) if isinstance(read, ViewFile) else ():
+        yield Finding(
+            place_of(read.path, name), f"reads {name}, but no trace has released that view", "reads"
+        )
     for name in sorted(read.references - known):
-        if not name.startswith(("catalog.", f"{EACH_TRACE}.")):
+        if name.partition(".")[0] not in ("catalog", EACH_TRACE, "information_schema", "pg_catalog"):
             what = f"reads {name}, which does not exist{suggest(name, known)}"
             yield Finding(place_of(read.path, name), what, "reads")
 
@@ -128,7 +140,7 @@ def _lint_text(view: ViewFile) -> Iterator[Finding]:
     for token in sql_text.TOKEN.finditer(view.text):
         if token["gap"] and "/*" in re.sub(r"--[^\n]*", "", token[0]):
             yield Finding(place_of(view.path, "/*"), "begin each line of a comment with --", "comment")
-    for token in sql_text.TOKEN.finditer(view.statement):
+    for token in sql_text.TOKEN.finditer(sql_text.first_statement(view.text)):
         if token["word"] and token[0] != token[0].lower():
             what = f"write {token[0]} in lower case, or in double quotes if it is a name with capitals"
             yield Finding(place_of(view.path, token[0]), what, "capital letters")

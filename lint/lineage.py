@@ -16,7 +16,7 @@ from tracehouse.lint.subject import Finding, Subject, place_of, suggest
 from tracehouse.sql.query_columns import describe_columns, find_clashes
 from tracehouse.sql.query_files import QueryFile
 from tracehouse.views import caveats, column_docs
-from tracehouse.views.across_traces import expanded
+from tracehouse.views.across_traces import expanded, find_empty_unions
 from tracehouse.views.column_docs import ColumnDoc
 from tracehouse.views.columns import (
     columns_read,
@@ -92,7 +92,9 @@ def lint_inherited(subject: Subject, is_ours: IsOurs, schema: str = "") -> Itera
 
 def _needed_views(subject: Subject, queries: Sequence[QueryFile], schema: str) -> list[ViewFile]:
     """Return the views of a schema, and those that they or the queries read, each after what it reads."""
-    views = sort_views(expanded(subject.views))
+    # Another rule reports the views that read a union of nothing.
+    united = [view for view in subject.views if not find_empty_unions(view, subject.views)]
+    views = sort_views(expanded(united))
     by_name = {view.versioned: view for view in views} | plain_names(views)
     wanted = [view.versioned for view in views if schema in ("", view.schema)]
     wanted += [name for query in queries for name in sorted(query.references)]
@@ -164,12 +166,16 @@ def _lint_columns_of_own(
     file: ViewFile | QueryFile, columns: Mapping[str, Collection[str]]
 ) -> Iterator[Finding]:
     """Yield the columns that a user's view or query reads and that its tables and views lack."""
+    if isinstance(file, ViewFile) and file.unions:
+        # Its SQL names a union of `each_trace`, whose columns are not in `columns`.
+        return
     place = file.body, file.references, columns, file.path
     yield from _missing_columns(file, missing_from_own(*place, _parameter_names(file)), columns)
 
 
 def _parameter_names(file: ViewFile | QueryFile) -> set[str]:
-    return {one.name for one in file.parameters} if isinstance(file, QueryFile) else set()
+    """Return the names of the parameters of a query, in lower case as in its tree."""
+    return {one.name.lower() for one in file.parameters} if isinstance(file, QueryFile) else set()
 
 
 def _missing_columns(

@@ -73,7 +73,7 @@ def _is_own(path: Path, local: Path | None) -> bool:
 def _lint_repeated(subject: Subject) -> Iterator[Finding]:
     """Yield titles of queries that several have, and names of quantities with several units."""
     titles: dict[str, list[str]] = defaultdict(list)
-    for query in subject.queries:
+    for query in (one for one in subject.queries if one.header.title):
         titles[query.header.title.casefold()].append(str(query.path))
     for paths in titles.values():
         if len(paths) > 1:

@@ -16,8 +16,9 @@ from sqlglot import exp
 from tracehouse.core.errors import DefinitionError
 from tracehouse.ingest import traces as trace_modules
 from tracehouse.ingest.declarations import Trace, load_trace
+from tracehouse.lint.outside import find_outside
 from tracehouse.sql.query_files import QUERIES, QueryFile, read_query_file
-from tracehouse.sql.user_files import list_files, read_user_file
+from tracehouse.sql.user_files import find_circles, find_name_clashes, list_files, read_user_file
 from tracehouse.views import ledgers
 from tracehouse.views.columns import parse_own
 from tracehouse.views.ledgers import Figure
@@ -92,8 +93,7 @@ def read(local: Path | None = None) -> tuple[Subject, list[Finding]]:
     # A rule reports what `requests` of the others lack.
     complete = [one for one in traces if one.requests and not find_missing(one, one.requests)]
     views = {path: path.read_text(encoding="utf-8") for path in view_paths()} | request_views(complete)
-    folders = [local] if local else []
-    own = _parse_each(_read_own, [(path, one) for one in folders for path in list_files(one)], invalid)
+    own = _read_all_own(local, invalid) if local else []
     subject = Subject(
         traces,
         [
@@ -109,9 +109,18 @@ def read(local: Path | None = None) -> tuple[Subject, list[Finding]]:
     return subject, invalid
 
 
-def _read_own(place: tuple[Path, Path]) -> ViewFile | QueryFile:
+def _read_all_own(local: Path, invalid: list[Finding]) -> list[ViewFile | QueryFile]:
+    """Read the files in the user's folder `local`, except those that create the name of another one."""
+    files = _parse_each(lambda path: _read_own(path, local), list_files(local), invalid)
+    clashes = {file.path: text for file, text in find_name_clashes(files)}
+    files = [file for file in files if file.path not in clashes]
+    wrong = clashes | find_circles(files)
+    invalid += [Finding(str(path), text, "valid") for path, text in wrong.items()]
+    return files
+
+
+def _read_own(path: Path, local: Path) -> ViewFile | QueryFile:
     """Read a file of the user in the folder `local`. Its SQL may be one that only DuckDB can parse."""
-    path, local = place
     file = read_user_file(path, local)
     try:
         duckdb.extract_statements(file.text)
@@ -120,6 +129,8 @@ def _read_own(place: tuple[Path, Path]) -> ViewFile | QueryFile:
         at = f"{path}, line {line[1]}" if line else path
         raise DefinitionError(at, str(error).splitlines()[0]) from error
     tree = parse_own(file.body)
+    if problem := find_outside(tree, local.parent):
+        raise DefinitionError(path, problem)
     read = references(tree, path)
     if isinstance(file, ViewFile):
         return replace(file, tree=creating_view(file.versioned, tree), references=read)

@@ -51,10 +51,10 @@ def describe_columns(
     inputs = (query.tree, query.references, docs, query.path)
     known, origins, sources = read_units(query.schema), passed_on(*inputs), unit_sources(*inputs)
     for name in columns:
-        table, column = origins.get(name, ("", ""))
+        table, column = origins.get(name.lower(), ("", ""))
         doc = docs.get(table, {}).get(column, UNKNOWN)
         quantity = known.get(name)
         meaning = query.column_docs.get(name) or doc.meaning or (quantity.meaning if quantity else "")
-        unit = find_unit(name, query.schema, sources.get(name), docs)
+        unit = find_unit(name, query.schema, sources.get(name.lower()), docs)
         provenance = (doc.provenance or "measured") if table else "derived"
         yield QueryColumn(name, f"{table}.{column}" if table else "", meaning, provenance, unit)

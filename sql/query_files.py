@@ -212,8 +212,9 @@ class QueryFile:
     """One named query.
 
     `references` are the schema-qualified names that its SQL reads. Its statement is the `signature`, which
-    ends with `as table`, and the `body`, a query, with the syntax tree `tree`. `comments` are the statements
-    after it. `column_docs` describe the columns of the result that have a `column` line.
+    ends with `as table` and has the `full_name`, and the `body`, a query, with the syntax tree `tree`.
+    `comments` are the statements after it. `column_docs` describe the columns of the result that have a
+    `column` line.
     """
 
     schema: str
@@ -270,6 +271,7 @@ def parse_query_file(path: Path, text: str, is_ours: bool = False) -> QueryFile:
         raise DefinitionError(path, "must contain `create or replace macro … as table …`")
     body = statement[body_start.end() :]
     tree = parsed(body, text, path) if is_ours else NOT_FOLLOWED
+    created = macro["name"].lower()
     query = QueryFile(
         schema=path.parent.name,
         name=path.stem,
@@ -281,7 +283,9 @@ def parse_query_file(path: Path, text: str, is_ours: bool = False) -> QueryFile:
         column_docs=_column_docs(header, path),
         references=references(tree, path) if is_ours else frozenset(),
         sha256=sql_hash(statement),
-        signature=statement[: body_start.end()],
+        # DuckDB keeps the spelling of a name, but the catalog and all lookups have it in lower case.
+        signature=f"{statement[: macro.start('name')]}{created}"
+        f"{statement[macro.end('name') : body_start.end()]}",
         body=body,
         tree=tree,
         comments=text.split(statement, 1)[1].lstrip().removeprefix(";"),
@@ -297,8 +301,8 @@ def parse_query_file(path: Path, text: str, is_ours: bool = False) -> QueryFile:
         if unknown := {*named} - {parameter.name for parameter in query.parameters if parameter.choices}:
             what = "not a parameter with choices, so it cannot name an axis"
             raise DefinitionError(path, f"{join_names(sorted(unknown))} is {what}")
-    if macro["name"].lower() != query.full_name:
-        raise DefinitionError(path, f"creates {macro['name']}; rename the macro to {query.full_name}")
+    if created != query.full_name:
+        raise DefinitionError(path, f"creates {created}; rename the macro to {query.full_name}")
     return query
 
 

@@ -5,14 +5,14 @@ data to the common columns, so a new trace changes no existing file. The first c
 is the schema's name.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 from sqlglot import exp
 
 from tracehouse.core.errors import DefinitionError
-from tracehouse.views.view_files import DRAFT, ViewFile, references
+from tracehouse.views.view_files import DRAFT, RELEASED, ViewFile, plain_names, references
 
 SCHEMA = "each_trace"
 
@@ -30,8 +30,22 @@ def _expand_all(views: tuple[ViewFile, ...]) -> tuple[ViewFile, ...]:
 
 def members(name: str, views: Sequence[ViewFile]) -> list[ViewFile]:
     """Find the released views of a name such as `standard_job_v1` in all schemas, sorted by schema."""
-    found = (one for one in views if one.versioned.split(".")[1] == name and one.status != DRAFT)
+    found = (one for one in views if _name_in_schema(one) == name and one.status == RELEASED)
     return sorted(found, key=lambda view: view.schema)
+
+
+def find_left_out(views: Sequence[ViewFile]) -> Iterator[tuple[ViewFile, ViewFile]]:
+    """Yield each draft that a union leaves out, and the released view that reads the union."""
+    for uniting in plain_names(views).values():
+        for name in sorted(_list_united(uniting)) if uniting.status == RELEASED else ():
+            yield from (
+                (one, uniting) for one in views if _name_in_schema(one) == name and one.status == DRAFT
+            )
+
+
+def find_empty_unions(view: ViewFile, views: Sequence[ViewFile]) -> list[str]:
+    """Return the unions that a view reads and that no trace has a view for, sorted."""
+    return [f"{SCHEMA}.{name}" for name in sorted(_list_united(view)) if not members(name, views)]
 
 
 def united(views: Sequence[ViewFile]) -> dict[str, ViewFile]:
@@ -42,6 +56,10 @@ def united(views: Sequence[ViewFile]) -> dict[str, ViewFile]:
         for name in _list_united(view)
         for member in members(name, views)
     }
+
+
+def _name_in_schema(view: ViewFile) -> str:
+    return view.versioned.partition(".")[2]
 
 
 def _list_united(view: ViewFile) -> set[str]:

@@ -139,11 +139,14 @@ def _inherit(
 ) -> ColumnsByCaveat:
     query = (view.tree.expression, view.references, relations, view.path)
     origins = lineage_of(*query)
+    spelled = {column.lower(): column for column in relations[view.versioned]}
     inherited = []
     for name, columns in columns_read(*query).items():
         for caveat, about in _select_concerning(caveats_by_object.get(name, {}), columns).items():
             from_those = {f"{name}.{column}" for column in about or ()}
-            computed = frozenset(column for column, found in origins.items() if from_those & set(found))
+            computed = frozenset(
+                spelled.get(column, column) for column, found in origins.items() if from_those & set(found)
+            )
             inherited.append({caveat: computed or None})
     return _merge(inherited)
 

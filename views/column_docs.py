@@ -89,11 +89,11 @@ def of_view(
     passed, sources = passed_on(*query), unit_sources(*query)
     found = {}
     for name in columns:
-        table, column = passed.get(name, ("", ""))
+        table, column = passed.get(name.lower(), ("", ""))
         doc = docs.get(table, {}).get(column, UNKNOWN)
         if name in comments:
             doc = ColumnDoc(comments[name], *split_comment(comments[name]), None)
-        found[name] = replace(doc, unit=find_unit(name, view.schema, sources.get(name), docs))
+        found[name] = replace(doc, unit=find_unit(name, view.schema, sources.get(name.lower()), docs))
     return found
 
 

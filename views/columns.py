@@ -200,6 +200,7 @@ def missing_columns(query: exp.Expr, read: _Read, place: Path | str) -> set[str]
 def passed_on(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, tuple[str, str]]:
     """Map each result column that a query passes on unchanged to the table or view and the column it is from.
 
+    The names of result columns are in lower case: DuckDB may spell them in another way than the query.
     Raises DefinitionError if sqlglot cannot resolve them.
     """
     return _follow_each(query, read, place, lambda selected: selected.unalias())
@@ -209,7 +210,8 @@ def passed_on(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, tupl
 def unit_sources(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, tuple[str, str]]:
     """Map each result column whose unit is that of a column to its table or view and that column.
 
-    Besides the columns that a query passes on, these are casts, minima, maxima and any value of one.
+    Besides the columns that a query passes on, these are casts, minima, maxima and any value of one. The
+    names of result columns are in lower case.
     """
     return _follow_each(query, read, place, _strip_casts)
 
@@ -262,7 +264,7 @@ def _follow_each(
     for column in cast(exp.Query, scope.expression).named_selects:
         origin = _follow(scope, column, bare)
         if origin:
-            found[column] = (origin[0], written.get(origin, origin[1]))
+            found[column.lower()] = (origin[0], written.get(origin, origin[1]))
     return found
 
 
@@ -329,7 +331,7 @@ def _map_to_declared(read: _Read) -> dict[tuple[str, str], str]:
 
 @_cached
 def lineage_of(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, list[str]]:
-    """Find the columns of tables and views that each column of a query is computed from."""
+    """Find the columns of tables and views that each column of a query, in lower case, is computed from."""
     if query == NOT_FOLLOWED:
         return {}
     with _explain_errors(place):
@@ -347,7 +349,7 @@ def lineage_of(query: exp.Expr, read: _Read, place: Path | str) -> dict[str, lis
         f"{name}.{lower}": f"{name}.{column}" for (name, lower), column in _map_to_declared(read).items()
     }
     return {
-        column: sorted(written.get(origin, origin) for origin in _origins(node))
+        column.lower(): sorted(written.get(origin, origin) for origin in _origins(node))
         for column, node in cast(dict[str, Node], nodes).items()
     }
 

@@ -1,5 +1,6 @@
 """The dependency graph of tables, views, queries and columns, each by its full name."""
 
+from collections import deque
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,23 @@ def with_dependencies(names: Iterable[str], reads: Reads) -> list[str]:
 def sources(names: Iterable[str], reads: Reads) -> set[str]:
     """Return the direct and indirect inputs that read nothing. A name that reads nothing is included."""
     return {name for name in with_dependencies(names, reads) if name not in reads}
+
+
+def find_circle(name: str, reads: Reads) -> list[str]:
+    """Return the shortest chain of objects, each of which reads the next, from an object to itself.
+
+    Empty if the object does not depend on itself.
+    """
+    chains = deque([[name]])
+    visited: set[str] = set()
+    while chains:
+        chain = chains.popleft()
+        for lower in sorted({*reads.get(chain[-1], ())} - visited):
+            if lower == name:
+                return [*chain, name]
+            visited.add(lower)
+            chains.append([*chain, lower])
+    return []
 
 
 def sort_views(views: "Collection[ViewFile]") -> "list[ViewFile]":

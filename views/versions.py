@@ -93,8 +93,17 @@ def explain_draft(references: Collection[str], views: Sequence[ViewFile]) -> str
     # The plain name of a view without a released version.
     drafts |= {name: view for name, view in newest(drafts.values()).items() if name not in plain_names(views)}
     read = min(drafts.keys() & references, default="")
-    command = "python -m tracehouse.views.versions"
-    return read and f"reads {read}, a draft: release it with `{command} {drafts[read].versioned}`"
+    return read and f"reads {read}, a draft: {_advise_release(drafts[read].versioned)}"
+
+
+def explain_left_out(draft: str, uniting: str) -> str:
+    """Say that a view which unites all traces leaves out one, whose view is a draft."""
+    trace = draft.partition(".")[0]
+    return f"{uniting} leaves out {trace}, because {draft} is a draft: {_advise_release(draft)}"
+
+
+def _advise_release(draft: str) -> str:
+    return f"release it with `python -m tracehouse.views.versions {draft}`"
 
 
 def _main() -> None:

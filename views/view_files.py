@@ -17,7 +17,8 @@ from tracehouse.views import macros, requests
 from tracehouse.views.released import VIEWS, released, schema_of, view_paths
 from tracehouse.views.sql_text import first_statement, normal, sql_hash, statements
 
-_FILE_NAME = re.compile(r"(?P<name>[a-z0-9_]+)\.v(?P<version>[1-9][0-9]*)\.sql")
+# Nine digits fit the integers of every client of the catalog.
+_FILE_NAME = re.compile(r"(?P<name>[a-z0-9_]+)\.v(?P<version>[1-9][0-9]{,8})\.sql")
 _CREATE = re.compile(r"create\s+(?:or\s+replace\s+)?view\s+(?P<name>[a-z0-9_.]+)\s+as\b", re.I)
 _COLUMN_COMMENT = re.compile(
     r"""comment\s+on\s+column\s+\S+\."?(?P<column>\w+)"?\s+is\s+'(?P<text>.*)'""", re.I | re.S
@@ -60,10 +61,10 @@ class Header:
 class ViewFile:
     """One version of one view.
 
-    `references` are the schema-qualified names that its SQL reads. `statement` creates the view, without the
-    `comment on` statements that follow; `sha256` is its hash (`sql_hash`), `body` its query, and `tree` its
-    parse tree. `status` is released, draft or, for the user's own views, local. `unions` create the views of
-    `each_trace` that it reads (across_traces.py).
+    `references` are the schema-qualified names that its SQL reads. `statement` creates the view by its
+    `versioned` name, without the `comment on` statements that follow; `sha256` is its hash (`sql_hash`),
+    `body` its query, and `tree` its parse tree. `status` is released, draft or, for the user's own views,
+    local. `unions` create the views of `each_trace` that it reads (across_traces.py).
     """
 
     schema: str
@@ -157,7 +158,7 @@ def parsed_view_file(path: Path, text: str, is_ours: bool = True) -> ViewFile:
     """
     match = _FILE_NAME.fullmatch(path.name)
     if match is None:
-        raise DefinitionError(path, "name a view file <name>.v<N>.sql")
+        raise DefinitionError(path, "name a view file <name>.v<N>.sql, where N has at most 9 digits")
     statement = first_statement(text)
     create = _CREATE.match(statement)
     if create is None:
@@ -175,7 +176,8 @@ def parsed_view_file(path: Path, text: str, is_ours: bool = True) -> ViewFile:
         header=read_header(text, VIEW_KEYS, path),
         references=references(tree, path) if is_ours else frozenset(),
         sha256=sql_hash(statement),
-        statement=statement,
+        # DuckDB keeps the spelling of a name, but the catalog and all lookups have it in lower case.
+        statement=f"{statement[: create.start('name')]}{created}{statement[create.end('name') :]}",
         body=body,
         tree=creating_view(create["name"], tree),
         status=LOCAL if not is_ours else RELEASED if created in released() else DRAFT,

@@ -13,6 +13,8 @@ import pytest
 
 from tracehouse.engines.duckdb.read.describe import describe
 from tracehouse.engines.duckdb.write import database, template
+from tracehouse.lint.definitions import lint_versions
+from tracehouse.lint.subject import read as read_subject
 from tracehouse.views import versions
 from tracehouse.views import view_files as view_files_module
 from tracehouse.views.released import VIEWS, read_lock
@@ -24,6 +26,7 @@ from tracehouse.views.view_files import (
     ViewFile,
     parsed_view_file,
     plain_names,
+    read_view_file,
     view_files,
 )
 
@@ -242,8 +245,8 @@ def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(versions, "view_files", files)
     monkeypatch.setattr(template, "view_files", files)
     monkeypatch.setattr(template, "VIEWS", tmp_path / "views")
-    # The build must not reuse a template that has the package's views.
-    monkeypatch.setattr(template, "hash_definitions", lambda: "another")
+    # The build must not reuse a template that has the package's views, or those of another test.
+    monkeypatch.setattr(template, "hash_definitions", lambda: tmp_path.name)
     monkeypatch.setenv("XDG_CACHE_HOME", os.devnull)
     return tmp_path
 
@@ -270,6 +273,23 @@ def test_a_draft_has_its_own_name_only(next_version: Path) -> None:
             "select error from catalog.not_built where object_name = 'itp.standard_job'"
         ).fetchall()
         assert error.startswith(f"{reader}: reads itp.job_v2, a draft: release it with `python -m ")
+
+
+def test_says_that_a_view_of_all_traces_leaves_out_a_draft(next_version: Path) -> None:
+    draft = next_version / "views" / "burstgpt" / "standard_job.v1.sql"
+    draft.write_text("create or replace view burstgpt.standard_job_v1 as select 1 as job_id;")
+    (next_version / "warehouse").mkdir()
+    advice = "release it with `python -m tracehouse.views.versions burstgpt.standard_job_v1`"
+    left_out = f"unified.jobs leaves out burstgpt, because burstgpt.standard_job_v1 is a draft: {advice}"
+    assert database.build(next_version / "warehouse").notes == [left_out]
+    raw = next_version / "raw" / "openb_node_list_gpu_node.csv"
+    raw.parent.mkdir()
+    raw.write_text("sn,cpu_milli,memory_mib,gpu,model\na,1000,1024,1,T4\n")
+    assert left_out in database.ingest([raw.parent], next_version / "warehouse", [], lambda *_: None).notes
+    subject, _ = read_subject()
+    changed = replace(subject, views=[*subject.views, read_view_file(draft)])
+    findings = [(finding.place, finding.message) for finding in lint_versions(changed)]
+    assert findings == [(str(draft), left_out)]
 
 
 def test_only_plain_names_follow_a_next_version(next_version: Path, monkeypatch: pytest.MonkeyPatch) -> None:

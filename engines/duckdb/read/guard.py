@@ -175,6 +175,16 @@ def names_read(connection: duckdb.DuckDBPyConnection, query: str) -> frozenset[s
     return frozenset(names)
 
 
+def databases_named(connection: duckdb.DuckDBPyConnection, query: str) -> frozenset[str]:
+    """Return the databases that a query names before a schema, except DuckDB's own `system`.
+
+    Raises UserError if the text is not one query.
+    """
+    nodes = list(_nodes(_tree(connection, query)))
+    named = {node.get("catalog_name") or node.get("catalog") or "" for node in nodes}
+    return frozenset(name for name in named if name.lower() not in ("", "system"))
+
+
 def _needs_values(sql: str, kinds: list[duckdb.StatementType]) -> bool:
     """Whether a text is a PIVOT without a list of values: DuckDB rewrites it as statements that write."""
     multi = getattr(duckdb.StatementType, "MULTI", None)

@@ -121,17 +121,22 @@ def connect(
     # By default DuckDB spills to the current folder. It creates this one only when it has to spill.
     scratch = scratch or temporary_folder() / f"{PREFIX}{uuid.uuid4().hex}"
     connection.execute("set temp_directory = $scratch", {"scratch": str(scratch)})
-    connection.execute("set python_enable_replacements = false")
     connection.execute("set allow_persistent_secrets = false")
-    connection.execute("set autoinstall_known_extensions = false")
-    connection.execute("set autoload_known_extensions = false")
-    folders = [f"{root}/{folder}" for folder in (TABLES_FOLDER, VIEWS_FOLDER)]
-    connection.execute("set allowed_directories = $folders", {"folders": folders})
     connection.execute("set allowed_paths = $files", {"files": [str(path) for path in writable]})
-    connection.execute("set enable_external_access = false")
+    restrict_reading(connection, path.parent)
     if is_locked:
         connection.execute("set lock_configuration = true")
     return connection
+
+
+def restrict_reading(connection: duckdb.DuckDBPyConnection, warehouse: Path) -> None:
+    """Let a connection read only the files of its databases and of a warehouse, whose path is absolute."""
+    connection.execute("set python_enable_replacements = false")
+    connection.execute("set autoinstall_known_extensions = false")
+    connection.execute("set autoload_known_extensions = false")
+    folders = [(warehouse / folder).as_posix() for folder in (TABLES_FOLDER, VIEWS_FOLDER)]
+    connection.execute("set allowed_directories = $folders", {"folders": folders})
+    connection.execute("set enable_external_access = false")
 
 
 def disable_async_writes(connection: duckdb.DuckDBPyConnection) -> None:

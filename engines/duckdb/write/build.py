@@ -6,12 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
+import duckdb
+
 from tracehouse.engines.duckdb.write import catalog, user_definitions, views
 from tracehouse.engines.duckdb.write.base_tables import create_base_tables, create_rejected_rows
 from tracehouse.engines.duckdb.write.materialized_views import StoredView
 from tracehouse.engines.duckdb.write.template import open_for_writing, template
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.store.records import Conversion
+from tracehouse.views.across_traces import SCHEMA as EACH_TRACE
+from tracehouse.views.versions import explain_left_out
+from tracehouse.views.view_files import DRAFT
 
 NO_VIEWS: Mapping[str, StoredView] = MappingProxyType({})
 
@@ -27,7 +32,8 @@ def build_file(
 
     With `copy_tables` the database contains copies of the base tables. `stored` are the views that read
     materialized files, by versioned name. The outcome has the views and queries that failed: Tracehouse's,
-    then the user's own. Raises DefinitionError if a trace or a ledger is wrong.
+    then the user's own, and notes on drafts that are left out. Raises DefinitionError if a trace or a ledger
+    is wrong.
     """
     shutil.copyfile(template(), path)
     traces = list(all_traces().values())
@@ -51,5 +57,24 @@ def build_file(
         for name, view in stored.items():
             catalog.record_stored(connection, name, view.at, view.bytes, view.files)
         connection.commit()
+        drafts = _note_drafts(connection)
         own = user_definitions.create(connection, warehouse / user_definitions.FOLDER)
-    return replace(own, problems=[*(user_definitions.Problem(*one) for one in skipped), *own.problems])
+    problems = [*(user_definitions.Problem(*one) for one in skipped), *own.problems]
+    return replace(own, problems=problems, notes=[*drafts, *own.notes])
+
+
+def _note_drafts(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Return a note on each draft that a view of all traces leaves out. Reads no file of a view."""
+    sql = """
+        select drafts.versioned_name, uniting.view_name
+        from catalog.views as drafts
+        inner join catalog.views as uniting
+            on uniting.is_current
+            and regexp_matches(
+                uniting.sql, format('{}[.]{}\\b', $each_trace, split_part(drafts.versioned_name, '.', 2))
+            )
+        where drafts.status = $draft
+        order by all
+        """
+    rows = connection.execute(sql, {"each_trace": EACH_TRACE, "draft": DRAFT}).fetchall()
+    return [explain_left_out(*row) for row in rows]

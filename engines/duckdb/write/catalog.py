@@ -156,9 +156,9 @@ def fill_columns(
     named: Mapping[str, ViewFile | None],
     caveats_by_object: Mapping[str, ColumnsByCaveat],
     docs: ColumnDocs,
+    types: Mapping[str, Columns],
 ) -> None:
     """Fill `catalog.columns` with the columns of views, by each name of a view, and of base tables (None)."""
-    types = column_types(connection)
     rows: list[tuple] = []
     for name, view in named.items():
         origins = lineage_of(view.tree.expression, view.references, docs, view.path) if view else {}
@@ -170,7 +170,7 @@ def fill_columns(
                 for caveat, those in caveats_by_object.get(name, {}).items()
                 if those and column in those
             )
-            described = (unit, found.provenance, found.meaning, origins.get(column, []), about)
+            described = (unit, found.provenance, found.meaning, origins.get(column.lower(), []), about)
             rows.append((name, position, column, kind, *described))
     insert(connection, "columns", rows)
 

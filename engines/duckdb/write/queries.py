@@ -62,7 +62,7 @@ def create_queries(
         _execute(connection, query, _add_parameter_checks(query, len(columns_of_query)))
         found = _find_caveats(query, docs, inherited)
         created.append(CreatedQuery(query, dict.fromkeys(columns_of_query), found))
-    add_to_catalog(connection, created, docs, read_base_tables(connection))
+    add_to_catalog(connection, created, docs, read_base_tables(connection), read_comments(connection))
 
 
 def create_own_query(
@@ -84,7 +84,7 @@ def create_own_query(
     if (checked := _add_parameter_checks(query, len(columns))) != query.body:
         connection.execute(f"drop macro table {query.full_name}")
         _execute(connection, query, checked)
-    parameters = [parameter.name for parameter in query.parameters]
+    parameters = [parameter.name.lower() for parameter in query.parameters]
     query = replace(query, tree=follow_own(query.body, query.references, docs, query.path, parameters))
     return CreatedQuery(query, dict(columns), _find_caveats(query, docs, inherited))
 
@@ -94,7 +94,20 @@ def _execute(connection: duckdb.DuckDBPyConnection, query: QueryFile, body: str)
     try:
         connection.execute(f"{query.signature} {body};\n{query.comments}")
     except duckdb.Error as error:
-        raise sql_error(error, query.path, query.signature, query.text) from error
+        raise sql_error(error, query.path, query.text) from error
+
+
+def read_comment(connection: duckdb.DuckDBPyConnection, query: QueryFile) -> str:
+    """Return the comment on a query in the database; empty without one."""
+    if not query.comments.strip():
+        # DuckDB takes 25 ms to list all functions.
+        return ""
+    sql = """
+        select max(comment) from duckdb_functions()
+        where database_name = current_database() and schema_name || '.' || function_name = $name
+        """
+    [(comment,)] = connection.execute(sql, {"name": query.full_name}).fetchall()
+    return comment or ""
 
 
 def _describe(connection: duckdb.DuckDBPyConnection, query: QueryFile) -> list[tuple[str, str]]:
@@ -121,12 +134,14 @@ def add_to_catalog(
     queries: Sequence[CreatedQuery],
     docs: Mapping[str, Mapping[str, ColumnDoc]],
     base_tables: Mapping[str, Sequence[str]],
+    comments: Mapping[str, str],
 ) -> None:
     """Add queries, their parameters, columns and caveats to the catalog.
 
-    `docs` and `base_tables` have the columns of, and the base tables behind, everything that they read.
+    `docs` and `base_tables` have the columns of, and the base tables behind, everything that they read, and
+    `comments` the comment on each query.
     """
-    _insert_queries(connection, queries, base_tables)
+    _insert_queries(connection, queries, base_tables, comments)
     insert(connection, "columns", [row for query in queries for row in _columns(query, docs)])
     record_in_caveats(connection, {query.file.full_name: query.caveats for query in queries})
 
@@ -205,11 +220,11 @@ def _insert_queries(
     connection: duckdb.DuckDBPyConnection,
     created: Sequence[CreatedQuery],
     base_tables: Mapping[str, Sequence[str]],
+    comments: Mapping[str, str],
 ) -> None:
     """Add queries and their parameters to the catalog."""
     queries = [one.file for one in created]
     caveats_by_query = {one.file.full_name: one.caveats for one in created}
-    comments = read_comments(connection)
     versions = _versions(connection)
     rows = [
         (

@@ -164,7 +164,8 @@ def _create_definitions(connection: duckdb.DuckDBPyConnection, invalid: Mapping[
     catalog.fill_views(connection, described.views, aliases, described.caveats_by_object, base_tables)
     tables = sorted(f"{trace.name}.{table.name}" for trace in traces for table in trace.tables)
     named = dict.fromkeys(tables) | {one.versioned: one for one in described.views} | aliases
-    catalog.fill_columns(connection, named, described.caveats_by_object, described.docs)
+    types = catalog.column_types(connection)
+    catalog.fill_columns(connection, named, described.caveats_by_object, described.docs, types)
     catalog.create_checks(connection, traces)
     create_queries(connection, queries, described.caveats_by_object)
     catalog.fill_figures(connection, "published", ledgers.published())

@@ -20,31 +20,37 @@ from tracehouse.core.errors import DefinitionError, UserError
 from tracehouse.core.text import escape_name, identifier, join_names
 from tracehouse.engines.duckdb.read import sql_errors
 from tracehouse.engines.duckdb.read.catalog import read_base_tables
-from tracehouse.engines.duckdb.read.guard import names_read
+from tracehouse.engines.duckdb.read.guard import databases_named, names_read
+from tracehouse.engines.duckdb.read.sandbox import restrict_reading
 from tracehouse.engines.duckdb.write import catalog
 from tracehouse.engines.duckdb.write.queries import (
     CreatedQuery,
     add_to_catalog,
     create_own_query,
     describe_query,
+    read_comment,
 )
 from tracehouse.engines.duckdb.write.views import create_alias, create_view
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.sql.names import OWN
 from tracehouse.sql.query_files import QueryFile
-from tracehouse.sql.user_files import list_files, read_bytes, read_user_file
+from tracehouse.sql.user_files import (
+    explain_database,
+    explain_outside,
+    find_circles,
+    find_name_clashes,
+    list_files,
+    read_bytes,
+    read_user_file,
+)
 from tracehouse.views import caveats, column_docs
-from tracehouse.views.across_traces import SCHEMA as EACH_TRACE
 from tracehouse.views.caveats import ColumnsByCaveat
 from tracehouse.views.column_docs import ColumnDoc, ColumnDocs
-from tracehouse.views.columns import follow_own, split_comment
+from tracehouse.views.columns import Columns, follow_own, split_comment
 from tracehouse.views.released import plain_name
 from tracehouse.views.view_files import NOT_FOLLOWED, ViewFile, creating_view, newest
 
 FOLDER = OWN
-
-# The names under which a warehouse's database, a new one and a published one are opened, and those of DuckDB.
-_DATABASES = ("warehouse", "traces", "building", "published", "memory", "system", "temp")
 
 
 @dataclass(frozen=True)
@@ -77,7 +83,7 @@ def _hash_content(path: Path) -> str:
 
 @dataclass(frozen=True)
 class _Known:
-    """What is known of everything that the user's files can read; each new view or query is added.
+    """What is known of everything that the user's files can read.
 
     `docs` has the columns of tables, views and queries, and `caveats` the caveats of views and queries, by
     each of their names. `table_caveats` are those that queries inherit from base tables, and `base_tables`
@@ -86,11 +92,27 @@ class _Known:
     """
 
     docs: ColumnDocs
-    caveats: dict[str, ColumnsByCaveat]
-    table_caveats: dict[str, ColumnsByCaveat]
-    base_tables: dict[str, Sequence[str]]
+    caveats: Mapping[str, ColumnsByCaveat]
+    table_caveats: Mapping[str, ColumnsByCaveat]
+    base_tables: Mapping[str, Sequence[str]]
     aliases: Mapping[str, ViewFile]
     caveat_names: Collection[str]
+
+    def with_object(
+        self,
+        names: Iterable[str],
+        docs: Mapping[str, ColumnDoc],
+        about: ColumnsByCaveat,
+        references: Iterable[str],
+    ) -> "_Known":
+        """Return what is known once there is a view or query with these names, columns and caveats."""
+        found = catalog.find_base_tables(references, self.base_tables)
+        return replace(
+            self,
+            docs=self.docs | {name: dict(docs) for name in names},
+            caveats={**self.caveats, **dict.fromkeys(names, about)},
+            base_tables={**self.base_tables, **dict.fromkeys(names, found)},
+        )
 
 
 def create(connection: duckdb.DuckDBPyConnection, folder: Path) -> Outcome:
@@ -100,8 +122,10 @@ def create(connection: duckdb.DuckDBPyConnection, folder: Path) -> Outcome:
     """
     if not hash_files(folder):
         return Outcome([], [])
+    restrict_reading(connection, folder.parent)
     found, problems = _read(connection, folder)
     known = _read_known(connection, [one for one in found if isinstance(one, ViewFile)])
+    circles = find_circles(found)
     created: list[ViewFile | CreatedQuery] = []
     waiting = found
     while waiting:
@@ -109,17 +133,17 @@ def create(connection: duckdb.DuckDBPyConnection, folder: Path) -> Outcome:
         failed = []
         for one in waiting:
             try:
-                created.append(_create_one(connection, one, known))
+                done, known = _create_one(connection, one, known)
+                created.append(done)
             except (UserError, duckdb.Error) as error:
                 failed.append((one, error))
         if len(failed) == len(waiting):
             names = {problem.name for problem in problems} | {plain_name(one.path) for one in waiting}
             for one, cause in failed:
-                text = _find_cause(one, names) or _explain(connection, one, cause)
+                text = circles.get(one.path) or _find_cause(one, names) or _explain(connection, one, cause)
                 problems.append(_problem(one.path, text))
             break
         waiting = [one for one, _ in failed]
-    _fill_catalog(connection, created, known)
     problems.sort(key=lambda problem: problem.error)
     catalog.insert(connection, "not_built", [(problem.name, problem.error) for problem in problems])
     return Outcome(problems, sorted(note for one in created for note in _note_on_lineage(one, known)))
@@ -194,36 +218,31 @@ def _read_caveats(connection: duckdb.DuckDBPyConnection) -> dict[str, ColumnsByC
     return found
 
 
-def _reserved(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    """Return the names of schemas of Tracehouse and of DuckDB, and of databases that are read with theirs."""
-    rows = connection.execute(
-        "select schema_name from duckdb_schemas() where database_name in (current_database(), 'system')"
-    ).fetchall()
-    # In a statement, a schema with the name of a database would be ambiguous.
-    return {EACH_TRACE, *_DATABASES, *(name for (name,) in rows)}
-
-
 def _read(
     connection: duckdb.DuckDBPyConnection, folder: Path
 ) -> tuple[list[ViewFile | QueryFile], list[Problem]]:
     found: list[ViewFile | QueryFile] = []
     problems = []
-    reserved = _reserved(connection)
     for path in list_files(folder):
         try:
-            one = read_user_file(path, folder, reserved)
+            one = read_user_file(path, folder)
             found.append(replace(one, references=_find_references(connection, one)))
         except DefinitionError as error:
             problems.append(_problem(path, str(error)))
-    return found, problems
+    clashes = {one.path: text for one, text in find_name_clashes(found)}
+    problems += [_problem(path, text) for path, text in clashes.items()]
+    return [one for one in found if one.path not in clashes], problems
 
 
 def _find_references(connection: duckdb.DuckDBPyConnection, one: ViewFile | QueryFile) -> frozenset[str]:
     """Return what a view or query reads, empty if its SQL is not valid: `_create_one` gives the error."""
     try:
         names = names_read(connection, one.body)
+        databases = databases_named(connection, one.body)
     except (UserError, duckdb.Error):
         return frozenset()
+    if databases:
+        raise DefinitionError(one.path, explain_database(min(databases)))
     if missing := min((name for name in names if "." not in name), default=""):
         raise DefinitionError(one.path, f"add the schema to {missing}")
     return names
@@ -232,23 +251,30 @@ def _find_references(connection: duckdb.DuckDBPyConnection, one: ViewFile | Quer
 def _find_cause(one: ViewFile | QueryFile, failed: Collection[str]) -> str:
     """Return the error of a file that reads another file that failed; empty if it reads none."""
     read = {re.sub(r"_v\d+$", "", name) for name in one.references} & set(failed) - {plain_name(one.path)}
-    return f"{one.path}: reads {min(read)}, which failed" if read else ""
+    return f"reads {min(read)}, which failed" if read else ""
 
 
 def _explain(connection: duckdb.DuckDBPyConnection, one: ViewFile | QueryFile, error: Exception) -> str:
     """Return the text of an error, with the closest names of the warehouse instead of DuckDB's."""
     if not (isinstance(error, DefinitionError) and isinstance(error.__cause__, duckdb.Error)):
         return str(error)
-    explained = sql_errors.explain(connection, error.__cause__, one.references)
+    if outside := explain_outside(str(error.__cause__)):
+        return f"{error.place}: {outside}"
+    try:
+        explained = sql_errors.explain(connection, error.__cause__, one.references)
+    except UserError as left_out:
+        # It reads a view or query of the package that could not be built.
+        return f"{error.place}: {left_out}"
     return str(error) if explained == str(error.__cause__) else f"{error.place}: {explained.splitlines()[0]}"
 
 
 def _create_one(
     connection: duckdb.DuckDBPyConnection, one: ViewFile | QueryFile, known: _Known
-) -> ViewFile | CreatedQuery:
-    """Create a view or query, and add it to what is known. Returns it with the tree that was followed.
+) -> tuple[ViewFile | CreatedQuery, _Known]:
+    """Create a view or query, and add it to the catalog.
 
-    Raises UserError or DuckDB's error if it fails, without a change of the database.
+    Returns it with the tree that was followed, and what is known with it. Raises UserError or DuckDB's error
+    if it fails, without a change of the database.
     """
     # A text that a function has as an argument need not be the name of a table.
     one = replace(one, references=one.references & known.docs.keys())
@@ -270,53 +296,59 @@ def _create_one(
     return created
 
 
-def _create_view(connection: duckdb.DuckDBPyConnection, view: ViewFile, known: _Known) -> ViewFile:
+def _create_view(
+    connection: duckdb.DuckDBPyConnection, view: ViewFile, known: _Known
+) -> tuple[ViewFile, _Known]:
     create_view(connection, view)
-    # The columns are from the database, because the view's SQL may be `select *`.
-    columns = [column for column, *_ in connection.execute(f"describe {view.versioned}").fetchall()]
+    # From the database: the view's SQL may be `select *`, and its comments may spell columns in another case.
+    types = _read_columns(connection, view)
     tree = follow_own(view.body, view.references, known.docs, view.path)
     followed = replace(view, tree=creating_view(view.versioned, tree))
-    docs = column_docs.of_view(followed, known.docs, view.column_comments, columns)
-    for statement in column_docs.inherited_comments(followed, docs):
+    comments = {column: text for column, (_, text) in types.items() if text is not None}
+    docs = column_docs.of_view(followed, known.docs, comments, types)
+    inherited = {column: doc for column, doc in docs.items() if column not in comments}
+    for statement in column_docs.inherited_comments(followed, inherited):
         connection.execute(statement)
-    names = [view.versioned]
+    plain = {}
     if known.aliases[view.alias].path == view.path:
         create_alias(connection, followed, {column: doc.comment for column, doc in docs.items()})
-        names.append(view.alias)
+        plain[view.alias] = followed
     about = caveats.of_view(followed, known.docs | {view.versioned: docs}, known.caveats)
     _check_caveats(about, view.path, known)
-    for name in names:
-        known.docs[name], known.caveats[name] = docs, about
-        known.base_tables[name] = catalog.find_base_tables(view.references, known.base_tables)
-    return followed
+    named = {view.versioned: followed, **plain}
+    known = known.with_object(named, docs, about, view.references)
+    catalog.fill_views(connection, [followed], plain, known.caveats, known.base_tables)
+    catalog.fill_columns(connection, named, known.caveats, known.docs, dict.fromkeys(named, types))
+    return followed, known
 
 
-def _create_query(connection: duckdb.DuckDBPyConnection, query: QueryFile, known: _Known) -> CreatedQuery:
-    created = create_own_query(connection, query, known.docs, known.table_caveats | known.caveats)
+def _read_columns(connection: duckdb.DuckDBPyConnection, view: ViewFile) -> Columns:
+    """Return the columns of a view in the database."""
+    sql = """
+        select column_name, data_type, comment from duckdb_columns()
+        where database_name = current_database() and schema_name || '.' || table_name = $name
+        order by column_index
+        """
+    rows = connection.execute(sql, {"name": view.versioned}).fetchall()
+    return {column: (kind, comment) for column, kind, comment in rows}
+
+
+def _create_query(
+    connection: duckdb.DuckDBPyConnection, query: QueryFile, known: _Known
+) -> tuple[CreatedQuery, _Known]:
+    created = create_own_query(connection, query, known.docs, {**known.table_caveats, **known.caveats})
     _check_caveats(created.caveats, query.path, known)
-    known.docs[query.full_name] = describe_query(created, known.docs)
-    known.caveats[query.full_name] = dict.fromkeys(created.caveats)
-    known.base_tables[query.full_name] = catalog.find_base_tables(query.references, known.base_tables)
-    return created
+    about: ColumnsByCaveat = dict.fromkeys(created.caveats)
+    docs = describe_query(created, known.docs)
+    known = known.with_object([query.full_name], docs, about, query.references)
+    comments = {query.full_name: read_comment(connection, query)}
+    add_to_catalog(connection, [created], known.docs, known.base_tables, comments)
+    return created, known
 
 
 def _check_caveats(names: Iterable[str], path: Path, known: _Known) -> None:
     if unknown := min({*names} - {*known.caveat_names}, default=""):
         raise DefinitionError(path, f"no ledger has the caveat {unknown}")
-
-
-def _fill_catalog(
-    connection: duckdb.DuckDBPyConnection, created: Sequence[ViewFile | CreatedQuery], known: _Known
-) -> None:
-    views = [one for one in created if isinstance(one, ViewFile)]
-    plain = {view.alias: view for view in views if view.path == known.aliases[view.alias].path}
-    named = {view.versioned: view for view in views} | plain
-    connection.begin()
-    catalog.fill_views(connection, views, plain, known.caveats, known.base_tables)
-    catalog.fill_columns(connection, named, known.caveats, known.docs)
-    queries = [one for one in created if isinstance(one, CreatedQuery)]
-    add_to_catalog(connection, queries, known.docs, known.base_tables)
-    connection.commit()
 
 
 def _problem(path: Path, error: str) -> Problem:

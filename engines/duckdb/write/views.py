@@ -19,6 +19,7 @@ from tracehouse.views.caveats import ColumnsByCaveat
 from tracehouse.views.column_docs import ColumnDoc, ColumnDocs
 from tracehouse.views.columns import Columns
 from tracehouse.views.graph import sort_views
+from tracehouse.views.sql_text import first_statement
 from tracehouse.views.view_files import DefinitionError, ViewFile, line_of
 
 _LINE = re.compile(r"^LINE (\d+):", re.M)
@@ -68,7 +69,7 @@ def create_view(
     try:
         connection.execute(";\n".join([*created, *comments]))
     except DuckDBError as error:
-        raise sql_error(error, view.path, view.statement, view.text) from error
+        raise sql_error(error, view.path, view.text) from error
 
 
 def read_views_from_files(
@@ -114,9 +115,9 @@ def texts_of(columns: Columns) -> dict[str, str | None]:
     return {column: text for column, (_, text) in columns.items()}
 
 
-def sql_error(error: DuckDBError, path: Path, statement: str, text: str) -> DefinitionError:
-    """Turn an error of DuckDB into a DefinitionError with the file and the line."""
+def sql_error(error: DuckDBError, path: Path, text: str) -> DefinitionError:
+    """Turn an error of DuckDB on the first statement of a file into a DefinitionError with file and line."""
     lines = [line for line in str(error).splitlines() if line and not line.startswith(("LINE ", " "))]
     found = _LINE.search(str(error))
-    line = line_of(statement, text) + (int(found[1]) - 1 if found else 0)
+    line = line_of(first_statement(text), text) + (int(found[1]) - 1 if found else 0)
     return DefinitionError(f"{path}, line {line}", " ".join(lines))
