@@ -20,7 +20,7 @@ from tracehouse.ingest.declarations import Trace, all_traces
 from tracehouse.ingest.find import Group, MatchedFile, find
 from tracehouse.ingest.memory import limit_of_ingest
 from tracehouse.ingest.selection import Selection, parse_selection, selects
-from tracehouse.ingest.store import records
+from tracehouse.ingest.store import noted_files, records
 from tracehouse.ingest.store.records import Conversion, Key
 
 RunTasks = Callable[[Sequence[Task], Path, Event], list[TaskResult]]
@@ -65,7 +65,11 @@ def convert(
     """
     traces, selection = check_arguments(raw_folders, trace_names, only)
     progress("finding raw files", 0, 0)
-    found = find(raw_folders, traces, all_traces().values())
+    known = all_traces().values()
+    noted = noted_files.read(warehouse, known)
+    found = find(raw_folders, traces, known, noted)
+    if found.noted != noted:
+        noted_files.write(warehouse, known, found.noted)
     chosen = [matched for matched in found.matched if selects(selection, matched.group[2])]
     if found.matched and not chosen:
         raise UserError("no raw file has a partition that --only selects")
