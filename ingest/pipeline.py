@@ -79,10 +79,11 @@ def convert(
     if replacing and unread:
         replacing = False
         notes.append("Nothing is replaced, because some files cannot be read")
-    published = {c.key: c for c in records.read_conversions(warehouse)}
+    journal = Journal(warehouse)
+    published = {conversion.key: conversion for conversion in journal.published.conversions}
     stop = Event()
     tasks = _plan_tasks(chosen, published, warehouse, replacing, partial(_report_bytes, progress, stop))
-    results = (run_tasks or _run_tasks)(tasks, warehouse, stop)
+    results = (run_tasks or partial(_run_tasks, journal))(tasks, warehouse, stop)
     refuse_in_all_tables(tasks, results)
     converted = {key: conversion for result in results for key, conversion in result.converted.items()}
     unchanged = {key: conversion for result in results for key, conversion in result.unchanged.items()}
@@ -171,9 +172,8 @@ def _list_source_names(conversion: Conversion) -> set[str]:
     return {conversion.source, *files, *(PurePosixPath(file).name for file in files)}
 
 
-def _run_tasks(tasks: Sequence[Task], warehouse: Path, stop: Event) -> list[TaskResult]:
+def _run_tasks(journal: Journal, tasks: Sequence[Task], _: Path, stop: Event) -> list[TaskResult]:
     """Run several tasks at a time, and return their results in the order of the tasks."""
-    journal = Journal(warehouse)
     at_once = min(TABLES_AT_ONCE, os.cpu_count() or 1)
     with ThreadPoolExecutor(at_once) as pool:
         # The largest task runs first. If it ran last, the other threads would wait for it.
