@@ -6,6 +6,7 @@ A bar per table has its rate and remaining time. Work of unknown size has no num
 import os
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -107,18 +108,26 @@ def byte_bars() -> Iterator[Progress]:
     bars = progress.Progress(
         *columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
     )
-    tasks: dict[str, progress.TaskID] = {}
+    # Only the bars that are shown: an ingest may report thousands of tables and partitions.
+    sized: dict[str, progress.TaskID] = {}
+    unsized: dict[str, progress.TaskID] = {}
+    done: Counter[str] = Counter()
     one_at_a_time = Lock()
 
     def report(label: str, more_bytes: int, total_bytes: int) -> None:
         with one_at_a_time:
-            if label not in tasks:
-                for task in bars.tasks:
-                    bars.update(task.id, visible=task.visible and task.total is not None)
-                tasks[label] = bars.add_task(escape(escape_text(label)), total=total_bytes or None)
-            bars.update(tasks[label], advance=more_bytes)
-            reported = bars.tasks[tasks[label]]
-            bars.update(tasks[label], visible=not reported.finished)
+            done[label] += more_bytes
+            for other in unsized.keys() - {label}:
+                bars.remove_task(unsized.pop(other))
+            shown = sized if total_bytes else unsized
+            if total_bytes and done[label] >= total_bytes:
+                if label in shown:
+                    bars.remove_task(shown.pop(label))
+            elif label in shown:
+                bars.update(shown[label], completed=done[label])
+            else:
+                text = escape(escape_text(label))
+                shown[label] = bars.add_task(text, total=total_bytes or None, completed=done[label])
 
     # Bars hide the cursor; stopping them shows it, also when a signal ends the process.
     with signals.clean_up_at_end(bars.stop):

@@ -256,7 +256,7 @@ class Table:
         """Return one of the publisher's columns."""
         return next(column for column in self.columns if column.name == name)
 
-    @property
+    @cached_property
     def names_in_file(self) -> tuple[list[str], set[str]]:
         """The names in the header of a CSV, and those that may be missing."""
         optional = {column.name_in_file for column in self.columns if column.name in self.optional}
@@ -297,10 +297,12 @@ class Table:
         `converts_partitions`, a file in any other folder matches without values, because it may have the keys
         as columns.
         """
-        name = re.fullmatch(self.file_name, file_name)
+        name = self._file_name.fullmatch(file_name)
+        if not name:
+            return None
         innermost = folder_name.split("/")[-self.folder_depth :] if self.folder else []
         folder = re.fullmatch(self._any_folder, "/".join(innermost), re.IGNORECASE)
-        if not name or not (folder or self.converts_partitions):
+        if not (folder or self.converts_partitions):
             return None
         values: dict[str, str] = {}
         if folder:
@@ -308,6 +310,11 @@ class Table:
             in_folder = folder.groupdict().items()
             values = name.groupdict() | {key: declared.get(text.lower(), text) for key, text in in_folder}
         return values
+
+    @cached_property
+    def _file_name(self) -> re.Pattern[str]:
+        # Each raw file is compared with the pattern of each table.
+        return re.compile(self.file_name)
 
     @cached_property
     def _any_folder(self) -> str:
@@ -357,14 +364,14 @@ class Table:
         """The number of nested folders that `folder` matches."""
         return self.folder.count("/") + 1 if self.folder else 0
 
-    @property
+    @cached_property
     def folder_names(self) -> list[str]:
         """The alternatives in `folder`, such as the clusters of a trace; none if it has a pattern."""
         return [text for group in _ALTERNATIVES.findall(self.folder) for text in group.split("|")]
 
     def has_name(self, file_name: str) -> bool:
         """Return whether a file of this name, in any folder, may contain rows of the table."""
-        return re.fullmatch(self.file_name, file_name) is not None
+        return self._file_name.fullmatch(file_name) is not None
 
     def fingerprint(self) -> str:
         """Return a hash of the options that determine the stored rows.

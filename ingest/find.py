@@ -15,8 +15,9 @@ import zipfile
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 
 from tracehouse.core.errors import FETCH_AGAIN, RawFileError
 from tracehouse.core.text import escape_name
@@ -32,10 +33,17 @@ from tracehouse.ingest.raw_files import (
     unpacked_name,
     whole_name,
 )
-from tracehouse.ingest.raw_stream import check_raw, open_raw, open_regular, translate_errors
+from tracehouse.ingest.raw_stream import (
+    Stamp,
+    check_raw,
+    open_raw,
+    open_regular,
+    translate_errors,
+)
 from tracehouse.ingest.readers.formats import reader_of
 from tracehouse.ingest.readers.lines import explain_header
-from tracehouse.ingest.similar import describe_similar, find_skipped
+from tracehouse.ingest.similar import describe_similar, find_skipped, note_once
+from tracehouse.ingest.store.noted_files import Notes
 from tracehouse.ingest.store.records import Key
 from tracehouse.ingest.synthetic_marker import MARKER_NAME, is_marked
 from tracehouse.ingest.zip_layout import check_layout
@@ -55,6 +63,7 @@ _NO_DATA = re.compile(
 )
 # A warehouse may be inside a raw folder, or be a raw folder itself. Its work folder identifies it.
 _WAREHOUSE_WORK = ".ingest"
+_NO_NOTES: Notes = MappingProxyType({})
 _HIDDEN = re.compile(r"\..*", re.DOTALL)
 _IN_WAREHOUSE = re.compile(r"\..*|parquet|records|datapackage\.json.*|traces\.duckdb.*", re.DOTALL)
 
@@ -116,13 +125,15 @@ class Found:
 
     `unrecognised` names the files that match no table, except documents such as a README. `problems` are
     errors of unreadable folders and files. `notes` name archives that match no table, files that a trace
-    skips on purpose, and parts that are skipped because the whole file is next to them.
+    skips on purpose, and parts that are skipped because the whole file is next to them. `noted` are the notes
+    on files that match no table, for the next search.
     """
 
     matched: tuple[MatchedFile, ...]
     unrecognised: tuple[str, ...]
     problems: tuple[RawFileError, ...]
     notes: tuple[str, ...]
+    noted: Notes
 
 
 @dataclass(frozen=True)
@@ -138,14 +149,24 @@ class _Entry:
         return path_below(self.root, self.path)
 
 
-def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Iterable[Trace]) -> Found:
-    """Search `raw_folders` for the files of `traces`, and ignore files of other traces in `all_traces`."""
+def find(
+    raw_folders: Sequence[Path],
+    traces: Iterable[Trace],
+    all_traces: Iterable[Trace],
+    noted: Notes = _NO_NOTES,
+) -> Found:
+    """Search `raw_folders` for the files of `traces`, and ignore files of other traces in `all_traces`.
+
+    `noted` are the notes of an earlier search.
+    """
     wanted = {trace.name for trace in traces}
     known = list(all_traces)
     candidates = [(trace, table) for trace in known for table in trace.tables]
+    published_names = {PurePosixPath(file.path).name for trace in known for file in trace.files}
     matched: list[MatchedFile] = []
     problems: list[RawFileError] = []
     notes: list[str] = []
+    noted_now: dict[str, tuple[Stamp, str]] = {}
     raw_files, entries = _find_trees(_walk(raw_folders, problems), candidates, wanted, problems)
     groups, unrecognised = _group_parts(entries, candidates)
     for group in groups:
@@ -164,7 +185,9 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
                     unrecognised += [path_below(raw.root, path) for path in raw.paths]
                     if find_skipped(raw.relative_name, known):
                         continue
-                    notes += filter(None, [describe_similar(raw, candidates)])
+                    describe = partial(describe_similar, raw, candidates, published_names)
+                    if note := note_once(raw, describe, noted, noted_now):
+                        notes.append(f"{raw.relative_name}: {note}")
                     if raw.is_archive and raw.form != TREE:
                         notes.append(f"{raw.relative_name}: no trace has an archive of this name: unpack it")
                 if raw.form != TREE and any(trace.name in wanted for trace, _ in tables):
@@ -177,7 +200,7 @@ def find(raw_folders: Sequence[Path], traces: Iterable[Trace], all_traces: Itera
         except RawFileError as problem:
             problems.append(problem)
     unrecognised = _explain_skipped(unrecognised, wanted, known, notes)
-    return Found(tuple(matched), tuple(unrecognised), tuple(problems), tuple(notes))
+    return Found(tuple(matched), tuple(unrecognised), tuple(problems), tuple(notes), noted_now)
 
 
 def _explain_skipped(

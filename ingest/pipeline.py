@@ -20,8 +20,8 @@ from tracehouse.ingest.declarations import Trace, all_traces
 from tracehouse.ingest.find import Group, MatchedFile, find
 from tracehouse.ingest.memory import limit_of_ingest
 from tracehouse.ingest.selection import Selection, parse_selection, selects
-from tracehouse.ingest.store import records
-from tracehouse.ingest.store.records import Conversion, Key
+from tracehouse.ingest.store import noted_files, records
+from tracehouse.ingest.store.records import Conversion, Journal, Key
 
 RunTasks = Callable[[Sequence[Task], Path, Event], list[TaskResult]]
 """Runs tasks for a warehouse and returns their results in order. It stops early when the event is set."""
@@ -65,7 +65,11 @@ def convert(
     """
     traces, selection = check_arguments(raw_folders, trace_names, only)
     progress("finding raw files", 0, 0)
-    found = find(raw_folders, traces, all_traces().values())
+    known = all_traces().values()
+    noted = noted_files.read(warehouse, known)
+    found = find(raw_folders, traces, known, noted)
+    if found.noted != noted:
+        noted_files.write(warehouse, known, found.noted)
     chosen = [matched for matched in found.matched if selects(selection, matched.group[2])]
     if found.matched and not chosen:
         raise UserError("no raw file has a partition that --only selects")
@@ -75,20 +79,22 @@ def convert(
     if replacing and unread:
         replacing = False
         notes.append("Nothing is replaced, because some files cannot be read")
-    published = {c.key: c for c in records.read_conversions(warehouse)}
+    journal = Journal(warehouse)
+    published = {conversion.key: conversion for conversion in journal.published.conversions}
     stop = Event()
     tasks = _plan_tasks(chosen, published, warehouse, replacing, partial(_report_bytes, progress, stop))
-    results = (run_tasks or _run_tasks)(tasks, warehouse, stop)
+    results = (run_tasks or partial(_run_tasks, journal))(tasks, warehouse, stop)
     refuse_in_all_tables(tasks, results)
     converted = {key: conversion for result in results for key, conversion in result.converted.items()}
     unchanged = {key: conversion for result in results for key, conversion in result.unchanged.items()}
     now = {**published, **unchanged, **converted}
     problems = [*unread, *(problem for result in results for problem in result.problems.values())]
     removed = _find_removed(tasks, results, now, bool(selection)) if replacing else []
-    for conversion in removed:
-        records.discard(warehouse, conversion.key)
+    removed_keys = {conversion.key for conversion in removed}
+    if removed_keys:
+        records.discard(warehouse, removed_keys)
     return IngestResult(
-        tuple(conversion for conversion in now.values() if conversion not in removed),
+        tuple(conversion for key, conversion in now.items() if key not in removed_keys),
         tuple(converted.values()),
         tuple(unchanged.values()),
         # Several tables may have the same error about a raw file.
@@ -166,13 +172,13 @@ def _list_source_names(conversion: Conversion) -> set[str]:
     return {conversion.source, *files, *(PurePosixPath(file).name for file in files)}
 
 
-def _run_tasks(tasks: Sequence[Task], warehouse: Path, stop: Event) -> list[TaskResult]:
+def _run_tasks(journal: Journal, tasks: Sequence[Task], _: Path, stop: Event) -> list[TaskResult]:
     """Run several tasks at a time, and return their results in the order of the tasks."""
     at_once = min(TABLES_AT_ONCE, os.cpu_count() or 1)
     with ThreadPoolExecutor(at_once) as pool:
         # The largest task runs first. If it ran last, the other threads would wait for it.
         futures = {
-            task.group: pool.submit(run_task, task)
+            task.group: pool.submit(run_task, task, journal)
             for task in sorted(tasks, key=lambda task: _sum_bytes(task.matched_files), reverse=True)
         }
         try:
@@ -214,14 +220,15 @@ def _plan_tasks(
     groups: dict[Group, list[MatchedFile]] = defaultdict(list)
     for matched in chosen:
         groups[matched.group].append(matched)
+    before: dict[Group, dict[Key, Conversion]] = defaultdict(dict)
+    for key, conversion in published.items():
+        before[key[:3]][key] = conversion
     memory_bytes = limit_of_ingest()
-    finished = {conversion.key: conversion for conversion in records.read_finished(warehouse)}
     return [
         Task(
             group,
             tuple(matched_files),
-            {key: conversion for key, conversion in published.items() if key[:3] == group},
-            {key: conversion for key, conversion in finished.items() if key[:3] == group},
+            before[group],
             warehouse,
             replacing,
             partial(report_bytes, _label(group), _sum_bytes(matched_files)),

@@ -13,6 +13,7 @@ import re
 import shlex
 import stat
 import tarfile
+import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -34,6 +35,10 @@ _MAGIC = {"gz": b"\x1f\x8b", "xz": b"\xfd7zXZ\x00"}
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 # The second signature begins a zip without files.
 _ZIP_MAGIC = (b"PK\3\4", b"PK\5\6")
+Stamp = list[list[int]]
+"""The size, the time of the last change and the inode of each part of a raw file."""
+# A file that changed just now may change again without getting another time of change.
+_SETTLED_S = 2.0
 DAMAGE: Any = (
     EOFError,
     gzip.BadGzipFile,
@@ -160,6 +165,16 @@ def open_raw(paths: Sequence[Path], on_bytes: Callable[[int], None] = lambda _: 
     check_raw(paths)
     with translate_errors(paths), RawStream(paths, on_bytes) as stream:
         yield stream
+
+
+def stamp_of(paths: Sequence[Path]) -> Stamp:
+    """Return what changes whenever the content of a raw file does. Raises OSError if a part is missing."""
+    return [[s.st_size, s.st_mtime_ns, s.st_ino] for s in (path.stat() for path in paths)]
+
+
+def is_settled(stamp: Stamp) -> bool:
+    """Return whether the last change was so long ago that another one gives another stamp."""
+    return all(time.time() - changed_ns / 1e9 > _SETTLED_S for _, changed_ns, _ in stamp)
 
 
 def check_raw(paths: Sequence[Path]) -> None:

@@ -1,7 +1,7 @@
 """Say what a raw file of no table may be: one that a trace skips, or a known file under another name."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import PurePosixPath
 
@@ -10,8 +10,9 @@ from tracehouse.ingest.archive import data_members
 from tracehouse.ingest.declarations import Table, Trace
 from tracehouse.ingest.facts import SkippedFile
 from tracehouse.ingest.raw_files import RawFile, unpacked_name
-from tracehouse.ingest.raw_stream import open_raw
+from tracehouse.ingest.raw_stream import Stamp, is_settled, open_raw, stamp_of
 from tracehouse.ingest.readers import csv
+from tracehouse.ingest.store.noted_files import Notes
 
 # The similarity, from 0 to 1, from which a name is likely a misspelt one.
 _CLOSE = 0.8
@@ -27,28 +28,57 @@ def find_skipped(name: str, traces: Iterable[Trace]) -> tuple[Trace, SkippedFile
     return None
 
 
-def describe_similar(raw: RawFile, candidates: Sequence[tuple[Trace, Table]]) -> str:
-    """Return a note on a file that resembles one of these tables' files; empty if it resembles none."""
-    name = raw.relative_name
+def note_once(
+    raw: RawFile, describe: Callable[[], str], noted: Notes, noted_now: dict[str, tuple[Stamp, str]]
+) -> str:
+    """Return the note on a raw file: that of an earlier search, if the file has not changed since.
+
+    Adds the note to `noted_now`.
+    """
+    path = str(raw.paths[0].absolute())
+    try:
+        stamp = stamp_of(raw.paths)
+    except OSError:
+        # A broken link.
+        return describe()
+    before, note = noted.get(path, (None, ""))
+    if before != stamp:
+        note = describe()
+    if is_settled(stamp):
+        noted_now[path] = (stamp, note)
+    return note
+
+
+def describe_similar(
+    raw: RawFile, candidates: Sequence[tuple[Trace, Table]], published_names: Collection[str]
+) -> str:
+    """Say which of these tables' files a file of no table resembles; empty if it resembles none.
+
+    `published_names` are the names of all files that the publishers list.
+    """
+    header: list[str] | None = None
     for trace, table in candidates:
         known, folders = f"{trace.name}.{table.name}", " or ".join(table.folder_names)
         where = f" in a folder called {folders}" if folders else ""
         if where and table.has_name(raw.file_name):
-            return f"{name}: has the name of a file of {known}. Put it{where}"
-        if raw.form.startswith("csv") and not table.wide and not table.json_list and _has_columns(raw, table):
-            pattern = re.sub(r"\?P<\w+>", "", table.file_name).replace(r"\.", ".")
-            called = f"whose files are called {pattern}{where}"
-            return f"{name}: has the columns of {known}, {called}: rename it"
-    names = {PurePosixPath(file.path).name for trace, _ in candidates for file in trace.files}
-    for close in get_close_matches(raw.name, names, 1, _CLOSE):
-        return f"{name}: not a file of a known trace. Did you mean {close}?"
+            return f"has the name of a file of {known}. Put it{where}"
+        if raw.form.startswith("csv") and not table.wide and not table.json_list:
+            # One read serves all tables.
+            header = _read_header(raw) if header is None else header
+            if header and csv.names_fit(table, header):
+                pattern = re.sub(r"\?P<\w+>", "", table.file_name).replace(r"\.", ".")
+                called = f"whose files are called {pattern}{where}"
+                return f"has the columns of {known}, {called}: rename it"
+    for close in get_close_matches(raw.name, published_names, 1, _CLOSE):
+        return f"not a file of a known trace. Did you mean {close}?"
     return ""
 
 
-def _has_columns(raw: RawFile, table: Table) -> bool:
+def _read_header(raw: RawFile) -> list[str]:
+    """Return the names in the first line of a CSV; none if it cannot be read."""
     try:
         with open_raw(raw.paths) as stream:
             members = data_members(stream, raw, lambda _: False)
-            return csv.names_fit(table, csv.read_names(next(members).stream, raw.name))
+            return csv.read_names(next(members).stream, raw.name)
     except RawFileError:
-        return False
+        return []

@@ -22,6 +22,7 @@ from tracehouse.engines.spark.session import explain_errors, open_session
 from tracehouse.ingest.convert.incremental import TaskResult, run_task
 from tracehouse.ingest.convert.raw_file import Task
 from tracehouse.ingest.memory import WORKER_BYTES
+from tracehouse.ingest.store.records import Journal
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -68,7 +69,7 @@ def _submit(session: "SparkSession", task: Task) -> TaskResult:
 def _run(task: Task) -> TaskResult | UserError:
     """Run a task on a worker. Returns a UserError, because Spark would repeat a task that raises it."""
     try:
-        return run_task(task)
+        return run_task(task, Journal(task.warehouse))
     except UserError as error:
         return error
 

@@ -160,9 +160,8 @@ def _read_conversions(session: "SparkSession", root: str) -> Sequence[Conversion
             texts = session.read.text(paths, wholetext=True).collect() if paths else []
     except UserError as error:
         raise UserError(f"{place}: reading failed ({error}). Name the folder of a warehouse") from None
-    return records.parse(
-        row.value, place, {records.name_of(text.value): text.value for text in texts}
-    ).conversions
+    by_name = {records.name_of(text.value): text.value for text in texts}
+    return records.parse(row.value, place, by_name.__getitem__).conversions
 
 
 def _definitions(

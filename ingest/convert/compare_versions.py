@@ -3,7 +3,6 @@
 import hashlib
 import json
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,13 +10,11 @@ from tracehouse.core.errors import RawFileError
 from tracehouse.ingest.archive import checksum
 from tracehouse.ingest.find import MatchedFile
 from tracehouse.ingest.raw_files import RawFile
-from tracehouse.ingest.raw_stream import translate_errors
+from tracehouse.ingest.raw_stream import is_settled, stamp_of, translate_errors
 from tracehouse.ingest.store.files import write_atomically
 from tracehouse.ingest.store.layout import WORK_FOLDER
 from tracehouse.ingest.store.records import Conversion
 
-# A file that changed just now may change again without getting another time of change.
-_SETTLED_S = 2.0
 # Several tables of one raw file may be converted at the same time.
 _WRITING = threading.Lock()
 # A new version with less than half of the last version's rows is more likely a broken download than a new
@@ -37,7 +34,7 @@ def read_checksum(warehouse: Path, raw: RawFile, on_bytes: Callable[[int], None]
         return raw.checksum
     # The files may change while they are read.
     with translate_errors(raw.paths):
-        stamp = [[s.st_size, s.st_mtime_ns, s.st_ino] for s in (path.stat() for path in raw.paths)]
+        stamp = stamp_of(raw.paths)
     paths = "\n".join(str(path.absolute()) for path in raw.paths).encode(errors="surrogateescape")
     entry = warehouse / WORK_FOLDER / "checksums" / f"{hashlib.sha256(paths).hexdigest()[:16]}.json"
     try:
@@ -48,7 +45,7 @@ def read_checksum(warehouse: Path, raw: RawFile, on_bytes: Callable[[int], None]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         pass
     sha256 = checksum(raw, on_bytes)
-    if all(time.time() - changed_ns / 1e9 > _SETTLED_S for _, changed_ns, _ in stamp):
+    if is_settled(stamp):
         with _WRITING:
             write_atomically(entry, json.dumps({"stamp": stamp, "sha256": sha256}))
     return sha256

@@ -16,7 +16,7 @@ from tracehouse.ingest.convert.compare_versions import read_checksum
 from tracehouse.ingest.convert.raw_file import Task, convert, describe_conflict
 from tracehouse.ingest.find import MatchedFile
 from tracehouse.ingest.store import integrity, records
-from tracehouse.ingest.store.records import Conversion, Key
+from tracehouse.ingest.store.records import Conversion, Journal, Key
 
 
 @dataclass
@@ -28,11 +28,20 @@ class TaskResult:
     problems: dict[Key, RawFileError] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
+    def undo(self, keys: Sequence[Key]) -> Sequence[Key]:
+        """Remove conversions, so that the published ones stay, and return their keys."""
+        for key in keys:
+            self.converted.pop(key, None)
+            self.unchanged.pop(key, None)
+        return keys
 
-def run_task(task: Task) -> TaskResult:
+
+def run_task(task: Task, journal: Journal) -> TaskResult:
     """Convert the raw files of a task that have changed since their last conversion, archives first.
 
-    Raises UserError if the warehouse is damaged or not writable.
+    The conversions that an interrupted ingest finished are used only for raw files that have not changed
+    since, so that a refused file keeps its published rows in all tables. Raises UserError if the warehouse is
+    damaged or not writable.
     """
     result = TaskResult()
     found = {matched.key for matched in task.matched_files}
@@ -46,32 +55,32 @@ def run_task(task: Task) -> TaskResult:
             unpacked[archive].append(matched.raw.relative_name)
             continue
         try:
-            read = _convert_file(task, result, matched, stored).data_files
+            read = _convert_file(task, result, matched, stored, journal).data_files
             stored |= read
             if matched.raw.is_archive:
                 from_archive |= read
         except RawFileError as problem:
             result.problems[matched.key] = problem
-            records.discard(task.warehouse, matched.key)
+            journal.discard(matched.key)
     for archive, names in unpacked.items():
         result.notes.append(f"skipped {join_names(names)}: read from {archive}, which contains them too")
     return result
 
 
 def _convert_file(
-    task: Task, result: TaskResult, matched: MatchedFile, stored: Mapping[str, str]
+    task: Task, result: TaskResult, matched: MatchedFile, stored: Mapping[str, str], journal: Journal
 ) -> Conversion:
     """Return the conversion of a raw file: an existing one that still matches the file, or a new one."""
     key = matched.key
     published = task.before.get(key)
-    for before in (task.finished.get(key), published):
+    for before in (journal.finished.get(key), published):
         if before and _is_up_to_date(task, matched, before, stored):
             result.unchanged[key] = _relocate(before, matched)
             return before
     for damage in integrity.find_wrong_sizes(task.warehouse, filter(None, [published])):
         path, file = task.warehouse / damage.path, matched.raw.relative_name
         result.notes.append(f"{path}: {damage.problem}; {file} is converted again")
-    conversion, notes = convert(task, matched, stored)
+    conversion, notes = convert(task, matched, stored, journal)
     result.converted[key] = conversion
     result.notes += notes
     return conversion
@@ -117,6 +126,7 @@ def refuse_in_all_tables(tasks: Sequence[Task], results: Sequence[TaskResult]) -
     refused file undoes all conversions of its table.
     """
     pairs = list(zip(tasks, results, strict=True))
+    undone: list[Key] = []
     is_settled = False
     while not is_settled:
         is_settled = True
@@ -130,25 +140,19 @@ def refuse_in_all_tables(tasks: Sequence[Task], results: Sequence[TaskResult]) -
             restored = [task.before[key].data_files for key in result.problems if key in task.before]
             stays = dict(chain(*(files.items() for files in restored)))
             for matched in task.matched_files:
-                conversion = (result.converted | result.unchanged).get(matched.key)
+                conversion = result.converted.get(matched.key) or result.unchanged.get(matched.key)
                 if conversion is None:
                     continue
                 twice = stays.keys() & conversion.data_files.keys()
                 conflicts = [describe_conflict(matched, name, stays[name]) for name in sorted(twice)]
                 if problem := refused.get(matched.raw) or next(iter(conflicts), None):
-                    _undo(task, result, matched.key)
+                    undone += result.undo([matched.key])
                     result.problems[matched.key] = problem
                     is_settled = False
     for task, result in pairs:
         if task.replacing and result.problems:
-            for key in [*result.converted, *result.unchanged]:
-                _undo(task, result, key)
+            undone += result.undo([*result.converted, *result.unchanged])
             table_name = ".".join(task.group[:2])
             result.notes.append(f"{table_name}: nothing is replaced, because a file cannot be read")
-
-
-def _undo(task: Task, result: TaskResult, key: Key) -> None:
-    """Discard the unpublished conversion of a raw file, so that the published one stays."""
-    result.converted.pop(key, None)
-    result.unchanged.pop(key, None)
-    records.discard(task.warehouse, key)
+    if undone:
+        records.discard(tasks[0].warehouse, undone)

@@ -33,7 +33,7 @@ from tracehouse.ingest.readers.values import arrow_type
 from tracehouse.ingest.store import lock, records
 from tracehouse.ingest.store.files import StagedFile
 from tracehouse.ingest.store.layout import REJECTED_FOLDER, staging_folder
-from tracehouse.ingest.store.records import REJECTED_COLUMNS, Conversion, Key, Source
+from tracehouse.ingest.store.records import REJECTED_COLUMNS, Conversion, Journal, Key, Source
 
 _CHECKSUM = re.compile("[0-9a-f]{64}")
 _REJECTED_ORDER = ("table_name", "file", "line")
@@ -44,16 +44,13 @@ _REJECTED_SCHEMA = pa.schema([(column.name, arrow_type(column)) for column in RE
 class Task:
     """The raw files of one table or partition, and its published conversions in `before`.
 
-    `finished` are conversions of an interrupted ingest. They are used only for raw files that have not
-    changed since, so that a refused file keeps its published rows in all tables. With `replacing`, the ingest
-    removes the rows of raw files that were not found, and a version with fewer rows is not refused.
-    `memory_bytes` is DuckDB's limit to sort a partition.
+    With `replacing`, the ingest removes the rows of raw files that were not found, and a version with fewer
+    rows is not refused. `memory_bytes` is DuckDB's limit to sort a partition.
     """
 
     group: Group
     matched_files: tuple[MatchedFile, ...]
     before: Mapping[Key, Conversion]
-    finished: Mapping[Key, Conversion]
     warehouse: Path
     replacing: bool
     on_bytes: Callable[[int], None]
@@ -70,8 +67,10 @@ def describe_conflict(matched: MatchedFile, name: str, other: str) -> RawFileErr
     )
 
 
-def convert(task: Task, matched: MatchedFile, stored: Mapping[str, str]) -> tuple[Conversion, list[str]]:
-    """Read a raw file, write its Parquet files, and write its record.
+def convert(
+    task: Task, matched: MatchedFile, stored: Mapping[str, str], journal: Journal
+) -> tuple[Conversion, list[str]]:
+    """Read a raw file, write its Parquet files, and add the conversion to the journal.
 
     `stored` are the data files that other raw files contributed to the table or partition, as in
     `Conversion.data_files`.
@@ -81,14 +80,16 @@ def convert(task: Task, matched: MatchedFile, stored: Mapping[str, str]) -> tupl
     """
     try:
         with lock.explain_write_errors(task.warehouse, matched.table_name):
-            return _convert(task, matched, stored)
+            return _convert(task, matched, stored, journal)
     except (UserError, StoppedError):
         raise
     except Exception as error:
         raise unexpected_error(matched.raw.paths[0], error) from error
 
 
-def _convert(task: Task, matched: MatchedFile, stored: Mapping[str, str]) -> tuple[Conversion, list[str]]:
+def _convert(
+    task: Task, matched: MatchedFile, stored: Mapping[str, str], journal: Journal
+) -> tuple[Conversion, list[str]]:
     trace, table, partition, source = matched.key
     staging = staging_folder(task.warehouse)
     # The name is unique because a process that lost its lock may still be converting the same raw file.
@@ -116,7 +117,7 @@ def _convert(task: Task, matched: MatchedFile, stored: Mapping[str, str]) -> tup
     _check_row_counts(conversion)
     notes = compare_with_previous(matched, task.before.get(matched.key), conversion, task.replacing)
     # This comes last: no file may enter the store before the raw file was read to its end.
-    records.add(task.warehouse, conversion, [*staged_files, *rejected])
+    journal.add(conversion, [*staged_files, *rejected])
     return conversion, reading.notes + notes
 
 

@@ -55,14 +55,16 @@ def vacuum(
         published = records.read(warehouse)
     else:
         published = record_superseded(warehouse, views_in_use)
-    needed = records.list_files([*published.conversions, *records.read_finished(warehouse)])
     oldest_to_keep = published.version - keep_versions
     due = [
         old
         for old in sorted(published.superseded, key=lambda old: old.path)
-        if old.age_days >= older_than_days and old.version < oldest_to_keep and old.path not in needed
+        if old.age_days >= older_than_days and old.version < oldest_to_keep
         if views_in_use is not None or not old.is_view
     ]
+    if due:
+        needed = records.list_files([*published.conversions, *records.read_finished(warehouse)])
+        due = [old for old in due if old.path not in needed]
     if not all(old.is_view for old in due):
         # A removed file may have been damaged. Views that read it are not in use, and may be needed again.
         invalidate_views(warehouse, views_in_use or ())

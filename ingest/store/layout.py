@@ -4,7 +4,8 @@
     <warehouse>/records/                   one file per conversion
     <warehouse>/parquet/<trace>/<table>/   base tables, in files named by their content
     <warehouse>/stored/<schema>/<view>/    materialized views, with checksums (see `view_store`)
-    <warehouse>/.ingest/                   lock, staging folder, checksum cache, inputs of the database
+    <warehouse>/.ingest/                   lock, staging folder, inputs of the database, and caches:
+                                           checksums, notes on files of no table (see `noted_files`)
 
 Files below `parquet` and `stored` never change after they get their final name.
 """

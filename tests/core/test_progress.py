@@ -1,9 +1,14 @@
 """The progress display redraws without further reports, and restores the terminal when it ends."""
 
 import sys
+from collections import Counter
+from typing import Any
 
 import pytest
+from rich.progress import Progress
 from terminal import end, plain, screen, terminal
+
+from tracehouse.core.progress import byte_bars
 
 SCRIPT = """
 from tracehouse.core.progress import byte_bars
@@ -52,3 +57,26 @@ def test_steps_replace_one_line_and_leave_none() -> None:
     last = screen(opened).rpartition("second")[2].splitlines()
     # The long text fits the line, which is cleared before the output.
     assert last[0].rstrip("\r\n") == "!" * 73 and "\x1b[Kdone" in screen(opened)
+
+
+def test_thousands_of_labels_cost_a_bar_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report changes the bars that are shown, not all earlier ones."""
+    changes: Counter[str] = Counter()
+    for name in ("add_task", "update", "remove_task"):
+        change = getattr(Progress, name)
+
+        def count(*arguments: Any, name: str = name, change: Any = change, **options: Any) -> Any:
+            changes[name] += 1
+            return change(*arguments, **options)
+
+        monkeypatch.setattr(Progress, name, count)
+    with byte_bars() as progress:
+        for number in range(100):
+            progress("finding", 0, 0)
+            progress(f"table {number}", 1, 2)
+            # All bytes, which are then to be read again.
+            progress(f"table {number}", 1, 2)
+            progress(f"table {number}", -2, 2)
+            progress(f"table {number}", 2, 2)
+    assert changes["add_task"] == changes["remove_task"] == 300
+    assert changes["update"] == 0

@@ -121,6 +121,7 @@ DAMAGES: Mapping[str, Sequence[Damage]] = {
     ".ingest/database.json": (*BROKEN, make_nested),
     # Files in it exist only for raw files that were not changed recently.
     ".ingest/checksums": (make_file, make_folder),
+    ".ingest/unrecognised.json": (make_garbage, make_folder, make_nested),
     ".ingest/failed_build.txt": (make_garbage, make_folder),
     ".ingest/lock": (remove, make_garbage, make_folder),
     ".ingest/staging": (make_file, make_folder),

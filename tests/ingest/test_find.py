@@ -6,16 +6,17 @@ import socket
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 from few_files import ingest, quiet, tar_gz, write, zipped
 
 from tracehouse.engines.names import DATABASE
-from tracehouse.ingest import pipeline
+from tracehouse.ingest import pipeline, raw_stream
 from tracehouse.ingest.declarations import all_traces
 from tracehouse.ingest.facts import SkippedFile
 from tracehouse.ingest.find import Found, find
-from tracehouse.ingest.store import lock
+from tracehouse.ingest.store import lock, noted_files
 
 RAW_JOB = b"job_id,submission_time,duration,num_gpu\na,1,600,4\n"
 ELASTICFLOW_JOB = (
@@ -162,6 +163,44 @@ def test_names_the_folder_that_a_file_needs(tmp_path: Path) -> None:
         "venus_log.csv: has the columns of helios.job, whose files are called cluster_log.csv"
         f" {needed}: rename it",
     ]
+
+
+def test_reads_a_file_of_no_table_once_for_all_tables_until_it_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(raw_stream, "_SETTLED_S", -1)
+    opened: list[str] = []
+    open_regular = raw_stream.open_regular
+
+    def count(path: Path, *arguments: int) -> BinaryIO:
+        opened.append(path.name)
+        return open_regular(path, *arguments)
+
+    monkeypatch.setattr(raw_stream, "open_regular", count)
+    write(tmp_path / "raw", {"mine.csv": b"x\n", "jobs.csv": RAW_JOB})
+    note = "jobs.csv: has the columns of itp.raw_job"
+    for expected in (["jobs.csv", "mine.csv"], []):
+        opened.clear()
+        outcome = ingest(tmp_path, {})
+        assert sorted(set(opened)) == expected
+        # The first bytes are checked before a file is read.
+        assert len(opened) <= 2 * len(expected)
+        assert [one.partition(", whose")[0] for one in outcome.notes] == [note]
+
+    opened.clear()
+    outcome = ingest(tmp_path, {"jobs.csv": NODE})
+    assert set(opened) == {"jobs.csv"}
+    assert outcome.notes[0].startswith("jobs.csv: has the columns of openb.node,")
+
+    # Other declarations may have a table for it.
+    traces = list(all_traces().values())
+    assert {Path(path).name for path in noted_files.read(tmp_path / "warehouse", traces)} == {
+        "jobs.csv",
+        "mine.csv",
+    }
+    assert noted_files.read(tmp_path / "warehouse", traces[1:]) == {}
+    (tmp_path / "warehouse" / ".ingest" / "unrecognised.json").write_text('{"declarations": ')
+    assert noted_files.read(tmp_path / "warehouse", traces) == {}
 
 
 def test_a_table_comes_before_the_skipped_files_of_another_trace(tmp_path: Path) -> None:

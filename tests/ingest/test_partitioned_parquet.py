@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 from counting import non_empty
 
-from tracehouse.engines.duckdb.write import database
+from tracehouse.engines.duckdb.write import base_tables, database
 from tracehouse.ingest.declarations import Table, all_traces
+from tracehouse.ingest.store import records
 
 # Columns that only the rows of some files have say nothing about a file's name.
 SPLIT = {
@@ -89,3 +90,25 @@ def test_query_of_one_key_opens_only_its_files(
             ).fetchall()
             read = [int(count) for count in re.findall(r"Total Files Read: (\d+)", str(plan))]
             assert sum(read) == len([*folder.rglob("*.parquet")]), (name, value)
+
+
+def test_one_select_reads_the_same_rows_as_one_for_each_partition(
+    fixture_warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversions = records.read_conversions(fixture_warehouse)
+    for name in SPLIT:
+        monkeypatch.undo()
+        trace, table = (all_traces()[name.split(".")[0]], dict(tables())[name])
+        found = []
+        for most in (base_tables.MOST_SELECTS, 0):
+            monkeypatch.setattr(base_tables, "MOST_SELECTS", most)
+            with duckdb.connect() as connection:
+                connection.execute(f"create schema {trace.name}")
+                create = base_tables.create_base_table
+                create(connection, trace, table, conversions, fixture_warehouse, copy_tables=False)
+                [(sql,)] = connection.execute("select sql from duckdb_views() where not internal").fetchall()
+                rows = connection.execute(f"from {name} order by all").fetchall()
+                found.append((connection.table(name).description, rows))
+            partitions = {c.partition for c in conversions if c.table_name == name and c.files}
+            assert sql.count("read_parquet") == (len(partitions) if most else min(1, len(partitions)))
+        assert found[0] == found[1], name

@@ -343,6 +343,33 @@ def version(rows: int) -> dict[str, bytes]:
     }
 
 
+def test_reads_each_record_a_few_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An ingest of many small files takes time with their number, not with its square."""
+    count = 40
+    files = {f"openb_node_list_{number}.csv": NODE + b"n%d,1,2,0,\n" % number for number in range(count)}
+    raw, warehouse = write(tmp_path / "raw", files), tmp_path / "warehouse"
+    reads: Counter[str] = Counter()
+    read_text = Path.read_text
+
+    def count_reads(path: Path, *arguments: Any, **options: Any) -> str:
+        reads[path.parent.name if path.parent.name == "records" else path.name] += 1
+        return read_text(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, "read_text", count_reads)
+    for _ in range(2):
+        reads.clear()
+        assert len(ingest(raw, warehouse).conversions) == count
+        assert reads["datapackage.json"] <= 6 and reads["records"] <= 6 * count
+    # An interrupted ingest has converted other versions of them.
+    for number in range(count):
+        write(raw, {f"openb_node_list_{number}.csv": NODE + b"n%d,1,2,0,\n" % (number + count)})
+    with lock.acquire(warehouse):
+        assert len(pipeline.convert([raw], warehouse, [], quiet).converted) == count
+    reads.clear()
+    assert len(ingest(raw, warehouse).unchanged) == count
+    assert reads["datapackage.json"] <= 6 and reads["records"] <= 12 * count
+
+
 def test_write_error_of_one_table_stops_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # The largest file is converted first, so its table fails before the others finish.
     largest = {"openb_node_list_all_node.csv": many(NODE, 100, b"n%d,1,2,0,\n")}

@@ -7,6 +7,7 @@ database that is attached under another name.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 from duckdb import DuckDBPyConnection
@@ -18,6 +19,9 @@ from tracehouse.core.text import identifier, quoted
 from tracehouse.ingest.declarations import Column, Table, Trace
 from tracehouse.ingest.store.records import REJECTED_COLUMNS, Conversion, StoredFile
 from tracehouse.views.column_docs import comment_text
+
+# DuckDB plans a union in more than linear time: with 3,000 partitions, half a minute for each statement.
+MOST_SELECTS = 500
 
 
 def create_base_tables(
@@ -88,10 +92,14 @@ def _create(connection: DuckDBPyConnection, name: str, rows: str, copy_tables: b
 
 
 def _select_partitions(table: Table, conversions: Sequence[Conversion], warehouse: Path) -> Iterator[str]:
-    """Yield the select of each partition of a table."""
+    """Yield the select of each partition of a table, or one of all files if there are too many partitions."""
     files: dict[str, list[StoredFile]] = defaultdict(list)
     for file in (file for conversion in conversions for file in conversion.files):
         files[file.partition].append(file)
+    if len(files) > MOST_SELECTS:
+        # The keys are columns of the files, too. DuckDB then opens all files for the rows of one partition.
+        yield _select_rows(table.stored_columns, {}, list(chain(*files.values())), warehouse)
+        return
     for partition, stored in files.items():
         if stored:
             # DuckDB can parse these values from the paths, but it would also parse folders above the

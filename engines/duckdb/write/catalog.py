@@ -62,7 +62,7 @@ def fill_sources(
         (
             one.trace,
             one.table_name,
-            *astuple(source),
+            *vars(source).values(),
             _complete_rows(source, complete.get(one.table_name, {})),
         )
         for one in conversions

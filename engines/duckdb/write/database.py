@@ -117,9 +117,9 @@ def forget(warehouse: Path, names: Sequence[str]) -> list[str]:
             _build_as_before(warehouse, published)
             remove_staging(warehouse)
             raise
-        for conversion in removed:
-            records.discard(warehouse, conversion.key)
-        notes = _build_as_before(warehouse, [c for c in published if c not in removed])
+        removed_keys = {conversion.key for conversion in removed}
+        records.discard(warehouse, removed_keys)
+        notes = _build_as_before(warehouse, [c for c in published if c.key not in removed_keys])
         remove_staging(warehouse)
     return [*map(pipeline.describe_removal, removed), *notes]
 

@@ -421,7 +421,7 @@ def test_rejected_rows_have_file_row_group_and_row(tmp_path: Path) -> None:
 
 def test_remembers_unchanged_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Does not read a file again if its size, time and inode are unchanged."""
-    monkeypatch.setattr("tracehouse.ingest.convert.compare_versions._SETTLED_S", -1)
+    monkeypatch.setattr("tracehouse.ingest.raw_stream._SETTLED_S", -1)
     ingest(tmp_path, tree(3))
 
     def refuse(*_: object) -> str:

@@ -12,7 +12,7 @@ from tracehouse.core.errors import UserError
 from tracehouse.ingest import pipeline
 from tracehouse.ingest.store import cleanup, files, layout, lock, records, view_store
 from tracehouse.ingest.store.files import StagedFile
-from tracehouse.ingest.store.records import Conversion, Manifest, Source, StoredFile, Superseded
+from tracehouse.ingest.store.records import Conversion, Journal, Manifest, Source, StoredFile, Superseded
 
 NODE = "sn,cpu_milli,memory_mib,gpu,model\n"
 POWER = "dataset,network,batch_size,optimizer,power_limit,time_per_epoch,average_power\n"
@@ -46,7 +46,7 @@ def add(warehouse: Path, content: bytes, source: str = "x.csv") -> Conversion:
     """Add a conversion of one file to the store."""
     half = stage_file(warehouse, content)
     conversion = replace(conversion_of(records.describe_file("openb/node", half)), source=source)
-    records.add(warehouse, conversion, [half])
+    Journal(warehouse).add(conversion, [half])
     return conversion
 
 
@@ -67,7 +67,7 @@ def test_records_and_manifest_round_trip_conversions(tmp_path: Path) -> None:
         rejected=conversion.files,
     )
     assert records.read_conversions(tmp_path) == []
-    records.add(tmp_path, in_partition, [stage_file(tmp_path, b"content")])
+    Journal(tmp_path).add(in_partition, [stage_file(tmp_path, b"content")])
     assert sorted(records.read_finished(tmp_path), key=lambda one: one.key) == [conversion, in_partition]
     records.publish(tmp_path, [in_partition, conversion])
     assert records.read_finished(tmp_path) == []
@@ -145,14 +145,14 @@ def test_damaged_unpublished_record_loses_only_its_conversion(tmp_path: Path) ->
         cleanup.remove_leftovers(tmp_path)
         assert records.read_finished(tmp_path) == [intact]
         assert not record.exists()
-        records.discard(tmp_path, intact.key)
+        records.discard(tmp_path, [intact.key])
 
 
 @pytest.mark.parametrize("missing", [0, 1])
 def test_conversion_without_one_of_its_files_is_not_finished(missing: int, tmp_path: Path) -> None:
     halves = [stage_file(tmp_path, b"1"), stage_file(tmp_path / "other", b"2")]
     conversion = conversion_of(*(records.describe_file("openb/node", half) for half in halves))
-    records.add(tmp_path, conversion, halves)
+    Journal(tmp_path).add(conversion, halves)
     assert records.read_finished(tmp_path) == [conversion]
     (tmp_path / conversion.files[missing].path).unlink()
     assert records.read_finished(tmp_path) == []
