@@ -56,6 +56,17 @@ def is_text_like(pattern: str, text: str) -> bool:
     return re.fullmatch(pattern, text) is not None and not re.search(r"[*+?|(\[{]", text)
 
 
+def invented_text(column: Column, number: int) -> str:
+    """Return the text of a column for a number, if none is declared.
+
+    It matches a `pattern` of text and digits. Texts for other patterns may not match.
+    """
+    pattern = column.pattern
+    numbered = with_digits(pattern, number)
+    text = "" if numbered == pattern or "(?P<" in pattern else name_of(numbered, {})
+    return text if text and is_text_like(pattern, text) else f"{column.name}_{number}"
+
+
 def declared_texts(column: Column) -> tuple[str, ...]:
     """Return the texts that a column may have, if they are declared."""
     return column.examples or tuple(map(str, column.choices))
@@ -92,16 +103,30 @@ def explain_missing_sample(table: Table) -> tuple[str, str] | None:
 
 def missing_samples(trace: Trace) -> list[tuple[Table, str]]:
     """Return the tables without a sample, each with the reason and what to do; none if a module writes it."""
-    module = f"samples/traces/{trace.name}.py"
-    if importlib.util.find_spec(f"tracehouse.samples.traces.{trace.name}"):
+    if _has_module(trace):
         return []
-    found = []
+    module, found = f"samples/traces/{trace.name}.py", []
     for table in trace.tables:
         if why := explain_missing_sample(table):
             reason, remedy = why
             to_do = f"{remedy}, or write {module}" if remedy else f"write {module}"
             found.append((table, f"no sample of {table.name} can be drawn, because {reason}: {to_do}"))
     return found
+
+
+def columns_off_pattern(trace: Trace) -> list[tuple[Table, Column]]:
+    """Return the columns whose texts in a sample do not match their `pattern`; none if a module writes it."""
+    return [
+        (table, column)
+        for table in (() if _has_module(trace) else trace.tables)
+        for column in table.columns
+        if column.type == "VARCHAR" and column.pattern and column.sample is None
+        if not declared_texts(column) and not re.fullmatch(column.pattern, invented_text(column, 1))
+    ]
+
+
+def _has_module(trace: Trace) -> bool:
+    return importlib.util.find_spec(f"tracehouse.samples.traces.{trace.name}") is not None
 
 
 def _explain_file_name(table: Table, keys: Mapping[str, str]) -> tuple[str, str]:

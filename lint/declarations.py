@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 
 from tracehouse.ingest.declarations import Table, Trace
-from tracehouse.ingest.sample_files import missing_samples
+from tracehouse.ingest.sample_files import columns_off_pattern, missing_samples
 from tracehouse.lint.metrics import lint_impossible_metrics
 from tracehouse.lint.subject import Finding, Place, Subject, module_of, place_of, suggest
 from tracehouse.views import ledgers
@@ -31,6 +31,9 @@ def lint_trace(subject: Subject, trace: Trace) -> Iterator[Finding]:
             yield Finding(place(table.name), f"a view, {view}, has the name of the table", "name")
     for table, why in missing_samples(trace):
         yield Finding(place(table.name), why, "sample")
+    for table, column in columns_off_pattern(trace):
+        what = f"samples of {table.name}.{column.name} do not match its pattern: declare `examples`"
+        yield Finding(place(column.name), what, "sample")
     if trace.requests and (missing := find_missing(trace, trace.requests)):
         name, known = missing
         what = f"`requests` names {name}, which is not in the trace{suggest(name, known)}"

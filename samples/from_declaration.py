@@ -26,9 +26,7 @@ from tracehouse.ingest.sample_files import (
     cell_names,
     declared_texts,
     file_keys,
-    is_text_like,
-    name_of,
-    with_digits,
+    invented_text,
 )
 from tracehouse.samples import draw
 from tracehouse.samples.draw import Ints
@@ -137,13 +135,6 @@ def _wide_rows(table: Table, count: int, rng: np.random.Generator) -> pl.DataFra
     return pl.DataFrame(found)
 
 
-def _text_like(pattern: str, number: int) -> str:
-    """Return the text with a number that matches a pattern of text and digits, empty for other patterns."""
-    numbered = with_digits(pattern, number)
-    text = "" if numbered == pattern or "(?P<" in pattern else name_of(numbered, {})
-    return text if text and is_text_like(pattern, text) else ""
-
-
 def _values_or_texts(table: Table, column: Column, count: int, rng: np.random.Generator) -> pl.Series:
     """Draw the values of a column from its `sample`, else invent them."""
     if column.sample is not None:
@@ -194,7 +185,7 @@ def _text(column: Column, number: int) -> str:
         return given[number % len(given)]
     match column.type:
         case "VARCHAR":
-            return _text_like(column.pattern, number) or f"{column.name}_{number}"
+            return invented_text(column, number)
         case "BOOLEAN":
             return ("false", "true")[number % 2]
         case "VARCHAR[]" | "BIGINT[]":

@@ -109,6 +109,6 @@ def test_one_select_reads_the_same_rows_as_one_for_each_partition(
                 [(sql,)] = connection.execute("select sql from duckdb_views() where not internal").fetchall()
                 rows = connection.execute(f"from {name} order by all").fetchall()
                 found.append((connection.table(name).description, rows))
-            partitions = {c.partition for c in conversions if c.table_name == name and c.files}
+            partitions = {file.partition for c in conversions if c.table_name == name for file in c.files}
             assert sql.count("read_parquet") == (len(partitions) if most else min(1, len(partitions)))
         assert found[0] == found[1], name

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tracehouse.ingest.declarations import Reference, Requests, Trace, Wide, all_traces
+from tracehouse.ingest.declarations import Column, Reference, Requests, Trace, Wide, all_traces
 from tracehouse.ingest.facts import Caveat, Metric, Quantity
 from tracehouse.lint.run import lint, lint_all
 from tracehouse.lint.subject import Subject, read
@@ -17,6 +17,8 @@ from tracehouse.views.view_files import parsed_view_file
 
 ITP = all_traces()["itp"]
 MOONCAKE = all_traces()["mooncake"]
+RAW_REQUEST = MOONCAKE.table("raw_request")
+KIND = Column("kind", "VARCHAR", "Kind", pattern="[ab]")
 RAW_JOB = ITP.tables[0]
 CAVEAT = Caveat("itp.new", "background", "Short.", "Wrong.", "Nothing.", "measured: here")
 FIGURE = Figure(
@@ -130,6 +132,13 @@ MISTAKES = [
         of_trace(trace(requests=Requests("raw_job", "submitted_time"))),
     ),
     ("keys", "must be the named groups of `file_name` and `folder`", of_trace(table(keys=()))),
+    (
+        "sample",
+        "samples of raw_request.kind do not match its pattern: declare `examples`",
+        of_trace(
+            replace(MOONCAKE, tables=(replace(RAW_REQUEST, columns=(*RAW_REQUEST.columns, KIND)),)),
+        ),
+    ),
     (
         "sample",
         "workload, a key in its file names, has no `examples`: declare them, or write samples/traces/moon",
