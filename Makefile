@@ -1,5 +1,6 @@
 # make demo [RAW=folder]   set up, ingest synthetic files or your raw files, and run four queries
 # make test                set up and run the tests; 5 minutes on 2 cores
+# make real-test           run only those of its tests that need the publishers' files
 # make older-test          open a database with an older version of DuckDB
 # make goldens [TRACE=x]   write the answers over tests/fixture to tests/goldens, or those of one trace alone; read the
 #                          difference before you commit it
@@ -49,7 +50,7 @@ DEMO := demo
 # of the tests' processes takes a fifth of the time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test older-test goldens test-trace spark-test spark-cluster-test bi-test tools-test site site-test hostile random-test depth nightly cases web lint \
+.PHONY: demo test real-test older-test goldens test-trace spark-test spark-cluster-test bi-test tools-test site site-test hostile random-test depth nightly cases web lint \
 	lint-style lint-types lint-sql lint-web bench verified docs docs-test tables venvs clean
 
 # uv takes seconds where pip takes a minute and a half. It ignores pip's configuration, so pip is the fallback.
@@ -99,6 +100,9 @@ venvs: $(VENV)/ready $(OLDER_VENV)/ready
 
 test: $(VENV)/ready
 	$(BIN)/pytest --numprocesses auto --dist worksteal --ignore tests/clients
+
+real-test: $(VENV)/ready
+	$(BIN)/pytest --numprocesses auto --dist worksteal -m real_files --ignore tests/clients
 
 older-test: venvs
 	$(OLDER_VENV)/bin/pytest tests/clients/test_older_duckdb.py

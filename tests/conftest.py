@@ -23,6 +23,8 @@ REPOSITORY = Path(__file__).parents[1]
 REAL_DATA = Path(os.environ.get("TRACES_TEST_DATA", REPOSITORY.parent / "shared" / "data")).absolute()
 NEIGHBOURS = REAL_DATA.parent / "neighbours"
 REPORTS = REAL_DATA.parent / "reports"
+# The fixtures that read them. `make real-test` runs the tests that need one.
+OF_PUBLISHERS = frozenset({"real_raw", "requests_raw", "reports", "real_rows", "real_asi_rows"})
 FIXTURE = REPOSITORY / "tests/fixture"
 SAMPLE_SCALE = 0.001
 SAMPLE_SEED = 7
@@ -49,16 +51,20 @@ def pytest_configure(config: pytest.Config) -> None:
     if folder := os.environ.get("TRACEHOUSE_JUNIT"):
         config.option.xmlpath = f"{folder}/{os.getpid()}.xml"
     config.addinivalue_line("markers", "suite(name): needs more than `make test` has: see tests/suites.py")
+    config.addinivalue_line("markers", "real_files: needs the publishers' files")
     config.addinivalue_line("markers", "each_trace: checks every trace; with --only-trace, the given one")
 
 
 # Last, after the hooks that mark tests.
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Remove the tests of suites that the run does not request.
+    """Mark the tests of real files, and remove those of suites that the run does not request.
 
     With --only-trace, keep marked tests and those whose file, name or parameters name this trace alone.
     """
+    for item in items:
+        if OF_PUBLISHERS & {*getattr(item, "fixturenames", ())}:
+            item.add_marker(pytest.mark.real_files)
     trace = config.getoption("only_trace")
     kept = {item for item in items if suites.is_collected(item) and (not trace or _is_of(trace, item))}
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])

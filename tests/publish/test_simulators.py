@@ -22,7 +22,7 @@ import pyarrow.parquet
 import pytest
 import raw_frames
 from broken.openb import NODE_HEADER, POD_HEADER
-from conftest import REAL_DATA
+from conftest import NEIGHBOURS
 from counting import non_empty
 from few_files import quiet, write
 from reference_results import philly
@@ -898,10 +898,9 @@ def few_requests(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return ingest_lines(tmp_path_factory.mktemp("few_requests"), REQUEST_FILES)
 
 
+@pytest.mark.usefixtures("requests_raw")
 def test_requests_in_their_own_format_equal_the_published_files(tmp_path: Path) -> None:
-    raw = REAL_DATA.parent / "neighbours" / "requests"
-    if not raw.is_dir():
-        pytest.skip(f"the publishers' real files are not at {raw}")
+    raw = NEIGHBOURS / "requests"
     warehouse = tmp_path / "warehouse"
     assert not database.ingest([raw], warehouse, ["azure_llm", "mooncake"], quiet, stored=False).problems
     written = Export(warehouse, tmp_path / "out", "mooncake", "mooncake", "--workload", "conversation")
