@@ -81,8 +81,8 @@ def _copy(path: str, folder: Path) -> None:
         return
     start = Path(path).parent
     home, written = (os.path.relpath(target, start) for target in (HOME, INDEX))
-    text = (REPOSITORY / path).read_text().replace(f"]({home}", f"]({written}")
-    (folder / path).write_text(text)
+    text = (REPOSITORY / path).read_text(encoding="utf-8").replace(f"]({home}", f"]({written}")
+    (folder / path).write_text(text, encoding="utf-8")
 
 
 def _toctree(caption: str, entries: Iterable[str]) -> str:

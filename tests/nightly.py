@@ -87,7 +87,7 @@ def find_commit() -> str:
 
     def git(*arguments: str) -> str:
         command = ["git", "-C", str(REPOSITORY), *arguments]
-        return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+        return subprocess.run(command, capture_output=True, encoding="utf-8").stdout.strip()
 
     is_changed = git("status", "--porcelain", "--untracked-files=no")
     return "" if is_changed else git("rev-parse", "--short=8", "HEAD")
@@ -113,8 +113,8 @@ def main(parts: list[str]) -> int:
         outcomes.append(run(part, promises.JUNIT / part))
     print(summary(outcomes))
     if commit:
-        passed = with_passed(promises.DOCUMENT.read_text(), outcomes, commit, date)
-        promises.DOCUMENT.write_text(passed)
+        passed = with_passed(promises.DOCUMENT.read_text(encoding="utf-8"), outcomes, commit, date)
+        promises.DOCUMENT.write_text(passed, encoding="utf-8")
     else:
         print("The work tree has changes, so docs/reliability.md stays as it is")
     fewer = [] if parts else promises.find_fewer(promises.count_run(promises.JUNIT))

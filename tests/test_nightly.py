@@ -39,14 +39,14 @@ def test_a_part_that_fails_does_not_end_the_run(capfd) -> None:
 
 
 def test_document_has_a_row_for_each_suite_outside_of_the_gate() -> None:
-    gate = (nightly.REPOSITORY / ".ci" / "run").read_text()
+    gate = (nightly.REPOSITORY / ".ci" / "run").read_text(encoding="utf-8")
     outside = [part for part in nightly.PARTS if not re.search(rf"\bmake {part}\b", gate)]
-    rows = re.findall(r"^\| `make ([\w-]+)` \|", promises.DOCUMENT.read_text(), re.M)
+    rows = re.findall(r"^\| `make ([\w-]+)` \|", promises.DOCUMENT.read_text(encoding="utf-8"), re.M)
     assert rows == outside
 
 
 def test_parts_that_pass_are_entered_with_commit_and_date(tmp_path: Path) -> None:
-    document = promises.DOCUMENT.read_text()
+    document = promises.DOCUMENT.read_text(encoding="utf-8")
     outcomes = [
         nightly.outcome("hostile", 0, 61.4, tmp_path / "x"),
         nightly.outcome("depth", 1, 61.4, tmp_path / "x"),

@@ -181,7 +181,10 @@ def test_home_page_and_navigation_contain_every_document_and_trace(pages: dict[s
 def test_every_page_is_in_the_navigation(rendered: dict[str, str], tmp_path: Path) -> None:
     """Sphinx warns of one that is not, which fails the build."""
     site.write_pages(rendered, tmp_path)
-    written = {path.relative_to(tmp_path).as_posix(): path.read_text() for path in tmp_path.rglob("*.md")}
+    written = {
+        path.relative_to(tmp_path).as_posix(): path.read_text(encoding="utf-8")
+        for path in tmp_path.rglob("*.md")
+    }
     listed = {site.INDEX}
     for path, text in non_empty(written.items()):
         for tree in re.findall(r"^```\{toctree\}\n(.*?)\n```", text, re.S | re.M):

@@ -429,7 +429,7 @@ def test_a_file_that_reads_a_view_of_the_package_that_was_left_out(tmp_path: Pat
     }.items():
         file = tmp_path / "local" / "views" / "mine" / f"{name}.v1.sql"
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
+        file.write_text(text, encoding="utf-8")
     with template.open_for_writing(path) as connection:
         catalog.insert(connection, "not_built", [("openb.gone", "is wrong")])
         [problem] = user_definitions.create(connection, tmp_path / "local").problems
@@ -444,12 +444,12 @@ def test_all_schemas_of_a_database_are_reserved(warehouse: Path) -> None:
 
 def test_ingest_creates_them_and_reports_errors(warehouse: Path) -> None:
     build_with(warehouse, {"views/mine/big.v1.sql": BIG})
-    (warehouse / "local" / "views" / "mine" / "wrong.v1.sql").write_text("select")
+    (warehouse / "local" / "views" / "mine" / "wrong.v1.sql").write_text("select", encoding="utf-8")
     for name, (text, _) in WRONG.items():
         if "large" in name or "Capital" in name:
             (warehouse / "local" / name).parent.mkdir(parents=True, exist_ok=True)
-            (warehouse / "local" / name).write_text(text)
-    with (warehouse.parent / "raw" / "openb_node_list_gpu_node.csv").open("a") as file:
+            (warehouse / "local" / name).write_text(text, encoding="utf-8")
+    with (warehouse.parent / "raw" / "openb_node_list_gpu_node.csv").open("a", encoding="utf-8") as file:
         file.write("c,1000,1024,2,T4\n")
     outcome = database.ingest([warehouse.parent / "raw"], warehouse, [], lambda *_: None)
     assert [note for note in outcome.notes if "wrong.v1.sql" in note and note.endswith("It was not created")]
@@ -612,5 +612,5 @@ def test_publishes_a_site_without_own_queries_that_fail(
     names = {found["name"] for found in listed["objects"]}
     assert {name for name in names if name.startswith("mine.")} == {"mine.pivot", "mine.odd"}
     assert {"mine.cast", "mine.error"} <= {found["name"] for found in listed["left_out"]}
-    answer = json.loads((tmp_path / "site" / "api/answer/mine.odd.json").read_text())
+    answer = json.loads((tmp_path / "site" / "api/answer/mine.odd.json").read_text(encoding="utf-8"))
     assert [column["name"] for column in answer["columns"]][:2] == ["it's", 'a"b']

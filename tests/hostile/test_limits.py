@@ -33,7 +33,6 @@ MB = 1 << 20
 # A small process starts the command, because peak memory includes that of the starting process.
 MEASURED = """
 import resource, subprocess, sys
-import suites
 code = subprocess.run(sys.argv[1:]).returncode
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
 sys.exit(code)

@@ -199,7 +199,9 @@ def test_reads_a_file_of_no_table_once_for_all_tables_until_it_changes(
         "mine.csv",
     }
     assert noted_files.read(tmp_path / "warehouse", traces[1:]) == {}
-    (tmp_path / "warehouse" / ".ingest" / "unrecognised.json").write_text('{"declarations": ')
+    (tmp_path / "warehouse" / ".ingest" / "unrecognised.json").write_text(
+        '{"declarations": ', encoding="utf-8"
+    )
     assert noted_files.read(tmp_path / "warehouse", traces) == {}
 
 

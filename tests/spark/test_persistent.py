@@ -18,7 +18,6 @@ pytestmark = suites.of("spark")
 REGISTER = """
 import sys
 from pyspark.sql import SparkSession
-import suites
 from tracehouse.spark import register
 builder = SparkSession.builder.master("local[2]").enableHiveSupport()
 for pair in sys.argv[2:]:

@@ -43,7 +43,6 @@ except UserError as error:
 WORK = """
 import os, sys
 from pathlib import Path
-import suites
 from tracehouse.engines.spark.session import explain_errors, open_session
 from tracehouse.core.errors import UserError
 

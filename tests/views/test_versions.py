@@ -277,14 +277,16 @@ def test_a_draft_has_its_own_name_only(next_version: Path) -> None:
 
 def test_says_that_a_view_of_all_traces_leaves_out_a_draft(next_version: Path) -> None:
     draft = next_version / "views" / "burstgpt" / "standard_job.v1.sql"
-    draft.write_text("create or replace view burstgpt.standard_job_v1 as select 1 as job_id;")
+    draft.write_text(
+        "create or replace view burstgpt.standard_job_v1 as select 1 as job_id;", encoding="utf-8"
+    )
     (next_version / "warehouse").mkdir()
     advice = "release it with `python -m tracehouse.views.versions burstgpt.standard_job_v1`"
     left_out = f"unified.jobs leaves out burstgpt, because burstgpt.standard_job_v1 is a draft: {advice}"
     assert database.build(next_version / "warehouse").notes == [left_out]
     raw = next_version / "raw" / "openb_node_list_gpu_node.csv"
     raw.parent.mkdir()
-    raw.write_text("sn,cpu_milli,memory_mib,gpu,model\na,1000,1024,1,T4\n")
+    raw.write_text("sn,cpu_milli,memory_mib,gpu,model\na,1000,1024,1,T4\n", encoding="utf-8")
     assert left_out in database.ingest([raw.parent], next_version / "warehouse", [], lambda *_: None).notes
     subject, _ = read_subject()
     changed = replace(subject, views=[*subject.views, read_view_file(draft)])

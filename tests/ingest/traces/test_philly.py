@@ -22,6 +22,7 @@ from tracehouse.ingest.convert.raw_file import Task
 from tracehouse.ingest.pipeline import IngestResult
 from tracehouse.ingest.readers import json as json_reader
 from tracehouse.ingest.store import lock, records
+from tracehouse.ingest.store.records import Journal
 
 # The examples in the publisher's README.
 JOB = {
@@ -112,7 +113,7 @@ def test_interrupted_ingest_leaves_all_tables_of_a_log_at_one_version(tmp_path: 
     log.write_text(new, encoding="utf-8")
 
     def finish_one(tasks: Sequence[Task], *_: object) -> NoReturn:
-        run_task(next(task for task in tasks if "attempt" in task.group))
+        run_task(next(task for task in tasks if "attempt" in task.group), Journal(warehouse))
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
