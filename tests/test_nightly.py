@@ -40,7 +40,7 @@ def test_a_part_that_fails_does_not_end_the_run(capfd) -> None:
 
 def test_document_has_a_row_for_each_suite_outside_of_the_gate() -> None:
     gate = (nightly.REPOSITORY / ".ci" / "run").read_text(encoding="utf-8")
-    outside = [part for part in nightly.PARTS if not re.search(rf"\bmake {part}\b", gate)]
+    outside = [part for part in nightly.PARTS if part not in re.findall(r"[\w-]+", gate)]
     rows = re.findall(r"^\| `make ([\w-]+)` \|", promises.DOCUMENT.read_text(encoding="utf-8"), re.M)
     assert rows == outside
 
