@@ -107,18 +107,9 @@ def folder(sample_raw: Path, sample_warehouse: Path, tmp_path_factory: pytest.Te
     return folder
 
 
-# `traces publish --site` needs DuckDB-WASM, which `npm ci` installs.
-NEEDS_NPM = ("docs/site.md",)
-
-
-@pytest.mark.parametrize(
-    "page",
-    [
-        pytest.param(page, marks=suites.of("docs") if page in NEEDS_NPM else ())
-        for page in PAGES
-        if [*commands(page)]
-    ],
-)
+# One of the pages publishes a site, which needs DuckDB-WASM of npm.
+@suites.of("docs")
+@pytest.mark.parametrize("page", [page for page in PAGES if [*commands(page)]])
 def test_commands_of_the_page_run(page: str, folder: Path) -> None:
     """make gets --dry-run, because some of its targets run the tests."""
     programs = sysconfig.get_path("scripts")

@@ -74,6 +74,7 @@ def run(tree: Path, command: str) -> str:
     return done.stdout
 
 
+@suites.of("docs")
 def test_the_example_works(tree: Path) -> None:
     """The commands run in the order of the page. The reference result agrees with the view."""
     [release] = re.findall(r"^ {4}\.venv/bin/(python -m tracehouse\.views\.versions .*)$", CONTRIBUTING, re.M)

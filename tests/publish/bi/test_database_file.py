@@ -16,6 +16,7 @@ from random_seed import some
 from tracehouse.engines.duckdb.write import database
 from tracehouse.ingest.declarations import all_traces
 
+pytestmark = suites.of("bi")
 WIDE = {
     f"{trace.name}.{table.name}"
     for trace in all_traces().values()
@@ -27,24 +28,15 @@ WIDE.remove("helios.gpu_count")
 
 
 @pytest.fixture(scope="module")
-def both(request: pytest.FixtureRequest, publish, tmp_path_factory: pytest.TempPathFactory) -> Iterator:
-    """A connection to a warehouse and to its published file, without access to other files.
-
-    The warehouse has all traces in `make bi-test`, otherwise three.
-    """
-    warehouse = request.getfixturevalue(
-        "fixture_warehouse" if "bi" in suites.REQUESTED else "small_warehouse"
-    )
-    if "bi" in suites.REQUESTED:
-        published = tmp_path_factory.mktemp("published") / "traces.duckdb"
-        publish(warehouse, "--out", published)
-    else:
-        published = request.getfixturevalue("small_published")
+def both(fixture_warehouse: Path, publish, tmp_path_factory: pytest.TempPathFactory) -> Iterator:
+    """A connection to a warehouse of all traces and to its published file, without access to other files."""
+    published = tmp_path_factory.mktemp("published") / "traces.duckdb"
+    publish(fixture_warehouse, "--out", published)
     with duckdb.connect() as connection:
         connection.execute("set timezone = 'UTC'")
-        connection.execute(f"attach '{warehouse / database.DATABASE}' as warehouse (read_only)")
+        connection.execute(f"attach '{fixture_warehouse / database.DATABASE}' as warehouse (read_only)")
         connection.execute(f"attach '{published}' as published (read_only)")
-        connection.execute(f"set allowed_directories = ['{warehouse}']")
+        connection.execute(f"set allowed_directories = ['{fixture_warehouse}']")
         connection.execute("set enable_external_access = false")
         yield connection
 
@@ -60,7 +52,6 @@ def digests(connection: duckdb.DuckDBPyConnection, current: str, calls: list[str
     return {call: digest(connection, f"from {call}") for call in calls}
 
 
-@suites.of("bi")
 def test_published_rows_equal_those_of_warehouse(both: duckdb.DuckDBPyConnection) -> None:
     """Tables, views and the catalog have the same rows, and answers those of the named queries."""
     relations = names(both, "kind in ('base table', 'view', 'catalog')")
