@@ -10,6 +10,7 @@ import fcntl
 import os
 import shutil
 import stat
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -21,6 +22,7 @@ from tracehouse.core.errors import UserError
 # Numbers of the kernel's interface (linux/fs.h and linux/fcntl.h).
 _EXCHANGE = 1 << 1
 _AT_FDCWD = -100
+LOCK_WAIT_S = 2
 
 
 @contextmanager
@@ -132,7 +134,7 @@ def _lock_folder(folder: Path, path: Path) -> ExitStack:
 
 def _lock(descriptor: int, folder: Path, path: Path, is_new: bool) -> None:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _wait_for_lock(descriptor)
     except BlockingIOError:
         raise UserError(f"{path}: another command is writing here. Wait until it has finished") from None
     except OSError as error:
@@ -143,3 +145,19 @@ def _lock(descriptor: int, folder: Path, path: Path, is_new: bool) -> None:
             ) from None
     if os.fstat(descriptor).st_uid != os.geteuid():
         raise UserError(f"{folder}: belongs to another user, who is writing to {path} or was interrupted")
+
+
+def _wait_for_lock(descriptor: int) -> None:
+    """Lock a folder. Raises BlockingIOError if it stays locked.
+
+    A child process shares the lock of a killed process, and ends a moment after it.
+    """
+    end_s = time.monotonic() + LOCK_WAIT_S
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() > end_s:
+                raise
+        time.sleep(0.01)

@@ -1,7 +1,9 @@
 """Files and folders that are replaced: after a kill at any step there is the old or the new content."""
 
 import fcntl
+import os
 import signal
+import time
 from functools import partial
 from pathlib import Path
 
@@ -113,6 +115,25 @@ def test_one_process_writes_at_a_time(tmp_path: Path) -> None:
         with pytest.raises(UserError, match=r"answer\.csv: another command is writing here. Wait"):
             replace_file(path)
     assert path.read_text(encoding="utf-8") == "first" and list(tmp_path.iterdir()) == [path]
+
+
+def test_waits_for_the_child_of_a_killed_process(tmp_path: Path) -> None:
+    path = tmp_path / "answer.csv"
+    ready, write_end = os.pipe()
+    process = os.fork()
+    if not process:
+        with staging.replace_file(path):
+            if not os.fork():
+                # Longer than the process that it belongs to.
+                os.write(write_end, b"1")
+                time.sleep(0.3)
+                os._exit(0)
+            signal.pause()
+    assert os.read(ready, 1) == b"1"
+    os.kill(process, signal.SIGKILL)
+    os.waitpid(process, 0)
+    replace_file(path)
+    assert read(path) == {".": "new"} and list(tmp_path.iterdir()) == [path]
 
 
 def test_file_systems_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
