@@ -1,10 +1,12 @@
 """Measure how the time, the memory and the size of an ingest grow with the raw files.
 
     python -m tracehouse.bench.growth [--rounds 3] [--pai 0.1 1 2] [--days 7 14 30] [--megabytes 250 500 2000]
+        [--files 1000 3000 10000]
 
-`--pai` are scales of PAI, `--days` numbers of days of ASI at a tenth of the size, and `--megabytes` sizes of
-a CSV of Acme's telemetry with 2,300 columns of integers. An ingest includes no materialized views. The
-processor time for a unit of size is compared with that of the first size: 1 means that it grows linearly.
+`--pai` are scales of PAI, `--days` numbers of days of ASI at a tenth of the size, `--megabytes` sizes of a
+CSV of Acme's telemetry with 2,300 columns of integers, and `--files` numbers of CSVs of one row. An ingest
+includes no materialized views. The processor time for a unit of size is compared with that of the first size:
+1 means that it grows linearly.
 """
 
 from collections.abc import Callable
@@ -27,6 +29,7 @@ from tracehouse.bench.measure import (
 )
 
 PEAK_MB, ROW_US, GROWTH = AtMost(2000), AtMost(4), AtMost(1.2)
+FILE_US = AtMost(15_000)
 ASI_SCALE = 0.1
 DEVICES, FIRST_TIME = 2300, datetime(2023, 7, 1)
 
@@ -38,20 +41,23 @@ def main() -> None:
     parser.add_argument("--pai", type=float, nargs="*", default=[0.1, 1, 2])
     parser.add_argument("--days", type=int, nargs="*", default=[7, 14, 30])
     parser.add_argument("--megabytes", type=int, nargs="*", default=[250, 500, 2000])
+    parser.add_argument("--files", type=int, nargs="*", default=[1000, 3000, 10_000])
     options = parser.parse_args()
     rounds = options.rounds
     sections: dict[str, list[Line]] = {}
-    for title, trace, sizes, write_raw in (
-        ("PAI by scale", "pai", options.pai, lambda raw, scale: sample("pai", raw, scale)),
+    for title, trace, sizes, write_raw, row_us in (
+        ("PAI by scale", "pai", options.pai, lambda raw, scale: sample("pai", raw, scale), ROW_US),
         (
             f"ASI by days, at scale {ASI_SCALE:g}",
             "asi",
             options.days,
             lambda raw, days: sample("asi", raw, ASI_SCALE, "--days", days),
+            ROW_US,
         ),
-        ("Acme's GPU_UTIL by MB of CSV", "acme", options.megabytes, write_metric),
+        ("Acme's GPU_UTIL by MB of CSV", "acme", options.megabytes, write_metric, ROW_US),
+        ("openb by files of one row", "openb", options.files, write_files, FILE_US),
     ):
-        sections[title] = measure(trace, sizes, write_raw, rounds)
+        sections[title] = measure(trace, sizes, write_raw, rounds, row_us)
         # The file is complete after each section, because all of them take most of an hour.
         facts = [f"medians of {rounds} rounds; warm page cache; base tables without materialized views"]
         text = write("growth", "Growth of the cost of an ingest", facts, sections)
@@ -59,7 +65,11 @@ def main() -> None:
 
 
 def measure(
-    trace: str, sizes: list[float], write_raw: Callable[[Path, float], object], rounds: int
+    trace: str,
+    sizes: list[float],
+    write_raw: Callable[[Path, float], object],
+    rounds: int,
+    row_us: AtMost = ROW_US,
 ) -> list[Line]:
     """Ingest raw files of each size, and return the lines of the table."""
     lines: list[Line] = []
@@ -83,7 +93,7 @@ def measure(
         lines += [
             Line(f"{size:g}: time", cost.wall_s, "s", None, basis),
             Line(f"{size:g}: Parquet, relative to the raw bytes", share, ""),
-            Line(f"{size:g}: processor time a row", 1e6 * cost.cpu_s / rows, "µs", ROW_US),
+            Line(f"{size:g}: processor time a row", 1e6 * cost.cpu_s / rows, "µs", row_us),
             Line(f"{size:g}: peak memory", cost.peak_mb, "MB", PEAK_MB),
             Line(f"{size:g}: processor time, relative to the size", relative_s / first_s, "", GROWTH),
         ]
@@ -110,6 +120,14 @@ def write_metric(raw: Path, megabytes: float) -> Path:
             file.write(f"{time:%Y-%m-%d %H:%M:%S}+08:00".encode() + cells + b"\n")
             time += timedelta(seconds=15)
     return path
+
+
+def write_files(raw: Path, count: float) -> None:
+    """Write lists of nodes of openb with one node each."""
+    raw.mkdir()
+    for number in range(int(count)):
+        text = f"sn,cpu_milli,memory_mib,gpu,model\nn{number},1000,2000,1,T4\n"
+        (raw / f"openb_node_list_{number}.csv").write_text(text)
 
 
 if __name__ == "__main__":
