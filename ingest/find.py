@@ -32,6 +32,7 @@ from tracehouse.ingest.raw_files import (
     path_below,
     unpacked_name,
     whole_name,
+    whole_path,
 )
 from tracehouse.ingest.raw_stream import (
     Stamp,
@@ -262,7 +263,9 @@ def _find_trees(
     others = []
     for entry in entries:
         path = entry.path.absolute()
-        for trace, table in partitioned:
+        name = unpacked_name(escape_name(path.name))
+        # Most files have the name of none of these tables. Their paths need not be taken apart.
+        for trace, table in (one for one in partitioned if one[1].has_name(name)):
             partition, fault = _partition_in_path(table, path.as_posix())
             if partition:
                 trees[path.parents[table.folder_depth], partition].append(entry)
@@ -308,7 +311,7 @@ def _group_parts(
     for entry in entries:
         name = entry.path.name
         if form_of(whole_name(name)) or (is_bare(name) and any(t.has_name(name) for _, t in candidates)):
-            groups[entry.path.with_name(whole_name(name))].append(entry)
+            groups[whole_path(entry.path)].append(entry)
         elif name != MARKER_NAME and not _NO_DATA.fullmatch(name):
             unknown.append(entry.name_below)
     return [sorted(group, key=lambda entry: entry.path.name) for group in groups.values()], unknown

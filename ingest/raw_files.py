@@ -17,6 +17,7 @@ The form `TREE` is a tree of folders, such as an extracted archive.
 TREE: Form = "tree"
 
 _FORMS = (*(f"{name}{packing}" for name in (*EXTENSIONS, "tar") for packing in ("", ".gz", ".xz")), "zip")
+_EXTENSIONS = tuple(f".{form}" for form in _FORMS)
 # PAI's archives are cut with `split`.
 _PART = re.compile(r"(?P<whole>.+)\.part(?P<letters>[a-z]{2})")
 _LETTERS = 26
@@ -43,9 +44,18 @@ def whole_name(name: str) -> str:
     return part[0] if part else name
 
 
+def whole_path(path: Path) -> Path:
+    """Return a file's path without the suffix of a part."""
+    name = whole_name(path.name)
+    return path if name == path.name else path.with_name(name)
+
+
 def form_of(whole: str) -> Form | None:
     """Return the form of a whole file by its name; None if it is neither a data file nor an archive."""
-    return next((form for form in _FORMS if whole.lower().endswith(f".{form}")), None)
+    name = whole.lower()
+    if not name.endswith(_EXTENSIONS):
+        return None
+    return next(form for form in _FORMS if name.endswith(f".{form}"))
 
 
 def stem_of(whole: str) -> str:
@@ -99,7 +109,7 @@ class RawFile:
         if self.form == TREE:
             # The raw folder may be given as a relative path inside the tree.
             return self.paths[0].absolute().parents[self.members[0].count("/")]
-        return self.paths[0].with_name(whole_name(self.paths[0].name))
+        return whole_path(self.paths[0])
 
     @cached_property
     def name(self) -> str:
