@@ -127,7 +127,7 @@ def write_files(raw: Path, count: float) -> None:
     raw.mkdir()
     for number in range(int(count)):
         text = f"sn,cpu_milli,memory_mib,gpu,model\nn{number},1000,2000,1,T4\n"
-        (raw / f"openb_node_list_{number}.csv").write_text(text)
+        (raw / f"openb_node_list_{number}.csv").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,14 @@ TRACES = Path(sysconfig.get_path("scripts")) / "traces"
 pytestmark = suites.of("spark")
 
 
+def nightly(*cases: object) -> list:
+    """Return cases that only `make spark-cluster-test` tries: each starts Spark, which takes ten seconds."""
+    return [
+        pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=suites.of("cluster"))
+        for case in cases
+    ]
+
+
 def traces(warehouse: Path, *arguments: object) -> subprocess.CompletedProcess:
     command = [str(part) for part in (TRACES, *arguments, "--warehouse", warehouse)]
     return subprocess.run(command, capture_output=True, encoding="utf-8", timeout=TIMEOUT_S, check=False)
@@ -26,12 +34,14 @@ def traces(warehouse: Path, *arguments: object) -> subprocess.CompletedProcess:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["itp.gpu_hours", "-p", "min_gpus=8", "--format", "table"],
-        ["unified.hour_profile", "--format", "json"],
         ["pai.wait_by_gpu_type", "-p", "min_gpus=1", "--format", "table"],
-        ["openb.node", "--limit", "3"],
-        ["acme.fleet_hour", "--format", "ndjson"],
-        ["itp.job", "--limit", "0", "--format", "markdown"],
+        *nightly(
+            ["itp.gpu_hours", "-p", "min_gpus=8", "--format", "table"],
+            ["unified.hour_profile", "--format", "json"],
+            ["openb.capacity_by_model", "--limit", "3"],
+            ["acme.fleet_hour", "--format", "ndjson"],
+            ["itp.job", "--limit", "0", "--format", "markdown"],
+        ),
     ],
     ids=lambda arguments: arguments[0],
 )
@@ -69,11 +79,13 @@ def test_statement_prints_the_same_as_on_duckdb(sample_warehouse: Path) -> None:
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        ("drop table itp.raw_job", "only queries are allowed"),
-        ("select nothing from itp.job", "nothing"),
-        ("select * from itp.jobs", "itp.jobs: no table, view or named query has this name"),
-        ("select * from parquet.`/etc/passwd`", "no table, view or named query has this name"),
         ("select 1 / 0", "DIVIDE_BY_ZERO"),
+        *nightly(
+            ("drop table itp.raw_job", "only queries are allowed"),
+            ("select nothing from itp.job", "nothing"),
+            ("select * from itp.jobs", "itp.jobs: no table, view or named query has this name"),
+            ("select * from parquet.`/etc/passwd`", "no table, view or named query has this name"),
+        ),
     ],
 )
 def test_failing_statement_gets_an_error_of_one_line(
@@ -85,6 +97,7 @@ def test_failing_statement_gets_an_error_of_one_line(
     assert len(done.stderr.splitlines()) == 1
 
 
+@suites.of("cluster")
 def test_explain_prints_the_plan_of_spark(sample_warehouse: Path) -> None:
     done = traces(sample_warehouse, "query", "itp.gpu_hours", "--explain", "--engine", "spark")
     assert done.returncode == 0
@@ -95,14 +108,16 @@ def test_explain_prints_the_plan_of_spark(sample_warehouse: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (Path.unlink, "the file is missing. "),
-        (lambda path: path.write_bytes(b""), "it has 0 bytes; "),
         (
             lambda path: path.write_bytes(bytes(path.stat().st_size)),
             "`traces check --files` lists damaged files",
         ),
+        *nightly(
+            (Path.unlink, "the file is missing. "),
+            (lambda path: path.write_bytes(b""), "it has 0 bytes; "),
+        ),
     ],
-    ids=["missing", "empty", "zeros"],
+    ids=["zeros", "missing", "empty"],
 )
 def test_damaged_file_is_named(
     damage: Callable[[Path], object], message: str, fixture_warehouse: Path, tmp_path: Path
@@ -116,7 +131,7 @@ def test_damaged_file_is_named(
     assert path.name in done.stderr and message in done.stderr
 
 
-@pytest.mark.parametrize("way", ["timeout", "SIGINT"])
+@pytest.mark.parametrize("way", ["timeout", *nightly("SIGINT")])
 def test_ends_on_timeout_and_signal(way: str, sample_warehouse: Path, tmp_path: Path) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()

@@ -13,7 +13,7 @@ from spark_cluster import free_port, home, wait_for_line
 
 from tracehouse.engines.duckdb.write.database import DATABASE
 
-pytestmark = suites.of("spark")
+pytestmark = suites.of("cluster")
 
 REGISTER = """
 import sys
