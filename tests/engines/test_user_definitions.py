@@ -604,7 +604,7 @@ def test_publishes_a_site_without_own_queries_that_fail(
     }
     assert build_with(warehouse, files).problems == []
     # The programs of the site are not needed to write its files.
-    monkeypatch.setattr(folder, "CHECKSUMS", {})
+    monkeypatch.setattr(folder, "_read_programs", lambda _: {})
     published = folder.publish(warehouse, tmp_path / "site", tmp_path, whole=False)
     for name, error in (("cast", "Conversion Error"), ("error", "Invalid Input")):
         assert published.left_out[f"mine.{name}"].startswith(f"local/sql/mine/{name}.sql fails ({error}")
