@@ -19,7 +19,7 @@ COMMANDS = sorted(
         line.strip().removeprefix("traces ")
         for page in PAGES
         for line in re.findall(r"^    traces publish .*", page.read_text(encoding="utf-8"), re.M)
-        if "--to" not in line
+        if "--to" not in line and "--site" not in line
     }
 )
 
