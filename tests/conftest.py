@@ -55,16 +55,18 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "each_trace: checks every trace; with --only-trace, the given one")
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if OF_PUBLISHERS & {*getattr(item, "fixturenames", ())}:
+        item.add_marker(pytest.mark.real_files)
+
+
 # Last, after the hooks that mark tests.
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests of real files, and remove those of suites that the run does not request.
+    """Remove the tests of suites that the run does not request.
 
     With --only-trace, keep marked tests and those whose file, name or parameters name this trace alone.
     """
-    for item in items:
-        if OF_PUBLISHERS & {*getattr(item, "fixturenames", ())}:
-            item.add_marker(pytest.mark.real_files)
     trace = config.getoption("only_trace")
     kept = {item for item in items if suites.is_collected(item) and (not trace or _is_of(trace, item))}
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])

@@ -1,5 +1,5 @@
 -- Turnaround and bounded slowdown by size (GPU jobs per trace)
--- chart: point x=size_band y=p90_bounded_slowdown least=1 color=trace xname=requested_gpus note=Slowdown: turnaround over run time (of at least {bound_s} s); 1 is no wait. Traces without recorded waits have no marks. title=90th percentile of bounded slowdown by size (all traces)
+-- chart: point x=trace y=p90_bounded_slowdown least=1 color=size_band note=Colours: bands of requested GPUs. Slowdown: turnaround over run time (of at least {bound_s} s); 1 is no wait. Traces without recorded waits have no marks. title=90th percentile of bounded slowdown by size (all traces)
 -- column: jobs: GPU jobs of the band, in traces where some turnaround is known
 -- column: covered_pct: Share of the jobs whose queueing delay and run time are both known
 create or replace macro unified.turnaround_by_size(

@@ -12,7 +12,7 @@ from tracehouse.engines.spark import session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SETTINGS = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "2g"}
+SETTINGS = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "4g"}
 # Compiling each plan takes most of the time of a query over a few rows. The cluster's session does compile.
 INTERPRETED = {
     "spark.sql.codegen.wholeStage": "false",
