@@ -12,7 +12,12 @@ from tracehouse.engines.spark import session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SETTINGS = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "4g"}
+SETTINGS = {
+    "spark.sql.shuffle.partitions": "2",
+    # Plans of hundreds of views fill 2 GB, and then Java mostly collects garbage.
+    "spark.driver.memory": "6g",
+    "spark.sql.ui.retainedExecutions": "1",
+}
 # Compiling each plan takes most of the time of a query over a few rows. The cluster's session does compile.
 INTERPRETED = {
     "spark.sql.codegen.wholeStage": "false",
