@@ -1,5 +1,5 @@
 # make demo [RAW=folder]   set up, ingest synthetic files or your raw files, and run four queries
-# make test                set up and run the tests; 5 minutes on 2 cores
+# make test                set up and run the tests; about 8 minutes on 2 cores
 # make real-test           run only those of its tests that need the publishers' files
 # make older-test          open a database with an older version of DuckDB
 # make goldens [TRACE=x]   write the answers over tests/fixture to tests/goldens, or those of one trace alone; read the
