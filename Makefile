@@ -1,11 +1,11 @@
 # make demo [RAW=folder]   set up, ingest synthetic files or your raw files, and run four queries
 # make test                set up and run the tests; about 8 minutes on 2 cores
-# make real-test           run only those of its tests that need the publishers' files
+# make long-test           run the tests that take more than a few seconds, and those that need the publishers' files
 # make older-test          open a database with an older version of DuckDB
 # make goldens [TRACE=x]   write the answers over tests/fixture to tests/goldens, or those of one trace alone; read the
 #                          difference before you commit it
 # make test-trace TRACE=x  run the tests of one trace: its ledgers, rules, views, queries and samples
-# make hostile             run all tests with broken files, kills, concurrent readers and damage; 10 minutes
+# make hostile             run all tests with broken files, kills, concurrent readers and damage; needs Node
 # make random-test         run the tests with random input on 10 times as many examples
 # make depth               run 10,000 sequences of commands, some killed, and ingest 56,000 damaged files; 2 hours on 2 cores
 # make nightly             run all suites, print a summary, and enter in docs/reliability.md which of those passed that are
@@ -50,7 +50,7 @@ DEMO := demo
 # of the tests' processes takes a fifth of the time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test real-test older-test goldens test-trace spark-test spark-cluster-test bi-test tools-test site site-test hostile random-test depth nightly cases web lint \
+.PHONY: demo test long-test older-test goldens test-trace spark-test spark-cluster-test bi-test tools-test site site-test hostile random-test depth nightly cases web lint \
 	lint-style lint-types lint-sql lint-web bench verified docs docs-test tables venvs clean
 
 # uv takes seconds where pip takes a minute and a half. It ignores pip's configuration, so pip is the fallback.
@@ -101,8 +101,8 @@ venvs: $(VENV)/ready $(OLDER_VENV)/ready
 test: $(VENV)/ready
 	$(BIN)/pytest --numprocesses auto --dist worksteal --ignore tests/clients
 
-real-test: $(VENV)/ready
-	$(BIN)/pytest --numprocesses auto --dist worksteal -m real_files --ignore tests/clients
+long-test: $(VENV)/ready
+	TRACEHOUSE_SUITES=long $(BIN)/pytest --numprocesses auto --dist worksteal -m 'real_files or suite' --ignore tests/clients
 
 older-test: venvs
 	$(OLDER_VENV)/bin/pytest tests/clients/test_older_duckdb.py
@@ -114,7 +114,7 @@ goldens: $(VENV)/ready
 
 test-trace: $(VENV)/ready
 	$(if $(TRACE),,$(error Name a trace: make test-trace TRACE=itp))
-	$(BIN)/pytest --numprocesses 2 --dist worksteal --only-trace $(TRACE) $(OF_A_TRACE)
+	TRACEHOUSE_SUITES=long $(BIN)/pytest --numprocesses 2 --dist worksteal --only-trace $(TRACE) $(OF_A_TRACE)
 
 spark-test: $(VENV)/ready
 	TRACEHOUSE_SUITES=spark $(BIN)/pytest tests/spark
@@ -158,13 +158,13 @@ site-test: $(VENV)/ready $(HTTPFS_VENV)/ready web/node_modules/ready
 	TRACEHOUSE_SUITES=site $(BIN)/pytest tests/publish/test_site.py tests/publish/test_remote.py \
 		tests/publish/test_hostile_values.py tests/test_packaging.py
 
-hostile: $(VENV)/ready
-	TRACEHOUSE_SUITES=hostile $(BIN)/pytest --numprocesses 2 --dist worksteal tests/hostile \
+hostile: $(VENV)/ready web/node_modules/ready
+	TRACEHOUSE_SUITES="hostile long" $(BIN)/pytest --numprocesses 2 --dist worksteal tests/hostile \
 		tests/clients/test_while_replaced.py tests/core/test_staging.py tests/engines/test_materialized_views.py \
 		tests/engines/test_signals.py tests/publish/test_killed_output.py
 
 random-test: $(VENV)/ready
-	TRACEHOUSE_DEPTH=10 $(BIN)/pytest --numprocesses 2 --dist worksteal --timeout 7200 \
+	TRACEHOUSE_SUITES=long TRACEHOUSE_DEPTH=10 $(BIN)/pytest --numprocesses 2 --dist worksteal --timeout 7200 \
 		$$(grep -rlE 'hypothesis|random_seed' --include='test_*.py' tests) tests/clients
 
 # The warehouses of these tests are small, and on a disk they would wait for it most of the time.

@@ -23,7 +23,7 @@ REPOSITORY = Path(__file__).parents[1]
 REAL_DATA = Path(os.environ.get("TRACES_TEST_DATA", REPOSITORY.parent / "shared" / "data")).absolute()
 NEIGHBOURS = REAL_DATA.parent / "neighbours"
 REPORTS = REAL_DATA.parent / "reports"
-# The fixtures that read them. `make real-test` runs the tests that need one.
+# The fixtures that read them. `make long-test` runs the tests that need one.
 OF_PUBLISHERS = frozenset({"real_raw", "requests_raw", "reports", "real_rows", "real_asi_rows"})
 FIXTURE = REPOSITORY / "tests/fixture"
 SAMPLE_SCALE = 0.001

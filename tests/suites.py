@@ -1,4 +1,4 @@
-"""The suites that `make test` does not collect: tests that need more than Python, or more than a few minutes.
+"""The suites that `make test` does not collect: tests that need more than Python, or that take long.
 
 Each has a target of the Makefile. TRACEHOUSE_SUITES names those that a run collects, such as "docs site".
 """

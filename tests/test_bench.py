@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+import suites
 
 from tracehouse.bench import baselines, growth, measure, overview, queries, startup
 from tracehouse.bench.measure import AtLeast, AtMost, Cost, Line
@@ -51,6 +52,7 @@ def test_overview_compares_an_ingest_with_its_baselines() -> None:
     ]
 
 
+@suites.of("long")
 def test_times_queries_and_commands(sample_warehouse: Path) -> None:
     assert "pai.machines" in queries.names_of(sample_warehouse, ["pai"])
     found = queries.measure(sample_warehouse, ["pai.machines", "unified.traces"], 1)
@@ -65,6 +67,7 @@ def test_times_queries_and_commands(sample_warehouse: Path) -> None:
         startup.measure(sample_warehouse, 0, {"describe nothing": "duckdb"})
 
 
+@suites.of("long")
 def test_measures_growth_of_generated_telemetry() -> None:
     lines = growth.measure("acme", [0.05, 0.1], growth.write_metric, 1)
     assert [line.what for line in lines if line.goal is growth.GROWTH] == [

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import command_line
 import pytest
+import suites
 from terminal import end, plain, screen, terminal
 
 REPOSITORY = Path(__file__).parents[1]
@@ -77,6 +78,7 @@ def test_every_text_has_an_encoding() -> None:
     assert places == []
 
 
+@suites.of("long")
 def test_commands_in_another_locale(sample_warehouse: Path, tmp_path: Path) -> None:
     environment = os.environ | ASCII | {"TRACES_WAREHOUSE": str(sample_warehouse)}
     for line in (

@@ -134,6 +134,7 @@ def in_tree(root: Path) -> set[str]:
     return {path.relative_to(root).as_posix() for path in kept if not path.name.startswith(".")}
 
 
+@suites.of("long")
 def test_wheel_contains_one_package(files: set[str]) -> None:
     tops = {name.split("/")[0] for name in files}
     assert len(tops) == 2
@@ -185,6 +186,7 @@ def test_installs_no_other_top_level_name(environment: Path) -> None:
     assert [name for name in found if not name.startswith("tracehouse")] == []
 
 
+@suites.of("long")
 def test_installed_command_runs(environment: Path, tmp_path: Path) -> None:
     # With this variable Python ignores .pth files, and so the editable install.
     run_command = partial(run, environment, folder=tmp_path, PYTHONPATH=sysconfig.get_path("purelib"))

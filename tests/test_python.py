@@ -23,6 +23,7 @@ import pandas as pd
 import polars
 import pyarrow as pa
 import pytest
+import suites
 from peak_memory import watched
 
 import tracehouse
@@ -36,6 +37,7 @@ def warehouse(sample_warehouse: Path) -> Warehouse:
     return tracehouse.open(sample_warehouse)
 
 
+@suites.of("long")
 def test_answer_and_chart_equal_command_line(warehouse: Warehouse, tmp_path: Path) -> None:
     arguments = ("query", "itp.gpu_hours", "-p", "min_gpus=8", "--warehouse", warehouse.folder)
     answer = warehouse.query("itp.gpu_hours", min_gpus=8)
@@ -472,6 +474,7 @@ USER_ERRORS: list[tuple[Callable[[Warehouse], object], str]] = [
 ]
 
 
+@suites.of("long")
 def test_errors_name_arguments_and_methods(
     warehouse: Warehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

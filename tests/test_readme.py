@@ -8,6 +8,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+import suites
 from counting import non_empty
 from shown_output import console, lines, run, write_shown_files
 
@@ -46,6 +47,7 @@ def folder(ingested: tuple[Path, str]) -> Path:
     return ingested[0]
 
 
+@suites.of("long")
 def test_make_demo_runs(tmp_path: Path) -> None:
     """Uses the current virtual environment: make does not build it again."""
     (tmp_path / "installed").touch()

@@ -10,6 +10,7 @@ from pathlib import Path
 import command_line
 import duckdb
 import pytest
+import suites
 
 from tracehouse.core.errors import UsageError, UserError
 from tracehouse.engines.duckdb.read import sandbox
@@ -250,6 +251,7 @@ def test_a_template_that_cannot_be_read_is_not_used(cache: Path) -> None:
         assert template.template().read_text(encoding="utf-8") == "a"
 
 
+@suites.of("long")
 @pytest.mark.parametrize("locked", ["file", "tracehouse", "cache"])
 def test_a_build_needs_no_permission_for_the_cache(warehouse: Path, tmp_path: Path, locked: str) -> None:
     kept = tmp_path / "cache" / "tracehouse" / f"{build_info.hash_definitions()[:32]}-{'0' * 32}.duckdb"

@@ -10,6 +10,7 @@ import command_line
 import duckdb
 import own_statements
 import pytest
+import suites
 from random_seed import DEPTH, SEED, some
 
 from tracehouse.core.errors import UserError
@@ -29,6 +30,8 @@ STATEMENTS = {
 }
 # Why a file may be refused although DuckDB can run its statement.
 REFUSALS = ("add the schema to ", "nested too deeply", "more than one ")
+
+pytestmark = suites.of("long")
 
 
 @pytest.fixture(scope="module")

@@ -74,6 +74,7 @@ def test_user_views_and_queries_work_like_built_in_ones(warehouse: Path) -> None
     assert "min_gpus must be of type INTEGER, not 'x'" in refused.stderr
 
 
+@suites.of("long")
 def test_lint_finds_columns_that_own_views_and_queries_lack(warehouse: Path) -> None:
     files = {"views/mine/big.v1.sql": BIG, "sql/mine/by_node.sql": BY_MODEL}
     wrong = {
@@ -310,6 +311,7 @@ def test_reports_errors_with_location_and_creates_the_rest(warehouse: Path) -> N
 NOT_LINTED = {"views/mine/on_circle.v1.sql", "sql/mine/on_big.sql", "sql/mine/default.sql"}
 
 
+@suites.of("long")
 def test_lint_reports_what_a_build_leaves_out(warehouse: Path) -> None:
     files = {name: text for name, (text, _) in WRONG.items() if "binary" not in name}
     files["views/mine/right.v1.sql"] = "create view mine.right_v1 as select sn from openb.node"
@@ -567,6 +569,7 @@ def test_refused_file_does_not_hide_the_built_in_view_of_its_name(warehouse: Pat
     assert query_rows(warehouse, "select nodes from mine.nodes")
 
 
+@suites.of("long")
 def test_publishes_own_views_and_queries_except_those_that_fail(warehouse: Path, tmp_path: Path) -> None:
     fails = "create view mine.fails_v1 as select cast(sn as integer) as number from openb.node;"
     reads = "-- Numbers\ncreate macro mine.numbers() as table select sum(number) as sum from mine.fails;"

@@ -11,6 +11,7 @@ import duckdb
 import polars as pl
 import pytest
 import raw_dumps
+import suites
 
 from tracehouse.engines.duckdb.read import checks, sandbox, verify
 from tracehouse.engines.duckdb.read.verify import Verdict
@@ -390,6 +391,7 @@ def sample_results(sample_warehouse: Path) -> list[verify.Result]:
     return results
 
 
+@suites.of("long")
 def test_every_figure_can_be_computed(sample_results: list[verify.Result]) -> None:
     computed = [result for result in sample_results if result.verdict is not Verdict.NOT_MEASURABLE]
     assert {result.verdict for result in computed} == {Verdict.SYNTHETIC}
@@ -399,6 +401,7 @@ def test_every_figure_can_be_computed(sample_results: list[verify.Result]) -> No
     assert without == examples
 
 
+@suites.of("long")
 def test_figures_of_pai_equal_its_row_of_the_unified_summary(
     sample_warehouse: Path, sample_results: list[verify.Result]
 ) -> None:

@@ -137,6 +137,7 @@ PLACES = (*NARROW, WIDE[0])
 ADVICE = ("move it away", "Move it away", "Restore it")
 
 
+@suites.of("long")
 def test_damaged_parts_are_restored_or_reported(
     old_warehouse: Path, server: Server, tmp_path: Path, count: Count
 ) -> None:

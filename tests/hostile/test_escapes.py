@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import duckdb
 import pytest
+import suites
 from hostile.escapes import ESCAPES, Escape
 
 from tracehouse.core.errors import UserError
@@ -129,6 +130,7 @@ def test_escapes_change_no_file_and_read_no_other(place: Place, record_property:
     assert writing == []
 
 
+@suites.of("long")
 @with_landlock
 def test_landlock_blocks_writes_without_check(place: Place, record_property: Callable) -> None:
     """Runs the statements without the statement check, on a connection with default settings."""

@@ -22,6 +22,7 @@ from typing import Any
 import command_line
 import pyarrow.parquet as pq
 import pytest
+import suites
 from counting import non_empty
 from explore_server import Server, interrupt, start
 from peak_memory import descendants, has_ended, watched
@@ -183,6 +184,7 @@ def test_lists_objects_with_data_first(served: Server, visitor: Opener) -> None:
     assert itp["gpus"] is None
 
 
+@suites.of("long")
 def test_figures_are_those_of_the_command_line(served: Server, visitor: Opener, warehouse: Path) -> None:
     run = command_line.server().run("verify", "--all", "--format", "csv", "-w", warehouse)
     expected = [(row["figure"], row["verdict"]) for row in csv.DictReader(io.StringIO(run.stdout))]

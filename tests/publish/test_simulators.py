@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 import raw_frames
+import suites
 from broken.openb import NODE_HEADER, POD_HEADER
 from conftest import NEIGHBOURS
 from counting import non_empty
@@ -836,6 +837,7 @@ def test_report_of_real_openb(real_warehouse: Path, real_raw: Path, tmp_path: Pa
     assert "The others held 22,579.8 GPU-hours; the files have 7.7 % more." in whole.printed
 
 
+@suites.of("long")
 def test_header_is_not_below_the_jobs(sample_warehouse: Path, tmp_path: Path) -> None:
     for trace in non_empty(("acme", "dlrm", "helios", "itp", "openb", "pai", "philly", "spot")):
         export = Export(sample_warehouse, tmp_path / trace, "swf", trace)
@@ -963,6 +965,7 @@ def is_in_sample(request: int, share: float, seed: int) -> bool:
     return int.from_bytes(hashlib.md5(text.encode()).digest()[8:], "little") % 10**9 < share * 10**9
 
 
+@suites.of("long")
 def test_sample_depends_on_the_seed_only(few_requests: Path, tmp_path: Path) -> None:
     for share, seed, threads in ((0.1, 7, 1), (0.1, 7, 4), (0.2, 7, 4), (0.1, 8, 4)):
         expected = [request for request in range(2000) if is_in_sample(request, share, seed)]

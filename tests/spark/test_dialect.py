@@ -11,6 +11,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 import sqlglot
+import suites
 from duckdb import DuckDBPyConnection
 from sqlglot import exp
 
@@ -390,6 +391,7 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
 
 
+@suites.of("long")
 def test_all_views_and_queries_translate() -> None:
     """A file that does not translate has a line `engine` in its header, and no other file has one."""
     files = [*view_files(), *query_files()]

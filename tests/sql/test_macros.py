@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sqlglot
+import suites
 from counting import non_empty
 from hypothesis import given, settings, strategies
 from jackknife import assert_survival_bounds, share_bounds, survival_percentages
@@ -34,6 +35,7 @@ def connection() -> duckdb.DuckDBPyConnection:
     return opened
 
 
+@suites.of("long")
 def test_every_file_runs_as_it_is(fixture_warehouse: Path, tmp_path: Path) -> None:
     """The text of each file, unchanged, replaces the view or query in a copy of the database."""
     copy = shutil.copyfile(fixture_warehouse / database.DATABASE, tmp_path / "copy.duckdb")

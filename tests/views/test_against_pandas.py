@@ -13,6 +13,7 @@ import pytest
 import raw_dumps
 import raw_frames
 import reference_results
+import suites
 from conftest import REAL_DATA
 from random_seed import DEPTH
 
@@ -82,6 +83,7 @@ def schemas_of(tested_traces: list[str]) -> set[str]:
     return {*tested_traces, *(["unified"] if tested_traces == sorted(all_traces()) else [])}
 
 
+@suites.of("long")
 @pytest.mark.each_trace
 def test_quantities_on_samples(
     synthetic: duckdb.DuckDBPyConnection, sample_raw: Path, tested_traces: list[str]

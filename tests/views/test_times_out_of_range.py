@@ -9,6 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 import raw_dumps
+import suites
 
 from tracehouse.ingest.column_types import END_OF_TIMES
 from tracehouse.ingest.declarations import all_traces
@@ -57,6 +58,7 @@ def rows(connection: duckdb.DuckDBPyConnection, sql: str) -> Sequence[tuple]:
     return connection.execute(sql).fetchall()
 
 
+@suites.of("long")
 def test_every_view_and_query_runs(acme: duckdb.DuckDBPyConnection) -> None:
     # A row for each hour until the year 290000 would be too many; ingest rejects such times.
     parts = {"unified.allocation_hour_v1": "unified.allocation_hour_v1 where trace = 'openb'"}
@@ -104,6 +106,7 @@ def test_counts_jobs_with_times_in_range(acme: duckdb.DuckDBPyConnection) -> Non
     assert energy_kwh == pytest.approx(10 * 315 / 3_600_000, rel=1e-9)
 
 
+@suites.of("long")
 @pytest.mark.parametrize("trace", ["dlrm", "itp", "openb", "pai", "spot", "zeus"])
 def test_last_accepted_time_does_not_exhaust_memory(trace: str, tmp_path: Path) -> None:
     """Ingest rejects later times. Queries by hour return all hours up to this one."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import duckdb
 import goldens
 import pytest
+import suites
 
 from tracehouse.engines.duckdb.read.describe import describe
 from tracehouse.engines.duckdb.write import database, template
@@ -251,6 +252,7 @@ def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@suites.of("long")
 def test_a_draft_has_its_own_name_only(next_version: Path) -> None:
     reader = next_version / "views" / "itp" / "standard_job.v1.sql"
     reader.write_text(
@@ -275,6 +277,7 @@ def test_a_draft_has_its_own_name_only(next_version: Path) -> None:
         assert error.startswith(f"{reader}: reads itp.job_v2, a draft: release it with `python -m ")
 
 
+@suites.of("long")
 def test_says_that_a_view_of_all_traces_leaves_out_a_draft(next_version: Path) -> None:
     draft = next_version / "views" / "burstgpt" / "standard_job.v1.sql"
     draft.write_text(

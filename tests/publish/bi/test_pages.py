@@ -91,6 +91,7 @@ def test_marimo_shows_an_answer(small_published: Path, tmp_path: Path) -> None:
     assert "cluster04" in (tmp_path / "notebook.html").read_text(encoding="utf-8")
 
 
+@suites.of("long")
 def test_adbc_reads_the_file(small_published: Path) -> None:
     page = (REPOSITORY / "docs" / "clients.md").read_text(encoding="utf-8")
     [code] = [text for text in re.findall(r"```python\n(.*?)```", page, re.S) if "adbc" in text]
