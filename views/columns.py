@@ -79,6 +79,10 @@ def missing_from_own(
         # DuckDB lets later expressions use an alias, and each table has a row number.
         known = {"rowid", *parameters, *(one.alias for one in query.find_all(exp.Alias, exp.TableAlias))}
         known |= {name.name for one in query.find_all(exp.Lambda) for name in one.expressions}
+        # The argument of a table function may be a column of the table that another argument names.
+        known |= {column.name for table in query.find_all(exp.Table) for column in table.find_all(exp.Column)}
+        if query.find(*_UNNAMED_COLUMNS):
+            return set()
         return missing_columns(query, inputs, columns, place) - known
     except DefinitionError as error:
         # A column of a named table, such as job.runs.

@@ -1,6 +1,7 @@
 """Own views and queries with 300 random statements. DuckDB alone decides which of them are valid."""
 
 import json
+import random
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -100,6 +101,11 @@ def run(connection: duckdb.DuckDBPyConnection, name: str, statement: str) -> tup
     return columns, rows
 
 
+def spelling(column: str) -> str:
+    """Return a name without what a stored statement changes in it, such as 1000 for the name 1_000."""
+    return column.lower().replace("_", "")
+
+
 def test_answers_what_duckdb_answers(connection: duckdb.DuckDBPyConnection) -> None:
     answered = 0
     names = some(sorted(names_created(connection) & STATEMENTS.keys()), 25)
@@ -117,9 +123,8 @@ def test_answers_what_duckdb_answers(connection: duckdb.DuckDBPyConnection) -> N
         else:
             listed = "select column_name from catalog.columns where object_name = ? order by position"
             recorded = connection.execute(listed, [f"mine.{name}"]).fetchall()
-            # A stored statement may spell a type in a column without a name in another case.
-            found = [column.lower() for column, _ in columns]
-            assert found == [column.lower() for (column,) in recorded] and len(found) == len(expected), text
+            found = [spelling(column) for column, _ in columns]
+            assert found == [spelling(column) for (column,) in recorded] and len(found) == len(expected), text
             answered += 1
     assert answered > len(names) / 2
 
@@ -157,7 +162,8 @@ def test_commands_on_own_statements_give_no_traceback(built: tuple[Path, Built])
         ("list", "views", "mine"),
     ):
         assert server.run(*arguments, "--warehouse", warehouse).faults() == []
-    for name in some(sorted(STATEMENTS), 2):
+    # Each command takes half a second, so that all would take an hour at a greater depth.
+    for name in random.Random(SEED).sample(sorted(STATEMENTS), 2 * DEPTH):
         for arguments in (("query", f"mine.{name}"), ("describe", f"mine.{name}")):
             assert server.run(*arguments, "--warehouse", warehouse).faults() == [], name
 

@@ -76,7 +76,14 @@ def test_user_views_and_queries_work_like_built_in_ones(warehouse: Path) -> None
 
 @suites.of("long")
 def test_lint_finds_columns_that_own_views_and_queries_lack(warehouse: Path) -> None:
-    files = {"views/mine/big.v1.sql": BIG, "sql/mine/by_node.sql": BY_MODEL}
+    files = {
+        "views/mine/big.v1.sql": BIG,
+        "sql/mine/by_node.sql": BY_MODEL,
+        "sql/mine/names.sql": "create macro mine.names() as table\n"
+        "from (describe openb.node) select column_name",
+        "sql/mine/curve.sql": "create macro mine.curve() as table\n"
+        "from stats.cdf_points('openb.node', model, gpu, 1)",
+    }
     wrong = {
         "views/mine/sorted.v1.sql": "create view mine.sorted_v1 as\nselect sn, core\nfrom mine.big",
         "views/mine/named.v1.sql": "create view mine.named_v1 as\nselect n.gpus from openb.node as n",
