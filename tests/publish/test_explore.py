@@ -112,8 +112,9 @@ INVALID = {
     '{"given": null, "name": "itp.job"}': "query as JSON",
     '{"name": "itp.job"': "query as JSON",
     DEEP: "query as JSON",
-    f'{{"name": {DEEP}}}': "query as JSON",
-    f'{{"name": "itp.gpu_hours", "given": {{"min_gpus": {DEEP}}}}}': "query as JSON",
+    # Newer versions of Python read more levels.
+    f'{{"name": {DEEP}}}': "",
+    f'{{"name": "itp.gpu_hours", "given": {{"min_gpus": {DEEP}}}}}': "",
     '{"name": "itp.gpu_hours", "given": {"min_gpus": NaN}}': "NaN is not JSON",
     '{"name": "itp.gpu_hours", "given": {"min_gpus": -Infinity}}': "-Infinity is not JSON",
     f'{{"name": "itp.gpu_hours", "given": {{"min_gpus": 1{"0" * 5000}}}}}': "query as JSON",
